@@ -1,0 +1,210 @@
+//! The assistant: what can happen, and what is decided. The only place where the other rooms meet.
+//!
+//! It holds names, numbers and what waits; never the conversation itself. Every decision comes out as
+//! effects in the order in which they must happen, the writing first.
+
+mod effect;
+mod request;
+mod tending;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use jiff::{Timestamp, Zoned};
+
+pub use effect::{Effect, Ended, Event, Shown, Start};
+pub use request::{Answer, Request};
+
+use crate::conversation::{Branch, Conversation, Entry, Said, Usage};
+use crate::dice::Dice;
+use crate::inbox::Kept;
+use crate::record::{Closed, Message, MessageId, Opened, Record, SessionChange};
+use crate::tool::{ToolCall, ToolSpec};
+use crate::turn::{Ending, TurnId};
+
+/// The longest message that is taken at once, in characters.
+pub const MESSAGE_CHARS: usize = 100_000;
+/// How often a turn is tried when the program dies under it.
+pub const ATTEMPTS: u32 = 3;
+
+/// What the journal knows when the assistant wakes up.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// The names, and the number of the next entry.
+    pub conversation: Conversation,
+    /// Turns that never ended.
+    pub unfinished: Vec<Unfinished>,
+    /// Messages that nobody has taken.
+    pub waiting: VecDeque<Message>,
+    /// The inbox.
+    pub inbox: Vec<Kept>,
+    /// The number of the next message.
+    pub next_message: MessageId,
+    /// The number of the next turn.
+    pub next_turn: TurnId,
+}
+
+/// A turn that the program died under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The turn.
+    pub turn: TurnId,
+    /// Where.
+    pub branch: Branch,
+    /// The message it answers.
+    pub answers: MessageId,
+    /// How often it was begun.
+    pub attempts: u32,
+    /// Calls that were let through and whose outcome nobody wrote down.
+    pub unanswered: Vec<ToolCall>,
+}
+
+/// A turn that goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Running {
+    turn: TurnId,
+    answers: MessageId,
+}
+
+/// Its state and its decisions.
+#[derive(Clone, Debug)]
+pub struct Assistant {
+    memory: Memory,
+    running: BTreeMap<Branch, Running>,
+    tools: Arc<[ToolSpec]>,
+    dice: Dice,
+}
+
+impl Assistant {
+    /// Wakes up with `memory`.
+    pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, dice: Dice) -> Self {
+        Self { memory, running: BTreeMap::new(), tools, dice }
+    }
+
+    /// Decides what follows from `event`.
+    pub fn on(&mut self, event: Event, now: &Zoned) -> Vec<Effect> {
+        match event {
+            Event::Started => self.started(now),
+            Event::TurnEnded(turn, ended) => self.turn_ended(turn, ended, now),
+        }
+    }
+
+    /// Answers `request`, and decides what follows from it.
+    pub fn asked(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
+        match request {
+            Request::Say(surface, text) => self.say(surface, text, now),
+            Request::Stop => self.stop(),
+            Request::MayRun(turn, blocks) => self.may_run(turn, blocks, now),
+            Request::Ran(turn, results) => self.ran(turn, results, now),
+            Request::Keep(text) => self.keep(text, now),
+            Request::Inbox => self.read_inbox(),
+            Request::Status => self.status(),
+        }
+    }
+
+    fn started(&mut self, now: &Zoned) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for left in std::mem::take(&mut self.memory.unfinished) {
+            effects.extend(self.resume(left, now));
+        }
+        effects.extend(self.hear_waiting(now));
+        effects
+    }
+
+    fn turn_ended(&mut self, turn: TurnId, ended: Ended, now: &Zoned) -> Vec<Effect> {
+        let Some((branch, running)) = self.run_of(turn) else { return Vec::new() };
+        self.running.remove(&branch);
+        let mut minutes = Minutes::at(now);
+        for said in ended.said {
+            self.say_on(&branch, said, &mut minutes);
+        }
+        minutes.close(turn, ended.ending.clone(), ended.usage);
+        minutes.shown.push(Shown::Ended { turn, branch, answers: running.answers, ending: ended.ending });
+        let mut effects = minutes.effects();
+        effects.extend(self.hear_waiting(now));
+        effects
+    }
+
+    /// Starts the turn of the message that has waited longest, if nobody is speaking.
+    fn hear_waiting(&mut self, now: &Zoned) -> Vec<Effect> {
+        if self.running.contains_key(&Branch::Main) {
+            return Vec::new();
+        }
+        match self.memory.waiting.pop_front() {
+            Some(message) => self.begin(message, Minutes::at(now), now),
+            None => Vec::new(),
+        }
+    }
+
+    /// Says `message` on main and starts the turn that answers it, after what `minutes` already hold.
+    fn begin(&mut self, message: Message, mut minutes: Minutes, now: &Zoned) -> Vec<Effect> {
+        let branch = Branch::Main;
+        self.ensure_main(&mut minutes);
+        let said = Said::Human(request::heard(&message, now));
+        let Some(entry) = self.say_on(&branch, said, &mut minutes) else { return Vec::new() };
+        minutes.records.push(Record::Taken(message.id, entry.id));
+        let turn = self.memory.next_turn;
+        self.memory.next_turn = TurnId(turn.0 + 1);
+        self.open(Opened { turn, branch, answers: message.id, at: minutes.at }, minutes)
+    }
+
+    /// Writes down that a turn opens, and starts it.
+    fn open(&mut self, opened: Opened, mut minutes: Minutes) -> Vec<Effect> {
+        let Opened { turn, branch, answers, .. } = opened.clone();
+        let from = self.memory.conversation.head(&branch).and_then(|head| head.entry);
+        let Some(from) = from else { return minutes.effects() };
+        minutes.records.push(Record::Opened(opened));
+        minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
+        self.running.insert(branch.clone(), Running { turn, answers });
+        let mut effects = minutes.effects();
+        effects.push(Effect::StartTurn(Start { turn, branch, from }));
+        effects
+    }
+
+    /// Main always exists once something is said, and its session is known to everybody.
+    fn ensure_main(&mut self, minutes: &mut Minutes) {
+        if self.memory.conversation.head(&Branch::Main).is_some() {
+            return;
+        }
+        let session = self.dice.session();
+        let moved = self.memory.conversation.create(Branch::Main, session.clone(), minutes.at);
+        minutes.records.push(Record::Moved(moved));
+        minutes.records.push(Record::Session(SessionChange::Saved(session, minutes.at)));
+    }
+
+    fn say_on(&mut self, branch: &Branch, said: Said, minutes: &mut Minutes) -> Option<Entry> {
+        let entry = self.memory.conversation.say(branch, said, minutes.at)?;
+        minutes.records.push(Record::Said(branch.clone(), entry.clone()));
+        minutes.shown.push(Shown::Said { branch: branch.clone(), entry: entry.clone() });
+        Some(entry)
+    }
+
+    fn run_of(&self, turn: TurnId) -> Option<(Branch, Running)> {
+        let found = self.running.iter().find(|(_, running)| running.turn == turn);
+        found.map(|(branch, running)| (branch.clone(), running.clone()))
+    }
+}
+
+/// The minutes of one decision: what is written, and what may then be shown.
+#[derive(Debug)]
+struct Minutes {
+    at: Timestamp,
+    records: Vec<Record>,
+    shown: Vec<Shown>,
+}
+
+impl Minutes {
+    fn at(now: &Zoned) -> Self {
+        Self { at: now.timestamp(), records: Vec::new(), shown: Vec::new() }
+    }
+
+    fn close(&mut self, turn: TurnId, ending: Ending, usage: Usage) {
+        self.records.push(Record::Closed(Closed { turn, ending, usage, at: self.at }));
+    }
+
+    /// Written first, then shown.
+    fn effects(self) -> Vec<Effect> {
+        let written = (!self.records.is_empty()).then_some(Effect::Write(self.records));
+        written.into_iter().chain(self.shown.into_iter().map(Effect::Show)).collect()
+    }
+}

@@ -1,0 +1,132 @@
+//! What can be asked of the assistant: by the human at a surface, and by a running turn.
+
+use jiff::Zoned;
+
+use super::{Assistant, Effect, MESSAGE_CHARS, Minutes};
+use crate::context;
+use crate::conversation::{Block, Branch, Heard, Reach, Said, Usage};
+use crate::permission::{Decision, decide};
+use crate::record::{Message, MessageId, Record, SurfaceName};
+use crate::tool::ToolResult;
+use crate::turn::{Ending, TurnId};
+
+/// Something that is asked, by somebody who waits for the answer.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// The human says something.
+    Say(SurfaceName, String),
+    /// The human wants the answer to stop.
+    Stop,
+    /// A turn wants to run the tools that the model called in these blocks.
+    MayRun(TurnId, Vec<Block>),
+    /// A turn tells what came of its tools.
+    Ran(TurnId, Vec<ToolResult>),
+    /// Keep this in the inbox.
+    Keep(String),
+    /// What is in the inbox?
+    Inbox,
+    /// How is it going?
+    Status,
+}
+
+/// What the asker hears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The message is on disk, under this number.
+    Heard(MessageId),
+    /// These calls may run, or not.
+    Decided(Vec<Decision>),
+    /// It is on disk.
+    Noted,
+    /// In words.
+    Told(String),
+    /// No, and what would be right.
+    Refused(String),
+}
+
+/// A message as the model will read it.
+pub(super) fn heard(message: &Message, now: &Zoned) -> Heard {
+    let at = message.at.to_zoned(now.time_zone().clone());
+    Heard { preface: context::stamp(&at), text: message.text.clone(), images: Vec::new() }
+}
+
+impl Assistant {
+    pub(super) fn say(&mut self, surface: SurfaceName, text: String, now: &Zoned) -> (Answer, Vec<Effect>) {
+        if let Err(refusal) = check(&text) {
+            return (Answer::Refused(refusal), Vec::new());
+        }
+        let id = self.memory.next_message;
+        self.memory.next_message = MessageId(id.0 + 1);
+        let message = Message { id, at: now.timestamp(), surface, text };
+        let mut minutes = Minutes::at(now);
+        minutes.records.push(Record::Received(message.clone()));
+        self.memory.waiting.push_back(message);
+        if let Some(running) = self.running.get(&Branch::Main) {
+            let interrupt = Effect::Interrupt(running.turn);
+            return (Answer::Heard(id), minutes.effects().into_iter().chain([interrupt]).collect());
+        }
+        self.abandon_unfinished(&mut minutes);
+        match self.memory.waiting.pop_front() {
+            Some(first) => (Answer::Heard(id), self.begin(first, minutes, now)),
+            None => (Answer::Heard(id), minutes.effects()),
+        }
+    }
+
+    pub(super) fn stop(&mut self) -> (Answer, Vec<Effect>) {
+        match self.running.get(&Branch::Main) {
+            Some(running) => (Answer::Noted, vec![Effect::Interrupt(running.turn)]),
+            None => (Answer::Refused("nothing is running.".to_owned()), Vec::new()),
+        }
+    }
+
+    pub(super) fn may_run(&mut self, turn: TurnId, blocks: Vec<Block>, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let Some((branch, _)) = self.run_of(turn) else { return gone() };
+        let calls = blocks.iter().filter_map(|block| match block {
+            Block::Call(call) => Some(call),
+            Block::Text(_) | Block::Opaque(_) => None,
+        });
+        let decisions: Vec<Decision> = calls.map(|call| decide(&branch, call, &self.tools)).collect();
+        let mut minutes = Minutes::at(now);
+        self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
+        let at = minutes.at;
+        minutes.records.extend(decisions.iter().map(|decision| Record::Decided(turn, decision.clone(), at)));
+        (Answer::Decided(decisions), minutes.effects())
+    }
+
+    pub(super) fn ran(
+        &mut self,
+        turn: TurnId,
+        results: Vec<ToolResult>,
+        now: &Zoned,
+    ) -> (Answer, Vec<Effect>) {
+        let Some((branch, _)) = self.run_of(turn) else { return gone() };
+        let mut minutes = Minutes::at(now);
+        self.say_on(&branch, Said::Tools(results), &mut minutes);
+        (Answer::Noted, minutes.effects())
+    }
+
+    /// Closes turns that a dead program left open, because the human has already moved on.
+    fn abandon_unfinished(&mut self, minutes: &mut Minutes) {
+        for left in std::mem::take(&mut self.memory.unfinished) {
+            self.tell_unknown(&left, minutes);
+            minutes.close(left.turn, Ending::Interrupted, Usage::default());
+        }
+    }
+}
+
+fn check(text: &str) -> Result<(), String> {
+    if text.trim().is_empty() {
+        return Err("there are no words in that message.".to_owned());
+    }
+    let length = text.chars().count();
+    if length > MESSAGE_CHARS {
+        return Err(format!(
+            "that message has {length} characters and the most i take at once is {MESSAGE_CHARS}. send it in parts."
+        ));
+    }
+    Ok(())
+}
+
+fn gone() -> (Answer, Vec<Effect>) {
+    (Answer::Refused("this turn has already ended; stop.".to_owned()), Vec::new())
+}

@@ -1,0 +1,61 @@
+//! What the assistant tends by itself: turns cut by a crash, the inbox, and how things stand.
+
+use jiff::Zoned;
+
+use super::{ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Opened, Record, Shown, Unfinished};
+use crate::context::UNKNOWN_OUTCOME;
+use crate::conversation::{Said, Usage};
+use crate::failure::Failure;
+use crate::inbox::{Kept, KeptId, read_out};
+use crate::tool::{Outcome, ToolCall, ToolResult};
+
+impl Assistant {
+    /// Goes on with a turn that the program died under, or gives it up after too many tries.
+    pub(super) fn resume(&mut self, left: Unfinished, now: &Zoned) -> Vec<Effect> {
+        let mut minutes = Minutes::at(now);
+        self.tell_unknown(&left, &mut minutes);
+        let Unfinished { turn, branch, answers, attempts, .. } = left;
+        if attempts < ATTEMPTS {
+            return self.open(Opened { turn, branch, answers, at: minutes.at }, minutes);
+        }
+        let text = format!("i stopped {ATTEMPTS} times while answering this, so i left it. say it again.");
+        let ending = Ending::Failed(Failure::Stopped(text));
+        minutes.close(turn, ending.clone(), Usage::default());
+        minutes.shown.push(Shown::Ended { turn, branch, answers, ending });
+        minutes.effects()
+    }
+
+    /// Answers the calls whose outcome nobody knows, so that none is repeated.
+    pub(super) fn tell_unknown(&mut self, left: &Unfinished, minutes: &mut Minutes) {
+        if left.unanswered.is_empty() {
+            return;
+        }
+        let results = left.unanswered.iter().map(unknown).collect();
+        self.say_on(&left.branch, Said::Tools(results), minutes);
+    }
+
+    pub(super) fn keep(&mut self, text: String, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let text = text.trim().to_owned();
+        if text.is_empty() {
+            return (Answer::Refused("there is nothing in that to keep.".to_owned()), Vec::new());
+        }
+        let id = KeptId(self.memory.inbox.last().map_or(1, |kept| kept.id.0 + 1));
+        let kept = Kept { id, at: now.timestamp(), text };
+        self.memory.inbox.push(kept.clone());
+        (Answer::Told(format!("kept as {}", id.0)), vec![Effect::Write(vec![Record::Kept(kept)])])
+    }
+
+    pub(super) fn read_inbox(&self) -> (Answer, Vec<Effect>) {
+        (Answer::Told(read_out(&self.memory.inbox)), Vec::new())
+    }
+
+    pub(super) fn status(&self) -> (Answer, Vec<Effect>) {
+        let kept = self.memory.inbox.len();
+        let waiting = self.memory.waiting.len();
+        (Answer::Told(format!("inbox: {kept}. messages waiting: {waiting}.")), Vec::new())
+    }
+}
+
+fn unknown(call: &ToolCall) -> ToolResult {
+    ToolResult { call: call.id.clone(), text: UNKNOWN_OUTCOME.to_owned(), outcome: Outcome::Failed }
+}

@@ -1,0 +1,67 @@
+//! Every word the model reads, and where it stands.
+//!
+//! The order is fixed: tools, instructions, what was said. Nothing before the newest words changes between
+//! two requests on a branch, so what was read once can be read again from the vendor's cache.
+
+mod stamp;
+
+use std::sync::Arc;
+
+pub use stamp::stamp;
+
+use crate::conversation::{Heard, Said};
+use crate::tool::ToolSpec;
+
+/// The most characters of one tool's result that the model reads; what is left out is counted.
+pub const TOOL_RESULT_CHARS: usize = 30_000;
+
+/// One request for a reply.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The tools that may be called.
+    pub tools: Arc<[ToolSpec]>,
+    /// Who the model is and how it behaves.
+    pub instructions: Arc<str>,
+    /// What was said, oldest first, from the last summary on.
+    pub said: Vec<Arc<Said>>,
+}
+
+/// The names the instructions speak of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// The assistant's.
+    pub assistant: String,
+    /// The human's.
+    pub human: String,
+}
+
+/// The instructions: `prompts/system.md`, with the names filled in.
+pub fn instructions(names: &Names) -> Arc<str> {
+    const SYSTEM: &str = include_str!("../../../prompts/system.md");
+    SYSTEM.replace("{assistant}", &names.assistant).replace("{human}", &names.human).into()
+}
+
+/// What the model reads of a message: the preface, then the human's words.
+pub fn heard(heard: &Heard) -> String {
+    match (heard.preface.as_str(), heard.text.as_str()) {
+        (preface, "") => preface.to_owned(),
+        ("", text) => text.to_owned(),
+        (preface, text) => format!("{preface} {text}"),
+    }
+}
+
+/// What the model reads in place of everything that a summary stands for.
+pub fn summary(text: &str) -> String {
+    format!("[summary of our conversation until here]\n{text}")
+}
+
+/// What the model reads of a long tool result.
+pub fn tool_result(text: String) -> String {
+    let Some((end, _)) = text.char_indices().nth(TOOL_RESULT_CHARS) else { return text };
+    let left_out = text[end..].chars().count();
+    format!("{}\n[{left_out} more characters were left out]", &text[..end])
+}
+
+/// What the model reads of a call that was running when the program ended.
+pub const UNKNOWN_OUTCOME: &str = "the program was stopped while this ran, so nobody knows whether it \
+    happened. it was not repeated. tell the human, and check before doing it again.";

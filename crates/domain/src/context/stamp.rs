@@ -1,0 +1,33 @@
+//! The time as it stands before every message.
+
+use jiff::Zoned;
+
+/// The zones whose people say "PT".
+const PACIFIC: [&str; 2] = ["America/Los_Angeles", "US/Pacific"];
+
+/// `[2026-03-05 Thu 09:07 AM PT]`.
+pub fn stamp(now: &Zoned) -> String {
+    let zone = now.time_zone();
+    let pacific = zone.iana_name().is_some_and(|name| PACIFIC.contains(&name));
+    let label = match pacific {
+        true => "PT".to_owned(),
+        false => now.strftime("%Z").to_string(),
+    };
+    format!("[{} {label}]", now.strftime("%Y-%m-%d %a %I:%M %p"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MC-12, MC-13: twelve-hour clock, English day, `PT` for Pacific and the truth for everybody else.
+    #[test]
+    fn the_time_before_a_message_is_true_for_its_zone() {
+        let check = |time: &str, expected: &str| assert_eq!(stamp(&time.parse().unwrap()), expected);
+        check("2026-03-05T09:07[America/Los_Angeles]", "[2026-03-05 Thu 09:07 AM PT]");
+        check("2026-07-05T21:07[US/Pacific]", "[2026-07-05 Sun 09:07 PM PT]");
+        check("2026-03-05T00:07[Europe/Berlin]", "[2026-03-05 Thu 12:07 AM CET]");
+        check("2026-07-05T12:00[Europe/Berlin]", "[2026-07-05 Sun 12:00 PM CEST]");
+        check("2026-03-05T12:00[UTC]", "[2026-03-05 Thu 12:00 PM UTC]");
+    }
+}

@@ -1,0 +1,139 @@
+//! The conversation: a tree of entries, and the branches that name places in it.
+//!
+//! Entries are appended and never changed. A branch is a name for one entry, and that name moves: a fork
+//! writes a name, a promotion moves one, a compaction appends an entry that stands for what came before.
+//! The entries themselves live in the journal; only the names are held here, so a conversation of a
+//! million entries costs no more to hold than one of ten.
+
+mod branch;
+mod drawing;
+mod entry;
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+pub use branch::{Branch, ForkName, InvalidName};
+pub use drawing::{Line, Lineage, draw};
+pub use entry::{Block, Entry, EntryId, Heard, Image, Json, Reach, Said, SessionId, Text, Usage};
+
+/// Where a branch is, and the session it speaks under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The newest entry, if anything was said.
+    pub entry: Option<EntryId>,
+    /// The name of this lineage, as people and other programs know it.
+    pub session: SessionId,
+}
+
+/// A name that moved for another reason than something being said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The branch whose name moved.
+    pub branch: Branch,
+    /// When.
+    pub at: Timestamp,
+    /// Why.
+    pub why: Why,
+    /// Where it was, if it was anywhere.
+    pub from: Option<Head>,
+    /// Where it is now; nowhere, if the branch ended.
+    pub to: Option<Head>,
+}
+
+/// Why a name moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The first thing was said.
+    Created,
+    /// It was started where another branch ends.
+    Forked,
+    /// A fork became the main conversation.
+    Promoted,
+    /// A summary now stands for what came before.
+    Compacted,
+    /// The human started over.
+    Cleared,
+    /// The branch ended.
+    Ended,
+    /// An earlier move was taken back.
+    Undone,
+}
+
+/// The names of the tree, and the number of the next entry.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    heads: BTreeMap<Branch, Head>,
+    next: EntryId,
+}
+
+impl Conversation {
+    /// The conversation whose names are `heads` and whose next entry will be `next`.
+    pub fn new(heads: BTreeMap<Branch, Head>, next: EntryId) -> Self {
+        Self { heads, next }
+    }
+
+    /// Where `branch` is.
+    pub fn head(&self, branch: &Branch) -> Option<&Head> {
+        self.heads.get(branch)
+    }
+
+    /// The branches there are.
+    pub fn branches(&self) -> impl Iterator<Item = (&Branch, &Head)> {
+        self.heads.iter()
+    }
+
+    /// Starts `branch` at nothing, under `session`.
+    pub fn create(&mut self, branch: Branch, session: SessionId, at: Timestamp) -> Move {
+        self.point(branch, Head { entry: None, session }, Why::Created, at)
+    }
+
+    /// Says `said` on `branch`; nothing happens on a branch that does not exist.
+    pub fn say(&mut self, branch: &Branch, said: Said, at: Timestamp) -> Option<Entry> {
+        let head = self.heads.get_mut(branch)?;
+        let entry = Entry { id: self.next, parent: head.entry, at, said };
+        self.next = self.next.next();
+        head.entry = Some(entry.id);
+        Some(entry)
+    }
+
+    /// Starts `fork` where `from` now ends; nothing happens if `from` does not exist.
+    pub fn fork(&mut self, from: &Branch, fork: Branch, session: SessionId, at: Timestamp) -> Option<Move> {
+        let entry = self.head(from)?.entry;
+        Some(self.point(fork, Head { entry, session }, Why::Forked, at))
+    }
+
+    /// Makes the place and session of `fork` the main conversation, and ends the fork.
+    pub fn promote(&mut self, fork: &Branch, at: Timestamp) -> Option<[Move; 2]> {
+        let head = self.head(fork)?.clone();
+        let moved = self.point(Branch::Main, head, Why::Promoted, at);
+        Some([moved, self.end(fork, Why::Ended, at)?])
+    }
+
+    /// Lets `summary` stand for everything said on `branch` so far, under a new `session`.
+    pub fn compact(
+        &mut self,
+        branch: &Branch,
+        summary: String,
+        session: SessionId,
+        at: Timestamp,
+    ) -> Option<(Entry, Move)> {
+        let from = self.head(branch)?.clone();
+        let entry = self.say(branch, Said::Summary(summary), at)?;
+        let to = Head { entry: Some(entry.id), session };
+        self.heads.insert(branch.clone(), to.clone());
+        let moved = Move { branch: branch.clone(), at, why: Why::Compacted, from: Some(from), to: Some(to) };
+        Some((entry, moved))
+    }
+
+    /// Takes the name `branch` away; what was said stays in the tree.
+    pub fn end(&mut self, branch: &Branch, why: Why, at: Timestamp) -> Option<Move> {
+        let from = self.heads.remove(branch)?;
+        Some(Move { branch: branch.clone(), at, why, from: Some(from), to: None })
+    }
+
+    fn point(&mut self, branch: Branch, to: Head, why: Why, at: Timestamp) -> Move {
+        let from = self.heads.insert(branch.clone(), to.clone());
+        Move { branch, at, why, from, to: Some(to) }
+    }
+}

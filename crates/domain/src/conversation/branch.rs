@@ -1,0 +1,68 @@
+//! The names of branches.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A name for a place in the tree.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Branch {
+    /// The one conversation.
+    Main,
+    /// A side conversation, or a background run.
+    Fork(ForkName),
+}
+
+impl Branch {
+    /// The fork called `name`.
+    pub fn fork(name: &str) -> Result<Self, InvalidName> {
+        Ok(Self::Fork(name.parse()?))
+    }
+}
+
+impl fmt::Display for Branch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Main => f.write_str("main"),
+            Self::Fork(name) => write!(f, "fork/{name}"),
+        }
+    }
+}
+
+impl FromStr for Branch {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        match text.strip_prefix("fork/") {
+            Some(name) => Self::fork(name),
+            None if text == "main" => Ok(Self::Main),
+            None => Err(InvalidName(text.to_owned())),
+        }
+    }
+}
+
+/// What a fork is called: 1 to 64 letters, digits, `.`, `_`, `-` or `:`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ForkName(String);
+
+impl fmt::Display for ForkName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for ForkName {
+    type Err = InvalidName;
+
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
+        let fits = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | ':');
+        if (1..=64).contains(&text.chars().count()) && text.chars().all(fits) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(InvalidName(text.to_owned()))
+    }
+}
+
+/// A name that no branch can have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a branch: use `main`, or `fork/` and 1 to 64 letters, digits, `.`, `_`, `-` or `:`")]
+pub struct InvalidName(String);

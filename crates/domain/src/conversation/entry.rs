@@ -1,0 +1,172 @@
+//! One thing said, and what it was said after.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::tool::{ToolCall, ToolResult};
+
+/// The number of an entry. Numbers grow, so a parent is always smaller than its children.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EntryId(pub u64);
+
+impl EntryId {
+    /// The number after this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// The name of a lineage: a plain string without white space at its ends.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(String);
+
+impl SessionId {
+    /// Reads an id as it is kept on disk: nothing, if it is blank or a leftover of an older format.
+    pub fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        (!text.is_empty() && !text.starts_with('{')).then(|| Self(text.to_owned()))
+    }
+
+    pub(crate) fn minted(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The first eight characters, for people.
+    pub fn short(&self) -> &str {
+        self.0.char_indices().nth(8).map_or(&self.0, |(end, _)| &self.0[..end])
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One thing said, and what it was said after.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its number.
+    pub id: EntryId,
+    /// What it was said after: nothing, for the first.
+    pub parent: Option<EntryId>,
+    /// When it was said.
+    pub at: Timestamp,
+    /// What was said.
+    pub said: Said,
+}
+
+/// What can be said.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// By the human.
+    Human(Heard),
+    /// By the model: words and calls for tools.
+    Assistant(Vec<Block>, Reach),
+    /// By the tools it called.
+    Tools(Vec<ToolResult>),
+    /// What stands for everything before it.
+    Summary(String),
+}
+
+/// A message of the human, as the model reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// What we put before it: the time, and what background runs left.
+    pub preface: String,
+    /// What the human wrote.
+    pub text: String,
+    /// What the human showed.
+    pub images: Vec<Image>,
+}
+
+/// A picture, encoded as the wire wants it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Such as `image/png`.
+    pub media_type: String,
+    /// Base64.
+    pub data: String,
+}
+
+/// Whether an answer is all that was meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// It was said to its end.
+    Whole,
+    /// It was cut off: by the human, or by a failure.
+    Cut,
+}
+
+/// A part of a reply.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Block {
+    /// Words for the human.
+    Text(String),
+    /// A tool to run.
+    Call(ToolCall),
+    /// Something only its vendor reads (thinking, for one), kept byte for byte.
+    Opaque(Json),
+}
+
+/// A JSON text that nobody in the domain reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Json(pub String);
+
+/// What a model call used, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Read in full.
+    pub input: u64,
+    /// Read from the cache.
+    pub cache_read: u64,
+    /// Written to the cache.
+    pub cache_write: u64,
+    /// Produced.
+    pub output: u64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.output += other.output;
+    }
+}
+
+/// Words a person can read in something that was said.
+pub trait Text {
+    /// The words, without what only machines read.
+    fn text(&self) -> String;
+}
+
+impl Text for [Block] {
+    fn text(&self) -> String {
+        let words = self.iter().filter_map(|block| match block {
+            Block::Text(text) => Some(text.as_str()),
+            Block::Call(_) | Block::Opaque(_) => None,
+        });
+        words.collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+impl Text for Said {
+    fn text(&self) -> String {
+        match self {
+            Self::Human(heard) => heard.text.clone(),
+            Self::Assistant(blocks, _) => blocks.text(),
+            Self::Tools(results) => {
+                results.iter().map(|result| result.text.as_str()).collect::<Vec<_>>().join("\n")
+            }
+            Self::Summary(text) => text.clone(),
+        }
+    }
+}

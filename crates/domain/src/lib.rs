@@ -1,0 +1,16 @@
+//! What is true, and what follows from what happens.
+//!
+//! This crate decides and never touches the world: it does no I/O, reads no clock, and has no `async`.
+//! Time, ids and dice come in from outside; what should be done goes out as values.
+
+pub mod assistant;
+pub mod context;
+pub mod conversation;
+pub mod dice;
+pub mod failure;
+pub mod inbox;
+pub mod permission;
+pub mod record;
+pub mod schedule;
+pub mod tool;
+pub mod turn;

@@ -1,0 +1,1 @@
+//! Routines, reminders and webhooks: what runs without being asked.

@@ -1,0 +1,45 @@
+//! Tools as the model sees them: what there is, what is asked for, and what came of it.
+
+use crate::conversation::Json;
+
+/// A tool that may be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in words for the model.
+    pub description: &'static str,
+    /// The JSON Schema of its input.
+    pub schema: &'static str,
+}
+
+/// One call, as the model wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The model's own name for this call.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// What it is given.
+    pub input: Json,
+}
+
+/// What came of a call. A failure is a result too: the model reads it and goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolResult {
+    /// The call it belongs to.
+    pub call: String,
+    /// What the model reads.
+    pub text: String,
+    /// How it went.
+    pub outcome: Outcome,
+}
+
+/// How a call went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did what was asked.
+    Done,
+    /// It failed, was refused, or nobody knows; the text says which.
+    Failed,
+}

@@ -1,0 +1,179 @@
+//! One turn as a machine: a step out, an outcome in.
+//!
+//! The machine holds what was said since the turn began and says what it needs next. It calls nobody. Main,
+//! forks and background runs all use this one.
+
+use crate::conversation::{Block, Reach, Said, Usage};
+use crate::failure::Failure;
+use crate::tool::{ToolCall, ToolResult};
+
+/// The number of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TurnId(pub u64);
+
+/// What a turn needs next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// A reply of the model to all that was said.
+    CallModel,
+    /// These tools run.
+    RunTools(Vec<ToolCall>),
+    /// Nothing.
+    Done(Ending),
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// With an answer.
+    Finished,
+    /// By the human; what was said until then stays said.
+    Interrupted,
+    /// Without an answer, or with half of one.
+    Failed(Failure),
+}
+
+/// What the model said in one call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// Its words and calls.
+    pub blocks: Vec<Block>,
+    /// Why it stopped.
+    pub stop: Stop,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+/// Why the model stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It has said what it wanted.
+    Said,
+    /// It waits for its tools.
+    Tools,
+    /// It ran out of room.
+    Length,
+    /// It declined.
+    Refusal,
+}
+
+/// How far a turn may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Model calls in one turn.
+    pub model_calls: u32,
+    /// Tool runs in one turn.
+    pub tool_runs: u32,
+}
+
+impl Limits {
+    /// What the house allows: 50 tool runs, and a model call between any two of them.
+    pub const HOUSE: Self = Self { model_calls: 52, tool_runs: 50 };
+}
+
+/// One turn.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    limits: Limits,
+    model_calls: u32,
+    tool_runs: u32,
+    usage: Usage,
+    said: Vec<Said>,
+    next: Step,
+}
+
+impl Turn {
+    /// A turn that begins by asking the model.
+    pub fn begin(limits: Limits) -> Self {
+        Self {
+            limits,
+            model_calls: 0,
+            tool_runs: 0,
+            usage: Usage::default(),
+            said: Vec::new(),
+            next: Step::CallModel,
+        }
+    }
+
+    /// What it needs next.
+    pub fn step(&self) -> Step {
+        self.next.clone()
+    }
+
+    /// What was said since it began.
+    pub fn said(&self) -> &[Said] {
+        &self.said
+    }
+
+    /// What it cost so far.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Takes a reply of the model.
+    pub fn replied(&mut self, reply: Reply) {
+        self.model_calls += 1;
+        self.usage += reply.usage;
+        let calls = calls(&reply.blocks);
+        self.next = match reply.stop {
+            Stop::Refusal => Step::Done(Ending::Failed(Failure::Refused)),
+            Stop::Length => Step::Done(Ending::Failed(Failure::TooLong)),
+            Stop::Said | Stop::Tools if calls.is_empty() => self.answered(&reply.blocks),
+            Stop::Said | Stop::Tools => self.wants(calls),
+        };
+        let (blocks, reach) = match &self.next {
+            Step::Done(Ending::Failed(_)) => (uncalled(reply.blocks), Reach::Cut),
+            Step::Done(_) | Step::CallModel | Step::RunTools(_) => (reply.blocks, Reach::Whole),
+        };
+        if !blocks.is_empty() {
+            self.said.push(Said::Assistant(blocks, reach));
+        }
+    }
+
+    /// Takes what came of the tools.
+    pub fn ran(&mut self, results: Vec<ToolResult>) {
+        self.said.push(Said::Tools(results));
+        self.next = Step::CallModel;
+    }
+
+    /// Ends it early, keeping the words of a reply that did not come to its end.
+    pub fn cut(&mut self, words: String, ending: Ending) {
+        if !words.trim().is_empty() {
+            self.said.push(Said::Assistant(vec![Block::Text(words)], Reach::Cut));
+        }
+        self.next = Step::Done(ending);
+    }
+
+    fn answered(&self, blocks: &[Block]) -> Step {
+        let speaks = |block: &Block| matches!(block, Block::Text(text) if !text.trim().is_empty());
+        if blocks.iter().any(speaks) {
+            return Step::Done(Ending::Finished);
+        }
+        Step::Done(Ending::Failed(Failure::Empty))
+    }
+
+    fn wants(&mut self, calls: Vec<ToolCall>) -> Step {
+        self.tool_runs += u32::try_from(calls.len()).unwrap_or(u32::MAX);
+        if self.tool_runs > self.limits.tool_runs || self.model_calls >= self.limits.model_calls {
+            let text = format!(
+                "i stopped myself after {} tool calls in one answer; that looked like running in circles.",
+                self.limits.tool_runs
+            );
+            return Step::Done(Ending::Failed(Failure::Stopped(text)));
+        }
+        Step::RunTools(calls)
+    }
+}
+
+fn calls(blocks: &[Block]) -> Vec<ToolCall> {
+    let calls = blocks.iter().filter_map(|block| match block {
+        Block::Call(call) => Some(call.clone()),
+        Block::Text(_) | Block::Opaque(_) => None,
+    });
+    calls.collect()
+}
+
+/// What of a failed reply may stay in the conversation: a call without its result may not.
+fn uncalled(blocks: Vec<Block>) -> Vec<Block> {
+    blocks.into_iter().filter(|block| matches!(block, Block::Text(text) if !text.trim().is_empty())).collect()
+}

@@ -1,0 +1,7 @@
+//! Makes the decisions happen.
+//!
+//! The engine knows ports and no vendor. It performs the assistant's effects in order and makes no choice
+//! of its own: there is no `if` on a domain fact in here.
+
+pub mod desk;
+pub mod ports;

@@ -1,0 +1,77 @@
+//! What the engine needs from the world: a model, hands, a journal, surfaces and a clock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::assistant::Shown;
+use domain::context::Context;
+use domain::conversation::{EntryId, Said};
+use domain::failure::Failure;
+use domain::record::Record;
+use domain::tool::{ToolCall, ToolResult, ToolSpec};
+use domain::turn::Reply;
+use futures_util::future::BoxFuture;
+use jiff::Zoned;
+
+use crate::desk::Desk;
+
+/// Hears a few words of a reply as they come.
+pub type Listener<'a> = &'a (dyn Fn(&str) + Send + Sync);
+
+/// Something that answers.
+pub trait Model: Send + Sync {
+    /// What it is called, for people: `offline`, `anthropic:sonnet`.
+    fn name(&self) -> &str;
+
+    /// Replies to `context`, telling `listener` the words as they come. Dropping the future ends the call.
+    ///
+    /// A failure is a value with words for the human; this never panics on what came over the wire.
+    fn reply<'a>(
+        &'a self,
+        context: &'a Context,
+        listener: Listener<'a>,
+    ) -> BoxFuture<'a, Result<Reply, Failure>>;
+}
+
+/// What can be done to the world.
+pub trait Hands: Send + Sync {
+    /// The tools there are.
+    fn tools(&self) -> Arc<[ToolSpec]>;
+
+    /// Runs one call that was allowed. Whatever goes wrong is a result the model can read.
+    fn run<'a>(&'a self, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult>;
+}
+
+/// Where facts are kept.
+pub trait Journal: Send + Sync {
+    /// Writes all of `records` or none. When this returns `Ok` they survive a power cut.
+    fn write(&self, records: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>>;
+
+    /// What was said on the way to `head`, oldest first, from the last summary on.
+    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>>;
+}
+
+/// The journal cannot be written. The human must act: it says what is wrong and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unwritten(pub String);
+
+/// The journal cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unreadable(pub String);
+
+/// Where the human is.
+pub trait Surface: Send + Sync {
+    /// Shows something. It must not wait: a surface that is slow loses words, never others' time.
+    fn show(&self, shown: &Shown);
+}
+
+/// What time it is.
+pub trait Clock: Send + Sync {
+    /// The time on the wall, in the human's zone.
+    fn now(&self) -> Zoned;
+
+    /// The time since the machine started, sleep included.
+    fn boot(&self) -> Duration;
+}

@@ -1,0 +1,3 @@
+//! The data directory: the log in SQLite, the files people read, and their git history.
+
+pub mod disk;
