@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::assistant::Shown;
 use domain::context::Context;
-use domain::conversation::{EntryId, Said};
+use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
 use domain::failure::Failure;
 use domain::record::Record;
 use domain::tool::{ToolCall, ToolResult, ToolSpec};
@@ -49,6 +49,17 @@ pub trait Journal: Send + Sync {
 
     /// What was said on the way to `head`, oldest first, from the last summary on.
     fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>>;
+
+    /// The newest `limit` entries on the way to where `branch` is, older than `before`, oldest first.
+    fn recent(
+        &self,
+        branch: Branch,
+        before: Option<EntryId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>>;
+
+    /// How the names moved.
+    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>>;
 }
 
 /// The journal cannot be written. The human must act: it says what is wrong and what would be right.
