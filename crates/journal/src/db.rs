@@ -5,6 +5,7 @@
 
 mod body;
 mod damage;
+mod devices;
 mod read;
 mod schema;
 mod write;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 pub use damage::{backup, rescue};
+pub use devices::KnownDevice;
 pub use read::PathCache;
 pub use write::FileChange;
 

@@ -15,6 +15,7 @@ use domain::record::Record;
 use engine::ports::{Journal as Port, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
 
+pub use db::KnownDevice;
 use db::{Database, PathCache};
 use keeper::Keeper;
 pub use lock::{Lock, holder};
@@ -45,6 +46,31 @@ impl Journal {
     /// Where things are.
     pub fn paths(&self) -> &Paths {
         &self.paths
+    }
+
+    /// The browsers that were paired.
+    pub async fn devices(&self) -> Result<Vec<KnownDevice>, Unreadable> {
+        self.read(|reader| reader.database.devices()).await
+    }
+
+    /// Keeps one more paired browser.
+    pub async fn add_device(&self, device: KnownDevice) -> Result<(), Unwritten> {
+        self.change(move |database| database.add_device(&device)).await
+    }
+
+    /// Forgets the paired browser called `id`.
+    pub async fn remove_device(&self, id: String) -> Result<(), Unwritten> {
+        self.change(move |database| database.remove_device(&id)).await
+    }
+
+    async fn change(
+        &self,
+        change: impl FnOnce(&mut Database) -> rusqlite::Result<()> + Send + 'static,
+    ) -> Result<(), Unwritten> {
+        match self.writer.ask(move |writer| change(&mut writer.database)).await {
+            Some(done) => done.map_err(|error| unwritten(&error)),
+            None => Err(closed()),
+        }
     }
 }
 
@@ -110,6 +136,10 @@ impl Journal {
             }
         })
     }
+}
+
+fn closed() -> Unwritten {
+    Unwritten("the journal is closed.".to_owned())
 }
 
 /// What the human can do about it, where SQLite's words do not say.

@@ -84,3 +84,11 @@ CREATE TABLE file_changes (
     kind    TEXT NOT NULL,
     session TEXT NOT NULL
 ) STRICT;
+
+-- Browsers that were paired, each known by the hash of its credential alone.
+CREATE TABLE devices (
+    id         TEXT PRIMARY KEY,
+    label      TEXT NOT NULL,
+    credential BLOB NOT NULL,
+    paired     INTEGER NOT NULL
+) STRICT;

@@ -165,7 +165,7 @@ fn line(row: &Row<'_>) -> rusqlite::Result<Line> {
         Ok(session.map(|session| (session, depth)))
     };
     let why: String = row.get(2)?;
-    let why = why_from(&why).ok_or_else(|| unread(2, format!("no name moves for the reason `{why}`")))?;
+    let why = Why::named(&why).ok_or_else(|| unread(2, format!("no name moves for the reason `{why}`")))?;
     Ok(Line { at: time_in(row, 0)?, branch: branch_in(row, 1)?, why, from: place(3)?, to: place(5)? })
 }
 
@@ -178,19 +178,6 @@ fn file_change(row: &Row<'_>) -> rusqlite::Result<FileChange> {
         other => return Err(unread(2, format!("no file changes in the way `{other}`"))),
     };
     Ok(FileChange { id: row.get(0)?, change })
-}
-
-fn why_from(text: &str) -> Option<Why> {
-    match text {
-        "created" => Some(Why::Created),
-        "forked" => Some(Why::Forked),
-        "promoted" => Some(Why::Promoted),
-        "compacted" => Some(Why::Compacted),
-        "cleared" => Some(Why::Cleared),
-        "ended" => Some(Why::Ended),
-        "undone" => Some(Why::Undone),
-        _ => None,
-    }
 }
 
 fn branch_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Branch> {

@@ -8,8 +8,8 @@ use super::Unopened;
 const FORMAT: i64 = 1;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 8] =
-    ["entries", "heads", "moves", "messages", "turns", "decisions", "inbox", "file_changes"];
+pub const TABLES: [&str; 9] =
+    ["entries", "heads", "moves", "messages", "turns", "decisions", "inbox", "file_changes", "devices"];
 
 const FORMAT_1: &str = include_str!("format_1.sql");
 

@@ -1,6 +1,6 @@
 //! How records become rows: all of one decision in one transaction.
 
-use domain::conversation::{Branch, Entry, Head, Move, SessionId, Text, Why};
+use domain::conversation::{Branch, Entry, Head, Move, SessionId, Text};
 use domain::inbox::Kept;
 use domain::permission::Decision;
 use domain::record::{Closed, Message, MessageId, Opened, Record, SessionChange};
@@ -87,7 +87,7 @@ fn move_name(transaction: &Transaction<'_>, moved: &Move) -> rusqlite::Result<()
     transaction.prepare_cached(sql)?.execute(params![
         moved.at.as_microsecond(),
         branch,
-        why(moved.why),
+        moved.why.as_str(),
         entry(&moved.from),
         session(&moved.from),
         entry(&moved.to),
@@ -172,16 +172,4 @@ fn file_change(transaction: &Transaction<'_>, change: &SessionChange) -> rusqlit
     let sql = "INSERT INTO file_changes (at, kind, session) VALUES (?, ?, ?)";
     transaction.prepare_cached(sql)?.execute(params![at.as_microsecond(), kind, session.as_str()])?;
     Ok(FileChange { id: transaction.last_insert_rowid(), change: change.clone() })
-}
-
-fn why(why: Why) -> &'static str {
-    match why {
-        Why::Created => "created",
-        Why::Forked => "forked",
-        Why::Promoted => "promoted",
-        Why::Compacted => "compacted",
-        Why::Cleared => "cleared",
-        Why::Ended => "ended",
-        Why::Undone => "undone",
-    }
 }
