@@ -1,1 +1,4 @@
-//! Placeholder.
+//! Where the human is: the local page, and what every surface needs to follow along.
+
+pub mod stage;
+pub mod web;
