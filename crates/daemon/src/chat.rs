@@ -18,13 +18,13 @@ use crate::settings::{Brain, Guessed, Settings};
 /// Runs until it is told to stop; with a terminal, the human talks here.
 pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -> Result<ExitCode, Failed> {
     let mut house = House::open(settings, disk, Doors::LocalAndPage).await?;
-    let talks = attached == Attached::IfTerminal && std::io::stdin().is_terminal();
-    greet(settings, &house, talks);
+    let attached = if std::io::stdin().is_terminal() { attached } else { Attached::Never };
+    greet(settings, &house);
     let client = house.client.clone();
     let ended = tokio::select! {
-        ended = talk_or_wait(&client, talks) => ended,
+        ended = talk_or_wait(&client, attached) => ended,
         () = told_to_stop() => Ok(()),
-        () = house.fell() => Err(Failed::Failed("a part of me stopped unexpectedly; see the log.".to_owned())),
+        () = house.fell() => Err(Failed::NotDone("a part of me stopped unexpectedly; see the log.".to_owned())),
     };
     house.close().await;
     ended.map(|()| ExitCode::SUCCESS)
@@ -79,7 +79,7 @@ pub async fn say_once(
     }
     let answered = tokio::select! {
         answered = answer(&house.client, &text, output) => answered,
-        () = told_to_stop() => Err(Failed::Failed("stopped.".to_owned())),
+        () = told_to_stop() => Err(Failed::NotDone("stopped.".to_owned())),
     };
     house.close().await;
     answered
@@ -117,10 +117,13 @@ fn words_or_stdin(words: &[String]) -> Result<String, Failed> {
     String::from_utf8(bytes).map_err(|_| Failed::Usage("what came in is not text (UTF-8).".to_owned()))
 }
 
-async fn talk_or_wait(client: &Client, talks: bool) -> Result<(), Failed> {
-    match talks {
-        true => sit_down(client).await,
-        false => std::future::pending().await,
+async fn talk_or_wait(client: &Client, attached: Attached) -> Result<(), Failed> {
+    match attached {
+        Attached::IfTerminal => {
+            print("\ntry:  remember: locker 214        (/stop stops an answer, /quit leaves)");
+            sit_down(client).await
+        }
+        Attached::Never => std::future::pending().await,
     }
 }
 
@@ -141,7 +144,7 @@ async fn told_to_stop() {
 }
 
 /// Says what was guessed, and how to change it. Nothing is asked.
-fn greet(settings: &Settings, house: &House, talks: bool) {
+fn greet(settings: &Settings, house: &House) {
     let brain = match &settings.brain {
         Brain::Offline => "no model",
         Brain::Anthropic(brain) => brain.name.as_str(),
@@ -157,9 +160,6 @@ fn greet(settings: &Settings, house: &House, talks: bool) {
     }
     for notice in &house.notices {
         print(&format!("  note       {notice}"));
-    }
-    if talks {
-        print("\ntry:  remember: locker 214        (/stop stops an answer, /quit leaves)");
     }
 }
 

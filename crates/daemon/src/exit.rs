@@ -6,12 +6,14 @@ use journal::NotOpened;
 use surfaces::client::Unanswered;
 use surfaces::terminal::Stopped;
 
+use crate::cli::Output;
+
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Failed {
     /// It could not be done.
     #[error("{0}")]
-    Failed(String),
+    NotDone(String),
     /// It was asked for wrongly.
     #[error("{0}")]
     Usage(String),
@@ -26,7 +28,7 @@ pub enum Failed {
 impl Failed {
     fn code(&self) -> u8 {
         match self {
-            Self::Failed(_) => 1,
+            Self::NotDone(_) => 1,
             Self::Usage(_) => 2,
             Self::Running(_) => 75,
             Self::Configuration(_) => 78,
@@ -35,7 +37,7 @@ impl Failed {
 
     fn kind(&self) -> &'static str {
         match self {
-            Self::Failed(_) => "failed",
+            Self::NotDone(_) => "failed",
             Self::Usage(_) => "usage",
             Self::Running(_) => "running",
             Self::Configuration(_) => "configuration",
@@ -44,9 +46,10 @@ impl Failed {
 
     /// Tells it, and gives the code to end with.
     #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where the program speaks last")]
-    pub fn tell(&self, json: bool) -> ExitCode {
-        if json {
-            let error = serde_json::json!({ "code": self.code(), "kind": self.kind(), "message": self.to_string() });
+    pub fn tell(&self, output: Output) -> ExitCode {
+        if output.json {
+            let error =
+                serde_json::json!({ "code": self.code(), "kind": self.kind(), "message": self.to_string() });
             println!("{}", serde_json::json!({ "ok": false, "error": error }));
         }
         eprintln!("error: {self}");
@@ -56,7 +59,7 @@ impl Failed {
 
 impl From<std::io::Error> for Failed {
     fn from(error: std::io::Error) -> Self {
-        Self::Failed(error.to_string())
+        Self::NotDone(error.to_string())
     }
 }
 
@@ -71,12 +74,12 @@ impl From<NotOpened> for Failed {
 
 impl From<Unanswered> for Failed {
     fn from(error: Unanswered) -> Self {
-        Self::Failed(error.to_string())
+        Self::NotDone(error.to_string())
     }
 }
 
 impl From<Stopped> for Failed {
     fn from(error: Stopped) -> Self {
-        Self::Failed(error.to_string())
+        Self::NotDone(error.to_string())
     }
 }

@@ -7,7 +7,7 @@ use domain::context::instructions;
 use domain::dice::Dice;
 use engine::desk::Desk;
 use engine::drive::World;
-use engine::ports::{Clock, Hands, Model, Surface};
+use engine::ports::{Clock, Model, Surface};
 use engine::run::House as Engine;
 use journal::disk::Disk;
 use journal::{Journal, Opened, Place};
@@ -82,7 +82,13 @@ impl House {
             tasks: JoinSet::new(),
         };
         house.tasks.spawn(engine.run(house.stop.clone()));
-        let ports = Wiring { desk: desk.clone(), journal, stage: stage.clone(), clock, brain: model.name().to_owned() };
+        let ports = Wiring {
+            desk: desk.clone(),
+            journal,
+            stage: stage.clone(),
+            clock,
+            brain: model.name().to_owned(),
+        };
         house.open_doors(settings, ports, doors).await?;
         for notice in &house.notices {
             stage.show(&Shown::Notice(notice.clone()));
@@ -116,7 +122,7 @@ impl House {
         let file = bind_file(&settings.paths.state(), SOCKET)?;
         self.tasks.spawn(serve_unix(file, app.clone(), self.stop.clone()));
         if let Some(port) = port {
-            let link = app.pairing().link(&page).map_err(|error| Failed::Failed(error.to_string()))?;
+            let link = app.pairing().link(&page).map_err(|error| Failed::NotDone(error.to_string()))?;
             self.link = Some(link);
             self.tasks.spawn(serve_tcp(port, app, self.stop.clone()));
         }
@@ -151,7 +157,7 @@ impl Wiring {
             journal: self.journal.clone(),
             stage: self.stage,
             vitals: Arc::new(Pulse { fixed, journal: self.journal }),
-            devices: Arc::new(devices.map_err(|error| Failed::Failed(error.to_string()))?),
+            devices: Arc::new(devices.map_err(|error| Failed::NotDone(error.to_string()))?),
             clock: self.clock,
         };
         Ok(App::new(ports, Limits::HOUSE))
@@ -166,5 +172,5 @@ fn model(settings: &Settings) -> Result<Arc<dyn Model>, Failed> {
 }
 
 fn seed() -> Result<u64, Failed> {
-    getrandom::u64().map_err(|error| Failed::Failed(format!("the system gives no random numbers: {error}")))
+    getrandom::u64().map_err(|error| Failed::NotDone(format!("the system gives no random numbers: {error}")))
 }

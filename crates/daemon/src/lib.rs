@@ -26,11 +26,13 @@ pub fn main() -> ExitCode {
 
 /// Runs the program on `disk`.
 pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
+    // What we make is for the human alone, whoever else uses this machine.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let cli = Cli::parse();
-    let json = cli.output.json;
+    let output = cli.output;
     match dispatch(cli, disk) {
         Ok(code) => code,
-        Err(failed) => failed.tell(json),
+        Err(failed) => failed.tell(output),
     }
 }
 
@@ -50,6 +52,7 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
 fn start_log() {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_env("OLLIM_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let log =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     let _ = log.try_init();
 }

@@ -25,8 +25,9 @@ use sessions::SessionFiles;
 
 /// The journal of one data directory: one thread writes, one reads.
 pub struct Journal {
-    writer: Keeper<Writer>,
+    /// Closed before the writer, so that the writer is the last to leave and folds the log into the file.
     reader: Keeper<Reader>,
+    writer: Keeper<Writer>,
     paths: Paths,
     /// Let go of last, after both threads are done.
     _lock: Lock,

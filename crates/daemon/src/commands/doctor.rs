@@ -83,13 +83,21 @@ fn data(settings: &Settings) -> Finding {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             finding("data", State::Fine, format!("{} will be made at the first start", root.display()))
         }
-        Err(error) => finding("data", State::Wrong, format!("{}: {error}. choose another with --data-dir", root.display())),
-        Ok(found) if !found.is_dir() => {
-            finding("data", State::Wrong, format!("{} is not a directory. choose another with --data-dir", root.display()))
-        }
-        Ok(_) if rustix::fs::access(root, rustix::fs::Access::WRITE_OK).is_err() => {
-            finding("data", State::Wrong, format!("{} cannot be written to. make it writable", root.display()))
-        }
+        Err(error) => finding(
+            "data",
+            State::Wrong,
+            format!("{}: {error}. choose another with --data-dir", root.display()),
+        ),
+        Ok(found) if !found.is_dir() => finding(
+            "data",
+            State::Wrong,
+            format!("{} is not a directory. choose another with --data-dir", root.display()),
+        ),
+        Ok(_) if rustix::fs::access(root, rustix::fs::Access::WRITE_OK).is_err() => finding(
+            "data",
+            State::Wrong,
+            format!("{} cannot be written to. make it writable", root.display()),
+        ),
         Ok(_) => finding("data", State::Fine, root.display().to_string()),
     }
 }
@@ -119,8 +127,14 @@ fn disk(settings: &Settings) -> Finding {
     let text = format!("{} MB free", free / 1024 / 1024);
     match free {
         free if free >= ROOM_FINE => finding("disk", State::Fine, text),
-        free if free >= ROOM_WORKS => finding("disk", State::Warning, format!("only {text}. make some room soon")),
-        _ => finding("disk", State::Wrong, format!("only {text}. make some room: i can't write things down without")),
+        free if free >= ROOM_WORKS => {
+            finding("disk", State::Warning, format!("only {text}. make some room soon"))
+        }
+        _ => finding(
+            "disk",
+            State::Wrong,
+            format!("only {text}. make some room: i can't write things down without"),
+        ),
     }
 }
 
@@ -145,15 +159,21 @@ fn clock() -> Finding {
 
 async fn model(settings: &Settings) -> Finding {
     match &settings.brain {
-        Brain::Offline => finding("model", State::Warning, "none connected. set ANTHROPIC_API_KEY to talk for real"),
-        Brain::Anthropic(brain) => finding("model", State::Fine, format!("{} at {}", brain.name, brain.base_url)),
+        Brain::Offline => {
+            finding("model", State::Warning, "none connected. set ANTHROPIC_API_KEY to talk for real")
+        }
+        Brain::Anthropic(brain) => {
+            finding("model", State::Fine, format!("{} at {}", brain.name, brain.base_url))
+        }
     }
 }
 
 async fn running(settings: &Settings) -> Finding {
     let client = Client::new(&settings.paths.state(), SOCKET);
     match client.get("/api/health").await {
-        Ok(health) => finding("running", State::Fine, format!("pid {}, page {}", health["pid"], health["page"])),
+        Ok(health) => {
+            finding("running", State::Fine, format!("pid {}, page {}", health["pid"], health["page"]))
+        }
         Err(Unanswered::NotRunning) => finding("running", State::Fine, "no. start it: ollim-bot"),
         Err(error) => finding("running", State::Wrong, error.to_string()),
     }

@@ -12,7 +12,7 @@ use crate::settings::Settings;
 
 /// Shows it.
 pub fn show(settings: &Settings, shape: SessionsShape, output: Output) -> Result<ExitCode, Failed> {
-    let failed = |error: &dyn std::fmt::Display| Failed::Failed(error.to_string());
+    let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
     let found = journal::peek(&settings.paths).map_err(|error| failed(&error))?;
     let lineage = match found {
         Some(database) => database.lineage().map_err(|error| failed(&error))?,
@@ -34,14 +34,21 @@ fn list(lineage: &Lineage, zone: &TimeZone) -> String {
     let rows = lineage.lines.iter().map(|line| {
         let session = line.to.as_ref().or(line.from.as_ref()).map(|(session, _)| session.to_string());
         let time = line.at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M");
-        format!("  {time}  {:<10}  {:<20}  {}", word(line), line.branch.to_string(), session.unwrap_or_default())
+        format!(
+            "  {time}  {:<10}  {:<20}  {}",
+            word(line),
+            line.branch.to_string(),
+            session.unwrap_or_default()
+        )
     });
     rows.collect::<Vec<_>>().join("\n")
 }
 
 fn json(lineage: &Lineage, zone: &TimeZone) -> serde_json::Value {
     let place = |place: &Option<(SessionId, u64)>| {
-        place.as_ref().map(|(session, depth)| serde_json::json!({ "session": session.as_str(), "depth": depth }))
+        place
+            .as_ref()
+            .map(|(session, depth)| serde_json::json!({ "session": session.as_str(), "depth": depth }))
     };
     let lines = lineage.lines.iter().map(|line| {
         serde_json::json!({

@@ -33,7 +33,8 @@ pub async fn show(settings: &Settings, output: Output) -> Result<ExitCode, Faile
         word("session"),
     );
     let notices = health["notices"].as_array().cloned().unwrap_or_default();
-    let notices: String = notices.iter().filter_map(|n| n.as_str()).map(|n| format!("\n  note      {n}")).collect();
+    let notices: String =
+        notices.iter().filter_map(|n| n.as_str()).map(|n| format!("\n  note      {n}")).collect();
     health["running"] = true.into();
     health["next_fire"] = serde_json::Value::Null;
     health["surfaces"] = serde_json::json!(["terminal", "page"]);

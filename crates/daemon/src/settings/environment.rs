@@ -46,10 +46,13 @@ impl Environment {
     /// The data directory.
     pub fn data_dir(&self) -> Result<PathBuf, Failed> {
         if let Some(dir) = self.get("OLLIM_DATA_DIR") {
-            return std::path::absolute(dir).map_err(|error| Failed::Configuration(format!("{dir}: {error}")));
+            return std::path::absolute(dir)
+                .map_err(|error| Failed::Configuration(format!("{dir}: {error}")));
         }
         let home = self.get("HOME").ok_or_else(|| {
-            Failed::Configuration("HOME is not set, so i don't know where to keep things. use --data-dir.".to_owned())
+            Failed::Configuration(
+                "HOME is not set, so i don't know where to keep things. use --data-dir.".to_owned(),
+            )
         })?;
         Ok(PathBuf::from(home).join(".ollim-bot"))
     }

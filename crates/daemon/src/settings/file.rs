@@ -40,7 +40,9 @@ impl File {
         let path = paths.root().join("settings.toml");
         let wrong = |error: &dyn std::fmt::Display| {
             let text = format!("{}: {}", path.display(), error.to_string().trim());
-            Failed::Configuration(format!("{text}\nthe settings there are, with their values: ollim-bot doctor"))
+            Failed::Configuration(format!(
+                "{text}\nthe settings there are, with their values: ollim-bot doctor"
+            ))
         };
         let mut table: Table = DEFAULTS.parse().map_err(|error| wrong(&error))?;
         match std::fs::read_to_string(&path) {
