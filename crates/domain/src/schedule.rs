@@ -1,1 +1,47 @@
 //! Routines, reminders and webhooks: what runs without being asked.
+//!
+//! These are values that can only be made whole: a routine that exists has a cron that reads and a charter
+//! that does not contradict itself. How they are spelled in a file is the journal's business.
+
+mod charter;
+mod cron;
+mod item_id;
+mod moment;
+mod prompt;
+mod reminder;
+mod reporting;
+mod routine;
+mod skill;
+mod slug;
+mod terms;
+mod webhook;
+
+pub use charter::{Charter, Knowing, Standing, Unused};
+pub use cron::Cron;
+pub use item_id::ItemId;
+pub use moment::Moment;
+pub use prompt::Prompt;
+pub use reminder::{Chain, Reminder};
+pub use reporting::{Pings, Reporting, Voice};
+pub use routine::Routine;
+pub use skill::SkillSpec;
+pub use slug::slug;
+pub use terms::{ModelName, Terms, Thinking, ToolRule};
+pub use webhook::WebhookSpec;
+
+/// Why something cannot be what was asked for: the field, what is wrong with it, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{field}`: {reason}")]
+pub struct Invalid {
+    /// The field as people write it.
+    pub field: &'static str,
+    /// What is wrong and what would be right.
+    pub reason: String,
+}
+
+impl Invalid {
+    /// Says why `field` cannot stay as it is.
+    pub fn new(field: &'static str, reason: impl Into<String>) -> Self {
+        Self { field, reason: reason.into() }
+    }
+}

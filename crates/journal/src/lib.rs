@@ -2,6 +2,8 @@
 
 pub mod db;
 pub mod disk;
+pub mod files;
+pub mod frontmatter;
 mod keeper;
 mod lock;
 mod open;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::assistant::Memory;
-use domain::conversation::{Branch, Head, Move, Why};
+use domain::conversation::{Branch, Head, Move, SessionId, Why};
 use domain::record::Record;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -61,9 +61,8 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     })?;
     let mut notices = Vec::new();
     let mut database = open_database(&place, &mut notices)?;
-    let mut files = SessionFiles::open(&place, &mut notices);
-    let memory =
-        reconcile(&mut database, &mut files, &place, &mut notices).map_err(|error| damaged(&error))?;
+    let mut files = SessionFiles::open(&place, &mut notices).map_err(|error| damaged(&error))?;
+    let memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
     let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
     let journal = Journal {
@@ -107,25 +106,29 @@ fn reconcile(
     files: &mut SessionFiles,
     place: &Place,
     notices: &mut Vec<String>,
-) -> rusqlite::Result<Memory> {
-    let unmade = database.unmade()?;
+) -> Result<Memory, NotOpened> {
+    let unmade = database.unmade().map_err(|error| damaged(&error))?;
     if !unmade.is_empty() && files.make(&unmade).is_ok() {
-        database.made(&unmade)?;
+        database.made(&unmade).map_err(|error| damaged(&error))?;
     }
-    let memory = database.memory()?;
-    match (memory.conversation.head(&Branch::Main), files.stored()) {
+    let memory = database.memory().map_err(|error| damaged(&error))?;
+    let stored = files.stored(place.now, notices).map_err(|error| damaged(&error))?;
+    match (memory.conversation.head(&Branch::Main), stored) {
         (Some(head), stored) if stored.as_ref() != Some(&head.session) => {
-            notices.extend(files.restore(&head.session, stored.as_ref()));
+            notices.push(files.restore(&head.session, stored.as_ref(), place.now));
             Ok(memory)
         }
-        (None, Some(session)) => {
-            let to = Some(Head { entry: None, session });
-            let adopted = Move { branch: Branch::Main, at: place.now, why: Why::Created, from: None, to };
-            database.write(&[Record::Moved(adopted)])?;
-            database.memory()
-        }
+        (None, Some(session)) => adopt(database, session, place.now).map_err(|error| damaged(&error)),
         (Some(_), _) | (None, None) => Ok(memory),
     }
+}
+
+/// A session that was there before this journal: main goes on under its name.
+fn adopt(database: &mut Database, session: SessionId, at: Timestamp) -> rusqlite::Result<Memory> {
+    let to = Some(Head { entry: None, session });
+    let adopted = Move { branch: Branch::Main, at, why: Why::Created, from: None, to };
+    database.write(&[Record::Moved(adopted)])?;
+    database.memory()
 }
 
 fn unusable(place: &Place, error: &std::io::Error) -> NotOpened {

@@ -82,7 +82,8 @@ CREATE TABLE file_changes (
     id      INTEGER PRIMARY KEY,
     at      INTEGER NOT NULL,
     kind    TEXT NOT NULL,
-    session TEXT NOT NULL
+    session TEXT NOT NULL,
+    parent  TEXT
 ) STRICT;
 
 -- Browsers that were paired, each known by the hash of its credential alone.

@@ -96,7 +96,7 @@ impl Database {
 
     /// File changes that a transaction asked for and nobody has made.
     pub fn unmade(&self) -> rusqlite::Result<Vec<FileChange>> {
-        let sql = "SELECT id, at, kind, session FROM file_changes ORDER BY id";
+        let sql = "SELECT id, at, kind, session, parent FROM file_changes ORDER BY id";
         self.connection.prepare(sql)?.query_map([], file_change)?.collect()
     }
 
@@ -173,7 +173,10 @@ fn file_change(row: &Row<'_>) -> rusqlite::Result<FileChange> {
     let (at, session, kind) = (time_in(row, 1)?, session_in(row, 3)?, row.get::<_, String>(2)?);
     let change = match kind.as_str() {
         "saved" => SessionChange::Saved(session, at),
-        "swapped" => SessionChange::Swapped(session, at),
+        "swapped" => {
+            let from = row.get::<_, Option<String>>(4)?.as_deref().and_then(SessionId::read);
+            SessionChange::Swapped { to: session, from, at }
+        }
         "cleared" => SessionChange::Cleared(session, at),
         other => return Err(unread(2, format!("no file changes in the way `{other}`"))),
     };

@@ -164,12 +164,13 @@ fn keep(transaction: &Transaction<'_>, kept: &Kept) -> rusqlite::Result<()> {
 }
 
 fn file_change(transaction: &Transaction<'_>, change: &SessionChange) -> rusqlite::Result<FileChange> {
-    let (kind, session, at): (_, &SessionId, _) = match change {
-        SessionChange::Saved(session, at) => ("saved", session, at),
-        SessionChange::Swapped(session, at) => ("swapped", session, at),
-        SessionChange::Cleared(session, at) => ("cleared", session, at),
+    let (kind, session, parent, at) = match change {
+        SessionChange::Saved(session, at) => ("saved", session, None, at),
+        SessionChange::Swapped { to, from, at } => ("swapped", to, from.as_ref(), at),
+        SessionChange::Cleared(session, at) => ("cleared", session, None, at),
     };
-    let sql = "INSERT INTO file_changes (at, kind, session) VALUES (?, ?, ?)";
-    transaction.prepare_cached(sql)?.execute(params![at.as_microsecond(), kind, session.as_str()])?;
+    let sql = "INSERT INTO file_changes (at, kind, session, parent) VALUES (?, ?, ?, ?)";
+    let row = params![at.as_microsecond(), kind, session.as_str(), parent.map(SessionId::as_str)];
+    transaction.prepare_cached(sql)?.execute(row)?;
     Ok(FileChange { id: transaction.last_insert_rowid(), change: change.clone() })
 }

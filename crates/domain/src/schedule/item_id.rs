@@ -1,0 +1,78 @@
+//! The identity of a routine, a reminder or a webhook.
+
+use std::fmt;
+
+use super::Invalid;
+
+/// The most characters of an id.
+const LONGEST: usize = 64;
+
+/// A short name that is safe as the name of a file or of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ItemId(String);
+
+impl ItemId {
+    /// Takes `text` as an id, exactly as it stands.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let right = text.len() <= LONGEST
+            && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.chars().all(inner)
+            && !text.ends_with(".tmp");
+        match right {
+            true => Ok(Self(text.to_owned())),
+            false => Err(Invalid::new("id", wrong(text))),
+        }
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ItemId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn wrong(text: &str) -> String {
+    let shown: String = text.chars().take(LONGEST).collect();
+    format!(
+        "{shown:?} cannot be an id; use 1 to {LONGEST} letters, digits, `.`, `_` or `-`, starting with a letter \
+         or a digit and not ending in `.tmp`"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DD-35: ids that could leave their directory or pass for a temporary file are refused.
+    #[test]
+    fn an_id_never_leads_out_of_its_directory() {
+        for good in ["a", "0", "12345678", "00123456", "1e234567", "a.b_c-d", &"x".repeat(64)] {
+            assert_eq!(ItemId::parse(good).unwrap().as_str(), good);
+        }
+        let bad = [
+            "",
+            ".",
+            "..",
+            "../x",
+            "a/b",
+            "-a",
+            "_a",
+            ".a",
+            "a b",
+            "a\n",
+            "é",
+            "a.tmp",
+            &"x".repeat(65),
+            "a\0",
+        ];
+        for bad in bad {
+            assert!(ItemId::parse(bad).is_err(), "{bad:?} was taken");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A moment as it is written down: an instant, and the offset the clock on the wall had.
+
+use std::fmt;
+
+use jiff::fmt::temporal::{Pieces, PiecesOffset};
+use jiff::tz::{Offset, TimeZone};
+use jiff::{Timestamp, Zoned};
+
+use super::Invalid;
+
+/// An instant with the offset it was written with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Moment {
+    /// The instant.
+    pub at: Timestamp,
+    offset: Offset,
+}
+
+impl Moment {
+    /// The moment a clock shows.
+    pub fn of(clock: &Zoned) -> Self {
+        Self { at: clock.timestamp(), offset: whole_minutes(clock.offset()) }
+    }
+
+    /// Reads any ISO 8601 form. Without an offset it is the time on a clock in `zone`.
+    pub fn parse(text: &str, zone: &TimeZone) -> Result<Self, Invalid> {
+        read(text, zone).ok_or_else(|| {
+            let reason = format!("{text:?} is not a time; write it like `2026-03-05T14:00:00-08:00`");
+            Invalid::new("run-at", reason)
+        })
+    }
+
+    /// The moment to the microsecond, which is as fine as the state files go.
+    pub fn to_micros(self) -> String {
+        self.civil().strftime("%Y-%m-%dT%H:%M:%S.%6f").to_string() + &self.signed_offset()
+    }
+
+    fn civil(&self) -> jiff::civil::DateTime {
+        self.offset.to_datetime(self.at)
+    }
+
+    fn signed_offset(&self) -> String {
+        let seconds = self.offset.seconds();
+        let sign = if seconds < 0 { '-' } else { '+' };
+        format!("{sign}{:02}:{:02}", seconds.abs() / 3600, seconds.abs() / 60 % 60)
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.civil(), self.signed_offset())
+    }
+}
+
+fn read(text: &str, zone: &TimeZone) -> Option<Moment> {
+    let pieces = Pieces::parse(text.trim()).ok()?;
+    let wall = pieces.date().to_datetime(pieces.time().unwrap_or_default());
+    let offset = match pieces.offset() {
+        Some(PiecesOffset::Zulu) => Some(Offset::UTC),
+        Some(PiecesOffset::Numeric(numeric)) => Some(numeric.offset()),
+        Some(_) | None => None,
+    };
+    if let Some(offset) = offset {
+        let at = offset.to_timestamp(wall).ok()?;
+        return Some(Moment { at, offset: whole_minutes(offset) });
+    }
+    let zone = match pieces.to_time_zone() {
+        Ok(Some(named)) => named,
+        Ok(None) => zone.clone(),
+        Err(_) => return None,
+    };
+    let clock = zone.to_ambiguous_zoned(wall).compatible().ok()?;
+    Some(Moment::of(&clock))
+}
+
+/// ISO 8601 has no seconds in an offset; a few zones had them a century ago.
+fn whole_minutes(offset: Offset) -> Offset {
+    Offset::from_seconds(offset.seconds() / 60 * 60).unwrap_or(Offset::UTC)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, read: &str) {
+        let zone = TimeZone::get("America/Los_Angeles").unwrap();
+        assert_eq!(Moment::parse(text, &zone).map(|m| m.to_string()).unwrap_or_default(), read, "{text:?}");
+    }
+
+    /// DD-18, DD-42, DD-47: any ISO form; without an offset the human's zone; and what is no time is refused.
+    #[test]
+    fn a_time_is_read_in_any_iso_form() {
+        check("2026-03-05T14:00:00-08:00", "2026-03-05T14:00:00-08:00");
+        check("2026-03-05T09:07:12.123456-08:00", "2026-03-05T09:07:12.123456-08:00");
+        check("2026-03-05T14:00:00Z", "2026-03-05T14:00:00+00:00");
+        check("2026-03-05 14:00", "2026-03-05T14:00:00-08:00");
+        check("2026-07-05T14:00:00", "2026-07-05T14:00:00-07:00");
+        check("20260305T140000+0530", "2026-03-05T14:00:00+05:30");
+        check("2026-03-08T02:30:00", "2026-03-08T03:30:00-07:00");
+        check("2026-03-05", "2026-03-05T00:00:00-08:00");
+        for wrong in ["", "tomorrow", "2026-13-05T14:00:00Z", "14:00", "2026-03-05T25:00:00Z", "1772816440"] {
+            check(wrong, "");
+        }
+    }
+
+    /// DD-18: what is written has microseconds and an offset.
+    #[test]
+    fn a_time_is_written_with_microseconds_and_offset() {
+        let moment = Moment::parse("2026-03-05T09:07:12-08:00", &TimeZone::UTC).unwrap();
+        assert_eq!(moment.to_micros(), "2026-03-05T09:07:12.000000-08:00");
+    }
+}

@@ -1,0 +1,112 @@
+//! A reminder: a job that the clock sets off once, and that may be followed by another.
+
+use jiff::{SignedDuration, Zoned};
+
+use super::{Charter, Invalid, ItemId, Moment, Prompt};
+
+/// A job that happens once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reminder {
+    /// Who it is, whatever its file is called.
+    pub id: ItemId,
+    /// When it is due.
+    pub run_at: Moment,
+    charter: Charter,
+    /// Where it stands among its follow-ups.
+    pub chain: Chain,
+    /// One line about it; may be empty.
+    pub description: String,
+    /// The skills it loads.
+    pub skills: Vec<String>,
+    /// What it is told.
+    pub message: Prompt,
+}
+
+impl Reminder {
+    /// A reminder for `run_at` that is not followed by another.
+    pub fn new(id: ItemId, run_at: Moment, charter: Charter, message: Prompt) -> Result<Self, Invalid> {
+        if matches!(charter, Charter::Persistent(_)) {
+            let reason =
+                "a reminder runs once and has no session of its own; leave it out, or make it a routine";
+            return Err(Invalid::new("session", reason));
+        }
+        let (description, skills) = (String::new(), Vec::new());
+        Ok(Self { id, run_at, charter, chain: Chain::default(), description, skills, message })
+    }
+
+    /// Where it runs and what it may do there.
+    pub fn charter(&self) -> &Charter {
+        &self.charter
+    }
+}
+
+impl Moment {
+    /// `minutes` of real time after `now`.
+    pub fn after(now: &Zoned, minutes: u32) -> Result<Self, Invalid> {
+        let later = now.checked_add(SignedDuration::from_mins(i64::from(minutes)));
+        let later = later.map_err(|_| {
+            Invalid::new("run-at", format!("{minutes} minutes from now is beyond the calendar; choose fewer"))
+        });
+        later.map(|later| Self::of(&later))
+    }
+}
+
+/// Where a reminder stands among its follow-ups.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Chain {
+    /// How many came before it.
+    pub depth: u32,
+    /// How many may follow the first.
+    pub max: u32,
+    /// The first one's id.
+    pub parent: Option<String>,
+}
+
+impl Chain {
+    /// The chain of a new reminder called `own`: the first of a chain is its own parent.
+    pub fn begin(depth: u32, max: u32, parent: Option<String>, own: &ItemId) -> Result<Self, Invalid> {
+        if depth > max {
+            let reason =
+                format!("{depth} is more than `max-chain`, which is {max}; lower it or raise `max-chain`");
+            return Err(Invalid::new("chain-depth", reason));
+        }
+        let parent = parent.or_else(|| (max > 0).then(|| own.to_string()));
+        Ok(Self { depth, max, parent })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::Terms;
+
+    fn id() -> ItemId {
+        ItemId::parse("c4f5e6a7").unwrap()
+    }
+
+    /// DD-44, DD-45: a chain ends where it said it would, and its first reminder is its parent.
+    #[test]
+    fn the_first_reminder_of_a_chain_is_its_own_parent() {
+        assert_eq!(Chain::begin(0, 0, None, &id()).unwrap().parent, None);
+        assert_eq!(Chain::begin(0, 3, None, &id()).unwrap().parent.as_deref(), Some("c4f5e6a7"));
+        assert_eq!(Chain::begin(1, 3, Some("b0".into()), &id()).unwrap().parent.as_deref(), Some("b0"));
+        let wrong = Chain::begin(4, 3, None, &id()).unwrap_err().to_string();
+        assert!(wrong.contains("chain-depth") && wrong.contains("max-chain"), "{wrong}");
+    }
+
+    /// DD-43: a delay is real time, also over a change of the clocks.
+    #[test]
+    fn a_reminder_in_an_hour_comes_after_an_hour_even_if_the_clocks_change() {
+        let now: Zoned = "2026-03-08T01:30-08:00[America/Los_Angeles]".parse().unwrap();
+        assert_eq!(Moment::after(&now, 60).unwrap().to_string(), "2026-03-08T03:30:00-07:00");
+        assert!(Moment::after(&"9999-12-30T22:00Z[UTC]".parse().unwrap(), u32::MAX).is_err());
+    }
+
+    /// DD-46: only routines keep a session.
+    #[test]
+    fn a_reminder_never_keeps_a_session() {
+        let due = Moment::parse("2026-03-05T14:00:00-08:00", &jiff::tz::TimeZone::UTC).unwrap();
+        let persistent = Charter::Persistent(Terms::default());
+        assert!(Reminder::new(id(), due, persistent, Prompt::new("x")).is_err());
+    }
+}

@@ -1,0 +1,27 @@
+//! A routine: a job that the clock sets off every so often.
+
+use super::{Charter, Cron, ItemId, Prompt};
+
+/// A job that recurs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Routine {
+    /// Who it is, whatever its file is called.
+    pub id: ItemId,
+    /// When it recurs.
+    pub cron: Cron,
+    /// Where it runs and what it may do there.
+    pub charter: Charter,
+    /// One line about it; may be empty.
+    pub description: String,
+    /// The skills it loads.
+    pub skills: Vec<String>,
+    /// What it is told.
+    pub message: Prompt,
+}
+
+impl Routine {
+    /// A routine in the main conversation, without skills and without a session of its own.
+    pub fn new(id: ItemId, cron: Cron, message: Prompt) -> Self {
+        Self { id, cron, charter: Charter::main(), description: String::new(), skills: Vec::new(), message }
+    }
+}

@@ -1,0 +1,45 @@
+//! The name a person sees in a directory for what a job says.
+
+/// The most characters of a slug.
+const LONGEST: usize = 50;
+
+/// The words of `text` in lowercase letters and digits with single hyphens between them: empty, if it has none.
+pub fn slug(text: &str) -> String {
+    let words = text.to_lowercase();
+    let words: Vec<&str> = words
+        .split(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit())
+        .filter(|w| !w.is_empty())
+        .collect();
+    let mut slug = words.join("-");
+    slug.truncate(LONGEST);
+    slug.truncate(slug.trim_end_matches('-').len());
+    slug
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DD-29, DD-30: a file is named after its words.
+    #[test]
+    fn a_file_is_named_after_its_words() {
+        let cases = [
+            ("Check the mail!", "check-the-mail"),
+            ("  --A__b  c9 ", "a-b-c9"),
+            ("Überraschung für Ölaf", "berraschung-f-r-laf"),
+            ("日本語 🙂", ""),
+            ("", ""),
+            (
+                "aaaaaaaaaa bbbbbbbbb cccccccccc dddddddddd eeeeeee ffff",
+                "aaaaaaaaaa-bbbbbbbbb-cccccccccc-dddddddddd-eeeeeee",
+            ),
+            (
+                "aaaaaaaaaa bbbbbbbbb cccccccccc dddddddddd eeeeee ffff",
+                "aaaaaaaaaa-bbbbbbbbb-cccccccccc-dddddddddd-eeeeee",
+            ),
+        ];
+        for (words, named) in cases {
+            assert_eq!(slug(words), named, "{words:?}");
+        }
+    }
+}

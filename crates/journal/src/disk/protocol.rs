@@ -1,0 +1,136 @@
+//! How we change files, so that a power cut leaves the old or the new and never neither.
+//!
+//! Each of these returns `Ok` only when what it did survives. Each can be called again after it failed.
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::{Disk, Seen};
+
+/// The most leftovers of earlier crashes, or writers at the same time, that a write steps around.
+const NAMES_TRIED: u32 = 100;
+
+/// Puts `bytes` in the place of the file at `path`, whole.
+pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = parent(path)?;
+    ensure_dir(disk, dir)?;
+    let made = create_beside(disk, path, bytes)?;
+    if let Err(error) = disk.rename(&made, path) {
+        // The first error is the one to tell of; a leftover is swept on the next start.
+        let _ = disk.remove(&made);
+        return Err(error);
+    }
+    disk.sync_dir(dir)
+}
+
+/// Adds `line` and a line feed to the end of the file at `path`.
+pub fn append_line(disk: &dyn Disk, path: &Path, line: &[u8]) -> io::Result<()> {
+    let dir = parent(path)?;
+    ensure_dir(disk, dir)?;
+    disk.append(path, &[line, b"\n"].concat())?;
+    disk.sync_dir(dir)
+}
+
+/// Removes the file at `path`, and says whether there was one.
+pub fn remove(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
+    let there = match disk.remove(path) {
+        Ok(()) => true,
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Err(error) => return Err(error),
+    };
+    // Also when it was already gone: an earlier call may have removed it and failed here.
+    match disk.sync_dir(parent(path)?) {
+        Err(error) if there || error.kind() != ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(there),
+    }
+}
+
+/// Moves what is at `path` to a name that says it is damaged, and gives that name.
+pub fn set_aside(disk: &dyn Disk, path: &Path, now: Timestamp) -> io::Result<PathBuf> {
+    let aside = free_name(disk, path, now)?;
+    disk.rename(path, &aside)?;
+    disk.sync_dir(parent(path)?)?;
+    Ok(aside)
+}
+
+/// Keeps `bytes`, which were found damaged at `path`, beside it, and gives their name.
+pub fn keep_copy(disk: &dyn Disk, path: &Path, bytes: &[u8], now: Timestamp) -> io::Result<PathBuf> {
+    let aside = free_name(disk, path, now)?;
+    if let Err(error) = disk.create(&aside, bytes) {
+        let _ = disk.remove(&aside);
+        return Err(error);
+    }
+    disk.sync_dir(parent(path)?)?;
+    Ok(aside)
+}
+
+/// Makes `dir` and its parents where they are missing.
+pub fn ensure_dir(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
+    if disk.look(dir)? == Some(Seen::Directory) {
+        return Ok(());
+    }
+    let above = parent(dir)?;
+    ensure_dir(disk, above)?;
+    disk.create_dir(dir)?;
+    disk.sync_dir(above)
+}
+
+/// Removes what writes that never ended left in `dir`, and says how many there were.
+///
+/// Only for the one process that writes there: another one's unfinished write looks the same.
+pub fn sweep(disk: &dyn Disk, dir: &Path) -> io::Result<usize> {
+    if disk.look(dir)?.is_none() {
+        return Ok(0);
+    }
+    let left = disk.list(dir)?;
+    let left = left.iter().filter(|name| name.file && name.path.extension().is_some_and(|end| end == "tmp"));
+    let mut removed = 0;
+    for name in left {
+        disk.remove(&name.path)?;
+        removed += 1;
+    }
+    Ok(removed)
+}
+
+fn create_beside(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
+    for n in 0..NAMES_TRIED {
+        let beside = with_end(path, &format!(".{n}.tmp"));
+        match disk.create(&beside, bytes) {
+            Ok(()) => return Ok(beside),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                let _ = disk.remove(&beside);
+                return Err(error);
+            }
+        }
+    }
+    Err(io::Error::other(format!("{NAMES_TRIED} unfinished `.tmp` files are in the way; remove them")))
+}
+
+fn free_name(disk: &dyn Disk, path: &Path, now: Timestamp) -> io::Result<PathBuf> {
+    let end = format!(".corrupt-{}", now.strftime("%Y%m%dT%H%M%SZ"));
+    for n in 1..NAMES_TRIED {
+        let name = match n {
+            1 => with_end(path, &end),
+            n => with_end(path, &format!("{end}-{n}")),
+        };
+        if disk.look(&name)?.is_none() {
+            return Ok(name);
+        }
+    }
+    Err(io::Error::other("too many damaged files were kept in this second; move them away"))
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name: OsString = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
+
+fn parent(path: &Path) -> io::Result<&Path> {
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+    above.ok_or_else(|| io::Error::other(format!("{} is not inside a directory", path.display())))
+}

@@ -1,0 +1,25 @@
+//! The files of the data directory that people and other programs can read.
+//!
+//! A file that is missing is empty. A file that is damaged is kept under another name, and whoever asked for it
+//! is told; it is never reset in silence. A file that is there and cannot be read is an error, because to go on
+//! as if it were empty would end in overwriting it.
+
+pub mod config;
+pub mod fork_messages;
+pub mod history;
+pub mod inquiries;
+pub mod items;
+mod job_head;
+pub mod pending_updates;
+pub mod ping_budget;
+pub mod reminders;
+pub mod routine_sessions;
+pub mod routines;
+pub mod sessions;
+pub mod skills;
+mod state;
+mod trouble;
+pub mod webhooks;
+
+pub use state::Found;
+pub use trouble::{Damage, Trouble};

@@ -1,0 +1,145 @@
+//! A directory of files that each say one thing: routines, reminders, webhooks.
+//!
+//! A file that cannot be read is named with its reason and harms nobody else. The id in a file is who it is; the
+//! name of a file is only for people.
+
+mod naming;
+mod reading;
+
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use domain::schedule::ItemId;
+use jiff::tz::TimeZone;
+
+use super::Trouble;
+use crate::disk::{self, Disk};
+use crate::frontmatter::{BadFile, BadText, Change, edit};
+
+pub(super) use reading::text_of;
+
+/// Something that has a file of its own.
+pub trait Item: Sized {
+    /// The directory of its kind.
+    const DIRECTORY: &'static str;
+
+    /// Reads a file. A time without an offset is one in `zone`.
+    fn read(text: &str, zone: &TimeZone) -> Result<Self, BadText>;
+    /// The text of a new file.
+    fn to_text(&self) -> String;
+    /// Who it is.
+    fn id(&self) -> &ItemId;
+    /// What its file is named after.
+    fn words(&self) -> &str;
+}
+
+/// An item and its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Filed<T> {
+    /// The file.
+    pub path: PathBuf,
+    /// What it says.
+    pub item: T,
+}
+
+/// What is in a directory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listing<T> {
+    /// What can be read, by file name.
+    pub items: Vec<Filed<T>>,
+    /// What is left out, and why.
+    pub bad: Vec<BadFile>,
+}
+
+/// A directory of items of one kind.
+#[derive(Clone)]
+pub struct Items<T> {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    zone: TimeZone,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T: Item> Items<T> {
+    /// The directory in the data directory `data`. Times without an offset are times in `zone`.
+    pub fn new(disk: Arc<dyn Disk>, data: &Path, zone: TimeZone) -> Self {
+        Self { disk, dir: data.join(T::DIRECTORY), zone, kind: PhantomData }
+    }
+
+    /// Where it is.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Reads all files, by name. Of two files with one id the first is taken.
+    pub fn list(&self) -> Result<Listing<T>, Trouble> {
+        let mut listing = Listing { items: Vec::<Filed<T>>::new(), bad: Vec::new() };
+        let mut ids = std::collections::HashMap::<ItemId, PathBuf>::new();
+        for path in self.paths()? {
+            match self.read(&path) {
+                Ok(item) => match ids.get(item.id()) {
+                    Some(first) => listing.bad.push(twin(path, first, item.id())),
+                    None => {
+                        ids.insert(item.id().clone(), path.clone());
+                        listing.items.push(Filed { path, item });
+                    }
+                },
+                Err(bad) => listing.bad.push(bad),
+            }
+        }
+        for bad in &listing.bad {
+            tracing::warn!(path = %bad.path.display(), "left out: {}", bad.bad);
+        }
+        Ok(listing)
+    }
+
+    /// Reads one file.
+    pub fn read(&self, path: &Path) -> Result<T, BadFile> {
+        let item = text_of(&*self.disk, path).and_then(|text| T::read(&text, &self.zone));
+        item.map_err(|bad| BadFile { path: path.to_owned(), bad })
+    }
+
+    /// Writes an item to a file named after its words, and gives that file. A file of the same item is replaced;
+    /// a file of another is left alone.
+    pub fn add(&mut self, item: &T) -> Result<PathBuf, Trouble> {
+        let path = naming::free(&*self.disk, &self.dir, item)?;
+        let text = item.to_text();
+        disk::replace(&*self.disk, &path, text.as_bytes()).map_err(Trouble::writing(&path))?;
+        Ok(path)
+    }
+
+    /// Removes the file of an item, and gives what its path was: nothing, if there is none.
+    pub fn remove(&mut self, id: &str) -> Result<Option<PathBuf>, Trouble> {
+        let Some(path) = self.find(id)? else { return Ok(None) };
+        disk::remove(&*self.disk, &path).map_err(Trouble::writing(&path))?;
+        Ok(Some(path))
+    }
+
+    /// Changes one key in the file of an item and leaves all else as the human wrote it. The file is given, or
+    /// nothing, if there is none.
+    pub fn edit(&mut self, id: &str, key: &str, change: &Change) -> Result<Option<PathBuf>, Trouble> {
+        let Some(path) = self.find(id)? else { return Ok(None) };
+        let text = text_of(&*self.disk, &path).map_err(|bad| Trouble::refused(&path, bad))?;
+        let edited = edit(&text, key, change).map_err(|bad| Trouble::refused(&path, bad))?;
+        T::read(&edited, &self.zone).map_err(|bad| Trouble::refused(&path, bad))?;
+        disk::replace(&*self.disk, &path, edited.as_bytes()).map_err(Trouble::writing(&path))?;
+        Ok(Some(path))
+    }
+
+    /// The file whose id is `id`, whatever else is wrong with it.
+    pub fn find(&self, id: &str) -> Result<Option<PathBuf>, Trouble> {
+        let paths = self.paths()?;
+        Ok(paths.into_iter().find(|path| reading::id_of(&*self.disk, path).is_some_and(|found| found == id)))
+    }
+
+    fn paths(&self) -> Result<Vec<PathBuf>, Trouble> {
+        reading::markdown(&*self.disk, &self.dir)
+    }
+}
+
+fn twin(path: PathBuf, first: &Path, id: &ItemId) -> BadFile {
+    let first = first.file_name().unwrap_or_default().to_string_lossy();
+    let reason = format!("`{id}` is already the id of {first}, which comes first; give this one another id");
+    BadFile { path, bad: BadText { field: Some("id".to_owned()), ..BadText::whole(reason) } }
+}

@@ -1,0 +1,42 @@
+//! What a new file is called.
+
+use std::path::{Path, PathBuf};
+
+use domain::schedule::slug;
+
+use super::{Item, reading};
+use crate::disk::Disk;
+use crate::files::Trouble;
+
+/// The most files with one name that are stepped around.
+const TRIED: u32 = 10_000;
+
+/// The name for the file of `item`: that of its own file, if it has one under its words, or else the first
+/// that nobody has.
+pub(super) fn free<T: Item>(disk: &dyn Disk, dir: &Path, item: &T) -> Result<PathBuf, Trouble> {
+    let slug = slug(item.words());
+    let stem = if slug.is_empty() { item.id().as_str() } else { &slug };
+    for n in 1..=TRIED {
+        let path = match n {
+            1 => dir.join(format!("{stem}.md")),
+            n => dir.join(format!("{stem}-{n}.md")),
+        };
+        if is_free(disk, &path)? || reading::id_of(disk, &path).as_deref() == Some(item.id().as_str()) {
+            return Ok(path);
+        }
+    }
+    Err(Trouble::refused(&dir.join(stem), "too many files have this name; remove some"))
+}
+
+/// A link that leads nowhere is somebody's, so its name is not free.
+fn is_free(disk: &dyn Disk, path: &Path) -> Result<bool, Trouble> {
+    if disk.look(path).map_err(Trouble::reading(path))?.is_some() {
+        return Ok(false);
+    }
+    let above = path.parent().unwrap_or(path);
+    if disk.look(above).map_err(Trouble::reading(above))?.is_none() {
+        return Ok(true);
+    }
+    let listed = disk.list(above).map_err(Trouble::reading(above))?;
+    Ok(!listed.iter().any(|listed| listed.path == path))
+}

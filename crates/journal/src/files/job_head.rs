@@ -1,0 +1,70 @@
+//! The keys that routines, reminders and webhooks share, as they are written.
+
+use domain::schedule::{
+    Charter, Knowing, ModelName, Pings, Reporting, Standing, Terms, Thinking, ToolRule, Voice,
+};
+
+use crate::frontmatter::{Head, Value};
+
+/// Writes the keys of a job; what is as usual is left out.
+pub(super) trait JobHead {
+    fn background(self, charter: &Charter) -> Self;
+    fn model_and_thinking(self, terms: &Terms) -> Self;
+    fn isolated(self, knowing: Knowing) -> Self;
+    fn reporting(self, reporting: Reporting) -> Self;
+    fn pings(self, pings: Pings) -> Self;
+    fn voice(self, voice: Voice) -> Self;
+    fn tools(self, tools: &ToolRule) -> Self;
+    fn skills(self, skills: &[String]) -> Self;
+}
+
+impl JobHead for Head {
+    fn background(self, charter: &Charter) -> Self {
+        let flag = match charter.standing() {
+            Standing::Foreground => None,
+            Standing::Background => Some(Value::Flag(true)),
+        };
+        self.with("background", flag)
+    }
+
+    fn model_and_thinking(self, terms: &Terms) -> Self {
+        let thinking = match terms.thinking {
+            Thinking::On => None,
+            Thinking::Off => Some(Value::Flag(false)),
+        };
+        self.text("model", terms.model.as_ref().map_or("", ModelName::as_str), "").with("thinking", thinking)
+    }
+
+    fn isolated(self, knowing: Knowing) -> Self {
+        let flag = match knowing {
+            Knowing::Main => None,
+            Knowing::Itself => Some(Value::Flag(true)),
+        };
+        self.with("isolated", flag)
+    }
+
+    fn reporting(self, reporting: Reporting) -> Self {
+        self.text("update-main-session", reporting.as_str(), Reporting::default().as_str())
+    }
+
+    fn pings(self, pings: Pings) -> Self {
+        let flag = match pings {
+            Pings::Allowed => None,
+            Pings::Never => Some(Value::Flag(false)),
+        };
+        self.with("allow-ping", flag)
+    }
+
+    fn voice(self, voice: Voice) -> Self {
+        self.reporting(voice.reporting).pings(voice.pings)
+    }
+
+    fn tools(self, tools: &ToolRule) -> Self {
+        let list = |tools: Option<&[String]>| tools.map(|tools| Value::List(tools.to_vec()));
+        self.with("allowed-tools", list(tools.allowed())).with("disallowed-tools", list(tools.denied()))
+    }
+
+    fn skills(self, skills: &[String]) -> Self {
+        self.with("skills", (!skills.is_empty()).then(|| Value::List(skills.to_vec())))
+    }
+}

@@ -1,0 +1,62 @@
+//! The sessions of routines that keep one: a bare id in a file named after the routine.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use domain::conversation::SessionId;
+use domain::schedule::ItemId;
+use jiff::Timestamp;
+
+use super::sessions::bare_id;
+use super::state::StateFile;
+use super::{Found, Trouble};
+use crate::disk::Disk;
+
+/// The directory `routine_sessions`.
+#[derive(Clone)]
+pub struct RoutineSessions {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+}
+
+impl RoutineSessions {
+    /// The directory in the directory `state`.
+    pub fn new(disk: Arc<dyn Disk>, state: &Path) -> Self {
+        Self { disk, dir: state.join("routine_sessions") }
+    }
+
+    /// The session of a routine: nothing, if it has none yet.
+    pub fn load(&self, routine: &ItemId, now: Timestamp) -> Result<Found<Option<SessionId>>, Trouble> {
+        self.file(routine).load(now, bare_id)
+    }
+
+    /// Gives a routine a session, in place of the one it had.
+    pub fn save(&mut self, routine: &ItemId, session: &SessionId) -> Result<(), Trouble> {
+        self.file(routine).save(session.as_str().as_bytes())
+    }
+
+    /// Forgets a routine's session, and says whether it had one.
+    pub fn delete(&mut self, routine: &ItemId) -> Result<bool, Trouble> {
+        self.file(routine).remove()
+    }
+
+    /// The routines that have a session, by name. Other files in the directory are nobody's.
+    pub fn routines(&self) -> Result<Vec<ItemId>, Trouble> {
+        let reading = || Trouble::reading(&self.dir);
+        if self.disk.look(&self.dir).map_err(reading())?.is_none() {
+            return Ok(Vec::new());
+        }
+        let listed = self.disk.list(&self.dir).map_err(reading())?;
+        let names = listed.iter().filter(|name| name.file).filter_map(|name| name.path.file_name()?.to_str());
+        let mut routines: Vec<ItemId> = names
+            .filter(|name| !name.contains(".corrupt-"))
+            .filter_map(|name| ItemId::parse(name).ok())
+            .collect();
+        routines.sort();
+        Ok(routines)
+    }
+
+    fn file(&self, routine: &ItemId) -> StateFile {
+        StateFile::new(self.disk.clone(), self.dir.join(routine.as_str()))
+    }
+}

@@ -1,0 +1,56 @@
+//! The routines: `routines/*.md`.
+
+use domain::schedule::{Charter, Cron, Invalid, ItemId, Prompt, Routine};
+use jiff::tz::TimeZone;
+
+use super::items::Item;
+use super::job_head::JobHead;
+use crate::frontmatter::wire::{self, RoutineKeys, terms_of};
+use crate::frontmatter::{BadText, Head, read, split, untrue};
+
+impl Item for Routine {
+    const DIRECTORY: &'static str = "routines";
+
+    fn read(text: &str, _zone: &TimeZone) -> Result<Self, BadText> {
+        let split = split(text)?;
+        checked(read(&split)?, Prompt::new(split.body)).map_err(|invalid| untrue(&split, invalid))
+    }
+
+    fn to_text(&self) -> String {
+        let terms = self.charter.written_terms();
+        let session = matches!(self.charter, Charter::Persistent(_)).then_some("persistent");
+        Head::new()
+            .text("id", self.id.as_str(), "")
+            .text("cron", self.cron.as_str(), "")
+            .background(&self.charter)
+            .model_and_thinking(terms)
+            .isolated(self.charter.knowing())
+            .text("description", &self.description, "")
+            .voice(terms.voice)
+            .tools(&terms.tools)
+            .skills(&self.skills)
+            .text("session", session.unwrap_or_default(), "")
+            .above(self.message.as_str())
+    }
+
+    fn id(&self) -> &ItemId {
+        &self.id
+    }
+
+    fn words(&self) -> &str {
+        self.message.as_str()
+    }
+}
+
+fn checked(keys: RoutineKeys, message: Prompt) -> Result<Routine, Invalid> {
+    let id = wire::id(keys.id)?;
+    let cron = Cron::parse(&wire::required("cron", keys.cron)?)?;
+    let (standing, knowing) = (wire::standing(keys.background), wire::knowing(keys.isolated));
+    let charter = Charter::new(standing, knowing, terms_of!(keys).checked()?);
+    let charter = match keys.session {
+        Some(session) => charter.with_session(&session)?,
+        None => charter,
+    };
+    let description = keys.description.unwrap_or_default();
+    Ok(Routine { id, cron, charter, description, skills: keys.skills.unwrap_or_default(), message })
+}

@@ -1,0 +1,138 @@
+//! One small state file, read whole and replaced whole: what all of them share.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Damage, Trouble};
+use crate::disk::{self, Disk, Seen};
+
+/// The most bytes of a state file. We write none that is larger, so a larger one is not ours.
+const LARGEST: usize = 16 << 20;
+
+/// What was found in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found<T> {
+    /// What it says, as far as it can be read.
+    pub value: T,
+    /// The damage it had, if it had any.
+    pub damage: Option<Damage>,
+}
+
+/// What a text says.
+pub(super) enum Reading<T> {
+    /// All of it can be read.
+    Whole(T),
+    /// Some of it can be read; this is what is wrong with the rest.
+    Partly(T, String),
+}
+
+/// A state file and its disk.
+#[derive(Clone)]
+pub(super) struct StateFile {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+}
+
+impl StateFile {
+    pub(super) fn new(disk: Arc<dyn Disk>, path: PathBuf) -> Self {
+        Self { disk, path }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads the file by `read`, which says what is wrong with a text it cannot read at all.
+    pub(super) fn load<T>(
+        &self,
+        now: Timestamp,
+        read: impl FnOnce(&str) -> Result<Reading<T>, String>,
+    ) -> Result<Found<Option<T>>, Trouble> {
+        let bytes = match self.bytes()? {
+            Bytes::Missing => return Ok(Found { value: None, damage: None }),
+            Bytes::Refused(reason) => return self.set_aside(now, reason),
+            Bytes::Here(bytes) => bytes,
+        };
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            return self.set_aside(now, "it is not text (UTF-8)".to_owned());
+        };
+        match read(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+            Ok(Reading::Whole(value)) => Ok(Found { value: Some(value), damage: None }),
+            Ok(Reading::Partly(value, reason)) => self.keep_copy(&bytes, now, (value, reason)),
+            Err(reason) => self.set_aside(now, reason),
+        }
+    }
+
+    /// Replaces the file.
+    pub(super) fn save(&self, bytes: &[u8]) -> Result<(), Trouble> {
+        if bytes.len() > LARGEST {
+            let reason =
+                format!("it would be larger than {} MB; remove some of what is in it", LARGEST >> 20);
+            return Err(Trouble::refused(&self.path, reason));
+        }
+        disk::replace(&*self.disk, &self.path, bytes).map_err(Trouble::writing(&self.path))
+    }
+
+    /// Removes the file, and says whether there was one.
+    pub(super) fn remove(&self) -> Result<bool, Trouble> {
+        disk::remove(&*self.disk, &self.path).map_err(Trouble::writing(&self.path))
+    }
+
+    fn bytes(&self) -> Result<Bytes, Trouble> {
+        let reading = || Trouble::reading(&self.path);
+        match self.disk.look(&self.path).map_err(reading())? {
+            None => return Ok(Bytes::Missing),
+            Some(Seen::Directory) => return Ok(Bytes::Refused("it is a directory, not a file".to_owned())),
+            Some(Seen::Strange) => return Ok(Bytes::Refused("it is not a plain file".to_owned())),
+            Some(Seen::File(_)) => {}
+        }
+        match self.disk.read_part(&self.path, 0, LARGEST + 1) {
+            Ok(bytes) if bytes.len() > LARGEST => {
+                Ok(Bytes::Refused(format!("it is larger than {} MB", LARGEST >> 20)))
+            }
+            Ok(bytes) => Ok(Bytes::Here(bytes)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Bytes::Missing),
+            Err(error) => Err(reading()(error)),
+        }
+    }
+
+    fn set_aside<T>(&self, now: Timestamp, reason: String) -> Result<Found<Option<T>>, Trouble> {
+        let kept_as = disk::set_aside(&*self.disk, &self.path, now).map_err(Trouble::writing(&self.path))?;
+        Ok(Found { value: None, damage: Some(self.damage(kept_as, reason)) })
+    }
+
+    /// The copy comes first; the damaged file stays until somebody writes what could be read of it.
+    fn keep_copy<T>(
+        &self,
+        bytes: &[u8],
+        now: Timestamp,
+        (value, reason): (T, String),
+    ) -> Result<Found<Option<T>>, Trouble> {
+        let kept_as = disk::keep_copy(&*self.disk, &self.path, bytes, now);
+        let kept_as = kept_as.map_err(Trouble::writing(&self.path))?;
+        Ok(Found { value: Some(value), damage: Some(self.damage(kept_as, reason)) })
+    }
+
+    fn damage(&self, kept_as: PathBuf, reason: String) -> Damage {
+        let damage = Damage { path: self.path.clone(), kept_as, reason };
+        tracing::warn!(path = %self.path.display(), "{damage}");
+        damage
+    }
+}
+
+enum Bytes {
+    Missing,
+    Refused(String),
+    Here(Vec<u8>),
+}
+
+/// Reads JSON, and says what is wrong with it in a sentence.
+pub(super) fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    if text.trim_matches([' ', '\n', '\r', '\t', '\0']).is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    serde_json::from_str(text).map_err(|error| format!("it cannot be read ({error})"))
+}

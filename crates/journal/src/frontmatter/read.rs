@@ -1,0 +1,70 @@
+//! Reading the YAML of a head into typed keys.
+
+use domain::schedule::Invalid;
+use serde::de::DeserializeOwned;
+use serde_saphyr::{Options, budget, options};
+
+use super::scan::{Entry, entries};
+use super::split::LINES_ABOVE;
+use super::{BadText, Split};
+
+/// The most things in one head. An alias that stands for many counts each time.
+const NODES: usize = 10_000;
+/// The deepest nesting in one head.
+const DEPTH: usize = 64;
+
+/// Reads the keys of a file into `T`.
+pub(crate) fn read<T: DeserializeOwned>(split: &Split<'_>) -> Result<T, BadText> {
+    serde_saphyr::from_str_with_options(split.yaml, strict()).map_err(|error| misread(split.yaml, &error))
+}
+
+/// Says in which line a key has a value that cannot be.
+pub(crate) fn untrue(split: &Split<'_>, invalid: Invalid) -> BadText {
+    let found = entries(split.yaml).into_iter().find(|entry| entry.key == invalid.field);
+    let line = found.map(|entry| entry.first + 1 + LINES_ABOVE);
+    BadText { line, field: Some(invalid.field.to_owned()), reason: invalid.reason }
+}
+
+pub(super) fn strict() -> Options {
+    options! {
+        strict_booleans: true,
+        with_snippet: false,
+        budget: budget! { max_nodes: NODES, max_depth: DEPTH, max_documents: 1 },
+    }
+}
+
+fn misread(yaml: &str, error: &serde_saphyr::Error) -> BadText {
+    let at = error.location().and_then(|place| usize::try_from(place.line()).ok()).filter(|line| *line > 0);
+    let field = at.and_then(|line| key_at(yaml, line - 1));
+    let said = error.to_string();
+    let said = said.split(" at line ").next().unwrap_or_default();
+    let hint = field.as_deref().and_then(shape).map(|shape| format!("; write {shape}")).unwrap_or_default();
+    BadText { line: at.map(|line| line + LINES_ABOVE), field, reason: format!("{said}{hint}") }
+}
+
+fn key_at(yaml: &str, line: usize) -> Option<String> {
+    let covers = |entry: &Entry| (entry.first..=entry.last).contains(&line);
+    entries(yaml).into_iter().find(covers).map(|entry| entry.key)
+}
+
+/// What a key's value looks like.
+fn shape(key: &str) -> Option<&'static str> {
+    match key {
+        "background" | "thinking" | "isolated" | "allow-ping" => Some("`true` or `false`"),
+        "chain-depth" | "max-chain" => Some("a whole number like `0` or `3`"),
+        "allowed-tools" | "disallowed-tools" | "skills" => {
+            Some("a list, each item on a line like `  - \"name\"`")
+        }
+        "fields" => Some("a mapping, which is a JSON Schema"),
+        "id"
+        | "cron"
+        | "run-at"
+        | "description"
+        | "model"
+        | "session"
+        | "chain-parent"
+        | "name"
+        | "update-main-session" => Some("words in double quotes"),
+        _ => None,
+    }
+}

@@ -1,0 +1,164 @@
+//! The keys of each kind of file, as they are spelled.
+
+use domain::schedule::{
+    Invalid, ItemId, Knowing, ModelName, Pings, Reporting, Standing, Terms, Thinking, ToolRule, Voice,
+};
+use serde::Deserialize;
+
+/// The keys of a routine.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct RoutineKeys {
+    pub id: Option<String>,
+    pub cron: Option<String>,
+    pub background: Option<bool>,
+    pub model: Option<String>,
+    pub thinking: Option<bool>,
+    pub isolated: Option<bool>,
+    pub description: Option<String>,
+    #[serde(alias = "update_main_session", alias = "update-main_session", alias = "update_main-session")]
+    pub update_main_session: Option<String>,
+    #[serde(alias = "allow_ping")]
+    pub allow_ping: Option<bool>,
+    #[serde(alias = "allowed_tools")]
+    pub allowed_tools: Option<Vec<String>>,
+    #[serde(alias = "disallowed_tools")]
+    pub disallowed_tools: Option<Vec<String>>,
+    pub skills: Option<Vec<String>>,
+    pub session: Option<String>,
+}
+
+/// The keys of a reminder.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct ReminderKeys {
+    pub id: Option<String>,
+    #[serde(alias = "run_at")]
+    pub run_at: Option<String>,
+    pub background: Option<bool>,
+    #[serde(alias = "chain_depth")]
+    pub chain_depth: Option<u32>,
+    #[serde(alias = "max_chain")]
+    pub max_chain: Option<u32>,
+    #[serde(alias = "chain_parent")]
+    pub chain_parent: Option<String>,
+    pub model: Option<String>,
+    pub thinking: Option<bool>,
+    pub isolated: Option<bool>,
+    pub description: Option<String>,
+    #[serde(alias = "update_main_session", alias = "update-main_session", alias = "update_main-session")]
+    pub update_main_session: Option<String>,
+    #[serde(alias = "allow_ping")]
+    pub allow_ping: Option<bool>,
+    #[serde(alias = "allowed_tools")]
+    pub allowed_tools: Option<Vec<String>>,
+    #[serde(alias = "disallowed_tools")]
+    pub disallowed_tools: Option<Vec<String>>,
+    pub skills: Option<Vec<String>>,
+}
+
+/// The keys of a webhook.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct WebhookKeys {
+    pub id: Option<String>,
+    pub fields: Option<serde_json::Map<String, serde_json::Value>>,
+    pub isolated: Option<bool>,
+    pub model: Option<String>,
+    pub thinking: Option<bool>,
+    #[serde(alias = "allow_ping")]
+    pub allow_ping: Option<bool>,
+    #[serde(alias = "update_main_session", alias = "update-main_session", alias = "update_main-session")]
+    pub update_main_session: Option<String>,
+    #[serde(alias = "allowed_tools")]
+    pub allowed_tools: Option<Vec<String>>,
+    #[serde(alias = "disallowed_tools")]
+    pub disallowed_tools: Option<Vec<String>>,
+}
+
+/// The keys of a skill.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct SkillKeys {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    #[serde(alias = "allowed_tools")]
+    pub allowed_tools: Option<Vec<String>>,
+}
+
+/// The one key that says who a file is, whatever else is wrong with it.
+#[derive(Deserialize)]
+pub(crate) struct IdKey {
+    pub id: Option<String>,
+}
+
+/// The keys that say under which terms a job runs aside.
+pub(crate) struct TermsKeys {
+    pub model: Option<String>,
+    pub thinking: Option<bool>,
+    pub update_main_session: Option<String>,
+    pub allow_ping: Option<bool>,
+    pub allowed_tools: Option<Vec<String>>,
+    pub disallowed_tools: Option<Vec<String>>,
+}
+
+/// Takes the keys that say the terms out of the keys of any kind of job.
+macro_rules! terms_of {
+    ($keys:ident) => {
+        $crate::frontmatter::wire::TermsKeys {
+            model: $keys.model,
+            thinking: $keys.thinking,
+            update_main_session: $keys.update_main_session,
+            allow_ping: $keys.allow_ping,
+            allowed_tools: $keys.allowed_tools,
+            disallowed_tools: $keys.disallowed_tools,
+        }
+    };
+}
+pub(crate) use terms_of;
+
+impl TermsKeys {
+    pub(crate) fn checked(self) -> Result<Terms, Invalid> {
+        let reporting = self.update_main_session.as_deref().map(Reporting::parse).transpose()?;
+        let thinking = match self.thinking {
+            None | Some(true) => Thinking::On,
+            Some(false) => Thinking::Off,
+        };
+        let pings = match self.allow_ping {
+            None | Some(true) => Pings::Allowed,
+            Some(false) => Pings::Never,
+        };
+        Ok(Terms {
+            model: self.model.as_deref().and_then(ModelName::read),
+            thinking,
+            voice: Voice { reporting: reporting.unwrap_or_default(), pings },
+            tools: ToolRule::read(self.allowed_tools, self.disallowed_tools)?,
+        })
+    }
+}
+
+/// Reads the id, which every file must have.
+pub(crate) fn id(text: Option<String>) -> Result<ItemId, Invalid> {
+    ItemId::parse(&required("id", text)?)
+}
+
+/// Gives a key that must be there.
+pub(crate) fn required<T>(key: &'static str, value: Option<T>) -> Result<T, Invalid> {
+    value.ok_or_else(|| Invalid::new(key, "is missing; it must be there and have a value"))
+}
+
+/// Reads `background`.
+pub(crate) fn standing(background: Option<bool>) -> Standing {
+    match background {
+        Some(true) => Standing::Background,
+        Some(false) | None => Standing::Foreground,
+    }
+}
+
+/// Reads `isolated`.
+pub(crate) fn knowing(isolated: Option<bool>) -> Knowing {
+    match isolated {
+        Some(true) => Knowing::Itself,
+        Some(false) | None => Knowing::Main,
+    }
+}
