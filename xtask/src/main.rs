@@ -1,2 +1,2 @@
-//! Placeholder.
+//! Placeholder until every command is there.
 fn main() {}
