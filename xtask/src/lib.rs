@@ -2,7 +2,7 @@
 
 // pub mod bench;
 pub mod out;
-// pub mod requirements;
+pub mod requirements;
 // pub mod test;
 pub mod tidy;
 pub mod tree;

@@ -1,2 +1,46 @@
-//! Placeholder until every command is there.
-fn main() {}
+//! `cargo xtask`: the commands that keep the house in order.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::Parser;
+use xtask::out::say;
+use xtask::requirements::Requirements;
+use xtask::{tidy, tree};
+
+/// Tests, measures and tidies ollim-bot.
+#[derive(Parser, Debug)]
+#[command(
+    name = "cargo xtask",
+    after_help = "Examples:\n  cargo xtask test            run every test, with all set-up\n  cargo xtask tidy            hold the house style against the sources\n  cargo xtask requirements    show which requirements have a test"
+)]
+enum Task {
+    /// Holds the house style against the sources, as the tests do.
+    Tidy,
+    Requirements(Requirements),
+}
+
+fn main() -> ExitCode {
+    let done = match Task::parse() {
+        Task::Tidy => run_tidy(),
+        Task::Requirements(requirements) => requirements.run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_tidy() -> anyhow::Result<()> {
+    let complaints = tidy::complaints(&tree::read()?);
+    for complaint in &complaints {
+        say(complaint.to_string());
+    }
+    match complaints.len() {
+        0 => Ok(()),
+        count => bail!("{count} complaints"),
+    }
+}
