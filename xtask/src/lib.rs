@@ -3,6 +3,6 @@
 // pub mod bench;
 pub mod out;
 pub mod requirements;
-// pub mod test;
+pub mod test;
 pub mod tidy;
 pub mod tree;

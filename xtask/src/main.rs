@@ -6,6 +6,7 @@ use anyhow::bail;
 use clap::Parser;
 use xtask::out::say;
 use xtask::requirements::Requirements;
+use xtask::test::Test;
 use xtask::{tidy, tree};
 
 /// Tests, measures and tidies ollim-bot.
@@ -15,6 +16,7 @@ use xtask::{tidy, tree};
     after_help = "Examples:\n  cargo xtask test            run every test, with all set-up\n  cargo xtask tidy            hold the house style against the sources\n  cargo xtask requirements    show which requirements have a test"
 )]
 enum Task {
+    Test(Test),
     /// Holds the house style against the sources, as the tests do.
     Tidy,
     Requirements(Requirements),
@@ -22,6 +24,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let done = match Task::parse() {
+        Task::Test(test) => test.run(),
         Task::Tidy => run_tidy(),
         Task::Requirements(requirements) => requirements.run(),
     };
