@@ -1,6 +1,6 @@
 //! What keeps the house in order: its style as tests, the requirements table, the test command, the benches.
 
-// pub mod bench;
+pub mod bench;
 pub mod out;
 pub mod requirements;
 pub mod test;

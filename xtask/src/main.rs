@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::Parser;
+use xtask::bench::Bench;
 use xtask::out::say;
 use xtask::requirements::Requirements;
 use xtask::test::Test;
@@ -13,13 +14,14 @@ use xtask::{tidy, tree};
 #[derive(Parser, Debug)]
 #[command(
     name = "cargo xtask",
-    after_help = "Examples:\n  cargo xtask test            run every test, with all set-up\n  cargo xtask tidy            hold the house style against the sources\n  cargo xtask requirements    show which requirements have a test"
+    after_help = "Examples:\n  cargo xtask test            run every test, with all set-up\n  cargo xtask tidy            hold the house style against the sources\n  cargo xtask requirements    show which requirements have a test\n  cargo xtask bench           measure, print one table, write docs/BENCHMARKS.md"
 )]
 enum Task {
     Test(Test),
     /// Holds the house style against the sources, as the tests do.
     Tidy,
     Requirements(Requirements),
+    Bench(Bench),
 }
 
 fn main() -> ExitCode {
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         Task::Test(test) => test.run(),
         Task::Tidy => run_tidy(),
         Task::Requirements(requirements) => requirements.run(),
+        Task::Bench(bench) => bench.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -126,13 +126,16 @@ mod tests {
     use super::*;
 
     fn report() -> Report {
-        let mut report = Report::default();
         let summary = "     Summary [   0.5s] 3 tests run: 3 passed, 0 skipped".to_owned();
-        report.step("tests", || Outcome::Passed(vec![summary]));
-        report.step("format", || Outcome::Failed(vec![], "a diff".into()));
-        report.step("browser", || Outcome::NotRun(NotRun::Required, "no chromium".into()));
-        report.step("dependencies", || Outcome::NotRun(NotRun::Optional, "no cargo-deny".into()));
-        report
+        let done =
+            |(name, outcome): (&str, Outcome)| Done { name: name.into(), outcome, took: Duration::ZERO };
+        let steps = [
+            ("tests", Outcome::Passed(vec![summary])),
+            ("format", Outcome::Failed(vec![], "a diff".into())),
+            ("browser", Outcome::NotRun(NotRun::Required, "no chromium".into())),
+            ("dependencies", Outcome::NotRun(NotRun::Optional, "no cargo-deny".into())),
+        ];
+        Report { steps: steps.into_iter().map(done).collect() }
     }
 
     #[test]
