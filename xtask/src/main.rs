@@ -13,7 +13,8 @@ use xtask::{tidy, tree};
 /// Tests, measures and tidies ollim-bot.
 #[derive(Parser, Debug)]
 #[command(
-    name = "cargo xtask",
+    name = "xtask",
+    bin_name = "cargo xtask",
     after_help = "Examples:\n  cargo xtask test            run every test, with all set-up\n  cargo xtask tidy            hold the house style against the sources\n  cargo xtask requirements    show which requirements have a test\n  cargo xtask bench           measure, print one table, write docs/BENCHMARKS.md"
 )]
 enum Task {
