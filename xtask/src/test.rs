@@ -34,6 +34,7 @@ impl Test {
         let root = tree::root();
         let mut report = Report::default();
         let length = if self.long { Length::Long } else { Length::Usual };
+        report.step("toolchain", || toolchain(&root));
         report.step("format", || cargo(&root, &["fmt", "--all", "--check"]).run());
         report.step("lints", || {
             cargo(&root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()
@@ -62,6 +63,14 @@ enum Length {
 
 fn cargo(root: &Path, words: &[&str]) -> Program {
     Program::new("cargo", words).within(root)
+}
+
+/// A toolchain installed with the least there is has neither the formatter nor the lints.
+fn toolchain(root: &Path) -> Outcome {
+    if Machine.has("cargo", &["fmt", "--version"]) && Machine.has("cargo", &["clippy", "--version"]) {
+        return Outcome::Passed(Vec::new());
+    }
+    Program::new("rustup", &["component", "add", "rustfmt", "clippy"]).within(root).run()
 }
 
 fn tests(root: &Path, length: Length) -> Outcome {

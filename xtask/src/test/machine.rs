@@ -21,11 +21,11 @@ impl Machine {
     pub fn install(self, packages: &[&str]) -> Outcome {
         let names = packages.join(" ");
         if !self.has("apt-get", &["--version"]) {
-            return refused(format!("{names} is missing and there is no apt-get: install it by hand"));
+            return refused(format!("missing: {names}, and there is no apt-get; install by hand"));
         }
         let Some(prefix) = self.authority() else {
             let remedy = format!("run `sudo apt-get install {names}` once");
-            return refused(format!("{names} is missing and installing it needs root: {remedy}"));
+            return refused(format!("missing: {names}, and installing needs root; {remedy}"));
         };
         let updated = apt(prefix, &["update"]).run();
         if let Outcome::NotRun(..) = updated {
