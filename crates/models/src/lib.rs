@@ -1,1 +1,7 @@
-//! Placeholder.
+//! Vendors of language models: one file a wire format.
+//!
+//! A vendor's types stop here. What goes in is a context, what comes out is a reply or a failure with words
+//! for the human; nothing in here tries twice.
+
+pub mod anthropic;
+mod sse;
