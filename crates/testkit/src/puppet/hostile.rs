@@ -57,7 +57,7 @@ fn is_order(before: &str) -> bool {
 }
 
 fn input(after: &str) -> String {
-    let Some(start) = after.find('{').filter(|start| after[..*start].split_whitespace().count() <= 2) else {
+    let Some(start) = after.find('{').filter(|start| after[..*start].split_whitespace().count() <= 4) else {
         return "{}".to_owned();
     };
     let mut values = serde_json::Deserializer::from_str(&after[start..]).into_iter::<serde_json::Value>();
