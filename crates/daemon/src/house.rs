@@ -11,6 +11,7 @@ use engine::ports::{Clock, Model, Surface};
 use engine::run::House as Engine;
 use journal::disk::Disk;
 use journal::{Journal, Opened, Place};
+use models::anthropic::Anthropic;
 use models::offline::Offline;
 use surfaces::client::Client;
 use surfaces::stage::Stage;
@@ -167,7 +168,10 @@ impl Wiring {
 fn model(settings: &Settings) -> Result<Arc<dyn Model>, Failed> {
     match &settings.brain {
         Brain::Offline => Ok(Arc::new(Offline::new(&settings.names.value.human))),
-        Brain::Anthropic(_) => Err(Failed::Configuration("not wired yet".to_owned())),
+        Brain::Anthropic(settings) => match Anthropic::new(settings.clone()) {
+            Ok(model) => Ok(Arc::new(model)),
+            Err(bad) => Err(Failed::Configuration(bad.to_string())),
+        },
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use domain::context::Names;
 use jiff::tz::TimeZone;
 use journal::Paths;
+use models::anthropic;
 
 pub use environment::Environment;
 use file::File;
@@ -41,37 +42,12 @@ pub struct Guessed<T> {
 }
 
 /// Who answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Brain {
     /// The one that is always there.
     Offline,
     /// Anthropic's API, or whoever speaks like it.
-    Anthropic(AnthropicBrain),
-}
-
-/// How Anthropic's API is reached.
-#[derive(Clone, PartialEq, Eq)]
-pub struct AnthropicBrain {
-    /// What it is called, for people: `anthropic:sonnet`.
-    pub name: String,
-    /// The model, as the API calls it.
-    pub model: String,
-    /// Where.
-    pub base_url: String,
-    /// The key.
-    pub key: String,
-    /// The most tokens of a reply.
-    pub max_tokens: u32,
-    /// How long to wait for a connection.
-    pub connect: Duration,
-    /// How long to wait for a sign of life.
-    pub silence: Duration,
-}
-
-impl std::fmt::Debug for AnthropicBrain {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} at {}", self.name, self.base_url)
-    }
+    Anthropic(anthropic::Settings),
 }
 
 impl Settings {
@@ -114,7 +90,7 @@ fn brain(environment: &Environment, file: &File) -> Result<Brain, Failed> {
     match (wanted.split_once(':'), key) {
         (None, _) if wanted == "offline" => Ok(Brain::Offline),
         (Some(("anthropic", model)), Some(key)) if !model.is_empty() => {
-            Ok(Brain::Anthropic(anthropic(environment, file, (model, key))))
+            Ok(Brain::Anthropic(messages_api(environment, file, (model, key))))
         }
         (Some(("anthropic", model)), None) if !model.is_empty() => Err(Failed::Configuration(format!(
             "OLLIM_MODEL asks for {wanted}, but ANTHROPIC_API_KEY is not set. set it, or use OLLIM_MODEL=offline."
@@ -125,15 +101,14 @@ fn brain(environment: &Environment, file: &File) -> Result<Brain, Failed> {
     }
 }
 
-fn anthropic(environment: &Environment, file: &File, (model, key): (&str, &str)) -> AnthropicBrain {
+fn messages_api(environment: &Environment, file: &File, (model, key): (&str, &str)) -> anthropic::Settings {
     let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or("https://api.anthropic.com");
-    AnthropicBrain {
-        name: format!("anthropic:{model}"),
-        model: file.model.aliases.get(model).cloned().unwrap_or_else(|| model.to_owned()),
+    anthropic::Settings {
         base_url: base_url.to_owned(),
-        key: key.to_owned(),
+        key: anthropic::Key::new(key),
+        model: file.model.aliases.get(model).cloned().unwrap_or_else(|| model.to_owned()),
         max_tokens: file.model.max_tokens,
         connect: Duration::from_secs(file.model.connect_seconds),
-        silence: Duration::from_secs(file.model.silence_seconds),
+        stall: Duration::from_secs(file.model.silence_seconds),
     }
 }

@@ -1,3 +1,8 @@
-//! Who answers: LLM vendors, one file a wire format, and the offline brain.
+//! Who answers: vendors of language models, one file a wire format, and the offline brain.
+//!
+//! A vendor's types stop here. What goes in is a context, what comes out is a reply or a failure with words
+//! for the human; nothing in here tries twice.
 
+pub mod anthropic;
 pub mod offline;
+mod sse;

@@ -1,1 +1,6 @@
-//! Placeholder.
+//! The world, played: what tests put in the place of vendors, people, clocks and disks.
+
+pub mod clock;
+pub mod model_server;
+pub mod puppet;
+pub mod story;

@@ -163,7 +163,7 @@ async fn model(settings: &Settings) -> Finding {
             finding("model", State::Warning, "none connected. set ANTHROPIC_API_KEY to talk for real")
         }
         Brain::Anthropic(brain) => {
-            finding("model", State::Fine, format!("{} at {}", brain.name, brain.base_url))
+            finding("model", State::Fine, format!("{} at {}", brain.model, brain.base_url))
         }
     }
 }

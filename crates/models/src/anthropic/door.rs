@@ -1,0 +1,122 @@
+//! The way to the vendor: its address, and a client that works on every machine.
+
+use std::error::Error;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use domain::failure::Failure;
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Client, ClientBuilder, Url};
+
+use super::BadSettings;
+
+/// Where replies are asked for, below `base_url`.
+pub fn address(base_url: &str) -> Result<Url, BadSettings> {
+    let bad = || BadSettings::Address(base_url.to_owned());
+    let mut url: Url = base_url.trim().parse().map_err(|_| bad())?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(BadSettings::Password);
+    }
+    let plain = matches!(url.scheme(), "http" | "https") && url.has_host();
+    if !plain || url.query().is_some() || url.fragment().is_some() {
+        return Err(bad());
+    }
+    let path = format!("{}/v1/messages", url.path().trim_end_matches('/'));
+    url.set_path(&path);
+    Ok(url)
+}
+
+/// A client for `address`. A machine without certificates of its own uses the ones we bring.
+pub fn client(address: &Url, connect: Duration) -> Result<Client, BadSettings> {
+    // A second installation changes nothing and says so; whoever was first has made the same choice.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let build = || {
+        // A redirect would carry the key to wherever it points.
+        let builder = Client::builder().redirect(Policy::none()).connect_timeout(connect);
+        if is_loopback(address) { builder.no_proxy() } else { builder }
+    };
+    build()
+        .build()
+        .or_else(|_| with_our_certificates(build())?.build())
+        .map_err(|error| BadSettings::Secure(reason(&error)))
+}
+
+fn with_our_certificates(builder: ClientBuilder) -> Result<ClientBuilder, reqwest::Error> {
+    let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|root| Certificate::from_der(root));
+    Ok(builder.tls_certs_only(roots.collect::<Result<Vec<_>, _>>()?))
+}
+
+/// Why there is no answer at all from `address`.
+pub fn unanswered(error: reqwest::Error, address: &Url) -> Failure {
+    let host = address.host_str().unwrap_or_default();
+    let port = address.port_or_known_default().unwrap_or_default();
+    if error.is_connect() || error.is_timeout() {
+        return Failure::Unreachable(format!("{host}:{port}: {}", reason(&error)));
+    }
+    match wire_error(&error) {
+        Some(error) if error.is_parse() => Failure::Garbled(format!("it does not speak HTTP: {error}")),
+        Some(_) | None => Failure::Broken(reason(&error)),
+    }
+}
+
+fn wire_error(error: &reqwest::Error) -> Option<&hyper::Error> {
+    chain(error).find_map(|cause| cause.downcast_ref())
+}
+
+/// The first cause: the outer ones only say that something went wrong, and where.
+fn reason(error: &reqwest::Error) -> String {
+    chain(error).last().map_or_else(String::new, ToString::to_string)
+}
+
+fn chain<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error as &'a (dyn Error + 'static)), |error| (*error).source())
+}
+
+fn is_loopback(address: &Url) -> bool {
+    let host = address.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    match host.parse::<IpAddr>() {
+        Ok(ip) => ip.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_cannot_work_is_named_in_words() {
+        let check = |base: &str, expected: &str| {
+            let said = address(base).map_or_else(|error| error.to_string(), |url| url.to_string());
+            assert_eq!(said, expected);
+        };
+        check("https://api.anthropic.com", "https://api.anthropic.com/v1/messages");
+        check(" http://[::1]:8080/proxy/ ", "http://[::1]:8080/proxy/v1/messages");
+        let hint = "is not the address of a model; it looks like https://api.anthropic.com";
+        for bad in ["", "api.anthropic.com", "localhost:80", "ftp://a.b", "http://a/?x=1", "http://a/#x"] {
+            check(bad, &format!("`{bad}` {hint}"));
+        }
+        check(
+            "https://me:secret@a.b",
+            "the address of the model holds a password; put the key into ANTHROPIC_API_KEY instead",
+        );
+    }
+
+    #[test]
+    fn a_proxy_is_never_asked_for_this_machine() {
+        let check = |base: &str, expected: bool| assert_eq!(is_loopback(&base.parse().unwrap()), expected);
+        check("http://127.0.0.1:1", true);
+        check("http://127.3.2.1", true);
+        check("http://[::1]:1", true);
+        check("http://localhost", true);
+        check("http://a.localhost", true);
+        check("http://10.0.0.1", false);
+        check("https://localhost.example.com", false);
+    }
+
+    #[test]
+    fn a_machine_without_certificates_uses_ours() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        assert!(with_our_certificates(Client::builder()).unwrap().build().is_ok());
+    }
+}

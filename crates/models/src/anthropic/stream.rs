@@ -1,0 +1,258 @@
+//! A reply, put together from the events of its stream.
+//!
+//! Nothing is given out before the stream says that the message ended, so a call that was cut in the middle
+//! cannot be mistaken for a call. Events and parts of an unknown kind are passed over; blocks of an unknown
+//! kind are kept as they came.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::conversation::{Block, Json, Usage};
+use domain::failure::Failure;
+use domain::tool::ToolCall;
+use domain::turn::{Reply, Stop};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::refusal;
+use super::wire::{
+    BlockDelta, BlockStart, BlockStop, Delta, MessageDelta, MessageStart, Problem, Tagged, TextStart,
+    Thinking, ThinkingStart, Tokens, ToolUseStart,
+};
+
+/// More tokens than any call can use; what a broken server counts beyond it is not believed.
+const MOST_TOKENS: u64 = u32::MAX as u64;
+
+/// What one event means to whoever listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Nothing to hear.
+    Quiet,
+    /// More words.
+    Words(String),
+    /// The message ended.
+    Ended,
+}
+
+/// A reply that is still coming.
+#[derive(Debug, Default)]
+pub struct Assembly {
+    parts: BTreeMap<u64, Part>,
+    words: Words,
+    stop: Option<Stop>,
+    usage: Usage,
+}
+
+#[derive(Debug)]
+struct Part {
+    what: What,
+    ended: bool,
+}
+
+#[derive(Debug)]
+enum What {
+    Text(String),
+    Thinking { thinking: String, signature: String },
+    Call { id: String, name: String, input: String },
+    Unknown { start: String, input: String },
+}
+
+/// Which block was last heard, so that two blocks of text are heard as two paragraphs.
+#[derive(Clone, Copy, Debug, Default)]
+enum Words {
+    #[default]
+    None,
+    Of(u64),
+}
+
+impl Assembly {
+    /// Takes the data of one event.
+    pub fn take(&mut self, data: &str) -> Result<News, Failure> {
+        match read::<Tagged<'_>>(data)?.kind.as_ref() {
+            "message_start" => self.count(read::<MessageStart>(data)?.message.usage),
+            "content_block_start" => return self.start(&read(data)?),
+            "content_block_delta" => return self.grow(read(data)?),
+            "content_block_stop" => self.part(read::<BlockStop>(data)?.index)?.ended = true,
+            "message_delta" => self.conclude(read(data)?),
+            "message_stop" => return Ok(News::Ended),
+            "error" => return Err(refusal::from_event(read::<Problem>(data)?.error)),
+            _ => {}
+        }
+        Ok(News::Quiet)
+    }
+
+    /// The failure of a stream that ended here: half an answer, or none.
+    pub fn broke_off(&self, why: &str) -> Failure {
+        match self.words {
+            Words::None => Failure::Broken(why.to_owned()),
+            Words::Of(_) => Failure::CutOff(why.to_owned()),
+        }
+    }
+
+    /// The failure of a stream that went silent here.
+    pub fn went_silent(&self, why: &str) -> Failure {
+        match self.words {
+            Words::None => Failure::Unreachable(why.to_owned()),
+            Words::Of(_) => Failure::CutOff(why.to_owned()),
+        }
+    }
+
+    /// The whole reply.
+    pub fn finish(self) -> Result<Reply, Failure> {
+        let stop = self.stop.ok_or_else(|| garbled("the message ended without a reason"))?;
+        if self.parts.values().any(|part| !part.ended) {
+            return Err(garbled("the message ended before its parts did"));
+        }
+        let mut blocks = Vec::new();
+        for part in self.parts.into_values() {
+            match (part.what.block(), stop) {
+                (Ok(block), _) => blocks.extend(block),
+                // Running out of room cuts the input of a call; that is no mistake of the wire.
+                (Err(_), Stop::Length) => {}
+                (Err(failure), Stop::Said | Stop::Tools | Stop::Refusal) => return Err(failure),
+            }
+        }
+        distinct(&blocks)?;
+        Ok(Reply { blocks, stop, usage: self.usage })
+    }
+
+    fn start(&mut self, event: &BlockStart<'_>) -> Result<News, Failure> {
+        let block = event.content_block.get();
+        let (what, words) = match read::<Tagged<'_>>(block)?.kind.as_ref() {
+            "text" => (What::Text(String::new()), read::<TextStart>(block)?.text),
+            "thinking" => {
+                let ThinkingStart { thinking, signature } = read(block)?;
+                (What::Thinking { thinking, signature }, String::new())
+            }
+            "tool_use" => {
+                let ToolUseStart { id, name, input } = read(block)?;
+                let input =
+                    input.map(RawValue::get).filter(|input| given(input)).unwrap_or_default().to_owned();
+                (What::Call { id, name, input }, String::new())
+            }
+            _ => (What::Unknown { start: block.to_owned(), input: String::new() }, String::new()),
+        };
+        if self.parts.insert(event.index, Part { what, ended: false }).is_some() {
+            return Err(garbled("two parts have one number"));
+        }
+        self.grow(BlockDelta { index: event.index, delta: Delta::Text { text: words } })
+    }
+
+    fn grow(&mut self, BlockDelta { index, delta }: BlockDelta) -> Result<News, Failure> {
+        let part = self.part(index)?;
+        if part.ended {
+            return Err(garbled("a part went on after its end"));
+        }
+        match (&mut part.what, delta) {
+            (What::Text(text), Delta::Text { text: more }) => {
+                text.push_str(&more);
+                return Ok(self.heard(index, more));
+            }
+            (What::Thinking { thinking, .. }, Delta::Thinking { thinking: more }) => thinking.push_str(&more),
+            (What::Thinking { signature, .. }, Delta::Signature { signature: more }) => {
+                signature.push_str(&more);
+            }
+            (What::Call { input, .. } | What::Unknown { input, .. }, Delta::InputJson { partial_json }) => {
+                input.push_str(&partial_json);
+            }
+            (What::Text(_) | What::Thinking { .. } | What::Call { .. } | What::Unknown { .. }, _) => {}
+        }
+        Ok(News::Quiet)
+    }
+
+    fn heard(&mut self, index: u64, more: String) -> News {
+        if more.is_empty() {
+            return News::Quiet;
+        }
+        match std::mem::replace(&mut self.words, Words::Of(index)) {
+            Words::Of(before) if before != index => News::Words(format!("\n\n{more}")),
+            Words::Of(_) | Words::None => News::Words(more),
+        }
+    }
+
+    fn conclude(&mut self, event: MessageDelta) {
+        self.count(event.usage);
+        if let Some(reason) = event.delta.stop_reason {
+            self.stop = Some(stop(&reason));
+        }
+    }
+
+    fn count(&mut self, tokens: Tokens) {
+        let counts = [
+            (&mut self.usage.input, tokens.input_tokens),
+            (&mut self.usage.cache_read, tokens.cache_read_input_tokens),
+            (&mut self.usage.cache_write, tokens.cache_creation_input_tokens),
+            (&mut self.usage.output, tokens.output_tokens),
+        ];
+        for (count, said) in counts {
+            *count = said.unwrap_or(*count).min(MOST_TOKENS);
+        }
+    }
+
+    fn part(&mut self, index: u64) -> Result<&mut Part, Failure> {
+        self.parts.get_mut(&index).ok_or_else(|| garbled("a part goes on that never began"))
+    }
+}
+
+impl What {
+    fn block(self) -> Result<Option<Block>, Failure> {
+        let block = match self {
+            Self::Text(text) if text.is_empty() => return Ok(None),
+            Self::Text(text) => Block::Text(text),
+            Self::Thinking { thinking, signature } => {
+                let whole = Thinking { thinking: &thinking, signature: &signature };
+                Block::Opaque(Json(
+                    serde_json::to_string(&whole).map_err(|error| garbled(&error.to_string()))?,
+                ))
+            }
+            Self::Call { id, name, input } => Block::Call(ToolCall { id, name, input: json_object(input)? }),
+            Self::Unknown { start, input } if input.is_empty() => Block::Opaque(Json(start)),
+            Self::Unknown { start, input } => Block::Opaque(with_input(&start, input)?),
+        };
+        Ok(Some(block))
+    }
+}
+
+/// A call that is given nothing at first is given its input later, piece by piece.
+fn given(input: &str) -> bool {
+    input.bytes().any(|byte| !b"{} \t\r\n".contains(&byte))
+}
+
+fn json_object(input: String) -> Result<Json, Failure> {
+    if input.is_empty() {
+        return Ok(Json("{}".to_owned()));
+    }
+    match serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&input) {
+        Ok(_) => Ok(Json(input)),
+        Err(_) => Err(garbled("the input of a tool call is no JSON object")),
+    }
+}
+
+fn with_input(start: &str, input: String) -> Result<Json, Failure> {
+    let mut block: BTreeMap<&str, Box<RawValue>> = read(start)?;
+    block.insert("input", RawValue::from_string(input).map_err(|_| garbled("a part is no JSON"))?);
+    serde_json::to_string(&block).map(Json).map_err(|error| garbled(&error.to_string()))
+}
+
+/// Results are told apart by the names of their calls.
+fn distinct(blocks: &[Block]) -> Result<(), Failure> {
+    let mut names = BTreeSet::new();
+    let again = blocks.iter().any(|block| matches!(block, Block::Call(call) if !names.insert(&call.id)));
+    if again { Err(garbled("two tool calls have one name")) } else { Ok(()) }
+}
+
+fn stop(reason: &str) -> Stop {
+    match reason {
+        "tool_use" => Stop::Tools,
+        "max_tokens" | "model_context_window_exceeded" => Stop::Length,
+        "refusal" => Stop::Refusal,
+        _ => Stop::Said,
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Failure> {
+    serde_json::from_str(json).map_err(|_| garbled("an event that is not in its language"))
+}
+
+fn garbled(why: &str) -> Failure {
+    Failure::Garbled(why.to_owned())
+}

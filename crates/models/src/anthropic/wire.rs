@@ -1,0 +1,203 @@
+//! The types of the Messages API, as they stand on the wire.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// The body of `POST /v1/messages`. What was said comes last, so that two requests on a branch share
+/// every byte before the newest words.
+#[derive(Debug, Serialize)]
+pub struct Request<'a> {
+    pub model: &'a str,
+    pub max_tokens: u32,
+    pub stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub system: Vec<Content<'a>>,
+    pub messages: Vec<Message<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Tool<'a> {
+    pub name: &'a str,
+    pub description: &'a str,
+    pub input_schema: &'a RawValue,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Message<'a> {
+    pub role: Role,
+    pub content: Vec<Content<'a>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    User,
+    Assistant,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Content<'a> {
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    Image {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: &'a RawValue,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        #[serde(skip_serializing_if = "str::is_empty")]
+        content: &'a str,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    #[serde(untagged)]
+    Opaque(&'a RawValue),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "base64")]
+pub struct Source<'a> {
+    pub media_type: &'a str,
+    pub data: &'a str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum CacheControl {
+    Ephemeral,
+}
+
+/// What every event and every block has.
+#[derive(Debug, Deserialize)]
+pub struct Tagged<'a> {
+    #[serde(rename = "type", borrow)]
+    pub kind: Cow<'a, str>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct MessageStart {
+    pub message: Started,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Started {
+    #[serde(default)]
+    pub usage: Tokens,
+}
+
+/// A field that is absent keeps what an earlier event said.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub struct Tokens {
+    pub input_tokens: Option<u64>,
+    pub cache_creation_input_tokens: Option<u64>,
+    pub cache_read_input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct BlockStart<'a> {
+    pub index: u64,
+    #[serde(borrow)]
+    pub content_block: &'a RawValue,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct TextStart {
+    #[serde(default)]
+    pub text: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct ThinkingStart {
+    #[serde(default)]
+    pub thinking: String,
+    #[serde(default)]
+    pub signature: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct ToolUseStart<'a> {
+    pub id: String,
+    pub name: String,
+    #[serde(borrow)]
+    pub input: Option<&'a RawValue>,
+}
+
+/// A whole thinking block, as it is sent back.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "thinking")]
+pub struct Thinking<'a> {
+    pub thinking: &'a str,
+    pub signature: &'a str,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct BlockDelta {
+    pub index: u64,
+    pub delta: Delta,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type")]
+pub enum Delta {
+    #[serde(rename = "text_delta")]
+    Text { text: String },
+    #[serde(rename = "input_json_delta")]
+    InputJson { partial_json: String },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: String },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: String },
+    /// Where words come from, which nobody shows yet, and whatever is invented next.
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct BlockStop {
+    pub index: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct MessageDelta {
+    pub delta: Stopped,
+    #[serde(default)]
+    pub usage: Tokens,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Stopped {
+    pub stop_reason: Option<String>,
+}
+
+/// The body of a refused request, and of the event that ends a stream early.
+#[derive(Debug, Deserialize)]
+pub struct Problem {
+    pub error: Trouble,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub struct Trouble {
+    #[serde(rename = "type", default)]
+    pub kind: String,
+    #[serde(default)]
+    pub message: String,
+}

@@ -1,0 +1,194 @@
+//! Server-sent events: bytes in whatever pieces they come, the data of whole events out.
+//!
+//! Names and ids of events are not kept, because the vendors repeat in the data what they put there.
+//! Every byte is looked at once, so a long event costs no more than many short ones.
+
+/// The most bytes of one event.
+pub const EVENT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Why a stream cannot be read on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadStream {
+    /// An event does not end.
+    #[error("an event is longer than {} MB", EVENT_BYTES / 1024 / 1024)]
+    TooLong,
+    /// An event is not UTF-8.
+    #[error("an event is not text")]
+    NotText,
+}
+
+/// Where a stream stands between two pieces.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    line: Vec<u8>,
+    data: Option<String>,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// Before the first line, which may begin with a byte order mark.
+    #[default]
+    Start,
+    /// After a carriage return, whose line feed may be in the next piece.
+    AfterReturn,
+    Elsewhere,
+}
+
+impl Decoder {
+    /// Takes the next piece, and gives the data of every event that ended in it.
+    pub fn feed(&mut self, mut piece: &[u8]) -> Result<Vec<String>, BadStream> {
+        let mut events = Vec::new();
+        while let Some(&first) = piece.first() {
+            if self.place == Place::AfterReturn {
+                self.place = Place::Elsewhere;
+                if first == b'\n' {
+                    piece = &piece[1..];
+                    continue;
+                }
+            }
+            let Some(end) = piece.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                self.keep(piece)?;
+                break;
+            };
+            self.keep(&piece[..end])?;
+            events.extend(self.line_ended(piece[end])?);
+            piece = &piece[end + 1..];
+        }
+        Ok(events)
+    }
+
+    fn keep(&mut self, part: &[u8]) -> Result<(), BadStream> {
+        let held = self.line.len() + self.data.as_ref().map_or(0, String::len);
+        if held + part.len() > EVENT_BYTES {
+            return Err(BadStream::TooLong);
+        }
+        self.line.extend_from_slice(part);
+        Ok(())
+    }
+
+    fn line_ended(&mut self, by: u8) -> Result<Option<String>, BadStream> {
+        let line = std::mem::take(&mut self.line);
+        let line = str::from_utf8(&line).map_err(|_| BadStream::NotText)?;
+        let line = match self.place {
+            Place::Start => line.strip_prefix('\u{feff}').unwrap_or(line),
+            Place::AfterReturn | Place::Elsewhere => line,
+        };
+        self.place = if by == b'\r' { Place::AfterReturn } else { Place::Elsewhere };
+        if line.is_empty() {
+            return Ok(self.data.take());
+        }
+        if let Some(value) = data(line) {
+            self.add(value);
+        }
+        Ok(None)
+    }
+
+    fn add(&mut self, value: &str) {
+        match &mut self.data {
+            None => self.data = Some(value.to_owned()),
+            Some(data) => {
+                data.push('\n');
+                data.push_str(value);
+            }
+        }
+    }
+}
+
+/// The value of a `data` line; comments and every other field have none.
+fn data(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("data")?;
+    let Some(value) = rest.strip_prefix(':') else { return rest.is_empty().then_some(rest) };
+    Some(value.strip_prefix(' ').unwrap_or(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const EVERY_SHAPE: &str = "\u{feff}data: first\r\n\r\n: a comment\nevent: x\ndata:two\ndata:  lines 🦀é\n\n\
+        id: 7\nretry: 1\nunknown\n\ndata\n\ndatable: no\n\ndata: cr\rdata: only\r\r\n\ndata: never ended";
+
+    fn read(pieces: &[&[u8]]) -> Result<Vec<String>, BadStream> {
+        let mut decoder = Decoder::default();
+        let mut events = Vec::new();
+        for piece in pieces {
+            events.extend(decoder.feed(piece)?);
+        }
+        Ok(events)
+    }
+
+    #[test]
+    fn an_event_is_its_data_lines_and_nothing_else() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(read(&[text.as_bytes()]).unwrap(), expected);
+        check("", &[]);
+        check("data: a\n\n", &["a"]);
+        check("data:a\n\n", &["a"]);
+        check("data:  a \n\n", &[" a "]);
+        check("data: a\r\n\r\n", &["a"]);
+        check("data: a\r\r", &["a"]);
+        check("data: a\ndata: b\n\n", &["a\nb"]);
+        check("data: a\n", &[]);
+        check("event: ping\n\n", &[]);
+        check("event: ping\ndata: {}\nid: 1\nretry: 2\n\n", &["{}"]);
+        check(": comment\n\n\n\ndata: a\n\n", &["a"]);
+        check("data\n\n", &[""]);
+        check("data: a\n\ndata: b\n\n", &["a", "b"]);
+        check(EVERY_SHAPE, &["first", "two\n lines 🦀é", "", "cr\nonly"]);
+    }
+
+    #[test]
+    fn a_cut_anywhere_changes_nothing() {
+        let bytes = EVERY_SHAPE.as_bytes();
+        let whole = read(&[bytes]).unwrap();
+        for at in 0..bytes.len() {
+            assert_eq!(read(&[&bytes[..at], &[], &bytes[at..]]).unwrap(), whole, "cut at {at}");
+        }
+        assert_eq!(read(&bytes.chunks(1).collect::<Vec<_>>()).unwrap(), whole);
+    }
+
+    #[test]
+    fn an_event_that_does_not_end_is_not_waited_for() {
+        let piece = vec![b'a'; 1024 * 1024];
+        let check = |between: &[u8]| {
+            let mut decoder = Decoder::default();
+            let fed = (0..40).find_map(|_| decoder.feed(&piece).and_then(|_| decoder.feed(between)).err());
+            assert_eq!(fed, Some(BadStream::TooLong));
+            assert!(decoder.line.capacity() <= 2 * EVENT_BYTES);
+        };
+        check(b"");
+        check(b"\ndata: ");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_an_error() {
+        assert_eq!(read(&[b"data: \xff\xfe\n\n"]), Err(BadStream::NotText));
+        assert_eq!(read(&[b"\x00\xff nothing we know\n"]), Err(BadStream::NotText));
+    }
+
+    proptest! {
+        #[test]
+        fn every_chunking_gives_the_same_events(
+            lines in prop::collection::vec("(data|data:|data: |:|event: )[a-z é🦀]{0,6}(\n|\r\n|\r|\n\n|\r\n\r\n)", 0..20),
+            cuts in prop::collection::vec(1usize..9, 1..40),
+        ) {
+            let text = lines.concat();
+            let mut rest = text.as_bytes();
+            let mut pieces = Vec::new();
+            for cut in cuts.iter().cycle() {
+                if rest.is_empty() { break }
+                let (piece, after) = rest.split_at((*cut).min(rest.len()));
+                pieces.push(piece);
+                rest = after;
+            }
+            prop_assert_eq!(read(&pieces), read(&[text.as_bytes()]));
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read(&bytes.chunks(7).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What the server plays in answer to one request.
+
+use serde_json::Value;
+
+use super::gate::Gate;
+
+/// One answer, and what goes wrong with it. Events are counted from 0, which is `message_start`.
+#[derive(Clone, Debug)]
+pub struct Act {
+    pub(super) pieces: Vec<Piece>,
+    pub(super) stop: Option<String>,
+    pub(super) fault: Option<Fault>,
+    pub(super) hold: Option<(At, Gate)>,
+    pub(super) chopped: Option<u64>,
+}
+
+/// A part of an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// Words.
+    Text(String),
+    /// Thinking, and the signature that proves it.
+    Thinking {
+        /// What was thought.
+        thinking: String,
+        /// The proof.
+        signature: String,
+    },
+    /// A call of a tool.
+    Call {
+        /// The tool.
+        name: String,
+        /// Its input, as JSON text: it may be wrong on purpose.
+        input: String,
+    },
+    /// A block that comes whole in its start event, of whatever kind.
+    Raw(Value),
+}
+
+/// What goes wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// The request is refused.
+    Refuse(Refused),
+    /// A page for people, with a status of success.
+    Html,
+    /// Nothing more from this event on, for ever.
+    Stall(usize),
+    /// The connection breaks before this event.
+    Cut(usize),
+    /// The stream ends before this event as if it were complete.
+    End(usize),
+    /// An `error` event of this kind in place of this event, and the end.
+    Error(usize, String),
+    /// Bytes that are no events in place of this event, and the end.
+    Garbage(usize),
+    /// An event whose data is no JSON in place of this event.
+    BadJson(usize),
+}
+
+/// A refusal with a status.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refused {
+    /// The HTTP status.
+    pub status: u16,
+    /// The kind of error in the body.
+    pub kind: String,
+    /// Its message.
+    pub message: String,
+    /// What the `retry-after` header says, if there is one.
+    pub retry_after: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum At {
+    Head,
+    Event(usize),
+}
+
+impl Act {
+    /// An answer without a word in it.
+    pub fn empty() -> Self {
+        Self { pieces: Vec::new(), stop: None, fault: None, hold: None, chopped: None }
+    }
+
+    /// An answer of these words.
+    pub fn says(text: &str) -> Self {
+        Self::empty().and_says(text)
+    }
+
+    /// A call of one tool.
+    pub fn calls(name: &str, input: &Value) -> Self {
+        Self::empty().and_calls(name, input)
+    }
+
+    /// Refuses with `status` and an error of `kind`.
+    pub fn refuses(status: u16, kind: &str, message: &str) -> Self {
+        let refused =
+            Refused { status, kind: kind.to_owned(), message: message.to_owned(), retry_after: None };
+        Self::empty().with(Fault::Refuse(refused))
+    }
+
+    /// Asks to come back in a while.
+    pub fn rate_limited(seconds: u64) -> Self {
+        let message = "This request would exceed your organization's rate limit.".to_owned();
+        let refused = Refused {
+            status: 429,
+            kind: "rate_limit_error".to_owned(),
+            message,
+            retry_after: Some(seconds.to_string()),
+        };
+        Self::empty().with(Fault::Refuse(refused))
+    }
+
+    /// Says that the money is spent.
+    pub fn spend_limited() -> Self {
+        Self::refuses(429, "rate_limit_error", "You have reached your specified workspace spend limit.")
+    }
+
+    /// Says that too many ask.
+    pub fn overloaded() -> Self {
+        Self::refuses(529, "overloaded_error", "Overloaded")
+    }
+
+    /// Breaks before it answers.
+    pub fn broken() -> Self {
+        Self::refuses(500, "api_error", "Internal server error")
+    }
+
+    /// Adds words.
+    #[must_use]
+    pub fn and_says(self, text: &str) -> Self {
+        self.and(Piece::Text(text.to_owned()))
+    }
+
+    /// Adds a call.
+    #[must_use]
+    pub fn and_calls(self, name: &str, input: &Value) -> Self {
+        self.and(Piece::Call { name: name.to_owned(), input: input.to_string() })
+    }
+
+    /// Adds thinking.
+    #[must_use]
+    pub fn and_thinks(self, thinking: &str, signature: &str) -> Self {
+        self.and(Piece::Thinking { thinking: thinking.to_owned(), signature: signature.to_owned() })
+    }
+
+    /// Adds any piece.
+    #[must_use]
+    pub fn and(mut self, piece: Piece) -> Self {
+        self.pieces.push(piece);
+        self
+    }
+
+    /// Stops for `reason` instead of the natural one.
+    #[must_use]
+    pub fn stopping(mut self, reason: &str) -> Self {
+        self.stop = Some(reason.to_owned());
+        self
+    }
+
+    /// Lets something go wrong.
+    #[must_use]
+    pub fn with(mut self, fault: Fault) -> Self {
+        self.fault = Some(fault);
+        self
+    }
+
+    /// Waits at `gate` before the event with this number.
+    #[must_use]
+    pub fn held_at(mut self, event: usize, gate: &Gate) -> Self {
+        self.hold = Some((At::Event(event), gate.clone()));
+        self
+    }
+
+    /// Waits at `gate` before anything is answered at all.
+    #[must_use]
+    pub fn held_back(mut self, gate: &Gate) -> Self {
+        self.hold = Some((At::Head, gate.clone()));
+        self
+    }
+
+    /// Sends the bytes of the stream in pieces whose sizes `seed` chooses.
+    #[must_use]
+    pub fn chopped(mut self, seed: u64) -> Self {
+        self.chopped = Some(seed);
+        self
+    }
+
+    /// The reason to stop that the answer ends with.
+    pub(super) fn reason(&self) -> &str {
+        let calls = self.pieces.iter().any(|piece| matches!(piece, Piece::Call { .. }));
+        match &self.stop {
+            Some(reason) => reason,
+            None if calls => "tool_use",
+            None => "end_turn",
+        }
+    }
+}

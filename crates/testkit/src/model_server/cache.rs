@@ -1,0 +1,150 @@
+//! The prompt cache: which beginning of a prompt was read before, and what that saves.
+//!
+//! A mark writes the whole prompt up to it. A later request finds what was written at or shortly before one of
+//! its own marks, if every byte up to there is the same.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::prompt::parts;
+
+/// How long a beginning is kept after it was last read.
+const LIFETIME: Duration = Duration::from_secs(5 * 60);
+
+/// How many blocks before a mark are looked at.
+const LOOK_BACK: usize = 20;
+
+/// What of a prompt was charged how, in tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Charge {
+    /// Neither read from the cache nor written to it.
+    pub plain: u64,
+    /// Written to the cache.
+    pub written: u64,
+    /// Read from the cache.
+    pub read: u64,
+}
+
+/// The beginnings that are kept.
+#[derive(Debug, Default)]
+pub struct Cache {
+    /// When each of them is forgotten.
+    kept: HashMap<[u8; 32], Duration>,
+    least: u64,
+}
+
+/// A prompt up to and with one block.
+struct Beginning {
+    print: [u8; 32],
+    tokens: u64,
+    marked: bool,
+}
+
+impl Cache {
+    /// An empty cache that takes nothing shorter than `least` tokens.
+    pub fn new(least: u64) -> Self {
+        Self { kept: HashMap::new(), least }
+    }
+
+    /// Reads `request` at the time `now`, and remembers it.
+    pub fn charge(&mut self, request: &Value, now: Duration) -> Charge {
+        self.kept.retain(|_, forgotten| *forgotten > now);
+        let beginnings = beginnings(request);
+        let total = beginnings.last().map_or(0, |last| last.tokens);
+        let marks: Vec<usize> = (0..beginnings.len())
+            .filter(|at| beginnings[*at].marked && beginnings[*at].tokens >= self.least)
+            .collect();
+        let Some(last) = marks.last() else { return Charge { plain: total, ..Charge::default() } };
+        let near = marks.iter().flat_map(|mark| mark.saturating_sub(LOOK_BACK)..=*mark);
+        let found = near.filter(|at| self.kept.contains_key(&beginnings[*at].print)).max();
+        for at in marks.iter().copied().chain(found) {
+            self.kept.insert(beginnings[at].print, now + LIFETIME);
+        }
+        let read = found.map_or(0, |at| beginnings[at].tokens);
+        let cached = beginnings[*last].tokens;
+        Charge { plain: total - cached.max(read), written: cached.saturating_sub(read), read }
+    }
+}
+
+/// The tokens of everything in `request`.
+pub fn prompt_tokens(request: &Value) -> u64 {
+    beginnings(request).last().map_or(0, |last| last.tokens)
+}
+
+fn beginnings(request: &Value) -> Vec<Beginning> {
+    let mut print = Sha256::new().chain_update(request["model"].to_string());
+    let mut bytes = 0_usize;
+    let beginnings = parts(request).into_iter().map(|part| {
+        let text = part.block.to_string();
+        bytes += text.len();
+        print.update(format!("{}\n{}\n", part.section, text.len()));
+        print.update(text);
+        let tokens = bytes.div_ceil(4) as u64;
+        Beginning { print: print.clone().finalize().into(), tokens, marked: part.marked }
+    });
+    beginnings.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn request(texts: &[&str], marks: &[usize]) -> Value {
+        let block = |(at, text): (usize, &&str)| match marks.contains(&at) {
+            true => json!({"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}),
+            false => json!({"type": "text", "text": text}),
+        };
+        let content: Vec<_> = texts.iter().enumerate().map(block).collect();
+        json!({"model": "m", "messages": [{"role": "user", "content": content}]})
+    }
+
+    fn charges(requests: &[(Value, u64)]) -> Vec<(u64, u64, u64)> {
+        let mut cache = Cache::new(0);
+        let charge = |(request, now): &(Value, u64)| {
+            let charge = cache.charge(request, Duration::from_secs(*now));
+            (charge.plain, charge.written, charge.read)
+        };
+        requests.iter().map(charge).collect()
+    }
+
+    // A block of text around four characters is 29 bytes, so three of them are 8, 15 and 22 tokens.
+    #[test]
+    fn what_was_marked_is_read_until_five_minutes_after_its_last_use() {
+        let whole = || request(&["aaaa", "bbbb", "cccc"], &[1]);
+        let at = |times: &[u64]| charges(&times.iter().map(|now| (whole(), *now)).collect::<Vec<_>>());
+        assert_eq!(at(&[0, 0]), [(7, 15, 0), (7, 0, 15)]);
+        assert_eq!(at(&[0, 299, 598]), [(7, 15, 0), (7, 0, 15), (7, 0, 15)]);
+        assert_eq!(at(&[0, 300]), [(7, 15, 0), (7, 15, 0)]);
+    }
+
+    #[test]
+    fn only_the_same_beginning_is_read() {
+        let check = |second: Value, expected| {
+            assert_eq!(charges(&[(request(&["aaaa", "bbbb"], &[1]), 0), (second, 1)])[1], expected);
+        };
+        check(request(&["aaaa", "bbbb", "cccc"], &[2]), (0, 7, 15));
+        check(request(&["aaaa", "xxxx", "cccc"], &[2]), (0, 22, 0));
+        check(request(&["aaaa", "bbbb"], &[]), (15, 0, 0));
+        check(request(&["aaaa"], &[0]), (0, 8, 0));
+        let mut other = request(&["aaaa", "bbbb"], &[1]);
+        other["model"] = json!("other");
+        check(other, (0, 15, 0));
+    }
+
+    #[test]
+    fn a_mark_too_far_from_the_last_one_finds_nothing() {
+        let texts = vec!["aaaa"; 30];
+        let check = |new: usize, found: bool| {
+            let marks = [new];
+            let charged = charges(&[(request(&texts[..4], &[3]), 0), (request(&texts, &marks), 1)]);
+            assert_eq!(charged[1].2 > 0, found, "{new} blocks later");
+        };
+        check(23, true);
+        check(24, false);
+    }
+}

@@ -1,0 +1,124 @@
+//! An act as the events of a stream, or as one message.
+
+use domain::conversation::Usage;
+use serde_json::{Value, json};
+
+use super::act::{Act, Piece};
+
+/// The most characters of one delta.
+const DELTA_CHARS: usize = 9;
+
+/// What names an answer.
+#[derive(Clone, Debug)]
+pub struct Title {
+    /// The number of the request.
+    pub serial: usize,
+    /// The model that was asked for.
+    pub model: String,
+    /// What the request is charged.
+    pub usage: Usage,
+}
+
+/// The events of `act`, in order.
+pub fn events(act: &Act, title: &Title) -> Vec<Value> {
+    let mut events = vec![json!({"type": "message_start", "message": start(title)})];
+    for (index, piece) in act.pieces.iter().enumerate() {
+        let (begun, deltas) = block(piece, &call_id(title, index));
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": begun}));
+        for delta in deltas {
+            events.push(json!({"type": "content_block_delta", "index": index, "delta": delta}));
+        }
+        events.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    events.insert(events.len().min(2), json!({"type": "ping"}));
+    events.push(json!({
+        "type": "message_delta",
+        "delta": {"stop_reason": act.reason(), "stop_sequence": null},
+        "usage": {"output_tokens": title.usage.output},
+    }));
+    events.push(json!({"type": "message_stop"}));
+    events
+}
+
+/// The whole of `act` at once.
+pub fn message(act: &Act, title: &Title) -> Value {
+    let content = act.pieces.iter().enumerate().map(|(index, piece)| whole(piece, &call_id(title, index)));
+    let mut message = start(title);
+    message["content"] = content.collect();
+    message["stop_reason"] = act.reason().into();
+    message["usage"] = usage(title.usage, title.usage.output);
+    message
+}
+
+/// The tokens that `act` produces.
+pub fn output_tokens(act: &Act) -> u64 {
+    let bytes: usize = act.pieces.iter().map(|piece| whole(piece, "").to_string().len()).sum();
+    bytes.div_ceil(4) as u64
+}
+
+fn start(title: &Title) -> Value {
+    json!({
+        "id": format!("msg_{:06}", title.serial),
+        "type": "message",
+        "role": "assistant",
+        "model": title.model,
+        "content": [],
+        "stop_reason": null,
+        "stop_sequence": null,
+        "usage": usage(title.usage, 1),
+    })
+}
+
+fn usage(usage: Usage, output: u64) -> Value {
+    json!({
+        "input_tokens": usage.input,
+        "cache_creation_input_tokens": usage.cache_write,
+        "cache_read_input_tokens": usage.cache_read,
+        "output_tokens": output,
+    })
+}
+
+fn call_id(title: &Title, index: usize) -> String {
+    format!("toolu_{:06}_{index}", title.serial)
+}
+
+fn block(piece: &Piece, id: &str) -> (Value, Vec<Value>) {
+    match piece {
+        Piece::Text(text) => {
+            let deltas = split(text).map(|part| json!({"type": "text_delta", "text": part}));
+            (json!({"type": "text", "text": ""}), deltas.collect())
+        }
+        Piece::Thinking { thinking, signature } => {
+            let mut deltas: Vec<_> =
+                split(thinking).map(|part| json!({"type": "thinking_delta", "thinking": part})).collect();
+            deltas.push(json!({"type": "signature_delta", "signature": signature}));
+            (json!({"type": "thinking", "thinking": "", "signature": ""}), deltas)
+        }
+        Piece::Call { name, input } => {
+            let parts = std::iter::once(String::new()).chain(split(input));
+            let deltas = parts.map(|part| json!({"type": "input_json_delta", "partial_json": part}));
+            (json!({"type": "tool_use", "id": id, "name": name, "input": {}}), deltas.collect())
+        }
+        Piece::Raw(block) => (block.clone(), Vec::new()),
+    }
+}
+
+fn whole(piece: &Piece, id: &str) -> Value {
+    match piece {
+        Piece::Text(text) => json!({"type": "text", "text": text}),
+        Piece::Thinking { thinking, signature } => {
+            json!({"type": "thinking", "thinking": thinking, "signature": signature})
+        }
+        Piece::Call { name, input } => {
+            let input: Value = serde_json::from_str(input).unwrap_or_default();
+            json!({"type": "tool_use", "id": id, "name": name, "input": input})
+        }
+        Piece::Raw(block) => block.clone(),
+    }
+}
+
+fn split(text: &str) -> impl Iterator<Item = String> {
+    let characters: Vec<char> = text.chars().collect();
+    let parts: Vec<String> = characters.chunks(DELTA_CHARS).map(|part| part.iter().collect()).collect();
+    parts.into_iter()
+}

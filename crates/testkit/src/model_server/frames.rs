@@ -1,0 +1,102 @@
+//! The events of an act as bytes on the wire, with the place where it goes wrong.
+
+use domain::dice::Dice;
+use serde_json::{Value, json};
+
+use super::act::{Act, At, Fault};
+use super::gate::Gate;
+
+/// What the stream does next.
+#[derive(Clone, Debug)]
+pub enum Frame {
+    /// Sends bytes.
+    Send(Vec<u8>),
+    /// Waits.
+    Wait(Gate),
+    /// Breaks the connection.
+    Break,
+}
+
+/// What the stream of `events` does when `act` plays it.
+pub fn frames(act: &Act, events: &[Value]) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    for (index, event) in events.iter().enumerate() {
+        if let Some((At::Event(at), gate)) = &act.hold
+            && *at == index
+        {
+            frames.push(Frame::Wait(gate.clone()));
+        }
+        match act.fault.as_ref().and_then(|fault| wrong(fault, index)) {
+            None => frames.push(Frame::Send(encoded(event))),
+            Some((instead, goes_on)) => {
+                frames.extend(instead);
+                if !goes_on {
+                    break;
+                }
+            }
+        }
+    }
+    match act.chopped {
+        Some(seed) => chopped(frames, seed),
+        None => frames,
+    }
+}
+
+/// What is sent in place of the event at `index`, and whether the others follow.
+fn wrong(fault: &Fault, index: usize) -> Option<(Option<Frame>, bool)> {
+    let send = |text: &[u8]| Some(Frame::Send(text.to_vec()));
+    match fault {
+        Fault::Stall(at) if *at == index => Some((Some(Frame::Wait(Gate::new())), false)),
+        Fault::Cut(at) if *at == index => Some((Some(Frame::Break), false)),
+        Fault::End(at) if *at == index => Some((None, false)),
+        Fault::Error(at, kind) if *at == index => {
+            let event = json!({"type": "error", "error": {"type": kind, "message": "it broke on our side"}});
+            Some((Some(Frame::Send(encoded(&event))), false))
+        }
+        Fault::Garbage(at) if *at == index => Some((send(b"\x00\xff\xfe no event at all\x80\n\n\n"), false)),
+        Fault::BadJson(at) if *at == index => {
+            Some((send(b"event: content_block_delta\ndata: {\"type\": \"content_blo\n\n"), true))
+        }
+        Fault::Refuse(_)
+        | Fault::Html
+        | Fault::Stall(_)
+        | Fault::Cut(_)
+        | Fault::End(_)
+        | Fault::Error(..)
+        | Fault::Garbage(_)
+        | Fault::BadJson(_) => None,
+    }
+}
+
+fn encoded(event: &Value) -> Vec<u8> {
+    let name = event["type"].as_str().unwrap_or_default();
+    format!("event: {name}\ndata: {event}\n\n").into_bytes()
+}
+
+fn chopped(frames: Vec<Frame>, seed: u64) -> Vec<Frame> {
+    let mut dice = Dice::new(seed);
+    let mut pieces = Vec::new();
+    let mut held = Vec::new();
+    for frame in frames {
+        match frame {
+            Frame::Send(bytes) => held.extend(bytes),
+            Frame::Wait(_) | Frame::Break => {
+                pieces.extend(chop(&std::mem::take(&mut held), &mut dice));
+                pieces.push(frame);
+            }
+        }
+    }
+    pieces.extend(chop(&held, &mut dice));
+    pieces
+}
+
+fn chop(mut bytes: &[u8], dice: &mut Dice) -> Vec<Frame> {
+    let mut pieces = Vec::new();
+    while !bytes.is_empty() {
+        let size = 1 + usize::try_from(dice.roll() % 64).unwrap_or_default();
+        let (piece, rest) = bytes.split_at(size.min(bytes.len()));
+        pieces.push(Frame::Send(piece.to_vec()));
+        bytes = rest;
+    }
+    pieces
+}

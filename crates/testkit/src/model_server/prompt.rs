@@ -1,0 +1,67 @@
+//! A request as the server reads it: tools, system and messages in the order in which the model reads them.
+
+use serde_json::Value;
+
+/// One block of a prompt, and where it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// `tools`, `system`, or the role of a message.
+    pub section: String,
+    /// The block, without its mark.
+    pub block: Value,
+    /// Whether it asked to be cached.
+    pub marked: bool,
+}
+
+/// A message with its neighbours of the same role, which the model reads as one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spoken {
+    /// Who spoke.
+    pub role: String,
+    /// What.
+    pub blocks: Vec<Value>,
+}
+
+/// Every block of `request`, in the order of the cache.
+pub fn parts(request: &Value) -> Vec<Part> {
+    let tools = blocks(&request["tools"]).into_iter().map(|block| part("tools", block));
+    let system = blocks(&request["system"]).into_iter().map(|block| part("system", block));
+    let messages = list(&request["messages"]).iter().flat_map(|message| {
+        let role = message["role"].as_str().unwrap_or_default();
+        blocks(&message["content"]).into_iter().map(|block| part(role, block)).collect::<Vec<_>>()
+    });
+    tools.chain(system).chain(messages).collect()
+}
+
+/// The messages of `request`, neighbours of one role joined.
+pub fn spoken(request: &Value) -> Vec<Spoken> {
+    let mut spoken: Vec<Spoken> = Vec::new();
+    for message in list(&request["messages"]) {
+        let role = message["role"].as_str().unwrap_or_default();
+        let blocks = blocks(&message["content"]);
+        match spoken.last_mut() {
+            Some(last) if last.role == role => last.blocks.extend(blocks),
+            Some(_) | None => spoken.push(Spoken { role: role.to_owned(), blocks }),
+        }
+    }
+    spoken
+}
+
+/// The elements of an array; none, if it is something else.
+pub fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A string stands for one block of text.
+fn blocks(value: &Value) -> Vec<Value> {
+    match value {
+        Value::String(text) => vec![serde_json::json!({"type": "text", "text": text})],
+        Value::Array(blocks) => blocks.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
+    }
+}
+
+fn part(section: &str, mut block: Value) -> Part {
+    let mark = block.as_object_mut().and_then(|fields| fields.remove("cache_control"));
+    Part { section: section.to_owned(), block, marked: mark.is_some_and(|mark| !mark.is_null()) }
+}

@@ -1,0 +1,102 @@
+//! A puppet that does anything, as its seed and its context choose.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use domain::context::Context;
+use domain::conversation::{Block, Said};
+use domain::dice::Dice;
+use domain::failure::Failure;
+use domain::tool::ToolSpec;
+use domain::turn::Stop;
+use serde_json::{Map, Value, json};
+
+use super::{Line, call};
+
+const WORDS: [&str; 12] = [
+    "yes",
+    "maybe",
+    "tomorrow",
+    "né",
+    "🦀",
+    "*bold*",
+    "<@1>",
+    "https://example.org",
+    "…",
+    "done",
+    "no",
+    "\n",
+];
+
+/// What `seed` makes of `context`.
+pub fn line(seed: u64, context: &Context) -> Line {
+    let mut print = DefaultHasher::new();
+    format!("{:?}", context.said).hash(&mut print);
+    let mut dice = Dice::new(seed ^ print.finish());
+    // After results it mostly answers, so that turns come to an end.
+    let ran = matches!(context.said.last().map(|said| &**said), Some(Said::Tools(_)));
+    match (pick(&mut dice, 20), ran) {
+        (0..10, _) | (10..15, true) => Line::says(&words(&mut dice)),
+        (10..13, false) => Line::of(calls(&mut dice, &context.tools), Stop::Tools),
+        (13..15, false) => Line::calls("no_such_tool", "{}"),
+        (15, _) => Line::of(Vec::new(), Stop::Said),
+        (16, _) => Line::of(vec![Block::Text(words(&mut dice))], Stop::Length),
+        (17, _) => Line::of(Vec::new(), Stop::Refusal),
+        (_, _) => Line::Fails(words(&mut dice), failure(&mut dice)),
+    }
+}
+
+fn pick(dice: &mut Dice, below: usize) -> usize {
+    usize::try_from(dice.roll() >> 33).unwrap_or_default() % below.max(1)
+}
+
+fn words(dice: &mut Dice) -> String {
+    let count = 1 + pick(dice, 30);
+    let words: Vec<_> = (0..count).map(|_| WORDS[pick(dice, WORDS.len())]).collect();
+    words.join(" ")
+}
+
+/// One to three calls, with inputs that fit and inputs that do not.
+fn calls(dice: &mut Dice, tools: &[ToolSpec]) -> Vec<Block> {
+    let count = 1 + pick(dice, 3);
+    let calls = (0..count).map(|_| match (tools.get(pick(dice, tools.len())), pick(dice, 4)) {
+        (Some(tool), 0) => call(tool.name, r#"{"nonsense":[1,null]}"#),
+        (Some(tool), _) => call(tool.name, &fitting(dice, tool.schema)),
+        (None, _) => call("no_such_tool", "{}"),
+    });
+    calls.collect()
+}
+
+/// An input with a value of the right kind for every required field.
+fn fitting(dice: &mut Dice, schema: &str) -> String {
+    let schema: Value = serde_json::from_str(schema).unwrap_or_default();
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let names = required.iter().filter_map(Value::as_str);
+    let fields: Map<_, _> =
+        names.map(|name| (name.to_owned(), value(dice, &schema["properties"][name]))).collect();
+    Value::Object(fields).to_string()
+}
+
+fn value(dice: &mut Dice, schema: &Value) -> Value {
+    if let Some(choices) = schema["enum"].as_array().filter(|choices| !choices.is_empty()) {
+        return choices[pick(dice, choices.len())].clone();
+    }
+    match schema["type"].as_str().unwrap_or_default() {
+        "integer" | "number" => json!(pick(dice, 100)),
+        "boolean" => json!(pick(dice, 2) == 0),
+        "array" => json!([]),
+        "object" => json!({}),
+        _ => json!(words(dice)),
+    }
+}
+
+fn failure(dice: &mut Dice) -> Failure {
+    let why = "as the dice fell".to_owned();
+    match pick(dice, 6) {
+        0 => Failure::Unreachable(why),
+        1 => Failure::Busy(Some(1)),
+        2 => Failure::Broken(why),
+        3 => Failure::Garbled(why),
+        4 => Failure::Rejected(why),
+        _ => Failure::CutOff(why),
+    }
+}

@@ -1,0 +1,283 @@
+//! Story: the real house and the real loop; only the human, the model and the clock are played.
+//!
+//! A story is told in full and compared in full. Time stands still unless the story moves it.
+
+mod teller;
+mod tree;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use domain::assistant::{Answer, Assistant, Event, Request};
+use domain::context::{Names, instructions};
+use domain::conversation::{Branch, Conversation, SessionId};
+use domain::dice::Dice;
+use domain::record::{MessageId, Record, SessionChange, SurfaceName};
+use engine::desk::Desk;
+use engine::drive::World;
+use engine::ports::{Clock, Hands, Journal as _};
+use engine::run::House;
+use jiff::Zoned;
+use journal::disk::RealDisk;
+use journal::{Journal, Opened, Paths, Place};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tools::Toolbox;
+
+use crate::clock::VirtualClock;
+use crate::puppet::{Line, Puppet};
+use teller::Teller;
+
+/// One telling.
+pub struct Story {
+    /// As long as it is here, time does not run ahead by itself. The runtime waits for it, so it goes first.
+    _hold: std::sync::mpsc::Sender<()>,
+    runtime: Runtime,
+    dir: TempDir,
+    clock: Arc<VirtualClock>,
+    lines: Arc<Mutex<VecDeque<Line>>>,
+    puppet: Arc<Puppet>,
+    teller: Arc<Teller>,
+    house: Option<Living>,
+}
+
+/// What dies in a crash.
+struct Living {
+    desk: Desk,
+    journal: Arc<Journal>,
+    tasks: JoinSet<()>,
+}
+
+impl Story {
+    /// A story that begins at `time`, such as `2026-11-15T08:00[Europe/Madrid]`.
+    ///
+    /// # Panics
+    /// If `time` is no time, or the machine has no room for a story.
+    pub fn new(time: &str) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+        let runtime = runtime.expect("a runtime");
+        let start: Zoned = time.parse().expect("a time with a zone");
+        let clock = Arc::new(runtime.block_on(async { VirtualClock::new(start) }));
+        let lines = Arc::new(Mutex::new(VecDeque::new()));
+        let queue = lines.clone();
+        let puppet = Arc::new(Puppet::answering(move |_| next(&queue)));
+        let dir = tempfile::tempdir().expect("a directory");
+        let teller = Arc::new(Teller::default());
+        let hold = hold_time(&runtime);
+        let mut story = Self { runtime, dir, clock, lines, puppet, teller, house: None, _hold: hold };
+        story.wake();
+        story
+    }
+
+    /// What the model will say next, one line to a call.
+    pub fn model(&mut self, lines: impl IntoIterator<Item = Line>) -> &mut Self {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).extend(lines);
+        self
+    }
+
+    /// The human says something and hears the answer.
+    pub fn human(&mut self, text: &str) -> &mut Self {
+        if let Some(message) = self.say(text) {
+            self.runtime.block_on(self.teller.heard_the_end_of(message));
+        }
+        self
+    }
+
+    /// The human says something, and the model begins to speak and does not stop.
+    pub fn human_begins(&mut self, text: &str) -> &mut Self {
+        if let Some(message) = self.say(text) {
+            self.runtime.block_on(self.teller.heard_a_word_of(message));
+        }
+        self
+    }
+
+    /// The human says something and does not wait.
+    pub fn human_adds(&mut self, text: &str) -> &mut Self {
+        self.say(text);
+        self
+    }
+
+    /// The human stops the answer.
+    pub fn human_stops(&mut self) -> &mut Self {
+        let desk = self.living().desk.clone();
+        let answer = self.runtime.block_on(desk.ask(Request::Stop));
+        if let Answer::Refused(why) = answer {
+            self.teller.tell(format!("refused> {why}"));
+        }
+        self.settle()
+    }
+
+    /// Waits until the model has begun to speak again after a crash.
+    pub fn speaks_again(&mut self) -> &mut Self {
+        self.runtime.block_on(self.teller.heard_a_word());
+        self
+    }
+
+    /// Waits until every message that was heard has its answer.
+    pub fn settle(&mut self) -> &mut Self {
+        self.runtime.block_on(self.teller.heard_everything());
+        self
+    }
+
+    /// The clock goes on to `time` today, such as `08:30`, or tomorrow if that is past.
+    pub fn clock(&mut self, time: &str) -> &mut Self {
+        let now = self.clock.now();
+        let time: jiff::civil::Time = time.parse().expect("a time");
+        let mut then = now.with().time(time).build().expect("a time of this day");
+        if then < now {
+            then = then.tomorrow().expect("a tomorrow");
+        }
+        self.teller.tell(format!("-- {}", then.strftime("%H:%M")));
+        let by = now.duration_until(&then).unsigned_abs();
+        self.runtime.block_on(tokio::time::advance(by));
+        self
+    }
+
+    /// The program dies where it stands, and starts again.
+    pub fn crash(&mut self) -> &mut Self {
+        self.teller.tell("-- crash".to_owned());
+        self.die();
+        self.wake();
+        self
+    }
+
+    /// The program ends where it stands, without coming back.
+    pub fn die(&mut self) -> &mut Self {
+        if let Some(mut living) = self.house.take() {
+            self.runtime.block_on(living.tasks.shutdown());
+        }
+        self
+    }
+
+    /// Changes the tree as a command would: `change` decides, and what it decides is written.
+    pub fn change(&mut self, change: impl FnOnce(&mut Conversation, Zoned) -> Vec<Record>) -> &mut Self {
+        self.die();
+        let Opened { journal, mut memory, .. } = self.open();
+        let records = change(&mut memory.conversation, self.clock.now());
+        self.runtime.block_on(journal.write(records)).expect("room for the records");
+        drop(journal);
+        self.wake();
+        self
+    }
+
+    /// All that was told.
+    pub fn told(&self) -> String {
+        self.teller.told()
+    }
+
+    /// The tree of entries, drawn.
+    pub fn tree(&self) -> String {
+        tree::draw(&self.paths())
+    }
+
+    /// The sessions, drawn as `ollim-bot sessions tree` draws them.
+    pub fn sessions(&self) -> String {
+        let lineage = self.runtime.block_on(self.living().journal.lineage()).expect("a lineage");
+        domain::conversation::draw(&lineage, self.clock.now().time_zone())
+    }
+
+    /// Every context the model was given.
+    pub fn contexts(&self) -> Vec<domain::context::Context> {
+        self.puppet.seen()
+    }
+
+    /// The data directory.
+    pub fn paths(&self) -> Paths {
+        Paths::new(self.dir.path())
+    }
+
+    fn say(&mut self, text: &str) -> Option<MessageId> {
+        let desk = self.living().desk.clone();
+        let request = Request::Say(SurfaceName::Terminal, text.to_owned());
+        match self.runtime.block_on(desk.ask(request)) {
+            Answer::Heard(message) => {
+                self.teller.expect(message);
+                Some(message)
+            }
+            Answer::Refused(why) => {
+                self.teller.tell(format!("refused> {why}"));
+                None
+            }
+            other => panic!("a message was answered with {other:?}"),
+        }
+    }
+
+    fn living(&self) -> &Living {
+        self.house.as_ref().expect("the program runs")
+    }
+
+    fn open(&self) -> Opened {
+        let opened = journal::open(Place {
+            paths: self.paths(),
+            disk: Arc::new(RealDisk),
+            zone: self.clock.now().time_zone().clone(),
+            now: self.clock.now().timestamp(),
+            pid: std::process::id(),
+        });
+        opened.expect("a data directory")
+    }
+
+    fn wake(&mut self) {
+        let Opened { journal, memory, notices } = self.open();
+        for notice in notices {
+            self.teller.tell(format!("notice> {notice}"));
+        }
+        // What was shown while the program died is gone; what it still owes is in its memory.
+        let unfinished = memory.unfinished.iter().map(|left| left.answers);
+        self.teller.expect_only(unfinished.chain(memory.waiting.iter().map(|message| message.id)));
+        let (journal, hands) = (Arc::new(journal), Arc::new(Toolbox::new()));
+        let (desk, pile) = Desk::new();
+        let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
+        let world = World {
+            model: self.puppet.clone(),
+            hands: hands.clone(),
+            journal: journal.clone(),
+            surface: self.teller.clone(),
+            instructions: instructions(&names),
+        };
+        let assistant = Assistant::new(memory, hands.tools(), Dice::new(7));
+        let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
+        let mut tasks = JoinSet::new();
+        let enter = self.runtime.enter();
+        tasks.spawn(house.run(CancellationToken::new()));
+        drop(enter);
+        self.runtime.block_on(desk.tell(Event::Started));
+        self.house = Some(Living { desk, journal, tasks });
+    }
+}
+
+/// A fork of main as a command would make it, for [`Story::change`].
+pub fn fork(conversation: &mut Conversation, name: &str, now: &Zoned) -> Vec<Record> {
+    let fork = Branch::fork(name).expect("a name");
+    let session = SessionId::read(&format!("session-of-{name}")).expect("a session");
+    let moved = conversation.fork(&Branch::Main, fork, session, now.timestamp());
+    moved.map(Record::Moved).into_iter().collect()
+}
+
+/// A compaction of main as a command would make it, for [`Story::change`].
+pub fn compact(conversation: &mut Conversation, summary: &str, now: &Zoned) -> Vec<Record> {
+    let session = SessionId::read("compacted-session").expect("a session");
+    let at = now.timestamp();
+    let compacted = conversation.compact(&Branch::Main, summary.to_owned(), session.clone(), at);
+    let (entry, moved) = compacted.expect("a main conversation");
+    vec![
+        Record::Said(Branch::Main, entry),
+        Record::Moved(moved),
+        Record::Session(SessionChange::Saved(session, at)),
+    ]
+}
+
+/// A paused clock jumps to the next timer when the runtime has nothing to do, and it cannot see that a thread
+/// of ours is still writing. A blocking task that waits for the end of the story keeps it still.
+fn hold_time(runtime: &Runtime) -> std::sync::mpsc::Sender<()> {
+    let (hold, released) = std::sync::mpsc::channel::<()>();
+    runtime.spawn_blocking(move || released.recv());
+    hold
+}
+
+fn next(lines: &Mutex<VecDeque<Line>>) -> Line {
+    let line = lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    line.unwrap_or_else(|| Line::says("(the model has no more lines)"))
+}

@@ -1,0 +1,134 @@
+//! The teller: a surface that writes down what is shown, one line each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::assistant::Shown;
+use domain::conversation::{Block, Branch, Reach, Said};
+use domain::record::MessageId;
+use domain::turn::{Ending, TurnId};
+use engine::ports::Surface;
+use tokio::sync::watch;
+
+/// What was told, and what is still expected.
+#[derive(Debug, Default)]
+pub struct Teller(watch::Sender<Telling>);
+
+#[derive(Debug, Default)]
+struct Telling {
+    lines: Vec<String>,
+    /// The tool of every call.
+    tools: BTreeMap<String, String>,
+    /// The message that a running turn answers.
+    running: BTreeMap<TurnId, MessageId>,
+    expected: BTreeSet<MessageId>,
+    begun: BTreeSet<MessageId>,
+    ended: BTreeSet<MessageId>,
+}
+
+impl Teller {
+    /// Adds a line.
+    pub fn tell(&self, line: String) {
+        self.0.send_modify(|telling| telling.lines.push(line));
+    }
+
+    /// All lines.
+    pub fn told(&self) -> String {
+        self.0.borrow().lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// An answer to `message` will come.
+    pub fn expect(&self, message: MessageId) {
+        self.0.send_modify(|telling| {
+            telling.expected.insert(message);
+        });
+    }
+
+    /// Answers to these messages will come, and to no others.
+    pub fn expect_only(&self, messages: impl Iterator<Item = MessageId>) {
+        self.0.send_modify(|telling| {
+            telling.expected = messages.collect();
+            telling.begun.clear();
+        });
+    }
+
+    /// Waits for the end of the answer to `message`.
+    pub async fn heard_the_end_of(&self, message: MessageId) {
+        self.when(|telling| telling.ended.contains(&message)).await;
+    }
+
+    /// Waits for the first word of the answer to `message`.
+    pub async fn heard_a_word_of(&self, message: MessageId) {
+        self.when(|telling| telling.begun.contains(&message)).await;
+    }
+
+    /// Waits for the first word of any answer.
+    pub async fn heard_a_word(&self) {
+        self.when(|telling| !telling.begun.is_empty()).await;
+    }
+
+    /// Waits for the end of every answer.
+    pub async fn heard_everything(&self) {
+        self.when(|telling| telling.expected.is_subset(&telling.ended)).await;
+    }
+
+    async fn when(&self, is_so: impl FnMut(&Telling) -> bool) {
+        // The sender is ours, so it is never gone.
+        let _ = self.0.subscribe().wait_for(is_so).await;
+    }
+}
+
+impl Surface for Teller {
+    fn show(&self, shown: &Shown) {
+        self.0.send_modify(|telling| telling.take(shown));
+    }
+}
+
+impl Telling {
+    fn take(&mut self, shown: &Shown) {
+        match shown {
+            Shown::Said { branch, entry } => self.said(branch, &entry.said),
+            Shown::Began { turn, answers, .. } => {
+                self.running.insert(*turn, *answers);
+            }
+            Shown::Delta { turn, .. } => self.begun.extend(self.running.get(turn)),
+            Shown::Working { .. } => {}
+            Shown::Ended { turn, branch, answers, ending } => {
+                self.running.remove(turn);
+                self.ended.insert(*answers);
+                match ending {
+                    Ending::Finished => {}
+                    Ending::Interrupted => self.lines.push(format!("{branch}> stopped")),
+                    Ending::Failed(failure) => self.lines.push(format!("{branch}> failed: {failure}")),
+                }
+            }
+            Shown::Notice(text) => self.lines.push(format!("notice> {text}")),
+        }
+    }
+
+    fn said(&mut self, branch: &Branch, said: &Said) {
+        match said {
+            Said::Human(heard) => self.lines.push(format!("human> {}", heard.text)),
+            Said::Assistant(blocks, reach) => {
+                let cut = if *reach == Reach::Cut { " (cut)" } else { "" };
+                for block in blocks {
+                    let line = match block {
+                        Block::Text(text) => format!("{branch}> assistant: {text}{cut}"),
+                        Block::Call(call) => {
+                            self.tools.insert(call.id.clone(), call.name.clone());
+                            format!("{branch}> calls {} {}", call.name, call.input.0)
+                        }
+                        Block::Opaque(_) => format!("{branch}> (something only its vendor reads)"),
+                    };
+                    self.lines.push(line);
+                }
+            }
+            Said::Tools(results) => {
+                for result in results {
+                    let tool = self.tools.get(&result.call).map_or("a tool", String::as_str);
+                    self.lines.push(format!("{branch}> {tool}: {}", result.text));
+                }
+            }
+            Said::Summary(text) => self.lines.push(format!("{branch}> summary: {text}")),
+        }
+    }
+}

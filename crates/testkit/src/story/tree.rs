@@ -1,0 +1,71 @@
+//! The tree of entries, drawn from the tables themselves, so that the drawing shares no code with the journal.
+
+use std::collections::BTreeMap;
+
+use journal::Paths;
+use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
+
+/// One entry as a row: its number, its parent, and its words.
+type Row = (i64, Option<i64>, String);
+
+/// Draws the tree of the data directory at `paths`; where a way divides, each part is indented.
+pub fn draw(paths: &Paths) -> String {
+    let (rows, heads) = read(paths).expect("a journal that can be read");
+    let mut children: BTreeMap<Option<i64>, Vec<Row>> = BTreeMap::new();
+    for row in rows {
+        children.entry(row.1).or_default().push(row);
+    }
+    let mut drawing = String::new();
+    draw_below(None, 0, &children, &heads, &mut drawing);
+    drawing
+}
+
+fn draw_below(
+    parent: Option<i64>,
+    indent: usize,
+    children: &BTreeMap<Option<i64>, Vec<Row>>,
+    heads: &[(String, i64)],
+    drawing: &mut String,
+) {
+    let below = children.get(&parent).map(Vec::as_slice).unwrap_or_default();
+    let indent = if below.len() > 1 { indent + 2 } else { indent };
+    for (id, _, words) in below {
+        let names: String = heads
+            .iter()
+            .filter(|(_, entry)| entry == id)
+            .map(|(branch, _)| format!("  <- {branch}"))
+            .collect();
+        drawing.push_str(&format!("{:indent$}{words}{names}\n", ""));
+        draw_below(Some(*id), indent, children, heads, drawing);
+    }
+}
+
+fn read(paths: &Paths) -> rusqlite::Result<(Vec<Row>, Vec<(String, i64)>)> {
+    let connection = Connection::open_with_flags(paths.database(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let row = |row: &rusqlite::Row<'_>| {
+        let (kind, body): (String, String) = (row.get(2)?, row.get(3)?);
+        let body: Value = serde_json::from_str(&body).unwrap_or_default();
+        Ok((row.get(0)?, row.get(1)?, format!("{kind}: {}", words(&body))))
+    };
+    let sql = "SELECT id, parent, kind, body FROM entries ORDER BY id";
+    let rows = connection.prepare(sql)?.query_map([], row)?.collect::<Result<_, _>>()?;
+    let sql = "SELECT branch, entry FROM heads WHERE entry IS NOT NULL ORDER BY branch";
+    let head = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let heads = connection.prepare(sql)?.query_map([], head)?.collect::<Result<_, _>>()?;
+    Ok((rows, heads))
+}
+
+fn words(body: &Value) -> String {
+    if let Some(text) = body["text"].as_str() {
+        return text.to_owned();
+    }
+    let many = body["blocks"].as_array().or(body["results"].as_array()).cloned().unwrap_or_default();
+    let each = many.iter().map(|part| match (&part["text"], &part["call"]["name"]) {
+        (Value::String(text), _) => text.clone(),
+        (_, Value::String(name)) => format!("calls {name}"),
+        _ => "(opaque)".to_owned(),
+    });
+    let cut = if body["cut"].as_bool() == Some(true) { " (cut)" } else { "" };
+    each.collect::<Vec<_>>().join(" | ") + cut
+}
