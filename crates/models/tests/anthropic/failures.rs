@@ -155,8 +155,9 @@ async fn an_address_where_nobody_listens_is_out_of_reach() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let (_, reply) = ask(&model(&format!("http://{address}")), &context(vec![human("hi")])).await;
-    let expected = format!("{address}: Connection refused (os error 111)");
-    assert_eq!(reply.unwrap_err(), Failure::Unreachable(expected));
+    let failure = reply.unwrap_err();
+    let expected = format!("{address}: Connection refused");
+    assert!(matches!(&failure, Failure::Unreachable(why) if why.starts_with(&expected)), "{failure:?}");
 }
 
 /// The clock is stopped once everybody stands still, and then jumps to the only thing that is waited for.
