@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    const EVERY_SHAPE: &str = "\u{feff}data: first\r\n\r\n: a comment\nevent: x\ndata:two\ndata:  lines 🦀é\n\n\
+    const EVERY_SHAPE: &str = "\u{feff}data: first\r\ndata: line\r\n\r\n: a comment\nevent: x\ndata:two\ndata:  lines 🦀é\n\n\
         id: 7\nretry: 1\nunknown\n\ndata\n\ndatable: no\n\ndata: cr\rdata: only\r\r\n\ndata: never ended";
 
     fn read(pieces: &[&[u8]]) -> Result<Vec<String>, BadStream> {
@@ -130,13 +130,14 @@ mod tests {
         check("data: a\r\n\r\n", &["a"]);
         check("data: a\r\r", &["a"]);
         check("data: a\ndata: b\n\n", &["a\nb"]);
+        check("data: a\r\ndata: b\r\n\r\n", &["a\nb"]);
         check("data: a\n", &[]);
         check("event: ping\n\n", &[]);
         check("event: ping\ndata: {}\nid: 1\nretry: 2\n\n", &["{}"]);
         check(": comment\n\n\n\ndata: a\n\n", &["a"]);
         check("data\n\n", &[""]);
         check("data: a\n\ndata: b\n\n", &["a", "b"]);
-        check(EVERY_SHAPE, &["first", "two\n lines 🦀é", "", "cr\nonly"]);
+        check(EVERY_SHAPE, &["first\nline", "two\n lines 🦀é", "", "cr\nonly"]);
     }
 
     #[test]

@@ -176,7 +176,8 @@ impl Assembly {
         }
     }
 
-    fn count(&mut self, tokens: Tokens) {
+    fn count(&mut self, tokens: Option<Tokens>) {
+        let tokens = tokens.unwrap_or_default();
         let counts = [
             (&mut self.usage.input, tokens.input_tokens),
             (&mut self.usage.cache_read, tokens.cache_read_input_tokens),
@@ -255,4 +256,98 @@ fn read<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Failure> {
 
 fn garbled(why: &str) -> Failure {
     Failure::Garbled(why.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    const TEXT: &str = r#"content_block_start 0 {"content_block":{"type":"text","text":"Hi"}}"#;
+    const STOP: &str = r#"message_delta - {"delta":{"stop_reason":"end_turn"}}"#;
+
+    /// Events as `kind index fields`, one to a line, and what they come to.
+    fn check(lines: &[&str], expected: Expect) {
+        let told = match told(lines) {
+            Ok(reply) => format!("{:?} {:?}", reply.stop, reply.blocks),
+            Err(failure) => format!("{failure:?}"),
+        };
+        expected.assert_eq(&told);
+    }
+
+    fn told(lines: &[&str]) -> Result<Reply, Failure> {
+        let mut assembly = Assembly::default();
+        for line in lines {
+            let mut parts = line.splitn(3, ' ');
+            let (kind, index) = (parts.next().unwrap(), parts.next().unwrap_or("-"));
+            let mut event: serde_json::Value = parts.next().unwrap_or("{}").parse().unwrap();
+            event["type"] = kind.into();
+            if let Ok(index) = index.parse::<u64>() {
+                event["index"] = index.into();
+            }
+            assembly.take(&event.to_string())?;
+        }
+        assembly.finish()
+    }
+
+    #[test]
+    fn a_stream_in_a_new_dialect_is_still_understood() {
+        check(
+            &[
+                "message_start - {\"message\":{}}",
+                "hello_from_the_future - {\"x\":1}",
+                TEXT,
+                r#"content_block_delta 0 {"delta":{"type":"citations_delta","citation":{"url":"u"}}}"#,
+                r#"content_block_delta 0 {"delta":{"type":"text_delta","text":"!"}}"#,
+                r#"content_block_delta 0 {"delta":{"type":"sparkle_delta","sparkle":9}}"#,
+                "content_block_stop 0",
+                r#"content_block_start 1 {"content_block":{"type":"server_tool_use","id":"s","input":{}}}"#,
+                r#"content_block_delta 1 {"delta":{"type":"input_json_delta","partial_json":"{\"q\": 1}"}}"#,
+                "content_block_stop 1",
+                r#"content_block_start 2 {"content_block":{"type":"tool_use","id":"c","name":"n","input":{"a":1}}}"#,
+                "content_block_stop 2",
+                r#"message_delta - {"delta":{"stop_reason":"a_new_reason"},"usage":{"output_tokens":3}}"#,
+            ],
+            expect![[
+                r#"Said [Text("Hi!"), Opaque(Json("{\"id\":\"s\",\"input\":{\"q\": 1},\"type\":\"server_tool_use\"}")), Call(ToolCall { id: "c", name: "n", input: Json("{\"a\":1}") })]"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn a_stream_that_contradicts_itself_is_not_believed() {
+        let stop = "content_block_stop 0";
+        let call = |index| {
+            format!(
+                r#"content_block_start {index} {{"content_block":{{"type":"tool_use","id":"c","name":"n"}}}}"#
+            )
+        };
+        check(&[TEXT, stop], expect![[r#"Garbled("the message ended without a reason")"#]]);
+        check(&[TEXT, STOP], expect![[r#"Garbled("the message ended before its parts did")"#]]);
+        check(&[TEXT, TEXT], expect![[r#"Garbled("two parts have one number")"#]]);
+        check(
+            &[TEXT, stop, r#"content_block_delta 0 {"delta":{"type":"text_delta","text":"!"}}"#],
+            expect![[r#"Garbled("a part went on after its end")"#]],
+        );
+        check(&["content_block_stop 7"], expect![[r#"Garbled("a part goes on that never began")"#]]);
+        check(
+            &["content_block_stop - {\"index\":-1}"],
+            expect![[r#"Garbled("an event that is not in its language")"#]],
+        );
+        check(
+            &[&call(0), stop, &call(1), "content_block_stop 1", STOP],
+            expect![[r#"Garbled("two tool calls have one name")"#]],
+        );
+        check(
+            &["message_start - {\"message\":{\"usage\":{\"input_tokens\":\"many\"}}}"],
+            expect![[r#"Garbled("an event that is not in its language")"#]],
+        );
+    }
+
+    #[test]
+    fn a_count_that_cannot_be_is_not_believed() {
+        let many = r#"message_start - {"message":{"usage":{"input_tokens":18446744073709551615}}}"#;
+        assert_eq!(told(&[many, STOP]).unwrap().usage.input, MOST_TOKENS);
+    }
 }

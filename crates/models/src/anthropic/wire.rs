@@ -99,8 +99,7 @@ pub struct MessageStart {
 
 #[derive(Debug, Deserialize)]
 pub struct Started {
-    #[serde(default)]
-    pub usage: Tokens,
+    pub usage: Option<Tokens>,
 }
 
 /// A field that is absent keeps what an earlier event said.
@@ -179,8 +178,7 @@ pub struct BlockStop {
 #[derive(Debug, Deserialize)]
 pub struct MessageDelta {
     pub delta: Stopped,
-    #[serde(default)]
-    pub usage: Tokens,
+    pub usage: Option<Tokens>,
 }
 
 #[derive(Debug, Deserialize)]

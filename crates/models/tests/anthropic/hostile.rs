@@ -5,6 +5,7 @@ use std::time::Duration;
 use domain::conversation::Text;
 use domain::failure::Failure;
 use domain::turn::Reply;
+use testkit::model_server::ModelServer;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -109,4 +110,16 @@ async fn an_answer_that_is_no_stream_is_not_read_at_all() {
     let flood =
         Flood { start: "HTTP/1.1 200 OK\r\n\r\n".to_owned(), again: vec![b'a'; 9], times: 9, end: "" };
     assert_eq!(answer(flood).await, garbled("it is not a stream of events"));
+}
+
+#[tokio::test]
+async fn a_redirect_does_not_carry_the_key_elsewhere() {
+    let elsewhere = ModelServer::start().await.unwrap();
+    let start = format!(
+        "HTTP/1.1 307 Moved\r\nlocation: {}/v1/messages\r\ncontent-length: 0\r\n\r\n",
+        elsewhere.url()
+    );
+    let reply = answer(Flood { start, again: Vec::new(), times: 0, end: "" }).await;
+    assert_eq!(reply, Err(Failure::Unreachable("307: the address points elsewhere".to_owned())));
+    assert!(elsewhere.requests().is_empty());
 }

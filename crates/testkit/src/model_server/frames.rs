@@ -28,12 +28,12 @@ pub fn frames(act: &Act, events: &[Value]) -> Vec<Frame> {
         }
         match act.fault.as_ref().and_then(|fault| wrong(fault, index)) {
             None => frames.push(Frame::Send(encoded(event))),
-            Some((instead, goes_on)) => {
-                frames.extend(instead);
-                if !goes_on {
-                    break;
-                }
+            Some(Wrong::Instead(frame)) => frames.push(frame),
+            Some(Wrong::Last(frame)) => {
+                frames.push(frame);
+                break;
             }
+            Some(Wrong::End) => break,
         }
     }
     match act.chopped {
@@ -42,20 +42,31 @@ pub fn frames(act: &Act, events: &[Value]) -> Vec<Frame> {
     }
 }
 
-/// What is sent in place of the event at `index`, and whether the others follow.
-fn wrong(fault: &Fault, index: usize) -> Option<(Option<Frame>, bool)> {
-    let send = |text: &[u8]| Some(Frame::Send(text.to_vec()));
+/// What happens in place of an event.
+enum Wrong {
+    /// This, and the other events follow.
+    Instead(Frame),
+    /// This, and nothing after it.
+    Last(Frame),
+    /// Nothing more.
+    End,
+}
+
+fn wrong(fault: &Fault, index: usize) -> Option<Wrong> {
+    let send = |text: &[u8]| Frame::Send(text.to_vec());
     match fault {
-        Fault::Stall(at) if *at == index => Some((Some(Frame::Wait(Gate::new())), false)),
-        Fault::Cut(at) if *at == index => Some((Some(Frame::Break), false)),
-        Fault::End(at) if *at == index => Some((None, false)),
+        Fault::Stall(at) if *at == index => Some(Wrong::Last(Frame::Wait(Gate::new()))),
+        Fault::Cut(at) if *at == index => Some(Wrong::Last(Frame::Break)),
+        Fault::End(at) if *at == index => Some(Wrong::End),
         Fault::Error(at, kind) if *at == index => {
             let event = json!({"type": "error", "error": {"type": kind, "message": "it broke on our side"}});
-            Some((Some(Frame::Send(encoded(&event))), false))
+            Some(Wrong::Last(Frame::Send(encoded(&event))))
         }
-        Fault::Garbage(at) if *at == index => Some((send(b"\x00\xff\xfe no event at all\x80\n\n\n"), false)),
+        Fault::Garbage(at) if *at == index => {
+            Some(Wrong::Last(send(b"\x00\xff\xfe no event at all\x80\n\n\n")))
+        }
         Fault::BadJson(at) if *at == index => {
-            Some((send(b"event: content_block_delta\ndata: {\"type\": \"content_blo\n\n"), true))
+            Some(Wrong::Instead(send(b"event: content_block_delta\ndata: {\"type\": \"content_blo\n\n")))
         }
         Fault::Refuse(_)
         | Fault::Html

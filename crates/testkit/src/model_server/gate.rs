@@ -9,11 +9,13 @@ use tokio::sync::watch;
 pub struct Gate {
     reached: Arc<watch::Sender<bool>>,
     released: Arc<watch::Sender<bool>>,
+    left: Arc<watch::Sender<bool>>,
 }
 
 impl Default for Gate {
     fn default() -> Self {
-        Self { reached: Arc::new(watch::Sender::new(false)), released: Arc::new(watch::Sender::new(false)) }
+        let sign = || Arc::new(watch::Sender::new(false));
+        Self { reached: sign(), released: sign(), left: sign() }
     }
 }
 
@@ -33,9 +35,23 @@ impl Gate {
         self.released.send_replace(true);
     }
 
+    /// Waits until a stream that stood before it does so no more: it was let go, or nobody reads it now.
+    pub async fn left(&self) {
+        opened(&self.left).await;
+    }
+
     pub(super) async fn pass(&self) {
+        let _leaving = Leaving(&self.left);
         self.reached.send_replace(true);
         opened(&self.released).await;
+    }
+}
+
+struct Leaving<'a>(&'a watch::Sender<bool>);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(true);
     }
 }
 
