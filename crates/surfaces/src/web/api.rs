@@ -1,6 +1,6 @@
 //! The API: what the page and the command line can ask.
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -139,6 +139,9 @@ pub(super) async fn devices(State(app): State<App>) -> Result<Json<wire::DeviceL
 
 /// Reads the body of `request`, of at most `limit` bytes, within the time that is given for it.
 async fn read<T: DeserializeOwned>(app: &App, request: Request<Body>, limit: usize) -> Result<T, Refusal> {
+    if usize::try_from(request.body().size_hint().lower()).unwrap_or(usize::MAX) > limit {
+        return Err(Refusal::too_large(limit));
+    }
     let whole = Limited::new(request.into_body(), limit).collect();
     let bytes = match tokio::time::timeout(app.limits().body, whole).await {
         Ok(Ok(whole)) => whole.to_bytes(),

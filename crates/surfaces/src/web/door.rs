@@ -12,6 +12,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::serve::Listener;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -38,8 +39,6 @@ const HEAD_BYTES: usize = 16 * 1024;
 const HEADERS: usize = 64;
 /// How long connections may take to end.
 const ENDING: Duration = Duration::from_secs(2);
-/// How long to wait when the system cannot give us another connection.
-const BREATH: Duration = Duration::from_millis(100);
 
 const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 10\r\n\
     connection: close\r\nx-content-type-options: nosniff\r\ncache-control: no-store\r\n\r\n\
@@ -103,14 +102,12 @@ pub async fn bind(address: SocketAddr) -> Result<PortDoor, Unbound> {
 }
 
 /// Serves the page on a port until `stop`, then waits for its connections to end.
-pub async fn serve_tcp(door: PortDoor, app: App, stop: CancellationToken) {
+pub async fn serve_tcp(mut door: PortDoor, app: App, stop: CancellationToken) {
     let limits = *app.limits();
     let (router, port) = (app.router(), door.address.port());
     let strangers = Arc::new(Semaphore::new(limits.strangers));
     let mut sockets = JoinSet::new();
-    while let Some(stream) =
-        stop.run_until_cancelled(accept(&mut sockets, async || door.listener.accept().await)).await
-    {
+    while let Some(stream) = stop.run_until_cancelled(accept(&mut door.listener, &mut sockets)).await {
         let room = strangers.clone().try_acquire_owned().ok().filter(|_| sockets.len() < limits.sockets);
         let Some(room) = room else {
             turn_away(&stream);
@@ -130,12 +127,10 @@ pub async fn serve_tcp(door: PortDoor, app: App, stop: CancellationToken) {
 }
 
 /// Serves the page through a socket file until `stop`, then waits for its connections to end.
-pub async fn serve_unix(door: FileDoor, app: App, stop: CancellationToken) {
+pub async fn serve_unix(mut door: FileDoor, app: App, stop: CancellationToken) {
     let (router, limits) = (app.router(), *app.limits());
     let mut sockets = JoinSet::new();
-    while let Some(stream) =
-        stop.run_until_cancelled(accept(&mut sockets, async || door.listener.accept().await)).await
-    {
+    while let Some(stream) = stop.run_until_cancelled(accept(&mut door.listener, &mut sockets)).await {
         if sockets.len() >= limits.sockets {
             continue;
         }
@@ -147,16 +142,10 @@ pub async fn serve_unix(door: FileDoor, app: App, stop: CancellationToken) {
 }
 
 /// The next connection; meanwhile, connections that ended are cleared away.
-async fn accept<S, P>(sockets: &mut JoinSet<()>, next: impl AsyncFn() -> io::Result<(S, P)>) -> S {
+async fn accept<L: Listener>(listener: &mut L, sockets: &mut JoinSet<()>) -> L::Io {
     loop {
         tokio::select! {
-            taken = next() => match taken {
-                Ok((stream, _)) => return stream,
-                Err(error) => {
-                    tracing::warn!(%error, "a connection could not be taken");
-                    tokio::time::sleep(BREATH).await;
-                }
-            },
+            (stream, _) = listener.accept() => return stream,
             Some(_) = sockets.join_next() => {}
         }
     }
