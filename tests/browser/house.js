@@ -36,10 +36,11 @@ export async function house(history) {
     child.stdin.write(`${words}\n`);
     return words.startsWith("notice") ? undefined : heard();
   };
-  const end = () => new Promise((done) => {
-    child.once("exit", done);
-    process.kill(child.pid);
-  });
+  const gone = new Promise((done) => child.once("exit", done));
+  const end = () => {
+    if (child.exitCode === null) process.kill(child.pid);
+    return gone;
+  };
   return { link, origin: link.split("/#")[0], order, end };
 }
 

@@ -34,8 +34,9 @@ test("the code leaves the address bar", () => {
   assert.equal(seat.page.url(), `${home.origin}/`);
 });
 
-test("a page that is not paired says what to do", async () => {
+test("a page that is not paired says what to do", async (t) => {
   const other = await browser();
+  t.after(other.end);
   await other.page.goto(home.origin);
   await other.page.waitForSelector("#alone:not([hidden])");
   const words = await other.page.innerText("#alone-text");
@@ -43,17 +44,16 @@ test("a page that is not paired says what to do", async () => {
 
   await other.page.goto(await home.order("link"));
   await other.page.waitForSelector("#chat:not([hidden])");
-  await other.end();
 });
 
-test("a used link says so, unless the browser is already known", async () => {
+test("a used link says so, unless the browser is already known", async (t) => {
   await seat.page.goto(home.link);
   await seat.page.waitForSelector("#chat:not([hidden])");
   const other = await browser();
+  t.after(other.end);
   await other.page.goto(home.link);
   await other.page.waitForSelector("#alone:not([hidden])");
   assert.match(await other.page.innerText("#alone-text"), /already used or is older than ten minutes/);
-  await other.end();
 });
 
 test("own words show at once, the answer streams, and both stay once", async () => {
@@ -158,11 +158,13 @@ test("a draft survives a reload", async () => {
   await seat.page.fill("#words", "");
 });
 
-test("older things come when scrolling up, not before", async () => {
+test("older things come when scrolling up, not before", async (t) => {
   const file = join(mkdtempSync(join(tmpdir(), "ollim-history-")), "history.json");
   writeFileSync(file, JSON.stringify(Array.from({ length: 180 }, (_, at) => `entry number ${at}`)));
   const long = await house(file);
+  t.after(long.end);
   const reader = await browser();
+  t.after(reader.end);
   await reader.page.goto(long.link);
   const count = () => reader.page.locator("#log > li").count();
   await reader.page.waitForSelector("text=entry number 179");
@@ -172,8 +174,6 @@ test("older things come when scrolling up, not before", async () => {
   await reader.page.waitForFunction(() => document.querySelectorAll("#log > li").length === 180);
   const all = await texts(reader.page, "assistant");
   assert.deepEqual(all, Array.from({ length: 180 }, (_, at) => `entry number ${at}`));
-  await reader.end();
-  await long.end();
 });
 
 test("nothing broke, nothing was blocked, nothing went elsewhere", () => {
@@ -194,9 +194,11 @@ more at https://example.org/a/very/long/path/that/never/ends/and/never/breaks/an
 
 for (const width of [1280, 380]) {
   for (const colorScheme of ["light", "dark"]) {
-    test(`it fits ${width} pixels, ${colorScheme}`, async () => {
+    test(`it fits ${width} pixels, ${colorScheme}`, async (t) => {
       const eye = await browser({ viewport: { width, height: 760 }, colorScheme, reducedMotion: "reduce" });
+      t.after(eye.end);
       const own = await house();
+      t.after(own.end);
       mkdirSync("out", { recursive: true });
       await eye.page.goto(own.origin);
       await eye.page.waitForSelector("#alone:not([hidden])");
@@ -219,8 +221,6 @@ for (const width of [1280, 380]) {
         .map((node) => node.scrollWidth - node.clientWidth));
       assert.deepEqual(wide, [0, 0]);
       await eye.page.click("#stop");
-      await eye.end();
-      await own.end();
     });
   }
 }

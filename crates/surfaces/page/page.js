@@ -5,6 +5,7 @@ import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
 
 const part = (id) => document.getElementById(id);
+const TITLES = { 0: "one moment", 401: "not paired", 403: "not paired", 429: "too many tries" };
 let chat = null;
 
 addEventListener("hashchange", () => begin(takeCode()));
@@ -72,7 +73,7 @@ function state(text, away) {
 function alone(error) {
   part("chat").hidden = true;
   part("alone").hidden = false;
-  part("alone-title").textContent = error.status === 0 ? "one moment" : "not paired";
+  part("alone-title").textContent = TITLES[error.status] ?? "that didn't work";
   part("alone-text").replaceChildren(...words(error.message));
   state("", false);
 }
