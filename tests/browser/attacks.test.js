@@ -96,3 +96,13 @@ test("a mountain of marks does not stop the page", async (t) => {
   }
   await room.verdict();
 });
+
+test("an attack that worked would be noticed", async (t) => {
+  const room = await watched(t);
+  await room.page.evaluate(() => {
+    document.querySelector("#log").innerHTML = "<li><img src=x onerror=pwned(1)><a href='javascript:1'>x</a></li>";
+  });
+  const found = await room.page.evaluate(active, QUIET);
+  assert.equal(found.length, 4);
+  await assert.rejects(room.verdict());
+});

@@ -55,7 +55,8 @@ function show(health) {
   state(health.brain, false);
   for (const notice of health.notices) chat.notice(notice);
   const leave = assistant.follow((name, data) => {
-    if (name === "hello") state(health.brain, false);
+    // After a restart something else may answer.
+    if (name === "hello") assistant.health().then(({ brain }) => state(brain, false), () => {});
     Promise.resolve(chat.heard(name, data)).catch((error) => state(error.message, true));
   }, (error) => {
     if (!error) return state("reconnecting…", true);

@@ -19,7 +19,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Semaphore, broadcast};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
@@ -116,10 +117,12 @@ pub async fn serve_tcp(mut door: PortDoor, app: App, stop: CancellationToken) {
         let socket = Arc::new(Socket::new(port, room));
         let through = Through { door: Door::Tcp(socket.clone()), stop: stop.clone() };
         let talk = Talk { router: router.clone(), through, limits };
+        let forgotten = app.forgotten();
         sockets.spawn(async move {
             tokio::select! {
                 () = talk.hold(stream) => {}
                 () = overstays(&socket, limits.stay) => {}
+                () = loses_standing(&socket, forgotten) => {}
             }
         });
     }
@@ -187,6 +190,18 @@ impl Talk {
 async fn overstays(socket: &Socket, stay: Duration) {
     if tokio::time::timeout(stay, socket.welcomed()).await.is_ok() {
         pending::<()>().await;
+    }
+}
+
+/// Ends when the device on the other side is forgotten.
+async fn loses_standing(socket: &Socket, mut forgotten: broadcast::Receiver<String>) {
+    loop {
+        match forgotten.recv().await {
+            Ok(device) if !socket.is(&device) => {}
+            // Who missed a name may have missed its own: a browser that is still known connects again.
+            Ok(_) | Err(RecvError::Lagged(_)) => return,
+            Err(RecvError::Closed) => pending::<()>().await,
+        }
     }
 }
 

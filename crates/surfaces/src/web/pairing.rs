@@ -66,7 +66,7 @@ impl Pairing {
         let used = self.codes.send_if_modified(|codes| {
             let fresh = |code: &Code| now.saturating_sub(code.minted) < CODE_LASTS;
             let before = codes.iter().filter(|code| fresh(code)).count();
-            codes.retain(|code| fresh(code) && !bool::from(code.digest.matches(&digest)));
+            codes.retain(|code| fresh(code) && !code.digest.matches(&digest));
             codes.len() < before
         });
         if used { Ok(()) } else { Err(BadCode) }

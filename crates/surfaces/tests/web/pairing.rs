@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use surfaces::web::devices::Devices;
 use surfaces::web::pairing::CODE_LASTS;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::rig::{READS, Rig, WRITES};
+use crate::rig::{READS, Raw, Rig, WRITES, read};
 
 #[tokio::test]
 async fn a_code_makes_one_browser_known_and_nobody_else() {
@@ -100,7 +101,7 @@ async fn only_the_command_line_can_invite_a_browser() {
     assert_eq!(refused.status, 403);
     assert!(refused.sentence().contains("ollim-bot open"));
 
-    let raw = crate::rig::Raw::new("POST", "/api/pairings").with("host", "ollim").json("{}");
+    let raw = Raw::new("POST", "/api/pairings").with("host", "ollim").json("{}");
     let invited = rig.by_file(&raw).await;
     let link = invited.json()["link"].as_str().unwrap().to_owned();
     let (page, code) = link.split_once("/#k=").unwrap();
@@ -109,9 +110,17 @@ async fn only_the_command_line_can_invite_a_browser() {
 }
 
 #[tokio::test]
-async fn a_device_that_was_removed_is_a_stranger() {
+async fn a_device_that_is_forgotten_is_hung_up_on_at_once() {
     let rig = Rig::new().await;
+    let mut stream = rig.connect().await;
+    stream.write_all(rig.own("GET", "/api/events", "").text().as_bytes()).await.unwrap();
+    assert_eq!(read(&mut stream).await.status, 200);
     let id = rig.devices.list().await.unwrap()[0].id.clone();
-    rig.devices.remove(&id).await.unwrap();
+    let raw =
+        Raw::new("POST", "/api/devices/remove").with("host", "ollim").json(&format!("{{\"id\":\"{id}\"}}"));
+    assert_eq!(rig.by_file(&raw).await.status, 200);
+
+    let ended = tokio::time::timeout(Duration::from_secs(1), stream.read_to_end(&mut Vec::new())).await;
+    assert!(ended.is_ok());
     assert_eq!(rig.send(&rig.own("GET", "/api/health", "")).await.status, 401);
 }

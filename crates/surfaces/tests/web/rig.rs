@@ -23,7 +23,8 @@ use crate::playing::{House, Ledger, Well, play};
 /// Every address of the API that is read.
 pub const READS: [&str; 5] = ["/api/messages", "/api/sessions", "/api/health", "/api/devices", "/api/events"];
 /// Every address that is written to.
-pub const WRITES: [&str; 4] = ["/api/pair", "/api/pairings", "/api/messages", "/api/stop"];
+pub const WRITES: [&str; 5] =
+    ["/api/pair", "/api/pairings", "/api/messages", "/api/stop", "/api/devices/remove"];
 
 /// Every method and address there is.
 pub fn routes() -> Vec<(&'static str, &'static str)> {
