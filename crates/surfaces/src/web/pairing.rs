@@ -14,7 +14,7 @@ use super::secret::{Digest, NoRandomness, Secret};
 pub const CODE_LASTS: Duration = Duration::from_secs(10 * 60);
 /// The most codes that can be used at a time; the oldest makes room.
 const CODES: usize = 16;
-/// How many failures are borne in [`FAILURE_WINDOW`].
+/// How many failures are borne in a minute.
 pub const FAILURES: usize = 10;
 /// How long a failure counts.
 const FAILURE_WINDOW: Duration = Duration::from_secs(60);

@@ -1,5 +1,8 @@
 //! What the page is told, and what it can say.
 
+use std::time::Duration;
+
+use surfaces::web::Limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::origins::settled;
@@ -107,4 +110,18 @@ async fn sessions_come_as_data_and_as_a_drawing() {
     let sessions = rig.send(&rig.own("GET", "/api/sessions", "")).await.json();
     assert_eq!(sessions["open"][0]["branch"], "main");
     assert!(sessions["drawing"].as_str().unwrap().starts_with("●  main · now"));
+}
+
+#[tokio::test]
+async fn a_silent_stream_shows_that_it_lives() {
+    let rig = Rig::with(Limits { heartbeat: Duration::from_millis(20), ..Limits::HOUSE }).await;
+    let mut stream = rig.connect().await;
+    stream.write_all(rig.own("GET", "/api/events", "").text().as_bytes()).await.unwrap();
+    let mut told = String::new();
+    let mut buffer = [0; 8192];
+    while !told.contains("\n: still here") {
+        let count = stream.read(&mut buffer).await.unwrap();
+        assert!(count > 0);
+        told.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+    }
 }
