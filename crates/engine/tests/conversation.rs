@@ -1,5 +1,6 @@
 //! Stories of one conversation: answers, tools, interruptions, failures and crashes.
 
+use domain::conversation::Said;
 use expect_test::{Expect, expect};
 use testkit::puppet::Line;
 use testkit::story::{Story, compact, fork};
@@ -42,8 +43,8 @@ fn the_model_is_told_the_time_of_every_message() {
         .said
         .iter()
         .filter_map(|said| match &**said {
-            domain::conversation::Said::Human(heard) => Some(domain::context::heard(heard)),
-            _ => None,
+            Said::Human(heard) => Some(domain::context::heard(heard)),
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) => None,
         })
         .collect();
     assert_eq!(

@@ -61,15 +61,21 @@ export class Chat {
       li.remove();
       this.shown.delete(id);
     }
-    for (const entry of messages) this.said(entry);
+    for (const entry of messages) this.show(entry);
     if (!joins || this.oldest() === first) this.more = more;
   }
 
+  // What is told as it happens also ends what was streamed until then.
   said(entry) {
+    if (entry.by === "assistant") this.spoke(entry);
+    if (entry.by === "tools") for (const run of this.running.values()) run.tool = null;
+    this.show(entry);
+  }
+
+  show(entry) {
     if (this.shown.has(entry.id)) return;
     if (entry.by === "human") this.claim(entry);
     if (entry.by === "tools") this.ran(entry.results);
-    if (entry.by === "assistant") this.spoke(entry);
     const li = bubble(entry, this.results);
     this.shown.set(entry.id, li);
     this.place(li, entry.id);
@@ -90,7 +96,6 @@ export class Chat {
         if (node.dataset.call === result.call) tell(node, result);
       }
     }
-    for (const run of this.running.values()) run.tool = null;
   }
 
   spoke(entry) {
@@ -281,7 +286,7 @@ export class Chat {
       const page = await assistant.messages(this.oldest());
       const { scroll } = this.parts;
       const below = scroll.scrollHeight - scroll.scrollTop;
-      for (const entry of page.messages.toReversed()) this.said(entry);
+      for (const entry of page.messages.toReversed()) this.show(entry);
       this.more = page.more && page.messages.length > 0;
       this.parts.older.hidden = true;
       this.markDays();

@@ -5,6 +5,7 @@ import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
 
 const part = (id) => document.getElementById(id);
+const TITLES = { 0: "one moment", 401: "not paired", 403: "not paired", 429: "too many tries" };
 let chat = null;
 
 addEventListener("hashchange", () => begin(takeCode()));
@@ -54,7 +55,8 @@ function show(health) {
   state(health.brain, false);
   for (const notice of health.notices) chat.notice(notice);
   const leave = assistant.follow((name, data) => {
-    if (name === "hello") state(health.brain, false);
+    // After a restart something else may answer.
+    if (name === "hello") assistant.health().then(({ brain }) => state(brain, false), () => {});
     Promise.resolve(chat.heard(name, data)).catch((error) => state(error.message, true));
   }, (error) => {
     if (!error) return state("reconnecting…", true);
@@ -72,7 +74,7 @@ function state(text, away) {
 function alone(error) {
   part("chat").hidden = true;
   part("alone").hidden = false;
-  part("alone-title").textContent = error.status === 0 ? "one moment" : "not paired";
+  part("alone-title").textContent = TITLES[error.status] ?? "that didn't work";
   part("alone-text").replaceChildren(...words(error.message));
   state("", false);
 }

@@ -27,11 +27,15 @@ use engine::desk::Desk;
 use engine::ports::{Clock, Journal};
 
 pub use api::BODY_BYTES;
-use devices::Devices;
+use devices::{Devices, Unkept};
 use pairing::{Pairing, Patience};
+use tokio::sync::broadcast;
 use vitals::Vitals;
 
 use crate::stage::Stage;
+
+/// How many forgotten devices a connection may be late to hear of.
+const FORGOTTEN: usize = 16;
 
 /// What the page needs from the rest.
 #[derive(Clone)]
@@ -89,6 +93,7 @@ struct Parts {
     pairing: Pairing,
     pairing_patience: Patience,
     patience: Patience,
+    forgotten: broadcast::Sender<String>,
 }
 
 impl fmt::Debug for App {
@@ -103,12 +108,26 @@ impl App {
         let clock = &ports.clock;
         let pairing = Pairing::new(clock.clone());
         let (pairing_patience, patience) = (Patience::new(clock.clone()), Patience::new(clock.clone()));
-        Self(Arc::new(Parts { ports, limits, pairing, pairing_patience, patience }))
+        let forgotten = broadcast::Sender::new(FORGOTTEN);
+        Self(Arc::new(Parts { ports, limits, pairing, pairing_patience, patience, forgotten }))
     }
 
     /// The codes that pair a browser.
     pub fn pairing(&self) -> &Pairing {
         &self.0.pairing
+    }
+
+    /// Forgets the device called `id`, and ends its connections.
+    pub async fn forget(&self, id: &str) -> Result<(), Unkept> {
+        self.ports().devices.remove(id).await?;
+        // Nobody listens: no connection is open.
+        let _ = self.0.forgotten.send(id.to_owned());
+        Ok(())
+    }
+
+    /// The names of devices that are forgotten from now on.
+    fn forgotten(&self) -> broadcast::Receiver<String> {
+        self.0.forgotten.subscribe()
     }
 
     fn ports(&self) -> &Ports {
@@ -136,6 +155,7 @@ impl App {
             .route("/api/stop", post(api::stop))
             .route("/api/sessions", get(api::sessions))
             .route("/api/devices", get(api::devices))
+            .route("/api/devices/remove", post(api::forget))
             .route("/api/health", get(api::health))
             .route("/api/events", get(events::follow))
             .fallback(shell::nothing)

@@ -1,6 +1,6 @@
 //! The API: what the page and the command line can ask.
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -35,11 +35,16 @@ pub(super) async fn pair(
     Extension(through): Extension<Through>,
     request: Request,
 ) -> Result<Response, Refusal> {
+    let socket = match &through.door {
+        Door::Tcp(socket) => socket,
+        Door::Unix => return Err(Refusal::malformed("only a browser can be paired, and this is none.")),
+    };
+    let label = label(request.headers());
+    let wire::PairWith { code } = read(&app, request, PAIR_BYTES).await?;
+    // Asked after the wait for the body, so that guesses sent side by side are counted too.
     if app.pairing_patience().is_over() {
         return Err(Refusal::too_many());
     }
-    let label = label(request.headers());
-    let wire::PairWith { code } = read(&app, request, PAIR_BYTES).await?;
     if let Err(bad) = app.pairing().redeem(code.trim()) {
         app.pairing_patience().failed();
         return Err(Refusal::new(StatusCode::FORBIDDEN, "bad-code", bad.to_string()));
@@ -47,16 +52,12 @@ pub(super) async fn pair(
     let credential = Secret::mint().map_err(|error| Refusal::broken(error.to_string()))?;
     let digest = credential.digest();
     let paired = app.ports().clock.now().timestamp();
-    let device = Device { id: digest.short(), label, credential: digest, paired };
+    let id = digest.short();
+    let device = Device { id: id.clone(), label, credential: digest, paired };
     app.ports().devices.add(device).await.map_err(|unkept| Refusal::broken(unkept.0))?;
-    match &through.door {
-        Door::Unix => Err(Refusal::malformed("only a browser can be paired.")),
-        Door::Tcp(socket) => {
-            socket.welcome();
-            let cookie = cookie(socket.port, credential.reveal())?;
-            Ok(([(header::SET_COOKIE, cookie)], Json(wire::Done { ok: true })).into_response())
-        }
-    }
+    socket.welcome(&id);
+    let cookie = cookie(socket.port, credential.reveal())?;
+    Ok(([(header::SET_COOKIE, cookie)], Json(wire::Done { ok: true })).into_response())
 }
 
 pub(super) async fn pairings(
@@ -137,8 +138,17 @@ pub(super) async fn devices(State(app): State<App>) -> Result<Json<wire::DeviceL
     Ok(Json(wire::DeviceList { devices: devices.iter().map(wire::DeviceWire::from).collect() }))
 }
 
+pub(super) async fn forget(State(app): State<App>, request: Request) -> Result<Json<wire::Done>, Refusal> {
+    let wire::DeviceName { id } = read(&app, request, PAIR_BYTES).await?;
+    app.forget(&id).await.map_err(|unkept| Refusal::broken(unkept.0))?;
+    Ok(Json(wire::Done { ok: true }))
+}
+
 /// Reads the body of `request`, of at most `limit` bytes, within the time that is given for it.
 async fn read<T: DeserializeOwned>(app: &App, request: Request<Body>, limit: usize) -> Result<T, Refusal> {
+    if usize::try_from(request.body().size_hint().lower()).unwrap_or(usize::MAX) > limit {
+        return Err(Refusal::too_large(limit));
+    }
     let whole = Limited::new(request.into_body(), limit).collect();
     let bytes = match tokio::time::timeout(app.limits().body, whole).await {
         Ok(Ok(whole)) => whole.to_bytes(),

@@ -2,24 +2,25 @@
 
 mod file;
 
-use std::future::{pending, poll_fn};
+use std::future::pending;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::serve::Listener;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{Semaphore, broadcast};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
@@ -39,8 +40,6 @@ const HEAD_BYTES: usize = 16 * 1024;
 const HEADERS: usize = 64;
 /// How long connections may take to end.
 const ENDING: Duration = Duration::from_secs(2);
-/// How long to wait when the system cannot give us another connection.
-const BREATH: Duration = Duration::from_millis(100);
 
 const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 10\r\n\
     connection: close\r\nx-content-type-options: nosniff\r\ncache-control: no-store\r\n\r\n\
@@ -104,14 +103,12 @@ pub async fn bind(address: SocketAddr) -> Result<PortDoor, Unbound> {
 }
 
 /// Serves the page on a port until `stop`, then waits for its connections to end.
-pub async fn serve_tcp(door: PortDoor, app: App, stop: CancellationToken) {
+pub async fn serve_tcp(mut door: PortDoor, app: App, stop: CancellationToken) {
     let limits = *app.limits();
     let (router, port) = (app.router(), door.address.port());
     let strangers = Arc::new(Semaphore::new(limits.strangers));
     let mut sockets = JoinSet::new();
-    while let Some(stream) =
-        stop.run_until_cancelled(accept(&mut sockets, |cx| door.listener.poll_accept(cx))).await
-    {
+    while let Some(stream) = stop.run_until_cancelled(accept(&mut door.listener, &mut sockets)).await {
         let room = strangers.clone().try_acquire_owned().ok().filter(|_| sockets.len() < limits.sockets);
         let Some(room) = room else {
             turn_away(&stream);
@@ -120,10 +117,12 @@ pub async fn serve_tcp(door: PortDoor, app: App, stop: CancellationToken) {
         let socket = Arc::new(Socket::new(port, room));
         let through = Through { door: Door::Tcp(socket.clone()), stop: stop.clone() };
         let talk = Talk { router: router.clone(), through, limits };
+        let forgotten = app.forgotten();
         sockets.spawn(async move {
             tokio::select! {
                 () = talk.hold(stream) => {}
                 () = overstays(&socket, limits.stay) => {}
+                () = loses_standing(&socket, forgotten) => {}
             }
         });
     }
@@ -131,12 +130,10 @@ pub async fn serve_tcp(door: PortDoor, app: App, stop: CancellationToken) {
 }
 
 /// Serves the page through a socket file until `stop`, then waits for its connections to end.
-pub async fn serve_unix(door: FileDoor, app: App, stop: CancellationToken) {
+pub async fn serve_unix(mut door: FileDoor, app: App, stop: CancellationToken) {
     let (router, limits) = (app.router(), *app.limits());
     let mut sockets = JoinSet::new();
-    while let Some(stream) =
-        stop.run_until_cancelled(accept(&mut sockets, |cx| door.listener.poll_accept(cx))).await
-    {
+    while let Some(stream) = stop.run_until_cancelled(accept(&mut door.listener, &mut sockets)).await {
         if sockets.len() >= limits.sockets {
             continue;
         }
@@ -148,19 +145,10 @@ pub async fn serve_unix(door: FileDoor, app: App, stop: CancellationToken) {
 }
 
 /// The next connection; meanwhile, connections that ended are cleared away.
-async fn accept<S, P>(
-    sockets: &mut JoinSet<()>,
-    poll: impl Fn(&mut Context<'_>) -> Poll<io::Result<(S, P)>>,
-) -> S {
+async fn accept<L: Listener>(listener: &mut L, sockets: &mut JoinSet<()>) -> L::Io {
     loop {
         tokio::select! {
-            taken = poll_fn(&poll) => match taken {
-                Ok((stream, _)) => return stream,
-                Err(error) => {
-                    tracing::warn!(%error, "a connection could not be taken");
-                    tokio::time::sleep(BREATH).await;
-                }
-            },
+            (stream, _) = listener.accept() => return stream,
             Some(_) = sockets.join_next() => {}
         }
     }
@@ -202,6 +190,18 @@ impl Talk {
 async fn overstays(socket: &Socket, stay: Duration) {
     if tokio::time::timeout(stay, socket.welcomed()).await.is_ok() {
         pending::<()>().await;
+    }
+}
+
+/// Ends when the device on the other side is forgotten.
+async fn loses_standing(socket: &Socket, mut forgotten: broadcast::Receiver<String>) {
+    loop {
+        match forgotten.recv().await {
+            Ok(device) if !socket.is(&device) => {}
+            // Who missed a name may have missed its own: a browser that is still known connects again.
+            Ok(_) | Err(RecvError::Lagged(_)) => return,
+            Err(RecvError::Closed) => pending::<()>().await,
+        }
     }
 }
 

@@ -10,7 +10,6 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use subtle::Choice;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -58,25 +57,44 @@ pub(super) enum Door {
 #[derive(Debug)]
 pub(super) struct Socket {
     pub port: u16,
-    stranger: watch::Sender<Option<OwnedSemaphorePermit>>,
+    peer: watch::Sender<Peer>,
+}
+
+/// Who is on the other side.
+#[derive(Debug)]
+enum Peer {
+    /// Somebody who takes up the room of one stranger.
+    Stranger { _room: OwnedSemaphorePermit },
+    /// The device of this name.
+    Device(String),
 }
 
 impl Socket {
-    /// A connection of somebody we don't know, who takes up the room of one stranger.
+    /// A connection of somebody we don't know.
     pub fn new(port: u16, room: OwnedSemaphorePermit) -> Self {
-        Self { port, stranger: watch::Sender::new(Some(room)) }
+        Self { port, peer: watch::Sender::new(Peer::Stranger { _room: room }) }
     }
 
-    /// Whoever is on the other side has shown who they are.
-    pub fn welcome(&self) {
-        self.stranger.send_if_modified(|room| room.take().is_some());
+    /// Whoever is on the other side has shown that they are `device`.
+    pub fn welcome(&self, device: &str) {
+        if !self.is(device) {
+            self.peer.send_replace(Peer::Device(device.to_owned()));
+        }
     }
 
-    /// Waits until that happens.
+    /// Whether `device` is on the other side.
+    pub fn is(&self, device: &str) -> bool {
+        match &*self.peer.borrow() {
+            Peer::Stranger { .. } => false,
+            Peer::Device(name) => name == device,
+        }
+    }
+
+    /// Waits until a device is on the other side.
     pub async fn welcomed(&self) {
-        let mut stranger = self.stranger.subscribe();
+        let mut peer = self.peer.subscribe();
         // The sender is `self`, so it outlives this wait.
-        let _ = stranger.wait_for(Option::is_none).await;
+        let _ = peer.wait_for(|peer| matches!(peer, Peer::Device(_))).await;
     }
 }
 
@@ -114,8 +132,8 @@ async fn admit(app: &App, request: &Parts) -> Result<Standing, Refusal> {
     };
     let headers = &request.headers;
     Visit { method: &request.method, uri: &request.uri, headers }.check(socket.port)?;
-    if is_known(app, headers).await? {
-        socket.welcome();
+    if let Some(device) = device(app, headers).await? {
+        socket.welcome(&device);
         return Ok(Standing::Known);
     }
     let path = request.uri.path();
@@ -129,20 +147,22 @@ async fn admit(app: &App, request: &Parts) -> Result<Standing, Refusal> {
     Err(Refusal::unpaired())
 }
 
-/// Whether a cookie holds the credential of a paired device. All are compared, always.
-async fn is_known(app: &App, headers: &HeaderMap) -> Result<bool, Refusal> {
+/// The paired device whose credential a cookie holds. All are compared, always.
+async fn device(app: &App, headers: &HeaderMap) -> Result<Option<String>, Refusal> {
     let mut tried = credentials(headers).map(Digest::of).peekable();
     if tried.peek().is_none() {
-        return Ok(false);
+        return Ok(None);
     }
     let devices = app.ports().devices.list().await.map_err(|unkept| Refusal::broken(unkept.0))?;
-    let mut known = Choice::from(0);
+    let mut known = None;
     for digest in tried {
         for device in devices.iter() {
-            known |= device.credential.matches(&digest);
+            if device.credential.matches(&digest) {
+                known = Some(device.id.clone());
+            }
         }
     }
-    Ok(known.into())
+    Ok(known)
 }
 
 /// What our cookies hold. Browsers share cookies between ports, so there may be some of other assistants.

@@ -14,7 +14,7 @@ use super::secret::{Digest, NoRandomness, Secret};
 pub const CODE_LASTS: Duration = Duration::from_secs(10 * 60);
 /// The most codes that can be used at a time; the oldest makes room.
 const CODES: usize = 16;
-/// How many failures are borne in [`FAILURE_WINDOW`].
+/// How many failures are borne in a minute.
 pub const FAILURES: usize = 10;
 /// How long a failure counts.
 const FAILURE_WINDOW: Duration = Duration::from_secs(60);
@@ -66,7 +66,7 @@ impl Pairing {
         let used = self.codes.send_if_modified(|codes| {
             let fresh = |code: &Code| now.saturating_sub(code.minted) < CODE_LASTS;
             let before = codes.iter().filter(|code| fresh(code)).count();
-            codes.retain(|code| fresh(code) && !bool::from(code.digest.matches(&digest)));
+            codes.retain(|code| fresh(code) && !code.digest.matches(&digest));
             codes.len() < before
         });
         if used { Ok(()) } else { Err(BadCode) }

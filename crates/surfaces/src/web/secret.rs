@@ -3,7 +3,7 @@
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
-use subtle::{Choice, ConstantTimeEq};
+use subtle::ConstantTimeEq;
 
 /// A random text of 64 hexadecimal digits (256 bits). It is never printed by accident.
 pub struct Secret(String);
@@ -44,8 +44,8 @@ impl Digest {
     }
 
     /// Whether both are the same, in a time that tells nothing about where they differ.
-    pub fn matches(&self, other: &Self) -> Choice {
-        self.0.ct_eq(&other.0)
+    pub fn matches(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
     }
 
     /// The first characters, for lists.

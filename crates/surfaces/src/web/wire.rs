@@ -66,6 +66,13 @@ pub struct Heard {
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
+/// A device, named on the way in.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceName {
+    pub id: String,
+}
+
 /// Which part of the conversation is wanted.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,5 +1,10 @@
 //! The tree of entries, drawn from the tables themselves, so that the drawing shares no code with the journal.
 
+#![expect(
+    clippy::expect_used,
+    reason = "a fixture that cannot be made stops the test at once, with its reason"
+)]
+
 use std::collections::BTreeMap;
 
 use journal::Paths;
@@ -8,6 +13,8 @@ use serde_json::Value;
 
 /// One entry as a row: its number, its parent, and its words.
 type Row = (i64, Option<i64>, String);
+/// A name, and the entry it points to.
+type Name = (String, i64);
 
 /// Draws the tree of the data directory at `paths`; where a way divides, each part is indented.
 pub fn draw(paths: &Paths) -> String {
@@ -25,7 +32,7 @@ fn draw_below(
     parent: Option<i64>,
     indent: usize,
     children: &BTreeMap<Option<i64>, Vec<Row>>,
-    heads: &[(String, i64)],
+    heads: &[Name],
     drawing: &mut String,
 ) {
     let below = children.get(&parent).map(Vec::as_slice).unwrap_or_default();
@@ -41,7 +48,7 @@ fn draw_below(
     }
 }
 
-fn read(paths: &Paths) -> rusqlite::Result<(Vec<Row>, Vec<(String, i64)>)> {
+fn read(paths: &Paths) -> rusqlite::Result<(Vec<Row>, Vec<Name>)> {
     let connection = Connection::open_with_flags(paths.database(), OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let row = |row: &rusqlite::Row<'_>| {
         let (kind, body): (String, String) = (row.get(2)?, row.get(3)?);

@@ -1,0 +1,223 @@
+//! The rest of the house, played: a journal in memory, a clock to set, and an assistant that echoes.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::assistant::{Assistant, Effect, Ended, Event, Memory, Request, Shown, Start};
+use domain::conversation::{
+    Block, Branch, Conversation, Entry, EntryId, Json, Lineage, Reach, Said, SessionId, Text, Usage,
+};
+use domain::dice::Dice;
+use domain::failure::Failure;
+use domain::record::{MessageId, Record};
+use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::turn::{Ending, TurnId};
+use engine::desk::{Desk, Letter};
+use engine::ports::{Clock, Journal, Surface, Unreadable, Unwritten};
+use futures_util::future::BoxFuture;
+use surfaces::stage::Stage;
+use surfaces::web::vitals::{Health, Vitals};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// A journal in memory.
+pub struct Ledger(pub watch::Sender<Vec<Record>>);
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self(watch::Sender::new(Vec::new()))
+    }
+}
+
+impl Ledger {
+    /// What was said on main, oldest first.
+    pub fn entries(&self) -> Vec<Entry> {
+        let records = self.0.borrow();
+        let mut entries = Vec::new();
+        for record in records.iter() {
+            if let Record::Said(Branch::Main, entry) = record {
+                entries.push(entry.clone());
+            }
+        }
+        entries
+    }
+}
+
+impl Journal for Ledger {
+    fn write(&self, records: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>> {
+        self.0.send_modify(|all| all.extend(records));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn path(&self, _head: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
+        Box::pin(async { Ok(self.entries().into_iter().map(|entry| Arc::new(entry.said)).collect()) })
+    }
+
+    fn recent(
+        &self,
+        _branch: Branch,
+        before: Option<EntryId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>> {
+        let mut entries = self.entries();
+        entries.retain(|entry| before.is_none_or(|before| entry.id < before));
+        let from = entries.len().saturating_sub(limit);
+        Box::pin(async move { Ok(entries.split_off(from)) })
+    }
+
+    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
+        let depth = self.entries().len() as u64;
+        let open = SessionId::read("0f0e0d0c-played").map(|session| (Branch::Main, session, depth));
+        Box::pin(async { Ok(Lineage { lines: Vec::new(), open: open.into_iter().collect() }) })
+    }
+}
+
+/// An assistant that is always well.
+pub struct Well(pub watch::Sender<String>);
+
+impl Vitals for Well {
+    fn health(&self) -> BoxFuture<'_, Health> {
+        let page = self.0.borrow().clone();
+        Box::pin(async {
+            Health {
+                version: "0.1.0".to_owned(),
+                pid: std::process::id(),
+                brain: "played".to_owned(),
+                zone: "Europe/Madrid".to_owned(),
+                data_dir: "/nowhere".to_owned(),
+                page,
+                session: None,
+                notices: Vec::new(),
+            }
+        })
+    }
+}
+
+const TOOLS: [ToolSpec; 1] =
+    [ToolSpec { name: "read_calendar", description: "Reads the calendar.", schema: "{}" }];
+
+/// Everything an assistant that echoes has.
+pub struct House {
+    pub journal: Arc<Ledger>,
+    pub stage: Arc<Stage>,
+    pub clock: Arc<dyn Clock>,
+    pub desk: Desk,
+    /// The time between two words.
+    pub pace: Duration,
+}
+
+type Turns = JoinSet<(TurnId, Ended)>;
+
+/// Plays an assistant with `history` behind it, for as long as there are letters.
+pub async fn play(house: Arc<House>, mut pile: mpsc::Receiver<Letter>, history: Vec<String>) {
+    let mut assistant = wake(&house, history).await;
+    let mut turns = Turns::new();
+    let mut stops: BTreeMap<TurnId, CancellationToken> = BTreeMap::new();
+    loop {
+        tokio::select! {
+            letter = pile.recv() => match letter {
+                Some(Letter::Asked(request, reply)) => {
+                    let (answer, effects) = assistant.asked(request, &house.clock.now());
+                    perform(&house, effects, &mut turns, &mut stops).await;
+                    let _ = reply.send(answer);
+                }
+                Some(Letter::Happened(event)) => {
+                    let effects = assistant.on(event, &house.clock.now());
+                    perform(&house, effects, &mut turns, &mut stops).await;
+                }
+                None => return,
+            },
+            Some(Ok((turn, ended))) = turns.join_next() => {
+                let effects = assistant.on(Event::TurnEnded(turn, ended), &house.clock.now());
+                perform(&house, effects, &mut turns, &mut stops).await;
+            }
+        }
+    }
+}
+
+async fn wake(house: &House, history: Vec<String>) -> Assistant {
+    let now = house.clock.now();
+    let mut conversation = Conversation::new(BTreeMap::new(), EntryId(1));
+    if !history.is_empty() {
+        let session = SessionId::read("0f0e0d0c-played").unwrap();
+        conversation.create(Branch::Main, session, now.timestamp());
+    }
+    for text in history {
+        let said = Said::Assistant(vec![Block::Text(text)], Reach::Whole);
+        let entry = conversation.say(&Branch::Main, said, now.timestamp()).unwrap();
+        house.journal.write(vec![Record::Said(Branch::Main, entry)]).await.unwrap();
+    }
+    let memory = Memory {
+        conversation,
+        unfinished: Vec::new(),
+        waiting: VecDeque::new(),
+        inbox: Vec::new(),
+        next_message: MessageId(1),
+        next_turn: TurnId(1),
+    };
+    Assistant::new(memory, Arc::from(TOOLS), Dice::new(7))
+}
+
+async fn perform(
+    house: &Arc<House>,
+    effects: Vec<Effect>,
+    turns: &mut Turns,
+    stops: &mut BTreeMap<TurnId, CancellationToken>,
+) {
+    for effect in effects {
+        match effect {
+            Effect::Write(records) => house.journal.write(records).await.unwrap(),
+            Effect::Show(shown) => house.stage.show(&shown),
+            Effect::Interrupt(turn) => stops[&turn].cancel(),
+            Effect::StartTurn(start) => {
+                let stop = CancellationToken::new();
+                stops.insert(start.turn, stop.clone());
+                let house = house.clone();
+                turns.spawn(async move { (start.turn, answer(&house, start, stop).await) });
+            }
+        }
+    }
+}
+
+/// Answers with what was heard; `!tool`, `!fail` and `!forever` do what they say.
+async fn answer(house: &House, start: Start, stop: CancellationToken) -> Ended {
+    let heard = house.journal.entries().iter().find(|entry| entry.id == start.from).map(|e| e.said.text());
+    let heard = heard.unwrap_or_default();
+    let finished = |said, ending| Ended { said, ending, usage: Usage::default() };
+    if heard.starts_with("!tool") {
+        consult(house, start.turn).await;
+    }
+    if heard.starts_with("!fail") {
+        return finished(Vec::new(), Ending::Failed(Failure::Empty));
+    }
+    let mut said = String::new();
+    let endless = heard.starts_with("!forever").then(|| (0..).map(|number| format!("word {number} ")));
+    let words: Box<dyn Iterator<Item = String> + Send> = match endless {
+        Some(endless) => Box::new(endless),
+        None => Box::new(heard.split_inclusive(' ').map(str::to_owned)),
+    };
+    for word in words {
+        if stop.run_until_cancelled(tokio::time::sleep(house.pace)).await.is_none() {
+            let half = Said::Assistant(vec![Block::Text(said)], Reach::Cut);
+            return finished(vec![half], Ending::Interrupted);
+        }
+        said.push_str(&word);
+        house.stage.show(&Shown::Delta { turn: start.turn, text: word });
+    }
+    finished(vec![Said::Assistant(vec![Block::Text(said)], Reach::Whole)], Ending::Finished)
+}
+
+async fn consult(house: &House, turn: TurnId) {
+    let call = ToolCall {
+        id: format!("call-{}", turn.0),
+        name: "read_calendar".to_owned(),
+        input: Json("{}".to_owned()),
+    };
+    house.desk.ask(Request::MayRun(turn, vec![Block::Call(call.clone())])).await;
+    house.stage.show(&Shown::Working { turn, tool: call.name.clone() });
+    tokio::time::sleep(house.pace * 20).await;
+    let result = ToolResult { call: call.id, text: "15:00 dentist".to_owned(), outcome: Outcome::Done };
+    house.desk.ask(Request::Ran(turn, vec![result])).await;
+}

@@ -1,0 +1,127 @@
+//! What the page is told, and what it can say.
+
+use std::time::Duration;
+
+use surfaces::web::Limits;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::origins::settled;
+use crate::rig::{Rig, routes};
+
+#[tokio::test]
+async fn what_was_said_is_on_disk_before_it_is_confirmed() {
+    let rig = Rig::new().await;
+    let said = rig.send(&rig.own("POST", "/api/messages", "{\"text\":\"good morning\"}")).await;
+    assert_eq!((said.status, said.json()["message"].as_u64()), (202, Some(1)));
+    assert!(!rig.journal.0.borrow().is_empty());
+    settled(&rig).await;
+    let read = rig.send(&rig.own("GET", "/api/messages", "")).await.json();
+    let texts: Vec<_> =
+        read["messages"].as_array().unwrap().iter().map(|entry| entry["text"].as_str()).collect();
+    assert_eq!(texts, [Some("good morning"), Some("good morning")]);
+    assert_eq!(
+        (&read["messages"][0]["by"], &read["messages"][1]["by"]),
+        (&"human".into(), &"assistant".into())
+    );
+    assert_eq!(read["more"], false);
+}
+
+#[tokio::test]
+async fn the_conversation_is_read_in_parts() {
+    let rig = Rig::new().await;
+    rig.send(&rig.own("POST", "/api/messages", "{\"text\":\"hi\"}")).await;
+    settled(&rig).await;
+    let newest = rig.send(&rig.own("GET", "/api/messages?limit=1", "")).await.json();
+    assert_eq!((newest["messages"][0]["id"].as_u64(), &newest["more"]), (Some(2), &true.into()));
+    let older = rig.send(&rig.own("GET", "/api/messages?limit=1&before=2", "")).await.json();
+    assert_eq!((older["messages"][0]["id"].as_u64(), &older["more"]), (Some(1), &false.into()));
+    let wrong = rig.send(&rig.own("GET", "/api/messages?before=x", "")).await;
+    assert!(wrong.status == 400 && wrong.sentence().contains("?before=NUMBER"));
+}
+
+#[tokio::test]
+async fn a_refusal_says_what_is_wrong() {
+    let rig = Rig::new().await;
+    let rows = [
+        ("/api/messages", "{\"text\":\"  \"}", 422, "there are no words in that message."),
+        ("/api/stop", "{}", 422, "nothing is running."),
+        ("/api/messages", "{\"txt\":\"hi\"}", 400, "the body is not the JSON this address takes"),
+        ("/api/messages", "hi", 400, "the body is not the JSON this address takes"),
+        ("/api/nothing", "{}", 404, "there is nothing at this address"),
+    ];
+    for (address, body, status, words) in rows {
+        let answer = rig.send(&rig.own("POST", address, body)).await;
+        assert_eq!(answer.status, status, "{address} {body}");
+        assert!(answer.sentence().starts_with(words), "{}", answer.sentence());
+    }
+}
+
+#[tokio::test]
+async fn every_response_is_sealed() {
+    let rig = Rig::new().await;
+    let refused = [("GET", "/nothing"), ("GET", "/api/nothing"), ("PUT", "/")];
+    for (method, address) in routes().into_iter().chain(refused) {
+        for raw in [
+            rig.own(method, address, "{}"),
+            rig.stranger(method, address, "{}"),
+            rig.own(method, address, "").without("host"),
+        ] {
+            let headers = rig.send(&raw).await.headers;
+            let policy = "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+            let seals = [
+                ("content-security-policy", policy),
+                ("x-content-type-options", "nosniff"),
+                ("referrer-policy", "no-referrer"),
+                ("cross-origin-opener-policy", "same-origin"),
+                ("cross-origin-resource-policy", "same-origin"),
+            ];
+            for (name, value) in seals {
+                assert_eq!(headers.get(name).map(String::as_str), Some(value), "{}", raw.text());
+            }
+            let cache = if address.starts_with("/api/") { "no-store" } else { "no-cache" };
+            assert_eq!(headers["cache-control"], cache, "{address}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn events_tell_a_turn_from_begin_to_end() {
+    let rig = Rig::new().await;
+    let mut stream = rig.connect().await;
+    stream.write_all(rig.own("GET", "/api/events", "").text().as_bytes()).await.unwrap();
+    let mut told = crate::rig::read(&mut stream).await.body;
+    rig.send(&rig.own("POST", "/api/messages", "{\"text\":\"!tool good morning\"}")).await;
+    let mut buffer = [0; 8192];
+    while !told.contains("event: ended") {
+        let count = stream.read(&mut buffer).await.unwrap();
+        told.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+    }
+    let names: Vec<_> = told.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    let turn =
+        ["hello", "said", "began", "said", "working", "said", "delta", "delta", "delta", "said", "ended"];
+    assert_eq!(names, turn);
+    let ids: Vec<u64> = told.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect();
+    assert_eq!(ids, (0..11).collect::<Vec<u64>>());
+}
+
+#[tokio::test]
+async fn sessions_come_as_data_and_as_a_drawing() {
+    let rig = Rig::new().await;
+    let sessions = rig.send(&rig.own("GET", "/api/sessions", "")).await.json();
+    assert_eq!(sessions["open"][0]["branch"], "main");
+    assert!(sessions["drawing"].as_str().unwrap().starts_with("●  main · now"));
+}
+
+#[tokio::test]
+async fn a_silent_stream_shows_that_it_lives() {
+    let rig = Rig::with(Limits { heartbeat: Duration::from_millis(20), ..Limits::HOUSE }).await;
+    let mut stream = rig.connect().await;
+    stream.write_all(rig.own("GET", "/api/events", "").text().as_bytes()).await.unwrap();
+    let mut told = String::new();
+    let mut buffer = [0; 8192];
+    while !told.contains("\n: still here") {
+        let count = stream.read(&mut buffer).await.unwrap();
+        assert!(count > 0);
+        told.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
+    }
+}

@@ -1,0 +1,83 @@
+//! K1: where the page can be reached, and where not.
+
+use std::net::{SocketAddr, UdpSocket};
+
+use surfaces::web::door;
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::rig::{Raw, Rig};
+
+#[tokio::test]
+async fn no_other_machine_can_reach_the_page() {
+    for address in [
+        "0.0.0.0:0",
+        "[::]:0",
+        "192.168.1.10:0",
+        "10.0.0.1:0",
+        "169.254.1.1:0",
+        "100.64.0.1:0",
+        "127.0.0.2:0",
+        "[::ffff:127.0.0.1]:0",
+        "[::ffff:0.0.0.0]:0",
+        "[fe80::1]:0",
+        "8.8.8.8:7645",
+        "255.255.255.255:0",
+    ] {
+        let refusal = door::bind(address.parse().unwrap()).await.unwrap_err().to_string();
+        assert!(refusal.contains(address) || refusal.contains("::ffff"), "{refusal}");
+        assert!(refusal.contains("use 127.0.0.1 or [::1]"), "{refusal}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_does_not_answer_on_this_machines_other_address() {
+    let rig = Rig::new().await;
+    // No packet is sent: this only asks which address would be used.
+    let probe = UdpSocket::bind("0.0.0.0:0").unwrap();
+    if probe.connect("192.0.2.1:9").is_err() {
+        return;
+    }
+    let mut outside: SocketAddr = probe.local_addr().unwrap();
+    outside.set_port(rig.port);
+    if !outside.ip().is_loopback() {
+        assert!(TcpStream::connect(outside).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn a_taken_port_is_passed_by() {
+    let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let wanted = taken.local_addr().unwrap();
+    match door::bind(wanted).await {
+        Ok(door) => {
+            let port = door.address().port();
+            assert!(port > wanted.port() && port <= wanted.port() + 20);
+            assert_eq!(door.page(), format!("http://127.0.0.1:{port}"));
+        }
+        Err(error) => assert!(wanted.port() > u16::MAX - 20, "{error}"),
+    }
+}
+
+#[tokio::test]
+async fn who_can_open_the_socket_file_needs_no_pairing() {
+    let rig = Rig::new().await;
+    let health = rig.by_file(&Raw::new("GET", "/api/health").with("host", "ollim")).await;
+    assert_eq!(health.json()["brain"], "played");
+    let said =
+        rig.by_file(&Raw::new("POST", "/api/messages").with("host", "ollim").json("{\"text\":\"hi\"}")).await;
+    assert_eq!((said.status, said.json()["message"].as_u64()), (202, Some(1)));
+}
+
+#[tokio::test]
+async fn stopping_ends_every_connection() {
+    let mut rig = Rig::new().await;
+    let mut stream = rig.connect().await;
+    tokio::io::AsyncWriteExt::write_all(&mut stream, rig.own("GET", "/api/events", "").text().as_bytes())
+        .await
+        .unwrap();
+    assert_eq!(crate::rig::read(&mut stream).await.status, 200);
+    rig.stop.cancel();
+    rig.ended().await;
+    assert!(TcpStream::connect(("127.0.0.1", rig.port)).await.is_err());
+    assert!(!rig.home.path().join("ollim.sock").exists());
+}

@@ -1,0 +1,12 @@
+//! The page's server, met over real sockets by somebody who writes their own requests.
+#![expect(clippy::unwrap_used, reason = "a test may stop")]
+
+#[path = "../playing/mod.rs"]
+mod playing;
+
+mod api;
+mod doors;
+mod limits;
+mod origins;
+mod pairing;
+mod rig;

@@ -1,0 +1,236 @@
+//! The rig: a served page, and raw requests to it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::desk::Desk;
+use engine::ports::Clock;
+use jiff::Zoned;
+use serde_json::Value;
+use surfaces::stage::Stage;
+use surfaces::web::devices::{Device, Devices, Fleeting};
+use surfaces::web::secret::Secret;
+use surfaces::web::{App, Limits, Ports, door, shell};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::playing::{House, Ledger, Well, play};
+
+/// Every address of the API that is read.
+pub const READS: [&str; 5] = ["/api/messages", "/api/sessions", "/api/health", "/api/devices", "/api/events"];
+/// Every address that is written to.
+pub const WRITES: [&str; 5] =
+    ["/api/pair", "/api/pairings", "/api/messages", "/api/stop", "/api/devices/remove"];
+
+/// Every method and address there is.
+pub fn routes() -> Vec<(&'static str, &'static str)> {
+    let files = shell::addresses().map(|address| ("GET", address));
+    let reads = READS.into_iter().map(|address| ("GET", address));
+    files.chain(reads).chain(WRITES.into_iter().map(|address| ("POST", address))).collect()
+}
+
+/// A clock that moves when it is told to.
+pub struct Hands(pub watch::Sender<Duration>);
+
+impl Clock for Hands {
+    fn now(&self) -> Zoned {
+        let start: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
+        start + *self.0.borrow()
+    }
+
+    fn boot(&self) -> Duration {
+        *self.0.borrow()
+    }
+}
+
+/// A served page, with one browser already paired.
+pub struct Rig {
+    pub port: u16,
+    pub app: App,
+    pub clock: Arc<Hands>,
+    pub journal: Arc<Ledger>,
+    pub devices: Arc<Fleeting>,
+    pub credential: String,
+    pub home: tempfile::TempDir,
+    pub stop: CancellationToken,
+    doors: JoinSet<()>,
+    _house: JoinSet<()>,
+}
+
+impl Rig {
+    pub async fn new() -> Self {
+        Self::with(Limits::HOUSE).await
+    }
+
+    pub async fn with(limits: Limits) -> Self {
+        let clock = Arc::new(Hands(watch::Sender::new(Duration::from_secs(1000))));
+        let (desk, pile) = Desk::new();
+        let (journal, stage) = (Arc::new(Ledger::default()), Arc::new(Stage::default()));
+        let opened = door::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let port = opened.address().port();
+        let devices = Arc::new(Fleeting::default());
+        let credential = known(&devices, &clock).await;
+        let ports = Ports {
+            desk: desk.clone(),
+            journal: journal.clone(),
+            stage: stage.clone(),
+            vitals: Arc::new(Well(watch::Sender::new(opened.page()))),
+            devices: devices.clone(),
+            clock: clock.clone(),
+        };
+        let app = App::new(ports, limits);
+        let pace = Duration::ZERO;
+        let house = House { journal: journal.clone(), stage, clock: clock.clone(), desk, pace };
+        let home = tempfile::tempdir().unwrap();
+        let file = door::bind_file(home.path(), "ollim.sock").unwrap();
+        let stop = CancellationToken::new();
+        let (mut doors, mut rest) = (JoinSet::new(), JoinSet::new());
+        rest.spawn(play(Arc::new(house), pile, Vec::new()));
+        doors.spawn(door::serve_tcp(opened, app.clone(), stop.clone()));
+        doors.spawn(door::serve_unix(file, app.clone(), stop.clone()));
+        Self { port, app, clock, journal, devices, credential, home, stop, doors, _house: rest }
+    }
+
+    /// A request as our own page sends it.
+    pub fn own(&self, method: &str, address: &str, body: &str) -> Raw {
+        self.stranger(method, address, body)
+            .with("cookie", &format!("ollim-{}={}", self.port, self.credential))
+    }
+
+    /// The same, from a browser that is not paired.
+    pub fn stranger(&self, method: &str, address: &str, body: &str) -> Raw {
+        let raw = Raw::new(method, address).with("host", &format!("127.0.0.1:{}", self.port));
+        match method {
+            "POST" => raw.json(body),
+            _ => raw,
+        }
+    }
+
+    pub async fn connect(&self) -> TcpStream {
+        TcpStream::connect(("127.0.0.1", self.port)).await.unwrap()
+    }
+
+    /// Sends `raw` on a connection of its own.
+    pub async fn send(&self, raw: &Raw) -> Answer {
+        let mut stream = self.connect().await;
+        stream.write_all(raw.text().as_bytes()).await.unwrap();
+        read(&mut stream).await
+    }
+
+    /// Sends words through the socket file.
+    pub async fn by_file(&self, raw: &Raw) -> Answer {
+        let mut stream = door::connect_file(self.home.path(), "ollim.sock").await.unwrap();
+        stream.write_all(raw.text().as_bytes()).await.unwrap();
+        read(&mut stream).await
+    }
+
+    pub async fn pair(&self, code: &str) -> Answer {
+        self.send(&self.stranger("POST", "/api/pair", &format!("{{\"code\":\"{code}\"}}"))).await
+    }
+
+    /// Waits until both doors are shut.
+    pub async fn ended(&mut self) {
+        while self.doors.join_next().await.is_some() {}
+    }
+
+    pub fn pass(&self, time: Duration) {
+        self.clock.0.send_modify(|now| *now += time);
+    }
+}
+
+async fn known(devices: &Fleeting, clock: &Hands) -> String {
+    let secret = Secret::mint().unwrap();
+    let digest = secret.digest();
+    let label = "the rig".to_owned();
+    let device = Device { id: digest.short(), label, credential: digest, paired: clock.now().timestamp() };
+    devices.add(device).await.unwrap();
+    secret.reveal().to_owned()
+}
+
+/// A request, word by word.
+#[derive(Clone)]
+pub struct Raw {
+    line: String,
+    headers: Vec<(String, String)>,
+    body: String,
+}
+
+impl Raw {
+    pub fn new(method: &str, address: &str) -> Self {
+        Self { line: format!("{method} {address} HTTP/1.1"), headers: Vec::new(), body: String::new() }
+    }
+
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn without(mut self, name: &str) -> Self {
+        self.headers.retain(|(other, _)| other != name);
+        self
+    }
+
+    pub fn json(mut self, body: &str) -> Self {
+        self.body = body.to_owned();
+        let length = body.len().to_string();
+        self.with("x-ollim", "1").with("content-type", "application/json").with("content-length", &length)
+    }
+
+    pub fn text(&self) -> String {
+        let headers = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+        format!("{}\r\n{}connection: close\r\n\r\n{}", self.line, headers.collect::<String>(), self.body)
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: BTreeMap<String, String>,
+    pub body: String,
+}
+
+impl Answer {
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+
+    /// The sentence of a refusal.
+    pub fn sentence(&self) -> String {
+        let json = self.json();
+        assert_eq!(json["ok"], Value::Bool(false), "{self:?}");
+        json["error"]["message"].as_str().unwrap().to_owned()
+    }
+}
+
+/// Reads an answer to its end; of an endless stream, the first event.
+pub async fn read(stream: &mut (impl AsyncReadExt + Unpin)) -> Answer {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 64 * 1024];
+    loop {
+        match stream.read(&mut buffer).await {
+            Ok(0) | Err(_) => break,
+            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        if text.contains("text/event-stream") && text.contains("event: hello") {
+            break;
+        }
+    }
+    parse(&String::from_utf8_lossy(&bytes))
+}
+
+fn parse(text: &str) -> Answer {
+    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        return Answer { status: 0, headers: BTreeMap::new(), body: text.to_owned() };
+    };
+    let mut lines = head.lines();
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap().parse().unwrap();
+    let headers = lines.filter_map(|line| line.split_once(':'));
+    let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
+    Answer { status, headers, body: body.to_owned() }
+}
