@@ -3,3 +3,4 @@
 pub mod disk;
 pub mod files;
 pub mod frontmatter;
+pub mod git;

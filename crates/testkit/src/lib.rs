@@ -1,1 +1,3 @@
-//! Placeholder.
+//! The human, the model, the clock and the disk, played.
+
+pub mod disk;
