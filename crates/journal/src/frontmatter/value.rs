@@ -26,7 +26,7 @@ impl Value {
             Self::Number(number) => number.to_string(),
             Self::List(items) if items.is_empty() => "[]".to_owned(),
             Self::List(_) => String::new(),
-            Self::Json(json) => json.clone(),
+            Self::Json(json) => json.chars().map(escaped_in_json).collect(),
         }
     }
 
@@ -37,6 +37,11 @@ impl Value {
             Self::Text(_) | Self::Flag(_) | Self::Number(_) | Self::Json(_) => Vec::new(),
         }
     }
+}
+
+/// JSON lets a few characters stand that YAML does not; they can only be inside of its strings.
+fn escaped_in_json(c: char) -> String {
+    if is_plain(c) { c.to_string() } else { format!("\\u{:04x}", u32::from(c)) }
 }
 
 /// `text` in double quotes, so that reading it gives `text` again.
