@@ -156,6 +156,20 @@ fn kept(disk: &MemoryDisk, bytes: &[u8]) -> Vec<PathBuf> {
     disk.files().into_iter().filter(|(_, found)| found == bytes).map(|(path, _)| path).collect()
 }
 
+/// Whether somebody else would find something of the right kind in a file.
+fn is_sound(kind: &Kind, bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let json = serde_json::from_str::<serde_json::Value>(text);
+    match kind.usual.chars().next() {
+        Some('[') => json.is_ok_and(|json| json.is_array()),
+        Some('{') => json.is_ok_and(|json| json.is_object()),
+        Some(_) | None => {
+            let text = text.trim();
+            !text.is_empty() && !text.starts_with('{') && !text.contains(char::is_control)
+        }
+    }
+}
+
 fn check(kind: &Kind, spoiled: &[u8]) {
     let disk = Arc::new(MemoryDisk::default());
     let path = state().join(kind.name);
@@ -163,6 +177,7 @@ fn check(kind: &Kind, spoiled: &[u8]) {
     let shown = String::from_utf8_lossy(spoiled).chars().take(60).collect::<String>();
     let damage = (kind.read)(disk.clone()).unwrap();
     let kept_before = kept(&disk, spoiled);
+    assert!(damage.is_some() || is_sound(kind, spoiled), "{}: {shown:?} was taken for nothing", kind.name);
     match &damage {
         None => assert_eq!(
             kept_before,

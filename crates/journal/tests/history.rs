@@ -161,6 +161,19 @@ fn after_a_cut_the_next_event_is_told_whole() {
     }
 }
 
+/// B2: a line that was cut off after a great many bytes is kept aside whole.
+#[test]
+fn a_very_long_torn_line_is_kept_aside_whole() {
+    let (events, mut bytes) = told(3);
+    let torn: Vec<u8> = std::iter::repeat_n(*b"{\"session_id\"", 9_000).flatten().collect();
+    bytes.extend_from_slice(&torn);
+    let disk = Arc::new(MemoryDisk::default());
+    disk.put(FILE, &bytes);
+    let told = open(&disk).told().unwrap();
+    assert_eq!((told.events, told.skipped), (events, 1));
+    assert_eq!(aside(&disk).unwrap().1, torn);
+}
+
 /// B2: 10,000 flipped bits, twenty at a time; every line that no bit was flipped in is told, in order.
 #[test]
 fn flipped_bits_harm_only_the_lines_they_are_in() {

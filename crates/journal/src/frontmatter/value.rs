@@ -77,3 +77,15 @@ fn is_plain(c: char) -> bool {
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}'..='\u{ffff}' => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DD-25: what another program could take for the end of a line, or cannot read at all, is escaped.
+    #[test]
+    fn words_stand_on_one_line_for_every_reader() {
+        let words = "a\"\\\n\r\t\0\u{7f}\u{85}\u{2028}\u{2029}\u{feff}\u{ffff}é🙂";
+        assert_eq!(quoted(words), r#""a\"\\\n\r\t\x00\x7f\x85\u2028\u2029\ufeff\uffffé🙂""#);
+    }
+}

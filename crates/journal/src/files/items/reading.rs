@@ -41,7 +41,6 @@ pub(super) fn id_of(disk: &dyn Disk, path: &Path) -> io::Result<Option<String>> 
 fn bytes_of(disk: &dyn Disk, path: &Path) -> io::Result<Result<Vec<u8>, BadText>> {
     let wrong = |reason: &str| Ok(Err(BadText::whole(reason)));
     match disk.look(path)? {
-        Some(Seen::File(size)) if size > LARGEST as u64 => return wrong(TOO_LARGE),
         Some(Seen::File(_)) => {}
         Some(Seen::Directory) => return wrong("it is a directory; only files are read"),
         Some(Seen::Strange) => return wrong("it is not a plain file; only plain files are read"),
