@@ -1,2 +1,53 @@
-//! Placeholder.
-fn main() {}
+//! `cargo xtask`: the commands that keep the house in order.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::Parser;
+use xtask::bench::Bench;
+use xtask::out::say;
+use xtask::requirements::Requirements;
+use xtask::test::Test;
+use xtask::{tidy, tree};
+
+/// Tests, measures and tidies ollim-bot.
+#[derive(Parser, Debug)]
+#[command(
+    name = "xtask",
+    bin_name = "cargo xtask",
+    after_help = "Examples:\n  cargo xtask test            run every test, with all set-up\n  cargo xtask tidy            hold the house style against the sources\n  cargo xtask requirements    show which requirements have a test\n  cargo xtask bench           measure, print one table, write docs/BENCHMARKS.md"
+)]
+enum Task {
+    Test(Test),
+    /// Holds the house style against the sources, as the tests do.
+    Tidy,
+    Requirements(Requirements),
+    Bench(Bench),
+}
+
+fn main() -> ExitCode {
+    let done = match Task::parse() {
+        Task::Test(test) => test.run(),
+        Task::Tidy => run_tidy(),
+        Task::Requirements(requirements) => requirements.run(),
+        Task::Bench(bench) => bench.run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_tidy() -> anyhow::Result<()> {
+    let complaints = tidy::complaints(&tree::read()?);
+    for complaint in &complaints {
+        say(complaint.to_string());
+    }
+    match complaints.len() {
+        0 => Ok(()),
+        count => bail!("{count} complaints"),
+    }
+}

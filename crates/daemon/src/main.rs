@@ -1,2 +1,7 @@
-//! Placeholder.
-fn main() {}
+//! The program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    daemon::main()
+}

@@ -64,6 +64,8 @@ pub struct Unfinished {
 struct Running {
     turn: TurnId,
     answers: MessageId,
+    /// Calls that were let through and have no result yet.
+    unanswered: Vec<ToolCall>,
 }
 
 /// Its state and its decisions.
@@ -115,6 +117,9 @@ impl Assistant {
         let Some((branch, running)) = self.run_of(turn) else { return Vec::new() };
         self.running.remove(&branch);
         let mut minutes = Minutes::at(now);
+        if !matches!(ended.said.first(), Some(Said::Tools(_))) {
+            self.tell_unknown(&branch, &running.unanswered, &mut minutes);
+        }
         for said in ended.said {
             self.say_on(&branch, said, &mut minutes);
         }
@@ -155,7 +160,7 @@ impl Assistant {
         let Some(from) = from else { return minutes.effects() };
         minutes.records.push(Record::Opened(opened));
         minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
-        self.running.insert(branch.clone(), Running { turn, answers });
+        self.running.insert(branch.clone(), Running { turn, answers, unanswered: Vec::new() });
         let mut effects = minutes.effects();
         effects.push(Effect::StartTurn(Start { turn, branch, from }));
         effects

@@ -60,6 +60,36 @@ pub enum Why {
     Undone,
 }
 
+impl Why {
+    const ALL: [Self; 7] = [
+        Self::Created,
+        Self::Forked,
+        Self::Promoted,
+        Self::Compacted,
+        Self::Cleared,
+        Self::Ended,
+        Self::Undone,
+    ];
+
+    /// The word under which it is kept and shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Forked => "forked",
+            Self::Promoted => "promoted",
+            Self::Compacted => "compacted",
+            Self::Cleared => "cleared",
+            Self::Ended => "ended",
+            Self::Undone => "undone",
+        }
+    }
+
+    /// The reason that `word` names.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|why| why.as_str() == word)
+    }
+}
+
 /// The names of the tree, and the number of the next entry.
 #[derive(Clone, Debug)]
 pub struct Conversation {

@@ -4,6 +4,7 @@
 //! Time, ids and dice come in from outside; what should be done goes out as values.
 
 pub mod assistant;
+pub mod brain;
 pub mod context;
 pub mod conversation;
 pub mod dice;

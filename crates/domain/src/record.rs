@@ -101,7 +101,14 @@ pub enum SessionChange {
     /// from the id that was there before.
     Saved(SessionId, Timestamp),
     /// A fork was promoted; the id of main changes without being created or compacted.
-    Swapped(SessionId, Timestamp),
+    Swapped {
+        /// The id of the fork.
+        to: SessionId,
+        /// The id main had before.
+        from: Option<SessionId>,
+        /// When.
+        at: Timestamp,
+    },
     /// The human started over.
     Cleared(SessionId, Timestamp),
 }

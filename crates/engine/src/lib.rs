@@ -4,4 +4,7 @@
 //! of its own: there is no `if` on a domain fact in here.
 
 pub mod desk;
+pub mod drive;
 pub mod ports;
+pub mod run;
+pub mod turns;

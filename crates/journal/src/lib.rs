@@ -1,6 +1,161 @@
 //! The data directory: the log in SQLite, the files people read, and their git history.
 
+pub mod db;
 pub mod disk;
 pub mod files;
 pub mod frontmatter;
 pub mod git;
+mod keeper;
+mod lock;
+mod open;
+mod paths;
+mod sessions;
+
+use std::sync::Arc;
+
+use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
+use domain::record::Record;
+use engine::ports::{Journal as Port, Unreadable, Unwritten};
+use futures_util::future::BoxFuture;
+
+pub use db::KnownDevice;
+use db::{Database, PathCache};
+use keeper::Keeper;
+pub use lock::{Lock, holder};
+pub use open::{NotOpened, Opened, Place, open, peek};
+pub use paths::Paths;
+use sessions::SessionFiles;
+
+/// The journal of one data directory: one thread writes, one reads.
+pub struct Journal {
+    /// Closed before the writer, so that the writer is the last to leave and folds the log into the file.
+    reader: Keeper<Reader>,
+    writer: Keeper<Writer>,
+    paths: Paths,
+    /// Let go of last, after both threads are done.
+    _lock: Lock,
+}
+
+struct Writer {
+    database: Database,
+    files: SessionFiles,
+}
+
+struct Reader {
+    database: Database,
+    cache: PathCache,
+}
+
+impl Journal {
+    /// Where things are.
+    pub fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// The browsers that were paired.
+    pub async fn devices(&self) -> Result<Vec<KnownDevice>, Unreadable> {
+        self.read(|reader| reader.database.devices()).await
+    }
+
+    /// Keeps one more paired browser.
+    pub async fn add_device(&self, device: KnownDevice) -> Result<(), Unwritten> {
+        self.change(move |database| database.add_device(&device)).await
+    }
+
+    /// Forgets the paired browser called `id`.
+    pub async fn remove_device(&self, id: String) -> Result<(), Unwritten> {
+        self.change(move |database| database.remove_device(&id)).await
+    }
+
+    async fn change(
+        &self,
+        change: impl FnOnce(&mut Database) -> rusqlite::Result<()> + Send + 'static,
+    ) -> Result<(), Unwritten> {
+        match self.writer.ask(move |writer| change(&mut writer.database)).await {
+            Some(done) => done.map_err(|error| unwritten(&error)),
+            None => Err(closed()),
+        }
+    }
+}
+
+impl Writer {
+    /// The database first, then the files that follow from it. A file that cannot be written now is written
+    /// later: what it says is already safe.
+    fn write(&mut self, records: &[Record]) -> Result<(), Unwritten> {
+        let changes = self.database.write(records).map_err(|error| unwritten(&error))?;
+        if changes.is_empty() {
+            return Ok(());
+        }
+        match self.files.make(&changes) {
+            Ok(()) => {
+                if let Err(error) = self.database.made(&changes) {
+                    tracing::warn!(%error, "A change to the session files will be made again at the next start.");
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "The session files could not be written; the next start will.")
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Port for Journal {
+    fn write(&self, records: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>> {
+        let written = self.writer.ask(move |writer| writer.write(&records));
+        Box::pin(async {
+            written.await.unwrap_or_else(|| Err(Unwritten("the journal is closed.".to_owned())))
+        })
+    }
+
+    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
+        self.read(move |reader| reader.database.path(head, &mut reader.cache))
+    }
+
+    fn recent(
+        &self,
+        branch: Branch,
+        before: Option<EntryId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>> {
+        self.read(move |reader| reader.database.recent(&branch, before, limit))
+    }
+
+    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
+        self.read(|reader| reader.database.lineage())
+    }
+}
+
+impl Journal {
+    fn read<R: Send + 'static>(
+        &self,
+        look: impl FnOnce(&mut Reader) -> rusqlite::Result<R> + Send + 'static,
+    ) -> BoxFuture<'_, Result<R, Unreadable>> {
+        let read = self.reader.ask(look);
+        Box::pin(async {
+            match read.await {
+                Some(Ok(found)) => Ok(found),
+                Some(Err(error)) => Err(Unreadable(error.to_string())),
+                None => Err(Unreadable("the journal is closed.".to_owned())),
+            }
+        })
+    }
+}
+
+fn closed() -> Unwritten {
+    Unwritten("the journal is closed.".to_owned())
+}
+
+/// What the human can do about it, where SQLite's words do not say.
+fn unwritten(error: &rusqlite::Error) -> Unwritten {
+    use rusqlite::ErrorCode::{DiskFull, ReadOnly, SystemIoFailure};
+    let text = match error.sqlite_error_code() {
+        Some(DiskFull) => "the disk is full. make some room, and i go on by myself.".to_owned(),
+        Some(ReadOnly) => {
+            "the data directory is read-only. make it writable, and i go on by myself.".to_owned()
+        }
+        Some(SystemIoFailure) => format!("the disk answers with an error ({error}). check the disk."),
+        _ => format!("the journal answers with an error ({error})."),
+    };
+    Unwritten(text)
+}

@@ -1,1 +1,3 @@
-//! Placeholder.
+//! Who answers: LLM vendors, one file a wire format, and the offline brain.
+
+pub mod offline;

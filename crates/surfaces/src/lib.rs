@@ -1,1 +1,6 @@
-//! Placeholder.
+//! Where the human is: the local page, and what every surface needs to follow along.
+
+pub mod client;
+pub mod stage;
+pub mod terminal;
+pub mod web;

@@ -88,6 +88,9 @@ impl Assistant {
         let decisions: Vec<Decision> = calls.map(|call| decide(&branch, call, &self.tools)).collect();
         let mut minutes = Minutes::at(now);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
+        if let Some(running) = self.running.get_mut(&branch) {
+            running.unanswered = decisions.iter().map(|decision| decision.call.clone()).collect();
+        }
         let at = minutes.at;
         minutes.records.extend(decisions.iter().map(|decision| Record::Decided(turn, decision.clone(), at)));
         (Answer::Decided(decisions), minutes.effects())
@@ -102,13 +105,16 @@ impl Assistant {
         let Some((branch, _)) = self.run_of(turn) else { return gone() };
         let mut minutes = Minutes::at(now);
         self.say_on(&branch, Said::Tools(results), &mut minutes);
+        if let Some(running) = self.running.get_mut(&branch) {
+            running.unanswered.clear();
+        }
         (Answer::Noted, minutes.effects())
     }
 
     /// Closes turns that a dead program left open, because the human has already moved on.
     fn abandon_unfinished(&mut self, minutes: &mut Minutes) {
         for left in std::mem::take(&mut self.memory.unfinished) {
-            self.tell_unknown(&left, minutes);
+            self.tell_unknown(&left.branch, &left.unanswered, minutes);
             minutes.close(left.turn, Ending::Interrupted, Usage::default());
         }
     }

@@ -4,7 +4,7 @@ use jiff::Zoned;
 
 use super::{ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Opened, Record, Shown, Unfinished};
 use crate::context::UNKNOWN_OUTCOME;
-use crate::conversation::{Said, Usage};
+use crate::conversation::{Branch, Said, Usage};
 use crate::failure::Failure;
 use crate::inbox::{Kept, KeptId, read_out};
 use crate::tool::{Outcome, ToolCall, ToolResult};
@@ -13,7 +13,7 @@ impl Assistant {
     /// Goes on with a turn that the program died under, or gives it up after too many tries.
     pub(super) fn resume(&mut self, left: Unfinished, now: &Zoned) -> Vec<Effect> {
         let mut minutes = Minutes::at(now);
-        self.tell_unknown(&left, &mut minutes);
+        self.tell_unknown(&left.branch, &left.unanswered, &mut minutes);
         let Unfinished { turn, branch, answers, attempts, .. } = left;
         if attempts < ATTEMPTS {
             return self.open(Opened { turn, branch, answers, at: minutes.at }, minutes);
@@ -26,12 +26,12 @@ impl Assistant {
     }
 
     /// Answers the calls whose outcome nobody knows, so that none is repeated.
-    pub(super) fn tell_unknown(&mut self, left: &Unfinished, minutes: &mut Minutes) {
-        if left.unanswered.is_empty() {
+    pub(super) fn tell_unknown(&mut self, branch: &Branch, calls: &[ToolCall], minutes: &mut Minutes) {
+        if calls.is_empty() {
             return;
         }
-        let results = left.unanswered.iter().map(unknown).collect();
-        self.say_on(&left.branch, Said::Tools(results), minutes);
+        let results = calls.iter().map(unknown).collect();
+        self.say_on(branch, Said::Tools(results), minutes);
     }
 
     pub(super) fn keep(&mut self, text: String, now: &Zoned) -> (Answer, Vec<Effect>) {

@@ -1,0 +1,174 @@
+//! Running and talking: the assistant in this process or another, and the human before this terminal.
+
+use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use journal::disk::Disk;
+use surfaces::client::{Client, Unanswered};
+use surfaces::terminal::{Ended, Reader, chat, once};
+use tokio::io::{BufReader, stdin, stdout};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::cli::Output;
+use crate::exit::Failed;
+use crate::house::{Doors, House, SOCKET};
+use crate::settings::{Brain, Guessed, Settings};
+
+/// Runs until it is told to stop; with a terminal, the human talks here.
+pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -> Result<ExitCode, Failed> {
+    let mut house = House::open(settings, disk, Doors::LocalAndPage).await?;
+    let attached = if std::io::stdin().is_terminal() { attached } else { Attached::Never };
+    greet(settings, &house);
+    let client = house.client.clone();
+    let ended = tokio::select! {
+        ended = talk_or_wait(&client, attached) => ended,
+        () = told_to_stop() => Ok(()),
+        () = house.fell() => Err(Failed::NotDone("a part of me stopped unexpectedly; see the log.".to_owned())),
+    };
+    house.close().await;
+    ended.map(|()| ExitCode::SUCCESS)
+}
+
+/// Whether the human may talk here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attached {
+    /// If this is a terminal.
+    IfTerminal,
+    /// Never: a service.
+    Never,
+}
+
+/// Talks to the assistant that runs, or to one in this process.
+pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
+    let client = Client::new(&settings.paths.state(), SOCKET);
+    match client.get("/api/health").await {
+        Ok(_) => {}
+        Err(Unanswered::NotRunning) if std::io::stdin().is_terminal() => {
+            return run(settings, disk, Attached::IfTerminal).await;
+        }
+        Err(Unanswered::NotRunning) => {
+            let house = House::open(settings, disk, Doors::Local).await?;
+            let talked = sit_down(&house.client).await;
+            house.close().await;
+            return talked.map(|()| ExitCode::SUCCESS);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    tokio::select! {
+        talked = sit_down(&client) => talked.map(|()| ExitCode::SUCCESS),
+        () = told_to_stop() => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// Says one thing, prints the answer, and leaves.
+pub async fn say_once(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    words: &[String],
+    output: Output,
+) -> Result<ExitCode, Failed> {
+    let text = words_or_stdin(words)?;
+    let client = Client::new(&settings.paths.state(), SOCKET);
+    if client.get("/api/health").await.is_ok() {
+        return answer(&client, &text, output).await;
+    }
+    let house = House::open(settings, disk, Doors::Local).await?;
+    for notice in &house.notices {
+        note(notice);
+    }
+    let answered = tokio::select! {
+        answered = answer(&house.client, &text, output) => answered,
+        () = told_to_stop() => Err(Failed::NotDone("stopped.".to_owned())),
+    };
+    house.close().await;
+    answered
+}
+
+async fn answer(client: &Client, text: &str, output: Output) -> Result<ExitCode, Failed> {
+    let ended = if output.json {
+        let mut words = Vec::new();
+        let ended = once(client, text, &mut words).await?;
+        let answer = String::from_utf8_lossy(&words).trim_end().to_owned();
+        print(&serde_json::json!({ "ok": ended == Ended::Answered, "answer": answer }).to_string());
+        ended
+    } else {
+        once(client, text, &mut stdout()).await?
+    };
+    match ended {
+        Ended::Answered => Ok(ExitCode::SUCCESS),
+        Ended::Not(why) => {
+            note(&why);
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn words_or_stdin(words: &[String]) -> Result<String, Failed> {
+    if !words.is_empty() {
+        return Ok(words.join(" "));
+    }
+    if std::io::stdin().is_terminal() {
+        let text = "say what? write it after --once, or pipe it in: echo \"hello\" | ollim-bot chat --once";
+        return Err(Failed::Usage(text.to_owned()));
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes)?;
+    String::from_utf8(bytes).map_err(|_| Failed::Usage("what came in is not text (UTF-8).".to_owned()))
+}
+
+async fn talk_or_wait(client: &Client, attached: Attached) -> Result<(), Failed> {
+    match attached {
+        Attached::IfTerminal => {
+            print("\ntry:  remember: locker 214        (/stop stops an answer, /quit leaves)");
+            sit_down(client).await
+        }
+        Attached::Never => std::future::pending().await,
+    }
+}
+
+async fn sit_down(client: &Client) -> Result<(), Failed> {
+    let reader = if std::io::stdin().is_terminal() { Reader::Person } else { Reader::Pipe };
+    chat(client, reader, BufReader::new(stdin()), &mut stdout()).await.map_err(Failed::from)
+}
+
+async fn told_to_stop() {
+    let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
+/// Says what was guessed, and how to change it. Nothing is asked.
+fn greet(settings: &Settings, house: &House) {
+    let brain = match &settings.brain {
+        Brain::Offline => "no model",
+        Brain::Anthropic(brain) => brain.name.as_str(),
+    };
+    let Guessed { value: names, from } = &settings.names;
+    let zone = settings.zone.value.iana_name().unwrap_or("UTC");
+    print(&format!("ollim-bot {} · {brain} · everything stays on this machine", env!("CARGO_PKG_VERSION")));
+    print(&format!("  you        {} (from {from})   change: OLLIM_USER_NAME", names.human));
+    print(&format!("  time zone  {zone} (from {})   change: OLLIM_TIMEZONE", settings.zone.from));
+    print(&format!("  data       {}", settings.paths.root().display()));
+    if let Some(link) = &house.link {
+        print(&format!("  page       {link}   (works once; `ollim-bot open` makes another)"));
+    }
+    for notice in &house.notices {
+        print(&format!("  note       {notice}"));
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the command line speaks here")]
+fn print(line: &str) {
+    println!("{line}");
+}
+
+#[expect(clippy::print_stderr, reason = "the command line speaks here")]
+fn note(line: &str) {
+    eprintln!("{line}");
+}

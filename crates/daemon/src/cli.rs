@@ -1,0 +1,109 @@
+//! The command line: what can be asked for, and the help that leads with examples.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::settings::Environment;
+
+const EXAMPLES: &str = "\
+examples:
+  ollim-bot                              start, and talk here
+  ollim-bot chat --once \"hello\"          say one thing, print the answer
+  echo \"buy milk\" | ollim-bot chat --once
+  ollim-bot open                         a fresh link to the page
+  ollim-bot sessions tree                how the conversation went, drawn
+  ollim-bot doctor                       what is wrong, and what to do about it";
+
+const EXIT_CODES: &str = "\
+exit codes: 0 ok · 1 failed · 2 usage · 75 already running · 78 configuration";
+
+/// A proactive assistant for one person.
+#[derive(Debug, Parser)]
+#[command(name = "ollim-bot", version, before_help = EXAMPLES, after_help = EXIT_CODES, max_term_width = 100)]
+pub struct Cli {
+    /// What to do; without it: run, and chat if this is a terminal.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Where.
+    #[command(flatten)]
+    pub place: Place,
+    /// How to answer.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Where everything is kept.
+#[derive(Debug, Args)]
+pub struct Place {
+    /// The data directory [default: ~/.ollim-bot, or OLLIM_DATA_DIR]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+}
+
+/// How to answer.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Output {
+    /// Answer with one JSON document on stdout
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// What can be asked for.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the assistant, and chat if this is a terminal
+    Run {
+        /// Only run: the form for a service
+        #[arg(long)]
+        no_chat: bool,
+    },
+    /// Talk to it here
+    Chat {
+        /// Say one thing (the words that follow, or stdin), print the answer, and leave
+        #[arg(long)]
+        once: bool,
+        /// What to say
+        #[arg(requires = "once")]
+        text: Vec<String>,
+    },
+    /// Print a fresh link that opens the page in your browser
+    Open,
+    /// How the conversation went
+    Sessions {
+        /// How to show it; without it: a list
+        #[command(subcommand)]
+        shape: Option<SessionsShape>,
+    },
+    /// Whether it runs, and how it is
+    Status,
+    /// What is wrong, and what to do about it
+    Doctor,
+    /// Print a script that completes commands in your shell
+    Completion {
+        /// bash, zsh, fish, elvish or powershell
+        shell: Shell,
+    },
+}
+
+/// How to show the sessions.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum SessionsShape {
+    /// One line for each thing that happened
+    List,
+    /// Drawn: the trunk, forks beside it, compactions
+    Tree,
+}
+
+impl Place {
+    /// The environment, with what the arguments say about it.
+    #[expect(clippy::disallowed_methods, reason = "settings are read here, once, and nowhere else")]
+    pub fn environment(&self) -> Environment {
+        let mut environment = Environment::new(|name| std::env::var(name).ok());
+        if let Some(dir) = &self.data_dir {
+            environment.set_data_dir(dir.clone());
+        }
+        environment
+    }
+}

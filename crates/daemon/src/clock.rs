@@ -1,0 +1,35 @@
+//! The real clock, in the human's zone.
+
+use std::time::Duration;
+
+use engine::ports::Clock;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use rustix::time::{ClockId, clock_gettime};
+
+/// The clocks of this machine.
+#[derive(Clone, Debug)]
+pub struct SystemClock {
+    zone: TimeZone,
+}
+
+impl SystemClock {
+    /// A clock that tells times in `zone`.
+    pub fn new(zone: TimeZone) -> Self {
+        Self { zone }
+    }
+}
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the Clock port")]
+    fn now(&self) -> Zoned {
+        Timestamp::now().to_zoned(self.zone.clone())
+    }
+
+    fn boot(&self) -> Duration {
+        let time = clock_gettime(ClockId::Boottime);
+        let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+        let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();
+        Duration::new(seconds, nanoseconds)
+    }
+}

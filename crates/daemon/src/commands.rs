@@ -1,0 +1,45 @@
+//! The commands: one file each.
+
+pub mod completion;
+mod doctor;
+mod open;
+mod sessions;
+mod status;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use journal::disk::Disk;
+
+use crate::chat::{self, Attached};
+use crate::cli::{Cli, Command, Output, SessionsShape};
+use crate::exit::Failed;
+use crate::settings::Settings;
+
+/// Does what was asked for.
+pub async fn run(cli: Cli, settings: Settings, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
+    let output = cli.output;
+    match cli.command {
+        None => chat::run(&settings, disk, Attached::IfTerminal).await,
+        Some(Command::Run { no_chat: false }) => chat::run(&settings, disk, Attached::IfTerminal).await,
+        Some(Command::Run { no_chat: true }) => chat::run(&settings, disk, Attached::Never).await,
+        Some(Command::Chat { once: false, .. }) => chat::talk(&settings, disk).await,
+        Some(Command::Chat { once: true, text }) => chat::say_once(&settings, disk, &text, output).await,
+        Some(Command::Open) => open::open(&settings, output).await,
+        Some(Command::Sessions { shape }) => {
+            sessions::show(&settings, shape.unwrap_or(SessionsShape::List), output)
+        }
+        Some(Command::Status) => status::show(&settings, output).await,
+        Some(Command::Doctor) => doctor::examine(&settings, output).await,
+        Some(Command::Completion { shell }) => completion::print(shell),
+    }
+}
+
+/// Prints `value` as JSON, or `text` for people.
+#[expect(clippy::print_stdout, reason = "the command line speaks here")]
+fn answer(output: Output, value: &serde_json::Value, text: &str) {
+    match output.json {
+        true => println!("{value}"),
+        false => println!("{}", text.trim_end()),
+    }
+}

@@ -1,0 +1,180 @@
+//! `ollim-bot doctor`: what is wrong, and what to do about it. It only looks.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+use surfaces::client::{Client, Unanswered};
+
+use super::answer;
+use crate::cli::Output;
+use crate::exit::Failed;
+use crate::house::SOCKET;
+use crate::settings::{Brain, Settings};
+
+/// The least room that is fine, and the least that still works.
+const ROOM_FINE: u64 = 500 * 1024 * 1024;
+const ROOM_WORKS: u64 = 50 * 1024 * 1024;
+
+/// How one thing is.
+struct Finding {
+    what: &'static str,
+    state: State,
+    text: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Fine,
+    Warning,
+    Wrong,
+}
+
+impl State {
+    fn mark(self) -> &'static str {
+        match self {
+            Self::Fine => "✓",
+            Self::Warning => "!",
+            Self::Wrong => "✗",
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Fine => "fine",
+            Self::Warning => "warning",
+            Self::Wrong => "wrong",
+        }
+    }
+}
+
+/// Looks at everything; 1 if something is wrong.
+pub async fn examine(settings: &Settings, output: Output) -> Result<ExitCode, Failed> {
+    let findings = [
+        data(settings),
+        journal(settings),
+        disk(settings),
+        zone(settings),
+        clock(),
+        model(settings).await,
+        running(settings).await,
+    ];
+    let count = |state| findings.iter().filter(|finding| finding.state == state).count();
+    let (wrong, warnings) = (count(State::Wrong), count(State::Warning));
+    let lines: String = findings
+        .iter()
+        .map(|finding| format!("{} {:<8} {}\n", finding.state.mark(), finding.what, finding.text))
+        .collect();
+    let value: Vec<_> = findings
+        .iter()
+        .map(|finding| json!({ "what": finding.what, "state": finding.state.word(), "text": finding.text }))
+        .collect();
+    let value = json!({ "ok": wrong == 0, "findings": value });
+    answer(output, &value, &format!("{lines}{wrong} wrong, {warnings} to look at"));
+    Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn finding(what: &'static str, state: State, text: impl Into<String>) -> Finding {
+    Finding { what, state, text: text.into() }
+}
+
+fn data(settings: &Settings) -> Finding {
+    let root = settings.paths.root();
+    match root.metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            finding("data", State::Fine, format!("{} will be made at the first start", root.display()))
+        }
+        Err(error) => finding(
+            "data",
+            State::Wrong,
+            format!("{}: {error}. choose another with --data-dir", root.display()),
+        ),
+        Ok(found) if !found.is_dir() => finding(
+            "data",
+            State::Wrong,
+            format!("{} is not a directory. choose another with --data-dir", root.display()),
+        ),
+        Ok(_) if rustix::fs::access(root, rustix::fs::Access::WRITE_OK).is_err() => finding(
+            "data",
+            State::Wrong,
+            format!("{} cannot be written to. make it writable", root.display()),
+        ),
+        Ok(_) => finding("data", State::Fine, root.display().to_string()),
+    }
+}
+
+fn journal(settings: &Settings) -> Finding {
+    match ::journal::peek(&settings.paths) {
+        Ok(None) => finding("journal", State::Fine, "nothing was said yet"),
+        Ok(Some(database)) if database.is_sound() => {
+            let size = settings.paths.database().metadata().map(|found| found.len()).unwrap_or_default();
+            finding("journal", State::Fine, format!("sound, {} KB", size / 1024))
+        }
+        Ok(Some(_)) => finding(
+            "journal",
+            State::Wrong,
+            "damaged. the next start keeps it aside and goes on from the newest backup",
+        ),
+        Err(error) => finding("journal", State::Wrong, error.to_string()),
+    }
+}
+
+fn disk(settings: &Settings) -> Finding {
+    let place = settings.paths.root().ancestors().find(|path| path.exists());
+    let Some(found) = place.and_then(|path| rustix::fs::statvfs(path).ok()) else {
+        return finding("disk", State::Warning, "its free space cannot be read");
+    };
+    let free = found.f_bavail * found.f_frsize;
+    let text = format!("{} MB free", free / 1024 / 1024);
+    match free {
+        free if free >= ROOM_FINE => finding("disk", State::Fine, text),
+        free if free >= ROOM_WORKS => {
+            finding("disk", State::Warning, format!("only {text}. make some room soon"))
+        }
+        _ => finding(
+            "disk",
+            State::Wrong,
+            format!("only {text}. make some room: i can't write things down without"),
+        ),
+    }
+}
+
+fn zone(settings: &Settings) -> Finding {
+    let name = settings.zone.value.iana_name().unwrap_or("UTC");
+    let text = format!("{name} (from {})", settings.zone.from);
+    match settings.zone.from {
+        "a guess" => finding("zone", State::Warning, format!("{text}. set OLLIM_TIMEZONE to yours")),
+        _ => finding("zone", State::Fine, text),
+    }
+}
+
+/// A clock before the day this was written is certainly wrong.
+#[expect(clippy::disallowed_methods, reason = "the doctor looks at the machine's own clock")]
+fn clock() -> Finding {
+    let now = jiff::Timestamp::now();
+    match now.as_second() > 1_793_000_000 {
+        true => finding("clock", State::Fine, format!("{}", now.strftime("%Y-%m-%d %H:%M UTC"))),
+        false => finding("clock", State::Wrong, format!("it says {now}, which is long past. set the clock")),
+    }
+}
+
+async fn model(settings: &Settings) -> Finding {
+    match &settings.brain {
+        Brain::Offline => {
+            finding("model", State::Warning, "none connected. set ANTHROPIC_API_KEY to talk for real")
+        }
+        Brain::Anthropic(brain) => {
+            finding("model", State::Fine, format!("{} at {}", brain.name, brain.base_url))
+        }
+    }
+}
+
+async fn running(settings: &Settings) -> Finding {
+    let client = Client::new(&settings.paths.state(), SOCKET);
+    match client.get("/api/health").await {
+        Ok(health) => {
+            finding("running", State::Fine, format!("pid {}, page {}", health["pid"], health["page"]))
+        }
+        Err(Unanswered::NotRunning) => finding("running", State::Fine, "no. start it: ollim-bot"),
+        Err(error) => finding("running", State::Wrong, error.to_string()),
+    }
+}

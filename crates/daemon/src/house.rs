@@ -1,0 +1,176 @@
+//! The wiring: the one place where every room meets its neighbours.
+
+use std::sync::Arc;
+
+use domain::assistant::{Assistant, Event, Shown};
+use domain::context::instructions;
+use domain::dice::Dice;
+use engine::desk::Desk;
+use engine::drive::World;
+use engine::ports::{Clock, Model, Surface};
+use engine::run::House as Engine;
+use journal::disk::Disk;
+use journal::{Journal, Opened, Place};
+use models::offline::Offline;
+use surfaces::client::Client;
+use surfaces::stage::Stage;
+use surfaces::web::door::{bind, bind_file, serve_tcp, serve_unix};
+use surfaces::web::vitals::Health;
+use surfaces::web::{App, Limits, Ports};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tools::Toolbox;
+
+use crate::clock::SystemClock;
+use crate::exit::Failed;
+use crate::pairing::KeptDevices;
+use crate::settings::{Brain, Settings};
+use crate::vitals::Pulse;
+
+/// The socket file of a data directory, in its `state`.
+pub const SOCKET: &str = "control.sock";
+
+/// Which doors stand open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doors {
+    /// Only the socket file: enough for one question.
+    Local,
+    /// The page too.
+    LocalAndPage,
+}
+
+/// The assistant, running in this process.
+pub struct House {
+    /// How to talk to it.
+    pub client: Client,
+    /// A link that opens the page, once; nothing, if the page is not served.
+    pub link: Option<String>,
+    /// What the human should know.
+    pub notices: Vec<String>,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+impl House {
+    /// Opens the data directory and starts everything.
+    pub async fn open(settings: &Settings, disk: Arc<dyn Disk>, doors: Doors) -> Result<Self, Failed> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
+        let model = model(settings)?;
+        let Opened { journal, memory, notices } = journal::open(Place {
+            paths: settings.paths.clone(),
+            disk,
+            zone: settings.zone.value.clone(),
+            now: clock.now().timestamp(),
+            pid: std::process::id(),
+        })?;
+        let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
+        let (desk, pile) = Desk::new();
+        let world = World {
+            model: Arc::clone(&model),
+            hands: Arc::new(Toolbox::new()),
+            journal: journal.clone(),
+            surface: stage.clone(),
+            instructions: instructions(&settings.names.value),
+        };
+        let assistant = Assistant::new(memory, world.hands.tools(), Dice::new(seed()?));
+        let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
+        let mut house = Self {
+            client: Client::new(&settings.paths.state(), SOCKET),
+            link: None,
+            notices,
+            stop: CancellationToken::new(),
+            tasks: JoinSet::new(),
+        };
+        house.tasks.spawn(engine.run(house.stop.clone()));
+        let ports = Wiring {
+            desk: desk.clone(),
+            journal,
+            stage: stage.clone(),
+            clock,
+            brain: model.name().to_owned(),
+        };
+        house.open_doors(settings, ports, doors).await?;
+        for notice in &house.notices {
+            stage.show(&Shown::Notice(notice.clone()));
+        }
+        if doors == Doors::LocalAndPage {
+            desk.tell(Event::Started).await;
+        }
+        Ok(house)
+    }
+
+    /// Asks everything to end, and waits for it.
+    pub async fn close(mut self) {
+        self.stop.cancel();
+        while self.tasks.join_next().await.is_some() {}
+    }
+
+    /// Until something ends that should not have.
+    pub async fn fell(&mut self) {
+        self.tasks.join_next().await;
+    }
+
+    async fn open_doors(&mut self, settings: &Settings, wiring: Wiring, doors: Doors) -> Result<(), Failed> {
+        let port = match doors {
+            Doors::LocalAndPage => {
+                Some(bind(settings.page).await.map_err(|error| Failed::Configuration(error.to_string()))?)
+            }
+            Doors::Local => None,
+        };
+        let page = port.as_ref().map(|port| port.page()).unwrap_or_default();
+        let app = wiring.app(settings, page.clone(), self.notices.clone()).await?;
+        let file = bind_file(&settings.paths.state(), SOCKET)?;
+        self.tasks.spawn(serve_unix(file, app.clone(), self.stop.clone()));
+        if let Some(port) = port {
+            let link = app.pairing().link(&page).map_err(|error| Failed::NotDone(error.to_string()))?;
+            self.link = Some(link);
+            self.tasks.spawn(serve_tcp(port, app, self.stop.clone()));
+        }
+        Ok(())
+    }
+}
+
+/// What the doors need.
+struct Wiring {
+    desk: Desk,
+    journal: Arc<Journal>,
+    stage: Arc<Stage>,
+    clock: Arc<dyn Clock>,
+    brain: String,
+}
+
+impl Wiring {
+    async fn app(self, settings: &Settings, page: String, notices: Vec<String>) -> Result<App, Failed> {
+        let fixed = Health {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            brain: self.brain,
+            zone: settings.zone.value.iana_name().unwrap_or("UTC").to_owned(),
+            data_dir: settings.paths.root().display().to_string(),
+            page,
+            session: None,
+            notices,
+        };
+        let devices = KeptDevices::load(self.journal.clone()).await;
+        let ports = Ports {
+            desk: self.desk,
+            journal: self.journal.clone(),
+            stage: self.stage,
+            vitals: Arc::new(Pulse { fixed, journal: self.journal }),
+            devices: Arc::new(devices.map_err(|error| Failed::NotDone(error.to_string()))?),
+            clock: self.clock,
+        };
+        Ok(App::new(ports, Limits::HOUSE))
+    }
+}
+
+fn model(settings: &Settings) -> Result<Arc<dyn Model>, Failed> {
+    match &settings.brain {
+        Brain::Offline => Ok(Arc::new(Offline::new(&settings.names.value.human))),
+        Brain::Anthropic(_) => Err(Failed::Configuration("not wired yet".to_owned())),
+    }
+}
+
+fn seed() -> Result<u64, Failed> {
+    getrandom::u64().map_err(|error| Failed::NotDone(format!("the system gives no random numbers: {error}")))
+}

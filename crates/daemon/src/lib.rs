@@ -1,0 +1,58 @@
+//! The program: settings, wiring, signals, and the command line. Only this room sees every other.
+
+mod chat;
+mod cli;
+mod clock;
+mod commands;
+mod exit;
+pub mod house;
+mod pairing;
+pub mod settings;
+mod vitals;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use journal::disk::{Disk, RealDisk};
+
+use cli::{Cli, Command};
+use exit::Failed;
+
+/// Runs the program as its arguments and its environment say.
+pub fn main() -> ExitCode {
+    main_on(Arc::new(RealDisk))
+}
+
+/// Runs the program on `disk`.
+pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
+    // What we make is for the human alone, whoever else uses this machine.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    let cli = Cli::parse();
+    let output = cli.output;
+    match dispatch(cli, disk) {
+        Ok(code) => code,
+        Err(failed) => failed.tell(output),
+    }
+}
+
+fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
+    if let Some(Command::Completion { shell }) = &cli.command {
+        return commands::completion::print(*shell);
+    }
+    let settings = settings::Settings::read(&cli.place.environment())?;
+    start_log();
+    // Both are process-wide by nature: whoever speaks TLS first needs the provider.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(commands::run(cli, settings, disk))
+}
+
+/// The log goes to stderr, as much of it as OLLIM_LOG asks for.
+fn start_log() {
+    use tracing_subscriber::EnvFilter;
+    let filter = EnvFilter::try_from_env("OLLIM_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    let log =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let _ = log.try_init();
+}

@@ -1,0 +1,139 @@
+//! Settings: read once, from the defaults, the human's file and the environment, and handed out in pieces.
+
+mod environment;
+mod file;
+mod zone;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use domain::context::Names;
+use jiff::tz::TimeZone;
+use journal::Paths;
+
+pub use environment::Environment;
+use file::File;
+
+use crate::exit::Failed;
+
+/// Everything that can be set. Each adapter gets the piece it needs.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The data directory.
+    pub paths: Paths,
+    /// What the two are called.
+    pub names: Guessed<Names>,
+    /// The human's zone.
+    pub zone: Guessed<TimeZone>,
+    /// Who answers.
+    pub brain: Brain,
+    /// Where the page listens.
+    pub page: SocketAddr,
+}
+
+/// A value, and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Guessed<T> {
+    /// The value.
+    pub value: T,
+    /// In words: `$USER`, `/etc/localtime`.
+    pub from: &'static str,
+}
+
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Brain {
+    /// The one that is always there.
+    Offline,
+    /// Anthropic's API, or whoever speaks like it.
+    Anthropic(AnthropicBrain),
+}
+
+/// How Anthropic's API is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AnthropicBrain {
+    /// What it is called, for people: `anthropic:sonnet`.
+    pub name: String,
+    /// The model, as the API calls it.
+    pub model: String,
+    /// Where.
+    pub base_url: String,
+    /// The key.
+    pub key: String,
+    /// The most tokens of a reply.
+    pub max_tokens: u32,
+    /// How long to wait for a connection.
+    pub connect: Duration,
+    /// How long to wait for a sign of life.
+    pub silence: Duration,
+}
+
+impl std::fmt::Debug for AnthropicBrain {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} at {}", self.name, self.base_url)
+    }
+}
+
+impl Settings {
+    /// Reads everything.
+    pub fn read(environment: &Environment) -> Result<Self, Failed> {
+        let paths = Paths::new(environment.data_dir()?);
+        let file = File::read(&paths)?;
+        let page = environment.get("OLLIM_HTTP").unwrap_or(&file.page.address);
+        let page = page.parse().map_err(|_| {
+            Failed::Configuration(format!(
+                "OLLIM_HTTP: `{page}` is not an address. write it like 127.0.0.1:7645."
+            ))
+        })?;
+        Ok(Self {
+            names: names(environment),
+            zone: zone::read(environment)?,
+            brain: brain(environment, &file)?,
+            page,
+            paths,
+        })
+    }
+}
+
+fn names(environment: &Environment) -> Guessed<Names> {
+    let assistant = environment.get("OLLIM_BOT_NAME").unwrap_or("ollim").to_owned();
+    let named = environment.get("OLLIM_USER_NAME").map(|name| (name, "OLLIM_USER_NAME"));
+    let guessed = named.or_else(|| environment.get("USER").map(|name| (name, "$USER")));
+    let (human, from) = guessed.unwrap_or(("friend", "a guess"));
+    Guessed { value: Names { assistant, human: human.to_owned() }, from }
+}
+
+fn brain(environment: &Environment, file: &File) -> Result<Brain, Failed> {
+    let wanted = environment.get("OLLIM_MODEL").unwrap_or(&file.model.r#use);
+    let key = environment.get("ANTHROPIC_API_KEY");
+    let wanted = match (wanted, key) {
+        ("auto", Some(_)) => "anthropic:sonnet",
+        ("auto", None) => "offline",
+        (other, _) => other,
+    };
+    match (wanted.split_once(':'), key) {
+        (None, _) if wanted == "offline" => Ok(Brain::Offline),
+        (Some(("anthropic", model)), Some(key)) if !model.is_empty() => {
+            Ok(Brain::Anthropic(anthropic(environment, file, (model, key))))
+        }
+        (Some(("anthropic", model)), None) if !model.is_empty() => Err(Failed::Configuration(format!(
+            "OLLIM_MODEL asks for {wanted}, but ANTHROPIC_API_KEY is not set. set it, or use OLLIM_MODEL=offline."
+        ))),
+        _ => Err(Failed::Configuration(format!(
+            "OLLIM_MODEL: `{wanted}` is not a brain i know. use `offline`, or `anthropic:` and a model such as sonnet."
+        ))),
+    }
+}
+
+fn anthropic(environment: &Environment, file: &File, (model, key): (&str, &str)) -> AnthropicBrain {
+    let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or("https://api.anthropic.com");
+    AnthropicBrain {
+        name: format!("anthropic:{model}"),
+        model: file.model.aliases.get(model).cloned().unwrap_or_else(|| model.to_owned()),
+        base_url: base_url.to_owned(),
+        key: key.to_owned(),
+        max_tokens: file.model.max_tokens,
+        connect: Duration::from_secs(file.model.connect_seconds),
+        silence: Duration::from_secs(file.model.silence_seconds),
+    }
+}

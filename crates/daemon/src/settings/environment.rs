@@ -1,0 +1,59 @@
+//! The environment: the variables we know, read once.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::exit::Failed;
+
+/// The variables that mean something to us.
+const KNOWN: [&str; 10] = [
+    "HOME",
+    "USER",
+    "OLLIM_DATA_DIR",
+    "OLLIM_TIMEZONE",
+    "OLLIM_USER_NAME",
+    "OLLIM_BOT_NAME",
+    "OLLIM_MODEL",
+    "OLLIM_HTTP",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+];
+
+/// What the environment says. An empty variable says nothing.
+#[derive(Clone, Default)]
+pub struct Environment(BTreeMap<&'static str, String>);
+
+impl Environment {
+    /// Looks every known variable up.
+    pub fn new(look_up: impl Fn(&str) -> Option<String>) -> Self {
+        let found = KNOWN.iter().filter_map(|name| {
+            let value = look_up(name)?.trim().to_owned();
+            (!value.is_empty()).then_some((*name, value))
+        });
+        Self(found.collect())
+    }
+
+    /// The value of `name`.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The data directory that an argument names wins.
+    pub fn set_data_dir(&mut self, dir: PathBuf) {
+        self.0.insert("OLLIM_DATA_DIR", dir.to_string_lossy().into_owned());
+    }
+
+    /// The data directory.
+    pub fn data_dir(&self) -> Result<PathBuf, Failed> {
+        if let Some(dir) = self.get("OLLIM_DATA_DIR") {
+            return std::path::absolute(dir)
+                .map_err(|error| Failed::Configuration(format!("{dir}: {error}")));
+        }
+        let home = self.get("HOME").ok_or_else(|| {
+            Failed::Configuration(
+                "HOME is not set, so i don't know where to keep things. use --data-dir.".to_owned(),
+            )
+        })?;
+        Ok(PathBuf::from(home).join(".ollim-bot"))
+    }
+}

@@ -1,0 +1,68 @@
+//! The settings file: `settings.toml` of the data directory, laid over the defaults in the binary.
+
+use std::collections::BTreeMap;
+
+use journal::Paths;
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::exit::Failed;
+
+const DEFAULTS: &str = include_str!("../../defaults.toml");
+
+/// All of it. A misspelt setting is an error.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    pub model: Model,
+    pub page: Page,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    pub r#use: String,
+    pub max_tokens: u32,
+    pub connect_seconds: u64,
+    pub silence_seconds: u64,
+    pub aliases: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    pub address: String,
+}
+
+impl File {
+    /// Reads the file of the directory at `paths`, if there is one.
+    pub fn read(paths: &Paths) -> Result<Self, Failed> {
+        let path = paths.root().join("settings.toml");
+        let wrong = |error: &dyn std::fmt::Display| {
+            let text = format!("{}: {}", path.display(), error.to_string().trim());
+            Failed::Configuration(format!(
+                "{text}\nthe settings there are, with their values: ollim-bot doctor"
+            ))
+        };
+        let mut table: Table = DEFAULTS.parse().map_err(|error| wrong(&error))?;
+        match std::fs::read_to_string(&path) {
+            Ok(text) => lay_over(&mut table, text.parse().map_err(|error| wrong(&error))?),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            // Whether the directory itself can be used is told by whoever opens it.
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
+            Err(error) => return Err(wrong(&error)),
+        }
+        table.try_into().map_err(|error| wrong(&error))
+    }
+}
+
+fn lay_over(under: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (under.get_mut(&key), value) {
+            (Some(Value::Table(under)), Value::Table(over)) => lay_over(under, over),
+            (_, value) => {
+                under.insert(key, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! One turn from start to end: the only place that calls the model and runs tools.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use domain::assistant::{Answer, Ended, Request, Shown, Start};
+use domain::context::{self, Context};
+use domain::conversation::{Block, Said};
+use domain::failure::Failure;
+use domain::permission::Decision;
+use domain::tool::{Outcome, ToolCall, ToolResult};
+use domain::turn::{Ending, Limits, Step, Turn};
+use futures_util::future::join_all;
+use tokio_util::sync::CancellationToken;
+
+use crate::desk::Desk;
+use crate::ports::{Hands, Journal, Model, Surface};
+
+/// The longest a tool may run.
+const TOOL_TIME: Duration = Duration::from_secs(120);
+
+/// Everything outside that a turn touches.
+#[derive(Clone)]
+pub struct World {
+    /// Who answers.
+    pub model: Arc<dyn Model>,
+    /// What can be done.
+    pub hands: Arc<dyn Hands>,
+    /// Where facts are kept.
+    pub journal: Arc<dyn Journal>,
+    /// Where the human is.
+    pub surface: Arc<dyn Surface>,
+    /// Who the model is told to be.
+    pub instructions: Arc<str>,
+}
+
+/// Drives the turn `start` to its end. Whatever happens, it ends, and says how.
+pub async fn drive(start: Start, world: World, desk: Desk, stop: CancellationToken) -> Ended {
+    let mut drive = match Drive::begin(start, world, desk, stop).await {
+        Ok(drive) => drive,
+        Err(ended) => return ended,
+    };
+    loop {
+        match drive.turn.step() {
+            Step::CallModel => drive.call_model().await,
+            Step::RunTools(calls) => drive.run_tools(calls).await,
+            Step::Done(ending) => return drive.ended(ending),
+        }
+    }
+}
+
+struct Drive {
+    start: Start,
+    world: World,
+    desk: Desk,
+    stop: CancellationToken,
+    turn: Turn,
+    context: Context,
+    /// How much of what the turn said is written down.
+    written: usize,
+}
+
+impl Drive {
+    async fn begin(start: Start, world: World, desk: Desk, stop: CancellationToken) -> Result<Self, Ended> {
+        let unread = |error| {
+            let failure = Failure::Stopped(format!("i can't read our conversation: {error}"));
+            Ended { said: Vec::new(), ending: Ending::Failed(failure), usage: Default::default() }
+        };
+        let said = world.journal.path(start.from).await.map_err(unread)?;
+        let (tools, instructions) = (world.hands.tools(), Arc::clone(&world.instructions));
+        let context = Context { tools, instructions, said };
+        Ok(Self { start, world, desk, stop, turn: Turn::begin(Limits::HOUSE), context, written: 0 })
+    }
+
+    async fn call_model(&mut self) {
+        let words = Mutex::new(String::new());
+        let listener = |text: &str| {
+            words.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
+            let text = text.to_owned();
+            self.world.surface.show(&Shown::Delta { turn: self.start.turn, text });
+        };
+        let reply = self.world.model.reply(&self.context, &listener);
+        let reply = self.stop.run_until_cancelled(reply).await;
+        let words = words.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let before = self.turn.said().len();
+        match reply {
+            Some(Ok(reply)) => self.turn.replied(reply),
+            Some(Err(failure)) => self.turn.cut(words, Ending::Failed(failure)),
+            None => self.turn.cut(words, Ending::Interrupted),
+        }
+        self.remember(before);
+    }
+
+    async fn run_tools(&mut self, calls: Vec<ToolCall>) {
+        let answer = self.ask(Request::MayRun(self.start.turn, self.last_blocks())).await;
+        let Answer::Decided(decisions) = answer else { return self.give_up(answer) };
+        let results = join_all(decisions.iter().map(|decision| self.run_one(decision))).await;
+        debug_assert_eq!(calls.len(), results.len(), "a call without a decision");
+        let before = self.turn.said().len();
+        self.turn.ran(results.clone());
+        self.remember(before);
+        let answer = self.ask(Request::Ran(self.start.turn, results)).await;
+        if answer != Answer::Noted {
+            return self.give_up(answer);
+        }
+        if self.stop.is_cancelled() {
+            self.turn.cut(String::new(), Ending::Interrupted);
+        }
+    }
+
+    async fn run_one(&self, decision: &Decision) -> ToolResult {
+        let call = &decision.call;
+        if let Err(refusal) = decision.verdict() {
+            return failed(call, refusal);
+        }
+        self.world.surface.show(&Shown::Working { turn: self.start.turn, tool: call.name.clone() });
+        let run = tokio::time::timeout(TOOL_TIME, self.world.hands.run(call, &self.desk));
+        match self.stop.run_until_cancelled(run).await {
+            Some(Ok(result)) => ToolResult { text: context::tool_result(result.text), ..result },
+            Some(Err(_)) => {
+                failed(call, format!("it took longer than {} s and was stopped.", TOOL_TIME.as_secs()))
+            }
+            None => {
+                failed(call, "the human stopped this before it was done; it may have happened.".to_owned())
+            }
+        }
+    }
+
+    /// Asks the assistant; what it answers is on disk.
+    async fn ask(&mut self, request: Request) -> Answer {
+        let answer = self.desk.ask(request).await;
+        if !matches!(answer, Answer::Refused(_)) {
+            self.written = self.turn.said().len();
+        }
+        answer
+    }
+
+    /// Ends a turn whose next step could not be written down. The calls in it never ran, or are told.
+    fn give_up(&mut self, answer: Answer) {
+        let reason = match answer {
+            Answer::Refused(reason) => reason,
+            Answer::Heard(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) => {
+                "something broke on my side.".to_owned()
+            }
+        };
+        self.turn.cut(String::new(), Ending::Failed(Failure::Stopped(reason)));
+    }
+
+    /// What the turn has said since `before` is part of the next request.
+    fn remember(&mut self, before: usize) {
+        self.context.said.extend(self.turn.said()[before..].iter().cloned().map(Arc::new));
+    }
+
+    fn last_blocks(&self) -> Vec<Block> {
+        match self.turn.said().last() {
+            Some(Said::Assistant(blocks, _)) => blocks.clone(),
+            Some(Said::Human(_) | Said::Tools(_) | Said::Summary(_)) | None => Vec::new(),
+        }
+    }
+
+    fn ended(mut self, ending: Ending) -> Ended {
+        let usage = self.turn.usage();
+        let mut said = self.turn.said().to_vec();
+        said.drain(..self.written.min(said.len()));
+        answer_calls(&mut said);
+        self.context.said.clear();
+        Ended { said, ending, usage }
+    }
+}
+
+/// A call in the last words of a turn gets an answer, so that the conversation can go on after it.
+fn answer_calls(said: &mut Vec<Said>) {
+    let Some(Said::Assistant(blocks, _)) = said.last() else { return };
+    let calls = blocks.iter().filter_map(|block| match block {
+        Block::Call(call) => Some(failed(call, "this was not run.".to_owned())),
+        Block::Text(_) | Block::Opaque(_) => None,
+    });
+    let results: Vec<ToolResult> = calls.collect();
+    if !results.is_empty() {
+        said.push(Said::Tools(results));
+    }
+}
+
+fn failed(call: &ToolCall, text: String) -> ToolResult {
+    ToolResult { call: call.id.clone(), text, outcome: Outcome::Failed }
+}

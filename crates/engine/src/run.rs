@@ -1,0 +1,133 @@
+//! The event loop: one letter at a time, and the effects of each before the next is read.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::assistant::{Answer, Assistant, Effect, Event, Request, Shown};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::desk::{Desk, Letter};
+use crate::drive::World;
+use crate::ports::{Clock, Unwritten};
+use crate::turns::Turns;
+
+/// How long to wait before a fact that could not be written is tried again.
+const TRY_AGAIN: Duration = Duration::from_secs(5);
+
+/// The assistant at its desk.
+pub struct House {
+    assistant: Assistant,
+    clock: Arc<dyn Clock>,
+    pile: mpsc::Receiver<Letter>,
+    turns: Turns,
+    world: World,
+    /// What happened but could not be written down yet, oldest first.
+    owed: VecDeque<Event>,
+    /// Whether the human has been told that writing fails.
+    told: Told,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Unwritten,
+}
+
+impl House {
+    /// Puts `assistant` at `desk`, whose letters land on `pile`.
+    pub fn new(
+        assistant: Assistant,
+        world: World,
+        clock: Arc<dyn Clock>,
+        (desk, pile): (Desk, mpsc::Receiver<Letter>),
+    ) -> Self {
+        let turns = Turns::new(world.clone(), desk);
+        Self { assistant, clock, pile, turns, world, owed: VecDeque::new(), told: Told::Nothing }
+    }
+
+    /// Works until `stop`. A turn that goes on then is left open in the journal, and resumed by the next
+    /// start.
+    pub async fn run(mut self, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                Some((turn, ended)) = self.turns.next(), if self.turns.any() => {
+                    self.happened(Event::TurnEnded(turn, ended)).await;
+                }
+                Some(letter) = self.pile.recv() => self.open(letter).await,
+                () = tokio::time::sleep(TRY_AGAIN), if !self.owed.is_empty() => self.try_again().await,
+            }
+        }
+        self.turns.end().await;
+    }
+
+    async fn open(&mut self, letter: Letter) {
+        match letter {
+            Letter::Happened(event) => self.happened(event).await,
+            Letter::Asked(request, reply) => self.asked(request, reply).await,
+        }
+    }
+
+    async fn asked(&mut self, request: Request, reply: oneshot::Sender<Answer>) {
+        let before = self.assistant.clone();
+        let (answer, effects) = self.assistant.asked(request, &self.clock.now());
+        let answer = match self.perform(effects).await {
+            Ok(()) => answer,
+            Err(unwritten) => {
+                self.assistant = before;
+                Answer::Refused(format!("i can't write that down: {unwritten}"))
+            }
+        };
+        // The asker may have gone away; what was decided stays decided.
+        let _ = reply.send(answer);
+    }
+
+    async fn happened(&mut self, event: Event) {
+        if !self.owed.is_empty() {
+            return self.owed.push_back(event);
+        }
+        let before = self.assistant.clone();
+        let effects = self.assistant.on(event.clone(), &self.clock.now());
+        if let Err(unwritten) = self.perform(effects).await {
+            self.assistant = before;
+            self.owed.push_back(event);
+            self.tell_once(&unwritten);
+        }
+    }
+
+    /// What could not be written is decided anew, in order.
+    async fn try_again(&mut self) {
+        for event in std::mem::take(&mut self.owed) {
+            self.happened(event).await;
+        }
+        if self.owed.is_empty() {
+            self.told = Told::Nothing;
+        }
+    }
+
+    fn tell_once(&mut self, unwritten: &Unwritten) {
+        if self.told == Told::Unwritten {
+            return;
+        }
+        self.told = Told::Unwritten;
+        tracing::error!(%unwritten, "The journal cannot be written; what happens is kept in memory until it can.");
+        let text = format!("i can't write things down right now: {unwritten} i keep trying.");
+        self.world.surface.show(&Shown::Notice(text));
+    }
+
+    /// Does what was decided, in order. Nothing after a failed writing happens.
+    async fn perform(&mut self, effects: Vec<Effect>) -> Result<(), Unwritten> {
+        for effect in effects {
+            match effect {
+                Effect::Write(records) => self.world.journal.write(records).await?,
+                Effect::StartTurn(start) => self.turns.start(start),
+                Effect::Interrupt(turn) => self.turns.interrupt(turn),
+                Effect::Show(shown) => self.world.surface.show(&shown),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! The log: one SQLite database that holds the tree, the turns, the decisions and the inbox.
+//!
+//! Write-ahead logging with full synchronisation: a transaction that returned survives a power cut. The
+//! schema has a number; a database of a later number is left alone.
+
+mod body;
+mod damage;
+mod devices;
+mod read;
+mod schema;
+mod write;
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+pub use damage::{backup, rescue};
+pub use devices::KnownDevice;
+pub use read::PathCache;
+pub use write::FileChange;
+
+/// The database of a data directory.
+#[derive(Debug)]
+pub struct Database {
+    connection: Connection,
+}
+
+/// Why a database cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum Unopened {
+    /// It was written by a later version of this program.
+    #[error(
+        "the journal has format {found} and this version of ollim-bot knows up to {known}. \
+         update ollim-bot; nothing was changed."
+    )]
+    Newer {
+        /// What was found.
+        found: i64,
+        /// What is known.
+        known: i64,
+    },
+    /// It is not a database, or a damaged one.
+    #[error("the journal is damaged: {0}")]
+    Damaged(String),
+    /// The disk does not let us.
+    #[error("the journal cannot be opened: {0}")]
+    Disk(String),
+}
+
+impl Unopened {
+    fn sorted(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+        let text = error.to_string();
+        match error.sqlite_error_code() {
+            Some(DatabaseCorrupt | NotADatabase) => Self::Damaged(text),
+            // A missing table or column: the file opens, but it is not what it says it is.
+            Some(rusqlite::ErrorCode::Unknown) => Self::Damaged(text),
+            _ => Self::Disk(text),
+        }
+    }
+}
+
+impl Database {
+    /// Opens the database at `path` for writing, made if missing.
+    pub fn open(path: &Path) -> Result<Self, Unopened> {
+        let connection = Connection::open(path).map_err(Unopened::sorted)?;
+        prepare(&connection).map_err(Unopened::sorted)?;
+        schema::bring_up_to_date(&connection)?;
+        let database = Self { connection };
+        database.check().map_err(Unopened::sorted)?;
+        Ok(database)
+    }
+
+    /// Opens the database at `path` for reading alone.
+    pub fn open_for_reading(path: &Path) -> Result<Self, Unopened> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(Unopened::sorted)?;
+        connection.busy_timeout(PATIENCE).map_err(Unopened::sorted)?;
+        schema::check_known(&connection)?;
+        Ok(Self { connection })
+    }
+
+    /// Looks at every table once, without reading them whole: a page that is no page is seen here, and what
+    /// lies deeper by the nightly check.
+    fn check(&self) -> rusqlite::Result<()> {
+        for table in schema::TABLES {
+            let sql = format!("SELECT * FROM {table} ORDER BY rowid DESC LIMIT 1");
+            self.connection.prepare(&sql)?.query([])?.next()?;
+        }
+        Ok(())
+    }
+}
+
+/// How long to wait for another process of ours.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "cache_size", -1024)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! What was said, as JSON: the format of the column `body`.
+
+use domain::conversation::{Block, Heard, Image, Json, Reach, Said};
+use domain::tool::{Outcome, ToolCall, ToolResult};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+struct HumanBody {
+    preface: String,
+    text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    images: Vec<ImageBody>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ImageBody {
+    media_type: String,
+    data: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AssistantBody {
+    blocks: Vec<BlockBody>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
+}
+
+/// The JSON inside is kept as a string, so that it comes back byte for byte.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum BlockBody {
+    Text(String),
+    Call { id: String, name: String, input: String },
+    Opaque(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct ToolsBody {
+    results: Vec<ResultBody>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ResultBody {
+    call: String,
+    text: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    failed: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SummaryBody {
+    text: String,
+}
+
+/// The kind and body of `said`.
+pub fn write(said: &Said) -> serde_json::Result<(&'static str, String)> {
+    match said {
+        Said::Human(heard) => Ok(("human", serde_json::to_string(&human_body(heard))?)),
+        Said::Assistant(blocks, reach) => {
+            let blocks = blocks.iter().map(block_body).collect();
+            let body = AssistantBody { blocks, cut: *reach == Reach::Cut };
+            Ok(("assistant", serde_json::to_string(&body)?))
+        }
+        Said::Tools(results) => {
+            let results = results.iter().map(result_body).collect();
+            Ok(("tools", serde_json::to_string(&ToolsBody { results })?))
+        }
+        Said::Summary(text) => Ok(("summary", serde_json::to_string(&SummaryBody { text: text.clone() })?)),
+    }
+}
+
+/// What was said, from its kind and body.
+pub fn read(kind: &str, body: &str) -> Result<Said, BadBody> {
+    let bad = |error: serde_json::Error| BadBody(error.to_string());
+    match kind {
+        "human" => serde_json::from_str(body).map(human).map_err(bad),
+        "assistant" => serde_json::from_str(body).map(assistant).map_err(bad),
+        "tools" => serde_json::from_str(body).map(tools).map_err(bad),
+        "summary" => {
+            serde_json::from_str(body).map(|body: SummaryBody| Said::Summary(body.text)).map_err(bad)
+        }
+        other => Err(BadBody(format!("nobody says things of the kind `{other}`"))),
+    }
+}
+
+/// An entry that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadBody(String);
+
+fn human_body(heard: &Heard) -> HumanBody {
+    let image = |image: &Image| ImageBody { media_type: image.media_type.clone(), data: image.data.clone() };
+    HumanBody {
+        preface: heard.preface.clone(),
+        text: heard.text.clone(),
+        images: heard.images.iter().map(image).collect(),
+    }
+}
+
+fn block_body(block: &Block) -> BlockBody {
+    match block {
+        Block::Text(text) => BlockBody::Text(text.clone()),
+        Block::Call(ToolCall { id, name, input }) => {
+            BlockBody::Call { id: id.clone(), name: name.clone(), input: input.0.clone() }
+        }
+        Block::Opaque(json) => BlockBody::Opaque(json.0.clone()),
+    }
+}
+
+fn result_body(result: &ToolResult) -> ResultBody {
+    ResultBody {
+        call: result.call.clone(),
+        text: result.text.clone(),
+        failed: result.outcome == Outcome::Failed,
+    }
+}
+
+fn human(body: HumanBody) -> Said {
+    let image = |image: ImageBody| Image { media_type: image.media_type, data: image.data };
+    let images = body.images.into_iter().map(image).collect();
+    Said::Human(Heard { preface: body.preface, text: body.text, images })
+}
+
+fn assistant(body: AssistantBody) -> Said {
+    let block = |block| match block {
+        BlockBody::Text(text) => Block::Text(text),
+        BlockBody::Call { id, name, input } => Block::Call(ToolCall { id, name, input: Json(input) }),
+        BlockBody::Opaque(json) => Block::Opaque(Json(json)),
+    };
+    let reach = if body.cut { Reach::Cut } else { Reach::Whole };
+    Said::Assistant(body.blocks.into_iter().map(block).collect(), reach)
+}
+
+fn tools(body: ToolsBody) -> Said {
+    let result = |body: ResultBody| {
+        let outcome = if body.failed { Outcome::Failed } else { Outcome::Done };
+        ToolResult { call: body.call, text: body.text, outcome }
+    };
+    Said::Tools(body.results.into_iter().map(result).collect())
+}

@@ -1,0 +1,115 @@
+//! What to do with a damaged database: keep it aside, go on from the newest good backup, and say so.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::{Database, Unopened};
+use crate::disk::Disk;
+
+/// How many backups are kept.
+const BACKUPS: usize = 7;
+
+/// Copies the open database into `dir` as one sound file, and forgets the oldest copies.
+pub fn backup(database: &Database, dir: &Path, now: Timestamp, disk: &dyn Disk) -> Result<PathBuf, String> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
+    disk.create_dir(dir).map_err(|error| failed("making the backup folder", &error))?;
+    let path = dir.join(format!("journal-{}.db", now.strftime("%Y%m%dT%H%M%SZ")));
+    let half = path.with_extension("tmp");
+    let _ = disk.remove(&half);
+    let copied = copy(database, &half).map_err(|error| failed("copying the journal", &error));
+    if let Err(error) = copied {
+        let _ = disk.remove(&half);
+        return Err(error);
+    }
+    disk.rename(&half, &path).map_err(|error| failed("naming the backup", &error))?;
+    disk.sync_dir(dir).map_err(|error| failed("keeping the backup", &error))?;
+    for old in backups(dir, disk).into_iter().skip(BACKUPS) {
+        let _ = disk.remove(&old);
+    }
+    Ok(path)
+}
+
+/// A database in the place of the damaged one at `path`, and what the human should know.
+pub fn rescue(
+    path: &Path,
+    backups_dir: &Path,
+    now: Timestamp,
+    disk: &dyn Disk,
+) -> Result<(Database, String), Unopened> {
+    let aside = set_aside(path, now, disk)?;
+    for candidate in backups(backups_dir, disk) {
+        let Ok(bytes) = disk.read(&candidate) else { continue };
+        if disk.create(path, &bytes).is_err() {
+            continue;
+        }
+        match Database::open(path) {
+            Ok(database) if database.is_sound() => {
+                let name = candidate.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let text = format!(
+                    "the journal was damaged. i kept it as {} and went on from the backup {name}; what was \
+                     said after that is missing here and may still be found in the damaged file.",
+                    aside.display()
+                );
+                return Ok((database, text));
+            }
+            Ok(_) | Err(_) => set_aside(path, now, disk).map(drop)?,
+        }
+    }
+    let text = format!(
+        "the journal was damaged and there was no backup. i kept it as {} and started a new one; our earlier \
+         conversation is not lost, but i can't read it.",
+        aside.display()
+    );
+    Ok((Database::open(path)?, text))
+}
+
+impl Database {
+    /// Whether every page is what it should be. Reads all of it.
+    pub fn is_sound(&self) -> bool {
+        let answer = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
+        answer.is_ok_and(|answer| answer == "ok")
+    }
+}
+
+fn copy(database: &Database, to: &Path) -> rusqlite::Result<()> {
+    let mut target = rusqlite::Connection::open(to)?;
+    let backup = rusqlite::backup::Backup::new(&database.connection, &mut target)?;
+    backup.run_to_completion(256, Duration::ZERO, None)
+}
+
+/// Newest first.
+fn backups(dir: &Path, disk: &dyn Disk) -> Vec<PathBuf> {
+    let listed = disk.list(dir).unwrap_or_default();
+    let mut found: Vec<PathBuf> = listed
+        .into_iter()
+        .filter(|listed| listed.file && listed.path.extension().is_some_and(|extension| extension == "db"))
+        .map(|listed| listed.path)
+        .collect();
+    found.sort();
+    found.reverse();
+    found
+}
+
+fn set_aside(path: &Path, now: Timestamp, disk: &dyn Disk) -> Result<PathBuf, Unopened> {
+    let stamp = now.strftime("%Y%m%dT%H%M%S%fZ").to_string();
+    let suffixed = |suffix: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let aside = suffixed(&format!(".corrupt-{stamp}"));
+    for extra in ["", "-wal", "-shm"] {
+        let from = suffixed(extra);
+        let to = suffixed(&format!(".corrupt-{stamp}{extra}"));
+        match disk.rename(&from, &to) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => {
+                return Err(Unopened::Disk(format!("{} cannot be moved aside: {error}", from.display())));
+            }
+        }
+    }
+    Ok(aside)
+}

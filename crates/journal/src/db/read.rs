@@ -1,0 +1,204 @@
+//! How rows become what they were.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use domain::assistant::{Memory, Unfinished};
+use domain::conversation::{
+    Block, Branch, Conversation, Entry, EntryId, Head, Line, Lineage, Said, SessionId, Why,
+};
+use domain::inbox::{Kept, KeptId};
+use domain::record::{Message, MessageId, SessionChange, SurfaceName};
+use domain::tool::ToolCall;
+use domain::turn::TurnId;
+use jiff::Timestamp;
+use rusqlite::types::Type;
+use rusqlite::{OptionalExtension, Row};
+
+use super::{Database, FileChange, body};
+
+/// The way to the newest entries, kept so that the next turn reads only what is new.
+///
+/// Entries never change and a parent is always smaller than its children, so a way that was walked once
+/// holds for ever, and the place where another way joins it is found by halving.
+#[derive(Debug, Default)]
+pub struct PathCache(Vec<(EntryId, Arc<Said>)>);
+
+impl Database {
+    /// All that the assistant knows when it wakes up. What was said stays where it is.
+    pub fn memory(&self) -> rusqlite::Result<Memory> {
+        let next = |table: &str| -> rusqlite::Result<u64> {
+            let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
+            self.connection.query_row(&sql, [], |row| row.get(0))
+        };
+        Ok(Memory {
+            conversation: Conversation::new(self.heads()?, EntryId(next("entries")?)),
+            unfinished: self.unfinished()?,
+            waiting: self.waiting()?,
+            inbox: self.inbox()?,
+            next_message: MessageId(next("messages")?),
+            next_turn: TurnId(next("turns")?),
+        })
+    }
+
+    /// What was said on the way to `head`, oldest first, from the last summary on.
+    pub fn path(&self, head: EntryId, cache: &mut PathCache) -> rusqlite::Result<Vec<Arc<Said>>> {
+        let mut fresh = Vec::new();
+        let mut next = Some(head);
+        let mut joined = 0;
+        while let Some(id) = next {
+            if let Ok(index) = cache.0.binary_search_by_key(&id, |(id, _)| *id) {
+                joined = index + 1;
+                break;
+            }
+            let entry = self.entry(id)?;
+            next = if matches!(entry.said, Said::Summary(_)) { None } else { entry.parent };
+            fresh.push((id, Arc::new(entry.said)));
+        }
+        cache.0.truncate(joined);
+        cache.0.extend(fresh.into_iter().rev());
+        Ok(cache.0.iter().map(|(_, said)| Arc::clone(said)).collect())
+    }
+
+    /// The newest `limit` entries on the way to where `branch` is, older than `before`, oldest first.
+    pub fn recent(
+        &self,
+        branch: &Branch,
+        before: Option<EntryId>,
+        limit: usize,
+    ) -> rusqlite::Result<Vec<Entry>> {
+        let mut next = match before {
+            Some(before) => self.entry(before)?.parent,
+            None => self.heads()?.get(branch).and_then(|head| head.entry),
+        };
+        let mut entries = VecDeque::new();
+        while let Some(id) = next.filter(|_| entries.len() < limit) {
+            let entry = self.entry(id)?;
+            next = entry.parent;
+            entries.push_front(entry);
+        }
+        Ok(entries.into())
+    }
+
+    /// How the names moved, and where they are.
+    pub fn lineage(&self) -> rusqlite::Result<Lineage> {
+        let depth = "coalesce((SELECT depth FROM entries WHERE id =";
+        let sql = format!(
+            "SELECT at, branch, why, from_session, {depth} from_entry), 0), to_session, {depth} to_entry), 0) \
+             FROM moves ORDER BY id"
+        );
+        let lines = self.connection.prepare(&sql)?.query_map([], line)?.collect::<Result<_, _>>()?;
+        let sql = format!("SELECT branch, session, {depth} entry), 0) FROM heads ORDER BY branch");
+        let open = |row: &Row<'_>| Ok((branch_in(row, 0)?, session_in(row, 1)?, row.get(2)?));
+        let open = self.connection.prepare(&sql)?.query_map([], open)?.collect::<Result<_, _>>()?;
+        Ok(Lineage { lines, open })
+    }
+
+    /// File changes that a transaction asked for and nobody has made.
+    pub fn unmade(&self) -> rusqlite::Result<Vec<FileChange>> {
+        let sql = "SELECT id, at, kind, session, parent FROM file_changes ORDER BY id";
+        self.connection.prepare(sql)?.query_map([], file_change)?.collect()
+    }
+
+    fn entry(&self, id: EntryId) -> rusqlite::Result<Entry> {
+        let sql = "SELECT parent, at, kind, body FROM entries WHERE id = ?";
+        self.connection.prepare_cached(sql)?.query_row([id.0], |row| {
+            let (kind, text): (String, String) = (row.get(2)?, row.get(3)?);
+            let said = body::read(&kind, &text).map_err(|error| unread(3, error))?;
+            Ok(Entry { id, parent: row.get::<_, Option<u64>>(0)?.map(EntryId), at: time_in(row, 1)?, said })
+        })
+    }
+
+    fn heads(&self) -> rusqlite::Result<BTreeMap<Branch, Head>> {
+        let head = |row: &Row<'_>| {
+            let entry = row.get::<_, Option<u64>>(1)?.map(EntryId);
+            Ok((branch_in(row, 0)?, Head { entry, session: session_in(row, 2)? }))
+        };
+        self.connection.prepare("SELECT branch, entry, session FROM heads")?.query_map([], head)?.collect()
+    }
+
+    fn unfinished(&self) -> rusqlite::Result<Vec<Unfinished>> {
+        let sql = "SELECT id, branch, message, attempts FROM turns WHERE closed IS NULL ORDER BY id";
+        let turn = |row: &Row<'_>| {
+            let branch = branch_in(row, 1)?;
+            let unanswered = self.unanswered(&branch)?;
+            let (turn, answers) = (TurnId(row.get(0)?), MessageId(row.get(2)?));
+            Ok(Unfinished { turn, branch, answers, attempts: row.get(3)?, unanswered })
+        };
+        self.connection.prepare(sql)?.query_map([], turn)?.collect()
+    }
+
+    /// The calls in the last words of `branch`: if they had results, these would be the last words.
+    fn unanswered(&self, branch: &Branch) -> rusqlite::Result<Vec<ToolCall>> {
+        let sql = "SELECT entry FROM heads WHERE branch = ? AND entry IS NOT NULL";
+        let head = self.connection.query_row(sql, [branch.to_string()], |row| row.get(0)).optional()?;
+        let Some(head) = head else { return Ok(Vec::new()) };
+        let Said::Assistant(blocks, _) = self.entry(EntryId(head))?.said else { return Ok(Vec::new()) };
+        let calls = blocks.into_iter().filter_map(|block| match block {
+            Block::Call(call) => Some(call),
+            Block::Text(_) | Block::Opaque(_) => None,
+        });
+        Ok(calls.collect())
+    }
+
+    fn waiting(&self) -> rusqlite::Result<VecDeque<Message>> {
+        let sql = "SELECT id, at, surface, text FROM messages WHERE entry IS NULL ORDER BY id";
+        let message = |row: &Row<'_>| {
+            let surface: String = row.get(2)?;
+            let surface = if surface == "page" { SurfaceName::Page } else { SurfaceName::Terminal };
+            Ok(Message { id: MessageId(row.get(0)?), at: time_in(row, 1)?, surface, text: row.get(3)? })
+        };
+        self.connection.prepare(sql)?.query_map([], message)?.collect()
+    }
+
+    fn inbox(&self) -> rusqlite::Result<Vec<Kept>> {
+        let kept =
+            |row: &Row<'_>| Ok(Kept { id: KeptId(row.get(0)?), at: time_in(row, 1)?, text: row.get(2)? });
+        self.connection.prepare("SELECT id, at, text FROM inbox ORDER BY id")?.query_map([], kept)?.collect()
+    }
+}
+
+fn line(row: &Row<'_>) -> rusqlite::Result<Line> {
+    let place = |index| -> rusqlite::Result<_> {
+        let session = row.get::<_, Option<String>>(index)?.as_deref().and_then(SessionId::read);
+        let depth = row.get(index + 1)?;
+        Ok(session.map(|session| (session, depth)))
+    };
+    let why: String = row.get(2)?;
+    let why = Why::named(&why).ok_or_else(|| unread(2, format!("no name moves for the reason `{why}`")))?;
+    Ok(Line { at: time_in(row, 0)?, branch: branch_in(row, 1)?, why, from: place(3)?, to: place(5)? })
+}
+
+fn file_change(row: &Row<'_>) -> rusqlite::Result<FileChange> {
+    let (at, session, kind) = (time_in(row, 1)?, session_in(row, 3)?, row.get::<_, String>(2)?);
+    let change = match kind.as_str() {
+        "saved" => SessionChange::Saved(session, at),
+        "swapped" => {
+            let from = row.get::<_, Option<String>>(4)?.as_deref().and_then(SessionId::read);
+            SessionChange::Swapped { to: session, from, at }
+        }
+        "cleared" => SessionChange::Cleared(session, at),
+        other => return Err(unread(2, format!("no file changes in the way `{other}`"))),
+    };
+    Ok(FileChange { id: row.get(0)?, change })
+}
+
+fn branch_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Branch> {
+    row.get::<_, String>(index)?.parse().map_err(|error| unread(index, error))
+}
+
+fn session_in(row: &Row<'_>, index: usize) -> rusqlite::Result<SessionId> {
+    let text: String = row.get(index)?;
+    SessionId::read(&text).ok_or_else(|| unread(index, format!("`{text}` is not a session")))
+}
+
+fn time_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
+    Timestamp::from_microsecond(row.get(index)?).map_err(|error| unread(index, error))
+}
+
+fn unread(
+    index: usize,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>,
+) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(index, Type::Text, error.into())
+}

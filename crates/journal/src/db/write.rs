@@ -1,0 +1,176 @@
+//! How records become rows: all of one decision in one transaction.
+
+use domain::conversation::{Branch, Entry, Head, Move, SessionId, Text};
+use domain::inbox::Kept;
+use domain::permission::Decision;
+use domain::record::{Closed, Message, MessageId, Opened, Record, SessionChange};
+use domain::turn::{Ending, TurnId};
+use jiff::Timestamp;
+use rusqlite::{Transaction, named_params, params};
+
+use super::{Database, body};
+
+/// A change to the session files that a transaction asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    /// Its row.
+    pub id: i64,
+    /// What to do.
+    pub change: SessionChange,
+}
+
+impl Database {
+    /// Writes all of `records` or none; returns the file changes that follow.
+    pub fn write(&mut self, records: &[Record]) -> rusqlite::Result<Vec<FileChange>> {
+        let transaction = self.connection.transaction()?;
+        let mut changes = Vec::new();
+        for record in records {
+            changes.extend(write_one(&transaction, record)?);
+        }
+        transaction.commit()?;
+        Ok(changes)
+    }
+
+    /// Forgets file changes that were made.
+    pub fn made(&mut self, changes: &[FileChange]) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        for change in changes {
+            transaction.execute("DELETE FROM file_changes WHERE id = ?", [change.id])?;
+        }
+        transaction.commit()
+    }
+}
+
+fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result<Option<FileChange>> {
+    match record {
+        Record::Said(branch, entry) => said(transaction, branch, entry)?,
+        Record::Moved(moved) => move_name(transaction, moved)?,
+        Record::Received(message) => received(transaction, message)?,
+        Record::Taken(message, entry) => {
+            let sql = "UPDATE messages SET entry = ? WHERE id = ?";
+            transaction.prepare_cached(sql)?.execute(params![entry.0, message.0])?;
+        }
+        Record::Opened(turn) => opened(transaction, turn)?,
+        Record::Closed(turn) => closed(transaction, turn)?,
+        Record::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at)?,
+        Record::Kept(kept) => keep(transaction, kept)?,
+        Record::Session(change) => return file_change(transaction, change).map(Some),
+    }
+    Ok(None)
+}
+
+fn said(transaction: &Transaction<'_>, branch: &Branch, entry: &Entry) -> rusqlite::Result<()> {
+    let (kind, body) =
+        body::write(&entry.said).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    let sql = "INSERT INTO entries (id, parent, depth, at, kind, body) VALUES (:id, :parent, \
+               coalesce((SELECT depth + 1 FROM entries WHERE id = :parent), 1), :at, :kind, :body)";
+    transaction.prepare_cached(sql)?.execute(named_params! {
+        ":id": entry.id.0,
+        ":parent": entry.parent.map(|parent| parent.0),
+        ":at": entry.at.as_microsecond(),
+        ":kind": kind,
+        ":body": body,
+    })?;
+    let sql = "INSERT INTO words (rowid, text) VALUES (?, ?)";
+    transaction.prepare_cached(sql)?.execute(params![entry.id.0, entry.said.text()])?;
+    let sql = "UPDATE heads SET entry = ? WHERE branch = ?";
+    transaction.prepare_cached(sql)?.execute(params![entry.id.0, branch.to_string()])?;
+    Ok(())
+}
+
+fn move_name(transaction: &Transaction<'_>, moved: &Move) -> rusqlite::Result<()> {
+    let branch = moved.branch.to_string();
+    let entry = |head: &Option<Head>| head.as_ref().and_then(|head| head.entry).map(|entry| entry.0);
+    let session = |head: &Option<Head>| head.as_ref().map(|head| head.session.to_string());
+    let sql = "INSERT INTO moves (at, branch, why, from_entry, from_session, to_entry, to_session) \
+               VALUES (?, ?, ?, ?, ?, ?, ?)";
+    transaction.prepare_cached(sql)?.execute(params![
+        moved.at.as_microsecond(),
+        branch,
+        moved.why.as_str(),
+        entry(&moved.from),
+        session(&moved.from),
+        entry(&moved.to),
+        session(&moved.to),
+    ])?;
+    match &moved.to {
+        Some(head) => {
+            let sql = "INSERT OR REPLACE INTO heads (branch, entry, session) VALUES (?, ?, ?)";
+            let entry = head.entry.map(|entry| entry.0);
+            transaction.prepare_cached(sql)?.execute(params![branch, entry, head.session.as_str()])?;
+        }
+        None => {
+            transaction.prepare_cached("DELETE FROM heads WHERE branch = ?")?.execute([branch])?;
+        }
+    }
+    Ok(())
+}
+
+fn received(transaction: &Transaction<'_>, message: &Message) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO messages (id, at, surface, text) VALUES (?, ?, ?, ?)";
+    let at = message.at.as_microsecond();
+    let row = params![message.id.0, at, message.surface.as_str(), message.text];
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
+}
+
+/// A turn that is opened a second time is the same turn, tried again.
+fn opened(transaction: &Transaction<'_>, turn: &Opened) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO turns (id, branch, message, opened, attempts) VALUES (?, ?, ?, ?, 1) \
+               ON CONFLICT (id) DO UPDATE SET attempts = attempts + 1";
+    let MessageId(message) = turn.answers;
+    let row = params![turn.turn.0, turn.branch.to_string(), message, turn.at.as_microsecond()];
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
+}
+
+fn closed(transaction: &Transaction<'_>, turn: &Closed) -> rusqlite::Result<()> {
+    let (ending, reason) = match &turn.ending {
+        Ending::Finished => ("finished", None),
+        Ending::Interrupted => ("interrupted", None),
+        Ending::Failed(failure) => ("failed", Some(failure.to_string())),
+    };
+    let sql = "UPDATE turns SET closed = :at, ending = :ending, reason = :reason, input = :input, \
+               cache_read = :cache_read, cache_write = :cache_write, output = :output WHERE id = :id";
+    let row = named_params! {
+        ":id": turn.turn.0,
+        ":at": turn.at.as_microsecond(),
+        ":ending": ending,
+        ":reason": reason,
+        ":input": turn.usage.input,
+        ":cache_read": turn.usage.cache_read,
+        ":cache_write": turn.usage.cache_write,
+        ":output": turn.usage.output,
+    };
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
+}
+
+fn decided(
+    transaction: &Transaction<'_>,
+    turn: TurnId,
+    decision: &Decision,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO decisions (turn, at, call, tool, input, rule) VALUES (?, ?, ?, ?, ?, ?)";
+    let call = &decision.call;
+    let row = params![turn.0, at.as_microsecond(), call.id, call.name, call.input.0, decision.rule.id()];
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
+}
+
+fn keep(transaction: &Transaction<'_>, kept: &Kept) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO inbox (id, at, text) VALUES (?, ?, ?)";
+    transaction
+        .prepare_cached(sql)?
+        .execute(params![kept.id.0, kept.at.as_microsecond(), kept.text])
+        .map(drop)
+}
+
+fn file_change(transaction: &Transaction<'_>, change: &SessionChange) -> rusqlite::Result<FileChange> {
+    let (kind, session, parent, at) = match change {
+        SessionChange::Saved(session, at) => ("saved", session, None, at),
+        SessionChange::Swapped { to, from, at } => ("swapped", to, from.as_ref(), at),
+        SessionChange::Cleared(session, at) => ("cleared", session, None, at),
+    };
+    let sql = "INSERT INTO file_changes (at, kind, session, parent) VALUES (?, ?, ?, ?)";
+    let row = params![at.as_microsecond(), kind, session.as_str(), parent.map(SessionId::as_str)];
+    transaction.prepare_cached(sql)?.execute(row)?;
+    Ok(FileChange { id: transaction.last_insert_rowid(), change: change.clone() })
+}

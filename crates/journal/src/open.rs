@@ -1,0 +1,149 @@
+//! Opening a data directory: one at a time, nothing lost, and every surprise told.
+
+use std::sync::Arc;
+
+use domain::assistant::Memory;
+use domain::conversation::{Branch, Head, Move, SessionId, Why};
+use domain::record::Record;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::db::{Database, PathCache, Unopened, rescue};
+use crate::disk::Disk;
+use crate::keeper::Keeper;
+use crate::lock::{Lock, NotLocked};
+use crate::paths::Paths;
+use crate::sessions::SessionFiles;
+use crate::{Journal, Reader, Writer};
+
+/// Where to open, with what, and when.
+pub struct Place {
+    /// The data directory.
+    pub paths: Paths,
+    /// The file system.
+    pub disk: Arc<dyn Disk>,
+    /// The zone in which files tell times.
+    pub zone: TimeZone,
+    /// Now.
+    pub now: Timestamp,
+    /// This process.
+    pub pid: u32,
+}
+
+/// An open data directory.
+pub struct Opened {
+    /// Its journal.
+    pub journal: Journal,
+    /// What the assistant knows.
+    pub memory: Memory,
+    /// What the human should know: damage that was found, and what was done about it.
+    pub notices: Vec<String>,
+}
+
+/// Why it is not open.
+#[derive(Debug, thiserror::Error)]
+pub enum NotOpened {
+    /// Another assistant uses it.
+    #[error("{0}")]
+    Running(NotLocked),
+    /// It cannot be used as it is. The sentence says what would be right.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+/// Opens the data directory at `place`.
+pub fn open(place: Place) -> Result<Opened, NotOpened> {
+    let state = place.paths.state();
+    place.disk.create_dir(&state).map_err(|error| unusable(&place, &error))?;
+    let lock = Lock::take(&state, place.pid).map_err(|error| match error {
+        NotLocked::Running(_) => NotOpened::Running(error),
+        NotLocked::Disk(error) => unusable(&place, &error),
+    })?;
+    let mut notices = Vec::new();
+    let mut database = open_database(&place, &mut notices)?;
+    let mut files = SessionFiles::open(&place, &mut notices).map_err(|error| damaged(&error))?;
+    let memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
+    let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
+    let reader = Reader { database: reading, cache: PathCache::default() };
+    let journal = Journal {
+        writer: Keeper::new("journal", Writer { database, files })
+            .map_err(|error| unusable(&place, &error))?,
+        reader: Keeper::new("reader", reader).map_err(|error| unusable(&place, &error))?,
+        paths: place.paths,
+        _lock: lock,
+    };
+    Ok(Opened { journal, memory, notices })
+}
+
+/// Looks into the data directory at `paths` while somebody else may use it; nothing is there before the
+/// first start.
+pub fn peek(paths: &Paths) -> Result<Option<Database>, Unopened> {
+    let path = paths.database();
+    match path.exists() {
+        true => Database::open_for_reading(&path).map(Some),
+        false => Ok(None),
+    }
+}
+
+fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, NotOpened> {
+    let path = place.paths.database();
+    match Database::open(&path) {
+        Ok(database) => Ok(database),
+        Err(Unopened::Damaged(reason)) => {
+            tracing::error!(reason, "The journal is damaged.");
+            let rescued = rescue(&path, &place.paths.backups(), place.now, place.disk.as_ref());
+            let (database, notice) = rescued.map_err(|error| damaged(&error))?;
+            notices.push(notice);
+            Ok(database)
+        }
+        Err(error @ (Unopened::Newer { .. } | Unopened::Disk(_))) => Err(damaged(&error)),
+    }
+}
+
+/// Makes the files agree with the database after whatever happened in between.
+fn reconcile(
+    database: &mut Database,
+    files: &mut SessionFiles,
+    place: &Place,
+    notices: &mut Vec<String>,
+) -> Result<Memory, NotOpened> {
+    let unmade = database.unmade().map_err(|error| damaged(&error))?;
+    if !unmade.is_empty() && files.make(&unmade).is_ok() {
+        database.made(&unmade).map_err(|error| damaged(&error))?;
+    }
+    let memory = database.memory().map_err(|error| damaged(&error))?;
+    let stored = files.stored(place.now, notices).map_err(|error| damaged(&error))?;
+    match (memory.conversation.head(&Branch::Main), stored) {
+        (Some(head), stored) if stored.as_ref() != Some(&head.session) => {
+            notices.push(files.restore(&head.session, stored.as_ref(), place.now));
+            Ok(memory)
+        }
+        (None, Some(session)) => adopt(database, session, place.now).map_err(|error| damaged(&error)),
+        (Some(_), _) | (None, None) => Ok(memory),
+    }
+}
+
+/// A session that was there before this journal: main goes on under its name.
+fn adopt(database: &mut Database, session: SessionId, at: Timestamp) -> rusqlite::Result<Memory> {
+    let to = Some(Head { entry: None, session });
+    let adopted = Move { branch: Branch::Main, at, why: Why::Created, from: None, to };
+    database.write(&[Record::Moved(adopted)])?;
+    database.memory()
+}
+
+fn unusable(place: &Place, error: &std::io::Error) -> NotOpened {
+    use std::io::ErrorKind::{AlreadyExists, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+    let root = place.paths.root().display();
+    let (kind, choose) = (error.kind(), "choose another with --data-dir");
+    NotOpened::Unusable(if matches!(kind, ReadOnlyFilesystem | PermissionDenied) {
+        format!("{root} cannot be written to ({error}). make it writable, or {choose}.")
+    } else if matches!(kind, NotADirectory | AlreadyExists) {
+        format!("{root} is not a directory. {choose}.")
+    } else {
+        format!("{root} cannot be used: {error}. {choose}.")
+    })
+}
+
+fn damaged(error: &dyn std::fmt::Display) -> NotOpened {
+    NotOpened::Unusable(error.to_string())
+}

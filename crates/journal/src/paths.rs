@@ -1,0 +1,39 @@
+//! Where things are in a data directory.
+
+use std::path::{Path, PathBuf};
+
+/// A data directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths(PathBuf);
+
+impl Paths {
+    /// The data directory at `root`.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self(root.into())
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.0
+    }
+
+    /// What only the program writes.
+    pub fn state(&self) -> PathBuf {
+        self.0.join("state")
+    }
+
+    /// The log.
+    pub fn database(&self) -> PathBuf {
+        self.state().join("journal.db")
+    }
+
+    /// Copies of the log.
+    pub fn backups(&self) -> PathBuf {
+        self.state().join("backups")
+    }
+
+    /// Where the running assistant listens to our own commands.
+    pub fn socket(&self) -> PathBuf {
+        self.state().join("control.sock")
+    }
+}

@@ -1,0 +1,84 @@
+//! The session files beside the log: who main is, and what happened to sessions.
+
+use std::sync::Arc;
+
+use domain::conversation::SessionId;
+use domain::record::SessionChange;
+use domain::schedule::Moment;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+use crate::db::FileChange;
+use crate::files::history::{EventKind, History, SessionEvent};
+use crate::files::sessions::{Saving, Sessions};
+use crate::files::{Found, Trouble};
+use crate::open::Place;
+
+/// `sessions.json` and `session_history.jsonl`.
+pub struct SessionFiles {
+    sessions: Sessions,
+    history: History,
+    zone: TimeZone,
+}
+
+impl SessionFiles {
+    /// The files of a data directory. Damage is told in `notices`.
+    pub fn open(place: &Place, notices: &mut Vec<String>) -> Result<Self, Trouble> {
+        let state = place.paths.state();
+        let sessions = Sessions::new(Arc::clone(&place.disk), &state);
+        let Found { value: history, damage } = History::open(Arc::clone(&place.disk), &state, place.now)?;
+        notices.extend(damage.map(|damage| damage.to_string()));
+        Ok(Self { sessions, history, zone: place.zone.clone() })
+    }
+
+    /// The session that the file names.
+    pub fn stored(&self, now: Timestamp, notices: &mut Vec<String>) -> Result<Option<SessionId>, Trouble> {
+        let Found { value, damage } = self.sessions.load(now)?;
+        notices.extend(damage.map(|damage| damage.to_string()));
+        Ok(value)
+    }
+
+    /// Makes the changes that the database asks for. Making one twice is the same as making it once.
+    pub fn make(&mut self, changes: &[FileChange]) -> Result<(), Trouble> {
+        changes.iter().try_for_each(|change| self.make_one(&change.change))
+    }
+
+    /// Writes the session that the database knows, because the file names `stored`; returns what to tell.
+    pub fn restore(&mut self, session: &SessionId, stored: Option<&SessionId>, now: Timestamp) -> String {
+        let now = self.zoned(now);
+        let found = match stored {
+            Some(stored) => format!("state/sessions.json named the session {stored}"),
+            None => "state/sessions.json named no session".to_owned(),
+        };
+        match self.sessions.save(session, Saving::Swap, &mut self.history, &now) {
+            Ok(()) => format!("{found}; the journal knows {session}, and i wrote that back."),
+            Err(error) => format!("{found}; the journal knows {session}, but {error}."),
+        }
+    }
+
+    fn make_one(&mut self, change: &SessionChange) -> Result<(), Trouble> {
+        match change {
+            SessionChange::Saved(session, at) => {
+                let at = self.zoned(*at);
+                self.sessions.save(session, Saving::AfterTurn, &mut self.history, &at)
+            }
+            SessionChange::Swapped { to, from, at } => {
+                let at = self.zoned(*at);
+                self.history.append(&event(to, EventKind::Swapped, &at, from.clone()))?;
+                self.sessions.save(to, Saving::Swap, &mut self.history, &at)
+            }
+            SessionChange::Cleared(session, at) => {
+                self.history.append(&event(session, EventKind::Cleared, &self.zoned(*at), None))?;
+                self.sessions.delete()
+            }
+        }
+    }
+
+    fn zoned(&self, at: Timestamp) -> Zoned {
+        at.to_zoned(self.zone.clone())
+    }
+}
+
+fn event(session: &SessionId, kind: EventKind, at: &Zoned, parent: Option<SessionId>) -> SessionEvent {
+    SessionEvent { session: session.clone(), kind, at: Moment::of(at), parent }
+}

@@ -1,0 +1,120 @@
+//! The offline brain as a model: it answers with no key and no network, and calls the same tools.
+//!
+//! It reads the human's last words, and what its tools answered since, and nothing else.
+
+use domain::brain::{Meant, read};
+use domain::context::Context;
+use domain::conversation::{Block, Json, Said, Usage};
+use domain::failure::Failure;
+use domain::tool::{Outcome, ToolCall, ToolResult};
+use domain::turn::{Reply, Stop};
+use engine::ports::{Listener, Model};
+use futures_util::future::BoxFuture;
+
+/// The brain that is always there.
+#[derive(Clone, Debug)]
+pub struct Offline {
+    human: String,
+}
+
+impl Offline {
+    /// A brain that knows the human's name.
+    pub fn new(human: &str) -> Self {
+        Self { human: human.to_owned() }
+    }
+
+    fn answer(&self, context: &Context) -> Block {
+        let text = last_words(context);
+        let meant = read(text);
+        match (tool_for(&meant, text), last_result(context)) {
+            (Some((name, input)), None) => {
+                let id = format!("offline-{}", context.said.len());
+                Block::Call(ToolCall { id, name: name.to_owned(), input: Json(input) })
+            }
+            (_, result) => Block::Text(self.words(&meant, result)),
+        }
+    }
+
+    fn words(&self, meant: &Meant, result: Option<&ToolResult>) -> String {
+        let told = result.map(|result| result.text.as_str()).unwrap_or_default();
+        if let Some(ToolResult { outcome: Outcome::Failed, text, .. }) = result {
+            return format!("that did not work: {text}");
+        }
+        match meant {
+            Meant::Greeting => format!(
+                "hi {}. there is no model behind me yet, so i can't hold a conversation. what i can do: keep \
+                 what you tell me, and list it again with `inbox`. `help` says more.",
+                self.human
+            ),
+            Meant::Thanks => "any time.".to_owned(),
+            Meant::Help => HELP.to_owned(),
+            Meant::Status => format!("i'm here, on the offline brain. {told}"),
+            Meant::Inbox => told.to_owned(),
+            Meant::Keep(_) => format!("{told}."),
+            Meant::Remind(_) => format!(
+                "i can't ring at a set time yet, so i won't pretend to. your words are safe: {told}. `inbox` shows them."
+            ),
+            Meant::Unclear => format!(
+                "i can't think about that: no model is connected. your words are safe in the inbox, {told}."
+            ),
+        }
+    }
+}
+
+const HELP: &str = "\
+without a model i do a few things, and those reliably:
+- `remember: locker 214` keeps something; so does anything else you write
+- `inbox` lists what i kept
+- `status` says how things stand
+
+to talk for real, give me a model: set ANTHROPIC_API_KEY and start me again. what you told me until then stays.";
+
+fn tool_for(meant: &Meant, text: &str) -> Option<(&'static str, String)> {
+    let add = |text: &str| ("inbox_add", serde_json::json!({ "text": text }).to_string());
+    match meant {
+        Meant::Greeting | Meant::Thanks | Meant::Help => None,
+        Meant::Status => Some(("status", "{}".to_owned())),
+        Meant::Inbox => Some(("inbox_list", "{}".to_owned())),
+        Meant::Keep(kept) | Meant::Remind(kept) => Some(add(kept)),
+        Meant::Unclear => Some(add(text)),
+    }
+}
+
+fn last_words(context: &Context) -> &str {
+    let heard = context.said.iter().rev().find_map(|said| match said.as_ref() {
+        Said::Human(heard) => Some(heard.text.as_str()),
+        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) => None,
+    });
+    heard.unwrap_or_default()
+}
+
+/// What the tool answered, if the last thing said is an answer of a tool.
+fn last_result(context: &Context) -> Option<&ToolResult> {
+    match context.said.last().map(AsRef::as_ref) {
+        Some(Said::Tools(results)) => results.last(),
+        Some(Said::Human(_) | Said::Assistant(..) | Said::Summary(_)) | None => None,
+    }
+}
+
+impl Model for Offline {
+    fn name(&self) -> &str {
+        "offline"
+    }
+
+    fn reply<'a>(
+        &'a self,
+        context: &'a Context,
+        listener: Listener<'a>,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        let block = self.answer(context);
+        let stop = match &block {
+            Block::Text(text) => {
+                listener(text);
+                Stop::Said
+            }
+            Block::Call(_) | Block::Opaque(_) => Stop::Tools,
+        };
+        let reply = Reply { blocks: vec![block], stop, usage: Usage::default() };
+        Box::pin(async move { Ok(reply) })
+    }
+}

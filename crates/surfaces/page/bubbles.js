@@ -1,0 +1,81 @@
+// Bubbles: how one thing that was said looks.
+
+import { render } from "./markdown.js";
+
+export function make(name, className, text) {
+  const node = document.createElement(name);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+// What was said, as an item of the log. `results` holds what came of each call, as far as it is known.
+export function bubble(entry, results) {
+  const li = make("li", entry.by);
+  li.dataset.id = entry.id;
+  const at = new Date(entry.at);
+  li.title = at.toLocaleString();
+  li.dataset.date = at.toDateString();
+  switch (entry.by) {
+    case "human":
+      li.append(make("div", "bubble", entry.text));
+      break;
+    case "assistant":
+      if (entry.text.trim()) li.append(spoken(entry.text));
+      if (entry.calls.length) li.append(steps(entry.calls, results));
+      if (!entry.whole) {
+        li.classList.add("cut");
+        li.append(make("p", "under", "stopped here"));
+      }
+      break;
+    case "summary":
+      li.append(make("p", "under", "what came before, in short:"), spoken(entry.text));
+      break;
+    default:
+      li.classList.add("bare");
+  }
+  return li;
+}
+
+export function spoken(text) {
+  const div = make("div", "bubble");
+  div.append(render(text));
+  return div;
+}
+
+export function note(text, quiet) {
+  const li = make("li", quiet ? "note quiet" : "note");
+  li.append(make("div", "bubble", text));
+  return li;
+}
+
+export function dots() {
+  const div = make("div", "dots");
+  div.setAttribute("role", "img");
+  div.setAttribute("aria-label", "thinking");
+  div.append(make("i"), make("i"), make("i"));
+  return div;
+}
+
+export const plain = (tool) => tool.replace(/[_-]+/g, " ");
+
+function steps(calls, results) {
+  const details = make("details", "steps");
+  const names = calls.map((call) => plain(call.tool)).join(", ");
+  const count = calls.length === 1 ? "1 step" : `${calls.length} steps`;
+  details.append(make("summary", "", `${count}: ${names}`));
+  const list = details.appendChild(make("dl"));
+  for (const call of calls) {
+    list.append(make("dt", "", plain(call.tool)));
+    if (call.input && call.input !== "{}") list.append(make("dd", "", call.input));
+    const result = list.appendChild(make("dd", "result"));
+    result.dataset.call = call.id;
+    tell(result, results.get(call.id));
+  }
+  return details;
+}
+
+export function tell(node, result) {
+  node.textContent = result ? `→ ${result.text}` : "…";
+  node.classList.toggle("failed", Boolean(result) && !result.done);
+}

@@ -1,0 +1,302 @@
+// The chat: what was said in order, what is being said, and what waits to be heard.
+//
+// Everything said has a number and is shown once, however often it is told. So after a broken line the
+// newest part is simply read again.
+
+import * as assistant from "./assistant.js";
+import { bubble, dots, make, note, plain, spoken, tell } from "./bubbles.js";
+
+const MAIN = "main";
+const NEAR = 80; // pixels from the end that still count as being there
+
+export class Chat {
+  constructor(parts) {
+    this.parts = parts;
+    this.shown = new Map(); // number of an entry -> its item
+    this.results = new Map(); // call -> what came of it
+    this.pending = []; // own words that are not part of the conversation yet
+    this.running = new Map(); // turn -> what it says
+    this.hush = make("li", "assistant"); // dots, while nobody has begun to answer
+    this.hush.append(dots());
+    this.more = false;
+    this.reading = false;
+    parts.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    parts.down.addEventListener("click", () => this.toEnd());
+    setInterval(() => this.tick(), 1000);
+  }
+
+  // What happens, by name.
+
+  heard(name, data) {
+    if (name === "hello" || name === "reload") return this.catchUp(data);
+    const stay = this.atEnd();
+    if (name === "said" && data.branch === MAIN) this.said(data.entry);
+    if (name === "began" && data.branch === MAIN) this.began(data.turn, "", null);
+    if (name === "delta") this.delta(data);
+    if (name === "working") this.working(data);
+    if (name === "ended" && data.branch === MAIN) this.ended(data);
+    if (name === "notice") this.notice(data.text);
+    this.settle(stay);
+  }
+
+  async catchUp(scene) {
+    const stay = this.atEnd();
+    for (const run of this.running.values()) run.li.remove();
+    this.running.clear();
+    for (const run of scene.running.filter((run) => run.branch === MAIN)) this.began(run.turn, run.text, run.tool);
+    const page = await assistant.messages();
+    this.merge(page);
+    for (const words of this.pending.filter((words) => words.state === "unsure")) this.unsent(words, words.why);
+    this.settle(stay);
+  }
+
+  // The newest page replaces what it contradicts: the conversation may have started over.
+  merge({ messages, more }) {
+    const first = messages[0]?.id ?? 0;
+    const known = new Set(messages.map((entry) => entry.id));
+    const joins = messages.some((entry) => this.shown.has(entry.id));
+    for (const [id, li] of this.shown) {
+      const newer = id > (messages.at(-1)?.id ?? 0) && joins;
+      if (newer || (joins && id < first) || known.has(id)) continue;
+      li.remove();
+      this.shown.delete(id);
+    }
+    for (const entry of messages) this.said(entry);
+    if (!joins || this.oldest() === first) this.more = more;
+  }
+
+  said(entry) {
+    if (this.shown.has(entry.id)) return;
+    if (entry.by === "human") this.claim(entry);
+    if (entry.by === "tools") this.ran(entry.results);
+    if (entry.by === "assistant") this.spoke(entry);
+    const li = bubble(entry, this.results);
+    this.shown.set(entry.id, li);
+    this.place(li, entry.id);
+  }
+
+  // Own words were shown at once; now they are part of the conversation.
+  claim(entry) {
+    const at = this.pending.findIndex((words) => words.after < entry.id && words.text === entry.text);
+    if (at < 0) return;
+    this.pending[at].li.remove();
+    this.pending.splice(at, 1);
+  }
+
+  ran(results) {
+    for (const result of results) {
+      this.results.set(result.call, result);
+      for (const node of this.parts.log.querySelectorAll(".result")) {
+        if (node.dataset.call === result.call) tell(node, result);
+      }
+    }
+    for (const run of this.running.values()) run.tool = null;
+  }
+
+  spoke(entry) {
+    for (const run of this.running.values()) {
+      run.text = "";
+      run.spoke = true;
+      this.draw(run);
+    }
+    if (this.running.size && entry.text) this.parts.voice.textContent = entry.text;
+  }
+
+  began(turn, text, tool) {
+    this.running.get(turn)?.li.remove();
+    const run = { text, tool, li: make("li", "assistant live"), since: Date.now(), spoke: false, drawing: false };
+    this.running.set(turn, run);
+    this.parts.log.append(run.li);
+    this.draw(run);
+  }
+
+  delta({ turn, text }) {
+    const run = this.running.get(turn);
+    if (!run) return;
+    run.text += text;
+    run.tool = null;
+    if (run.drawing) return;
+    run.drawing = true;
+    requestAnimationFrame(() => {
+      const stay = this.atEnd();
+      run.drawing = false;
+      this.draw(run);
+      this.settle(stay);
+    });
+  }
+
+  working({ turn, tool }) {
+    const run = this.running.get(turn);
+    if (!run) return;
+    Object.assign(run, { tool, since: Date.now() });
+    this.draw(run);
+  }
+
+  ended({ turn, how, why }) {
+    const run = this.running.get(turn);
+    run?.li.remove();
+    this.running.delete(turn);
+    if (how === "failed") this.notice(why);
+    if (how === "interrupted" && run && !run.spoke) this.notice("stopped before anything was said.", true);
+  }
+
+  notice(text, quiet) {
+    const li = note(text, quiet);
+    this.place(li, this.newest() + 0.5);
+    this.parts.voice.textContent = text;
+  }
+
+  // Own words, from the moment they are typed.
+
+  async say(text) {
+    const li = make("li", "human waiting");
+    li.append(make("div", "bubble", text));
+    const words = { text, li, after: this.newest(), state: "sending" };
+    this.pending.push(words);
+    this.parts.log.append(li);
+    this.settle(true);
+    await this.send(words);
+  }
+
+  async send(words) {
+    words.state = "sending";
+    words.li.className = "human waiting";
+    words.li.querySelector(".under")?.remove();
+    this.settle(this.atEnd());
+    try {
+      await assistant.say(words.text);
+      words.state = "sent";
+    } catch (error) {
+      // Without an answer nobody knows whether it was heard, until the conversation is read again.
+      const lost = error.status === 0;
+      words.why = lost ? "this may not have arrived." : error.message;
+      if (this.pending.includes(words)) this.unsent(words, words.why);
+      if (lost) words.state = "unsure";
+    }
+    this.settle(this.atEnd());
+  }
+
+  unsent(words, why) {
+    words.state = "unsent";
+    words.li.className = "human unsent";
+    words.li.querySelector(".under")?.remove();
+    const under = make("p", "under", why);
+    const again = make("button", "", "try again");
+    const drop = make("button", "", "take back");
+    again.addEventListener("click", () => this.send(words));
+    drop.addEventListener("click", () => this.takeBack(words));
+    under.append(again, drop);
+    words.li.append(under);
+  }
+
+  takeBack(words) {
+    words.li.remove();
+    this.pending = this.pending.filter((other) => other !== words);
+    this.parts.takeBack(words.text);
+    this.settle(this.atEnd());
+  }
+
+  // How it looks.
+
+  draw(run) {
+    const seconds = Math.round((Date.now() - run.since) / 1000);
+    const parts = [];
+    if (run.text.trim()) parts.push(spoken(run.text));
+    if (run.tool) parts.push(make("p", "doing", `${plain(run.tool)}…${seconds >= 3 ? ` ${seconds} s` : ""}`));
+    if (!parts.length) parts.push(run.li.querySelector(".dots") ?? dots());
+    if (parts.length === 1 && parts[0].parentNode === run.li) return;
+    run.li.replaceChildren(...parts);
+  }
+
+  tick() {
+    for (const run of this.running.values()) if (run.tool) this.draw(run);
+  }
+
+  place(li, number) {
+    li.dataset.id = number;
+    let before = this.parts.log.lastElementChild;
+    while (before && !(Number(before.dataset.id) < number)) before = before.previousElementSibling;
+    if (before) before.after(li);
+    else this.parts.log.prepend(li);
+  }
+
+  // After any change: what is last stays last, and who was at the end stays there.
+  settle(stay) {
+    const { log, empty, down } = this.parts;
+    const busy = this.running.size > 0;
+    const waits = this.pending.some((words) => words.state === "sending" || words.state === "sent");
+    const tail = [...this.running.values(), ...this.pending].map(({ li }) => li);
+    if (waits && !busy) tail.push(this.hush);
+    else this.hush.remove();
+    const last = [...log.children].slice(log.children.length - tail.length);
+    if (tail.some((li, at) => last[at] !== li)) log.append(...tail);
+    this.markDays();
+    empty.hidden = log.children.length > 0;
+    if (stay) this.toEnd();
+    down.hidden = this.atEnd();
+    this.parts.busy(busy);
+  }
+
+  markDays() {
+    let day = new Date().toDateString();
+    let first = true;
+    for (const li of this.parts.log.children) {
+      if (!li.dataset.date || li.classList.contains("bare")) continue;
+      if (li.dataset.date === day) delete li.dataset.day;
+      else li.dataset.day = label(li.dataset.date);
+      if (first && li.dataset.date !== day) li.dataset.day = label(li.dataset.date);
+      first = false;
+      day = li.dataset.date;
+    }
+  }
+
+  newest() {
+    return Math.max(0, ...this.shown.keys());
+  }
+
+  oldest() {
+    return Math.min(Infinity, ...this.shown.keys());
+  }
+
+  atEnd() {
+    const { scrollHeight, scrollTop, clientHeight } = this.parts.scroll;
+    return scrollHeight - scrollTop - clientHeight < NEAR;
+  }
+
+  toEnd() {
+    this.parts.scroll.scrollTop = this.parts.scroll.scrollHeight;
+    this.parts.down.hidden = true;
+  }
+
+  scrolled() {
+    if (this.atEnd()) this.parts.down.hidden = true;
+    if (this.parts.scroll.scrollTop < 240) this.readOlder();
+  }
+
+  async readOlder() {
+    if (!this.more || this.reading || !this.shown.size) return;
+    this.reading = true;
+    this.parts.older.hidden = false;
+    try {
+      const page = await assistant.messages(this.oldest());
+      const { scroll } = this.parts;
+      const below = scroll.scrollHeight - scroll.scrollTop;
+      for (const entry of page.messages.toReversed()) this.said(entry);
+      this.more = page.more && page.messages.length > 0;
+      this.parts.older.hidden = true;
+      this.markDays();
+      scroll.scrollTop = scroll.scrollHeight - below;
+    } catch {
+      // The line is broken; scrolling again asks again.
+    } finally {
+      this.parts.older.hidden = true;
+      this.reading = false;
+    }
+  }
+}
+
+function label(date) {
+  const day = new Date(date);
+  const year = day.getFullYear() === new Date().getFullYear() ? undefined : "numeric";
+  return day.toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long", year }).toLowerCase();
+}

@@ -1,0 +1,88 @@
+// The page: pairs this browser if it came with a code, then shows the chat and follows along.
+
+import * as assistant from "./assistant.js";
+import { Chat } from "./chat.js";
+import { Composer } from "./composer.js";
+
+const part = (id) => document.getElementById(id);
+let chat = null;
+
+addEventListener("hashchange", () => begin(takeCode()));
+begin(takeCode());
+
+// The code leaves the address bar, and so the browser's history, before anything else happens.
+function takeCode() {
+  const code = new URLSearchParams(location.hash.slice(1)).get("k");
+  if (location.hash || location.search) history.replaceState(null, "", "/");
+  return code;
+}
+
+async function begin(code) {
+  let refusal = null;
+  if (code) await assistant.pair(code).catch((error) => { refusal = error; });
+  try {
+    const health = await assistant.health();
+    if (!chat) show(health);
+    else if (code) location.reload();
+  } catch (error) {
+    alone(refusal ?? error);
+    if (error.status === 0) setTimeout(() => begin(null), 2000);
+  }
+}
+
+function show(health) {
+  part("alone").hidden = true;
+  part("chat").hidden = false;
+  const composer = new Composer(
+    { words: part("words"), send: part("send"), stop: part("stop") },
+    (text) => chat.say(text),
+    () => assistant.stop().catch((error) => state(error.message, true)),
+  );
+  chat = new Chat({
+    scroll: part("scroll"),
+    log: part("log"),
+    empty: part("empty"),
+    older: part("older"),
+    down: part("down"),
+    voice: part("voice"),
+    takeBack: (text) => composer.takeBack(text),
+    busy: (running) => {
+      composer.busy(running);
+      document.title = running ? "● ollim" : "ollim";
+    },
+  });
+  state(health.brain, false);
+  for (const notice of health.notices) chat.notice(notice);
+  const leave = assistant.follow((name, data) => {
+    if (name === "hello") state(health.brain, false);
+    Promise.resolve(chat.heard(name, data)).catch((error) => state(error.message, true));
+  }, (error) => {
+    if (!error) return state("reconnecting…", true);
+    leave();
+    alone(error);
+  });
+  if (matchMedia("(pointer: fine)").matches) part("words").focus();
+}
+
+function state(text, away) {
+  part("state").textContent = text;
+  part("state").classList.toggle("away", away);
+}
+
+function alone(error) {
+  part("chat").hidden = true;
+  part("alone").hidden = false;
+  part("alone-title").textContent = error.status === 0 ? "one moment" : "not paired";
+  part("alone-text").replaceChildren(...words(error.message));
+  state("", false);
+}
+
+// A command between backticks is shown as one.
+function words(message) {
+  return message.split("`").map((text, at) => {
+    if (at % 2 === 0) return text;
+    const code = document.createElement("code");
+    code.textContent = text;
+    return code;
+  });
+}

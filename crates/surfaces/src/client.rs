@@ -1,0 +1,159 @@
+//! A client of the running assistant: what the terminal and the command line speak, over the socket file.
+
+use std::path::{Path, PathBuf};
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::{Method, Request, Response, header};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::web::door::connect_file;
+
+/// The most bytes of an answer that are read.
+const ANSWER_BYTES: usize = 64 * 1024 * 1024;
+
+/// A way to the running assistant.
+#[derive(Clone, Debug)]
+pub struct Client {
+    directory: PathBuf,
+    name: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Unanswered {
+    /// Nobody listens.
+    #[error("ollim-bot is not running here. start it: ollim-bot")]
+    NotRunning,
+    /// It says no, in words for the human.
+    #[error("{0}")]
+    Refused(String),
+    /// The connection broke.
+    #[error("the running ollim-bot did not answer: {0}")]
+    Broken(String),
+}
+
+impl Client {
+    /// A client that will use the socket file called `name` in `directory`.
+    pub fn new(directory: &Path, name: &str) -> Self {
+        Self { directory: directory.to_owned(), name: name.to_owned() }
+    }
+
+    /// What is at `path`.
+    pub async fn get(&self, path: &str) -> Result<Value, Unanswered> {
+        self.send(Method::GET, path, None).await?.json().await
+    }
+
+    /// Sends `body` to `path`.
+    pub async fn post(&self, path: &str, body: &Value) -> Result<Value, Unanswered> {
+        self.send(Method::POST, path, Some(body)).await?.json().await
+    }
+
+    /// Says something; the number of the message, which is then on disk.
+    pub async fn say(&self, text: &str) -> Result<u64, Unanswered> {
+        let body = serde_json::json!({ "text": text });
+        let answer = self.post("/api/messages", &body).await?;
+        answer["message"].as_u64().ok_or_else(|| broken("it gave no number to the message"))
+    }
+
+    /// Everything that is shown from now on.
+    pub async fn events(&self) -> Result<Events, Unanswered> {
+        let call = self.send(Method::GET, "/api/events", None).await?.accepted().await?;
+        Ok(Events { call, unread: Vec::new() })
+    }
+
+    async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Call, Unanswered> {
+        let stream = connect_file(&self.directory, &self.name).await;
+        let stream = stream.map_err(|_| Unanswered::NotRunning)?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async { drop(connection.await) });
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, "localhost")
+            .header(header::CONTENT_TYPE, "application/json")
+            .header("x-ollim", "1")
+            .body(Full::new(Bytes::from(body)))
+            .map_err(broken)?;
+        let response = sender.send_request(request).await.map_err(broken)?;
+        Ok(Call { response, _connection: tasks })
+    }
+}
+
+/// One answer, and the connection it comes over.
+struct Call {
+    response: Response<Incoming>,
+    _connection: JoinSet<()>,
+}
+
+impl Call {
+    async fn json(self) -> Result<Value, Unanswered> {
+        let accepted = self.accepted().await?;
+        let body = http_body_util::Limited::new(accepted.response.into_body(), ANSWER_BYTES);
+        let bytes = body.collect().await.map_err(broken)?.to_bytes();
+        serde_json::from_slice(&bytes).map_err(broken)
+    }
+
+    async fn accepted(self) -> Result<Self, Unanswered> {
+        if self.response.status().is_success() {
+            return Ok(self);
+        }
+        let status = self.response.status();
+        let bytes = self.response.into_body().collect().await.map_err(broken)?.to_bytes();
+        let told = serde_json::from_slice::<Value>(&bytes).unwrap_or_default();
+        let words = told["error"]["message"].as_str().map(str::to_owned);
+        Err(Unanswered::Refused(words.unwrap_or_else(|| format!("it answered {status}"))))
+    }
+}
+
+fn broken(error: impl ToString) -> Unanswered {
+    Unanswered::Broken(error.to_string())
+}
+
+/// A stream of what is shown.
+pub struct Events {
+    call: Call,
+    unread: Vec<u8>,
+}
+
+/// Something that was shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// Its name: `said`, `began`, `delta`, `working`, `ended`, `notice`, `hello`, `reload`.
+    pub name: String,
+    /// What it says.
+    pub data: Value,
+}
+
+impl Events {
+    /// The next one; nothing, when the assistant has gone.
+    pub async fn next(&mut self) -> Option<Shown> {
+        loop {
+            if let Some(end) = self.unread.windows(2).position(|two| two == b"\n\n") {
+                let block: Vec<u8> = self.unread.drain(..end + 2).collect();
+                match shown(&String::from_utf8_lossy(&block)) {
+                    Some(shown) => return Some(shown),
+                    None => continue,
+                }
+            }
+            let frame = self.call.response.body_mut().frame().await?.ok()?;
+            if let Ok(bytes) = frame.into_data() {
+                self.unread.extend_from_slice(&bytes);
+            }
+        }
+    }
+}
+
+/// Reads one block of our own stream; comments that only keep it alive are nothing.
+fn shown(block: &str) -> Option<Shown> {
+    let field = |name: &str| {
+        block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned))
+    };
+    let data = serde_json::from_str(&field("data")?).ok()?;
+    Some(Shown { name: field("event")?, data })
+}

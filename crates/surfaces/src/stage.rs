@@ -1,0 +1,218 @@
+//! The stage: everything that is shown, for whoever watches, from the moment they sit down.
+//!
+//! Every cue has a number. Who sits down late is told the scene (the turns that go on and what was already
+//! said in them) together with the number of its last cue, so nothing is seen twice and nothing is missed.
+//! Who is too slow misses cues and is told so: the stage never waits.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use domain::assistant::Shown;
+use domain::conversation::{Branch, Said};
+use domain::record::MessageId;
+use domain::turn::TurnId;
+use engine::ports::Surface;
+use tokio::sync::{broadcast, watch};
+
+/// How many cues a watcher may lag behind.
+const CUES: usize = 1024;
+/// The most bytes of a running answer that a latecomer is told.
+const WORDS_KEPT: usize = 256 * 1024;
+
+/// Something that was shown, with its number.
+#[derive(Clone, Debug)]
+pub struct Cue {
+    /// Its number; the first is 1.
+    pub number: u64,
+    /// What.
+    pub shown: Shown,
+}
+
+/// What goes on right now.
+#[derive(Clone, Debug, Default)]
+pub struct Scene {
+    /// The number of the last cue that this includes.
+    pub number: u64,
+    /// The turns that go on.
+    pub running: BTreeMap<TurnId, Running>,
+}
+
+/// A turn that goes on.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// Where.
+    pub branch: Branch,
+    /// The message it answers.
+    pub answers: MessageId,
+    /// The words since the last thing that was written down.
+    pub words: String,
+    /// The tool that runs, if one does.
+    pub tool: Option<String>,
+}
+
+/// A surface that any number of watchers follow.
+#[derive(Debug)]
+pub struct Stage {
+    cues: broadcast::Sender<Arc<Cue>>,
+    scene: watch::Sender<Scene>,
+}
+
+impl Default for Stage {
+    fn default() -> Self {
+        Self { cues: broadcast::Sender::new(CUES), scene: watch::Sender::new(Scene::default()) }
+    }
+}
+
+impl Stage {
+    /// Sits down to watch.
+    pub fn subscribe(&self) -> Watcher {
+        let cues = self.cues.subscribe();
+        let scene = self.scene.subscribe();
+        let seen = 0;
+        Watcher { cues, scene, seen }
+    }
+}
+
+impl Surface for Stage {
+    fn show(&self, shown: &Shown) {
+        self.scene.send_modify(|scene| {
+            scene.take(shown);
+            // Nobody watches: the scene still changes, for who comes later.
+            let _ = self.cues.send(Arc::new(Cue { number: scene.number, shown: shown.clone() }));
+        });
+    }
+}
+
+impl Scene {
+    fn take(&mut self, shown: &Shown) {
+        self.number += 1;
+        match shown {
+            Shown::Began { turn, branch, answers } => {
+                let (branch, answers) = (branch.clone(), *answers);
+                self.running.insert(*turn, Running { branch, answers, words: String::new(), tool: None });
+            }
+            Shown::Delta { turn, text } => self.change(*turn, |run| run.hear(text)),
+            Shown::Working { turn, tool } => self.change(*turn, |run| run.tool = Some(tool.clone())),
+            Shown::Said { branch, entry } => self.wrote(branch, &entry.said),
+            Shown::Ended { turn, .. } => {
+                self.running.remove(turn);
+            }
+            Shown::Notice(_) => {}
+        }
+    }
+
+    fn change(&mut self, turn: TurnId, change: impl FnOnce(&mut Running)) {
+        if let Some(run) = self.running.get_mut(&turn) {
+            change(run);
+        }
+    }
+
+    /// What was written down need not be told twice.
+    fn wrote(&mut self, branch: &Branch, said: &Said) {
+        for run in self.running.values_mut().filter(|run| run.branch == *branch) {
+            match said {
+                Said::Assistant(..) => run.words.clear(),
+                Said::Tools(_) => run.tool = None,
+                Said::Human(_) | Said::Summary(_) => {}
+            }
+        }
+    }
+}
+
+impl Running {
+    fn hear(&mut self, text: &str) {
+        self.tool = None;
+        if self.words.len() + text.len() <= WORDS_KEPT {
+            self.words.push_str(text);
+        }
+    }
+}
+
+/// What one watcher sees next.
+#[derive(Clone, Debug)]
+pub enum Sight {
+    /// The next cue.
+    Cue(Arc<Cue>),
+    /// Cues were missed: this is how things stand now, and what was said meanwhile is in the journal.
+    Missed(Scene),
+    /// The stage is gone.
+    Over,
+}
+
+/// Somebody who watches.
+#[derive(Debug)]
+pub struct Watcher {
+    cues: broadcast::Receiver<Arc<Cue>>,
+    scene: watch::Receiver<Scene>,
+    seen: u64,
+}
+
+impl Watcher {
+    /// How things stand. Cues up to here do not come again.
+    pub fn scene(&mut self) -> Scene {
+        let scene = self.scene.borrow().clone();
+        self.seen = scene.number;
+        scene
+    }
+
+    /// Waits for what comes next.
+    pub async fn next(&mut self) -> Sight {
+        loop {
+            match self.cues.recv().await {
+                Ok(cue) if cue.number <= self.seen => {}
+                Ok(cue) => return Sight::Cue(cue),
+                Err(broadcast::error::RecvError::Lagged(_)) => return self.missed(),
+                Err(broadcast::error::RecvError::Closed) => return Sight::Over,
+            }
+        }
+    }
+
+    fn missed(&mut self) -> Sight {
+        self.cues = self.cues.resubscribe();
+        Sight::Missed(self.scene())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delta(text: &str) -> Shown {
+        Shown::Delta { turn: TurnId(1), text: text.to_owned() }
+    }
+
+    fn began() -> Shown {
+        Shown::Began { turn: TurnId(1), branch: Branch::Main, answers: MessageId(1) }
+    }
+
+    #[tokio::test]
+    async fn a_latecomer_hears_the_words_so_far_and_each_later_word_once() {
+        let stage = Stage::default();
+        stage.show(&began());
+        stage.show(&delta("good "));
+        let mut watcher = stage.subscribe();
+        stage.show(&delta("morn"));
+        let scene = watcher.scene();
+        stage.show(&delta("ing"));
+
+        assert_eq!(scene.running[&TurnId(1)].words, "good morn");
+        let Sight::Cue(cue) = watcher.next().await else { panic!("a cue was expected") };
+        assert_eq!(cue.shown, delta("ing"));
+    }
+
+    #[tokio::test]
+    async fn who_is_too_slow_is_told_how_things_stand_instead() {
+        let stage = Stage::default();
+        let mut watcher = stage.subscribe();
+        watcher.scene();
+        stage.show(&began());
+        for _ in 0..=CUES {
+            stage.show(&delta("x"));
+        }
+        let Sight::Missed(scene) = watcher.next().await else { panic!("the watcher missed cues") };
+        assert_eq!(scene.running[&TurnId(1)].words.len(), CUES + 1);
+        stage.show(&delta("y"));
+        let Sight::Cue(cue) = watcher.next().await else { panic!("a cue was expected") };
+        assert_eq!(cue.shown, delta("y"));
+    }
+}

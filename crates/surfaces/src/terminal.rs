@@ -1,0 +1,154 @@
+//! The terminal: a chat by lines, for a person, a pipe or a screen reader.
+//!
+//! It is a client of the assistant like any other. What the human types goes in as it is; what is shown
+//! comes out as it comes.
+
+mod telling;
+
+use std::io;
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, Lines};
+
+use crate::client::{Client, Events, Unanswered};
+pub use telling::Ended;
+use telling::Telling;
+
+/// Who sits before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// A person, who sees a prompt and may speak while the assistant does.
+    Person,
+    /// A program, which is answered line by line.
+    Pipe,
+}
+
+/// Why the terminal stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum Stopped {
+    /// The assistant did not answer.
+    #[error("{0}")]
+    Unanswered(#[from] Unanswered),
+    /// The terminal itself broke.
+    #[error("the terminal cannot be read or written: {0}")]
+    Terminal(#[from] io::Error),
+}
+
+/// Says `text`, writes the answer to `out` as it comes, and tells how it ended.
+pub async fn once(
+    client: &Client,
+    text: &str,
+    out: &mut (impl AsyncWrite + Unpin),
+) -> Result<Ended, Stopped> {
+    let mut events = client.events().await?;
+    let message = client.say(text).await?;
+    let mut telling = Telling::of(message);
+    loop {
+        let Some(shown) = events.next().await else {
+            return Err(Unanswered::Broken("it ended before the answer did".to_owned()).into());
+        };
+        let words = telling.hear(&shown);
+        out.write_all(words.as_bytes()).await?;
+        out.flush().await?;
+        if let Some(ended) = telling.ended() {
+            return Ok(ended);
+        }
+    }
+}
+
+/// Chats until there is nothing more to read.
+pub async fn chat(
+    client: &Client,
+    reader: Reader,
+    input: impl AsyncBufRead + Unpin,
+    out: &mut (impl AsyncWrite + Unpin),
+) -> Result<(), Stopped> {
+    match reader {
+        Reader::Pipe => answer_lines(client, input.lines(), out).await,
+        Reader::Person => talk(client, input.lines(), out).await,
+    }
+}
+
+async fn answer_lines(
+    client: &Client,
+    mut lines: Lines<impl AsyncBufRead + Unpin>,
+    out: &mut (impl AsyncWrite + Unpin),
+) -> Result<(), Stopped> {
+    while let Some(line) = lines.next_line().await? {
+        if line.trim().is_empty() {
+            continue;
+        }
+        match once(client, &line, out).await {
+            Ok(Ended::Answered) => {}
+            Ok(Ended::Not(why)) => out.write_all(format!("{why}\n").as_bytes()).await?,
+            Err(Stopped::Unanswered(Unanswered::Refused(why))) => {
+                out.write_all(format!("{why}\n").as_bytes()).await?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+async fn talk(
+    client: &Client,
+    mut lines: Lines<impl AsyncBufRead + Unpin>,
+    out: &mut (impl AsyncWrite + Unpin),
+) -> Result<(), Stopped> {
+    let mut events: Events = client.events().await?;
+    let mut telling = Telling::of_all();
+    prompt(out).await?;
+    loop {
+        tokio::select! {
+            line = lines.next_line() => {
+                let Some(line) = line? else { return Ok(()) };
+                match said(client, line.trim(), &mut telling).await? {
+                    Said::Nothing => prompt(out).await?,
+                    Said::Sent => {}
+                    Said::Refused(why) => {
+                        out.write_all(format!("  {why}\n").as_bytes()).await?;
+                        prompt(out).await?;
+                    }
+                    Said::Leave => return Ok(()),
+                }
+            }
+            shown = events.next() => {
+                let Some(shown) = shown else { return Err(Unanswered::NotRunning.into()) };
+                let words = telling.hear(&shown);
+                out.write_all(words.as_bytes()).await?;
+                if telling.ended().is_some() {
+                    prompt(out).await?;
+                }
+                out.flush().await?;
+            }
+        }
+    }
+}
+
+enum Said {
+    Nothing,
+    Sent,
+    Refused(String),
+    Leave,
+}
+
+async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said, Stopped> {
+    let sent = match line {
+        "" => return Ok(Said::Nothing),
+        "/quit" | "/exit" => return Ok(Said::Leave),
+        "/stop" => client.post("/api/stop", &serde_json::json!({})).await.map(drop),
+        words => {
+            telling.expect(words);
+            client.say(words).await.map(drop)
+        }
+    };
+    match sent {
+        Ok(()) => Ok(Said::Sent),
+        Err(Unanswered::Refused(why)) => Ok(Said::Refused(why)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn prompt(out: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+    out.write_all(b"> ").await?;
+    out.flush().await
+}

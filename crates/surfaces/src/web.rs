@@ -1,0 +1,145 @@
+//! The local page: a chat in the browser, and the API that the page and the command line share.
+//!
+//! One router, two doors: a port on the loopback address with a guard before it, and a socket in the data
+//! directory that only the human can open. Nothing here decides anything about the conversation.
+
+mod api;
+pub mod devices;
+pub mod door;
+mod events;
+mod gate;
+mod guard;
+pub mod pairing;
+mod refusal;
+pub mod secret;
+pub mod shell;
+pub mod vitals;
+mod wire;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use engine::desk::Desk;
+use engine::ports::{Clock, Journal};
+
+pub use api::BODY_BYTES;
+use devices::Devices;
+use pairing::{Pairing, Patience};
+use vitals::Vitals;
+
+use crate::stage::Stage;
+
+/// What the page needs from the rest.
+#[derive(Clone)]
+pub struct Ports {
+    /// How the assistant is reached.
+    pub desk: Desk,
+    /// What was said.
+    pub journal: Arc<dyn Journal>,
+    /// What is shown.
+    pub stage: Arc<Stage>,
+    /// How the assistant is.
+    pub vitals: Arc<dyn Vitals>,
+    /// The paired browsers.
+    pub devices: Arc<dyn Devices>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// How much is borne from whoever connects.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections of strangers.
+    pub strangers: usize,
+    /// Connections in all.
+    pub sockets: usize,
+    /// The time to send the head of a request.
+    pub head: Duration,
+    /// The time to send its body.
+    pub body: Duration,
+    /// The time a stranger's connection lasts.
+    pub stay: Duration,
+    /// The time between two signs of life on a silent stream.
+    pub heartbeat: Duration,
+}
+
+impl Limits {
+    /// What the house allows.
+    pub const HOUSE: Self = Self {
+        strangers: 8,
+        sockets: 128,
+        head: Duration::from_secs(10),
+        body: Duration::from_secs(10),
+        stay: Duration::from_secs(30),
+        heartbeat: Duration::from_secs(15),
+    };
+}
+
+/// The page, ready to be served through any number of doors.
+#[derive(Clone)]
+pub struct App(Arc<Parts>);
+
+struct Parts {
+    ports: Ports,
+    limits: Limits,
+    pairing: Pairing,
+    pairing_patience: Patience,
+    patience: Patience,
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("App(..)")
+    }
+}
+
+impl App {
+    /// The page over `ports`.
+    pub fn new(ports: Ports, limits: Limits) -> Self {
+        let clock = &ports.clock;
+        let pairing = Pairing::new(clock.clone());
+        let (pairing_patience, patience) = (Patience::new(clock.clone()), Patience::new(clock.clone()));
+        Self(Arc::new(Parts { ports, limits, pairing, pairing_patience, patience }))
+    }
+
+    /// The codes that pair a browser.
+    pub fn pairing(&self) -> &Pairing {
+        &self.0.pairing
+    }
+
+    fn ports(&self) -> &Ports {
+        &self.0.ports
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    fn pairing_patience(&self) -> &Patience {
+        &self.0.pairing_patience
+    }
+
+    fn patience(&self) -> &Patience {
+        &self.0.patience
+    }
+
+    fn router(&self) -> Router {
+        Router::new()
+            .merge(shell::routes())
+            .route(gate::PAIR, post(api::pair))
+            .route("/api/pairings", post(api::pairings))
+            .route("/api/messages", get(api::messages).post(api::say))
+            .route("/api/stop", post(api::stop))
+            .route("/api/sessions", get(api::sessions))
+            .route("/api/devices", get(api::devices))
+            .route("/api/health", get(api::health))
+            .route("/api/events", get(events::follow))
+            .fallback(shell::nothing)
+            .layer(from_fn_with_state(self.clone(), gate::pass))
+            .with_state(self.clone())
+    }
+}

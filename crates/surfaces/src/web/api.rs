@@ -1,0 +1,164 @@
+//! The API: what the page and the command line can ask.
+
+use axum::body::Body;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use domain::assistant::{Answer, Request as Ask};
+use domain::conversation::{Branch, EntryId, draw};
+use domain::record::SurfaceName;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+
+use super::App;
+use super::devices::Device;
+use super::gate::{Door, Through, cookie};
+use super::refusal::Refusal;
+use super::secret::Secret;
+use super::wire;
+
+/// The largest body of a request, in bytes.
+pub const BODY_BYTES: usize = 1024 * 1024;
+/// The largest body of a stranger's request, in bytes.
+const PAIR_BYTES: usize = 1024;
+/// How many entries come at once, if nobody says.
+const PAGE: usize = 50;
+/// The most entries that come at once.
+const LARGEST_PAGE: usize = 200;
+/// The longest name of a device that is kept, in characters.
+const LABEL_CHARS: usize = 120;
+
+pub(super) async fn pair(
+    State(app): State<App>,
+    Extension(through): Extension<Through>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    if app.pairing_patience().is_over() {
+        return Err(Refusal::too_many());
+    }
+    let label = label(request.headers());
+    let wire::PairWith { code } = read(&app, request, PAIR_BYTES).await?;
+    if let Err(bad) = app.pairing().redeem(code.trim()) {
+        app.pairing_patience().failed();
+        return Err(Refusal::new(StatusCode::FORBIDDEN, "bad-code", bad.to_string()));
+    }
+    let credential = Secret::mint().map_err(|error| Refusal::broken(error.to_string()))?;
+    let digest = credential.digest();
+    let paired = app.ports().clock.now().timestamp();
+    let device = Device { id: digest.short(), label, credential: digest, paired };
+    app.ports().devices.add(device).await.map_err(|unkept| Refusal::broken(unkept.0))?;
+    match &through.door {
+        Door::Unix => Err(Refusal::malformed("only a browser can be paired.")),
+        Door::Tcp(socket) => {
+            socket.welcome();
+            let cookie = cookie(socket.port, credential.reveal())?;
+            Ok(([(header::SET_COOKIE, cookie)], Json(wire::Done { ok: true })).into_response())
+        }
+    }
+}
+
+pub(super) async fn pairings(
+    State(app): State<App>,
+    Extension(through): Extension<Through>,
+    request: Request,
+) -> Result<Json<wire::PairLink>, Refusal> {
+    match through.door {
+        Door::Tcp(_) => {
+            let message =
+                "a browser cannot invite another one: run `ollim-bot open` and use the link it prints.";
+            return Err(Refusal::new(StatusCode::FORBIDDEN, "command-line-only", message));
+        }
+        Door::Unix => {}
+    }
+    let wire::Nothing {} = read(&app, request, PAIR_BYTES).await?;
+    let page = app.ports().vitals.health().await.page;
+    let link = app.pairing().link(&page).map_err(|error| Refusal::broken(error.to_string()))?;
+    Ok(Json(wire::PairLink { ok: true, link }))
+}
+
+pub(super) async fn messages(
+    State(app): State<App>,
+    wanted: Result<Query<wire::Wanted>, QueryRejection>,
+) -> Result<Json<wire::Messages>, Refusal> {
+    let Query(wanted) = wanted.map_err(|_| {
+        Refusal::malformed(format!(
+            "ask with `?before=NUMBER&limit=NUMBER`, both optional, limit at most {LARGEST_PAGE}."
+        ))
+    })?;
+    let limit = wanted.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
+    let recent = app.ports().journal.recent(Branch::Main, wanted.before.map(EntryId), limit).await;
+    let entries = recent.map_err(|unreadable| Refusal::broken(unreadable.0))?;
+    let more = entries.first().is_some_and(|oldest| oldest.parent.is_some());
+    Ok(Json(wire::Messages { messages: entries.iter().map(wire::EntryWire::from).collect(), more }))
+}
+
+pub(super) async fn say(
+    State(app): State<App>,
+    Extension(through): Extension<Through>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let wire::Say { text } = read(&app, request, BODY_BYTES).await?;
+    let surface = match through.door {
+        Door::Tcp(_) => SurfaceName::Page,
+        Door::Unix => SurfaceName::Terminal,
+    };
+    match app.ports().desk.ask(Ask::Say(surface, text)).await {
+        Answer::Heard(id) => {
+            Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
+        }
+        Answer::Refused(reason) => Err(Refusal::refused(reason)),
+        Answer::Decided(_) | Answer::Noted | Answer::Told(_) => Err(puzzled()),
+    }
+}
+
+pub(super) async fn stop(State(app): State<App>, request: Request) -> Result<Json<wire::Done>, Refusal> {
+    let wire::Nothing {} = read(&app, request, PAIR_BYTES).await?;
+    match app.ports().desk.ask(Ask::Stop).await {
+        Answer::Noted => Ok(Json(wire::Done { ok: true })),
+        Answer::Refused(reason) => Err(Refusal::refused(reason)),
+        Answer::Decided(_) | Answer::Heard(_) | Answer::Told(_) => Err(puzzled()),
+    }
+}
+
+pub(super) async fn sessions(State(app): State<App>) -> Result<Json<wire::Sessions>, Refusal> {
+    let lineage = app.ports().journal.lineage().await.map_err(|unreadable| Refusal::broken(unreadable.0))?;
+    let drawing = draw(&lineage, app.ports().clock.now().time_zone());
+    Ok(Json(wire::Sessions::new(&lineage, drawing)))
+}
+
+pub(super) async fn health(State(app): State<App>) -> Json<wire::HealthWire> {
+    Json(app.ports().vitals.health().await.into())
+}
+
+pub(super) async fn devices(State(app): State<App>) -> Result<Json<wire::DeviceList>, Refusal> {
+    let devices = app.ports().devices.list().await.map_err(|unkept| Refusal::broken(unkept.0))?;
+    Ok(Json(wire::DeviceList { devices: devices.iter().map(wire::DeviceWire::from).collect() }))
+}
+
+/// Reads the body of `request`, of at most `limit` bytes, within the time that is given for it.
+async fn read<T: DeserializeOwned>(app: &App, request: Request<Body>, limit: usize) -> Result<T, Refusal> {
+    let whole = Limited::new(request.into_body(), limit).collect();
+    let bytes = match tokio::time::timeout(app.limits().body, whole).await {
+        Ok(Ok(whole)) => whole.to_bytes(),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(Refusal::too_large(limit)),
+        Ok(Err(_)) => return Err(Refusal::malformed("the request broke off in the middle. send it again.")),
+        Err(_) => {
+            let message = "the request took too long to arrive. send it again.";
+            return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "too-slow", message));
+        }
+    };
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Refusal::malformed(format!("the body is not the JSON this address takes: {error}.")))
+}
+
+/// What the browser says it is, cut to a length that fits a list.
+fn label(headers: &HeaderMap) -> String {
+    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+    agent.unwrap_or("a browser").chars().take(LABEL_CHARS).collect()
+}
+
+fn puzzled() -> Refusal {
+    Refusal::broken("the assistant answered something else than was asked. say it again.")
+}

@@ -1,0 +1,218 @@
+//! The two doors: a port on the loopback address, and a socket file that only the human can open.
+
+mod file;
+
+use std::future::{pending, poll_fn};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+pub use file::{FileDoor, bind_file, connect_file};
+
+use super::gate::{Door, Socket, Through};
+use super::{App, Limits};
+
+/// The port that the page has, if nobody took it.
+pub const PORT: u16 = 7645;
+/// How many ports after the wanted one are tried.
+const PORTS_TRIED: u16 = 20;
+/// The largest head of a request, in bytes.
+const HEAD_BYTES: usize = 16 * 1024;
+/// The most headers of a request.
+const HEADERS: usize = 64;
+/// How long connections may take to end.
+const ENDING: Duration = Duration::from_secs(2);
+/// How long to wait when the system cannot give us another connection.
+const BREATH: Duration = Duration::from_millis(100);
+
+const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 10\r\n\
+    connection: close\r\nx-content-type-options: nosniff\r\ncache-control: no-store\r\n\r\n\
+    {\"ok\":false,\"error\":{\"kind\":\"full\",\"message\":\"too many connections that i don't know are open. \
+    close other tabs, or try again in ten seconds.\"}}";
+
+/// A port on the loopback address. There is no way to make one on another address.
+#[derive(Debug)]
+pub struct PortDoor {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl PortDoor {
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address of the page, for a browser.
+    pub fn page(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+/// Why there is no port.
+#[derive(Debug, thiserror::Error)]
+pub enum Unbound {
+    /// The address can be reached from other machines.
+    #[error(
+        "the page does not listen on {0}, because other machines could reach it there. use 127.0.0.1 or [::1], \
+         and a tunnel (ssh -L, tailscale serve) to come from elsewhere."
+    )]
+    NotLoopback(SocketAddr),
+    /// The wanted port and those after it are taken.
+    #[error("the ports from {} on are taken. set OLLIM_HTTP to a free one, such as 127.0.0.1:8765.", .0.port())]
+    Taken(SocketAddr),
+    /// The system says no.
+    #[error("the page cannot listen on {0}: {1}. set OLLIM_HTTP to another address, such as 127.0.0.1:8765.")]
+    Denied(SocketAddr, #[source] io::Error),
+}
+
+/// Opens a port at `address`, or the next free one after it.
+pub async fn bind(address: SocketAddr) -> Result<PortDoor, Unbound> {
+    if address.ip() != Ipv4Addr::LOCALHOST && address.ip() != Ipv6Addr::LOCALHOST {
+        return Err(Unbound::NotLoopback(address));
+    }
+    for step in 0..=PORTS_TRIED {
+        let Some(port) = address.port().checked_add(step) else { break };
+        let wanted = SocketAddr::new(address.ip(), port);
+        match TcpListener::bind(wanted).await {
+            Ok(listener) => {
+                let address = listener.local_addr().map_err(|error| Unbound::Denied(wanted, error))?;
+                return Ok(PortDoor { listener, address });
+            }
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {}
+            Err(error) => return Err(Unbound::Denied(wanted, error)),
+        }
+    }
+    Err(Unbound::Taken(address))
+}
+
+/// Serves the page on a port until `stop`, then waits for its connections to end.
+pub async fn serve_tcp(door: PortDoor, app: App, stop: CancellationToken) {
+    let limits = *app.limits();
+    let (router, port) = (app.router(), door.address.port());
+    let strangers = Arc::new(Semaphore::new(limits.strangers));
+    let mut sockets = JoinSet::new();
+    while let Some(stream) =
+        stop.run_until_cancelled(accept(&mut sockets, |cx| door.listener.poll_accept(cx))).await
+    {
+        let room = strangers.clone().try_acquire_owned().ok().filter(|_| sockets.len() < limits.sockets);
+        let Some(room) = room else {
+            turn_away(&stream);
+            continue;
+        };
+        let socket = Arc::new(Socket::new(port, room));
+        let through = Through { door: Door::Tcp(socket.clone()), stop: stop.clone() };
+        let talk = Talk { router: router.clone(), through, limits };
+        sockets.spawn(async move {
+            tokio::select! {
+                () = talk.hold(stream) => {}
+                () = overstays(&socket, limits.stay) => {}
+            }
+        });
+    }
+    finish(sockets).await;
+}
+
+/// Serves the page through a socket file until `stop`, then waits for its connections to end.
+pub async fn serve_unix(door: FileDoor, app: App, stop: CancellationToken) {
+    let (router, limits) = (app.router(), *app.limits());
+    let mut sockets = JoinSet::new();
+    while let Some(stream) =
+        stop.run_until_cancelled(accept(&mut sockets, |cx| door.listener.poll_accept(cx))).await
+    {
+        if sockets.len() >= limits.sockets {
+            continue;
+        }
+        let through = Through { door: Door::Unix, stop: stop.clone() };
+        let talk = Talk { router: router.clone(), through, limits };
+        sockets.spawn(talk.hold(stream));
+    }
+    finish(sockets).await;
+}
+
+/// The next connection; meanwhile, connections that ended are cleared away.
+async fn accept<S, P>(
+    sockets: &mut JoinSet<()>,
+    poll: impl Fn(&mut Context<'_>) -> Poll<io::Result<(S, P)>>,
+) -> S {
+    loop {
+        tokio::select! {
+            taken = poll_fn(&poll) => match taken {
+                Ok((stream, _)) => return stream,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be taken");
+                    tokio::time::sleep(BREATH).await;
+                }
+            },
+            Some(_) = sockets.join_next() => {}
+        }
+    }
+}
+
+/// One connection.
+struct Talk {
+    router: Router,
+    through: Through,
+    limits: Limits,
+}
+
+impl Talk {
+    async fn hold(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send) {
+        let Self { router, through, limits } = self;
+        let stop = through.stop.clone();
+        let answer = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(through.clone());
+            let request: Request = request.map(Body::new);
+            router.clone().oneshot(request)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.head)
+            .max_buf_size(HEAD_BYTES)
+            .max_headers(HEADERS)
+            .serve_connection(TokioIo::new(stream), answer);
+        let mut connection = pin!(connection);
+        tokio::select! {
+            // What a client does to its own connection is no news.
+            _ = connection.as_mut() => return,
+            () = stop.cancelled() => connection.as_mut().graceful_shutdown(),
+        }
+        let _ = connection.await;
+    }
+}
+
+/// Ends when a stranger has stayed too long; never, once they are known.
+async fn overstays(socket: &Socket, stay: Duration) {
+    if tokio::time::timeout(stay, socket.welcomed()).await.is_ok() {
+        pending::<()>().await;
+    }
+}
+
+/// Says why, as far as the other side has room to hear it at once.
+fn turn_away(stream: &TcpStream) {
+    let _ = stream.try_write(FULL.as_bytes());
+}
+
+/// Waits a little for connections to end by themselves.
+async fn finish(mut sockets: JoinSet<()>) {
+    let all = async { while sockets.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(ENDING, all).await;
+    sockets.shutdown().await;
+}

@@ -1,0 +1,111 @@
+//! The socket file in the data directory, through which our own command line comes in.
+//!
+//! The path of a socket may have 107 bytes, and a data directory may be deeper than that. So the directory
+//! is opened, and the socket is named through the open directory, which is short wherever it is.
+
+use std::fs::{DirBuilder, File, Permissions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tokio::net::{UnixListener, UnixStream};
+
+/// Where the socket is made, out of everybody's sight, before it gets its name.
+const WORKSHOP: &str = ".door";
+/// The most bytes of a path that every system takes for a socket.
+const PATH_BYTES: usize = 100;
+
+/// A socket file that only its owner can open. It is taken away when this is dropped.
+#[derive(Debug)]
+pub struct FileDoor {
+    pub(super) listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Drop for FileDoor {
+    fn drop(&mut self) {
+        // If it stays, the next start replaces it.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Makes the socket `name` in `directory`, in place of one that an earlier run left there.
+///
+/// Whoever calls this holds the lock of the data directory, so nobody is behind the old one.
+pub fn bind_file(directory: &Path, name: &str) -> io::Result<FileDoor> {
+    let path = directory.join(name);
+    if path.symlink_metadata().is_ok_and(|found| !found.file_type().is_socket()) {
+        let message = format!("{} is in the way: it is not a socket; move it elsewhere", path.display());
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
+    }
+    let workshop = directory.join(WORKSHOP);
+    clear(&workshop);
+    DirBuilder::new().mode(0o700).create(&workshop)?;
+    let made = workshop.join(name);
+    let listener = short(&workshop, name, |address| UnixListener::bind(address))?;
+    std::fs::set_permissions(&made, Permissions::from_mode(0o600))?;
+    std::fs::rename(&made, &path)?;
+    clear(&workshop);
+    Ok(FileDoor { listener, path })
+}
+
+/// Connects to the socket `name` in `directory`.
+pub async fn connect_file(directory: &Path, name: &str) -> io::Result<UnixStream> {
+    let path = directory.join(name);
+    if path.as_os_str().len() <= PATH_BYTES {
+        return UnixStream::connect(path).await;
+    }
+    let open = File::open(directory)?;
+    UnixStream::connect(through(&open, name)).await
+}
+
+fn short<T>(directory: &Path, name: &str, bind: impl FnOnce(PathBuf) -> io::Result<T>) -> io::Result<T> {
+    let path = directory.join(name);
+    if path.as_os_str().len() <= PATH_BYTES {
+        return bind(path);
+    }
+    let open = File::open(directory)?;
+    bind(through(&open, name))
+}
+
+fn through(open: &File, name: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd())).join(name)
+}
+
+/// Takes away what a run that died here left behind.
+fn clear(workshop: &Path) {
+    for left in std::fs::read_dir(workshop).into_iter().flatten().flatten() {
+        let _ = std::fs::remove_file(left.path());
+    }
+    let _ = std::fs::remove_dir(workshop);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_the_owner_can_open_the_socket_however_deep_it_is() {
+        let home = tempfile::tempdir().unwrap();
+        for directory in [home.path().join("a"), home.path().join("d".repeat(100)).join("e".repeat(100))] {
+            std::fs::create_dir_all(&directory).unwrap();
+            for _ in 0..2 {
+                let door = bind_file(&directory, "ollim.sock").unwrap();
+                let mode = std::fs::metadata(directory.join("ollim.sock")).unwrap().permissions().mode();
+                assert_eq!(mode & 0o777, 0o600);
+                connect_file(&directory, "ollim.sock").await.unwrap();
+                std::mem::forget(door);
+            }
+            assert!(!directory.join(WORKSHOP).exists());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_no_socket_is_left_alone() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("ollim.sock"), "mine").unwrap();
+        assert!(bind_file(home.path(), "ollim.sock").is_err());
+        assert_eq!(std::fs::read_to_string(home.path().join("ollim.sock")).unwrap(), "mine");
+    }
+}

@@ -1,0 +1,121 @@
+//! The guard: whether a request over TCP comes from our own page, or from a program that means us.
+//!
+//! Being local proves nothing: every page in the browser can send requests here. So each request must name
+//! us exactly, must not come from another origin, and must carry a header that other origins cannot send.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+
+use super::refusal::Refusal;
+
+/// What a POST must carry: a browser lets no other origin send it without asking us first.
+pub const CUSTOM_HEADER: HeaderName = HeaderName::from_static("x-ollim");
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+
+/// What of a request the guard looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Visit<'a> {
+    /// The method.
+    pub method: &'a Method,
+    /// The address.
+    pub uri: &'a Uri,
+    /// The headers.
+    pub headers: &'a HeaderMap,
+}
+
+impl Visit<'_> {
+    /// Lets a request to the page on `port` in, or says why not.
+    pub fn check(&self, port: u16) -> Result<(), Refusal> {
+        let host = self.host(port)?;
+        self.origin(host)?;
+        self.fetch_site()?;
+        match *self.method {
+            Method::GET | Method::HEAD => Ok(()),
+            Method::POST => self.custom_header(),
+            _ => Err(Refusal::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "method",
+                format!("{} is not used here; use GET or POST.", self.method),
+            )),
+        }
+    }
+
+    fn host(&self, port: u16) -> Result<&str, Refusal> {
+        let ours = [format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
+        let named = self.only(&header::HOST).and_then(|host| host.to_str().ok());
+        let found = named.filter(|host| ours.iter().any(|our| our == host));
+        // A whole address in the request line would outrank the header.
+        match (found, self.uri.authority()) {
+            (Some(host), None) => Ok(host),
+            (Some(_), Some(_)) | (None, _) => Err(Refusal::new(
+                StatusCode::MISDIRECTED_REQUEST,
+                "host",
+                format!("this is not the name of this page: open http://127.0.0.1:{port}/ instead."),
+            )),
+        }
+    }
+
+    fn origin(&self, host: &str) -> Result<(), Refusal> {
+        if !self.headers.contains_key(header::ORIGIN) {
+            return Ok(());
+        }
+        let own = format!("http://{host}");
+        match self.only(&header::ORIGIN) {
+            Some(origin) if origin.as_bytes() == own.as_bytes() => Ok(()),
+            Some(_) | None => Err(foreign(&format!("only the page at {own} may ask this."))),
+        }
+    }
+
+    fn fetch_site(&self) -> Result<(), Refusal> {
+        if !self.headers.contains_key(SEC_FETCH_SITE) {
+            return Ok(());
+        }
+        match self.only(&SEC_FETCH_SITE).map(HeaderValue::as_bytes) {
+            Some(b"same-origin") => Ok(()),
+            Some(b"none") if self.is_navigation() => Ok(()),
+            Some(_) | None => Err(foreign(
+                "another site sent you here. type the address into the address bar, or run `ollim-bot open`.",
+            )),
+        }
+    }
+
+    fn is_navigation(&self) -> bool {
+        let reads = matches!(*self.method, Method::GET | Method::HEAD);
+        let navigates = match self.headers.get_all(SEC_FETCH_MODE).iter().count() {
+            0 => true,
+            _ => self.only(&SEC_FETCH_MODE).is_some_and(|mode| mode.as_bytes() == b"navigate"),
+        };
+        reads && navigates
+    }
+
+    fn custom_header(&self) -> Result<(), Refusal> {
+        if self.only(&CUSTOM_HEADER).is_none_or(|value| value.as_bytes() != b"1") {
+            return Err(foreign("a POST needs the header `x-ollim: 1`."));
+        }
+        if !self.is_json() {
+            let message = "a POST needs the header `content-type: application/json` and a JSON body.";
+            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "content-type", message));
+        }
+        Ok(())
+    }
+
+    fn is_json(&self) -> bool {
+        let kind = self.only(&header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        kind.and_then(|kind| kind.split(';').next())
+            .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+    }
+
+    /// The value of a header that is there exactly once.
+    fn only(&self, name: &HeaderName) -> Option<&HeaderValue> {
+        let mut values = self.headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (Some(value), None) => Some(value),
+            (Some(_), Some(_)) | (None, _) => None,
+        }
+    }
+}
+
+fn foreign(message: &str) -> Refusal {
+    Refusal::new(StatusCode::FORBIDDEN, "foreign", message)
+}

@@ -1,0 +1,189 @@
+//! Pairing: one-time codes that turn a browser into a known device, and a count of those who guess.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::ports::Clock;
+use tokio::sync::watch;
+
+use super::secret::{Digest, NoRandomness, Secret};
+
+/// How long a code can be used.
+pub const CODE_LASTS: Duration = Duration::from_secs(10 * 60);
+/// The most codes that can be used at a time; the oldest makes room.
+const CODES: usize = 16;
+/// How many failures are borne in [`FAILURE_WINDOW`].
+pub const FAILURES: usize = 10;
+/// How long a failure counts.
+const FAILURE_WINDOW: Duration = Duration::from_secs(60);
+
+/// The codes that can be used now.
+pub struct Pairing {
+    clock: Arc<dyn Clock>,
+    codes: watch::Sender<VecDeque<Code>>,
+}
+
+struct Code {
+    digest: Digest,
+    minted: Duration,
+}
+
+impl fmt::Debug for Pairing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pairing(..)")
+    }
+}
+
+impl Pairing {
+    /// No codes yet.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, codes: watch::Sender::new(VecDeque::new()) }
+    }
+
+    /// A new code. It works once, for ten minutes.
+    pub fn mint(&self) -> Result<Secret, NoRandomness> {
+        let secret = Secret::mint()?;
+        let code = Code { digest: secret.digest(), minted: self.clock.boot() };
+        self.codes.send_modify(|codes| {
+            codes.truncate(CODES - 1);
+            codes.push_front(code);
+        });
+        Ok(secret)
+    }
+
+    /// The link that pairs the browser which opens it: the code is in the fragment, which no browser sends.
+    pub fn link(&self, page: &str) -> Result<String, NoRandomness> {
+        let code = self.mint()?;
+        Ok(format!("{}/#k={}", page.trim_end_matches('/'), code.reveal()))
+    }
+
+    /// Uses `code` up. Nobody can use it again.
+    pub fn redeem(&self, code: &str) -> Result<(), BadCode> {
+        let now = self.clock.boot();
+        let digest = Digest::of(code);
+        let used = self.codes.send_if_modified(|codes| {
+            let fresh = |code: &Code| now.saturating_sub(code.minted) < CODE_LASTS;
+            let before = codes.iter().filter(|code| fresh(code)).count();
+            codes.retain(|code| fresh(code) && !bool::from(code.digest.matches(&digest)));
+            codes.len() < before
+        });
+        if used { Ok(()) } else { Err(BadCode) }
+    }
+}
+
+/// A code that was never given, was used, or is too old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "this link was already used or is older than ten minutes. run `ollim-bot open` and use the link it prints."
+)]
+pub struct BadCode;
+
+/// Counts failures, and says when there were too many.
+pub struct Patience {
+    clock: Arc<dyn Clock>,
+    failures: watch::Sender<VecDeque<Duration>>,
+}
+
+impl fmt::Debug for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Patience(..)")
+    }
+}
+
+impl Patience {
+    /// Nobody has failed yet.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, failures: watch::Sender::new(VecDeque::new()) }
+    }
+
+    /// Whether there were too many failures lately.
+    pub fn is_over(&self) -> bool {
+        let now = self.clock.boot();
+        self.failures.borrow().iter().filter(|at| recent(**at, now)).count() >= FAILURES
+    }
+
+    /// Notes a failure.
+    pub fn failed(&self) {
+        let now = self.clock.boot();
+        self.failures.send_modify(|failures| {
+            failures.retain(|at| recent(*at, now));
+            failures.truncate(FAILURES - 1);
+            failures.push_front(now);
+        });
+    }
+}
+
+fn recent(at: Duration, now: Duration) -> bool {
+    now.saturating_sub(at) < FAILURE_WINDOW
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Zoned;
+
+    struct Hands(watch::Sender<Duration>);
+
+    impl Clock for Hands {
+        fn now(&self) -> Zoned {
+            Zoned::default()
+        }
+        fn boot(&self) -> Duration {
+            *self.0.borrow()
+        }
+    }
+
+    fn clock() -> Arc<Hands> {
+        Arc::new(Hands(watch::Sender::new(Duration::from_secs(1000))))
+    }
+
+    #[test]
+    fn a_code_works_once() {
+        let pairing = Pairing::new(clock());
+        let code = pairing.mint().unwrap();
+        assert_eq!(pairing.redeem("wrong"), Err(BadCode));
+        assert_eq!(pairing.redeem(code.reveal()), Ok(()));
+        assert_eq!(pairing.redeem(code.reveal()), Err(BadCode));
+    }
+
+    #[test]
+    fn a_code_is_too_old_after_ten_minutes() {
+        let clock = clock();
+        let pairing = Pairing::new(clock.clone());
+        let (early, late) = (pairing.mint().unwrap(), pairing.mint().unwrap());
+        clock.0.send_modify(|now| *now += CODE_LASTS - Duration::from_secs(1));
+        assert_eq!(pairing.redeem(early.reveal()), Ok(()));
+        clock.0.send_modify(|now| *now += Duration::from_secs(1));
+        assert_eq!(pairing.redeem(late.reveal()), Err(BadCode));
+    }
+
+    #[test]
+    fn an_expired_code_does_not_vouch_for_a_wrong_one() {
+        let clock = clock();
+        let pairing = Pairing::new(clock.clone());
+        pairing.mint().unwrap();
+        clock.0.send_modify(|now| *now += CODE_LASTS);
+        assert_eq!(pairing.redeem("wrong"), Err(BadCode));
+    }
+
+    #[test]
+    fn a_link_carries_its_code_where_no_server_sees_it() {
+        let link = Pairing::new(clock()).link("http://127.0.0.1:7645/").unwrap();
+        let (page, code) = link.split_once("/#k=").unwrap();
+        assert_eq!((page, code.len()), ("http://127.0.0.1:7645", 64));
+    }
+
+    #[test]
+    fn ten_failures_a_minute_are_borne() {
+        let clock = clock();
+        let patience = Patience::new(clock.clone());
+        (0..FAILURES - 1).for_each(|_| patience.failed());
+        assert!(!patience.is_over());
+        patience.failed();
+        assert!(patience.is_over());
+        clock.0.send_modify(|now| *now += FAILURE_WINDOW);
+        assert!(!patience.is_over());
+    }
+}

@@ -1,0 +1,69 @@
+//! Refusals: why a request is not done, as a sentence that says what would be right.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use super::wire::{Failed, Problem};
+
+/// Why a request is not done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    status: StatusCode,
+    kind: &'static str,
+    message: String,
+}
+
+impl Refusal {
+    /// A refusal of this kind, in these words.
+    pub fn new(status: StatusCode, kind: &'static str, message: impl Into<String>) -> Self {
+        Self { status, kind, message: message.into() }
+    }
+
+    /// The browser is not a known device.
+    pub fn unpaired() -> Self {
+        let message = "this page isn't paired yet: run `ollim-bot open` and use the link it prints.";
+        Self::new(StatusCode::UNAUTHORIZED, "unpaired", message)
+    }
+
+    /// Somebody guesses.
+    pub fn too_many() -> Self {
+        let message = "too many failed tries in the last minute. wait a minute, then run `ollim-bot open` and \
+                       use the link it prints.";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many-tries", message)
+    }
+
+    /// The body is too large.
+    pub fn too_large(limit: usize) -> Self {
+        let message =
+            format!("that is too much at once: the most i take is {limit} bytes. send it in parts.");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", message)
+    }
+
+    /// The request is not what this address takes.
+    pub fn malformed(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "malformed", message)
+    }
+
+    /// The assistant said no.
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", message)
+    }
+
+    /// Something on our side does not work.
+    pub fn broken(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "broken", message)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = self.status;
+        let body = Failed { ok: false, error: Problem { kind: self.kind, message: self.message } };
+        let mut response = (status, Json(body)).into_response();
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+        }
+        response
+    }
+}

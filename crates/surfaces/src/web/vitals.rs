@@ -1,0 +1,30 @@
+//! Vitals: how the assistant is, told by whoever wired it together.
+
+use futures_util::future::BoxFuture;
+
+/// How the assistant is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// The version of the program.
+    pub version: String,
+    /// The process.
+    pub pid: u32,
+    /// What answers: `offline`, `anthropic:sonnet`.
+    pub brain: String,
+    /// The human's time zone.
+    pub zone: String,
+    /// Where everything is kept.
+    pub data_dir: String,
+    /// Where the page is.
+    pub page: String,
+    /// The session of the main conversation, once something was said.
+    pub session: Option<String>,
+    /// What the human should know.
+    pub notices: Vec<String>,
+}
+
+/// Who can tell how the assistant is.
+pub trait Vitals: Send + Sync {
+    /// How it is now.
+    fn health(&self) -> BoxFuture<'_, Health>;
+}

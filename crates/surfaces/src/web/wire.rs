@@ -1,0 +1,369 @@
+//! What goes over the wire: the JSON that the page and the command line read and write.
+
+use domain::assistant::Shown;
+use domain::conversation::{Block, Entry, Line, Lineage, Reach, Said, SessionId, Text, Why};
+use domain::tool::Outcome;
+use domain::turn::Ending;
+use serde::{Deserialize, Serialize};
+
+use super::devices::Device;
+use super::vitals::Health;
+use crate::stage::Scene;
+
+/// The most characters of a tool's input or result that are sent.
+const TOOL_CHARS: usize = 4_000;
+
+/// Something went wrong.
+#[derive(Serialize)]
+pub struct Failed {
+    pub ok: bool,
+    pub error: Problem,
+}
+
+/// What, and in which words.
+#[derive(Serialize)]
+pub struct Problem {
+    pub kind: &'static str,
+    pub message: String,
+}
+
+/// It is done.
+#[derive(Serialize)]
+pub struct Done {
+    pub ok: bool,
+}
+
+/// A pairing code, on its way in.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PairWith {
+    pub code: String,
+}
+
+/// A new link to pair a browser with.
+#[derive(Serialize)]
+pub struct PairLink {
+    pub ok: bool,
+    pub link: String,
+}
+
+/// Words of the human, on their way in.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Say {
+    pub text: String,
+}
+
+/// The message is on disk.
+#[derive(Serialize)]
+pub struct Heard {
+    pub ok: bool,
+    pub message: u64,
+}
+
+/// Nothing, on its way in.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// Which part of the conversation is wanted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    pub before: Option<u64>,
+    pub limit: Option<usize>,
+}
+
+/// A part of the conversation, oldest first.
+#[derive(Serialize)]
+pub struct Messages {
+    pub messages: Vec<EntryWire>,
+    pub more: bool,
+}
+
+/// One thing said.
+#[derive(Serialize)]
+pub struct EntryWire {
+    pub id: u64,
+    pub parent: Option<u64>,
+    pub at: String,
+    #[serde(flatten)]
+    pub said: SaidWire,
+}
+
+/// What was said, by whom.
+#[derive(Serialize)]
+#[serde(tag = "by", rename_all = "lowercase")]
+pub enum SaidWire {
+    Human { text: String },
+    Assistant { text: String, whole: bool, calls: Vec<CallWire> },
+    Tools { results: Vec<ResultWire> },
+    Summary { text: String },
+}
+
+/// A call of a tool.
+#[derive(Serialize)]
+pub struct CallWire {
+    pub id: String,
+    pub tool: String,
+    pub input: String,
+}
+
+/// What came of a call.
+#[derive(Serialize)]
+pub struct ResultWire {
+    pub call: String,
+    pub done: bool,
+    pub text: String,
+}
+
+impl From<&Entry> for EntryWire {
+    fn from(entry: &Entry) -> Self {
+        let said = SaidWire::from(&entry.said);
+        Self { id: entry.id.0, parent: entry.parent.map(|id| id.0), at: entry.at.to_string(), said }
+    }
+}
+
+impl From<&Said> for SaidWire {
+    fn from(said: &Said) -> Self {
+        match said {
+            Said::Human(heard) => Self::Human { text: heard.text.clone() },
+            Said::Assistant(blocks, reach) => Self::Assistant {
+                text: blocks.text(),
+                whole: match reach {
+                    Reach::Whole => true,
+                    Reach::Cut => false,
+                },
+                calls: blocks.iter().filter_map(call).collect(),
+            },
+            Said::Tools(results) => Self::Tools {
+                results: results
+                    .iter()
+                    .map(|result| ResultWire {
+                        call: result.call.clone(),
+                        done: match result.outcome {
+                            Outcome::Done => true,
+                            Outcome::Failed => false,
+                        },
+                        text: shortened(&result.text),
+                    })
+                    .collect(),
+            },
+            Said::Summary(text) => Self::Summary { text: text.clone() },
+        }
+    }
+}
+
+fn call(block: &Block) -> Option<CallWire> {
+    match block {
+        Block::Call(call) => {
+            Some(CallWire { id: call.id.clone(), tool: call.name.clone(), input: shortened(&call.input.0) })
+        }
+        Block::Text(_) | Block::Opaque(_) => None,
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(TOOL_CHARS) {
+        Some((end, _)) => format!("{}… ({} characters in all)", &text[..end], text.chars().count()),
+        None => text.to_owned(),
+    }
+}
+
+/// What goes on right now, for who has just come.
+#[derive(Serialize)]
+pub struct SceneWire {
+    pub running: Vec<RunningWire>,
+}
+
+/// A turn that goes on.
+#[derive(Serialize)]
+pub struct RunningWire {
+    pub turn: u64,
+    pub branch: String,
+    pub answers: u64,
+    pub text: String,
+    pub tool: Option<String>,
+}
+
+impl From<Scene> for SceneWire {
+    fn from(scene: Scene) -> Self {
+        let running = scene.running.into_iter().map(|(turn, run)| RunningWire {
+            turn: turn.0,
+            branch: run.branch.to_string(),
+            answers: run.answers.0,
+            text: run.words,
+            tool: run.tool,
+        });
+        Self { running: running.collect() }
+    }
+}
+
+/// Something that was shown. Its name is the name of the event.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum ShownWire {
+    Said { branch: String, entry: EntryWire },
+    Began { turn: u64, branch: String, answers: u64 },
+    Delta { turn: u64, text: String },
+    Working { turn: u64, tool: String },
+    Ended { turn: u64, branch: String, answers: u64, how: &'static str, why: Option<String> },
+    Notice { text: String },
+}
+
+impl ShownWire {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Said { .. } => "said",
+            Self::Began { .. } => "began",
+            Self::Delta { .. } => "delta",
+            Self::Working { .. } => "working",
+            Self::Ended { .. } => "ended",
+            Self::Notice { .. } => "notice",
+        }
+    }
+}
+
+impl From<&Shown> for ShownWire {
+    fn from(shown: &Shown) -> Self {
+        match shown {
+            Shown::Said { branch, entry } => Self::Said { branch: branch.to_string(), entry: entry.into() },
+            Shown::Began { turn, branch, answers } => {
+                Self::Began { turn: turn.0, branch: branch.to_string(), answers: answers.0 }
+            }
+            Shown::Delta { turn, text } => Self::Delta { turn: turn.0, text: text.clone() },
+            Shown::Working { turn, tool } => Self::Working { turn: turn.0, tool: tool.clone() },
+            Shown::Ended { turn, branch, answers, ending } => {
+                let (how, why) = match ending {
+                    Ending::Finished => ("finished", None),
+                    Ending::Interrupted => ("interrupted", None),
+                    Ending::Failed(failure) => ("failed", Some(failure.to_string())),
+                };
+                Self::Ended { turn: turn.0, branch: branch.to_string(), answers: answers.0, how, why }
+            }
+            Shown::Notice(text) => Self::Notice { text: text.clone() },
+        }
+    }
+}
+
+/// How the names moved, and the same as a drawing.
+#[derive(Serialize)]
+pub struct Sessions {
+    pub lines: Vec<LineWire>,
+    pub open: Vec<OpenWire>,
+    pub drawing: String,
+}
+
+/// One move of a name.
+#[derive(Serialize)]
+pub struct LineWire {
+    pub at: String,
+    pub branch: String,
+    pub why: &'static str,
+    pub from: Option<PlaceWire>,
+    pub to: Option<PlaceWire>,
+}
+
+/// A place in the tree.
+#[derive(Serialize)]
+pub struct PlaceWire {
+    pub session: String,
+    pub depth: u64,
+}
+
+/// A branch that exists.
+#[derive(Serialize)]
+pub struct OpenWire {
+    pub branch: String,
+    pub session: String,
+    pub depth: u64,
+}
+
+impl Sessions {
+    pub fn new(lineage: &Lineage, drawing: String) -> Self {
+        let open = lineage.open.iter().map(|(branch, session, depth)| OpenWire {
+            branch: branch.to_string(),
+            session: session.to_string(),
+            depth: *depth,
+        });
+        Self { lines: lineage.lines.iter().map(LineWire::from).collect(), open: open.collect(), drawing }
+    }
+}
+
+impl From<&Line> for LineWire {
+    fn from(line: &Line) -> Self {
+        let place = |place: &Option<(SessionId, u64)>| {
+            place.as_ref().map(|(session, depth)| PlaceWire { session: session.to_string(), depth: *depth })
+        };
+        Self {
+            at: line.at.to_string(),
+            branch: line.branch.to_string(),
+            why: why(line.why),
+            from: place(&line.from),
+            to: place(&line.to),
+        }
+    }
+}
+
+fn why(why: Why) -> &'static str {
+    match why {
+        Why::Created => "created",
+        Why::Forked => "forked",
+        Why::Promoted => "promoted",
+        Why::Compacted => "compacted",
+        Why::Cleared => "cleared",
+        Why::Ended => "ended",
+        Why::Undone => "undone",
+    }
+}
+
+/// How the assistant is.
+#[derive(Serialize)]
+pub struct HealthWire {
+    pub ok: bool,
+    pub version: String,
+    pub pid: u32,
+    pub brain: String,
+    pub zone: String,
+    pub data_dir: String,
+    pub page: String,
+    pub session: Option<String>,
+    pub notices: Vec<String>,
+}
+
+impl From<Health> for HealthWire {
+    fn from(health: Health) -> Self {
+        Self {
+            ok: true,
+            version: health.version,
+            pid: health.pid,
+            brain: health.brain,
+            zone: health.zone,
+            data_dir: health.data_dir,
+            page: health.page,
+            session: health.session,
+            notices: health.notices,
+        }
+    }
+}
+
+/// The paired devices.
+#[derive(Serialize)]
+pub struct DeviceList {
+    pub devices: Vec<DeviceWire>,
+}
+
+/// A paired device, without anything that would let somebody be it.
+#[derive(Serialize)]
+pub struct DeviceWire {
+    pub id: String,
+    pub label: String,
+    pub paired: String,
+}
+
+impl From<&Device> for DeviceWire {
+    fn from(device: &Device) -> Self {
+        let Device { id, label, paired, .. } = device;
+        Self { id: id.clone(), label: label.clone(), paired: paired.to_string() }
+    }
+}

@@ -1,0 +1,45 @@
+//! The inbox: keeping what the human said, and reading it out.
+
+use domain::assistant::Request;
+use domain::tool::ToolSpec;
+use serde::Deserialize;
+
+use crate::{Tool, Wanted, parse};
+
+/// Keeps something.
+pub const ADD: Tool = Tool {
+    spec: ToolSpec {
+        name: "inbox_add",
+        description: "Keeps something the human wants remembered, in their own words, until it is dealt with.",
+        schema: r#"{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}"#,
+    },
+    read: add,
+};
+
+/// Reads the inbox out.
+pub const LIST: Tool = Tool {
+    spec: ToolSpec {
+        name: "inbox_list",
+        description: "Lists what is in the inbox, oldest first.",
+        schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
+    },
+    read: list,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Add {
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {}
+
+fn add(input: &str) -> Wanted {
+    parse(&ADD, input).map(|Add { text }| Request::Keep(text))
+}
+
+fn list(input: &str) -> Wanted {
+    parse(&LIST, input).map(|List {}| Request::Inbox)
+}

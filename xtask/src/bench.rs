@@ -1,0 +1,189 @@
+//! How fast and how small it is: runs what measures, prints one table, and writes it down.
+//!
+//! To measure something new, give its row in [`rows::ROWS`] a program that prints the number and a function that
+//! reads it. A divan bench in a crate's `benches/` folder is found by itself; a row with its name gives it a target.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use crate::out::say;
+use crate::test::step::{Outcome, Program};
+use crate::tree::{self, SourceFile};
+
+pub mod amount;
+pub mod divan;
+pub mod rows;
+pub mod table;
+
+use amount::Amount;
+use rows::{ROWS, Row};
+use table::Line;
+
+/// Where the table is written down.
+const PAGE: &str = "docs/BENCHMARKS.md";
+
+/// Measures speed and size, prints one table, and writes it to docs/BENCHMARKS.md.
+#[derive(Args, Debug)]
+pub struct Bench {
+    /// Only rows and benches whose name contains these words; nothing is written down.
+    #[arg(value_name = "WORDS")]
+    only: Option<String>,
+}
+
+impl Bench {
+    /// Measures, and tells; fails if something measured misses its target.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let wanted = |name: &str| self.only.as_ref().is_none_or(|only| name.contains(only.as_str()));
+        let mut shelf = Shelf::default();
+        let mut lines = Vec::new();
+        let benches = benches(&tree::read()?);
+        for bench in &benches {
+            shelf.said(&bench.command())?;
+        }
+        for row in ROWS.iter().filter(|row| wanted(row.name)) {
+            lines.push(Line {
+                name: row.name.into(),
+                target: Some(row.target),
+                measured: shelf.measure(row)?,
+            });
+        }
+        for bench in &benches {
+            let said = shelf.said(&bench.command())?;
+            let found = divan::medians(&said).into_iter().filter(|(name, _)| wanted(name) && !has_row(name));
+            lines.extend(found.map(|(name, took)| Line { name, target: None, measured: Some(took) }));
+        }
+        say(table::plain(&lines));
+        if self.only.is_none() {
+            let page = table::page(&lines, &machine());
+            std::fs::write(tree::root().join(PAGE), page).with_context(|| format!("cannot write {PAGE}"))?;
+        }
+        match lines.iter().filter(|line| line.misses()).count() {
+            0 => Ok(()),
+            count => bail!("{count} of {} miss their target", lines.len()),
+        }
+    }
+}
+
+/// Whether a row already shows this bench.
+fn has_row(bench: &str) -> bool {
+    ROWS.iter().any(|row| matches!(row.probe, rows::Probe::Divan(name) if name == bench))
+}
+
+/// What the programs said, each run once however many rows read it.
+#[derive(Default)]
+struct Shelf(BTreeMap<Vec<String>, String>);
+
+impl Shelf {
+    fn said(&mut self, words: &[String]) -> anyhow::Result<String> {
+        if let Some(said) = self.0.get(words) {
+            return Ok(said.clone());
+        }
+        let (program, rest) = words.split_first().context("a row names no program")?;
+        let rest: Vec<_> = rest.iter().map(String::as_str).collect();
+        // All it says is kept: some programs speak of their measure on the one stream, some on the other.
+        let keep_all = |said: &str| vec![said.to_owned()];
+        let said = match Program::new(program, &rest).within(&tree::root()).counting(keep_all).run() {
+            Outcome::Passed(said) => said.concat(),
+            Outcome::Failed(_, said) => bail!("`{}` failed:\n{said}", words.join(" ")),
+            Outcome::NotRun(_, why) => bail!("`{}` did not run: {why}", words.join(" ")),
+        };
+        self.0.insert(words.to_vec(), said.clone());
+        Ok(said)
+    }
+
+    fn measure(&mut self, row: &Row) -> anyhow::Result<Option<Amount>> {
+        match row.probe {
+            rows::Probe::Nothing => Ok(None),
+            rows::Probe::Divan(bench) => Ok(self.0.values().find_map(|said| divan::median(said, bench))),
+            rows::Probe::Program(words, read) => {
+                let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+                let said = self.said(&words)?;
+                read(&said)
+                    .map(Some)
+                    .with_context(|| format!("`{}` does not say {}", words.join(" "), row.name))
+            }
+        }
+    }
+}
+
+/// One bench of a crate.
+#[derive(Debug, PartialEq, Eq)]
+struct BenchFile {
+    folder: String,
+    name: String,
+}
+
+impl BenchFile {
+    fn command(&self) -> Vec<String> {
+        let manifest = format!("{}/Cargo.toml", self.folder);
+        ["cargo", "bench", "--quiet", "--manifest-path", &manifest, "--bench", &self.name]
+            .map(str::to_owned)
+            .to_vec()
+    }
+}
+
+/// Every file directly in a `benches/` folder of a crate.
+fn benches(files: &[SourceFile]) -> Vec<BenchFile> {
+    let bench = |file: &SourceFile| {
+        let (folder, rest) = file.path.split_once("/benches/")?;
+        let name = rest.strip_suffix(".rs").filter(|name| !name.contains('/'))?;
+        folder.starts_with("crates/").then(|| BenchFile { folder: folder.into(), name: name.into() })
+    };
+    files.iter().filter_map(bench).collect()
+}
+
+/// On what it was measured: numbers without it say nothing.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let rustc = Program::new("rustc", &["--version"]).answer().unwrap_or_else(|| "an unknown rustc".into());
+    let rustc = rustc.split(" (").next().unwrap_or_default().to_owned();
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    format!("{cores} cores ({}), {rustc}", model.map_or("unknown", |(_, name)| name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn benches_are_found_in_the_crates() {
+        let files = [
+            SourceFile::new("crates/journal/benches/fork.rs", ""),
+            SourceFile::new("crates/journal/benches/fork/seed.rs", ""),
+            SourceFile::new("crates/journal/src/benches.rs", ""),
+        ];
+        let found = benches(&files);
+        assert_eq!(found, [BenchFile { folder: "crates/journal".into(), name: "fork".into() }]);
+        assert!(
+            found[0].command().join(" ").ends_with("--manifest-path crates/journal/Cargo.toml --bench fork")
+        );
+    }
+
+    #[test]
+    fn a_program_is_run_once_for_all_rows_that_read_it() {
+        let words = ["sh", "-c", "date +%N"].map(str::to_owned);
+        let mut shelf = Shelf::default();
+        assert_eq!(shelf.said(&words).unwrap(), shelf.said(&words).unwrap());
+    }
+
+    #[test]
+    fn a_program_that_fails_is_no_measure() {
+        let words = ["sh", "-c", "echo broken; exit 1"].map(str::to_owned);
+        assert!(Shelf::default().said(&words).unwrap_err().to_string().contains("broken"));
+    }
+
+    #[test]
+    fn a_row_reads_its_number_out_of_what_its_program_says() {
+        let row = Row {
+            name: "words",
+            target: amount::Target::AtMost(amount::count(3.0)),
+            probe: rows::Probe::Program(&["echo", "words: 2"], |said| {
+                rows::after(said, "words: ", amount::Unit::Count)
+            }),
+        };
+        assert_eq!(Shelf::default().measure(&row).unwrap(), Some(amount::count(2.0)));
+    }
+}

@@ -1,0 +1,74 @@
+//! Reads the table that divan prints: a tree of benches, with the median in its third column.
+
+use super::amount::{Amount, Unit};
+
+/// The median of every bench, by its path in the tree: `fork`, or `fork/10000`.
+pub fn medians(said: &str) -> Vec<(String, Amount)> {
+    let mut path: Vec<String> = Vec::new();
+    let mut medians = Vec::new();
+    for line in said.lines() {
+        let Some((depth, rest)) = branch(line) else { continue };
+        let mut columns = rest.split('│').map(str::trim);
+        let (Some(first), _, median) = (columns.next(), columns.next(), columns.next()) else { continue };
+        // The first column holds the name and, after it, the fastest time.
+        let Some(name) = first.split_whitespace().next() else { continue };
+        path.truncate(depth);
+        path.push(name.to_owned());
+        if let Some(took) = median.and_then(time) {
+            medians.push((path.join("/"), took));
+        }
+    }
+    medians
+}
+
+/// The median of one bench.
+pub fn median(said: &str, bench: &str) -> Option<Amount> {
+    medians(said).into_iter().find(|(name, _)| name == bench).map(|(_, took)| took)
+}
+
+/// How deep a line stands in the tree, and what follows its branch.
+fn branch(line: &str) -> Option<(usize, &str)> {
+    let at = line.find("├─ ").or_else(|| line.find("╰─ "))?;
+    let depth = line[..at].chars().count() / 3;
+    Some((depth, line[at..].split_once(' ')?.1))
+}
+
+fn time(text: &str) -> Option<Amount> {
+    let (number, unit) = text.split_once(' ')?;
+    let step = match unit.trim() {
+        "ns" => 1.0,
+        "µs" | "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return None,
+    };
+    Some(Amount { value: number.parse::<f64>().ok()? * step, unit: Unit::Time })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: &str = "\
+Timer precision: 12 ns
+fork           fastest       │ slowest       │ median        │ mean          │ samples │ iters
+├─ alone       16.85 µs      │ 90.1 µs       │ 17.2 µs       │ 18.01 µs      │ 100     │ 100
+├─ of                        │               │               │               │         │
+│  ├─ 100      1.2 ms        │ 1.9 ms        │ 1.3 ms        │ 1.31 ms       │ 100     │ 100
+│  ╰─ 10000    12.2 ns       │ 19.1 ns       │ 13 ns         │ 13.1 ns       │ 100     │ 800
+╰─ last        1.1 s         │ 1.2 s         │ 1.15 s        │ 1.15 s        │ 1       │ 1
+";
+
+    #[test]
+    fn the_median_of_each_bench_is_read_with_its_path() {
+        let told: Vec<_> = medians(SAID).into_iter().map(|(name, took)| format!("{name}: {took}")).collect();
+        assert_eq!(told, ["alone: 17.2 µs", "of/100: 1.3 ms", "of/10000: 13 ns", "last: 1.15 s"]);
+    }
+
+    #[test]
+    fn one_bench_can_be_asked_for() {
+        assert_eq!(median(SAID, "of/10000").map(|took| took.value), Some(13.0));
+        assert_eq!(median(SAID, "of"), None);
+        assert_eq!(median("nothing of the kind", "of"), None);
+    }
+}

@@ -1,0 +1,80 @@
+//! What we promise about speed and size, and how each promise is measured.
+//!
+//! A row without a probe is shown as not measured, so that nobody takes a target for a result.
+
+use super::amount::{Amount, Target, Unit, count, kb, mb, ms, percent, us};
+
+/// One promise.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// What is measured.
+    pub name: &'static str,
+    /// What it should be.
+    pub target: Target,
+    /// How it is measured.
+    pub probe: Probe,
+}
+
+/// How a row is measured.
+#[derive(Clone, Copy, Debug)]
+pub enum Probe {
+    /// Not yet.
+    Nothing,
+    /// By the median of the divan bench of this name, in the `benches/` folder of any crate.
+    Divan(&'static str),
+    /// By a program, run from the root of the repository, and the number in what it says.
+    Program(&'static [&'static str], Read),
+}
+
+/// Reads the amount out of what a program said.
+pub type Read = fn(&str) -> Option<Amount>;
+
+/// Every promise.
+pub const ROWS: &[Row] = &[
+    promise("start to ready, empty", Target::AtMost(ms(20.0))),
+    promise("start to ready, 1 M entries", Target::AtMost(ms(100.0))),
+    promise("idle memory, page open", Target::AtMost(mb(20.0))),
+    promise("fork of 10,000 entries, to the model's first byte", Target::AtMost(ms(5.0))),
+    promise("fork of 10,000 entries, in the store", Target::AtMost(us(50.0))),
+    promise("memory of one of 1,000 background runs", Target::AtMost(kb(100.0))),
+    promise("message in to model request out, p99", Target::AtMost(ms(5.0))),
+    promise("model delta to page", Target::AtMost(ms(1.0))),
+    promise("reload of one of 100,000 jobs", Target::AtMost(ms(10.0))),
+    promise("fire jitter, p99", Target::AtMost(ms(20.0))),
+    promise("history search over 1 M entries, p99", Target::AtMost(ms(20.0))),
+    promise("cached share of a background fork's input", Target::AtLeast(percent(98.0))),
+    promise("fixed prompt overhead, tokens", Target::AtMost(count(5000.0))),
+    promise("release binary", Target::AtMost(mb(25.0))),
+];
+
+/// A promise that nothing measures yet.
+const fn promise(name: &'static str, target: Target) -> Row {
+    Row { name, target, probe: Probe::Nothing }
+}
+
+/// The number that follows some words, for programs that say `words: 12.5`.
+pub fn after(said: &str, words: &str, unit: Unit) -> Option<Amount> {
+    let (_, rest) = said.split_once(words)?;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    Some(Amount { value: rest[..end].parse().ok()?, unit })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_read_after_its_words() {
+        assert_eq!(after("rss: 1200 kB\n", "rss: ", Unit::Size).map(|amount| amount.value), Some(1200.0));
+        assert_eq!(after("rss: none", "rss: ", Unit::Size), None);
+        assert_eq!(after("nothing", "rss: ", Unit::Size), None);
+    }
+
+    #[test]
+    fn no_two_rows_have_one_name() {
+        let mut names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ROWS.len());
+    }
+}

@@ -1,0 +1,100 @@
+//! The one table: on the screen, and as a page.
+
+use super::amount::{Amount, Target};
+
+/// One line of the table.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// What.
+    pub name: String,
+    /// What it should be, if we promised something.
+    pub target: Option<Target>,
+    /// What it is, if it was measured.
+    pub measured: Option<Amount>,
+}
+
+impl Line {
+    /// Whether it was measured and misses its target.
+    pub fn misses(&self) -> bool {
+        matches!((self.target, self.measured), (Some(target), Some(measured)) if !target.is_met_by(measured))
+    }
+
+    fn cells(&self) -> [String; 4] {
+        let target = self.target.map_or_else(|| "-".into(), |target| target.to_string());
+        let measured = self.measured.map_or_else(|| "not measured".into(), |amount| amount.to_string());
+        let verdict = match (self.target, self.measured) {
+            (Some(_), Some(_)) if self.misses() => "MISSED",
+            (Some(_), Some(_)) => "kept",
+            _ => "",
+        };
+        [self.name.clone(), target, measured, verdict.into()]
+    }
+}
+
+const HEADS: [&str; 4] = ["What", "Target", "Measured", ""];
+
+/// For the screen: columns as wide as they must be.
+pub fn plain(lines: &[Line]) -> String {
+    let mut rows = vec![HEADS.map(str::to_owned)];
+    rows.extend(lines.iter().map(Line::cells));
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<_> = (0..HEADS.len()).map(width).collect();
+    let drawn = rows.iter().map(|row| {
+        let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        cells.join("  ").trim_end().to_owned()
+    });
+    drawn.collect::<Vec<_>>().join("\n")
+}
+
+/// The page in the documents.
+pub fn page(lines: &[Line], machine: &str) -> String {
+    let mut text = format!(
+        "# How fast, how small\n\nWritten by `cargo xtask bench`, not by hand. Times are medians unless the line says otherwise.\n\
+         Measured on {machine}.\n\n| What | Target | Measured | |\n| --- | --- | --- | --- |\n"
+    );
+    for line in lines {
+        text.push_str(&format!("| {} |\n", line.cells().join(" | ")));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::amount::{ms, us};
+    use super::*;
+
+    fn lines() -> Vec<Line> {
+        let line = |name: &str, target, measured| Line { name: name.into(), target, measured };
+        vec![
+            line("fork", Some(Target::AtMost(us(50.0))), Some(us(17.0))),
+            line("start", Some(Target::AtMost(ms(20.0))), Some(ms(21.0))),
+            line("search", Some(Target::AtMost(ms(20.0))), None),
+            line("draw", None, Some(ms(1.0))),
+        ]
+    }
+
+    #[test]
+    fn the_table_says_what_is_kept_missed_and_not_measured() {
+        let drawn = "\
+What    Target         Measured
+fork    at most 50 µs  17 µs         kept
+start   at most 20 ms  21 ms         MISSED
+search  at most 20 ms  not measured
+draw    -              1 ms";
+        assert_eq!(plain(&lines()), drawn);
+    }
+
+    #[test]
+    fn only_what_was_measured_can_miss() {
+        let missed: Vec<_> = lines().iter().map(Line::misses).collect();
+        assert_eq!(missed, [false, true, false, false]);
+    }
+
+    #[test]
+    fn the_page_names_the_machine_and_holds_every_line() {
+        let page = page(&lines(), "2 cores");
+        assert!(page.contains("Measured on 2 cores.\n"), "{page}");
+        assert!(page.ends_with("| draw | - | 1 ms |  |\n"), "{page}");
+        assert_eq!(page.lines().filter(|line| line.starts_with('|')).count(), 6);
+    }
+}

@@ -1,0 +1,8 @@
+//! What keeps the house in order: its style as tests, the requirements table, the test command, the benches.
+
+pub mod bench;
+pub mod out;
+pub mod requirements;
+pub mod test;
+pub mod tidy;
+pub mod tree;

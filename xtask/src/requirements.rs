@@ -1,0 +1,135 @@
+//! Which requirements have a test: the list of all that there are, against the ids that tests name.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use crate::out::say;
+use crate::tree::{self, SourceFile};
+
+pub mod catalogue;
+pub mod mention;
+pub mod show;
+
+use catalogue::Catalogue;
+use mention::Mention;
+
+/// Where the list is.
+pub const LIST: &str = "docs/requirements.txt";
+
+/// Shows which requirements have a test.
+#[derive(Args, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct Requirements {
+    /// Only this section, with the tests of each id (DD, SE, A, ...).
+    #[arg(long, value_name = "LETTERS")]
+    section: Option<String>,
+    /// Only the ids without a test, one to a line.
+    #[arg(long, conflicts_with = "json")]
+    missing: bool,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The list, and what the tests prove of it.
+#[derive(Debug)]
+pub struct Coverage {
+    /// All that there is to prove.
+    pub catalogue: Catalogue,
+    /// The tests of each id.
+    pub tests: BTreeMap<String, BTreeSet<String>>,
+    /// Ids that a test names and nobody ever required.
+    pub unknown: Vec<Mention>,
+}
+
+impl Coverage {
+    /// Holds the tests in the files against the list.
+    pub fn of(catalogue: Catalogue, files: &[SourceFile]) -> Self {
+        let mut tests: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut unknown = Vec::new();
+        for mention in files.iter().flat_map(mention::in_file) {
+            if catalogue.has(&mention.id) {
+                tests.entry(mention.id).or_default().insert(mention.test);
+            } else {
+                unknown.push(mention);
+            }
+        }
+        Self { catalogue, tests, unknown }
+    }
+
+    /// The coverage of this repository.
+    pub fn here() -> anyhow::Result<Self> {
+        let files = tree::read()?;
+        let list =
+            files.iter().find(|file| file.path == LIST).with_context(|| format!("{LIST} is missing"))?;
+        Ok(Self::of(Catalogue::parse(&list.text)?, &files))
+    }
+
+    /// What names an id that does not exist, one line for each.
+    pub fn complaints(&self) -> Vec<String> {
+        let line =
+            |m: &Mention| format!("{}:{}: `{}` is no requirement (in {})", m.path, m.line, m.id, m.test);
+        self.unknown.iter().map(line).collect()
+    }
+}
+
+impl Requirements {
+    /// Prints what was asked for; fails if a test names an id that does not exist.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let mut coverage = Coverage::here()?;
+        if let Some(letters) = &self.section {
+            coverage.catalogue = coverage.catalogue.only(letters)?;
+        }
+        let text = match (self.json, self.missing, &self.section) {
+            (true, _, _) => show::json(&coverage)?,
+            (false, true, _) => show::missing(&coverage),
+            (false, false, Some(_)) => show::section(&coverage),
+            (false, false, None) => show::table(&coverage),
+        };
+        say(text.trim_end());
+        let complaints = coverage.complaints();
+        if !complaints.is_empty() {
+            bail!("tests name ids that do not exist:\n  {}", complaints.join("\n  "));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn coverage(doc: &str) -> Coverage {
+        let catalogue =
+            Catalogue::parse("[behaviour]\nSE 1-4 Sessions\n[reliability]\nA 1,1b Time\n").unwrap();
+        let text = [doc, "#[test]", "fn it_holds() {}"].join("\n");
+        Coverage::of(catalogue, &[SourceFile::new("crates/x/src/a.rs", text)])
+    }
+
+    #[test]
+    fn what_a_test_names_is_covered() {
+        let coverage = coverage("/// SE-1..SE-3, A1b: all of it.");
+        assert_eq!(coverage.tests.keys().collect::<Vec<_>>(), ["A1b", "SE-1", "SE-2", "SE-3"]);
+        assert_eq!(coverage.complaints(), [""; 0]);
+    }
+
+    #[test]
+    fn an_id_that_does_not_exist_is_an_error() {
+        let coverage = coverage("/// SE-4, SE-5: one too many.");
+        assert_eq!(
+            coverage.complaints(),
+            ["crates/x/src/a.rs:1: `SE-5` is no requirement (in crates/x/src/a.rs::it_holds)"]
+        );
+    }
+
+    #[test]
+    fn the_list_of_this_repository_is_whole() {
+        let coverage = Coverage::here().unwrap();
+        let count =
+            |group| coverage.catalogue.sections().filter(|s| s.group == group).map(|s| s.ids.len()).sum();
+        let counts: (usize, usize) = (count("behaviour"), count("reliability"));
+        assert_eq!(counts, (575, 92));
+    }
+}

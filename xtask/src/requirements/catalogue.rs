@@ -1,0 +1,137 @@
+//! The list of all requirements: sections of numbered ids, as `docs/requirements.txt` writes them down.
+
+use anyhow::{Context, bail, ensure};
+
+/// All sections, in the order of the list.
+#[derive(Clone, Debug)]
+pub struct Catalogue(Vec<Section>);
+
+/// One section of the list.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// The part of the list it stands in: `behaviour` or `reliability`.
+    pub group: String,
+    /// The letters all its ids begin with.
+    pub letters: String,
+    /// What it is about.
+    pub title: String,
+    /// Its ids, in order.
+    pub ids: Vec<String>,
+}
+
+impl Catalogue {
+    /// Reads the list.
+    pub fn parse(text: &str) -> anyhow::Result<Self> {
+        let mut group = None;
+        let mut sections: Vec<Section> = Vec::new();
+        for (at, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                group = Some(name.to_owned());
+                continue;
+            }
+            let context = || format!("line {} of the list of requirements", at + 1);
+            let group =
+                group.as_deref().context("a section needs a `[group]` above it").with_context(context)?;
+            let section = Section::parse(group, line).with_context(context)?;
+            ensure!(
+                sections.iter().all(|other| other.letters != section.letters),
+                "the section {} stands in the list twice",
+                section.letters
+            );
+            sections.push(section);
+        }
+        Ok(Self(sections))
+    }
+
+    /// Whether there is such an id.
+    pub fn has(&self, id: &str) -> bool {
+        self.0.iter().any(|section| section.ids.iter().any(|known| known == id))
+    }
+
+    /// All sections.
+    pub fn sections(&self) -> impl Iterator<Item = &Section> {
+        self.0.iter()
+    }
+
+    /// The list with one section alone.
+    pub fn only(&self, letters: &str) -> anyhow::Result<Self> {
+        match self.0.iter().find(|section| section.letters.eq_ignore_ascii_case(letters)) {
+            Some(section) => Ok(Self(vec![section.clone()])),
+            None => {
+                let known: Vec<_> = self.0.iter().map(|section| section.letters.as_str()).collect();
+                bail!("there is no section {letters}; there are {}", known.join(" "))
+            }
+        }
+    }
+}
+
+impl Section {
+    /// Reads `DD 1-56 Data directory and files`, or `I 1-3,3b,4-14 Authority`.
+    fn parse(group: &str, line: &str) -> anyhow::Result<Self> {
+        let mut words = line.splitn(3, ' ');
+        let (Some(letters), Some(numbers), Some(title)) = (words.next(), words.next(), words.next()) else {
+            bail!("`{line}` is not letters, numbers and a title");
+        };
+        ensure!(letters.chars().all(|c| c.is_ascii_uppercase()), "`{letters}` are not capital letters");
+        // In the behaviour, letters and number are joined by a hyphen; a target is written without.
+        let hyphen = if group == "behaviour" { "-" } else { "" };
+        let mut ids = Vec::new();
+        for part in numbers.split(',') {
+            for number in expand(part).with_context(|| format!("`{part}` is no number and no range"))? {
+                ids.push(format!("{letters}{hyphen}{number}"));
+            }
+        }
+        Ok(Self { group: group.into(), letters: letters.into(), title: title.into(), ids })
+    }
+}
+
+/// The numbers of `7`, `3b` or `1-56`.
+fn expand(part: &str) -> Option<Vec<String>> {
+    if let Some((first, last)) = part.split_once('-') {
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        return (first <= last).then(|| (first..=last).map(|n| n.to_string()).collect());
+    }
+    let digits = part.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    digits.parse::<u32>().ok()?;
+    (part.len() - digits.len() <= 1).then(|| vec![part.to_owned()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_and_odd_numbers_expand() {
+        let list = Catalogue::parse(
+            "# Words.\n[behaviour]\nSE 1-2,5 Sessions\n\n[reliability]\nI 3,3b,4 Authority\n",
+        );
+        let ids: Vec<_> = list.unwrap().sections().flat_map(|section| section.ids.clone()).collect();
+        assert_eq!(ids, ["SE-1", "SE-2", "SE-5", "I3", "I3b", "I4"]);
+    }
+
+    #[test]
+    fn a_list_that_says_nothing_clear_is_refused() {
+        for text in [
+            "SE 1-2 No group",
+            "[behaviour]\nSE 2-1 Backwards",
+            "[behaviour]\nSE one Words",
+            "[behaviour]\nSE 1",
+            "[behaviour]\nse 1 Small",
+            "[behaviour]\nSE 1 Once\nSE 2 Twice",
+        ] {
+            assert!(Catalogue::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn one_section_can_be_asked_for() {
+        let list = Catalogue::parse("[behaviour]\nSE 1-2 Sessions\nDD 1 Files\n").unwrap();
+        assert!(list.only("dd").unwrap().has("DD-1"));
+        assert!(!list.only("DD").unwrap().has("SE-1"));
+        assert!(list.only("XX").unwrap_err().to_string().contains("SE DD"));
+    }
+}

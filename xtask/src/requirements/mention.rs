@@ -1,0 +1,194 @@
+//! What tests say they prove: the ids at the head of their doc lines.
+//!
+//! Tests are found line by line and not by parsing, because many stand inside a macro. An id counts only in the
+//! head, before the first colon, so that a sentence may speak of UTF-8 without proving it.
+
+use crate::tree::SourceFile;
+
+/// One id named by one test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// The id.
+    pub id: String,
+    /// The test, with its file.
+    pub test: String,
+    /// The file.
+    pub path: String,
+    /// The line of the id, from 1.
+    pub line: usize,
+}
+
+/// All that the tests of a file name.
+pub fn in_file(file: &SourceFile) -> Vec<Mention> {
+    if file.is_rust() {
+        rust(file)
+    } else if is_browser_test(&file.path) {
+        browser(file)
+    } else {
+        Vec::new()
+    }
+}
+
+fn is_browser_test(path: &str) -> bool {
+    path.starts_with("tests/browser/") && [".js", ".mjs", ".ts"].iter().any(|end| path.ends_with(end))
+}
+
+/// What stood above the line that is being read.
+#[derive(Default)]
+struct Above {
+    ids: Vec<(usize, String)>,
+    is_test: bool,
+}
+
+impl Above {
+    fn hear(&mut self, line: usize, doc: &str) {
+        self.ids.extend(head(doc).into_iter().map(|id| (line, id)));
+    }
+
+    fn belongs_to(self, file: &SourceFile, name: &str) -> Vec<Mention> {
+        let test = format!("{}::{name}", file.path);
+        let mention = |(line, id)| Mention { id, test: test.clone(), path: file.path.clone(), line };
+        self.ids.into_iter().map(mention).collect()
+    }
+}
+
+fn rust(file: &SourceFile) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    let mut above = Above::default();
+    for (at, line) in file.text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(doc) = line.strip_prefix("///") {
+            above.hear(at + 1, doc);
+        } else if line.starts_with("#[") {
+            above.is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+        } else if let Some(name) = function(line) {
+            let above = std::mem::take(&mut above);
+            if above.is_test {
+                mentions.extend(above.belongs_to(file, name));
+            }
+        } else if line.is_empty() || line.ends_with(['{', '}', ';']) {
+            // Another item, or nothing: what stood above does not belong to a test below. Any other line may
+            // continue an attribute.
+            above = Above::default();
+        }
+    }
+    mentions
+}
+
+fn function(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("pub ").unwrap_or(line);
+    let line = line.strip_prefix("async ").unwrap_or(line);
+    let rest = line.strip_prefix("fn ")?;
+    rest.split(['(', '<']).next()
+}
+
+fn browser(file: &SourceFile) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    let mut above = Above::default();
+    for (at, line) in file.text.lines().enumerate() {
+        let line = line.trim();
+        let comment = ["///", "//", "/**", "*/", "*"].iter().find_map(|mark| line.strip_prefix(mark));
+        if let Some(doc) = comment {
+            above.hear(at + 1, doc.trim_end_matches("*/"));
+            continue;
+        }
+        let above = std::mem::take(&mut above);
+        let call = line.trim_start_matches("await ").trim_start_matches("t.");
+        if let Some(rest) =
+            ["test(", "it(", "test.skip("].iter().find_map(|call_of| call.strip_prefix(call_of))
+        {
+            let name = rest.trim_start_matches(['"', '\'', '`']).split(['"', '\'', '`']).next();
+            mentions.extend(above.belongs_to(file, name.unwrap_or_default()));
+        }
+    }
+    mentions
+}
+
+/// The ids at the head of a doc line: all that stands before the colon, or the whole line, if it is ids alone.
+fn head(doc: &str) -> Vec<String> {
+    let head = doc.split(':').next().unwrap_or_default().trim().trim_end_matches('.');
+    let mut ids = Vec::new();
+    for word in head.split([',', ' ']).filter(|word| !word.is_empty() && *word != "and") {
+        match word_ids(word) {
+            Some(some) => ids.extend(some),
+            None => return Vec::new(),
+        }
+    }
+    ids
+}
+
+/// The ids of `SE-3`, `A1`, `I3b` or `SE-1..SE-5`.
+fn word_ids(word: &str) -> Option<Vec<String>> {
+    let Some((first, last)) = word.split_once("..") else {
+        split(word)?;
+        return Some(vec![word.to_owned()]);
+    };
+    let ((letters, from), (other, to)) = (split(first)?, split(last.trim_start_matches('='))?);
+    let (from, to): (u32, u32) = (from.parse().ok()?, to.parse().ok()?);
+    (letters == other && from <= to).then(|| (from..=to).map(|n| format!("{letters}{n}")).collect())
+}
+
+/// The letters, with their hyphen, and the number.
+fn split(id: &str) -> Option<(&str, &str)> {
+    let digits = id.find(|c: char| c.is_ascii_digit())?;
+    let (letters, number) = id.split_at(digits);
+    let capitals = letters.strip_suffix('-').unwrap_or(letters);
+    let shaped = (1..=3).contains(&capitals.len())
+        && capitals.chars().all(|c| c.is_ascii_uppercase())
+        && number
+            .strip_suffix(|c: char| c.is_ascii_lowercase())
+            .unwrap_or(number)
+            .chars()
+            .all(|c| c.is_ascii_digit());
+    shaped.then_some((letters, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(path: &str, lines: &[&str]) -> Vec<String> {
+        in_file(&SourceFile::new(path, lines.join("\n"))).into_iter().map(|mention| mention.id).collect()
+    }
+
+    #[test]
+    fn ids_are_read_from_the_head_of_a_doc_line() {
+        for (doc, ids) in [
+            ("SE-3, SE-4: one sentence.", vec!["SE-3", "SE-4"]),
+            ("SE-3 and A10: one sentence.", vec!["SE-3", "A10"]),
+            ("SE-1..SE-3: all of them", vec!["SE-1", "SE-2", "SE-3"]),
+            ("A1..A2, I3b.", vec!["A1", "A2", "I3b"]),
+            ("Unlike SE-3: a sentence.", vec![]),
+            ("It reads UTF-8 as it is.", vec![]),
+            ("SE-3..DD-5: two sections.", vec![]),
+        ] {
+            assert_eq!(head(doc), ids, "{doc}");
+        }
+    }
+
+    #[test]
+    fn only_tests_prove_something() {
+        let doc = "/// SE-1: so it is.";
+        assert_eq!(named("a.rs", &[doc, "#[test]", "fn a() {}"]), ["SE-1"]);
+        assert_eq!(named("a.rs", &["#[tokio::test(start_paused = true)]", doc, "async fn a() {}"]), ["SE-1"]);
+        assert_eq!(named("a.rs", &["proptest! {", doc, "#[test]", "fn a(x in 0..9u8) {}", "}"]), ["SE-1"]);
+        assert_eq!(named("a.rs", &[doc, "fn a() {}"]), [""; 0]);
+        assert_eq!(named("a.rs", &[doc, "struct A;", "#[test]", "fn a() {}"]), [""; 0]);
+    }
+
+    #[test]
+    fn browser_tests_name_ids_in_their_comments() {
+        let path = "tests/browser/page.test.mjs";
+        assert_eq!(named(path, &["// K2: only this page.", "test('the page', async () => {"]), ["K2"]);
+        assert_eq!(named(path, &["/** K3: one", " * K4: two */", "await t.test(\"x\", f)"]), ["K3", "K4"]);
+        assert_eq!(named(path, &["// K2: a word about", "const a = 1;", "test('x')"]), [""; 0]);
+        assert_eq!(named("web/page.js", &["// K2: nothing.", "test('x')"]), [""; 0]);
+    }
+
+    #[test]
+    fn a_mention_knows_its_test_and_its_line() {
+        let file = SourceFile::new("a.rs", ["", "/// SE-1: so.", "#[test]", "fn it_is_so() {}"].join("\n"));
+        let mention = in_file(&file).remove(0);
+        assert_eq!((mention.test.as_str(), mention.line), ("a.rs::it_is_so", 2));
+    }
+}

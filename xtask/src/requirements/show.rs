@@ -1,0 +1,145 @@
+//! How the coverage of the requirements is shown: as a table, a section, a list, or JSON.
+
+use serde_json::json;
+
+use super::Coverage;
+use super::catalogue::Section;
+
+/// One line to a section, and under it the ids without a test.
+pub fn table(coverage: &Coverage) -> String {
+    let mut text = String::new();
+    let mut group = "";
+    let (mut proven, mut all) = (0, 0);
+    for section in coverage.catalogue.sections() {
+        if section.group != group {
+            group = &section.group;
+            text.push_str(&format!("{group}\n"));
+        }
+        let missing = without_test(coverage, section);
+        let covered = section.ids.len() - missing.len();
+        (proven, all) = (proven + covered, all + section.ids.len());
+        text.push_str(&format!(
+            "  {:<4}{covered:>3}/{:<3} {}\n",
+            section.letters,
+            section.ids.len(),
+            section.title
+        ));
+        if !missing.is_empty() {
+            text.push_str(&format!("             without a test: {}\n", ranges(section, &missing)));
+        }
+    }
+    text + &format!("{proven} of {all} requirements have a test\n")
+}
+
+/// Each id with its tests.
+pub fn section(coverage: &Coverage) -> String {
+    let mut text = String::new();
+    for section in coverage.catalogue.sections() {
+        let covered = section.ids.len() - without_test(coverage, section).len();
+        text.push_str(&format!("{} {covered}/{} {}\n", section.letters, section.ids.len(), section.title));
+        for id in &section.ids {
+            let tests = coverage.tests.get(id).map(|tests| tests.iter().cloned().collect::<Vec<_>>());
+            let tests = tests.map_or_else(|| "-".into(), |tests| tests.join("\n          "));
+            text.push_str(&format!("  {id:<7} {tests}\n"));
+        }
+    }
+    text
+}
+
+/// The ids without a test, one to a line.
+pub fn missing(coverage: &Coverage) -> String {
+    let mut ids = coverage.catalogue.sections().flat_map(|section| without_test(coverage, section));
+    let first = ids.next().map(|id| format!("{id}\n")).unwrap_or_default();
+    ids.fold(first, |text, id| text + id + "\n")
+}
+
+/// Everything, for programs.
+pub fn json(coverage: &Coverage) -> anyhow::Result<String> {
+    let sections: Vec<_> = coverage
+        .catalogue
+        .sections()
+        .map(|section| {
+            let missing = without_test(coverage, section);
+            let tests: serde_json::Map<_, _> = section
+                .ids
+                .iter()
+                .filter_map(|id| Some((id.clone(), json!(coverage.tests.get(id)?))))
+                .collect();
+            json!({
+                "group": section.group,
+                "section": section.letters,
+                "title": section.title,
+                "total": section.ids.len(),
+                "covered": section.ids.len() - missing.len(),
+                "missing": missing,
+                "tests": tests,
+            })
+        })
+        .collect();
+    Ok(serde_json::to_string_pretty(&json!({ "sections": sections, "unknown": coverage.complaints() }))?)
+}
+
+fn without_test<'a>(coverage: &Coverage, section: &'a Section) -> Vec<&'a str> {
+    section.ids.iter().map(String::as_str).filter(|id| !coverage.tests.contains_key(*id)).collect()
+}
+
+/// Neighbours in the section are drawn together: `SE-1..SE-4, SE-7`.
+fn ranges(section: &Section, ids: &[&str]) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for (at, id) in section.ids.iter().enumerate() {
+        if !ids.contains(&id.as_str()) {
+            continue;
+        }
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == at => *last = at,
+            _ => runs.push((at, at)),
+        }
+    }
+    let name = |(first, last): &(usize, usize)| match last - first {
+        0 => section.ids[*first].clone(),
+        _ => format!("{}..{}", section.ids[*first], section.ids[*last]),
+    };
+    runs.iter().map(name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::catalogue::Catalogue;
+    use super::*;
+    use crate::tree::SourceFile;
+
+    fn coverage() -> Coverage {
+        let list = Catalogue::parse("[behaviour]\nSE 1-5 Sessions\n[reliability]\nA 1 Time\n").unwrap();
+        let text = ["/// SE-3: so.", "#[test]", "fn it_is_so() {}"].join("\n");
+        Coverage::of(list, &[SourceFile::new("a.rs", text)])
+    }
+
+    #[test]
+    fn the_table_counts_and_names_what_has_no_test() {
+        let table = table(&coverage());
+        assert!(
+            table.contains("  SE    1/5   Sessions\n             without a test: SE-1..SE-2, SE-4..SE-5\n"),
+            "{table}"
+        );
+        assert!(table.ends_with("1 of 6 requirements have a test\n"), "{table}");
+    }
+
+    #[test]
+    fn a_section_shows_the_tests_of_each_id() {
+        let text = section(&coverage());
+        assert!(text.contains("  SE-2    -\n  SE-3    a.rs::it_is_so\n"), "{text}");
+    }
+
+    #[test]
+    fn what_is_missing_is_one_id_to_a_line() {
+        assert_eq!(missing(&coverage()), "SE-1\nSE-2\nSE-4\nSE-5\nA1\n");
+    }
+
+    #[test]
+    fn json_holds_the_same() {
+        let value: serde_json::Value = serde_json::from_str(&json(&coverage()).unwrap()).unwrap();
+        assert_eq!(value["sections"][0]["covered"], 1);
+        assert_eq!(value["sections"][0]["tests"]["SE-3"][0], "a.rs::it_is_so");
+        assert_eq!(value["sections"][1]["missing"][0], "A1");
+    }
+}

@@ -1,0 +1,122 @@
+//! The one command that tests everything, and sets up what the tests need.
+//!
+//! Steps run in order, and a failed one does not stop the others, so that one run tells all there is to tell.
+//! A step that could not run counts as failed, unless it is optional and says how to get it.
+
+use std::path::Path;
+
+use anyhow::bail;
+use clap::Args;
+
+use crate::out::say;
+use crate::tree;
+
+pub mod browser;
+pub mod machine;
+pub mod report;
+pub mod step;
+
+use machine::Machine;
+use report::Report;
+use step::{NotRun, Outcome, Program};
+
+/// Runs every test there is, with all set-up on a fresh machine.
+#[derive(Args, Debug)]
+pub struct Test {
+    /// Also the tests that take long; installs the tools that are otherwise only used when present.
+    #[arg(long)]
+    long: bool,
+}
+
+impl Test {
+    /// Runs all steps; fails if one failed or could not run.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let root = tree::root();
+        let mut report = Report::default();
+        let length = if self.long { Length::Long } else { Length::Usual };
+        report.step("toolchain", || toolchain(&root));
+        report.step("format", || cargo(&root, &["fmt", "--all", "--check"]).run());
+        report.step("lints", || {
+            cargo(&root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()
+        });
+        report.step("build", || cargo(&root, &["build", "--workspace", "--bins"]).run());
+        report.step("tests", || tests(&root, length));
+        report.step("doc tests", || doc_tests(&root));
+        report.step("documentation", || documentation(&root));
+        browser::steps(&mut report, &root);
+        report.step("dependencies", || dependencies(&root, length));
+        say(report.summary());
+        match report.failures() {
+            0 => Ok(()),
+            1 => bail!("one step did not pass"),
+            count => bail!("{count} steps did not pass"),
+        }
+    }
+}
+
+/// How much is tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    Usual,
+    Long,
+}
+
+fn cargo(root: &Path, words: &[&str]) -> Program {
+    Program::new("cargo", words).within(root)
+}
+
+/// A toolchain installed with the least there is has neither the formatter nor the lints.
+fn toolchain(root: &Path) -> Outcome {
+    if Machine.has("cargo", &["fmt", "--version"]) && Machine.has("cargo", &["clippy", "--version"]) {
+        return Outcome::Passed(Vec::new());
+    }
+    Program::new("rustup", &["component", "add", "rustfmt", "clippy"]).within(root).run()
+}
+
+fn tests(root: &Path, length: Length) -> Outcome {
+    if !Machine.has("cargo", &["nextest", "--version"]) {
+        if length == Length::Usual {
+            return plain_tests(root);
+        }
+        let installed = cargo(root, &["install", "cargo-nextest", "--locked"]).run();
+        if !installed.passed() {
+            return installed;
+        }
+    }
+    let mut words = vec!["nextest", "run", "--workspace", "--no-fail-fast", "--color", "never"];
+    if length == Length::Long {
+        words.extend(["--run-ignored", "all"]);
+    }
+    cargo(root, &words).counting(report::nextest).run()
+}
+
+/// Without nextest the same tests run one file after another: slower, and just as true.
+fn plain_tests(root: &Path) -> Outcome {
+    let words = ["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast", "--color", "never"];
+    cargo(root, &words).counting(report::libtest).run()
+}
+
+fn doc_tests(root: &Path) -> Outcome {
+    let words = ["test", "--workspace", "--doc", "--no-fail-fast", "--color", "never"];
+    cargo(root, &words).counting(report::libtest).run()
+}
+
+fn documentation(root: &Path) -> Outcome {
+    cargo(root, &["doc", "--workspace", "--no-deps", "--document-private-items"])
+        .with("RUSTDOCFLAGS", "-D rustdoc::broken_intra_doc_links -D rustdoc::invalid_rust_codeblocks")
+        .run()
+}
+
+fn dependencies(root: &Path, length: Length) -> Outcome {
+    if !Machine.has("cargo", &["deny", "--version"]) {
+        if length == Length::Usual {
+            let why = "cargo-deny is not installed; `cargo xtask test --long` installs it";
+            return Outcome::NotRun(NotRun::Optional, why.into());
+        }
+        let installed = cargo(root, &["install", "cargo-deny", "--locked"]).run();
+        if !installed.passed() {
+            return installed;
+        }
+    }
+    cargo(root, &["deny", "--workspace", "check", "licenses", "bans", "sources"]).run()
+}

@@ -1,0 +1,72 @@
+//! The machine the tests run on: what it has, and how it gets what it lacks.
+
+use super::step::{NotRun, Outcome, Program};
+
+/// The machine we are on.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine;
+
+impl Machine {
+    /// Whether a program is there and runs.
+    pub fn has(self, program: &str, words: &[&str]) -> bool {
+        Program::new(program, words).answer().is_some()
+    }
+
+    /// The first of some programs that is there and tells its version.
+    pub fn first<'a>(self, programs: &[&'a str]) -> Option<&'a str> {
+        programs.iter().copied().find(|program| self.has(program, &["--version"]))
+    }
+
+    /// Installs packages of the system, if we may.
+    pub fn install(self, packages: &[&str]) -> Outcome {
+        let names = packages.join(" ");
+        if !self.has("apt-get", &["--version"]) {
+            return refused(format!("missing: {names}, and there is no apt-get; install by hand"));
+        }
+        let Some(prefix) = self.authority() else {
+            let remedy = format!("run `sudo apt-get install {names}` once");
+            return refused(format!("missing: {names}, and installing needs root; {remedy}"));
+        };
+        let updated = apt(prefix, &["update"]).run();
+        if let Outcome::NotRun(..) = updated {
+            return updated;
+        }
+        // Lists that could not all be renewed may still do.
+        let mut words = vec!["install", "--yes", "--no-install-recommends"];
+        words.extend(packages);
+        apt(prefix, &words).run()
+    }
+
+    /// What stands before a command that needs root; nothing, if we are root; none, if we may not.
+    fn authority(self) -> Option<&'static [&'static str]> {
+        if Program::new("id", &["-u"]).answer().as_deref() == Some("0") {
+            Some(&[])
+        } else if self.has("sudo", &["-n", "true"]) {
+            Some(&["sudo", "-n", "-E"])
+        } else {
+            None
+        }
+    }
+}
+
+fn apt(prefix: &[&str], words: &[&str]) -> Program {
+    let all: Vec<_> = prefix.iter().chain(&["apt-get", "--quiet"]).chain(words).copied().collect();
+    Program::new(all[0], &all[1..]).with("DEBIAN_FRONTEND", "noninteractive")
+}
+
+fn refused(why: String) -> Outcome {
+    Outcome::NotRun(NotRun::Required, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_by_running_it() {
+        assert!(Machine.has("sh", &["-c", "exit 0"]));
+        assert!(!Machine.has("sh", &["-c", "exit 1"]));
+        assert_eq!(Machine.first(&["no-such-program-anywhere", "cargo"]), Some("cargo"));
+        assert_eq!(Machine.first(&["no-such-program-anywhere"]), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! What is told of a run: a line for each step as it ends, and a summary with the counts of the runners.
+
+use std::time::{Duration, Instant};
+
+use super::step::{NotRun, Outcome};
+use crate::out::{begin, say};
+
+/// How many lines of a failed step are shown.
+const LINES_SHOWN: usize = 300;
+
+/// The steps so far.
+#[derive(Debug, Default)]
+pub struct Report {
+    steps: Vec<Done>,
+}
+
+#[derive(Debug)]
+struct Done {
+    name: String,
+    outcome: Outcome,
+    took: Duration,
+}
+
+impl Report {
+    /// Runs a step and tells how it went. Gives whether it passed.
+    pub fn step(&mut self, name: &str, run: impl FnOnce() -> Outcome) -> bool {
+        begin(format!("{name:<14} "));
+        let start = Instant::now();
+        let outcome = run();
+        let done = Done { name: name.into(), outcome, took: start.elapsed() };
+        say(done.line());
+        if let Outcome::Failed(_, said) = &done.outcome {
+            say(end_of(said));
+        }
+        let passed = done.outcome.passed();
+        self.steps.push(done);
+        passed
+    }
+
+    /// How many steps failed, or could not run though they had to.
+    pub fn failures(&self) -> usize {
+        self.steps.iter().filter(|done| done.is_failure()).count()
+    }
+
+    /// What did not pass, the counts of the runners in their own words, and the sum of it.
+    pub fn summary(&self) -> String {
+        let mut text = String::from("\n");
+        for done in self.steps.iter().filter(|done| !done.outcome.passed()) {
+            text.push_str(&format!("{:<14} {}\n", done.name, done.line()));
+        }
+        for line in self.steps.iter().flat_map(Done::counts) {
+            text.push_str(&format!("{line}\n"));
+        }
+        let passed = self.steps.iter().filter(|done| done.outcome.passed()).count();
+        let failed = self.failures();
+        let skipped = self.steps.len() - passed - failed;
+        let took: Duration = self.steps.iter().map(|done| done.took).sum();
+        let seconds = took.as_secs_f64();
+        text + &format!(
+            "{} steps in {seconds:.1} s: {passed} ok, {failed} not ok, {skipped} left out",
+            self.steps.len()
+        )
+    }
+}
+
+impl Done {
+    fn line(&self) -> String {
+        let took = self.took.as_secs_f64();
+        match &self.outcome {
+            Outcome::Passed(_) => format!("ok       {took:>7.1} s"),
+            Outcome::Failed(..) => format!("FAILED   {took:>7.1} s"),
+            Outcome::NotRun(NotRun::Required, why) => format!("NOT RUN  {why}"),
+            Outcome::NotRun(NotRun::Optional, why) => format!("NOT RUN  (optional) {why}"),
+        }
+    }
+
+    fn is_failure(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed(..) | Outcome::NotRun(NotRun::Required, _))
+    }
+
+    fn counts(&self) -> &[String] {
+        match &self.outcome {
+            Outcome::Passed(counts) | Outcome::Failed(counts, _) => counts,
+            Outcome::NotRun(..) => &[],
+        }
+    }
+}
+
+fn end_of(said: &str) -> String {
+    let lines: Vec<_> = said.trim_end().lines().collect();
+    let first = lines.len().saturating_sub(LINES_SHOWN);
+    let left_out = if first > 0 { format!("... {first} lines before\n") } else { String::new() };
+    left_out + &lines[first..].join("\n")
+}
+
+/// The line in which nextest counts.
+pub fn nextest(said: &str) -> Vec<String> {
+    said.lines().filter(|line| line.trim_start().starts_with("Summary [")).map(str::to_owned).collect()
+}
+
+/// The lines in which Rust's own runner counts. Those that counted nothing say nothing.
+pub fn libtest(said: &str) -> Vec<String> {
+    said.lines()
+        .filter(|line| line.starts_with("test result:"))
+        .filter(|line| !line.contains(" 0 passed; 0 failed; 0 ignored;"))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The counts of Node's runner, in the words of the others.
+pub fn node(said: &str) -> Vec<String> {
+    let count = |what: &str| {
+        let mark = format!("# {what} ");
+        said.lines().rev().find_map(|line| line.strip_prefix(&mark)?.trim().parse::<u32>().ok()).unwrap_or(0)
+    };
+    let failed = count("fail") + count("cancelled");
+    vec![format!(
+        "{} passed, {failed} failed, {} skipped (browser)",
+        count("pass"),
+        count("skipped") + count("todo")
+    )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        let summary = "     Summary [   0.5s] 3 tests run: 3 passed, 0 skipped".to_owned();
+        let done =
+            |(name, outcome): (&str, Outcome)| Done { name: name.into(), outcome, took: Duration::ZERO };
+        let steps = [
+            ("tests", Outcome::Passed(vec![summary])),
+            ("format", Outcome::Failed(vec![], "a diff".into())),
+            ("browser", Outcome::NotRun(NotRun::Required, "no chromium".into())),
+            ("dependencies", Outcome::NotRun(NotRun::Optional, "no cargo-deny".into())),
+        ];
+        Report { steps: steps.into_iter().map(done).collect() }
+    }
+
+    #[test]
+    fn what_failed_and_what_could_not_run_counts_unless_it_is_optional() {
+        assert_eq!(report().failures(), 2);
+    }
+
+    #[test]
+    fn the_summary_keeps_the_words_of_the_runner_and_names_what_did_not_run() {
+        let summary = report().summary();
+        assert!(summary.contains("\n     Summary [   0.5s] 3 tests run: 3 passed, 0 skipped\n"), "{summary}");
+        assert!(summary.contains("browser        NOT RUN  no chromium\n"), "{summary}");
+        assert!(summary.contains("dependencies   NOT RUN  (optional) no cargo-deny\n"), "{summary}");
+        assert!(summary.ends_with("1 ok, 2 not ok, 1 left out"), "{summary}");
+    }
+
+    #[test]
+    fn the_runners_are_read() {
+        let said = "noise\n     Summary [   0.5s] 3 tests run: 2 passed, 1 failed, 0 skipped\n";
+        assert_eq!(nextest(said), ["     Summary [   0.5s] 3 tests run: 2 passed, 1 failed, 0 skipped"]);
+
+        let said = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured\ntest result: ok. 2 passed; 0 failed; 1 ignored; 0 measured\n";
+        assert_eq!(libtest(said), ["test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured"]);
+
+        let said = "# tests 4\n# pass 2\n# fail 1\n# cancelled 1\n# skipped 0\n# todo 0\n";
+        assert_eq!(node(said), ["2 passed, 2 failed, 0 skipped (browser)"]);
+        assert_eq!(node(""), ["0 passed, 0 failed, 0 skipped (browser)"]);
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_failure_is_shown() {
+        let said = "line\n".repeat(LINES_SHOWN + 7);
+        assert!(end_of(&said).starts_with("... 7 lines before\nline\n"));
+    }
+}

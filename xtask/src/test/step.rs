@@ -1,0 +1,146 @@
+//! One step: a program that is run quietly, and what came of it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What came of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It passed; these are the lines in which its runner counts.
+    Passed(Vec<String>),
+    /// It failed: the lines in which its runner counts, and all that it said.
+    Failed(Vec<String>, String),
+    /// It could not run.
+    NotRun(NotRun, String),
+}
+
+impl Outcome {
+    /// Whether it passed.
+    pub fn passed(&self) -> bool {
+        matches!(self, Self::Passed(_))
+    }
+}
+
+/// Whether a step that could not run is a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotRun {
+    /// It is: nobody may take this for a pass.
+    Required,
+    /// It is not: the reason is one the step documents.
+    Optional,
+}
+
+/// Picks the lines in which a runner counts its tests out of all that it said.
+pub type Count = fn(&str) -> Vec<String>;
+
+/// A program with its words, ready to run.
+#[derive(Debug)]
+pub struct Program {
+    name: String,
+    command: Command,
+    count: Count,
+}
+
+impl Program {
+    /// A program and its words. What `cargo run` told us about ourselves is not passed on, or build scripts that
+    /// watch those variables would run again each time.
+    pub fn new(name: &str, words: &[&str]) -> Self {
+        let mut command = Command::new(name);
+        command.args(words).stdin(Stdio::null());
+        for (variable, _) in std::env::vars_os() {
+            if is_about_us(&variable) {
+                command.env_remove(variable);
+            }
+        }
+        Self { name: name.into(), command, count: |_| Vec::new() }
+    }
+
+    /// Runs it in a folder.
+    pub fn within(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    /// Gives it a variable.
+    pub fn with(mut self, variable: &str, value: impl Into<OsString>) -> Self {
+        self.command.env(variable, value.into());
+        self
+    }
+
+    /// Keeps the lines in which it counts its tests.
+    pub fn counting(mut self, count: Count) -> Self {
+        self.count = count;
+        self
+    }
+
+    /// Runs it to its end.
+    pub fn run(mut self) -> Outcome {
+        match self.command.output() {
+            Ok(output) => {
+                let said = [output.stdout, output.stderr].concat();
+                let said = String::from_utf8_lossy(&said).into_owned();
+                let counts = (self.count)(&said);
+                if output.status.success() { Outcome::Passed(counts) } else { Outcome::Failed(counts, said) }
+            }
+            Err(error) => Outcome::NotRun(NotRun::Required, format!("cannot start {}: {error}", self.name)),
+        }
+    }
+
+    /// What it says on standard output, if it succeeds.
+    pub fn answer(mut self) -> Option<String> {
+        let output = self.command.stderr(Stdio::null()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+}
+
+fn is_about_us(variable: &OsString) -> bool {
+    let name = variable.to_string_lossy();
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+}
+
+/// The binary that `cargo build` made, wherever the build folder is.
+pub fn built_binary(root: &Path) -> Option<PathBuf> {
+    let words = ["metadata", "--format-version", "1", "--no-deps", "--offline"];
+    let metadata = Program::new("cargo", &words).within(root).answer()?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata).ok()?;
+    Some(Path::new(metadata.get("target_directory")?.as_str()?).join("debug/ollim-bot"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Program {
+        Program::new("sh", &["-c", script])
+    }
+
+    #[test]
+    fn a_program_that_succeeds_passes_with_its_counts() {
+        let count: Count =
+            |said| said.lines().filter(|line| line.contains("passed")).map(str::to_owned).collect();
+        let outcome = shell("echo noise; echo 3 passed >&2").counting(count).run();
+        assert_eq!(outcome, Outcome::Passed(vec!["3 passed".into()]));
+    }
+
+    #[test]
+    fn a_program_that_fails_keeps_all_it_said() {
+        assert_eq!(shell("echo why; exit 3").run(), Outcome::Failed(vec![], "why\n".into()));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_was_required() {
+        let outcome = Program::new("no-such-program-anywhere", &[]).run();
+        assert!(matches!(outcome, Outcome::NotRun(NotRun::Required, _)), "{outcome:?}");
+    }
+
+    #[test]
+    fn a_program_does_not_hear_about_us() {
+        assert_eq!(shell("echo ${CARGO_PKG_NAME-nothing}").answer().as_deref(), Some("nothing"));
+    }
+
+    #[test]
+    fn the_built_binary_is_found() {
+        assert!(built_binary(&crate::tree::root()).is_some_and(|path| path.ends_with("debug/ollim-bot")));
+    }
+}

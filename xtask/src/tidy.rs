@@ -1,0 +1,71 @@
+//! The house style, as rules that a test can hold.
+//!
+//! A rule looks at the files and complains. Rules about the shape of Rust code parse it with `syn`; rules that
+//! must also see inside macros, which a parser takes as they are, and rules about other texts read line by line.
+//! There is no list of exceptions.
+
+use std::fmt;
+
+use crate::tree::SourceFile;
+
+pub mod arrows;
+pub mod layout;
+pub mod links;
+pub mod shapes;
+pub mod words;
+
+/// One breach of one rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// The file.
+    pub path: String,
+    /// The line, from 1; 0 when the whole file is meant.
+    pub line: usize,
+    /// What is wrong, and what would be right.
+    pub what: String,
+}
+
+impl Complaint {
+    /// A complaint about one line.
+    pub fn at(file: &SourceFile, line: usize, what: impl Into<String>) -> Self {
+        Self { path: file.path.clone(), line, what: what.into() }
+    }
+
+    /// A complaint about a whole file.
+    pub fn of(file: &SourceFile, what: impl Into<String>) -> Self {
+        Self::at(file, 0, what)
+    }
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.what),
+            line => write!(f, "{}:{line}: {}", self.path, self.what),
+        }
+    }
+}
+
+/// A rule: what it looks at is all files, what it gives is what it found wrong.
+pub type Rule = fn(&[SourceFile]) -> Vec<Complaint>;
+
+/// Every rule, with the sentence it holds.
+pub const RULES: &[(&str, Rule)] = &[
+    ("every Rust file opens with its reason", layout::opens_with_its_reason),
+    ("a file has at most 400 lines before its tests", layout::is_short),
+    ("no file or folder is named like a drawer", layout::has_a_subject),
+    ("an enum has at most 12 variants and a struct at most 10 fields", shapes::are_small),
+    ("a test that is ignored says why", shapes::ignored_says_why),
+    ("a lint is expected with a reason, never allowed", shapes::expects_never_allows),
+    ("no test sleeps", words::no_test_sleeps),
+    ("no file names a folder of somebody's machine", words::no_machine_paths),
+    ("every prompt is used", words::every_prompt_is_used),
+    ("every link between documents resolves", links::resolve),
+    ("the domain depends on value types alone", arrows::domain_is_pure),
+    ("the arrows between crates hold", arrows::hold),
+];
+
+/// What all rules complain about.
+pub fn complaints(files: &[SourceFile]) -> Vec<Complaint> {
+    RULES.iter().flat_map(|(_, rule)| rule(files)).collect()
+}

@@ -1,0 +1,116 @@
+//! Rules about words in files: what tests must not call, what nobody may name, what must be mentioned.
+
+use super::Complaint;
+use crate::tree::SourceFile;
+
+// In two parts, so that the rule does not find itself.
+const SLEEP: &str = concat!("thread::", "sleep");
+const HOMES: &[&str] = &[concat!("/ro", "ot/"), concat!("/wo", "rk/"), concat!("/ho", "me/")];
+
+/// No test waits for real time to pass.
+pub fn no_test_sleeps(files: &[SourceFile]) -> Vec<Complaint> {
+    files.iter().filter(|file| file.is_rust()).flat_map(sleeps).collect()
+}
+
+fn sleeps(file: &SourceFile) -> Vec<Complaint> {
+    let all_tests = file.path.starts_with("tests/") || file.path.contains("/tests/");
+    let first = if all_tests { 0 } else { file.text.lines().position(opens_tests).unwrap_or(usize::MAX) };
+    file.text
+        .lines()
+        .enumerate()
+        .skip(first)
+        .filter(|(_, line)| line.contains(SLEEP) && !line.trim_start().starts_with("//"))
+        .map(|(at, _)| {
+            Complaint::at(file, at + 1, "a test must not sleep: play the clock, or wait for an event")
+        })
+        .collect()
+}
+
+fn opens_tests(line: &str) -> bool {
+    line.trim().starts_with("#[cfg(test)]")
+}
+
+/// No file names a folder of the machine it was written on.
+pub fn no_machine_paths(files: &[SourceFile]) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    for file in files {
+        for (at, line) in file.text.lines().enumerate() {
+            if let Some(found) = machine_path(line) {
+                let what =
+                    format!("`{found}` is a folder of one machine: say it relative, or by its variable");
+                complaints.push(Complaint::at(file, at + 1, what));
+            }
+        }
+    }
+    complaints
+}
+
+/// A path counts only from its start: a folder of the same name further down is nobody's home.
+fn machine_path(line: &str) -> Option<&'static str> {
+    HOMES.iter().copied().find(|home| {
+        line.match_indices(home).any(|(at, _)| {
+            let before = line[..at].chars().next_back();
+            let inside = before.is_some_and(|c| c.is_alphanumeric() || "_-.~/}>*".contains(c));
+            let after = line[at + home.len()..].chars().next();
+            let named = after.is_some_and(char::is_alphanumeric) || !home.contains("me/");
+            !inside && named
+        })
+    })
+}
+
+/// Every file in `prompts/` is compiled into something.
+pub fn every_prompt_is_used(files: &[SourceFile]) -> Vec<Complaint> {
+    let included = |prompt: &str| {
+        let ending = format!("{prompt}\")");
+        files
+            .iter()
+            .filter(|file| file.is_rust())
+            .flat_map(|file| file.text.lines())
+            .any(|line| line.contains("include_str!(") && line.contains(&ending))
+    };
+    files
+        .iter()
+        .filter(|file| file.path.starts_with("prompts/") && !included(&file.path))
+        .map(|file| Complaint::of(file, "nothing includes this prompt: use it or remove it"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> Vec<SourceFile> {
+        vec![SourceFile::new(path, text)]
+    }
+
+    #[test]
+    fn a_sleeping_test_is_found() {
+        let call = format!("std::{SLEEP}(one_second);");
+        assert_eq!(no_test_sleeps(&file("crates/a/tests/b.rs", &call)).len(), 1);
+        assert_eq!(
+            no_test_sleeps(&file("a.rs", &format!("#[cfg(test)]\nmod tests {{\n{call}\n}}")))[0].line,
+            3
+        );
+        assert_eq!(no_test_sleeps(&file("a.rs", &format!("fn f() {{ {call} }}"))), []);
+        assert_eq!(no_test_sleeps(&file("crates/a/tests/b.rs", &format!("// Never {SLEEP}."))), []);
+    }
+
+    #[test]
+    fn a_folder_of_one_machine_is_found() {
+        for home in HOMES {
+            assert_eq!(no_machine_paths(&file("a.md", &format!("see `{home}x`"))).len(), 1, "{home}");
+            assert_eq!(no_machine_paths(&file("a.md", &format!("in {home}x"))).len(), 1, "{home}");
+            assert_eq!(no_machine_paths(&file("a.md", &format!("in target{home}x"))), [], "{home}");
+        }
+        assert_eq!(no_machine_paths(&file("a.md", &format!("{}<name>", HOMES[2]))), []);
+    }
+
+    #[test]
+    fn a_forgotten_prompt_is_found() {
+        let prompt = SourceFile::new("prompts/hello.md", "Hello.");
+        let user = |text: &str| SourceFile::new("crates/a/src/lib.rs", text);
+        assert_eq!(every_prompt_is_used(&[prompt.clone(), user("// prompts/hello.md")]).len(), 1);
+        let used = user("const A: &str = include_str!(\"../../../prompts/hello.md\");");
+        assert_eq!(every_prompt_is_used(&[prompt, used]), []);
+    }
+}

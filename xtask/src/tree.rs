@@ -1,0 +1,71 @@
+//! The files of the repository, as every command here sees them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+
+/// One text file of the repository.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    /// Where it is, from the root of the repository, with `/` between the parts.
+    pub path: String,
+    /// What it says.
+    pub text: String,
+}
+
+impl SourceFile {
+    /// A file that exists only in a test, or was read elsewhere.
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), text: text.into() }
+    }
+
+    /// Whether it is Rust.
+    pub fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    /// Whether it is markdown.
+    pub fn is_markdown(&self) -> bool {
+        self.path.ends_with(".md")
+    }
+
+    /// The name of the file without its folders.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+}
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Every text file that is tracked, or would be if it were added now.
+pub fn read() -> anyhow::Result<Vec<SourceFile>> {
+    let root = root();
+    let listing = Command::new("git")
+        // A clone may belong to another account than the one that tests it.
+        .args(["-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(&root)
+        .output()
+        .context("cannot run git, which lists the files to look at")?;
+    if !listing.status.success() {
+        bail!("git cannot list the files: {}", String::from_utf8_lossy(&listing.stderr).trim());
+    }
+    let mut paths: Vec<_> = String::from_utf8_lossy(&listing.stdout)
+        .split('\0')
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned)
+        .collect();
+    paths.sort();
+    paths.dedup();
+    // What is no text, or was deleted but not yet forgotten by git, is nothing to look at.
+    Ok(paths
+        .into_iter()
+        .filter_map(|path| {
+            std::fs::read_to_string(root.join(&path)).ok().map(|text| SourceFile { path, text })
+        })
+        .collect())
+}

@@ -1,0 +1,9 @@
+//! The requirements that tests name, held against the list.
+
+use xtask::requirements::Coverage;
+
+#[test]
+fn no_test_names_a_requirement_that_does_not_exist() {
+    let coverage = Coverage::here().unwrap();
+    assert_eq!(coverage.complaints(), [""; 0]);
+}
