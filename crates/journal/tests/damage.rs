@@ -201,7 +201,7 @@ fn check(kind: &Kind, spoiled: &[u8]) {
     assert!(damage.is_none() || !kept(&disk, spoiled).is_empty());
 }
 
-/// B5, DD-56, P8: whatever is in a state file, it is read or kept aside and told of once, and never reset in
+/// B5, DD-56: whatever is in a state file, it is read or kept aside and told of once, and never reset in
 /// silence.
 #[test]
 fn a_damaged_file_is_kept_and_told_of_once() {

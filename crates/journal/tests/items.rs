@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use domain::dice::Dice;
 use domain::schedule::{
     Chain, Charter, Cron, ItemId, Knowing, Moment, Pings, Prompt, Reminder, Reporting, Routine, Terms,
     Thinking, ToolRule, WebhookSpec,
@@ -37,7 +38,7 @@ fn wrong<T: Item>(head: &str, said: Expect) {
     said.assert_eq(&read::<T>(head).err().unwrap());
 }
 
-/// DD-20, DD-22, DD-36, appendix D: a routine in the words of its file, with hyphens or underscores.
+/// DD-20, DD-22, DD-36: a routine in the words of its file, with hyphens or underscores.
 #[test]
 fn a_routine_is_read_as_it_is_written() {
     let text = "---\nid: \"a1b2c3d4\"\ncron: \"0 9 * * 1-5\"\nbackground: true\ndescription: \"Weekday market notes\"\n\
@@ -78,7 +79,7 @@ fn unknown_keys_are_left_alone() {
     assert_eq!(routine.message.as_str(), "Do it.");
 }
 
-/// DD-27, DD-35, DD-37 to DD-41: a mistake is named with its line, its key and what would be right.
+/// DD-27, DD-35, DD-37, DD-38, DD-39, DD-40, DD-41: a mistake is named with its line, its key and what would be right.
 #[test]
 fn a_mistake_in_a_routine_is_named_in_words_its_author_can_act_on() {
     let with = |line: &str| format!("# mine\nid: x\ncron: 0 9 * * *\n{line}");
@@ -150,7 +151,7 @@ fn a_mistake_in_the_spelling_is_named_in_words_its_author_can_act_on() {
     wrong::<Routine>("id: x\nid: y", expect!["line 3: `id`: it is there twice; keep one of them"]);
 }
 
-/// DD-42, DD-46, DD-47, appendix D: a reminder in the words of its file; without an offset it is local time.
+/// DD-42, DD-46, DD-47: a reminder in the words of its file; without an offset it is local time.
 #[test]
 fn a_reminder_is_read_as_it_is_written() {
     let text = "---\nid: \"c4f5e6a7\"\nrun-at: \"2026-03-05T14:00:00-08:00\"\nbackground: true\nchain-depth: 1\n\
@@ -226,7 +227,7 @@ fn a_bad_file_is_named_and_all_others_are_read() {
     .assert_eq(&bad.join("\n"));
 }
 
-/// DD-5, DD-29 to DD-31, DD-33: a file is named after its words and never takes another one's place.
+/// DD-5, DD-29, DD-30, DD-31, DD-33: a file is named after its words and never takes another one's place.
 #[test]
 fn a_new_file_is_named_after_its_words() {
     let disk = Arc::new(MemoryDisk::default());
@@ -296,6 +297,17 @@ fn skills_are_directories_with_instructions() {
         listing.bad[0].to_string(),
         "/data/skills/odd/SKILL.md: `description`: is missing; it must be there and have a value"
     );
+}
+
+/// DD-28: the id of a new item is eight hexadecimal digits, which is an id like any other.
+#[test]
+fn a_new_item_gets_an_id_of_eight_digits() {
+    let mut dice = Dice::new(7);
+    for _ in 0..100 {
+        let id = dice.id8();
+        assert!(id.len() == 8 && id.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')), "{id}");
+        assert_eq!(read::<Routine>(&format!("id: {id}\ncron: 0 9 * * *")).unwrap().id.as_str(), id);
+    }
 }
 
 /// DD-41, DD-45: what is as usual is not written.

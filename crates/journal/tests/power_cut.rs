@@ -37,7 +37,7 @@ fn cut_everywhere(scenario: &Scenario) -> Result<usize, String> {
     wrong.map_or(Ok(states), Err)
 }
 
-/// B1, DD-5, DD-6, P8: over all protocols, no state is corrupt and nothing acknowledged is lost.
+/// B1, DD-5, DD-6: over all protocols, no state is corrupt and nothing acknowledged is lost.
 #[test]
 fn a_power_cut_leaves_the_old_or_the_new_and_loses_nothing_that_was_acknowledged() {
     let states: usize = scenarios::all().iter().map(|scenario| cut_everywhere(scenario).unwrap()).sum();

@@ -22,7 +22,7 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// B10, DD-27, P10: whatever lies in the directory, the other files are read, and each bad one is named.
+/// B10, DD-27: whatever lies in the directory, the other files are read, and each bad one is named.
 #[test]
 fn strange_things_in_the_directory_harm_nobody() {
     let data = tempfile::tempdir().unwrap();

@@ -102,7 +102,7 @@ fn a_file_without_an_id_is_no_session() {
     }
 }
 
-/// RP-5 to RP-9, DD-3, DD-4, DD-10, DD-35: each routine has its own file, made when it is needed.
+/// RP-5, RP-6, RP-7, RP-8, RP-9, DD-3, DD-4, DD-10, DD-35: each routine has its own file, made when it is needed.
 #[test]
 fn each_routine_keeps_its_own_session() {
     let house = House::new();

@@ -57,7 +57,7 @@ fn updates_wait_in_the_order_they_came() {
     }
 }
 
-/// PU-2, PU-3 (replaced: nothing is dropped): the hundredth update does not push out the first.
+/// PU-2, PU-3: the hundredth update does not push out the first.
 #[test]
 fn no_update_is_dropped_for_lack_of_room() {
     let mut file = PendingUpdates::new(Arc::new(MemoryDisk::default()), state());
