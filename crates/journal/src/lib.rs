@@ -4,6 +4,7 @@ pub mod db;
 pub mod disk;
 pub mod files;
 pub mod frontmatter;
+pub mod git;
 mod keeper;
 mod lock;
 mod open;

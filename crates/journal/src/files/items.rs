@@ -127,10 +127,18 @@ impl<T: Item> Items<T> {
         Ok(Some(path))
     }
 
-    /// The file whose id is `id`, whatever else is wrong with it.
+    /// The file whose id is `id`, whatever else is wrong with it. If none is found and the disk failed on one,
+    /// it could have been that one, so the failure is told.
     pub fn find(&self, id: &str) -> Result<Option<PathBuf>, Trouble> {
-        let paths = self.paths()?;
-        Ok(paths.into_iter().find(|path| reading::id_of(&*self.disk, path).is_some_and(|found| found == id)))
+        let mut failed = None;
+        for path in self.paths()? {
+            match reading::id_of(&*self.disk, &path) {
+                Ok(found) if found.as_deref() == Some(id) => return Ok(Some(path)),
+                Ok(_) => {}
+                Err(source) => failed = Some(Trouble::Unreadable { path, source }),
+            }
+        }
+        failed.map_or(Ok(None), Err)
     }
 
     fn paths(&self) -> Result<Vec<PathBuf>, Trouble> {

@@ -78,7 +78,11 @@ impl PendingUpdates {
     /// Takes all that wait. Afterwards none do.
     pub fn take(&mut self, now: Timestamp) -> Result<Found<Vec<PendingUpdate>>, Trouble> {
         let found = self.peek(now)?;
-        self.file.remove()?;
+        if let Err(trouble) = self.file.remove() {
+            // It may be gone all the same, and then nobody would have them.
+            let _ = self.write(&found.value);
+            return Err(trouble);
+        }
         Ok(found)
     }
 

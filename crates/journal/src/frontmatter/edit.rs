@@ -159,6 +159,7 @@ mod tests {
     fn a_change_that_would_touch_another_setting_is_refused() {
         let refused = [
             ("---\nid: &a x\nb: *a\n---\n", "id", Change::Remove),
+            ("---\na: &a 1\nid: &a x\nb: *a\n---\n", "id", set("y")),
             ("---\n{id: x, b: c}\n---\n", "b", set("y")),
             ("---\nid: x\nb: c\nid: y\n---\n", "b", set("y")),
             ("---\n? id\n: x\n---\n", "id", set("y")),

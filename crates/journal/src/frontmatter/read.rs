@@ -4,7 +4,7 @@ use domain::schedule::Invalid;
 use serde::de::DeserializeOwned;
 use serde_saphyr::{Options, budget, options};
 
-use super::scan::{Entry, entries};
+use super::scan::entries;
 use super::split::LINES_ABOVE;
 use super::{BadText, Split};
 
@@ -36,15 +36,26 @@ pub(super) fn strict() -> Options {
 fn misread(yaml: &str, error: &serde_saphyr::Error) -> BadText {
     let at = error.location().and_then(|place| usize::try_from(place.line()).ok()).filter(|line| *line > 0);
     let field = at.and_then(|line| key_at(yaml, line - 1));
-    let said = error.to_string();
-    let said = said.split(" at line ").next().unwrap_or_default();
-    let hint = field.as_deref().and_then(shape).map(|shape| format!("; write {shape}")).unwrap_or_default();
-    BadText { line: at.map(|line| line + LINES_ABOVE), field, reason: format!("{said}{hint}") }
+    let reason = reason(error, field.as_deref());
+    BadText { line: at.map(|line| line + LINES_ABOVE), field, reason }
 }
 
+fn reason(error: &serde_saphyr::Error, field: Option<&str>) -> String {
+    if matches!(error, serde_saphyr::Error::DuplicateMappingKey { .. }) {
+        return "it is there twice; keep one of them".to_owned();
+    }
+    let said = error.to_string();
+    if said.contains("budget breached") {
+        return "there is too much in it; settings are a few lines".to_owned();
+    }
+    let said = said.split(" at line ").next().unwrap_or_default();
+    let hint = field.and_then(shape).map(|shape| format!("; write {shape}")).unwrap_or_default();
+    format!("{said}{hint}")
+}
+
+/// The key that a line belongs to: a quote that is never closed is noticed below its key.
 fn key_at(yaml: &str, line: usize) -> Option<String> {
-    let covers = |entry: &Entry| (entry.first..=entry.last).contains(&line);
-    entries(yaml).into_iter().find(covers).map(|entry| entry.key)
+    entries(yaml).into_iter().rfind(|entry| entry.first <= line).map(|entry| entry.key)
 }
 
 /// What a key's value looks like.

@@ -26,7 +26,7 @@ impl Value {
             Self::Number(number) => number.to_string(),
             Self::List(items) if items.is_empty() => "[]".to_owned(),
             Self::List(_) => String::new(),
-            Self::Json(json) => json.clone(),
+            Self::Json(json) => json.chars().map(escaped_in_json).collect(),
         }
     }
 
@@ -37,6 +37,11 @@ impl Value {
             Self::Text(_) | Self::Flag(_) | Self::Number(_) | Self::Json(_) => Vec::new(),
         }
     }
+}
+
+/// JSON lets a few characters stand that YAML does not; they can only be inside of its strings.
+fn escaped_in_json(c: char) -> String {
+    if is_plain(c) { c.to_string() } else { format!("\\u{:04x}", u32::from(c)) }
 }
 
 /// `text` in double quotes, so that reading it gives `text` again.
@@ -70,5 +75,17 @@ fn is_plain(c: char) -> bool {
         '\u{2028}' | '\u{2029}' | '\u{feff}' => false,
         ' '..='~' | '\u{a0}'..='\u{fffd}' | '\u{10000}'.. => true,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}'..='\u{ffff}' => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// DD-25: what another program could take for the end of a line, or cannot read at all, is escaped.
+    #[test]
+    fn words_stand_on_one_line_for_every_reader() {
+        let words = "a\"\\\n\r\t\0\u{7f}\u{85}\u{2028}\u{2029}\u{feff}\u{ffff}é🙂";
+        assert_eq!(quoted(words), r#""a\"\\\n\r\t\x00\x7f\x85\u2028\u2029\ufeff\uffffé🙂""#);
     }
 }

@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(set.is_ok().then(|| setting.kept(&config)), kept, "{setting:?} {typed:?}");
     }
 
-    /// RC-2 to RC-7: what each setting takes.
+    /// RC-2, RC-3, RC-4, RC-5, RC-6, RC-7: what each setting takes.
     #[test]
     fn each_setting_takes_what_it_can_be_and_nothing_else() {
         use Setting::*;

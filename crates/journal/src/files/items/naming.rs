@@ -21,11 +21,16 @@ pub(super) fn free<T: Item>(disk: &dyn Disk, dir: &Path, item: &T) -> Result<Pat
             1 => dir.join(format!("{stem}.md")),
             n => dir.join(format!("{stem}-{n}.md")),
         };
-        if is_free(disk, &path)? || reading::id_of(disk, &path).as_deref() == Some(item.id().as_str()) {
+        if is_free(disk, &path)? || is_of(disk, &path, item) {
             return Ok(path);
         }
     }
     Err(Trouble::refused(&dir.join(stem), "too many files have this name; remove some"))
+}
+
+/// A file that cannot be read is somebody else's.
+fn is_of<T: Item>(disk: &dyn Disk, path: &Path, item: &T) -> bool {
+    reading::id_of(disk, path).is_ok_and(|id| id.as_deref() == Some(item.id().as_str()))
 }
 
 /// A link that leads nowhere is somebody's, so its name is not free.

@@ -1,0 +1,261 @@
+//! A damaged state file is kept and told of, and the assistant goes on.
+#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use domain::conversation::SessionId;
+use domain::dice::Dice;
+use domain::schedule::{ItemId, Moment};
+use jiff::{Timestamp, Zoned};
+use journal::disk::Disk;
+use journal::files::config::{Config, ConfigFile};
+use journal::files::fork_messages::{ForkMessages, Sent};
+use journal::files::history::History;
+use journal::files::inquiries::Inquiries;
+use journal::files::pending_updates::{PendingUpdate, PendingUpdates};
+use journal::files::ping_budget::{KeptBudget, PingBudgetFile};
+use journal::files::routine_sessions::RoutineSessions;
+use journal::files::sessions::{Saving, Sessions};
+use journal::files::{Damage, Trouble};
+use testkit::disk::{FailingDisk, Fault, Lasting, MemoryDisk};
+
+type Shared = Arc<dyn Disk>;
+
+/// A kind of file: how it is read, how it is written, and what is usually in it.
+struct Kind {
+    name: &'static str,
+    usual: &'static str,
+    read: fn(Shared) -> Result<Option<Damage>, Trouble>,
+    write: fn(Shared) -> Result<(), Trouble>,
+}
+
+fn state() -> &'static Path {
+    Path::new("/data/state")
+}
+
+fn now() -> Zoned {
+    "2026-03-05T08:00:01[America/Los_Angeles]".parse().unwrap()
+}
+
+fn at() -> Timestamp {
+    now().timestamp()
+}
+
+fn id() -> SessionId {
+    SessionId::read("5f0c").unwrap()
+}
+
+fn mail() -> ItemId {
+    ItemId::parse("mail").unwrap()
+}
+
+fn save_main(disk: Shared) -> Result<(), Trouble> {
+    let mut history = History::open(disk.clone(), state(), at())?.value;
+    Sessions::new(disk, state()).save(&id(), Saving::AfterTurn, &mut history, &now())
+}
+
+fn sent() -> Sent {
+    Sent { messages: vec![1], fork: id(), parent: None }
+}
+
+fn kinds() -> Vec<Kind> {
+    vec![
+        Kind {
+            name: "sessions.json",
+            usual: "5f0c0000-0000-4000-8000-000000000001",
+            read: |disk| Ok(Sessions::new(disk, state()).load(at())?.damage),
+            write: save_main,
+        },
+        Kind {
+            name: "routine_sessions/mail",
+            usual: "5f0c0000-0000-4000-8000-000000000001",
+            read: |disk| Ok(RoutineSessions::new(disk, state()).load(&mail(), at())?.damage),
+            write: |disk| RoutineSessions::new(disk, state()).save(&mail(), &id()),
+        },
+        Kind {
+            name: "pending_updates.json",
+            usual: r#"[{"ts": "2026-03-05T12:31:00.402133-08:00", "message": "two mails"}, {"ts": "2026-03-05T12:32:00-08:00", "message": "x", "more": [1]}]"#,
+            read: |disk| Ok(PendingUpdates::new(disk, state()).peek(at())?.damage),
+            write: |disk| {
+                let update = PendingUpdate::new(Moment::of(&now()), "new".to_owned());
+                PendingUpdates::new(disk, state()).append(update, at()).map(|_| ())
+            },
+        },
+        Kind {
+            name: "fork_messages.json",
+            usual: r#"[{"message_id": 1340012345678901234, "fork_session_id": "9d1e", "parent_session_id": null, "ts": 1772816440.55}]"#,
+            read: |disk| Ok(ForkMessages::new(disk, state()).origin(1, at())?.damage),
+            write: |disk| ForkMessages::new(disk, state()).remember(&sent(), at()).map(|_| ()),
+        },
+        Kind {
+            name: "inquiries.json",
+            usual: r#"{"0a1b2c3d": {"prompt": "what now?", "ts": 1772816440.55}, "1a1b2c3d": {"prompt": "x", "ts": 1.0}}"#,
+            read: |disk| Ok(Inquiries::new(disk, state()).peek("0a1b2c3d", at())?.damage),
+            write: |disk| Inquiries::new(disk, state()).keep("2a1b2c3d", "x", at()).map(|_| ()),
+        },
+        Kind {
+            name: "ping_budget.json",
+            usual: r#"{"capacity": 5, "available": 2.5, "refill_rate_minutes": 90, "last_refill": "2026-03-05T08:00:00-08:00", "critical_used": 0, "critical_reset_date": "2026-03-05", "daily_used": 3, "daily_used_reset": "2026-03-05"}"#,
+            read: |disk| Ok(PingBudgetFile::new(disk, state()).load(at())?.damage),
+            write: |disk| PingBudgetFile::new(disk, state()).save(&KeptBudget::full(&now())),
+        },
+        Kind {
+            name: "config.json",
+            usual: r#"{"model_main": "opus", "thinking_main": true, "bg_fork_timeout": 60, "auto_update": false, "later": {"a": 1}}"#,
+            read: |disk| Ok(ConfigFile::new(disk, state()).load(at())?.damage),
+            write: |disk| ConfigFile::new(disk, state()).save(&Config::default()),
+        },
+    ]
+}
+
+/// Sixty ways to spoil a file.
+fn spoiled(usual: &str) -> Vec<Vec<u8>> {
+    let bytes = usual.as_bytes();
+    let mut all: Vec<Vec<u8>> = (0..20).map(|n| bytes[..bytes.len() * n / 20].to_vec()).collect();
+    let mut dice = Dice::new(usual.len() as u64);
+    for n in 0..15 {
+        let mut flipped = bytes.to_vec();
+        let at = usize::try_from(dice.roll()).unwrap() % flipped.len();
+        flipped[at] = [0xff, 0, b'"', b'{', b'9'][n % 5];
+        all.push(flipped);
+    }
+    let deep = "[".repeat(100_000);
+    let wrong = [
+        " \n",
+        "null",
+        "true",
+        "17",
+        "-1e999",
+        "\"words\"",
+        "[]",
+        "{}",
+        "[[]]",
+        "[null]",
+        "{\"a\": 1}",
+        "[{}]",
+        "{\"version\": 99}",
+        "[1, 2]",
+        "]",
+        "not json at all",
+        "\u{feff}",
+        "\0\0\0\0",
+        deep.as_str(),
+    ];
+    all.extend(wrong.map(|text| text.as_bytes().to_vec()));
+    let random = (0..4).map(|_| (0..64).flat_map(|_| dice.roll().to_le_bytes()).collect::<Vec<u8>>());
+    all.extend(random);
+    all.push([bytes, b"trailing"].concat());
+    all.push([bytes, bytes].concat());
+    all.push(usual.replace("ts", "tz").into_bytes());
+    all.push(usual.replace(": ", ": [").into_bytes());
+    all
+}
+
+fn kept(disk: &MemoryDisk, bytes: &[u8]) -> Vec<PathBuf> {
+    disk.files().into_iter().filter(|(_, found)| found == bytes).map(|(path, _)| path).collect()
+}
+
+/// Whether somebody else would find something of the right kind in a file.
+fn is_sound(kind: &Kind, bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let json = serde_json::from_str::<serde_json::Value>(text);
+    match kind.usual.chars().next() {
+        Some('[') => json.is_ok_and(|json| json.is_array()),
+        Some('{') => json.is_ok_and(|json| json.is_object()),
+        Some(_) | None => {
+            let text = text.trim();
+            !text.is_empty() && !text.starts_with('{') && !text.contains(char::is_control)
+        }
+    }
+}
+
+fn check(kind: &Kind, spoiled: &[u8]) {
+    let disk = Arc::new(MemoryDisk::default());
+    let path = state().join(kind.name);
+    disk.put(&path, spoiled);
+    let shown = String::from_utf8_lossy(spoiled).chars().take(60).collect::<String>();
+    let damage = (kind.read)(disk.clone()).unwrap();
+    let kept_before = kept(&disk, spoiled);
+    assert!(damage.is_some() || is_sound(kind, spoiled), "{}: {shown:?} was taken for nothing", kind.name);
+    match &damage {
+        None => assert_eq!(
+            kept_before,
+            std::slice::from_ref(&path),
+            "{}: {shown:?} was reset in silence",
+            kind.name
+        ),
+        Some(damage) => {
+            let beside = format!("{}.corrupt-20260305T160001Z", path.display());
+            assert_eq!(
+                (damage.path.as_path(), damage.kept_as.as_path()),
+                (path.as_path(), Path::new(&beside))
+            );
+            assert!(kept_before.contains(&damage.kept_as), "{}: {shown:?}", kind.name);
+            assert!(damage.to_string().contains("was damaged"), "{damage}");
+        }
+    }
+    assert_eq!((kind.read)(disk.clone()).unwrap(), None, "{}: {shown:?} is told of twice", kind.name);
+    (kind.write)(disk.clone()).unwrap();
+    assert_eq!((kind.read)(disk.clone()).unwrap(), None);
+    assert!(damage.is_none() || !kept(&disk, spoiled).is_empty());
+}
+
+/// B5, DD-56: whatever is in a state file, it is read or kept aside and told of once, and never reset in
+/// silence.
+#[test]
+fn a_damaged_file_is_kept_and_told_of_once() {
+    for kind in kinds() {
+        let spoiled = spoiled(kind.usual);
+        assert!(spoiled.len() >= 50);
+        for bytes in &spoiled {
+            check(&kind, bytes);
+        }
+    }
+}
+
+/// B5: what can be read of a damaged list is not lost from view.
+#[test]
+fn what_can_be_read_of_a_damaged_list_is_still_there() {
+    let disk = Arc::new(MemoryDisk::default());
+    let text = r#"[{"ts": "2026-03-05T12:31:00-08:00", "message": "a"}, {"ts": 5}, {"ts": "2026-03-05T12:32:00-08:00", "message": "b"}]"#;
+    disk.put("/data/state/pending_updates.json", text.as_bytes());
+    for told in [true, false] {
+        let found = PendingUpdates::new(disk.clone(), state()).peek(at()).unwrap();
+        let messages: Vec<&str> = found.value.iter().map(|update| update.message.as_str()).collect();
+        assert_eq!((messages, found.damage.is_some()), (vec!["a", "b"], told));
+    }
+    assert_eq!(kept(&disk, text.as_bytes()).len(), 1);
+}
+
+/// B5, DD-3: a file that cannot be read is an error and is not touched; a missing one is empty.
+#[test]
+fn a_file_that_cannot_be_read_is_not_taken_for_an_empty_one() {
+    for kind in kinds() {
+        let memory = Arc::new(MemoryDisk::default());
+        assert_eq!((kind.read)(memory.clone()).unwrap(), None, "{}", kind.name);
+        memory.put(state().join(kind.name), kind.usual.as_bytes());
+        let before = memory.files();
+        for call in 0..2 {
+            let broken = Arc::new(FailingDisk::new(memory.clone(), call, Fault::Broken, Lasting::Forever));
+            let trouble = (kind.read)(broken).unwrap_err().to_string();
+            assert!(trouble.contains("cannot read") && trouble.contains(kind.name), "{trouble}");
+        }
+        assert_eq!(memory.files(), before);
+    }
+}
+
+/// B5, B10: a directory or a huge file in the place of a state file is set aside without being read.
+#[test]
+fn a_directory_or_a_huge_file_in_the_place_of_a_state_file_is_set_aside() {
+    for kind in kinds() {
+        let disk = Arc::new(MemoryDisk::default());
+        disk.create_dir(&state().join(kind.name)).unwrap();
+        let damage = (kind.read)(disk.clone()).unwrap().unwrap();
+        assert!(damage.reason.contains("directory"), "{damage}");
+        disk.put(state().join(kind.name), &vec![b' '; 17 << 20]);
+        let damage = (kind.read)(disk.clone()).unwrap().unwrap();
+        assert!(damage.reason.contains("larger than 16 MB"), "{damage}");
+        (kind.write)(disk).unwrap();
+    }
+}

@@ -1,0 +1,151 @@
+//! The files have a history, and nobody waits for it.
+#![expect(clippy::unwrap_used, reason = "a test without git or a directory cannot go on")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use journal::disk::{self, RealDisk};
+use journal::git::{Git, Tracking, track};
+use tempfile::TempDir;
+
+struct House {
+    dir: TempDir,
+}
+
+impl House {
+    fn new() -> Self {
+        let house = Self { dir: tempfile::tempdir().unwrap() };
+        assert_eq!(track(&RealDisk, house.data(), "git"), Tracking::Begun);
+        house
+    }
+
+    fn data(&self) -> &Path {
+        self.dir.path()
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.data().join(name);
+        disk::replace(&RealDisk, &path, text.as_bytes()).unwrap();
+        path
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let output = Command::new("git").current_dir(self.data()).args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The messages of all commits with the files each changed, oldest first.
+    fn log(&self) -> Vec<String> {
+        let log = self.git(&["log", "--reverse", "--name-status", "--format=%s"]);
+        log.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    }
+}
+
+/// DD-11: a history is begun once.
+#[test]
+fn the_data_directory_gets_a_history_once() {
+    let house = House::new();
+    assert_eq!(track(&RealDisk, house.data(), "git"), Tracking::Kept);
+}
+
+/// DD-12, DD-13, DD-14: one file a commit, also when another one changed, and a removal too.
+#[test]
+fn one_change_is_one_commit_of_one_file() {
+    let house = House::new();
+    let git = Git::start("git");
+    let (mail, news) = (house.write("routines/mail.md", "a"), house.write("routines/news.md", "b"));
+    git.commit(&mail, "add routine a1b2c3d4".to_owned());
+    git.commit(&news, "add routine b1b2c3d4".to_owned());
+    git.commit(&news, "add routine b1b2c3d4".to_owned());
+    git.finish();
+    house.write("routines/news.md", "not asked for");
+
+    let git = Git::start("git");
+    disk::remove(&RealDisk, &mail).unwrap();
+    git.commit_removal(&mail, "remove routine a1b2c3d4".to_owned());
+    git.commit_removal(&house.data().join("routines/unknown.md"), "remove routine c".to_owned());
+    git.finish();
+
+    let log = [
+        "add routine a1b2c3d4",
+        "A\troutines/mail.md",
+        "add routine b1b2c3d4",
+        "A\troutines/news.md",
+        "remove routine a1b2c3d4",
+        "D\troutines/mail.md",
+    ];
+    assert_eq!(house.log(), log);
+    assert!(house.git(&["status", "--porcelain"]).contains("M routines/news.md"));
+}
+
+/// DD-14, DD-16: of the state only the life of the sessions is in the history.
+#[test]
+fn of_the_state_only_the_life_of_the_sessions_is_kept() {
+    let house = House::new();
+    let git = Git::start("git");
+    git.commit(&house.write("state/sessions.json", "5f0c"), "no".to_owned());
+    git.commit(&house.write("state/session_history.jsonl", "{}\n"), "session created: 5f0c".to_owned());
+    git.finish();
+    assert_eq!(house.log(), ["session created: 5f0c", "A\tstate/session_history.jsonl"]);
+}
+
+/// DD-12: outside of a history nothing happens.
+#[test]
+fn a_file_outside_of_any_history_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("x.md");
+    disk::replace(&RealDisk, &path, b"x").unwrap();
+    let git = Git::start("git");
+    git.commit(&path, "add".to_owned());
+    git.finish();
+    assert!(!dir.path().join(".git").exists());
+}
+
+/// DD-17: a lock that somebody else holds postpones commits and loses none.
+#[test]
+fn a_commit_waits_while_somebody_else_uses_git() {
+    let house = House::new();
+    let lock = house.data().join(".git/index.lock");
+    disk::replace(&RealDisk, &lock, b"").unwrap();
+    let git = Git::start("git");
+    let mail = house.write("routines/mail.md", "a");
+    git.commit(&mail, "first".to_owned());
+    let gate = house.write("routines/gate.md", "b");
+    disk::remove(&RealDisk, &lock).unwrap();
+    git.commit(&gate, "second".to_owned());
+    git.finish();
+    assert_eq!(house.log(), ["first", "A\troutines/mail.md", "second", "A\troutines/gate.md"]);
+}
+
+/// DD-12, DD-17: hooks and signatures of the human's git do not run, and cannot refuse.
+#[test]
+fn a_hook_that_refuses_is_not_asked() {
+    let house = House::new();
+    house.git(&["config", "commit.gpgSign", "true"]);
+    house.git(&["config", "gpg.program", "false"]);
+    let hook = house.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n");
+    Command::new("chmod").arg("755").arg(&hook).status().unwrap();
+    let git = Git::start("git");
+    git.commit(&house.write("routines/mail.md", "a"), "add".to_owned());
+    git.finish();
+    assert_eq!(house.log(), ["add", "A\troutines/mail.md"]);
+}
+
+/// DD-17: without git, or with a broken one, all goes on.
+#[test]
+fn without_git_nobody_waits_and_nothing_breaks() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(track(&RealDisk, dir.path(), "no-such-program"), Tracking::Absent);
+    for program in ["no-such-program", "false"] {
+        let git = Git::start(program);
+        for n in 0..1_000 {
+            git.commit(&dir.path().join(format!("{n}.md")), "add".to_owned());
+        }
+        git.finish();
+    }
+    let house = House::new();
+    let git = Git::start("false");
+    git.commit(&house.write("x.md", "x"), "add".to_owned());
+    git.finish();
+    assert!(house.data().join("x.md").exists());
+}

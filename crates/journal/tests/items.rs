@@ -1,0 +1,324 @@
+//! Routines, reminders, webhooks and skills, as people write them.
+#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use domain::dice::Dice;
+use domain::schedule::{
+    Chain, Charter, Cron, ItemId, Knowing, Moment, Pings, Prompt, Reminder, Reporting, Routine, Terms,
+    Thinking, ToolRule, WebhookSpec,
+};
+use expect_test::{Expect, expect};
+use jiff::tz::TimeZone;
+use journal::disk::Disk;
+use journal::files::items::{Item, Items};
+use journal::files::skills::Skills;
+use journal::frontmatter::{Change, Value};
+use testkit::disk::MemoryDisk;
+
+fn zone() -> TimeZone {
+    TimeZone::get("America/Los_Angeles").unwrap()
+}
+
+fn routines(disk: &Arc<MemoryDisk>) -> Items<Routine> {
+    Items::new(disk.clone(), Path::new("/data"), zone())
+}
+
+fn routine(id: &str, words: &str) -> Routine {
+    Routine::new(ItemId::parse(id).unwrap(), Cron::parse("0 9 * * 1-5").unwrap(), Prompt::new(words))
+}
+
+fn read<T: Item>(head: &str) -> Result<T, String> {
+    T::read(&format!("---\n{head}\n---\n\nDo it.\n"), &zone()).map_err(|bad| bad.to_string())
+}
+
+/// What is wrong with a routine that has `head` besides an id and a cron.
+fn wrong<T: Item>(head: &str, said: Expect) {
+    said.assert_eq(&read::<T>(head).err().unwrap());
+}
+
+/// DD-20, DD-22, DD-36: a routine in the words of its file, with hyphens or underscores.
+#[test]
+fn a_routine_is_read_as_it_is_written() {
+    let text = "---\nid: \"a1b2c3d4\"\ncron: \"0 9 * * 1-5\"\nbackground: true\ndescription: \"Weekday market notes\"\n\
+        session: \"persistent\"\n---\nUpdate your notes.\n\nKeep levels.\n";
+    let routine = Routine::read(text, &zone()).unwrap();
+    assert_eq!(routine.charter, Charter::Persistent(Terms::default()));
+    assert_eq!(routine.message.as_str(), "Update your notes.\n\nKeep levels.");
+    assert_eq!(routine.to_text(), text);
+
+    let spelled: Routine = read(
+        "id: x\ncron: 0 9 * * *\nbackground: true\nisolated: true\nmodel: opus\nthinking: false\n\
+         update_main_session: freely\nallow_ping: false\ndisallowed_tools: [Bash, 010]\nskills:\n- a\n- b",
+    )
+    .unwrap();
+    let Charter::Alone(terms) = &spelled.charter else { panic!("{spelled:?}") };
+    assert_eq!((terms.voice.reporting, terms.voice.pings), (Reporting::Freely, Pings::Never));
+    assert_eq!((terms.thinking, terms.model.as_ref().unwrap().as_str()), (Thinking::Off, "opus"));
+    assert_eq!(terms.tools, ToolRule::Except(vec!["Bash".into(), "010".into()]));
+    assert_eq!(spelled.skills, ["a", "b"]);
+}
+
+/// DD-24: text is the text that was written, whatever YAML takes it for.
+#[test]
+fn an_id_that_looks_like_a_number_stays_what_it_is() {
+    for id in ["12345678", "00123456", "1e234567", "true", "no", "2026-03-05", "0x10"] {
+        assert_eq!(read::<Routine>(&format!("id: {id}\ncron: 0 9 * * *")).unwrap().id.as_str(), id);
+    }
+    let reminder: Reminder = read("id: x\nrun-at: 2026-03-05T09:00:00-08:00\ndescription: 010").unwrap();
+    assert_eq!(reminder.run_at.to_string(), "2026-03-05T09:00:00-08:00");
+    assert_eq!(reminder.description, "010");
+}
+
+/// DD-23: keys we do not know are none of our business, and `message` is the body.
+#[test]
+fn unknown_keys_are_left_alone() {
+    let routine: Routine =
+        read("id: x\ncron: 0 9 * * *\nmessage: no\nmood: {a: [b]}\nrun-at: 5\nname: [x]").unwrap();
+    assert_eq!(routine.message.as_str(), "Do it.");
+}
+
+/// DD-27, DD-35, DD-37, DD-38, DD-39, DD-40, DD-41: a mistake is named with its line, its key and what would be right.
+#[test]
+fn a_mistake_in_a_routine_is_named_in_words_its_author_can_act_on() {
+    let with = |line: &str| format!("# mine\nid: x\ncron: 0 9 * * *\n{line}");
+    wrong::<Routine>("cron: 0 9 * * *", expect!["`id`: is missing; it must be there and have a value"]);
+    wrong::<Routine>("id: x", expect!["`cron`: is missing; it must be there and have a value"]);
+    wrong::<Routine>(
+        "id: ../x\ncron: 0 9 * * *",
+        expect![[
+            r#"line 2: `id`: "../x" cannot be an id; use 1 to 64 letters, digits, `.`, `_` or `-`, starting with a letter or a digit and not ending in `.tmp`"#
+        ]],
+    );
+    wrong::<Routine>(
+        "id: x\ncron: 0 9 * *",
+        expect![[
+            r#"line 3: `cron`: "0 9 * *" does not have five fields (4 found); write them as: minute, hour, day, month, weekday, like `0 9 * * 1-5`"#
+        ]],
+    );
+    wrong::<Routine>(
+        &with("background: yes"),
+        expect![
+            "line 5: `background`: invalid boolean (strict mode expects true/false); write `true` or `false`"
+        ],
+    );
+    wrong::<Routine>(
+        &with("session: weekly\nbackground: true"),
+        expect![[
+            r#"line 5: `session`: "weekly" is not a kind of session; write `persistent`, or leave the line out"#
+        ]],
+    );
+    wrong::<Routine>(
+        &with("session: persistent"),
+        expect!["line 5: `session`: `persistent` needs `background: true`; a job in main has main's session"],
+    );
+    wrong::<Routine>(
+        &with("isolated: true\nbackground: true\nsession: persistent"),
+        expect![
+            "line 7: `session`: `persistent` cannot stand beside `isolated: true`; leave one of them out"
+        ],
+    );
+    wrong::<Routine>(
+        &with("allowed-tools: [a]\ndisallowed-tools: [b]"),
+        expect!["line 6: `disallowed-tools`: cannot stand beside `allowed-tools`; keep one of the two lists"],
+    );
+    wrong::<Routine>(
+        &with("update-main-session: loudly"),
+        expect![[
+            r#"line 5: `update-main-session`: "loudly" is not a way to report; write `always`, `on_ping`, `freely` or `blocked`"#
+        ]],
+    );
+}
+
+/// DD-27: what is not the YAML of a head is named the same way.
+#[test]
+fn a_mistake_in_the_spelling_is_named_in_words_its_author_can_act_on() {
+    let with = |line: &str| format!("# mine\nid: x\ncron: 0 9 * * *\n{line}");
+    wrong::<Routine>(
+        &with("skills: one"),
+        expect![[
+            r#"line 5: `skills`: expected sequence start; write a list, each item on a line like `  - "name"`"#
+        ]],
+    );
+    wrong::<Routine>(
+        &with("description: \"open"),
+        expect![
+            "line 6: `description`: invalid indentation in multiline quoted scalar; write words in double quotes"
+        ],
+    );
+    wrong::<Routine>("- a\n- b", expect!["line 2: expected mapping start"]);
+    wrong::<Routine>("id: x\nid: y", expect!["line 3: `id`: it is there twice; keep one of them"]);
+}
+
+/// DD-42, DD-46, DD-47: a reminder in the words of its file; without an offset it is local time.
+#[test]
+fn a_reminder_is_read_as_it_is_written() {
+    let text = "---\nid: \"c4f5e6a7\"\nrun-at: \"2026-03-05T14:00:00-08:00\"\nbackground: true\nchain-depth: 1\n\
+        max-chain: 3\nchain-parent: \"b0b1b2b3\"\nallowed-tools:\n  - \"Bash(ollim-bot tasks *)\"\n---\nCheck it.\n";
+    let reminder = Reminder::read(text, &zone()).unwrap();
+    assert_eq!(reminder.chain, Chain { depth: 1, max: 3, parent: Some("b0b1b2b3".into()) });
+    assert_eq!(reminder.to_text(), text);
+
+    let local: Reminder = read("id: x\nrun_at: 2026-07-05 14:00\nsession: persistent").unwrap();
+    assert_eq!(local.run_at.to_string(), "2026-07-05T14:00:00-07:00");
+    wrong::<Reminder>(
+        "id: x\nrun-at: tomorrow",
+        expect![[r#"line 3: `run-at`: "tomorrow" is not a time; write it like `2026-03-05T14:00:00-08:00`"#]],
+    );
+    wrong::<Reminder>(
+        "id: x\nrun-at: 2026-03-05\nmax-chain: many",
+        expect!["line 4: `max-chain`: invalid u32; write a whole number like `0` or `3`"],
+    );
+}
+
+/// DD-48: a webhook brings its schema, which stays what it is.
+#[test]
+fn a_webhook_is_read_with_its_schema() {
+    let head = "id: gate\nfields:\n  type: object\n  required: [who]\n  properties: {who: {type: string, maxLength: 40}}\nisolated: true";
+    let webhook: WebhookSpec = read(head).unwrap();
+    let schema =
+        r#"{"properties":{"who":{"maxLength":40,"type":"string"}},"required":["who"],"type":"object"}"#;
+    assert_eq!((webhook.fields.as_str(), webhook.knowing), (schema, Knowing::Itself));
+    assert_eq!(WebhookSpec::read(&webhook.to_text(), &zone()), Ok(webhook));
+    wrong::<WebhookSpec>("id: gate", expect!["`fields`: is missing; it must be there and have a value"]);
+    wrong::<WebhookSpec>(
+        "id: gate\nfields: [a]",
+        expect!["line 3: `fields`: expected mapping start; write a mapping, which is a JSON Schema"],
+    );
+}
+
+/// DD-3, DD-10, DD-26, DD-27, DD-34, B10: listing goes by name; what is bad is named and harms nobody.
+#[test]
+fn a_bad_file_is_named_and_all_others_are_read() {
+    let disk = Arc::new(MemoryDisk::default());
+    assert!(routines(&disk).list().unwrap().items.is_empty());
+    let good = |id: &str| format!("---\nid: {id}\ncron: 0 9 * * *\n---\nx\n");
+    for (name, text) in
+        [("b.md", good("two")), ("a.md", good("one")), ("c.md", good("one")), ("d.md", good("a/b"))]
+    {
+        disk.put(format!("/data/routines/{name}"), text.as_bytes());
+    }
+    disk.put("/data/routines/e.md", b"");
+    disk.put("/data/routines/f.md", b"---\nid: f\xff\n---\n");
+    disk.put(
+        "/data/routines/g.md",
+        &[b"---\nid: g\ncron: 0 9 * * *\n---\n".as_slice(), &vec![b'x'; 50 << 20]].concat(),
+    );
+    disk.put("/data/routines/h.md/inner.md", good("inner").as_bytes());
+    disk.put("/data/routines/i.md.0.tmp", b"half");
+    disk.put("/data/routines/j.txt", b"not ours");
+    let bomb = "---\na: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n\
+        d: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\nid: k\ncron: 0 9 * * *\n---\n";
+    disk.put("/data/routines/k.md", bomb.as_bytes());
+
+    let listing = routines(&disk).list().unwrap();
+    let ids: Vec<&str> = listing.items.iter().map(|filed| filed.item.id.as_str()).collect();
+    assert_eq!(ids, ["one", "two"]);
+    let bad: Vec<String> = listing.bad.iter().map(ToString::to_string).collect();
+    expect![[r#"
+        /data/routines/c.md: `id`: `one` is already the id of a.md, which comes first; give this one another id
+        /data/routines/d.md: line 2: `id`: "a/b" cannot be an id; use 1 to 64 letters, digits, `.`, `_` or `-`, starting with a letter or a digit and not ending in `.tmp`
+        /data/routines/e.md: line 1: there is no frontmatter; the first line must be `---`, then the settings, then `---`
+        /data/routines/f.md: it is not text; save it as UTF-8
+        /data/routines/g.md: it is larger than 1 MB; a file like this holds a few pages
+        /data/routines/h.md: it is a directory; only files are read
+        /data/routines/k.md: line 5: `d`: there is too much in it; settings are a few lines"#]]
+    .assert_eq(&bad.join("\n"));
+}
+
+/// DD-5, DD-29, DD-30, DD-31, DD-33: a file is named after its words and never takes another one's place.
+#[test]
+fn a_new_file_is_named_after_its_words() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut routines = routines(&disk);
+    disk.put("/data/routines/check-the-mail-2.md", b"somebody's notes");
+    let mut add = |id: &str, words: &str| {
+        let path = routines.add(&routine(id, words)).unwrap();
+        path.file_name().unwrap().to_str().unwrap().to_owned()
+    };
+    assert_eq!(add("a", "Check the mail."), "check-the-mail.md");
+    assert_eq!(add("b", "Check the mail!"), "check-the-mail-3.md");
+    assert_eq!(add("a", "check THE mail"), "check-the-mail.md");
+    assert_eq!(add("c", "🙂"), "c.md");
+    assert_eq!(disk.read(Path::new("/data/routines/check-the-mail-2.md")).unwrap(), b"somebody's notes");
+    assert!(disk.files().keys().all(|path| path.extension().is_none_or(|end| end != "tmp")));
+}
+
+/// DD-32, DD-33: a file is removed by the id in it, past files that are corrupt, even if its own cron is wrong.
+#[test]
+fn a_file_is_removed_by_its_id_whatever_else_is_there() {
+    let disk = Arc::new(MemoryDisk::default());
+    disk.put("/data/routines/a.md", b"\xff\xff");
+    disk.put("/data/routines/b.md", b"---\nid: [\n---\n");
+    disk.put("/data/routines/c.md", b"---\nid: 00123456\ncron: never\n---\n");
+    let mut routines = routines(&disk);
+    assert_eq!(routines.remove("123456").unwrap(), None);
+    assert_eq!(routines.remove("00123456").unwrap().as_deref(), Some(Path::new("/data/routines/c.md")));
+    assert_eq!(routines.remove("00123456").unwrap(), None);
+    assert_eq!(disk.files().len(), 2);
+}
+
+/// B9, DD-25: a hand-written file keeps its comments and unknown keys; a change that makes it invalid is refused.
+#[test]
+fn one_setting_of_a_hand_written_file_changes_and_the_rest_stays() {
+    let disk = Arc::new(MemoryDisk::default());
+    let text = "---\n# at nine\nid: mail # mine\ncron: 0 9 * * *\nmood: calm\n---\n\n  Triage.  \n";
+    disk.put("/data/routines/any name.md", text.as_bytes());
+    let mut routines = routines(&disk);
+    let cron = |text: &str| Change::Set(Value::Text(text.to_owned()));
+    let path = routines.edit("mail", "cron", &cron("30 8 * * *")).unwrap().unwrap();
+    let after = String::from_utf8(disk.read(&path).unwrap()).unwrap();
+    assert_eq!(after, text.replace("cron: 0 9 * * *", "cron: \"30 8 * * *\""));
+    let refused = routines.edit("mail", "cron", &cron("never")).unwrap_err().to_string();
+    assert!(refused.contains("any name.md") && refused.contains("five fields"), "{refused}");
+    assert_eq!(String::from_utf8(disk.read(&path).unwrap()).unwrap(), after);
+    assert_eq!(routines.edit("other", "cron", &cron("30 8 * * *")).unwrap(), None);
+}
+
+/// DD-49: a skill is a directory with a `SKILL.md`; a bad one harms no other.
+#[test]
+fn skills_are_directories_with_instructions() {
+    let disk = Arc::new(MemoryDisk::default());
+    disk.put(
+        "/data/skills/news/SKILL.md",
+        b"---\nname: news\ndescription: Reads news\nextra: 1\nallowed-tools: [Read]\n---\nDo.\n",
+    );
+    disk.put("/data/skills/mail/SKILL.md", b"---\nname: mail\ndescription: Reads mail\n---\nDo.\n");
+    disk.put("/data/skills/odd/SKILL.md", b"---\nname: odd\n---\nDo.\n");
+    disk.put("/data/skills/empty/notes.md", b"x");
+    disk.put("/data/skills/README.md", b"x");
+    let listing = Skills::new(disk, Path::new("/data")).list().unwrap();
+    let names: Vec<&str> = listing.items.iter().map(|filed| filed.item.name.as_str()).collect();
+    assert_eq!(names, ["mail", "news"]);
+    assert_eq!(listing.items[1].item.allowed_tools, Some(vec!["Read".to_owned()]));
+    assert!(listing.items[0].item.is_well_named());
+    assert_eq!(
+        listing.bad[0].to_string(),
+        "/data/skills/odd/SKILL.md: `description`: is missing; it must be there and have a value"
+    );
+}
+
+/// DD-28: the id of a new item is eight hexadecimal digits, which is an id like any other.
+#[test]
+fn a_new_item_gets_an_id_of_eight_digits() {
+    let mut dice = Dice::new(7);
+    for _ in 0..100 {
+        let id = dice.id8();
+        assert!(id.len() == 8 && id.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f')), "{id}");
+        assert_eq!(read::<Routine>(&format!("id: {id}\ncron: 0 9 * * *")).unwrap().id.as_str(), id);
+    }
+}
+
+/// DD-41, DD-45: what is as usual is not written.
+#[test]
+fn a_new_file_says_only_what_is_unusual() {
+    let text = routine("a1b2c3d4", "  Triage my mail. ").to_text();
+    assert_eq!(text, "---\nid: \"a1b2c3d4\"\ncron: \"0 9 * * 1-5\"\n---\nTriage my mail.\n");
+    let due = Moment::parse("2026-03-05T14:00:00-08:00", &zone()).unwrap();
+    let reminder = Reminder::new(ItemId::parse("r1").unwrap(), due, Charter::main(), Prompt::new("Call."));
+    assert_eq!(
+        reminder.unwrap().to_text(),
+        "---\nid: \"r1\"\nrun-at: \"2026-03-05T14:00:00-08:00\"\n---\nCall.\n"
+    );
+}

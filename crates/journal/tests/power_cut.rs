@@ -1,0 +1,91 @@
+//! The power goes at any moment, and what the assistant said it wrote is there.
+#![expect(clippy::unwrap_used, reason = "a disk that works does not fail")]
+
+mod scenarios;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use journal::disk::{self, Disk};
+use scenarios::{Scenario, Shared};
+use testkit::disk::{CrashDisk, MemoryDisk};
+
+/// Runs a scenario, cuts the power at every moment, and says how many states were looked at.
+fn cut_everywhere(scenario: &Scenario) -> Result<usize, String> {
+    let crash = Arc::new(CrashDisk::default());
+    let disk: Shared = crash.clone();
+    let look = |disk: MemoryDisk| (scenario.look)(&(Arc::new(disk) as Shared));
+    let mut known = vec![look(crash.copied())];
+    for step in &scenario.steps {
+        step(&disk).map_err(|trouble| trouble.to_string())?;
+        crash.acknowledge();
+        known.push(look(crash.copied()));
+    }
+    let mut states = 0;
+    let mut wrong = None;
+    crash.after_cuts(|cut| {
+        states += 1;
+        let old = &known[cut.acknowledged];
+        let new = known.get(cut.acknowledged + 1).unwrap_or(old);
+        let found = look(cut.disk.copied());
+        if found.is_err() || (found != *old && found != *new) {
+            let Scenario { name, .. } = scenario;
+            let disk = &cut.disk;
+            wrong.get_or_insert_with(|| format!("{name}: {found:?}, not {old:?} or {new:?}, in {disk:?}"));
+        }
+    });
+    wrong.map_or(Ok(states), Err)
+}
+
+/// B1, DD-5, DD-6: over all protocols, no state is corrupt and nothing acknowledged is lost.
+#[test]
+fn a_power_cut_leaves_the_old_or_the_new_and_loses_nothing_that_was_acknowledged() {
+    let states: usize = scenarios::all().iter().map(|scenario| cut_everywhere(scenario).unwrap()).sum();
+    assert!(states >= 10_000, "only {states} states were looked at");
+}
+
+/// What a careless protocol would do to the file `/data/x`, whose two contents are `old` and `new`.
+fn careless(protocol: fn(&CrashDisk, &Path, &[u8])) -> (usize, usize) {
+    let crash = CrashDisk::default();
+    let path = Path::new("/data/x");
+    let (old, new) = (b"the old content".as_slice(), b"the new content".as_slice());
+    disk::replace(&crash, path, old).unwrap();
+    crash.acknowledge();
+    protocol(&crash, path, new);
+    crash.acknowledge();
+    let (mut corrupt, mut lost) = (0, 0);
+    crash.after_cuts(|cut| match (cut.acknowledged, cut.disk.read(path)) {
+        (2, Ok(found)) if found == old => lost += 1,
+        (1, Err(_)) | (2, Err(_)) => lost += 1,
+        (1 | 2, Ok(found)) if found != old && found != new => corrupt += 1,
+        _ => {}
+    });
+    (corrupt, lost)
+}
+
+/// B1: the enumeration finds what is wrong with protocols that leave something out.
+#[test]
+fn a_protocol_that_leaves_out_a_step_is_found_out() {
+    let (corrupt, lost) = careless(|disk, path, bytes| disk::replace(disk, path, bytes).unwrap());
+    assert_eq!((corrupt, lost), (0, 0), "the real protocol");
+
+    let (corrupt, _) = careless(|disk, path, bytes| {
+        disk.create_unsynced(Path::new("/data/x.0.tmp"), bytes).unwrap();
+        disk.rename(Path::new("/data/x.0.tmp"), path).unwrap();
+        disk.sync_dir(Path::new("/data")).unwrap();
+    });
+    assert!(corrupt > 0, "the file was not brought to the disk");
+
+    let (corrupt, lost) = careless(|disk, path, bytes| {
+        disk.create(Path::new("/data/x.0.tmp"), bytes).unwrap();
+        disk.rename(Path::new("/data/x.0.tmp"), path).unwrap();
+    });
+    assert!(corrupt == 0 && lost > 0, "the directory was not brought to the disk");
+
+    let (_, lost) = careless(|disk, path, bytes| {
+        disk.remove(path).unwrap();
+        disk.create(path, bytes).unwrap();
+        disk.sync_dir(Path::new("/data")).unwrap();
+    });
+    assert!(lost > 0, "the old was removed before the new was there");
+}

@@ -1,0 +1,207 @@
+//! What the assistant writes it reads again, whatever the words.
+#![expect(clippy::unwrap_used, reason = "a made-up value is a valid one")]
+
+use domain::schedule::{
+    Chain, Charter, Cron, ItemId, Knowing, ModelName, Moment, Pings, Prompt, Reminder, Reporting, Routine,
+    SkillSpec, Standing, Terms, Thinking, ToolRule, Voice, WebhookSpec,
+};
+use jiff::Timestamp;
+use jiff::tz::{Offset, TimeZone};
+use journal::files::items::Item;
+use journal::files::skills;
+use journal::frontmatter::{Change, Value, edit, split};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// Words that have broken such files before.
+const NASTY: [&str; 26] = [
+    "---",
+    "\n---\n",
+    "\"",
+    "\\",
+    "'",
+    "\\\"",
+    "#",
+    " # x",
+    ": ",
+    "- ",
+    "\n",
+    "\r\n",
+    "\t",
+    "\0",
+    "\u{7f}",
+    "\u{85}",
+    "\u{2028}",
+    "\u{feff}",
+    "\u{fffe}",
+    "🙂",
+    "مرحبا",
+    "\u{202e}",
+    "null",
+    "~",
+    "{a: [",
+    "*a &b !c",
+];
+
+fn words() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        4 => select(NASTY.to_vec()).prop_map(str::to_owned),
+        2 => "[ -~]{0,12}",
+        1 => vec(any::<char>(), 0..6).prop_map(String::from_iter),
+    ];
+    vec(part, 0..6).prop_map(|parts| parts.concat())
+}
+
+fn id() -> impl Strategy<Value = ItemId> {
+    prop_oneof!["[0-9a-f]{8}", "[0-9]{1,9}", "[0-9]e[0-9]{5}", "[A-Za-z0-9][A-Za-z0-9._-]{0,20}x"]
+        .prop_map(|text| ItemId::parse(&text).unwrap())
+}
+
+fn list() -> impl Strategy<Value = Vec<String>> {
+    vec(words(), 0..4)
+}
+
+fn terms() -> impl Strategy<Value = Terms> {
+    let voice = (select(Reporting::ALL.to_vec()), select(vec![Pings::Allowed, Pings::Never]))
+        .prop_map(|(reporting, pings)| Voice { reporting, pings });
+    let tools = prop_oneof![
+        Just(ToolRule::Usual),
+        list().prop_map(ToolRule::Only),
+        list().prop_map(ToolRule::Except)
+    ];
+    let model = words().prop_map(|text| ModelName::read(&text));
+    (model, select(vec![Thinking::On, Thinking::Off]), voice, tools)
+        .prop_map(|(model, thinking, voice, tools)| Terms { model, thinking, voice, tools })
+}
+
+fn knowing() -> impl Strategy<Value = Knowing> {
+    select(vec![Knowing::Main, Knowing::Itself])
+}
+
+fn charter() -> impl Strategy<Value = Charter> {
+    let standing = select(vec![Standing::Foreground, Standing::Background]);
+    (standing, knowing(), terms())
+        .prop_map(|(standing, knowing, terms)| Charter::new(standing, knowing, terms))
+}
+
+fn routine() -> impl Strategy<Value = Routine> {
+    let charter = prop_oneof![charter(), terms().prop_map(Charter::Persistent)];
+    let cron = select(vec!["0 9 * * 1-5", "*/30 * * * *", "0,15 8-18/2 1 jan sun"]);
+    (id(), cron, charter, words(), list(), words()).prop_map(
+        |(id, cron, charter, description, skills, message)| {
+            let (cron, message) = (Cron::parse(cron).unwrap(), Prompt::new(&message));
+            Routine { id, cron, charter, description, skills, message }
+        },
+    )
+}
+
+fn reminder() -> impl Strategy<Value = Reminder> {
+    let due = (0..4_000_000_000_000_000_i64, -14 * 60..=14 * 60_i32).prop_map(|(micros, minutes)| {
+        let zone = TimeZone::fixed(Offset::from_seconds(minutes * 60).unwrap());
+        Moment::of(&Timestamp::from_microsecond(micros).unwrap().to_zoned(zone))
+    });
+    let parent = prop_oneof![Just(None), words().prop_map(Some)];
+    let chain = (0..9_u32, 0..9_u32, parent).prop_map(|(depth, max, parent)| Chain { depth, max, parent });
+    (id(), due, charter(), chain, (words(), list(), words())).prop_map(|(id, due, charter, chain, rest)| {
+        let (description, skills, message) = rest;
+        let mut reminder = Reminder::new(id, due, charter, Prompt::new(&message)).unwrap();
+        (reminder.chain, reminder.description, reminder.skills) = (chain, description, skills);
+        reminder
+    })
+}
+
+fn webhook() -> impl Strategy<Value = WebhookSpec> {
+    let schema = vec(
+        (words(), prop_oneof![words().prop_map(serde_json::Value::from), any::<i32>().prop_map(Into::into)]),
+        0..4,
+    );
+    (id(), schema, knowing(), terms(), words()).prop_map(|(id, schema, knowing, terms, template)| {
+        let fields = serde_json::Value::Object(schema.into_iter().collect()).to_string();
+        WebhookSpec { id, fields, knowing, terms, template: Prompt::new(&template) }
+    })
+}
+
+fn skill() -> impl Strategy<Value = SkillSpec> {
+    let tools = prop_oneof![Just(None), list().prop_map(Some)];
+    (words(), words(), tools, words()).prop_map(|(name, description, allowed_tools, instructions)| {
+        SkillSpec { name, description, allowed_tools, instructions: Prompt::new(&instructions) }
+    })
+}
+
+fn again<T: Item + PartialEq + std::fmt::Debug>(item: T) {
+    let text = item.to_text();
+    assert_eq!(T::read(&text, &TimeZone::UTC), Ok(item), "{text}");
+}
+
+fn often(cases: u32) -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases) }
+}
+
+proptest! {
+    #![proptest_config(often(4_000))]
+
+    /// B9, DD-24, DD-25, RP-4: a routine is read as it was written.
+    #[test]
+    fn a_routine_is_read_again_as_it_was(routine in routine()) {
+        again(routine);
+    }
+
+    /// B9, DD-42: a reminder is read as it was written.
+    #[test]
+    fn a_reminder_is_read_again_as_it_was(reminder in reminder()) {
+        again(reminder);
+    }
+}
+
+proptest! {
+    #![proptest_config(often(1_500))]
+
+    /// B9, DD-48: a webhook is read as it was written.
+    #[test]
+    fn a_webhook_is_read_again_as_it_was(webhook in webhook()) {
+        again(webhook);
+    }
+
+    /// B9, DD-49: a skill is read as it was written.
+    #[test]
+    fn a_skill_is_read_again_as_it_was(skill in skill()) {
+        let text = skills::to_text(&skill);
+        prop_assert_eq!(skills::parse(&text), Ok(skill), "{}", text);
+    }
+
+    /// B9: whatever one key is given, every other line of a hand-written file stays, to the byte.
+    #[test]
+    fn a_change_of_one_key_leaves_every_other_line_alone(text in words(), body in words(), items in list()) {
+        let file = format!("---\n# first\nid: x # mine\n\ndescription: old # why\nmood: [a, \"# b\"]\n# last\n---\n{body}");
+        let set = edit(&file, "description", &Change::Set(Value::Text(text))).unwrap();
+        let lines = |text: &str| -> Vec<String> {
+            text.split_inclusive('\n').filter(|line| !line.starts_with("description")).map(str::to_owned).collect()
+        };
+        prop_assert_eq!(lines(&set), lines(&file));
+        prop_assert!(set.contains(" # why\n"));
+        let added = edit(&file, "skills", &Change::Set(Value::List(items))).unwrap();
+        prop_assert_eq!(split(&added).unwrap().body, &body);
+        prop_assert_eq!(edit(&added, "skills", &Change::Remove).unwrap(), file);
+    }
+
+    /// B10, DD-27: no text makes reading panic.
+    #[test]
+    fn any_text_is_read_or_refused_in_words(text in words(), head in words()) {
+        for text in [text.clone(), format!("---\n{head}\n---\n{text}"), format!("---\nid: {head}\ncron: {text}\n---\n")] {
+            let _ = Routine::read(&text, &TimeZone::UTC);
+            let _ = Reminder::read(&text, &TimeZone::UTC);
+            let _ = edit(&text, "id", &Change::Set(Value::Flag(true)));
+        }
+    }
+}
+
+/// B9: a hundred thousand characters are no different from ten.
+#[test]
+fn a_very_long_text_is_read_again_as_it_was() {
+    let long: String = NASTY.concat().chars().cycle().take(100_000).collect();
+    let mut routine =
+        Routine::new(ItemId::parse("a").unwrap(), Cron::parse("0 9 * * *").unwrap(), Prompt::new(&long));
+    routine.description = long;
+    again(routine);
+}

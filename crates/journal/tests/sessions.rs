@@ -1,0 +1,125 @@
+//! The main conversation has one session, and the history knows how it came about.
+#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use domain::conversation::SessionId;
+use domain::schedule::ItemId;
+use jiff::Zoned;
+use journal::disk::Disk;
+use journal::files::history::History;
+use journal::files::routine_sessions::RoutineSessions;
+use journal::files::sessions::{Saving, Sessions};
+use testkit::disk::MemoryDisk;
+
+struct House {
+    disk: Arc<MemoryDisk>,
+    sessions: Sessions,
+    history: History,
+}
+
+fn now() -> Zoned {
+    "2026-03-05T08:00:01.000012[America/Los_Angeles]".parse().unwrap()
+}
+
+fn id(text: &str) -> SessionId {
+    SessionId::read(text).unwrap()
+}
+
+impl House {
+    fn new() -> Self {
+        let disk = Arc::new(MemoryDisk::default());
+        let state = Path::new("/data/state");
+        let sessions = Sessions::new(disk.clone(), state);
+        let history = History::open(disk.clone(), state, now().timestamp()).unwrap().value;
+        Self { disk, sessions, history }
+    }
+
+    fn save(&mut self, session: &str, why: Saving) -> &mut Self {
+        self.sessions.save(&id(session), why, &mut self.history, &now()).unwrap();
+        self
+    }
+
+    fn delete(&mut self) -> &mut Self {
+        self.sessions.delete().unwrap();
+        self
+    }
+
+    /// The events, as `event session parent`.
+    fn told(&self) -> Vec<String> {
+        let parent = |parent: Option<SessionId>| parent.map_or("-".to_owned(), |id| id.to_string());
+        let events = self.history.told().unwrap().events.into_iter();
+        events.map(|e| format!("{} {} {}", e.kind.as_str(), e.session, parent(e.parent))).collect()
+    }
+
+    fn load(&self) -> Option<String> {
+        self.sessions.load(now().timestamp()).unwrap().value.map(|id| id.to_string())
+    }
+}
+
+/// SE-1, SE-3, SE-9: a first session is created, another one is compacted from it, the same one is no news.
+#[test]
+fn the_history_knows_how_each_session_came_about() {
+    let mut house = House::new();
+    assert_eq!(house.load(), None);
+    house.save("a", Saving::AfterTurn).save("a", Saving::AfterTurn).save("b", Saving::AfterTurn);
+    assert_eq!(house.told(), ["created a -", "compacted b a"]);
+    assert_eq!(house.load().as_deref(), Some("b"));
+    assert_eq!(house.disk.read(Path::new("/data/state/sessions.json")).unwrap(), b"b");
+}
+
+/// SE-4: while a fork takes main's place, the file changes and the history hears nothing; afterwards it does.
+#[test]
+fn a_swap_changes_the_session_without_an_event() {
+    let mut house = House::new();
+    house.save("a", Saving::AfterTurn).save("f", Saving::Swap);
+    assert_eq!((house.load().as_deref(), house.told()), (Some("f"), vec!["created a -".to_owned()]));
+    house.save("g", Saving::AfterTurn);
+    assert_eq!(house.told(), ["created a -", "compacted g f"]);
+}
+
+/// SE-5: deleting is never an error, and what comes next is created.
+#[test]
+fn after_starting_over_a_session_is_created() {
+    let mut house = House::new();
+    house.delete().save("a", Saving::AfterTurn).delete().delete();
+    assert_eq!(house.load(), None);
+    house.save("b", Saving::AfterTurn);
+    assert_eq!(house.told(), ["created a -", "created b -"]);
+}
+
+/// SE-2: what is not an id is none, and what stood there is kept aside rather than overwritten.
+#[test]
+fn a_file_without_an_id_is_no_session() {
+    for (text, read) in [("  a-b \n", Some("a-b")), ("", None), (" \n", None), ("{\"main\": 1}", None)] {
+        let house = House::new();
+        house.disk.put("/data/state/sessions.json", text.as_bytes());
+        let found = house.sessions.load(now().timestamp()).unwrap();
+        assert_eq!(found.value.map(|id| id.to_string()).as_deref(), read, "{text:?}");
+        let kept = house.disk.files().into_values().any(|bytes| bytes == text.as_bytes());
+        assert!(kept && found.damage.is_some() == read.is_none(), "{text:?}");
+    }
+}
+
+/// RP-5, RP-6, RP-7, RP-8, RP-9, DD-3, DD-4, DD-10, DD-35: each routine has its own file, made when it is needed.
+#[test]
+fn each_routine_keeps_its_own_session() {
+    let house = House::new();
+    let mut sessions = RoutineSessions::new(house.disk.clone(), Path::new("/data/state"));
+    let (mail, news) = (ItemId::parse("mail").unwrap(), ItemId::parse("news").unwrap());
+    let load = |sessions: &RoutineSessions, routine| sessions.load(routine, now().timestamp()).unwrap().value;
+    assert_eq!((load(&sessions, &mail), sessions.delete(&mail).unwrap()), (None, false));
+
+    sessions.save(&mail, &id("a")).unwrap();
+    sessions.save(&news, &id("b")).unwrap();
+    sessions.save(&mail, &id("c")).unwrap();
+    house.disk.put("/data/state/routine_sessions/mail.0.tmp", b"half");
+    assert_eq!((load(&sessions, &mail), load(&sessions, &news)), (Some(id("c")), Some(id("b"))));
+    assert_eq!(sessions.routines().unwrap(), [mail.clone(), news.clone()]);
+    assert_eq!(house.disk.read(Path::new("/data/state/routine_sessions/mail")).unwrap(), b"c");
+    assert!(sessions.delete(&mail).unwrap() && !sessions.delete(&mail).unwrap());
+    house.disk.put("/data/state/routine_sessions/news", b" \n");
+    assert_eq!((load(&sessions, &mail), load(&sessions, &news)), (None, None));
+    assert!(house.told().is_empty());
+}

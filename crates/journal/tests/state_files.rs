@@ -1,0 +1,217 @@
+//! The small state files: what is in them, and what happens to it.
+#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use domain::conversation::SessionId;
+use domain::schedule::Moment;
+use jiff::{SignedDuration, Timestamp, Zoned};
+use journal::disk::Disk;
+use journal::files::config::{ConfigFile, Deliberation, KnownModel, PermissionMode, Setting};
+use journal::files::fork_messages::{ForkMessages, Origin, Sent};
+use journal::files::inquiries::Inquiries;
+use journal::files::pending_updates::{PendingUpdate, PendingUpdates};
+use journal::files::ping_budget::{KeptBudget, PingBudgetFile};
+use serde_json::{Value, json};
+use testkit::disk::MemoryDisk;
+
+fn state() -> &'static Path {
+    Path::new("/data/state")
+}
+
+fn now() -> Zoned {
+    "2026-03-05T12:31:00.402133[America/Los_Angeles]".parse().unwrap()
+}
+
+fn at() -> Timestamp {
+    now().timestamp()
+}
+
+fn kept(disk: &MemoryDisk, name: &str) -> Option<Value> {
+    serde_json::from_slice(&disk.read(&state().join(name)).ok()?).ok()
+}
+
+fn update(n: i64) -> PendingUpdate {
+    let at = now().checked_add(SignedDuration::from_mins(n)).unwrap();
+    PendingUpdate::new(Moment::of(&at), format!("update {n}"))
+}
+
+fn messages(updates: &[PendingUpdate]) -> Vec<&str> {
+    updates.iter().map(|update| update.message.as_str()).collect()
+}
+
+/// DD-18, DD-52, PU-1, PU-5, PU-7: updates wait in order, as text with an offset.
+#[test]
+fn updates_wait_in_the_order_they_came() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut file = PendingUpdates::new(disk.clone(), state());
+    file.append(update(0), at()).unwrap();
+    assert_eq!(
+        kept(&disk, "pending_updates.json"),
+        Some(json!([{"ts": "2026-03-05T12:31:00.402133-08:00", "message": "update 0"}]))
+    );
+    file.append(update(1), at()).unwrap();
+    for _ in 0..2 {
+        assert_eq!(messages(&file.peek(at()).unwrap().value), ["update 0", "update 1"]);
+    }
+}
+
+/// PU-2, PU-3: the hundredth update does not push out the first.
+#[test]
+fn no_update_is_dropped_for_lack_of_room() {
+    let mut file = PendingUpdates::new(Arc::new(MemoryDisk::default()), state());
+    for n in 0..100 {
+        file.append(update(n), at()).unwrap();
+    }
+    let found = file.peek(at()).unwrap().value;
+    assert_eq!((found.len(), found[0].message.as_str()), (100, "update 0"));
+}
+
+/// DD-52, PU-4, PU-6, PU-14: each update is taken once, and put back before those that came since.
+#[test]
+fn an_update_is_taken_once_and_can_be_put_back() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut file = PendingUpdates::new(disk.clone(), state());
+    for n in 0..2 {
+        file.append(update(n), at()).unwrap();
+    }
+    let taken = file.take(at()).unwrap().value;
+    assert_eq!(messages(&taken), ["update 0", "update 1"]);
+    assert_eq!((file.take(at()).unwrap().value, kept(&disk, "pending_updates.json")), (vec![], None));
+    file.append(update(2), at()).unwrap();
+    file.put_back(&taken, at()).unwrap();
+    assert_eq!(messages(&file.peek(at()).unwrap().value), ["update 0", "update 1", "update 2"]);
+    file.forget(&taken, at()).unwrap();
+    assert_eq!(messages(&file.peek(at()).unwrap().value), ["update 2"]);
+    file.clear().unwrap();
+    file.clear().unwrap();
+    assert_eq!(kept(&disk, "pending_updates.json"), None);
+}
+
+/// DD-52: what another program put beside our keys is still there after we add one; so is an id.
+#[test]
+fn keys_of_other_programs_survive() {
+    let disk = Arc::new(MemoryDisk::default());
+    let old = r#"[{"ts": "2026-03-05T12:00:00-08:00", "message": "a", "from": {"fork": 7}}]"#;
+    disk.put("/data/state/pending_updates.json", old.as_bytes());
+    let mut file = PendingUpdates::new(disk.clone(), state());
+    file.append(update(1).with_id("u1"), at()).unwrap();
+    file.append(update(1).with_id("u1"), at()).unwrap();
+    let kept = kept(&disk, "pending_updates.json").unwrap();
+    assert_eq!((&kept[0]["from"]["fork"], &kept[1]["id"]), (&json!(7), &json!("u1")));
+    assert_eq!(kept.as_array().unwrap().len(), 2);
+    assert_eq!(file.peek(at()).unwrap().value[1].id(), Some("u1"));
+}
+
+/// DD-19, DD-51, MT-1, MT-7, MT-8: a reply finds its fork for seven days; then it is expired, then forgotten.
+#[test]
+fn a_reply_finds_its_fork_for_seven_days() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut file = ForkMessages::new(disk.clone(), state());
+    let session = |text| SessionId::read(text).unwrap();
+    let sent = |messages, fork| Sent { messages, fork: session(fork), parent: Some(session("main")) };
+    file.remember(&sent(vec![], "none"), at()).unwrap();
+    assert_eq!(kept(&disk, "fork_messages.json"), None);
+
+    file.remember(&sent(vec![1_340_012_345_678_901_234, 2], "9d1e"), at()).unwrap();
+    let record = json!({"message_id": 1_340_012_345_678_901_234_u64, "fork_session_id": "9d1e",
+        "parent_session_id": "main", "ts": 1_772_742_660.402_133});
+    assert_eq!(kept(&disk, "fork_messages.json").unwrap()[0], record);
+
+    let origin = |file: &ForkMessages, message, after| file.origin(message, at() + after).unwrap().value;
+    let week = SignedDuration::from_hours(7 * 24);
+    assert_eq!(origin(&file, 2, week - SignedDuration::from_secs(1)), Origin::Live(session("9d1e")));
+    assert_eq!(origin(&file, 2, week), Origin::Expired);
+    assert_eq!(origin(&file, 3, SignedDuration::ZERO), Origin::Unknown);
+    file.remember(&sent(vec![3], "77aa"), at() + week).unwrap();
+    assert_eq!(origin(&file, 2, week), Origin::Unknown);
+    assert_eq!(origin(&file, 3, week), Origin::Live(session("77aa")));
+}
+
+/// DD-19, DD-53: a button's question is asked once, within seven days.
+#[test]
+fn a_buttons_question_is_asked_once() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut file = Inquiries::new(disk.clone(), state());
+    file.keep("0a1b2c3d", "what now?", at()).unwrap();
+    file.keep("1a1b2c3d", "and then?", at()).unwrap();
+    let expected = json!({"prompt": "what now?", "ts": 1_772_742_660.402_133});
+    assert_eq!(kept(&disk, "inquiries.json").unwrap()["0a1b2c3d"], expected);
+    assert_eq!(file.peek("0a1b2c3d", at()).unwrap().value.as_deref(), Some("what now?"));
+    assert_eq!(file.take("0a1b2c3d", at()).unwrap().value.as_deref(), Some("what now?"));
+    assert_eq!(file.take("0a1b2c3d", at()).unwrap().value, None);
+    assert_eq!(file.take("1a1b2c3d", at() + SignedDuration::from_hours(169)).unwrap().value, None);
+}
+
+/// DD-54, DD-18: the budget is kept with all its keys and those of others.
+#[test]
+fn the_ping_budget_is_kept_as_it_is() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut file = PingBudgetFile::new(disk.clone(), state());
+    assert_eq!(file.load(at()).unwrap().value, None);
+    file.save(&KeptBudget::full(&now())).unwrap();
+    let full = json!({"capacity": 5, "available": 5.0, "refill_rate_minutes": 90,
+        "last_refill": "2026-03-05T12:31:00.402133-08:00", "critical_used": 0,
+        "critical_reset_date": "2026-03-05", "daily_used": 0, "daily_used_reset": "2026-03-05"});
+    assert_eq!(kept(&disk, "ping_budget.json"), Some(full.clone()));
+
+    let mut other = full;
+    other["note"] = json!("kept");
+    disk.put("/data/state/ping_budget.json", other.to_string().as_bytes());
+    let mut budget = file.load(at()).unwrap().value.unwrap();
+    (budget.available, budget.daily_used) = (3.25, 1);
+    file.save(&budget).unwrap();
+    assert_eq!(file.load(at()).unwrap().value, Some(budget));
+    assert_eq!(kept(&disk, "ping_budget.json").unwrap()["note"], json!("kept"));
+}
+
+/// DD-55, RC-1, RC-2, RC-4: missing keys have their usual values, and all ten are written.
+#[test]
+fn a_setting_that_is_not_there_has_its_usual_value() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut file = ConfigFile::new(disk.clone(), state());
+    let usual = file.load(at()).unwrap().value;
+    file.save(&usual).unwrap();
+    let all = json!({"model_main": null, "model_fork": null, "thinking_main": "off",
+        "thinking_fork": "adaptive", "bg_fork_timeout": 1800, "fork_idle_timeout": 10,
+        "permission_mode": "dontAsk", "auto_update": false, "auto_update_interval": 60, "auto_update_hour": 6});
+    assert_eq!(kept(&disk, "config.json"), Some(all));
+
+    disk.put(
+        "/data/state/config.json",
+        br#"{"thinking_main": true, "thinking_fork": false, "model_main": "opus", "new": [1]}"#,
+    );
+    let found = file.load(at()).unwrap();
+    assert_eq!((found.damage, found.warnings), (None, vec![]));
+    let config = found.value;
+    assert_eq!(config.thinking.main, Deliberation::Adaptive);
+    assert_eq!(config.thinking.fork, Deliberation::Off);
+    assert_eq!((config.models.main, config.models.fork), (Some(KnownModel::Opus), None));
+    file.save(&config).unwrap();
+    assert_eq!(kept(&disk, "config.json").unwrap()["new"], json!([1]));
+}
+
+/// RC-10: a wrong value is named and has its usual value; the others count.
+#[test]
+fn a_wrong_setting_is_named_and_harms_no_other() {
+    let disk = Arc::new(MemoryDisk::default());
+    let wrong = r#"{"model_main": 5, "thinking_main": "loud", "bg_fork_timeout": -1, "fork_idle_timeout": 7,
+        "permission_mode": ["x"], "auto_update": "on", "auto_update_interval": 1.5, "auto_update_hour": 24}"#;
+    disk.put("/data/state/config.json", wrong.as_bytes());
+    let found = ConfigFile::new(disk, state()).load(at()).unwrap();
+    let named: Vec<&str> = found.warnings.iter().map(|warning| warning.key.as_str()).collect();
+    let wrong = [
+        Setting::ModelMain,
+        Setting::ThinkingMain,
+        Setting::BgForkTimeout,
+        Setting::PermissionMode,
+        Setting::AutoUpdateInterval,
+        Setting::AutoUpdateHour,
+    ];
+    assert_eq!(named, wrong.map(Setting::key));
+    let config = found.value;
+    assert_eq!((config.timeouts.bg_fork_seconds, config.timeouts.fork_idle_minutes), (1800, 7));
+    assert_eq!((config.permission_mode, config.updates.automatic), (PermissionMode::DontAsk, true));
+    assert!(found.warnings[0].to_string().contains("haiku"), "{}", found.warnings[0]);
+}

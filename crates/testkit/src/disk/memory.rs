@@ -1,0 +1,169 @@
+//! A disk in memory.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use journal::disk::{Disk, Listed, Seen};
+
+/// What is at a path.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Node {
+    File(Vec<u8>),
+    Directory,
+}
+
+/// All that is on a disk.
+pub(super) type Tree = BTreeMap<PathBuf, Node>;
+
+/// A disk that only remembers. It begins with the empty directory `/data`.
+#[derive(Debug)]
+pub struct MemoryDisk {
+    tree: Mutex<Tree>,
+}
+
+impl Default for MemoryDisk {
+    fn default() -> Self {
+        Self::holding(Tree::from([(PathBuf::from("/"), Node::Directory), (data(), Node::Directory)]))
+    }
+}
+
+impl MemoryDisk {
+    pub(super) fn holding(tree: Tree) -> Self {
+        Self { tree: Mutex::new(tree) }
+    }
+
+    pub(super) fn tree(&self) -> MutexGuard<'_, Tree> {
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same content on another disk.
+    pub fn copied(&self) -> Self {
+        Self::holding(self.tree().clone())
+    }
+
+    /// Puts a file there, whatever was there before, with its directories.
+    pub fn put(&self, path: impl AsRef<Path>, bytes: &[u8]) {
+        let path = path.as_ref();
+        let above = path.ancestors().skip(1).map(|above| (above.to_owned(), Node::Directory));
+        let mut tree = self.tree();
+        tree.extend(above);
+        tree.insert(path.to_owned(), Node::File(bytes.to_vec()));
+    }
+
+    /// The files there are, by path.
+    pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let tree = self.tree();
+        let files = tree.iter().filter_map(|(path, node)| match node {
+            Node::File(bytes) => Some((path.clone(), bytes.clone())),
+            Node::Directory => None,
+        });
+        files.collect()
+    }
+}
+
+/// The directory a disk begins with.
+pub(super) fn data() -> PathBuf {
+    PathBuf::from("/data")
+}
+
+impl Disk for MemoryDisk {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.read_part(path, 0, usize::MAX)
+    }
+
+    fn read_part(&self, path: &Path, from: u64, most: usize) -> io::Result<Vec<u8>> {
+        match self.tree().get(path) {
+            Some(Node::File(bytes)) => {
+                let from = usize::try_from(from).unwrap_or(usize::MAX).min(bytes.len());
+                let to = from.saturating_add(most).min(bytes.len());
+                Ok(bytes[from..to].to_vec())
+            }
+            Some(Node::Directory) => Err(ErrorKind::IsADirectory.into()),
+            None => Err(ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn look(&self, path: &Path) -> io::Result<Option<Seen>> {
+        Ok(self.tree().get(path).map(|node| match node {
+            Node::File(bytes) => Seen::File(bytes.len() as u64),
+            Node::Directory => Seen::Directory,
+        }))
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {
+        is_dir(&self.tree(), dir)?;
+        let tree = self.tree();
+        let inside = tree.iter().filter(|(path, _)| path.parent() == Some(dir));
+        Ok(inside
+            .map(|(path, node)| Listed { path: path.clone(), file: matches!(node, Node::File(_)) })
+            .collect())
+    }
+
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        let mut tree = self.tree();
+        if matches!(tree.get(dir), Some(Node::File(_))) {
+            return Err(ErrorKind::AlreadyExists.into());
+        }
+        tree.extend(dir.ancestors().map(|above| (above.to_owned(), Node::Directory)));
+        Ok(())
+    }
+
+    fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut tree = self.tree();
+        is_dir(&tree, path.parent().unwrap_or(path))?;
+        if tree.contains_key(path) {
+            return Err(ErrorKind::AlreadyExists.into());
+        }
+        tree.insert(path.to_owned(), Node::File(bytes.to_vec()));
+        Ok(())
+    }
+
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut tree = self.tree();
+        is_dir(&tree, path.parent().unwrap_or(path))?;
+        match tree.entry(path.to_owned()).or_insert_with(|| Node::File(Vec::new())) {
+            Node::File(content) => content.extend_from_slice(bytes),
+            Node::Directory => return Err(ErrorKind::IsADirectory.into()),
+        }
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut tree = self.tree();
+        let node = tree.remove(from).ok_or(ErrorKind::NotFound)?;
+        let below: Vec<PathBuf> = tree.keys().filter(|path| path.starts_with(from)).cloned().collect();
+        for path in below {
+            if let (Some(node), Ok(rest)) = (tree.remove(&path), path.strip_prefix(from)) {
+                tree.insert(to.join(rest), node);
+            }
+        }
+        tree.insert(to.to_owned(), node);
+        Ok(())
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut tree = self.tree();
+        match tree.get(path) {
+            Some(Node::File(_)) => {
+                tree.remove(path);
+                Ok(())
+            }
+            Some(Node::Directory) => Err(ErrorKind::IsADirectory.into()),
+            None => Err(ErrorKind::NotFound.into()),
+        }
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        is_dir(&self.tree(), dir)
+    }
+}
+
+fn is_dir(tree: &Tree, dir: &Path) -> io::Result<()> {
+    match tree.get(dir) {
+        Some(Node::Directory) => Ok(()),
+        Some(Node::File(_)) => Err(ErrorKind::NotADirectory.into()),
+        None => Err(ErrorKind::NotFound.into()),
+    }
+}
