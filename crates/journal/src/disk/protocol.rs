@@ -15,8 +15,7 @@ const NAMES_TRIED: u32 = 100;
 
 /// Puts `bytes` in the place of the file at `path`, whole.
 pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let dir = parent(path)?;
-    ensure_dir(disk, dir)?;
+    let dir = ready(disk, path)?;
     let made = create_beside(disk, path, bytes)?;
     if let Err(error) = disk.rename(&made, path) {
         // The first error is the one to tell of; a leftover is swept on the next start.
@@ -28,8 +27,7 @@ pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Adds `line` and a line feed to the end of the file at `path`.
 pub fn append_line(disk: &dyn Disk, path: &Path, line: &[u8]) -> io::Result<()> {
-    let dir = parent(path)?;
-    ensure_dir(disk, dir)?;
+    let dir = ready(disk, path)?;
     disk.append(path, &[line, b"\n"].concat())?;
     disk.sync_dir(dir)
 }
@@ -69,10 +67,15 @@ pub fn keep_copy(disk: &dyn Disk, path: &Path, bytes: &[u8], now: Timestamp) -> 
 
 /// Makes `dir` and its parents where they are missing.
 pub fn ensure_dir(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
+    let Ok(above) = parent(dir) else { return Ok(()) };
     if disk.look(dir)? == Some(Seen::Directory) {
-        return Ok(());
+        // An earlier call may have made it and failed to bring its name to the disk. Where we may not even
+        // look, we did not make it.
+        return match disk.sync_dir(above) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
+            other => other,
+        };
     }
-    let above = parent(dir)?;
     ensure_dir(disk, above)?;
     disk.create_dir(dir)?;
     disk.sync_dir(above)
@@ -93,6 +96,16 @@ pub fn sweep(disk: &dyn Disk, dir: &Path) -> io::Result<usize> {
         removed += 1;
     }
     Ok(removed)
+}
+
+/// The directory of `path`, which is there to stay. A file that has its name already was put there by a write
+/// that saw to its directory.
+fn ready<'a>(disk: &dyn Disk, path: &'a Path) -> io::Result<&'a Path> {
+    let dir = parent(path)?;
+    if disk.look(path)?.is_none() {
+        ensure_dir(disk, dir)?;
+    }
+    Ok(dir)
 }
 
 fn create_beside(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
