@@ -1,6 +1,7 @@
 //! The wiring: the one place where every room meets its neighbours.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::assistant::{Assistant, Event, Shown};
 use domain::context::instructions;
@@ -27,6 +28,11 @@ use crate::exit::Failed;
 use crate::pairing::KeptDevices;
 use crate::settings::{Brain, Settings};
 use crate::vitals::Pulse;
+
+/// How often to look whether a backup is due.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+/// How many looks are left out after a backup failed: about an hour, so that the human is not nagged.
+const LOOKS_AFTER_FAILURE: u32 = 120;
 
 /// The socket file of a data directory, in its `state`.
 pub const SOCKET: &str = "control.sock";
@@ -83,6 +89,9 @@ impl House {
             tasks: JoinSet::new(),
         };
         house.tasks.spawn(engine.run(house.stop.clone()));
+        let nightly = back_up_daily(journal.clone(), clock.clone(), stage.clone());
+        let stop = house.stop.clone();
+        house.tasks.spawn(async move { stop.run_until_cancelled(nightly).await.unwrap_or_default() });
         let ports = Wiring {
             desk: desk.clone(),
             journal,
@@ -128,6 +137,22 @@ impl House {
             self.tasks.spawn(serve_tcp(port, app, self.stop.clone()));
         }
         Ok(())
+    }
+}
+
+/// Backs the journal up once a day. It looks at the clock often instead of sleeping long, because a machine
+/// that sleeps stops the timers too.
+async fn back_up_daily(journal: Arc<Journal>, clock: Arc<dyn Clock>, stage: Arc<Stage>) {
+    let mut looks_left_out = 0;
+    loop {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        if looks_left_out > 0 {
+            looks_left_out -= 1;
+        } else if let Err(problem) = journal.back_up(clock.now().timestamp()).await {
+            tracing::error!(problem, "The journal could not be backed up.");
+            stage.show(&Shown::Notice(format!("i could not back up our conversation: {problem}.")));
+            looks_left_out = LOOKS_AFTER_FAILURE;
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-pub use damage::{backup, rescue};
+pub use damage::{back_up_daily, rescue};
 pub use devices::KnownDevice;
 pub use read::PathCache;
 pub use write::FileChange;
@@ -56,7 +56,9 @@ impl Unopened {
             Some(DatabaseCorrupt | NotADatabase) => Self::Damaged(text),
             // A missing table or column: the file opens, but it is not what it says it is.
             Some(rusqlite::ErrorCode::Unknown) => Self::Damaged(text),
-            _ => Self::Disk(text),
+            Some(_) => Self::Disk(text),
+            // A row that says something no row of ours says.
+            None => Self::Damaged(text),
         }
     }
 }
@@ -81,14 +83,16 @@ impl Database {
         Ok(Self { connection })
     }
 
-    /// Looks at every table once, without reading them whole: a page that is no page is seen here, and what
-    /// lies deeper by the nightly check.
+    /// Reads all that a start needs, and the last row of every table: a page that is no page is seen here, and
+    /// what lies deeper by the daily backup.
     fn check(&self) -> rusqlite::Result<()> {
         for table in schema::TABLES {
             let sql = format!("SELECT * FROM {table} ORDER BY rowid DESC LIMIT 1");
             self.connection.prepare(&sql)?.query([])?.next()?;
         }
-        Ok(())
+        self.memory()?;
+        self.unmade()?;
+        self.devices().map(drop)
     }
 }
 

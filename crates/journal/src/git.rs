@@ -7,6 +7,7 @@ mod program;
 mod worker;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
@@ -73,10 +74,27 @@ pub fn track(disk: &dyn Disk, data: &Path, program: &str) -> Tracking {
 impl Git {
     /// Starts the thread. `program` is how git is called, usually `git`.
     pub fn start(program: &str) -> Self {
+        Self::start_after(program, || {})
+    }
+
+    /// Starts the thread, which first gives `data` a history if it has none.
+    pub fn start_tracking(disk: Arc<dyn Disk>, data: PathBuf, program: &'static str) -> Self {
+        Self::start_after(program, move || {
+            if track(&*disk, &data, program) == Tracking::Begun {
+                tracing::info!(path = %data.display(), "The history of the files is kept by git from now on.");
+            }
+        })
+    }
+
+    fn start_after(program: &str, first: impl FnOnce() + Send + 'static) -> Self {
         let (queue, tasks) = sync_channel(WAITING);
         let program = Program::new(program);
         let thread = std::thread::Builder::new().name("git".to_owned());
-        match thread.spawn(move || worker::work(&program, &tasks)) {
+        let work = move || {
+            first();
+            worker::work(&program, &tasks);
+        };
+        match thread.spawn(work) {
             Ok(thread) => Self { queue: Some(queue), thread: Some(thread) },
             Err(error) => {
                 tracing::warn!("the files have no history: no thread for git ({error})");
@@ -96,13 +114,8 @@ impl Git {
     }
 
     /// Waits until all that was asked for is done.
-    pub fn finish(mut self) {
-        self.queue = None;
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the thread for git broke; the files are safe, their history may lack its end");
-        }
+    pub fn finish(self) {
+        drop(self);
     }
 
     fn send(&self, task: Task) {
@@ -113,6 +126,17 @@ impl Git {
                 let path = task.path.display();
                 tracing::warn!(%path, "git is too slow; the file is safe and is committed the next time it changes");
             }
+        }
+    }
+}
+
+impl Drop for Git {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread for git broke; the files are safe, their history may lack its end");
         }
     }
 }

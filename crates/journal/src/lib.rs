@@ -11,15 +11,18 @@ mod open;
 mod paths;
 mod sessions;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
 use domain::record::Record;
 use engine::ports::{Journal as Port, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
+use jiff::Timestamp;
 
 pub use db::KnownDevice;
 use db::{Database, PathCache};
+use disk::Disk;
 use keeper::Keeper;
 pub use lock::{Lock, holder};
 pub use open::{NotOpened, Opened, Place, open, peek};
@@ -32,6 +35,7 @@ pub struct Journal {
     reader: Keeper<Reader>,
     writer: Keeper<Writer>,
     paths: Paths,
+    disk: Arc<dyn Disk>,
     /// Let go of last, after both threads are done.
     _lock: Lock,
 }
@@ -65,6 +69,15 @@ impl Journal {
     /// Forgets the paired browser called `id`.
     pub async fn remove_device(&self, id: String) -> Result<(), Unwritten> {
         self.change(move |database| database.remove_device(&id)).await
+    }
+
+    /// Copies the log into `state/backups` if the newest copy is older than a day, and looks the copy over.
+    pub async fn back_up(&self, now: Timestamp) -> Result<Option<PathBuf>, String> {
+        let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
+        // A thread and a connection of its own: a long copy keeps nobody waiting.
+        let keeper = Keeper::new("backup", ()).map_err(|error| error.to_string())?;
+        let done = keeper.ask(move |()| db::back_up_daily(&paths, &*disk, now)).await;
+        done.unwrap_or_else(|| Err("the backup was stopped".to_owned()))
     }
 
     async fn change(

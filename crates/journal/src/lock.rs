@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Held as long as the assistant runs. The system lets go of it when the process ends, however it ends.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
     pid_file: PathBuf,
 }
 
@@ -41,7 +41,7 @@ impl Lock {
         let mut written =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&pid_file)?;
         written.write_all(pid.to_string().as_bytes())?;
-        Ok(Self { _file: file, pid_file })
+        Ok(Self { file, pid_file })
     }
 }
 
@@ -49,6 +49,8 @@ impl Drop for Lock {
     #[expect(clippy::disallowed_methods, reason = "the number of the process is no state of ours")]
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.pid_file);
+        // A child that is being started still has the file open for a moment, and would hold the lock with us.
+        let _ = self.file.unlock();
     }
 }
 

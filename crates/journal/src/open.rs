@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::db::{Database, PathCache, Unopened, rescue};
-use crate::disk::Disk;
+use crate::disk::{Disk, Seen};
 use crate::keeper::Keeper;
 use crate::lock::{Lock, NotLocked};
 use crate::paths::Paths;
@@ -70,6 +70,7 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
             .map_err(|error| unusable(&place, &error))?,
         reader: Keeper::new("reader", reader).map_err(|error| unusable(&place, &error))?,
         paths: place.paths,
+        disk: place.disk,
         _lock: lock,
     };
     Ok(Opened { journal, memory, notices })
@@ -87,7 +88,11 @@ pub fn peek(paths: &Paths) -> Result<Option<Database>, Unopened> {
 
 fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, NotOpened> {
     let path = place.paths.database();
-    match Database::open(&path) {
+    let opened = match is_emptied(place) {
+        true => Err(Unopened::Damaged("it is empty".to_owned())),
+        false => Database::open(&path),
+    };
+    match opened {
         Ok(database) => Ok(database),
         Err(Unopened::Damaged(reason)) => {
             tracing::error!(reason, "The journal is damaged.");
@@ -97,6 +102,18 @@ fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, N
             Ok(database)
         }
         Err(error @ (Unopened::Newer { .. } | Unopened::Disk(_))) => Err(damaged(&error)),
+    }
+}
+
+/// Whether there was a journal, and now there is none: SQLite would take an empty file for a new one.
+fn is_emptied(place: &Place) -> bool {
+    let kept = place.disk.list(&place.paths.backups()).is_ok_and(|backups| !backups.is_empty());
+    match place.disk.look(&place.paths.database()) {
+        Ok(Some(Seen::File(0))) => {
+            kept || matches!(place.disk.look(&place.paths.state().join("sessions.json")), Ok(Some(_)))
+        }
+        Ok(None) => kept,
+        Ok(Some(Seen::File(_) | Seen::Directory | Seen::Strange)) | Err(_) => false,
     }
 }
 

@@ -12,12 +12,14 @@ use crate::db::FileChange;
 use crate::files::history::{EventKind, History, SessionEvent};
 use crate::files::sessions::{Saving, Sessions};
 use crate::files::{Found, Trouble};
+use crate::git::Git;
 use crate::open::Place;
 
 /// `sessions.json` and `session_history.jsonl`.
 pub struct SessionFiles {
     sessions: Sessions,
     history: History,
+    git: Git,
     zone: TimeZone,
 }
 
@@ -28,7 +30,8 @@ impl SessionFiles {
         let sessions = Sessions::new(Arc::clone(&place.disk), &state);
         let Found { value: history, damage } = History::open(Arc::clone(&place.disk), &state, place.now)?;
         notices.extend(damage.map(|damage| damage.to_string()));
-        Ok(Self { sessions, history, zone: place.zone.clone() })
+        let git = Git::start_tracking(Arc::clone(&place.disk), place.paths.root().to_owned(), "git");
+        Ok(Self { sessions, history, git, zone: place.zone.clone() })
     }
 
     /// The session that the file names.
@@ -40,7 +43,13 @@ impl SessionFiles {
 
     /// Makes the changes that the database asks for. Making one twice is the same as making it once.
     pub fn make(&mut self, changes: &[FileChange]) -> Result<(), Trouble> {
-        changes.iter().try_for_each(|change| self.make_one(&change.change))
+        for change in changes {
+            self.make_one(&change.change)?;
+            if let Some(event) = self.history.recent()?.last() {
+                self.git.commit(self.history.path(), event.commit_message());
+            }
+        }
+        Ok(())
     }
 
     /// Writes the session that the database knows, because the file names `stored`; returns what to tell.

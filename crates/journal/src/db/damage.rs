@@ -3,23 +3,46 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Database, Unopened};
 use crate::disk::Disk;
+use crate::paths::Paths;
 
+/// What a backup is called: this, and the time it was made.
+const NAMED: &str = "journal-";
+const STAMPED: &str = "%Y%m%dT%H%M%SZ";
 /// How many backups are kept.
 const BACKUPS: usize = 7;
 
-/// Copies the open database into `dir` as one sound file, and forgets the oldest copies.
-pub fn backup(database: &Database, dir: &Path, now: Timestamp, disk: &dyn Disk) -> Result<PathBuf, String> {
+/// How old the newest copy may be.
+const DAILY: SignedDuration = SignedDuration::from_hours(24);
+
+/// Copies the database of `paths`, unless there is a copy from the last day. A copy that is not sound tells
+/// that the original is not either.
+pub fn back_up_daily(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<Option<PathBuf>, String> {
+    let newest = backups(&paths.backups(), disk).into_iter().find_map(|path| made_at(&path));
+    if newest.is_some_and(|made| now.duration_since(made) < DAILY) {
+        return Ok(None);
+    }
+    let database = Database::open_for_reading(&paths.database()).map_err(|error| error.to_string())?;
+    let path = back_up(&database, &paths.backups(), now, disk)?;
+    Ok(Some(path))
+}
+
+fn back_up(database: &Database, dir: &Path, now: Timestamp, disk: &dyn Disk) -> Result<PathBuf, String> {
     let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
     disk.create_dir(dir).map_err(|error| failed("making the backup folder", &error))?;
-    let path = dir.join(format!("journal-{}.db", now.strftime("%Y%m%dT%H%M%SZ")));
+    let path = dir.join(format!("{NAMED}{}.db", now.strftime(STAMPED)));
     let half = path.with_extension("tmp");
     let _ = disk.remove(&half);
     let copied = copy(database, &half).map_err(|error| failed("copying the journal", &error));
-    if let Err(error) = copied {
+    let sound = copied.and_then(|()| match Database::open_for_reading(&half) {
+        Ok(copy) if copy.is_sound() => Ok(()),
+        Ok(_) | Err(_) => Err("the journal is damaged somewhere; the last good backup is kept".to_owned()),
+    });
+    if let Err(error) = sound {
         let _ = disk.remove(&half);
         return Err(error);
     }
@@ -75,8 +98,13 @@ impl Database {
 
 fn copy(database: &Database, to: &Path) -> rusqlite::Result<()> {
     let mut target = rusqlite::Connection::open(to)?;
-    let backup = rusqlite::backup::Backup::new(&database.connection, &mut target)?;
-    backup.run_to_completion(256, Duration::ZERO, None)
+    rusqlite::backup::Backup::new(&database.connection, &mut target)?.run_to_completion(
+        256,
+        Duration::ZERO,
+        None,
+    )?;
+    // One file that needs no other beside it.
+    target.pragma_update(None, "journal_mode", "DELETE")
 }
 
 /// Newest first.
@@ -90,6 +118,12 @@ fn backups(dir: &Path, disk: &dyn Disk) -> Vec<PathBuf> {
     found.sort();
     found.reverse();
     found
+}
+
+fn made_at(backup: &Path) -> Option<Timestamp> {
+    let stamp = backup.file_stem()?.to_str()?.strip_prefix(NAMED)?;
+    let time = jiff::civil::DateTime::strptime(STAMPED, stamp).ok()?;
+    time.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp())
 }
 
 fn set_aside(path: &Path, now: Timestamp, disk: &dyn Disk) -> Result<PathBuf, Unopened> {

@@ -135,9 +135,7 @@ impl History {
     }
 
     fn damage(&self, kept_as: PathBuf, reason: String) -> Damage {
-        let damage = Damage { path: self.path.clone(), kept_as, reason };
-        tracing::warn!(path = %self.path.display(), "{damage}");
-        damage
+        Damage { path: self.path.clone(), kept_as, reason }
     }
 }
 

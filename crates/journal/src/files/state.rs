@@ -117,9 +117,7 @@ impl StateFile {
     }
 
     fn damage(&self, kept_as: PathBuf, reason: String) -> Damage {
-        let damage = Damage { path: self.path.clone(), kept_as, reason };
-        tracing::warn!(path = %self.path.display(), "{damage}");
-        damage
+        Damage { path: self.path.clone(), kept_as, reason }
     }
 }
 

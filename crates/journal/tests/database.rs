@@ -1,0 +1,251 @@
+//! The log: what survives, what is kept aside, and what the human hears of it.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "the test damages files behind the journal's back")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use domain::conversation::{Branch, Conversation, Heard, Said, SessionId, Text};
+use domain::record::{Record, SessionChange};
+use engine::ports::Journal as _;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use journal::disk::RealDisk;
+use journal::{NotOpened, Opened, Paths, Place, open};
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+struct Desk {
+    dir: TempDir,
+    runtime: Runtime,
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).unwrap()
+}
+
+impl Desk {
+    fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        Self { dir: tempfile::tempdir().unwrap(), runtime }
+    }
+
+    fn paths(&self) -> Paths {
+        Paths::new(self.dir.path())
+    }
+
+    fn try_open(&self, now: Timestamp) -> Result<Opened, NotOpened> {
+        let (paths, disk) = (self.paths(), Arc::new(RealDisk));
+        open(Place { paths, disk, zone: TimeZone::UTC, now, pid: 1 })
+    }
+
+    fn open(&self, now: Timestamp) -> Opened {
+        self.try_open(now).unwrap()
+    }
+
+    /// Says `words` on main, as the assistant would have it written.
+    fn say(&self, words: &[&str]) {
+        let Opened { journal, memory, .. } = self.open(at(0));
+        let mut conversation = memory.conversation;
+        let mut records = Vec::new();
+        if conversation.head(&Branch::Main).is_none() {
+            let session = SessionId::read("first-session").unwrap();
+            records.push(Record::Moved(conversation.create(Branch::Main, session.clone(), at(0))));
+            records.push(Record::Session(SessionChange::Saved(session, at(0))));
+        }
+        records.extend(words.iter().map(|text| said(&mut conversation, text)));
+        self.runtime.block_on(journal.write(records)).unwrap();
+    }
+
+    /// What can be read of main, or why not.
+    fn heard(&self, opened: &Opened) -> Result<Vec<String>, String> {
+        let recent = self.runtime.block_on(opened.journal.recent(Branch::Main, None, 1000));
+        recent
+            .map(|entries| entries.iter().map(|entry| entry.said.text()).collect())
+            .map_err(|e| e.to_string())
+    }
+
+    fn back_up(&self, now: Timestamp) -> Option<PathBuf> {
+        let Opened { journal, .. } = self.open(now);
+        self.runtime.block_on(journal.back_up(now)).unwrap()
+    }
+
+    fn kept_aside(&self) -> Vec<PathBuf> {
+        let names = std::fs::read_dir(self.paths().state()).unwrap().map(|entry| entry.unwrap().path());
+        let is_aside = |path: &PathBuf| path.to_string_lossy().contains("journal.db.corrupt-");
+        names.filter(is_aside).filter(|path| !path.to_string_lossy().ends_with("-wal")).collect()
+    }
+}
+
+fn said(conversation: &mut Conversation, text: &str) -> Record {
+    let heard = Heard { preface: String::new(), text: text.to_owned(), images: Vec::new() };
+    let entry = conversation.say(&Branch::Main, Said::Human(heard), at(0)).unwrap();
+    Record::Said(Branch::Main, entry)
+}
+
+fn damage(path: &Path, how: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut bytes = std::fs::read(path).unwrap();
+    how(&mut bytes);
+    std::fs::write(path, &bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn what_was_said_is_there_after_a_restart() {
+    let desk = Desk::new();
+    desk.say(&["one", "two"]);
+    desk.say(&["three"]);
+
+    let opened = desk.open(at(9));
+    assert_eq!(desk.heard(&opened).unwrap(), ["one", "two", "three"]);
+    assert_eq!(opened.notices, Vec::<String>::new());
+}
+
+#[test]
+fn the_path_to_an_entry_is_read_once_and_then_grown() {
+    let desk = Desk::new();
+    desk.say(&["one", "two", "three"]);
+    let opened = desk.open(at(9));
+    let head = opened.memory.conversation.head(&Branch::Main).unwrap().entry.unwrap();
+    let read = |id| desk.runtime.block_on(opened.journal.path(id)).unwrap();
+
+    let whole = read(head);
+    let earlier = read(domain::conversation::EntryId(head.0 - 1));
+    let again = read(head);
+
+    assert_eq!(whole.len(), 3);
+    assert_eq!(earlier.len(), 2);
+    assert!(Arc::ptr_eq(&whole[0], &again[0]), "the beginning is shared, not read again");
+    assert_eq!(whole, again);
+}
+
+#[test]
+fn a_copy_is_made_once_a_day_and_seven_are_kept() {
+    let desk = Desk::new();
+    desk.say(&["one"]);
+    let day = |day: i64| at(day * 86_400 + 60);
+
+    let made: Vec<bool> = (0..10).map(|n| desk.back_up(day(n)).is_some()).collect();
+    assert_eq!(made, [true; 10]);
+    assert_eq!(desk.back_up(day(9)), None, "one is from today");
+    assert_eq!(std::fs::read_dir(desk.paths().backups()).unwrap().count(), 7);
+}
+
+#[test]
+fn a_damaged_journal_is_kept_aside_and_the_newest_copy_goes_on() {
+    let desk = Desk::new();
+    desk.say(&["one", "two"]);
+    desk.back_up(at(10)).unwrap();
+    desk.say(&["three"]);
+    let damaged = damage(&desk.paths().database(), |bytes| bytes[..8192].fill(7));
+
+    let opened = desk.open(at(20));
+
+    assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"]);
+    let [notice] = &opened.notices[..] else { panic!("one notice: {:?}", opened.notices) };
+    assert!(notice.contains("the journal was damaged") && notice.contains("backup journal-2027"), "{notice}");
+    let [aside] = &desk.kept_aside()[..] else { panic!("one file is kept aside") };
+    assert!(notice.contains(aside.to_str().unwrap()));
+    assert_eq!(std::fs::read(aside).unwrap(), damaged, "as it was found");
+}
+
+/// B5: the log, damaged in many ways: it starts, nothing is thrown away, and the human hears of it.
+#[test]
+fn however_the_journal_is_damaged_the_assistant_starts_and_throws_nothing_away() {
+    let desk = Desk::new();
+    desk.say(&(0..40).map(|_| "a sentence of some length, so that there are pages").collect::<Vec<_>>());
+    let sound = std::fs::read(desk.paths().database()).unwrap();
+    let mut cases: Vec<(String, Vec<u8>)> = vec![
+        ("empty".into(), Vec::new()),
+        ("text".into(), b"this is not a database".to_vec()),
+        ("zeros".into(), vec![0; sound.len()]),
+        ("json".into(), b"{\"version\": 99}".to_vec()),
+    ];
+    cases.extend((1..20).map(|n| (format!("cut at {n}/20"), sound[..sound.len() * n / 20].to_vec())));
+    cases.extend((0..30).map(|n| {
+        let mut bytes = sound.clone();
+        let start = n * bytes.len() / 30;
+        let end = (start + 512).min(bytes.len());
+        bytes[start..end].fill(0xA5);
+        (format!("overwritten from {start}"), bytes)
+    }));
+    assert!(cases.len() >= 50);
+
+    for (name, bytes) in cases {
+        for aside in desk.kept_aside() {
+            std::fs::remove_file(aside).unwrap();
+        }
+        std::fs::write(desk.paths().database(), &bytes).unwrap();
+
+        let opened = desk.open(at(30));
+
+        let aside = desk.kept_aside();
+        match (&aside[..], desk.heard(&opened)) {
+            ([aside], _) => {
+                assert_eq!(std::fs::read(aside).unwrap(), bytes, "{name}: kept as it was found");
+                assert!(opened.notices.iter().any(|n| n.contains("the journal was damaged")), "{name}");
+            }
+            // Damage that lies deeper than the first look either does not touch what is read, or is told.
+            ([], Ok(heard)) => assert_eq!(heard.len(), 40, "{name}: nothing vanished silently"),
+            ([], Err(_)) => {}
+            (more, _) => panic!("{name}: {more:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_journal_of_a_later_version_is_left_alone() {
+    let desk = Desk::new();
+    desk.say(&["one"]);
+    let later = rusqlite::Connection::open(desk.paths().database()).unwrap();
+    later.pragma_update(None, "user_version", 99).unwrap();
+    later.close().unwrap();
+    let before = std::fs::read(desk.paths().database()).unwrap();
+
+    let Err(NotOpened::Unusable(text)) = desk.try_open(at(20)) else { panic!("it was opened") };
+
+    assert_eq!(
+        text,
+        "the journal has format 99 and this version of ollim-bot knows up to 1. update ollim-bot; nothing was changed."
+    );
+    assert_eq!(std::fs::read(desk.paths().database()).unwrap(), before);
+}
+
+/// SE-2, SE-6: an id that was there before is the session of main, and it is no news to the history.
+#[test]
+fn a_session_of_an_older_program_is_adopted() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.paths().state()).unwrap();
+    std::fs::write(desk.paths().state().join("sessions.json"), "  5f0c77aa-old \n").unwrap();
+
+    let opened = desk.open(at(1));
+
+    let head = opened.memory.conversation.head(&Branch::Main).unwrap();
+    assert_eq!((head.session.as_str(), head.entry), ("5f0c77aa-old", None));
+    assert!(!desk.paths().state().join("session_history.jsonl").exists());
+    assert_eq!(
+        std::fs::read_to_string(desk.paths().state().join("sessions.json")).unwrap(),
+        "  5f0c77aa-old \n"
+    );
+}
+
+/// B5: a lost session file is written back from the log, and the human hears of it.
+#[test]
+fn a_lost_session_file_is_rebuilt_from_the_log() {
+    let desk = Desk::new();
+    desk.say(&["one"]);
+    let file = desk.paths().state().join("sessions.json");
+    for content in [None, Some("somebody-else")] {
+        match content {
+            None => std::fs::remove_file(&file).unwrap(),
+            Some(text) => std::fs::write(&file, text).unwrap(),
+        }
+        let opened = desk.open(at(5));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "first-session");
+        let [notice] = &opened.notices[..] else { panic!("one notice: {:?}", opened.notices) };
+        assert!(notice.contains("the journal knows first-session"), "{notice}");
+    }
+    let history = std::fs::read_to_string(desk.paths().state().join("session_history.jsonl")).unwrap();
+    assert_eq!(history.lines().count(), 1, "writing it back is no event");
+}
