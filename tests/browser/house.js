@@ -1,7 +1,7 @@
-// The house: the page with a played assistant behind it, and a browser of its own.
+// The house: an assistant, played or real, and a browser of its own.
 
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -14,32 +14,71 @@ const FLAGS = [
   "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ];
 
-let program;
+const programs = new Map();
 
-function built() {
-  if (program) return program;
+// Builds one program of the workspace, once, and tells where it is.
+function built(name, ...where) {
+  if (programs.has(name)) return programs.get(name);
   const options = { cwd: root, encoding: "utf8", maxBuffer: 1 << 26 };
-  const args = ["build", "--quiet", "-p", "surfaces", "--example", "page", "--message-format=json"];
-  const done = spawnSync("cargo", args, options);
+  const done = spawnSync("cargo", ["build", "--quiet", ...where, name, "--message-format=json"], options);
   if (done.status !== 0) throw new Error(done.stderr);
   const made = done.stdout.split("\n").filter((line) => line.includes('"executable":"')).map((line) => JSON.parse(line));
-  program = made.at(-1).executable;
-  return program;
+  programs.set(name, made.at(-1).executable);
+  return programs.get(name);
 }
 
-export async function house(history) {
-  const child = spawn(built(), ["0", ...(history ? [history] : [])], { stdio: ["pipe", "pipe", "inherit"] });
+// A child whose lines are read one by one.
+function played(program, args, options = {}) {
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"], ...options });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const heard = async () => (await lines.next()).value;
+  const gone = new Promise((done) => child.once("exit", done));
+  const end = (signal) => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(child.pid, signal);
+    return gone;
+  };
+  return { child, end, heard: async () => (await lines.next()).value };
+}
+
+// The real assistant in a directory of its own, with a scripted model behind it.
+export async function assistant(script) {
+  const dir = mkdtempSync(join(tmpdir(), "ollim-home-"));
+  const acts = join(dir, "script.json");
+  writeFileSync(acts, JSON.stringify(script));
+  const model = played(built("model-server", "-p", "testkit", "--bin"), ["--script", acts]);
+  const address = /http:\/\/[\d.:]+/.exec(await model.heard())[0];
+  const env = {
+    PATH: process.env.PATH, HOME: dir, OLLIM_USER_NAME: "julius", OLLIM_TIMEZONE: "Europe/Berlin",
+    ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: address,
+  };
+  const program = built("ollim-bot", "-p", "ollim-bot", "--bin");
+  const command = (...args) => {
+    const done = spawnSync(program, args, { env, encoding: "utf8" });
+    return { out: done.stdout, err: done.stderr, code: done.status };
+  };
+  let running;
+  const start = async () => {
+    running = played(program, ["run", "--no-chat"], { env });
+    for (let line = ""; line !== undefined; line = await running.heard()) {
+      const link = /http:\/\/\S+#k=\w+/.exec(line);
+      if (link) return link[0];
+    }
+    throw new Error("the assistant did not start");
+  };
+  const end = async () => {
+    await running?.end();
+    await model.end();
+    rmSync(dir, { recursive: true, force: true });
+  };
+  return { start, command, kill: () => running.end("SIGKILL"), end };
+}
+
+// The page with a played assistant behind it.
+export async function house(history) {
+  const { child, end, heard } = played(built("page", "-p", "surfaces", "--example"), ["0", ...(history ? [history] : [])]);
   const link = await heard();
   const order = async (words) => {
     child.stdin.write(`${words}\n`);
     return words.startsWith("notice") ? undefined : heard();
-  };
-  const gone = new Promise((done) => child.once("exit", done));
-  const end = () => {
-    if (child.exitCode === null) process.kill(child.pid);
-    return gone;
   };
   return { link, origin: link.split("/#")[0], order, end };
 }

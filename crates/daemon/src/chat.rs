@@ -156,7 +156,8 @@ fn greet(settings: &Settings, house: &House) {
     print(&format!("  time zone  {zone} (from {})   change: OLLIM_TIMEZONE", settings.zone.from));
     print(&format!("  data       {}", settings.paths.root().display()));
     if let Some(link) = &house.link {
-        print(&format!("  page       {link}   (works once; `ollim-bot open` makes another)"));
+        print(&format!("  page       {link}"));
+        print("             (this link works once; `ollim-bot open` makes another)");
     }
     for notice in &house.notices {
         print(&format!("  note       {notice}"));

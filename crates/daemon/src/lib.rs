@@ -45,7 +45,10 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     // Both are process-wide by nature: whoever speaks TLS first needs the provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(commands::run(cli, settings, disk))
+    let done = runtime.block_on(commands::run(cli, settings, disk));
+    // A terminal that is still being read cannot be told to stop, and must not keep us.
+    runtime.shutdown_background();
+    done
 }
 
 /// The log goes to stderr, as much of it as OLLIM_LOG asks for.

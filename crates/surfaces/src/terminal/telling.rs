@@ -33,17 +33,33 @@ pub struct Telling {
     /// The words written since the last thing that is on disk.
     written: String,
     ended: Option<Ended>,
+    margin: Margin,
+}
+
+/// Where the next word stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Margin {
+    /// There is none: the words go to a program.
+    None,
+    /// At the start of a line.
+    Before,
+    /// Inside a line.
+    Behind,
 }
 
 impl Telling {
     /// Tells the answer to `message` alone.
     pub fn of(message: u64) -> Self {
-        Self { whose: Whose::One(message), turn: None, written: String::new(), ended: None }
+        Self::new(Whose::One(message), Margin::None)
     }
 
     /// Tells everything.
     pub fn of_all() -> Self {
-        Self { whose: Whose::All(VecDeque::new()), turn: None, written: String::new(), ended: None }
+        Self::new(Whose::All(VecDeque::new()), Margin::Before)
+    }
+
+    fn new(whose: Whose, margin: Margin) -> Self {
+        Self { whose, turn: None, written: String::new(), ended: None, margin }
     }
 
     /// These words of our own will come back; they are on the screen already.
@@ -60,13 +76,34 @@ impl Telling {
 
     /// The words to write for `shown`.
     pub fn hear(&mut self, shown: &Shown) -> String {
+        let words = self.words(shown);
+        self.set_in(&words)
+    }
+
+    /// The words with a margin, so that a person sees at a glance who speaks.
+    fn set_in(&mut self, words: &str) -> String {
+        if self.margin == Margin::None {
+            return words.to_owned();
+        }
+        let mut set = String::with_capacity(words.len() + 2);
+        for c in words.chars() {
+            if self.margin == Margin::Before && c != '\n' {
+                set.push_str("  ");
+            }
+            set.push(c);
+            self.margin = if c == '\n' { Margin::Before } else { Margin::Behind };
+        }
+        set
+    }
+
+    fn words(&mut self, shown: &Shown) -> String {
         let data = &shown.data;
         match shown.name.as_str() {
             "began" => self.began(data),
             "delta" if self.is_ours(data) => self.delta(data["text"].as_str().unwrap_or_default()),
             "said" => self.said(&data["entry"]),
             "ended" if self.is_ours(data) => self.end(data),
-            "notice" => format!("  {}\n", data["text"].as_str().unwrap_or_default()),
+            "notice" => format!("{}\n", data["text"].as_str().unwrap_or_default()),
             _ => String::new(),
         }
     }
@@ -100,7 +137,7 @@ impl Telling {
                     sent.pop_front();
                     String::new()
                 }
-                false => format!("\n  (you, elsewhere) {}\n", clean(text)),
+                false => format!("\n(you, elsewhere) {}\n", clean(text)),
             },
             (Some("assistant"), _) if self.turn.is_some() => self.whole(text),
             _ => String::new(),
@@ -125,7 +162,7 @@ impl Telling {
         let (ended, words) = match (data["how"].as_str(), &self.whose) {
             (Some("finished"), _) => (Ended::Answered, String::new()),
             (_, Whose::One(_)) => (Ended::Not(why), String::new()),
-            (_, Whose::All(_)) => (Ended::Not(why.clone()), format!("  ({why})\n")),
+            (_, Whose::All(_)) => (Ended::Not(why.clone()), format!("({why})\n")),
         };
         self.ended = Some(ended);
         format!("{open_line}{words}")
@@ -135,4 +172,74 @@ impl Telling {
 /// Words without what would command the terminal instead of being read.
 fn clean(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown(name: &str, data: Value) -> Shown {
+        Shown { name: name.to_owned(), data }
+    }
+
+    fn answer(pieces: &[&str], whole: &str) -> Vec<Shown> {
+        let mut all = vec![shown("began", json!({ "turn": 7, "answers": 3 }))];
+        all.extend(pieces.iter().map(|text| shown("delta", json!({ "turn": 7, "text": text }))));
+        all.push(shown("said", json!({ "entry": { "by": "assistant", "text": whole } })));
+        all.push(shown("ended", json!({ "turn": 7, "how": "finished" })));
+        all
+    }
+
+    fn told(mut telling: Telling, all: &[Shown]) -> String {
+        all.iter().map(|shown| telling.hear(shown)).collect()
+    }
+
+    #[test]
+    fn every_word_is_written_once_whatever_was_lost_on_the_way() {
+        let check = |pieces: &[&str], whole: &str, expected: &str| {
+            assert_eq!(told(Telling::of(3), &answer(pieces, whole)), expected);
+        };
+        check(&["good ", "morning"], "good morning", "good morning\n");
+        check(&["good "], "good morning", "good morning\n");
+        check(&[], "good morning", "good morning\n");
+        check(&["morning"], "good morning", "morning\ngood morning\n");
+    }
+
+    #[test]
+    fn only_the_answer_to_ones_own_words_is_told() {
+        let mut all = answer(&["for you"], "for you");
+        all.insert(1, shown("delta", json!({ "turn": 8, "text": "for somebody else" })));
+        assert_eq!(told(Telling::of(3), &all), "for you\n");
+        assert_eq!(told(Telling::of(4), &all), "");
+    }
+
+    #[test]
+    fn a_person_sees_a_margin_and_what_was_said_elsewhere() {
+        let mut telling = Telling::of_all();
+        telling.expect("mine");
+        let human = |text: &str| shown("said", json!({ "entry": { "by": "human", "text": text } }));
+        let mut all = vec![human("mine"), human("theirs")];
+        all.extend(answer(&["a\nb"], "a\nb"));
+        assert_eq!(told(telling, &all), "\n  (you, elsewhere) theirs\n  a\n  b\n");
+    }
+
+    #[test]
+    fn words_cannot_command_the_terminal() {
+        let bell = "\u{1b}[2J\u{7}hi\u{9b}31m";
+        assert_eq!(told(Telling::of(3), &answer(&[bell], bell)), "[2Jhi31m\n");
+    }
+
+    #[test]
+    fn a_failure_ends_the_line_and_is_told() {
+        let mut telling = Telling::of(3);
+        let all = [
+            shown("began", json!({ "turn": 7, "answers": 3 })),
+            shown("delta", json!({ "turn": 7, "text": "half" })),
+            shown("ended", json!({ "turn": 7, "how": "failed", "why": "it broke." })),
+        ];
+        let words: String = all.iter().map(|shown| telling.hear(shown)).collect();
+        assert_eq!((words.as_str(), telling.ended()), ("half\n", Some(Ended::Not("it broke.".to_owned()))));
+    }
 }

@@ -44,7 +44,7 @@ impl Pairing {
 
     /// A new code. It works once, for ten minutes.
     pub fn mint(&self) -> Result<Secret, NoRandomness> {
-        let secret = Secret::mint()?;
+        let secret = Secret::mint_code()?;
         let code = Code { digest: secret.digest(), minted: self.clock.boot() };
         self.codes.send_modify(|codes| {
             codes.truncate(CODES - 1);

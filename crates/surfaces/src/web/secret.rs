@@ -5,13 +5,22 @@ use std::fmt;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
-/// A random text of 64 hexadecimal digits (256 bits). It is never printed by accident.
+/// A random text of hexadecimal digits. It is never printed by accident.
 pub struct Secret(String);
 
 impl Secret {
     /// A new one.
     pub fn mint() -> Result<Self, NoRandomness> {
-        let mut bytes = [0; 32];
+        Self::of_bytes::<32>()
+    }
+
+    /// A new one of 128 bits: short enough for a line, and for something that works once.
+    pub fn mint_code() -> Result<Self, NoRandomness> {
+        Self::of_bytes::<16>()
+    }
+
+    fn of_bytes<const N: usize>() -> Result<Self, NoRandomness> {
+        let mut bytes = [0; N];
         getrandom::fill(&mut bytes).map_err(|error| NoRandomness(error.to_string()))?;
         Ok(Self(hex(&bytes)))
     }
