@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context, bail};
 
-/// One text file of the repository.
+/// One file of the repository.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
     /// Where it is, from the root of the repository, with `/` between the parts.
@@ -42,7 +42,7 @@ pub fn root() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// Every text file that is tracked, or would be if it were added now.
+/// Every file that is tracked, or would be if it were added now. What is no text says nothing.
 pub fn read() -> anyhow::Result<Vec<SourceFile>> {
     let root = root();
     let listing = Command::new("git")
@@ -61,11 +61,10 @@ pub fn read() -> anyhow::Result<Vec<SourceFile>> {
         .collect();
     paths.sort();
     paths.dedup();
-    // What is no text, or was deleted but not yet forgotten by git, is nothing to look at.
-    Ok(paths
-        .into_iter()
-        .filter_map(|path| {
-            std::fs::read_to_string(root.join(&path)).ok().map(|text| SourceFile { path, text })
-        })
-        .collect())
+    // What was deleted but not yet forgotten by git is nothing to look at.
+    let file = |path: String| {
+        let bytes = std::fs::read(root.join(&path)).ok()?;
+        Some(SourceFile { path, text: String::from_utf8(bytes).unwrap_or_default() })
+    };
+    Ok(paths.into_iter().filter_map(file).collect())
 }
