@@ -51,6 +51,7 @@ async function watched(t, history) {
   return { home, page: seat.page, verdict };
 }
 
+// K5: 500 and more strings, through the real parser of a real browser.
 test(`${attacks.length} attacks in the history of the model are words`, async (t) => {
   assert.ok(attacks.length >= 500, `only ${attacks.length}`);
   const file = join(mkdtempSync(join(tmpdir(), "ollim-attacks-")), "history.json");
@@ -67,6 +68,7 @@ test(`${attacks.length} attacks in the history of the model are words`, async (t
   await room.verdict();
 });
 
+// K5: and on their way in.
 test("attacks in a streamed answer, in own words and in a notice are words", async (t) => {
   const room = await watched(t);
   for (let from = 0; from < attacks.length; from += 100) {

@@ -7,6 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::rig::{Raw, Rig};
 
+/// K1: only the loopback address, and a clear sentence for any other.
 #[tokio::test]
 async fn no_other_machine_can_reach_the_page() {
     for address in [
@@ -29,6 +30,7 @@ async fn no_other_machine_can_reach_the_page() {
     }
 }
 
+/// K1: looked at from an address that is not loopback.
 #[tokio::test]
 async fn the_page_does_not_answer_on_this_machines_other_address() {
     let rig = Rig::new().await;

@@ -7,6 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::rig::{Rig, read};
 
+/// K3: eight sockets that nobody knows.
 #[tokio::test]
 async fn the_ninth_stranger_is_turned_away_and_who_is_known_takes_no_room() {
     let rig = Rig::new().await;
@@ -35,6 +36,7 @@ async fn the_ninth_stranger_is_turned_away_and_who_is_known_takes_no_room() {
     assert_eq!(again.status, 200);
 }
 
+/// K3: a bounded time for the head of a request.
 #[tokio::test]
 async fn who_does_not_finish_the_head_is_hung_up_on() {
     let head = Duration::from_millis(50);

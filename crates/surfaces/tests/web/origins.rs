@@ -158,6 +158,7 @@ fn rows(port: u16) -> Vec<(String, Row)> {
     rows
 }
 
+/// K2: every strange Host, Origin and Sec-Fetch-Site, on every route.
 #[tokio::test]
 async fn no_foreign_request_reaches_any_route() {
     let rig = Rig::new().await;
@@ -183,6 +184,7 @@ async fn an_address_in_the_request_line_does_not_outrank_the_host() {
     }
 }
 
+/// K2: and our own page is not shut out.
 #[tokio::test]
 async fn our_own_page_is_let_in_under_each_of_its_names() {
     let rig = Rig::new().await;
@@ -200,6 +202,7 @@ async fn our_own_page_is_let_in_under_each_of_its_names() {
     }
 }
 
+/// K4: a POST without our header is refused, on every route.
 #[tokio::test]
 async fn a_post_needs_what_no_other_origin_can_send() {
     let rig = Rig::new().await;
@@ -228,6 +231,7 @@ async fn a_post_needs_what_no_other_origin_can_send() {
     assert_eq!(rig.journal.0.borrow().len(), before);
 }
 
+/// K4: no GET has an effect.
 #[tokio::test]
 async fn reading_changes_nothing() {
     let rig = Rig::new().await;
@@ -258,6 +262,7 @@ async fn other_methods_are_refused() {
     }
 }
 
+/// K7: no parameter, no fragment, no header.
 #[tokio::test]
 async fn nothing_in_a_request_decides_where_the_page_sends_its_credential() {
     let rig = Rig::new().await;

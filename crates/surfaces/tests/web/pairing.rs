@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::rig::{READS, Raw, Rig, WRITES, read};
 
+/// K3: a one-time code becomes a cookie that no script and no other site can use.
 #[tokio::test]
 async fn a_code_makes_one_browser_known_and_nobody_else() {
     let rig = Rig::new().await;
@@ -69,6 +70,7 @@ async fn nobody_gets_at_the_api_without_the_right_cookie() {
     }
 }
 
+/// K3: ten failures a minute, also from loopback.
 #[tokio::test]
 async fn the_eleventh_guess_in_a_minute_is_not_even_looked_at() {
     let rig = Rig::new().await;
@@ -109,6 +111,7 @@ async fn only_the_command_line_can_invite_a_browser() {
     assert_eq!(rig.pair(code).await.status, 200);
 }
 
+/// K6: the sockets of a device that is revoked are closed.
 #[tokio::test]
 async fn a_device_that_is_forgotten_is_hung_up_on_at_once() {
     let rig = Rig::new().await;
