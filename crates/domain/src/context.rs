@@ -65,3 +65,37 @@ pub fn tool_result(text: String) -> String {
 /// What the model reads of a call that was running when the program ended.
 pub const UNKNOWN_OUTCOME: &str = "the program was stopped while this ran, so nobody knows whether it \
     happened. it was not repeated. tell the human, and check before doing it again.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// PU-12, MC-15: the time stands first, and alone if there are no words.
+    #[test]
+    fn a_message_reads_time_first() {
+        let check = |preface: &str, text: &str, expected: &str| {
+            let (preface, text) = (preface.to_owned(), text.to_owned());
+            assert_eq!(heard(&Heard { preface, text, images: Vec::new() }), expected);
+        };
+        check("[now]", "hello", "[now] hello");
+        check("[now]", "", "[now]");
+        check("", "hello", "hello");
+    }
+
+    #[test]
+    fn a_long_result_is_cut_between_characters_and_says_how_much_is_missing() {
+        assert_eq!(tool_result("short".to_owned()), "short");
+        let long = "ü".repeat(TOOL_RESULT_CHARS + 5);
+        let read = tool_result(long);
+        assert!(read.ends_with("ü\n[5 more characters were left out]"));
+        assert_eq!(read.matches('ü').count(), TOOL_RESULT_CHARS);
+    }
+
+    #[test]
+    fn the_instructions_know_both_names_and_leave_no_gap() {
+        let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
+        let text = instructions(&names);
+        assert!(text.starts_with("You are ollim, the personal assistant of julius."), "{text}");
+        assert!(!text.contains('{'), "a name is missing in {text}");
+    }
+}

@@ -177,3 +177,86 @@ fn calls(blocks: &[Block]) -> Vec<ToolCall> {
 fn uncalled(blocks: Vec<Block>) -> Vec<Block> {
     blocks.into_iter().filter(|block| matches!(block, Block::Text(text) if !text.trim().is_empty())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::Json;
+    use crate::tool::Outcome;
+
+    fn text(words: &str) -> Block {
+        Block::Text(words.to_owned())
+    }
+
+    fn call(id: &str) -> Block {
+        Block::Call(ToolCall {
+            id: id.to_owned(),
+            name: "inbox_list".to_owned(),
+            input: Json("{}".to_owned()),
+        })
+    }
+
+    fn reply(blocks: Vec<Block>, stop: Stop) -> Reply {
+        Reply { blocks, stop, usage: Usage { input: 10, output: 1, ..Usage::default() } }
+    }
+
+    fn after(blocks: Vec<Block>, stop: Stop) -> Turn {
+        let mut turn = Turn::begin(Limits::HOUSE);
+        turn.replied(reply(blocks, stop));
+        turn
+    }
+
+    fn result(id: &str) -> ToolResult {
+        ToolResult { call: id.to_owned(), text: "fine".to_owned(), outcome: Outcome::Done }
+    }
+
+    /// E3: error, refusal, length, nothing and words are five different endings.
+    #[test]
+    fn a_reply_ends_the_turn_in_one_of_five_ways() {
+        let check = |blocks, stop, ending: Ending| assert_eq!(after(blocks, stop).step(), Step::Done(ending));
+        check(vec![text("hi")], Stop::Said, Ending::Finished);
+        check(vec![text(" \n")], Stop::Said, Ending::Failed(Failure::Empty));
+        check(vec![], Stop::Tools, Ending::Failed(Failure::Empty));
+        check(vec![text("hi")], Stop::Length, Ending::Failed(Failure::TooLong));
+        check(vec![text("no")], Stop::Refusal, Ending::Failed(Failure::Refused));
+    }
+
+    #[test]
+    fn calls_are_run_and_then_the_model_is_asked_again() {
+        let mut turn = after(vec![text("one moment"), call("a"), call("b")], Stop::Tools);
+        let Step::RunTools(calls) = turn.step() else { panic!("tools were wanted") };
+        assert_eq!(calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+        turn.ran(vec![result("a"), result("b")]);
+        assert_eq!(turn.step(), Step::CallModel);
+        turn.replied(reply(vec![text("done")], Stop::Said));
+        assert_eq!(turn.step(), Step::Done(Ending::Finished));
+        assert_eq!((turn.said().len(), turn.usage().input), (3, 20));
+    }
+
+    #[test]
+    fn a_call_in_a_reply_that_was_cut_is_never_run_and_never_kept() {
+        let turn = after(vec![text("let me"), call("a")], Stop::Length);
+        assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::TooLong)));
+        assert_eq!(turn.said(), [Said::Assistant(vec![text("let me")], Reach::Cut)]);
+    }
+
+    #[test]
+    fn words_that_were_heard_before_a_cut_stay_and_silence_leaves_nothing() {
+        let mut turn = Turn::begin(Limits::HOUSE);
+        turn.cut("half".to_owned(), Ending::Interrupted);
+        assert_eq!(turn.said(), [Said::Assistant(vec![text("half")], Reach::Cut)]);
+        let mut turn = Turn::begin(Limits::HOUSE);
+        turn.cut("  ".to_owned(), Ending::Interrupted);
+        assert_eq!(turn.said(), []);
+    }
+
+    /// E4: many calls at once count one by one.
+    #[test]
+    fn the_limit_counts_calls_and_not_replies() {
+        let many = (0..51).map(|n| call(&n.to_string())).collect();
+        let Step::Done(Ending::Failed(Failure::Stopped(why))) = after(many, Stop::Tools).step() else {
+            panic!("it was not stopped")
+        };
+        assert!(why.contains("50 tool calls"), "{why}");
+    }
+}

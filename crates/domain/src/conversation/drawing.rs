@@ -109,3 +109,109 @@ fn entries(count: u64) -> String {
         _ => format!("{count} entries"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::super::{Branch, Conversation, EntryId, Heard, Move, Said};
+    use super::*;
+
+    /// A conversation and its moves, with depths as the journal counts them.
+    struct Life {
+        conversation: Conversation,
+        lineage: Lineage,
+        depths: Vec<(EntryId, u64)>,
+        hour: i64,
+    }
+
+    impl Life {
+        fn new() -> Self {
+            let conversation = Conversation::new(Default::default(), EntryId(1));
+            Self { conversation, lineage: Lineage::default(), depths: Vec::new(), hour: 0 }
+        }
+
+        fn now(&mut self) -> Timestamp {
+            self.hour += 1;
+            Timestamp::from_second(1_794_700_800 + self.hour * 3600).unwrap()
+        }
+
+        fn session(name: &str) -> SessionId {
+            SessionId::read(name).unwrap()
+        }
+
+        fn say(&mut self, branch: &Branch, times: usize) -> &mut Self {
+            for _ in 0..times {
+                let heard = Heard { preface: String::new(), text: "x".to_owned(), images: Vec::new() };
+                let entry = self.conversation.say(branch, Said::Human(heard), Timestamp::UNIX_EPOCH).unwrap();
+                let depth = entry.parent.map_or(1, |parent| self.depth(Some(parent)) + 1);
+                self.depths.push((entry.id, depth));
+            }
+            self
+        }
+
+        fn depth(&self, entry: Option<EntryId>) -> u64 {
+            self.depths.iter().find(|(id, _)| Some(*id) == entry).map_or(0, |(_, depth)| *depth)
+        }
+
+        fn moved(&mut self, moved: Move) {
+            let place =
+                |head: Option<super::super::Head>| head.map(|head| (head.session, self.depth(head.entry)));
+            let (from, to) = (place(moved.from), place(moved.to));
+            self.lineage.lines.push(Line { at: moved.at, branch: moved.branch, why: moved.why, from, to });
+        }
+
+        fn drawn(mut self) -> String {
+            self.lineage.open = self
+                .conversation
+                .branches()
+                .map(|(branch, head)| (branch.clone(), head.session.clone(), self.depth(head.entry)))
+                .collect();
+            draw(&self.lineage, &TimeZone::UTC)
+        }
+    }
+
+    #[test]
+    fn every_way_a_branch_can_go_is_drawn() {
+        let (main, trip, mail) = (Branch::Main, Branch::fork("trip").unwrap(), Branch::fork("mail").unwrap());
+        let mut life = Life::new();
+        let now = life.now();
+        let moved = life.conversation.create(main.clone(), Life::session("5f0c77aa-1"), now);
+        life.moved(moved);
+        life.say(&main, 4);
+        let now = life.now();
+        let moved = life.conversation.fork(&main, trip.clone(), Life::session("77aa0000-2"), now).unwrap();
+        life.moved(moved);
+        life.say(&trip, 3).say(&main, 2);
+        let now = life.now();
+        let moved = life.conversation.fork(&main, mail.clone(), Life::session("mail0000-3"), now).unwrap();
+        life.moved(moved);
+        life.say(&mail, 1);
+        let now = life.now();
+        for moved in life.conversation.promote(&trip, now).unwrap() {
+            life.moved(moved);
+        }
+        let now = life.now();
+        let (entry, moved) =
+            life.conversation.compact(&main, "short".to_owned(), Life::session("9d1e02ab-4"), now).unwrap();
+        life.depths.push((entry.id, 8));
+        life.moved(moved);
+        life.say(&main, 1);
+
+        expect![[r#"
+            ●  main · now · 9d1e02ab · 9 entries
+            ◆  compacted 2026-11-15 05:00 · 77aa0000 → 9d1e02ab · 7 entries summed up
+            ┃──✕ fork/trip ended 2026-11-15 04:00 · 3 entries
+            ┃◀━ kept a fork 2026-11-15 04:00 · 5f0c77aa → 77aa0000
+            ┃╲  fork/mail started 2026-11-15 03:00 · mail0000 · open · 1 entry
+            ┃╲  fork/trip started 2026-11-15 02:00 · 77aa0000
+            ○  created 2026-11-15 01:00 · 5f0c77aa
+        "#]]
+        .assert_eq(&life.drawn());
+    }
+
+    #[test]
+    fn nothing_is_drawn_of_nothing() {
+        assert_eq!(draw(&Lineage::default(), &TimeZone::UTC), "nothing was said yet.\n");
+    }
+}
