@@ -107,8 +107,24 @@ impl Anthropic {
         Ok(Self { client, address, header, name, settings })
     }
 
+    /// Whether the model is there and takes our key. It costs nothing: tokens are counted, not used.
+    pub async fn examine(&self) -> Result<(), Failure> {
+        let mut address = self.address.clone();
+        address.set_path(&format!("{}/count_tokens", address.path()));
+        let message = serde_json::json!({ "role": "user", "content": "hello" });
+        let body = serde_json::json!({ "model": self.settings.model, "messages": [message] });
+        let answered = self.send(address, body.to_string().into_bytes()).await;
+        let presentable = |why| refusal::presentable(why, &self.settings.key.0);
+        let response = answered.map_err(presentable)?;
+        // A server that does not count is there all the same.
+        match response.status().as_u16() {
+            200..=299 | 404 | 405 => Ok(()),
+            _ => Err(presentable(self.refused(response).await)),
+        }
+    }
+
     async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
-        let response = self.send(self.body(context)?).await?;
+        let response = self.send(self.address.clone(), self.body(context)?).await?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
@@ -124,8 +140,8 @@ impl Anthropic {
             .map_err(|error| Failure::Rejected(error.to_string()))
     }
 
-    async fn send(&self, body: Vec<u8>) -> Result<Response, Failure> {
-        let request = self.client.post(self.address.clone()).body(body);
+    async fn send(&self, address: Url, body: Vec<u8>) -> Result<Response, Failure> {
+        let request = self.client.post(address).body(body);
         let request = request
             .header(CONTENT_TYPE, "application/json")
             .header("anthropic-version", VERSION)

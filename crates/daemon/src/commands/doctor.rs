@@ -1,7 +1,10 @@
 //! `ollim-bot doctor`: what is wrong, and what to do about it. It only looks.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
+use domain::failure::Failure;
+use models::anthropic::{self, Anthropic};
 use serde_json::json;
 use surfaces::client::{Client, Unanswered};
 
@@ -14,6 +17,9 @@ use crate::settings::{Brain, Settings};
 /// The least room that is fine, and the least that still works.
 const ROOM_FINE: u64 = 500 * 1024 * 1024;
 const ROOM_WORKS: u64 = 50 * 1024 * 1024;
+
+/// How long the doctor waits for a model.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How one thing is.
 struct Finding {
@@ -158,13 +164,26 @@ fn clock() -> Finding {
 }
 
 async fn model(settings: &Settings) -> Finding {
-    match &settings.brain {
+    let brain = match &settings.brain {
         Brain::Offline => {
-            finding("model", State::Warning, "none connected. set ANTHROPIC_API_KEY to talk for real")
+            let text = "none connected. set ANTHROPIC_API_KEY to talk for real";
+            return finding("model", State::Warning, text);
         }
+        // The doctor does not wait as long as a conversation would.
         Brain::Anthropic(brain) => {
-            finding("model", State::Fine, format!("{} at {}", brain.model, brain.base_url))
+            anthropic::Settings { connect: PATIENCE, stall: PATIENCE, ..brain.clone() }
         }
+    };
+    let place = format!("{} at {}", brain.model, brain.base_url);
+    match Anthropic::new(brain) {
+        Err(bad) => finding("model", State::Wrong, bad.to_string()),
+        Ok(model) => match model.examine().await {
+            Ok(()) => finding("model", State::Fine, format!("{place} answers")),
+            Err(Failure::Unreachable(why)) => {
+                finding("model", State::Wrong, format!("{place} cannot be reached: {why}. check the address"))
+            }
+            Err(failure) => finding("model", State::Wrong, format!("{place}: {failure}")),
+        },
     }
 }
 

@@ -39,10 +39,7 @@ impl File {
     pub fn read(paths: &Paths) -> Result<Self, Failed> {
         let path = paths.root().join("settings.toml");
         let wrong = |error: &dyn std::fmt::Display| {
-            let text = format!("{}: {}", path.display(), error.to_string().trim());
-            Failed::Configuration(format!(
-                "{text}\nthe settings there are, with their values: ollim-bot doctor"
-            ))
+            Failed::Configuration(format!("{}: {}", path.display(), error.to_string().trim()))
         };
         let mut table: Table = DEFAULTS.parse().map_err(|error| wrong(&error))?;
         match std::fs::read_to_string(&path) {
