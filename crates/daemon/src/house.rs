@@ -7,7 +7,7 @@ use domain::assistant::{Assistant, Event, Shown};
 use domain::context::instructions;
 use domain::dice::Dice;
 use engine::desk::Desk;
-use engine::drive::World;
+use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
 use engine::run::House as Engine;
 use journal::disk::Disk;
@@ -19,6 +19,7 @@ use surfaces::stage::Stage;
 use surfaces::web::door::{bind, bind_file, serve_tcp, serve_unix};
 use surfaces::web::vitals::Health;
 use surfaces::web::{App, Limits, Ports};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
@@ -78,6 +79,8 @@ impl House {
             journal: journal.clone(),
             surface: stage.clone(),
             instructions: instructions(&settings.names.value),
+            patience: settings.patience,
+            calls: Arc::new(Semaphore::new(CALLS)),
         };
         let assistant = Assistant::new(memory, world.hands.tools(), Dice::new(seed()?));
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));

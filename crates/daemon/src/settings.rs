@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use domain::context::Names;
+use domain::patience;
 use jiff::tz::TimeZone;
 use journal::Paths;
 use models::anthropic;
@@ -28,6 +29,8 @@ pub struct Settings {
     pub zone: Guessed<TimeZone>,
     /// Who answers.
     pub brain: Brain,
+    /// How patient it is with a model that fails.
+    pub patience: patience::Limits,
     /// Where the page listens.
     pub page: SocketAddr,
 }
@@ -65,6 +68,7 @@ impl Settings {
             names: names(environment),
             zone: zone::read(environment)?,
             brain: brain(environment, &file)?,
+            patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
             page,
             paths,
         })

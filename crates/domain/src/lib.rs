@@ -10,6 +10,7 @@ pub mod conversation;
 pub mod dice;
 pub mod failure;
 pub mod inbox;
+pub mod patience;
 pub mod permission;
 pub mod record;
 pub mod schedule;

@@ -1,12 +1,14 @@
 //! Story: the real house and the real loop; only the human, the model and the clock are played.
 //!
-//! A story is told in full and compared in full. Time stands still unless the story moves it.
+//! A story is told in full and compared in full. Time passes when the story says so, or when everybody waits
+//! for nothing else.
 
 #![expect(
     clippy::expect_used,
     reason = "a fixture that cannot be made stops the test at once, with its reason"
 )]
 
+mod held;
 mod teller;
 mod tree;
 
@@ -17,9 +19,10 @@ use domain::assistant::{Answer, Assistant, Event, Request};
 use domain::context::{Names, instructions};
 use domain::conversation::{Branch, Conversation, SessionId};
 use domain::dice::Dice;
+use domain::patience;
 use domain::record::{MessageId, Record, SessionChange, SurfaceName};
 use engine::desk::Desk;
-use engine::drive::World;
+use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Hands, Journal as _};
 use engine::run::House;
 use jiff::Zoned;
@@ -27,24 +30,25 @@ use journal::disk::RealDisk;
 use journal::{Journal, Opened, Paths, Place};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
 use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
+use held::HeldJournal;
 use teller::Teller;
 
 /// One telling.
 pub struct Story {
-    /// As long as it is here, time does not run ahead by itself. The runtime waits for it, so it goes first.
-    _hold: std::sync::mpsc::Sender<()>,
     runtime: Runtime,
     dir: TempDir,
     clock: Arc<VirtualClock>,
     lines: Arc<Mutex<VecDeque<Line>>>,
     puppet: Arc<Puppet>,
     teller: Arc<Teller>,
+    patience: patience::Limits,
     house: Option<Living>,
 }
 
@@ -70,10 +74,18 @@ impl Story {
         let puppet = Arc::new(Puppet::answering(move |_| next(&queue)));
         let dir = tempfile::tempdir().expect("a directory");
         let teller = Arc::new(Teller::default());
-        let hold = hold_time(&runtime);
-        let mut story = Self { runtime, dir, clock, lines, puppet, teller, house: None, _hold: hold };
+        let patience = patience::Limits::NONE;
+        let mut story = Self { runtime, dir, clock, lines, puppet, teller, patience, house: None };
         story.wake();
         story
+    }
+
+    /// From now on a model that fails is tried again, as often as the house allows.
+    pub fn patient(&mut self) -> &mut Self {
+        self.patience = patience::Limits::HOUSE;
+        self.die();
+        self.wake();
+        self
     }
 
     /// What the model will say next, one line to a call.
@@ -240,9 +252,11 @@ impl Story {
         let world = World {
             model: self.puppet.clone(),
             hands: hands.clone(),
-            journal: journal.clone(),
+            journal: Arc::new(HeldJournal(journal.clone())),
             surface: self.teller.clone(),
             instructions: instructions(&names),
+            patience: self.patience,
+            calls: Arc::new(Semaphore::new(CALLS)),
         };
         let assistant = Assistant::new(memory, hands.tools(), Dice::new(7));
         let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
@@ -274,14 +288,6 @@ pub fn compact(conversation: &mut Conversation, summary: &str, now: &Zoned) -> V
         Record::Moved(moved),
         Record::Session(SessionChange::Saved(session, at)),
     ]
-}
-
-/// A paused clock jumps to the next timer when the runtime has nothing to do, and it cannot see that a thread
-/// of ours is still writing. A blocking task that waits for the end of the story keeps it still.
-fn hold_time(runtime: &Runtime) -> std::sync::mpsc::Sender<()> {
-    let (hold, released) = std::sync::mpsc::channel::<()>();
-    runtime.spawn_blocking(move || released.recv());
-    hold
 }
 
 fn next(lines: &Mutex<VecDeque<Line>>) -> Line {
