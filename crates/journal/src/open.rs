@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::db::{Database, PathCache, Unopened, rescue};
-use crate::disk::Disk;
+use crate::disk::{Disk, sweep};
 use crate::keeper::Keeper;
 use crate::lock::{Lock, NotLocked};
 use crate::paths::Paths;
@@ -59,6 +59,8 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
         NotLocked::Running(_) => NotOpened::Running(error),
         NotLocked::Disk(error) => unusable(&place, &error),
     })?;
+    // The lock is ours, so whatever is half-written there was left by a run that died.
+    sweep(place.disk.as_ref(), &state).map_err(|error| unusable(&place, &error))?;
     let mut notices = Vec::new();
     let mut database = open_database(&place, &mut notices)?;
     let mut files = SessionFiles::open(&place, &mut notices).map_err(|error| damaged(&error))?;
