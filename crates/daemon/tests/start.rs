@@ -57,6 +57,20 @@ fn of_a_hundred_simultaneous_starts_exactly_one_runs() {
     assert_eq!(examine(program.data()), [""; 0]);
 }
 
+/// B6: who takes the lock is known before its number is written, and the number of a dead one is not told.
+#[test]
+fn the_number_that_a_dead_one_left_behind_is_not_told() {
+    let program = offline();
+    let state = program.data().join("state");
+    std::fs::create_dir_all(&state).expect("a directory");
+    std::fs::write(state.join("bot.pid"), "4194304").expect("a number");
+    let lock = std::fs::File::create(state.join("bot.lock")).expect("a lock");
+    lock.try_lock().expect("nobody has it");
+    let output = program.run(&["run", "--no-chat"]);
+    assert_eq!(output.status.code(), Some(75));
+    assert!(told(&output).contains(&format!("(pid {})", std::process::id())), "{}", told(&output));
+}
+
 fn start_quietly(program: &Program) -> std::process::Child {
     let mut command = program.command(&["run", "--no-chat"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -206,7 +220,7 @@ fn a_damaged_database_is_kept_aside_and_named() {
         ("nothing", |_| Vec::new()),
         ("half", |whole| whole[..whole.len() / 2].to_vec()),
         ("one page", |whole| whole[..4096].to_vec()),
-        ("a torn page", |whole| whole[..whole.len() - 100].to_vec()),
+        ("all but the end", |whole| whole[..whole.len() - 4096].to_vec()),
         ("garbage", |whole| whole.iter().map(|byte| byte ^ 0x5a).collect()),
         ("words", |_| b"this is not a database at all, it is a letter to my aunt".repeat(100)),
         ("zeros", |whole| vec![0; whole.len()]),

@@ -1,5 +1,6 @@
 //! Opening a data directory: one at a time, nothing lost, and every surprise told.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use domain::assistant::Memory;
@@ -9,7 +10,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::db::{Database, PathCache, Unopened, rescue};
-use crate::disk::{Disk, sweep};
+use crate::disk::{Disk, Seen, sweep};
 use crate::keeper::Keeper;
 use crate::lock::{Lock, NotLocked};
 use crate::paths::Paths;
@@ -89,7 +90,11 @@ pub fn peek(paths: &Paths) -> Result<Option<Database>, Unopened> {
 
 fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, NotOpened> {
     let path = place.paths.database();
-    match Database::open(&path) {
+    let opened = match is_emptied(place) {
+        true => Err(Unopened::Damaged("it is empty, and we have talked before".to_owned())),
+        false => Database::open(&path),
+    };
+    match opened {
         Ok(database) => Ok(database),
         Err(Unopened::Damaged(reason)) => {
             tracing::error!(reason, "The journal is damaged.");
@@ -100,6 +105,14 @@ fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, N
         }
         Err(error @ (Unopened::Newer { .. } | Unopened::Disk(_))) => Err(damaged(&error)),
     }
+}
+
+/// An empty file is how a database begins, and also what a broken disk leaves of one. Who has a session or a
+/// backup has talked before.
+fn is_emptied(place: &Place) -> bool {
+    let is_there = |path: PathBuf| matches!(place.disk.look(&path), Ok(Some(_)));
+    let is_empty = matches!(place.disk.look(&place.paths.database()), Ok(Some(Seen::File(0))));
+    is_empty && (is_there(place.paths.state().join("sessions.json")) || is_there(place.paths.backups()))
 }
 
 /// Makes the files agree with the database after whatever happened in between.
