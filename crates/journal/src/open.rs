@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::db::{Database, PathCache, Unopened, rescue};
-use crate::disk::{Disk, Seen};
+use crate::disk::{Disk, Seen, sweep, sweep_beside};
+use crate::git;
 use crate::keeper::Keeper;
 use crate::lock::{Lock, NotLocked};
 use crate::paths::Paths;
@@ -59,6 +60,10 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
         NotLocked::Running(_) => NotOpened::Running(error),
         NotLocked::Disk(error) => unusable(&place, &error),
     })?;
+    // The lock is ours, so whatever is half-written there was left by a run that died.
+    sweep(place.disk.as_ref(), &state).map_err(|error| unusable(&place, &error))?;
+    sweep_beside(place.disk.as_ref(), &place.paths.root().join(git::IGNORE_FILE))
+        .map_err(|error| unusable(&place, &error))?;
     let mut notices = Vec::new();
     let mut database = open_database(&place, &mut notices)?;
     let mut files = SessionFiles::open(&place, &mut notices).map_err(|error| damaged(&error))?;
@@ -89,7 +94,7 @@ pub fn peek(paths: &Paths) -> Result<Option<Database>, Unopened> {
 fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, NotOpened> {
     let path = place.paths.database();
     let opened = match is_emptied(place) {
-        true => Err(Unopened::Damaged("it is empty".to_owned())),
+        true => Err(Unopened::Damaged("it is empty, and we have talked before".to_owned())),
         false => Database::open(&path),
     };
     match opened {
@@ -105,14 +110,14 @@ fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, N
     }
 }
 
-/// Whether there was a journal, and now there is none: SQLite would take an empty file for a new one.
+/// An empty file is how a database begins, and also what a broken disk leaves of one. Who has a session or a
+/// backup has talked before.
 fn is_emptied(place: &Place) -> bool {
-    let kept = place.disk.list(&place.paths.backups()).is_ok_and(|backups| !backups.is_empty());
+    let has_backups = place.disk.list(&place.paths.backups()).is_ok_and(|backups| !backups.is_empty());
+    let session = place.paths.state().join("sessions.json");
     match place.disk.look(&place.paths.database()) {
-        Ok(Some(Seen::File(0))) => {
-            kept || matches!(place.disk.look(&place.paths.state().join("sessions.json")), Ok(Some(_)))
-        }
-        Ok(None) => kept,
+        Ok(Some(Seen::File(0))) => has_backups || matches!(place.disk.look(&session), Ok(Some(_))),
+        Ok(None) => has_backups,
         Ok(Some(Seen::File(_) | Seen::Directory | Seen::Strange)) | Err(_) => false,
     }
 }

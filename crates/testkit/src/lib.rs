@@ -2,6 +2,8 @@
 
 pub mod clock;
 pub mod disk;
+pub mod kill;
 pub mod model_server;
+pub mod oracle;
 pub mod puppet;
 pub mod story;

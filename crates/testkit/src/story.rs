@@ -8,9 +8,11 @@
     reason = "a fixture that cannot be made stops the test at once, with its reason"
 )]
 
+mod fragile;
 mod held;
 mod teller;
 mod tree;
+mod trouble;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,8 +39,12 @@ use tools::Toolbox;
 
 use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
+pub use fragile::BREAK;
+use fragile::Fragile;
 use held::HeldJournal;
 use teller::Teller;
+pub use trouble::Trouble;
+use trouble::{Troubled, Troubles};
 
 /// One telling.
 pub struct Story {
@@ -49,6 +55,7 @@ pub struct Story {
     puppet: Arc<Puppet>,
     teller: Arc<Teller>,
     patience: patience::Limits,
+    troubles: Arc<Troubles>,
     house: Option<Living>,
 }
 
@@ -65,17 +72,29 @@ impl Story {
     /// # Panics
     /// If `time` is no time, or the machine has no room for a story.
     pub fn new(time: &str) -> Self {
+        let lines = Arc::new(Mutex::new(VecDeque::new()));
+        let queue = lines.clone();
+        Self::told_with(time, Puppet::answering(move |_| next(&queue)), lines)
+    }
+
+    /// A story whose model is `puppet`, from its beginning to its end.
+    ///
+    /// # Panics
+    /// As [`Story::new`].
+    pub fn played_by(time: &str, puppet: Puppet) -> Self {
+        Self::told_with(time, puppet, Arc::default())
+    }
+
+    fn told_with(time: &str, puppet: Puppet, lines: Arc<Mutex<VecDeque<Line>>>) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         let runtime = runtime.expect("a runtime");
         let start: Zoned = time.parse().expect("a time with a zone");
         let clock = Arc::new(runtime.block_on(async { VirtualClock::new(start) }));
-        let lines = Arc::new(Mutex::new(VecDeque::new()));
-        let queue = lines.clone();
-        let puppet = Arc::new(Puppet::answering(move |_| next(&queue)));
+        let puppet = Arc::new(puppet);
         let dir = tempfile::tempdir().expect("a directory");
-        let teller = Arc::new(Teller::default());
+        let (teller, troubles) = (Arc::default(), Arc::default());
         let patience = patience::Limits::NONE;
-        let mut story = Self { runtime, dir, clock, lines, puppet, teller, patience, house: None };
+        let mut story = Self { runtime, dir, clock, lines, puppet, teller, patience, troubles, house: None };
         story.wake();
         story
     }
@@ -94,10 +113,16 @@ impl Story {
         self
     }
 
-    /// The human says something and hears the answer.
+    /// Lets `trouble` happen at the n-th writing from now; the next one is the first.
+    pub fn trouble(&mut self, nth: usize, trouble: Trouble) -> &mut Self {
+        self.troubles.plan(nth, trouble);
+        self
+    }
+
+    /// The human says something and hears the answer, unless the program dies of it.
     pub fn human(&mut self, text: &str) -> &mut Self {
         if let Some(message) = self.say(text) {
-            self.runtime.block_on(self.teller.heard_the_end_of(message));
+            self.while_alive(self.teller.heard_the_end_of(message));
         }
         self
     }
@@ -132,9 +157,15 @@ impl Story {
         self
     }
 
-    /// Waits until every message that was heard has its answer.
+    /// Waits until every message that was heard has its answer, or the program dies of one.
     pub fn settle(&mut self) -> &mut Self {
-        self.runtime.block_on(self.teller.heard_everything());
+        self.while_alive(self.teller.heard_everything());
+        self
+    }
+
+    /// Waits until something was told that has `words` in it.
+    pub fn hears(&mut self, words: &str) -> &mut Self {
+        self.while_alive(self.teller.heard(words));
         self
     }
 
@@ -165,6 +196,7 @@ impl Story {
         if let Some(mut living) = self.house.take() {
             self.runtime.block_on(living.tasks.shutdown());
         }
+        self.troubles.end();
         self
     }
 
@@ -208,7 +240,7 @@ impl Story {
     fn say(&mut self, text: &str) -> Option<MessageId> {
         let desk = self.living().desk.clone();
         let request = Request::Say(SurfaceName::Terminal, text.to_owned());
-        match self.runtime.block_on(desk.ask(request)) {
+        match self.while_alive(desk.ask(request))? {
             Answer::Heard(message) => {
                 self.teller.expect(message);
                 Some(message)
@@ -221,6 +253,17 @@ impl Story {
                 panic!("a message was answered with {answer:?}")
             }
         }
+    }
+
+    /// What `future` gives, unless the program dies before.
+    fn while_alive<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = self.troubles.died() => None,
+                given = future => Some(given),
+            }
+        })
     }
 
     fn living(&self) -> &Living {
@@ -246,13 +289,16 @@ impl Story {
         // What was shown while the program died is gone; what it still owes is in its memory.
         let unfinished = memory.unfinished.iter().map(|left| left.answers);
         self.teller.expect_only(unfinished.chain(memory.waiting.iter().map(|message| message.id)));
-        let (journal, hands) = (Arc::new(journal), Arc::new(Toolbox::new()));
+        let (journal, hands) = (Arc::new(journal), Arc::new(Fragile(Toolbox::new())));
         let (desk, pile) = Desk::new();
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
         let world = World {
             model: self.puppet.clone(),
             hands: hands.clone(),
-            journal: Arc::new(HeldJournal(journal.clone())),
+            journal: Arc::new(Troubled {
+                journal: HeldJournal(journal.clone()),
+                troubles: self.troubles.clone(),
+            }),
             surface: self.teller.clone(),
             instructions: instructions(&names),
             patience: self.patience,
