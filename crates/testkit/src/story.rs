@@ -87,7 +87,7 @@ impl Story {
         let start: Zoned = time.parse().expect("a time with a zone");
         let clock = Arc::new(runtime.block_on(async { VirtualClock::new(start) }));
         let puppet = Arc::new(puppet);
-        let dir = tempfile::tempdir().expect("a directory");
+        let dir = quick_directory();
         let (teller, troubles) = (Arc::default(), Arc::default());
         let hold = hold_time(&runtime);
         let mut story =
@@ -318,6 +318,11 @@ pub fn compact(conversation: &mut Conversation, summary: &str, now: &Zoned) -> V
         Record::Moved(moved),
         Record::Session(SessionChange::Saved(session, at)),
     ]
+}
+
+/// In memory, where there is some: a story is about order, and does not wait for disks.
+fn quick_directory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory")
 }
 
 /// A paused clock jumps to the next timer when the runtime has nothing to do, and it cannot see that a thread
