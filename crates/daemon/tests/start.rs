@@ -252,15 +252,14 @@ fn a_damaged_database_is_kept_aside_and_named() {
 fn after_damage_the_conversation_goes_on_from_the_newest_backup() {
     let backstage = Backstage::open();
     let program = Program::answered_by(BINARY, &backstage);
-    assert_eq!(program.run(&["chat", "--once", "my locker is 214"]).status.code(), Some(0));
     let state = program.data().join("state");
     let backups = state.join("backups");
-    std::fs::create_dir(&backups).expect("a folder");
-    std::fs::write(backups.join("journal-20260101T000000Z.db"), "an old one that is no database")
-        .expect("a file");
-    std::fs::copy(state.join("journal.db"), backups.join("journal-20260102T000000Z.db")).expect("a backup");
-    std::fs::write(backups.join("journal-20260103T000000Z.db"), "the newest is no database either")
-        .expect("a file");
+    for (text, backup) in [("my locker is 214", "journal-20260101T000000Z.db"), ("on floor 3", NEWEST)] {
+        assert_eq!(program.run(&["chat", "--once", text]).status.code(), Some(0));
+        std::fs::create_dir_all(&backups).expect("a folder");
+        std::fs::copy(state.join("journal.db"), backups.join(backup)).expect("a backup");
+    }
+    std::fs::write(backups.join("journal-20260103T000000Z.db"), "this one is no database").expect("a file");
     std::fs::write(state.join("journal.db"), "damage").expect("damage");
 
     let output = program.run(&["chat", "--once", "which locker?"]);
@@ -271,8 +270,11 @@ fn after_damage_the_conversation_goes_on_from_the_newest_backup() {
         told(&output)
     );
     let last = backstage.requests().pop().expect("a request");
-    assert!(last.body.contains("my locker is 214"), "{}", last.body);
+    assert!(last.body.contains("my locker is 214") && last.body.contains("on floor 3"), "{}", last.body);
 }
+
+/// The newest backup that is a database.
+const NEWEST: &str = "journal-20260102T000000Z.db";
 
 fn aside(data: &Path) -> PathBuf {
     let mut found: Vec<PathBuf> = contents(&data.join("state")).into_keys().collect();
