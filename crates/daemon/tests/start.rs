@@ -184,6 +184,23 @@ fn an_answer_that_finds_the_disk_full_is_kept_until_there_is_room() {
     assert!(last.body.contains("an answer worth keeping"), "{}", last.body);
 }
 
+/// B3: a start on a full disk is refused in one sentence, and a sound database is not taken for a damaged one.
+#[test]
+fn a_start_on_a_full_disk_is_refused_and_changes_nothing() {
+    let program = offline();
+    let full = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
+    let start = || finish(program.command_through(full, &["run", "--no-chat"]).stdin(Stdio::null()));
+    assert_refused(&start(), program.data());
+    assert_eq!(program.run(&["chat", "--once", "hello"]).status.code(), Some(0));
+    let before = contents(program.data());
+    assert_refused(&start(), program.data());
+    let mut after = contents(program.data());
+    after.remove(&program.data().join("state/bot.pid"));
+    assert_eq!(after, before);
+    assert_eq!(program.run(&["chat", "--once", "hello again"]).status.code(), Some(0));
+    assert_eq!(examine(program.data()), [""; 0]);
+}
+
 fn limit_files(pid: u32, most: &str) {
     let mut prlimit = Command::new("prlimit");
     let done = finish(prlimit.args(["--pid", &pid.to_string(), &format!("--fsize={most}:unlimited")]));
