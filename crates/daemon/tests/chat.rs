@@ -4,19 +4,11 @@
 use std::process::Output;
 
 use serde_json::{Value, json};
-use testkit::kill::{Backstage, Program, free_port};
+use testkit::kill::{Backstage, Program, free_port, stderr, stdout};
 use testkit::model_server::{Act, Fault};
 use testkit::oracle::{Ledger, examine};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("one JSON document")

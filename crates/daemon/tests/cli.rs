@@ -4,23 +4,9 @@ use std::net::TcpListener;
 use std::process::{Output, Stdio};
 
 use serde_json::Value;
-use testkit::kill::Program;
+use testkit::kill::{Program, stderr, stdout};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
-
-fn offline() -> Program {
-    let mut program = Program::new(BINARY);
-    program.set("OLLIM_MODEL", "offline");
-    program
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stdout(output)))
@@ -29,7 +15,7 @@ fn json_of(output: &Output) -> Value {
 /// CL-3: the help leads with examples, names every command, and says what the exit codes mean.
 #[test]
 fn the_help_leads_with_examples() {
-    let program = offline();
+    let program = Program::offline(BINARY);
     for form in ["--help", "-h", "help"] {
         let help = program.run(&[form]);
         assert_eq!(help.status.code(), Some(0), "{form}");
@@ -47,7 +33,7 @@ fn the_help_leads_with_examples() {
 /// CL-2: an unknown command does not start the assistant.
 #[test]
 fn an_unknown_command_is_a_mistake_with_a_suggestion() {
-    let program = offline();
+    let program = Program::offline(BINARY);
     for (arguments, suggestion) in
         [(["sesions", "tree"], "sessions"), (["chat", "--onec"], "--once"), (["sessions", "treee"], "tree")]
     {
@@ -61,7 +47,7 @@ fn an_unknown_command_is_a_mistake_with_a_suggestion() {
 
 #[test]
 fn every_exit_code_says_what_it_says() {
-    let mut program = offline();
+    let mut program = Program::offline(BINARY);
     let check = |program: &Program, arguments: &[&str], code: i32| {
         let output = program.run_reading(arguments, "hello");
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
@@ -85,7 +71,7 @@ fn every_exit_code_says_what_it_says() {
 #[test]
 fn a_wrong_setting_is_named() {
     let check = |name: &str, value: &str, words: &[&str]| {
-        let mut program = offline();
+        let mut program = Program::offline(BINARY);
         program.set(name, value);
         let output = program.run(&["run", "--no-chat"]);
         assert_eq!(output.status.code(), Some(78), "{name}={value}: {}", stderr(&output));
@@ -104,7 +90,7 @@ fn a_wrong_setting_is_named() {
 /// ENV-5: an unknown zone is an error that names the variable, in every command that tells times.
 #[test]
 fn an_unknown_zone_names_its_variable() {
-    let mut program = offline();
+    let mut program = Program::offline(BINARY);
     program.set("OLLIM_TIMEZONE", "Nowhere");
     for arguments in [&["sessions"][..], &["status"], &["chat", "--once", "hello"]] {
         let output = program.run(arguments);
@@ -116,7 +102,7 @@ fn an_unknown_zone_names_its_variable() {
 #[test]
 fn a_misspelt_setting_in_the_file_is_named() {
     let check = |text: &str, word: &str| {
-        let program = offline();
+        let program = Program::offline(BINARY);
         std::fs::create_dir_all(program.data()).expect("a directory");
         std::fs::write(program.data().join("settings.toml"), text).expect("a file");
         let output = program.run(&["chat", "--once", "hello"]);
@@ -134,7 +120,7 @@ fn a_misspelt_setting_in_the_file_is_named() {
 #[test]
 fn an_address_that_others_can_reach_is_refused() {
     for address in ["0.0.0.0:7645", "[::]:7645", "192.0.2.1:7645"] {
-        let mut program = offline();
+        let mut program = Program::offline(BINARY);
         program.set("OLLIM_HTTP", address);
         let output = program.run(&["run", "--no-chat"]);
         assert_eq!(output.status.code(), Some(78), "{address}: {}", stderr(&output));
@@ -145,7 +131,7 @@ fn an_address_that_others_can_reach_is_refused() {
 
 #[test]
 fn a_port_that_is_taken_is_stepped_over() {
-    let mut program = offline();
+    let mut program = Program::offline(BINARY);
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("its number");
     program.set("OLLIM_HTTP", &address.to_string());
@@ -161,7 +147,7 @@ fn a_port_that_is_taken_is_stepped_over() {
 /// Whatever is asked for, `--json` is one document on stdout, and failures are too.
 #[test]
 fn with_json_every_answer_is_one_document() {
-    let mut program = offline();
+    let mut program = Program::offline(BINARY);
     let check = |program: &Program, arguments: &[&str], look: &dyn Fn(&Value) -> bool| {
         let arguments: Vec<&str> = arguments.iter().copied().chain(["--json"]).collect();
         let value = json_of(&program.run(&arguments));
@@ -187,7 +173,7 @@ fn with_json_every_answer_is_one_document() {
 
 #[test]
 fn every_shell_gets_its_completions() {
-    let program = offline();
+    let program = Program::offline(BINARY);
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = program.run(&["completion", shell]);
         assert_eq!(script.status.code(), Some(0));
@@ -197,7 +183,7 @@ fn every_shell_gets_its_completions() {
 
 #[test]
 fn the_sessions_are_listed_and_drawn() {
-    let program = offline();
+    let program = Program::offline(BINARY);
     assert_eq!(stdout(&program.run(&["sessions"])), "nothing was said yet.\n");
     assert_eq!(program.run(&["sessions", "tree"]).status.code(), Some(0));
     assert!(!program.data().exists(), "looking makes no directory");
@@ -211,7 +197,7 @@ fn the_sessions_are_listed_and_drawn() {
 
 #[test]
 fn status_names_the_page_the_brain_and_the_session() {
-    let program = offline();
+    let program = Program::offline(BINARY);
     let nothing = program.run(&["status"]);
     assert_eq!(
         (stdout(&nothing).as_str(), nothing.status.code()),
@@ -234,7 +220,7 @@ fn status_names_the_page_the_brain_and_the_session() {
 /// A reader that leaves early, or a full disk, is no reason to panic.
 #[test]
 fn a_reader_that_has_gone_is_no_reason_to_panic() {
-    let program = offline();
+    let program = Program::offline(BINARY);
     for arguments in [
         &["sessions"][..],
         &["status"],
@@ -254,7 +240,7 @@ fn a_reader_that_has_gone_is_no_reason_to_panic() {
 /// ENV-7: the argument wins over the variable, and the variable over the home.
 #[test]
 fn the_data_directory_can_be_moved() {
-    let mut program = offline();
+    let mut program = Program::offline(BINARY);
     let other = program.home().join("other");
     program.run(&["chat", "--once", "hello", "--data-dir", other.to_str().expect("a name")]);
     assert!(other.join("state/journal.db").exists());

@@ -9,6 +9,7 @@
 )]
 
 mod backstage;
+mod outcome;
 mod socket;
 mod watchdog;
 
@@ -24,6 +25,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub use backstage::{Backstage, wait};
+pub use outcome::{assert_unusable, contents, stderr, stdout};
 pub use socket::{Event, Events, Refused};
 use watchdog::Watchdog;
 
@@ -47,6 +49,13 @@ impl Program {
         program
             .set("OLLIM_TIMEZONE", "Europe/Madrid")
             .set("OLLIM_HTTP", &format!("127.0.0.1:{}", free_port()));
+        program
+    }
+
+    /// The same, without a model.
+    pub fn offline(binary: impl Into<PathBuf>) -> Self {
+        let mut program = Self::new(binary);
+        program.set("OLLIM_MODEL", "offline");
         program
     }
 

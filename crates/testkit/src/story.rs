@@ -91,7 +91,7 @@ impl Story {
         let start: Zoned = time.parse().expect("a time with a zone");
         let clock = Arc::new(runtime.block_on(async { VirtualClock::new(start) }));
         let puppet = Arc::new(puppet);
-        let dir = tempfile::tempdir().expect("a directory");
+        let dir = quick_directory();
         let (teller, troubles) = (Arc::default(), Arc::default());
         let patience = patience::Limits::NONE;
         let mut story = Self { runtime, dir, clock, lines, puppet, teller, patience, troubles, house: None };
@@ -334,6 +334,11 @@ pub fn compact(conversation: &mut Conversation, summary: &str, now: &Zoned) -> V
         Record::Moved(moved),
         Record::Session(SessionChange::Saved(session, at)),
     ]
+}
+
+/// In memory, where there is some: a story is about order, and does not wait for disks.
+fn quick_directory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory")
 }
 
 fn next(lines: &Mutex<VecDeque<Line>>) -> Line {
