@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod disk;
+pub mod long_life;
 pub mod model_server;
 pub mod puppet;
 pub mod story;
