@@ -30,18 +30,20 @@ const COUNTED: usize = 300;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(with_a_model());
+    for entries in [1_000, 10_000] {
+        let dir = in_memory();
+        long_life::lay_out(dir.path(), entries).unwrap();
+        runtime.block_on(with_a_model(&dir, entries));
+    }
     for (dir, place) in [(in_memory(), "in memory"), (on_disk(), "with the disk")] {
         runtime.block_on(offline(&dir, place));
     }
 }
 
-/// 10,000 entries, and a model that answers one word.
-async fn with_a_model() {
-    let dir = in_memory();
-    long_life::lay_out(dir.path(), 10_000).unwrap();
+/// A conversation of so many entries, and a model that answers one word.
+async fn with_a_model(dir: &TempDir, entries: u64) {
     let wire = Wire::listen();
-    let house = open(&dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)]).await;
+    let house = open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)]).await;
     let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };
     let mut moments = wire.moments;
     let (mut out, mut back) = (Vec::new(), Vec::new());
@@ -51,8 +53,8 @@ async fn with_a_model() {
         out.push(asked.duration_since(turn.began));
         back.push(turn.words.unwrap().duration_since(spoke));
     }
-    tell("message in to model request out", out.split_off(WARM_UP));
-    tell("model delta to page", back.split_off(WARM_UP));
+    tell(&format!("message in to model request out at {entries}"), out.split_off(WARM_UP));
+    tell(&format!("model delta to page at {entries}"), back.split_off(WARM_UP));
     drop(turns);
     house.close().await;
 }

@@ -69,8 +69,7 @@ fn chunk(socket: &mut TcpStream, text: &str) -> std::io::Result<()> {
     socket.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())
 }
 
-const HEAD: &str =
-    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
 const BEFORE: &str = r#"event: message_start
 data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}
