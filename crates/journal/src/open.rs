@@ -8,7 +8,7 @@ use domain::record::Record;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::db::{Database, PathCache, Unopened, rescue};
+use crate::db::{Database, PathCache, Unopened, make_if_missing, rescue};
 use crate::disk::Disk;
 use crate::keeper::Keeper;
 use crate::lock::{Lock, NotLocked};
@@ -87,6 +87,10 @@ pub fn peek(paths: &Paths) -> Result<Option<Database>, Unopened> {
 
 fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, NotOpened> {
     let path = place.paths.database();
+    // If it cannot be made at once, opening makes it step by step, or says what is wrong.
+    if let Err(error) = make_if_missing(&path, place.disk.as_ref()) {
+        tracing::warn!(%error, "A new journal could not be made at once.");
+    }
     match Database::open(&path) {
         Ok(database) => Ok(database),
         Err(Unopened::Damaged(reason)) => {
