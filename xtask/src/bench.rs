@@ -141,7 +141,10 @@ fn machine() -> String {
     let rustc = rustc.split(" (").next().unwrap_or_default().to_owned();
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    format!("{cores} cores ({}), {rustc}", model.map_or("unknown", |(_, name)| name))
+    let model = model.map_or("unknown", |(_, name)| name);
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or_default().to_owned();
+    format!("{cores} shared cores ({model}) under a load of {load}, {rustc}")
 }
 
 #[cfg(test)]

@@ -18,9 +18,9 @@ fn main() {
     divan::main();
 }
 
-#[divan::bench(args = ["inbox", "remember: locker 214", "what should i cook for six people tonight?"])]
-fn offline_brain_reads(text: &str) -> brain::Meant {
-    brain::read(black_box(text))
+#[divan::bench]
+fn offline_brain_reads() -> brain::Meant {
+    brain::read(black_box("what should i cook for six people tonight?"))
 }
 
 #[divan::bench]

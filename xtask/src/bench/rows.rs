@@ -93,6 +93,11 @@ pub const ROWS: &[Row] = &[
         by(TURN, |said| after(said, "message in to model request out at 10000, p99: ", Unit::Time)),
     ),
     row(
+        "message in to model request out at 10,000 entries",
+        Target::AtMost(ms(5.0)),
+        by(TURN, |said| after(said, "message in to model request out at 10000, median: ", Unit::Time)),
+    ),
+    row(
         "message in to model request out at 1,000 entries, p99",
         Target::AtMost(ms(5.0)),
         by(TURN, |said| after(said, "message in to model request out at 1000, p99: ", Unit::Time)),
