@@ -1,5 +1,6 @@
 //! Opening a data directory: one at a time, nothing lost, and every surprise told.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use domain::assistant::Memory;
@@ -8,7 +9,7 @@ use domain::record::Record;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::db::{Database, PathCache, Unopened, rescue};
+use crate::db::{Database, PathCache, Unopened, make_if_missing, rescue};
 use crate::disk::{Disk, Seen, sweep, sweep_beside};
 use crate::git;
 use crate::keeper::Keeper;
@@ -95,7 +96,7 @@ fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, N
     let path = place.paths.database();
     let opened = match is_emptied(place) {
         true => Err(Unopened::Damaged("it is empty, and we have talked before".to_owned())),
-        false => Database::open(&path),
+        false => open_or_make(&path, place.disk.as_ref()),
     };
     match opened {
         Ok(database) => Ok(database),
@@ -108,6 +109,14 @@ fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, N
         }
         Err(error @ (Unopened::Newer { .. } | Unopened::Disk(_))) => Err(damaged(&error)),
     }
+}
+
+fn open_or_make(path: &Path, disk: &dyn Disk) -> Result<Database, Unopened> {
+    // If it cannot be made at once, opening makes it step by step, or says what is wrong.
+    if let Err(error) = make_if_missing(path, disk) {
+        tracing::warn!(%error, "A new journal could not be made at once.");
+    }
+    Database::open(path)
 }
 
 /// An empty file is how a database begins, and also what a broken disk leaves of one. Who has a session or a

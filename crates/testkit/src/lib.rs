@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod disk;
 pub mod kill;
+pub mod long_life;
 pub mod model_server;
 pub mod oracle;
 pub mod puppet;
