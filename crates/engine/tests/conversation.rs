@@ -135,7 +135,7 @@ fn messages_that_wait_are_answered_in_order() {
     let mut story = story();
     story.model([Line::holds("One mo"), Line::says("To b."), Line::says("To c.")]);
 
-    story.human_begins("a").human_adds("b").human_adds("c").settle();
+    story.human_begins("a").human_adds_at_once(&["b", "c"]).settle();
 
     check(
         &story.told(),

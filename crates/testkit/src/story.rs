@@ -27,6 +27,7 @@ use engine::desk::Desk;
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Hands, Journal as _};
 use engine::run::House;
+use futures_util::future::join_all;
 use jiff::Zoned;
 use journal::disk::RealDisk;
 use journal::{Journal, Opened, Paths, Place};
@@ -141,6 +142,17 @@ impl Story {
         self
     }
 
+    /// The human says several things in one breath: all lie on the desk before the first is read.
+    pub fn human_adds_at_once(&mut self, texts: &[&str]) -> &mut Self {
+        let desk = self.living().desk.clone();
+        let ask = |text: &&str| desk.ask(Request::Say(SurfaceName::Terminal, (*text).to_owned()));
+        let answers = self.while_alive(join_all(texts.iter().map(ask))).unwrap_or_default();
+        for answer in answers {
+            self.heard(answer);
+        }
+        self
+    }
+
     /// The human stops the answer.
     pub fn human_stops(&mut self) -> &mut Self {
         let desk = self.living().desk.clone();
@@ -240,7 +252,12 @@ impl Story {
     fn say(&mut self, text: &str) -> Option<MessageId> {
         let desk = self.living().desk.clone();
         let request = Request::Say(SurfaceName::Terminal, text.to_owned());
-        match self.while_alive(desk.ask(request))? {
+        let answer = self.while_alive(desk.ask(request))?;
+        self.heard(answer)
+    }
+
+    fn heard(&self, answer: Answer) -> Option<MessageId> {
+        match answer {
             Answer::Heard(message) => {
                 self.teller.expect(message);
                 Some(message)
