@@ -82,6 +82,9 @@ impl Drive {
         let reply = self.world.model.reply(&self.context, &listener);
         let reply = self.stop.run_until_cancelled(reply).await;
         let words = words.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(notice) = self.world.model.notice() {
+            self.world.surface.show(&Shown::Notice(notice));
+        }
         let before = self.turn.said().len();
         match reply {
             Some(Ok(reply)) => self.turn.replied(reply),
