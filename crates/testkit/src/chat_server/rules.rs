@@ -228,7 +228,9 @@ mod tests {
         check("text of a JSON object", |it| {
             it["messages"][2]["tool_calls"][0]["function"]["arguments"] = json!({});
         });
-        check("did not have response messages: a", |it| it["messages"][3]["role"] = json!("user"));
+        check("did not have response messages: a", |it| {
+            it["messages"][3] = json!({"role": "user", "content": "never mind"});
+        });
         check("did not have response messages: a", |it| it["messages"].as_array_mut().unwrap().truncate(3));
         check("preceding message", |it| it["messages"][3]["tool_call_id"] = json!("b"));
         check("Duplicate", |it| {
@@ -239,7 +241,7 @@ mod tests {
 
     #[test]
     fn every_server_has_its_own_mind() {
-        let twice = |it: &mut Value| it["messages"][3]["role"] = json!("user");
+        let twice = |it: &mut Value| it["messages"][0]["role"] = json!("user");
         assert!(wrong(Style::LlamaCpp, twice).contains("must alternate"));
         assert_eq!(wrong(Style::LlamaCpp, |_| {}), "");
         assert_eq!(wrong(Style::NoTools, |_| {}), "m does not support tools");
