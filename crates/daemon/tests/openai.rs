@@ -70,10 +70,14 @@ fn tool_result(request: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_model_without_tools_still_talks() {
+async fn a_model_without_tools_still_talks_and_the_human_is_told_before_its_words() {
     let server = ChatServer::start(Style::NoTools).await.unwrap();
     let said = House::new(&server).say("hello").await;
-    assert_eq!((said.code, said.out.contains("hello")), (Some(0), true), "{}", said.err);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let lines: Vec<_> = said.out.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", said.out);
+    assert!(lines[0].starts_with("test:3b cannot use tools, so i can talk with it but do nothing."));
+    assert!(lines[1].starts_with("you said: ") && lines[1].ends_with("hello"), "{}", said.out);
     assert_eq!(server.requests().len(), 2);
 }
 

@@ -75,6 +75,8 @@ impl Drive {
     async fn call_model(&mut self) {
         let words = Mutex::new(String::new());
         let listener = |text: &str| {
+            // A notice comes before the words it is about, not in the middle of them.
+            self.tell_notice();
             words.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
             let text = text.to_owned();
             self.world.surface.show(&Shown::Delta { turn: self.start.turn, text });
@@ -82,9 +84,7 @@ impl Drive {
         let reply = self.world.model.reply(&self.context, &listener);
         let reply = self.stop.run_until_cancelled(reply).await;
         let words = words.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some(notice) = self.world.model.notice() {
-            self.world.surface.show(&Shown::Notice(notice));
-        }
+        self.tell_notice();
         let before = self.turn.said().len();
         match reply {
             Some(Ok(reply)) => self.turn.replied(reply),
@@ -92,6 +92,12 @@ impl Drive {
             None => self.turn.cut(words, Ending::Interrupted),
         }
         self.remember(before);
+    }
+
+    fn tell_notice(&self) {
+        if let Some(notice) = self.world.model.notice() {
+            self.world.surface.show(&Shown::Notice(notice));
+        }
     }
 
     async fn run_tools(&mut self, calls: Vec<ToolCall>) {
