@@ -149,6 +149,7 @@ fn greet(settings: &Settings, house: &House) {
     let brain = match &settings.brain {
         Brain::Offline => "no model",
         Brain::Anthropic(brain) => brain.model.as_str(),
+        Brain::OpenAi(brain) => brain.model.as_str(),
     };
     let Guessed { value: names, from } = &settings.names;
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");

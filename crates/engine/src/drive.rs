@@ -87,6 +87,8 @@ impl Drive {
     async fn call_model(&mut self) {
         let words = Mutex::new(String::new());
         let listener = |text: &str| {
+            // A notice comes before the words it is about, not in the middle of them.
+            self.tell_notice();
             words.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
             let text = text.to_owned();
             self.world.surface.show(&Shown::Delta { turn: self.start.turn, text });
@@ -102,6 +104,7 @@ impl Drive {
         };
         let reply = self.stop.run_until_cancelled(call).await;
         let words = words.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.tell_notice();
         let before = self.turn.said().len();
         match reply {
             Some(Ok(reply)) => self.turn.replied(reply),
@@ -118,6 +121,12 @@ impl Drive {
         match self.stop.run_until_cancelled(tokio::time::sleep(time)).await {
             Some(()) => self.turn.waited(),
             None => self.turn.cut("", Ending::Interrupted),
+        }
+    }
+
+    fn tell_notice(&self) {
+        if let Some(notice) = self.world.model.notice() {
+            self.world.surface.show(&Shown::Notice(notice));
         }
     }
 

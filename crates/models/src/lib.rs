@@ -4,5 +4,11 @@
 //! for the human; nothing in here tries twice.
 
 pub mod anthropic;
+mod assembly;
+mod door;
+mod key;
+mod line;
 pub mod offline;
+pub mod openai;
+mod presentable;
 mod sse;
