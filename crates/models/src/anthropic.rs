@@ -4,7 +4,7 @@
 //! for the human. Nothing is tried twice here.
 
 mod door;
-mod refusal;
+pub(crate) mod refusal;
 mod request;
 mod stream;
 mod wire;

@@ -4,5 +4,6 @@
 //! for the human; nothing in here tries twice.
 
 pub mod anthropic;
+pub mod claude;
 pub mod offline;
 mod sse;
