@@ -3,13 +3,15 @@
 //! The order is fixed: tools, instructions, what was said. Nothing before the newest words changes between
 //! two requests on a branch, so what was read once can be read again from the vendor's cache.
 
+mod retold;
 mod stamp;
 
 use std::sync::Arc;
 
+pub use retold::{RETOLD_CHARS, retold};
 pub use stamp::stamp;
 
-use crate::conversation::{Block, Heard, Reach, Said};
+use crate::conversation::{Block, Branch, Heard, Reach, Said};
 use crate::tool::ToolSpec;
 
 /// The most characters of one tool's result that the model reads; what is left out is counted.
@@ -18,6 +20,9 @@ pub const TOOL_RESULT_CHARS: usize = 30_000;
 /// One request for a reply.
 #[derive(Clone, Debug)]
 pub struct Context {
+    /// Where the reply is said. Nobody reads it out to the model: it is for models that keep a memory of
+    /// their own, one for each branch.
+    pub branch: Branch,
     /// The tools that may be called.
     pub tools: Arc<[ToolSpec]>,
     /// Who the model is and how it behaves.

@@ -79,7 +79,7 @@ impl Drive {
         };
         let said = world.journal.path(start.from).await.map_err(unread)?;
         let (tools, instructions) = (world.hands.tools(), Arc::clone(&world.instructions));
-        let context = Context { tools, instructions, said };
+        let context = Context { branch: start.branch.clone(), tools, instructions, said };
         let turn = Turn::begin(Limits::HOUSE, Patience::new(world.patience, start.seed));
         Ok(Self { start, world, desk, stop, turn, context, written: 0 })
     }

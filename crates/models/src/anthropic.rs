@@ -3,7 +3,7 @@
 //! Whatever the server sends is bounded in size and in time, and whatever goes wrong is a failure with words
 //! for the human. Nothing is tried twice here.
 
-mod refusal;
+pub(crate) mod refusal;
 mod request;
 mod stream;
 mod wire;

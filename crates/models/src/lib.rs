@@ -5,6 +5,7 @@
 
 pub mod anthropic;
 mod assembly;
+pub mod claude;
 mod door;
 mod key;
 mod line;

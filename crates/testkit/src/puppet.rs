@@ -212,7 +212,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
-    use domain::conversation::Heard;
+    use domain::conversation::{Branch, Heard};
     use domain::tool::{Outcome, ToolResult, ToolSpec};
 
     use super::*;
@@ -229,7 +229,7 @@ mod tests {
 
     fn context(said: Vec<Said>) -> Context {
         let said = said.into_iter().map(Arc::new).collect();
-        Context { tools: Arc::from([PING]), instructions: Arc::from(""), said }
+        Context { branch: Branch::Main, tools: Arc::from([PING]), instructions: Arc::from(""), said }
     }
 
     fn reply(puppet: &Puppet, context: &Context) -> (String, Result<Reply, Failure>) {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use domain::context::Context;
-use domain::conversation::{Block, Heard, Json, Reach, Said};
+use domain::conversation::{Block, Branch, Heard, Json, Reach, Said};
 use domain::failure::Failure;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::Reply;
@@ -37,6 +37,7 @@ pub fn model(url: &str) -> Anthropic {
 
 pub fn context(said: Vec<Said>) -> Context {
     Context {
+        branch: Branch::Main,
         tools: Arc::from([TOOL]),
         instructions: Arc::from("You are a friend."),
         said: said.into_iter().map(Arc::new).collect(),

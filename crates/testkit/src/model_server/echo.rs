@@ -8,7 +8,9 @@ use crate::play::Act;
 /// The answer to `request`: `call NAME {input}` calls a tool, everything else comes back.
 pub fn echo(request: &Value) -> Act {
     let messages = spoken(request);
-    let Some(last) = messages.last() else { return Act::says("nobody said anything.") };
+    let Some(last) = messages.iter().rfind(|message| message.role != "system") else {
+        return Act::says("nobody said anything.");
+    };
     if let Some(result) = last.blocks.iter().rfind(|block| block["type"] == "tool_result") {
         return Act::says(&format!("the tool said: {}", text(&result["content"])));
     }

@@ -16,6 +16,7 @@ const PICTURES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp
 pub fn check(request: &Value) -> Result<(), String> {
     check_fields(request)?;
     for (at, message) in list(&request["messages"]).iter().enumerate() {
+        check_role(at, message).map_err(|wrong| format!("messages.{at}.{wrong}"))?;
         check_message(message).map_err(|wrong| format!("messages.{at}.{wrong}"))?;
     }
     check_marks(request)?;
@@ -47,11 +48,17 @@ fn check_fields(request: &Value) -> Result<(), String> {
     list(&request["system"]).iter().try_for_each(check_text)
 }
 
+/// The system may speak in between, as the claude program lets it; the first word is never its own.
+fn check_role(at: usize, message: &Value) -> Result<(), String> {
+    match message["role"].as_str().unwrap_or_default() {
+        "user" | "assistant" => Ok(()),
+        "system" if at > 0 => Ok(()),
+        _ => Err("role: Input should be 'user' or 'assistant'".to_owned()),
+    }
+}
+
 fn check_message(message: &Value) -> Result<(), String> {
     let role = message["role"].as_str().unwrap_or_default();
-    if role != "user" && role != "assistant" {
-        return Err("role: Input should be 'user' or 'assistant'".to_owned());
-    }
     match &message["content"] {
         Value::String(text) if text.trim().is_empty() => Err("content: must not be empty".to_owned()),
         Value::String(_) => Ok(()),
@@ -220,6 +227,10 @@ mod tests {
         check("model", |it| it["model"] = json!(""));
         check("at least one message", |it| it["messages"] = json!([]));
         check("messages.0.role", |it| it["messages"][0]["role"] = json!("system"));
+        check("", |it| {
+            let between = json!({"role": "system", "content": "It is late."});
+            it["messages"].as_array_mut().unwrap().insert(1, between);
+        });
         check("non-empty", |it| it["messages"][2]["content"][1]["text"] = json!(""));
         check("non-whitespace", |it| it["messages"][2]["content"][1]["text"] = json!(" \n"));
         check("unexpected `tool_use_id`", |it| it["messages"][2]["content"][0]["tool_use_id"] = json!("b"));

@@ -1,0 +1,197 @@
+//! The Claude Code program as a model: a process for each branch, spoken to line by line.
+//!
+//! The program runs a loop of its own, but ours stays the only one: it gets our tools from us, and when it calls
+//! one, that call ends a reply and waits until the turn comes back with its result. So the door, the journal and
+//! the limits are the same as for every other model.
+
+mod assembly;
+mod client;
+mod company;
+mod control;
+mod plan;
+mod process;
+mod refusal;
+mod settings;
+mod tools;
+mod wire;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use domain::context::Context;
+use domain::conversation::Branch;
+use domain::failure::Failure;
+use domain::turn::Reply;
+use engine::ports::{Listener, Model};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+pub use client::Compaction;
+pub use company::{
+    Boundary, Company, Hooks, Notice, Notices, Opinion, Permissions, Place, Remembered, Sessions, Stopping,
+    Trigger, Use, Verdict,
+};
+pub use settings::{BadSettings, Choices, Mode, Patience, Settings, Thinking};
+
+use client::{Ask, News, Order, Outcome, Shared, Wanted};
+
+/// How many orders may wait for one client, and how many words for one listener.
+const QUEUE: usize = 64;
+
+/// The program, once for each branch that speaks.
+pub struct Claude {
+    name: String,
+    shared: Arc<Shared>,
+    clients: Mutex<Clients>,
+}
+
+#[derive(Default)]
+struct Clients {
+    live: HashMap<Branch, mpsc::Sender<Order>>,
+    tasks: JoinSet<()>,
+}
+
+impl Claude {
+    /// The program that `settings` name, with `company` to ask. Nothing is started yet.
+    pub fn new(settings: Settings, company: Company) -> Result<Self, BadSettings> {
+        settings.check()?;
+        let name = match &settings.choices.model {
+            Some(model) => format!("claude:{model}"),
+            None => "claude".to_owned(),
+        };
+        let choices = Mutex::new(settings.choices.clone());
+        let shared = Arc::new(Shared { settings, choices, company });
+        Ok(Self { name, shared, clients: Mutex::default() })
+    }
+
+    /// Which version of the program there is. Nobody is called.
+    pub async fn examine(&self) -> Result<String, Failure> {
+        let settings = &self.shared.settings;
+        let name = settings.program.display().to_string();
+        let answered = settings.program().arg("--version").kill_on_drop(true).output();
+        match tokio::time::timeout(settings.patience.start, answered).await {
+            Ok(Ok(output)) => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+            Ok(Err(error)) => Err(refusal::unstarted(&name, &error)),
+            Err(_) => Err(Failure::Unreachable(format!("`{name} --version` does not answer"))),
+        }
+    }
+
+    /// Speaks with another model from now on; none is the program's own choice.
+    pub async fn set_model(&self, model: Option<&str>) -> Result<(), Failure> {
+        self.choices().model = model.map(str::to_owned);
+        self.change(&json!({"subtype": "set_model", "model": model})).await
+    }
+
+    /// Asks about other things from now on.
+    pub async fn set_mode(&self, mode: Mode) -> Result<(), Failure> {
+        self.choices().mode = mode;
+        self.change(&json!({"subtype": "set_permission_mode", "mode": mode.as_str()})).await
+    }
+
+    /// Thinks more or less from now on.
+    pub async fn set_thinking(&self, thinking: Thinking) -> Result<(), Failure> {
+        self.choices().thinking = thinking;
+        let tokens = match thinking {
+            Thinking::Off => 0,
+            // The program has no word for it while it runs; this much is as much as the model likes.
+            Thinking::Adaptive => 32_000,
+            Thinking::Budget(tokens) => tokens,
+        };
+        self.change(&json!({"subtype": "set_max_thinking_tokens", "max_thinking_tokens": tokens})).await
+    }
+
+    /// CP-1: lets the program sum up what it remembers of the branch of `context`, with an eye on `instructions`.
+    pub async fn compact(&self, context: &Context, instructions: &str) -> Result<Compaction, Failure> {
+        let command = format!("/compact {}", instructions.trim());
+        let wanted = Wanted::Summary(command.trim_end().to_owned());
+        self.ask(context, &wanted, &|_: &str| {}).await.map(|outcome| outcome.compaction)
+    }
+
+    /// Ends every program, and waits until all are gone. A later reply starts anew.
+    pub async fn close(&self) {
+        let mut tasks = {
+            let mut clients = self.clients();
+            clients.live.clear();
+            std::mem::take(&mut clients.tasks)
+        };
+        while tasks.join_next().await.is_some() {}
+    }
+
+    async fn ask(
+        &self,
+        context: &Context,
+        wanted: &Wanted,
+        listener: Listener<'_>,
+    ) -> Result<Outcome, Failure> {
+        // A client that ended in the same moment never began with this; another one does.
+        for _ in 0..2 {
+            let (news, mut heard) = mpsc::channel(QUEUE);
+            let ask = Ask { context: context.clone(), wanted: wanted.clone(), news, attempts: 0 };
+            if self.client(&context.branch).send(Order::Ask(Box::new(ask))).await.is_err() {
+                continue;
+            }
+            while let Some(news) = heard.recv().await {
+                match news {
+                    News::Words(words) => listener(&words),
+                    News::Done(done) => return done,
+                }
+            }
+        }
+        Err(refusal::gone(""))
+    }
+
+    /// The live client of `branch`; a new one, if there is none.
+    fn client(&self, branch: &Branch) -> mpsc::Sender<Order> {
+        let mut clients = self.clients();
+        while clients.tasks.try_join_next().is_some() {}
+        if let Some(live) = clients.live.get(branch).filter(|live| !live.is_closed()) {
+            return live.clone();
+        }
+        let (sender, orders) = mpsc::channel(QUEUE);
+        clients.tasks.spawn(client::live(Arc::clone(&self.shared), branch.clone(), orders));
+        clients.live.insert(branch.clone(), sender.clone());
+        sender
+    }
+
+    async fn change(&self, request: &Value) -> Result<(), Failure> {
+        let live: Vec<_> = self.clients().live.values().cloned().collect();
+        for client in live {
+            let (answer, answered) = oneshot::channel();
+            if client.send(Order::Change(request.clone(), answer)).await.is_err() {
+                continue;
+            }
+            // One that is gone starts with the new choice.
+            if let Ok(Err(why)) = answered.await {
+                return Err(Failure::Rejected(why));
+            }
+        }
+        Ok(())
+    }
+
+    fn choices(&self) -> MutexGuard<'_, Choices> {
+        self.shared.choices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn clients(&self) -> MutexGuard<'_, Clients> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Model for Claude {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn reply<'a>(
+        &'a self,
+        context: &'a Context,
+        listener: Listener<'a>,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        self.ask(context, &Wanted::Reply, listener)
+            .map(|outcome| outcome.map(|outcome| outcome.reply))
+            .boxed()
+    }
+}

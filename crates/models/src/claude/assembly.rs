@@ -1,0 +1,137 @@
+//! One reply, put together from what the program tells.
+
+use std::collections::BTreeSet;
+
+use domain::conversation::{Block, Usage};
+use domain::tool::ToolCall;
+use domain::turn::{Reply, Stop};
+
+use super::tools::PREFIX;
+use super::wire::{Content, Delta, Event, Message};
+
+/// The model whose words are the program's own, about a failure for one.
+const SYNTHETIC: &str = "<synthetic>";
+
+/// A reply so far.
+#[derive(Debug, Default)]
+pub struct Assembly {
+    blocks: Vec<Block>,
+    usage: Usage,
+    /// The calls of our tools that the model wrote, in their order.
+    wanted: Vec<String>,
+    streaming: bool,
+    heard: Heard,
+}
+
+/// What the listener knows.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Heard {
+    #[default]
+    Nothing,
+    /// A block that goes on.
+    Words,
+    /// A block that is over.
+    Pause,
+}
+
+impl Assembly {
+    /// Takes a piece of the stream, and gives the words in it.
+    pub fn told(&mut self, event: Event) -> Option<String> {
+        match event {
+            Event::MessageStart { message } => {
+                self.streaming = true;
+                self.usage += message.usage.read();
+                None
+            }
+            Event::ContentBlockStart => {
+                self.pause();
+                None
+            }
+            Event::ContentBlockDelta { delta: Delta::TextDelta { text } } => Some(self.words(text)),
+            Event::MessageDelta { usage } => {
+                self.usage.output += usage.output_tokens;
+                None
+            }
+            Event::MessageStop => {
+                self.streaming = false;
+                None
+            }
+            Event::ContentBlockDelta { delta: Delta::Other } | Event::Other => None,
+        }
+    }
+
+    /// Takes a finished block. What was never streamed is heard now.
+    pub fn spoke(&mut self, message: Message) -> Option<String> {
+        if message.model == SYNTHETIC {
+            return None;
+        }
+        let mut words = None;
+        for content in message.content {
+            match content {
+                Content::Text { text } if text.trim().is_empty() => {}
+                Content::Text { text } => {
+                    if !self.streaming {
+                        self.pause();
+                        words = Some(self.words(text.clone()));
+                    }
+                    self.blocks.push(Block::Text(text));
+                }
+                Content::ToolUse { id, name } if name.starts_with(PREFIX) => self.wanted.push(id),
+                Content::ToolUse { .. } | Content::Other => {}
+            }
+        }
+        words
+    }
+
+    /// Whether a message is still being told.
+    pub fn is_streaming(&self) -> bool {
+        self.streaming
+    }
+
+    /// Whether all calls that the model wrote are among `calls`.
+    pub fn has_all(&self, calls: &[&str]) -> bool {
+        let calls: BTreeSet<&str> = calls.iter().copied().collect();
+        self.wanted.iter().all(|id| calls.contains(id.as_str()))
+    }
+
+    /// Whether nothing was said and nothing called.
+    pub fn is_silent(&self) -> bool {
+        self.blocks.is_empty() && self.wanted.is_empty()
+    }
+
+    /// The reply that ends with `calls`, in the order in which the model wrote them.
+    pub fn calling(&mut self, mut calls: Vec<ToolCall>) -> Reply {
+        let place = |call: &ToolCall| self.wanted.iter().position(|id| *id == call.id);
+        calls.sort_by_key(|call| place(call).unwrap_or(usize::MAX));
+        self.wanted.retain(|id| calls.iter().all(|call| call.id != *id));
+        self.blocks.extend(calls.into_iter().map(Block::Call));
+        self.take(Stop::Tools)
+    }
+
+    /// The reply that ends the turn.
+    pub fn finish(&mut self, stop_reason: Option<&str>) -> Reply {
+        let stop = match stop_reason {
+            Some("max_tokens" | "model_context_window_exceeded") => Stop::Length,
+            Some("refusal") => Stop::Refusal,
+            Some(_) | None => Stop::Said,
+        };
+        self.take(stop)
+    }
+
+    fn take(&mut self, stop: Stop) -> Reply {
+        Reply { blocks: std::mem::take(&mut self.blocks), stop, usage: std::mem::take(&mut self.usage) }
+    }
+
+    fn pause(&mut self) {
+        if self.heard == Heard::Words {
+            self.heard = Heard::Pause;
+        }
+    }
+
+    fn words(&mut self, text: String) -> String {
+        match std::mem::replace(&mut self.heard, Heard::Words) {
+            Heard::Pause => format!("\n\n{text}"),
+            Heard::Nothing | Heard::Words => text,
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! One live program, and the task that owns it.
+//!
+//! Everything that can happen is waited for in one place, so that the program is served while it speaks, while
+//! it waits for our tools, and while nobody wants anything of it. A listener that leaves is an interruption.
+
+mod frames;
+mod orders;
+mod questions;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use domain::context::Context;
+use domain::conversation::Branch;
+use domain::failure::Failure;
+use domain::turn::Reply;
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
+
+use super::assembly::Assembly;
+use super::company::{Company, Notice, Place};
+use super::control::{Answered, Control};
+use super::plan::{self, Plan};
+use super::process::Process;
+use super::refusal;
+use super::settings::{Choices, Settings};
+use super::tools::Tools;
+use super::wire::Frame;
+
+/// How long an interrupted turn may take to end.
+const DRAIN_TIME: Duration = Duration::from_secs(10);
+
+/// How long to wait for the calls of a message that did not come with the others.
+const CALL_TIME: Duration = Duration::from_millis(200);
+
+/// What all clients share.
+pub struct Shared {
+    pub settings: Settings,
+    pub choices: Mutex<Choices>,
+    pub company: Company,
+}
+
+/// Something wanted of a client.
+pub enum Order {
+    /// A reply, or a summary.
+    Ask(Box<Ask>),
+    /// A request to the program, and who waits for its answer.
+    Change(Value, oneshot::Sender<Answered>),
+}
+
+/// Something wanted of the model.
+pub struct Ask {
+    pub context: Context,
+    pub wanted: Wanted,
+    pub news: mpsc::Sender<News>,
+    pub attempts: u32,
+}
+
+/// What is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// An answer to what was said.
+    Reply,
+    /// That the program sums up, by this command.
+    Summary(String),
+}
+
+/// What the one who asked hears.
+pub enum News {
+    /// A few words more.
+    Words(String),
+    /// The end.
+    Done(Result<Outcome, Failure>),
+}
+
+/// What came of an ask.
+#[derive(Debug)]
+pub struct Outcome {
+    pub reply: Reply,
+    pub compaction: Compaction,
+}
+
+/// What the program's summing up came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compaction {
+    /// How often it happened: once, if it was asked for and worked.
+    pub boundaries: u32,
+    /// The tokens before, if known.
+    pub pre_tokens: Option<u64>,
+    /// The tokens after, if known.
+    pub post_tokens: Option<u64>,
+    /// The model calls of the turn.
+    pub turns: u64,
+}
+
+/// A live program.
+struct Client {
+    shared: Arc<Shared>,
+    branch: Branch,
+    orders: mpsc::Receiver<Order>,
+    program: Program,
+    phase: Phase,
+    /// Who asked, and must wait until the program is ready for it.
+    waiting: Option<Box<Ask>>,
+    questions: FuturesUnordered<BoxFuture<'static, (String, Value)>>,
+    /// The last sign of life, ours or its.
+    since: Instant,
+}
+
+/// A started program, and what it was told at its start.
+struct Program {
+    control: Control,
+    tools: Tools,
+    session: String,
+    told: (Arc<str>, Arc<[domain::tool::ToolSpec]>),
+}
+
+enum Phase {
+    /// It is not ready yet.
+    Starting(oneshot::Receiver<Answered>, Plan),
+    Idle,
+    Speaking(Box<Speech>),
+    /// It waits for our tools.
+    Calling,
+    /// It was interrupted; when it is done, it will have heard this much of this.
+    Draining(Option<(Context, usize)>),
+}
+
+struct Speech {
+    ask: Ask,
+    message: Option<Value>,
+    /// How much of what was said the program will have heard.
+    heard: usize,
+    assembly: Assembly,
+    compaction: Compaction,
+    progress: Progress,
+}
+
+/// How far a speech is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// The program has shown no sign yet that it heard us.
+    Sent,
+    Heard,
+    /// It was asked again, because its memory was summed up and no answer came.
+    AskedAgain,
+}
+
+enum Happening {
+    Left,
+    Ordered(Order),
+    Abandoned,
+    Told(Frame),
+    Gone,
+    Decided(String, Value),
+    Late,
+}
+
+enum Next {
+    Go,
+    Over,
+}
+
+/// Lives until nobody needs it, or until the program is gone.
+pub async fn live(shared: Arc<Shared>, branch: Branch, mut orders: mpsc::Receiver<Order>) {
+    let ask = loop {
+        match orders.recv().await {
+            Some(Order::Ask(ask)) => break ask,
+            // Whoever starts next reads the new choice from the shared ones.
+            Some(Order::Change(_, answer)) => _ = answer.send(Ok(Value::Null)),
+            None => return,
+        }
+    };
+    let plan = Plan::new(&ask.context, &shared.company.sessions.all());
+    let (program, phase) = match start(&shared, &branch, plan, &ask.context).await {
+        Ok(started) => started,
+        Err(failure) => return ask.fail(failure).await,
+    };
+    let questions = FuturesUnordered::new();
+    let since = Instant::now();
+    let mut client = Client { shared, branch, orders, program, phase, waiting: Some(ask), questions, since };
+    while let Next::Go = client.step().await {}
+    client.orders.close();
+    let end = client.shared.settings.patience.end;
+    client.program.control.end(end).await;
+}
+
+async fn start(
+    shared: &Shared,
+    branch: &Branch,
+    plan: Plan,
+    context: &Context,
+) -> Result<(Program, Phase), Failure> {
+    let choices = shared.choices.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let settings = &shared.settings;
+    let command = settings.command(&choices, &plan.start, &context.instructions);
+    let name = settings.program.display().to_string();
+    let process = Process::spawn(command).map_err(|error| refusal::unstarted(&name, &error))?;
+    let mut control = Control::new(process);
+    if let Some(id) = control.id() {
+        shared.company.notices.notice(branch, Notice::Started(id));
+    }
+    let (answer, ready) = oneshot::channel();
+    // A program that cannot be written to ends, and is found to have ended.
+    let _ = control.request(&settings.initialize(), answer).await;
+    let told = (Arc::clone(&context.instructions), Arc::clone(&context.tools));
+    let tools = Tools::new(Arc::clone(&context.tools));
+    Ok((Program { control, tools, session: String::new(), told }, Phase::Starting(ready, plan)))
+}
+
+impl Client {
+    async fn step(&mut self) -> Next {
+        let happening = self.happening().await;
+        self.since = Instant::now();
+        match happening {
+            Happening::Left => self.interrupt().await,
+            Happening::Ordered(order) => self.ordered(order).await,
+            Happening::Abandoned => self.over(Failure::Stopped("i am shutting down.".to_owned())).await,
+            Happening::Told(frame) => self.told(frame).await,
+            Happening::Gone => self.gone().await,
+            Happening::Decided(id, answer) => self.answer(vec![(id, Ok(answer))]).await,
+            Happening::Late => self.late().await,
+        }
+    }
+
+    async fn happening(&mut self) -> Happening {
+        let deadline = self.deadline();
+        let left = async {
+            match &self.phase {
+                Phase::Speaking(speech) => speech.ask.news.closed().await,
+                Phase::Starting(..) | Phase::Idle | Phase::Calling | Phase::Draining(_) => {
+                    std::future::pending().await
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = left => Happening::Left,
+            Some((id, answer)) = self.questions.next() => Happening::Decided(id, answer),
+            frame = self.program.control.frame() => frame.map_or(Happening::Gone, Happening::Told),
+            order = self.orders.recv() => order.map_or(Happening::Abandoned, Happening::Ordered),
+            () = sleep_until(deadline) => Happening::Late,
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        let patience = &self.shared.settings.patience;
+        let time = match &self.phase {
+            Phase::Starting(..) => patience.start,
+            Phase::Idle | Phase::Calling => patience.idle,
+            Phase::Draining(_) => DRAIN_TIME,
+            Phase::Speaking(_) if self.some_calls() => CALL_TIME,
+            // Somebody is asked, and may take as long as people do.
+            Phase::Speaking(_) if !self.questions.is_empty() => {
+                patience.stall.max(Duration::from_secs(86_400))
+            }
+            Phase::Speaking(_) => patience.stall,
+        };
+        self.since + time
+    }
+
+    async fn late(&mut self) -> Next {
+        match &self.phase {
+            Phase::Speaking(_) if self.some_calls() => self.hand_over_calls().await,
+            Phase::Idle | Phase::Calling => Next::Over,
+            Phase::Draining(_) => self.begin_again().await,
+            Phase::Starting(..) => {
+                let seconds = self.shared.settings.patience.start.as_secs_f32();
+                let complaint = self.program.control.complaint();
+                let why = format!("the claude program was not ready after {seconds} s {complaint}");
+                self.over(Failure::Unreachable(why.trim_end().to_owned())).await
+            }
+            Phase::Speaking(_) => {
+                let seconds = self.shared.settings.patience.stall.as_secs_f32();
+                self.over(Failure::CutOff(format!("silent for {seconds} s"))).await
+            }
+        }
+    }
+
+    async fn gone(&mut self) -> Next {
+        if let Phase::Speaking(speech) = &self.phase
+            && speech.progress == Progress::Sent
+            && speech.ask.attempts == 0
+        {
+            let Phase::Speaking(speech) = std::mem::replace(&mut self.phase, Phase::Idle) else {
+                return Next::Over;
+            };
+            self.waiting = Some(Box::new(Ask { attempts: 1, ..speech.ask }));
+        }
+        let idle = matches!(self.phase, Phase::Idle | Phase::Calling | Phase::Draining(_));
+        if idle && self.waiting.is_some() {
+            return self.begin_again().await;
+        }
+        let failure = refusal::gone(&self.program.control.complaint());
+        self.over(failure).await
+    }
+
+    /// Starts a new program for whoever waits, with as much memory as fits.
+    async fn begin_again(&mut self) -> Next {
+        let Some(ask) = self.waiting.take() else { return Next::Over };
+        let plan = Plan::new(&ask.context, &self.shared.company.sessions.all());
+        self.restart(plan, ask).await
+    }
+
+    /// What the old program remembers is only on disk for the new one when the old one has ended.
+    async fn restart(&mut self, plan: Plan, ask: Box<Ask>) -> Next {
+        self.program.control.end(self.shared.settings.patience.end).await;
+        self.questions.clear();
+        match start(&self.shared, &self.branch, plan, &ask.context).await {
+            Ok(started) => {
+                (self.program, self.phase) = started;
+                self.waiting = Some(ask);
+                self.since = Instant::now();
+                Next::Go
+            }
+            Err(failure) => {
+                ask.fail(failure).await;
+                Next::Over
+            }
+        }
+    }
+
+    /// Ends, and tells whoever still expects something.
+    async fn over(&mut self, failure: Failure) -> Next {
+        if let Phase::Speaking(speech) = std::mem::replace(&mut self.phase, Phase::Idle) {
+            speech.ask.fail(failure.clone()).await;
+        }
+        if let Some(ask) = self.waiting.take() {
+            ask.fail(failure).await;
+        }
+        Next::Over
+    }
+
+    fn keep(&self, context: &Context, heard: usize) {
+        if self.program.session.is_empty() {
+            return;
+        }
+        let (session, print) = (self.program.session.clone(), plan::print(context, heard));
+        self.shared.company.sessions.keep(&self.branch, Place { session, said: heard, print });
+    }
+
+    /// Lets the program end its turn, and waits for that in the phase that follows.
+    async fn interrupt(&mut self) -> Next {
+        let heard = match std::mem::replace(&mut self.phase, Phase::Idle) {
+            Phase::Speaking(speech) => Some((speech.ask.context, speech.heard)),
+            Phase::Starting(..) | Phase::Idle | Phase::Calling | Phase::Draining(_) => None,
+        };
+        self.phase = Phase::Draining(heard);
+        self.questions.clear();
+        let (answer, _) = oneshot::channel();
+        // If it cannot be written to, it is gone, and that is found out when reading.
+        let _ = self.program.control.request(&json!({"subtype": "interrupt"}), answer).await;
+        Next::Go
+    }
+}
+
+impl Ask {
+    /// Tells that nothing will come of it.
+    pub async fn fail(self, failure: Failure) {
+        // Whoever asked may have left.
+        let _ = self.news.send(News::Done(Err(failure))).await;
+    }
+}

@@ -1,0 +1,189 @@
+//! What is done when the program says something.
+
+use std::sync::Arc;
+
+use super::super::company::{Boundary, Notice, Trigger};
+use super::super::plan::Plan;
+use super::super::refusal;
+use super::super::wire::{Asked, Ended, Frame, Metadata};
+use super::{Client, News, Next, Outcome, Phase, Progress, Speech, Wanted};
+
+impl Client {
+    pub(super) async fn told(&mut self, frame: Frame) -> Next {
+        if let Phase::Speaking(speech) = &mut self.phase
+            && speech.progress == Progress::Sent
+        {
+            speech.progress = Progress::Heard;
+        }
+        match frame {
+            Frame::Began(session) => self.program.session = session,
+            Frame::Compacting => self.notice(Notice::Compacting),
+            Frame::Boundary(metadata) => self.compacted(&metadata),
+            Frame::Told(event) => {
+                let Phase::Speaking(speech) = &mut self.phase else { return Next::Go };
+                let words = speech.assembly.told(event);
+                speech.say(words).await;
+            }
+            Frame::Spoke(message) => {
+                let Phase::Speaking(speech) = &mut self.phase else { return Next::Go };
+                let words = speech.assembly.spoke(message);
+                speech.say(words).await;
+            }
+            Frame::Ended(ended) => return self.ended(&ended).await,
+            Frame::Asked(id, Asked::Tools { message }) => {
+                let answer = self.program.tools.asked(id, message);
+                self.answer(answer.into_iter().collect()).await;
+            }
+            Frame::Asked(id, asked) => self.question(id, asked).await,
+            Frame::Withdrawn(id) => self.program.tools.withdrawn(&id),
+            Frame::Answered(..) | Frame::Other => return self.perhaps_ready().await,
+        }
+        if self.all_calls() { self.hand_over_calls().await } else { Next::Go }
+    }
+
+    /// Whether a call waits that can be handed over as soon as no other is expected.
+    pub(super) fn some_calls(&self) -> bool {
+        let Phase::Speaking(speech) = &self.phase else { return false };
+        !speech.assembly.is_streaming() && !self.program.tools.new_ids().is_empty()
+    }
+
+    fn all_calls(&self) -> bool {
+        let Phase::Speaking(speech) = &self.phase else { return false };
+        self.some_calls() && speech.assembly.has_all(&self.program.tools.new_ids())
+    }
+
+    /// The calls become a reply; the program waits until their results come.
+    pub(super) async fn hand_over_calls(&mut self) -> Next {
+        let Phase::Speaking(mut speech) = std::mem::replace(&mut self.phase, Phase::Calling) else {
+            return Next::Go;
+        };
+        let reply = speech.assembly.calling(self.program.tools.take_new());
+        self.keep(&speech.ask.context, speech.heard);
+        let outcome = Outcome { reply, compaction: speech.compaction };
+        // Whoever asked may have left; then the results never come, and the program is told so later.
+        let _ = speech.ask.news.send(News::Done(Ok(outcome))).await;
+        Next::Go
+    }
+
+    async fn perhaps_ready(&mut self) -> Next {
+        let Phase::Starting(ready, _) = &mut self.phase else { return Next::Go };
+        match ready.try_recv() {
+            Ok(Ok(_)) => self.ready().await,
+            Ok(Err(why)) => self.over(refusal::gone(&why)).await,
+            Err(_) => Next::Go,
+        }
+    }
+
+    /// Whoever waits now may be another than the one it was started for.
+    async fn ready(&mut self) -> Next {
+        let started = std::mem::replace(&mut self.phase, Phase::Idle);
+        let (Phase::Starting(_, started), Some(ask)) = (started, self.waiting.take()) else {
+            return Next::Go;
+        };
+        let plan = Plan::new(&ask.context, &self.shared.company.sessions.all());
+        if plan == started { self.speak(ask, plan.heard).await } else { self.restart(plan, ask).await }
+    }
+
+    async fn ended(&mut self, ended: &Ended) -> Next {
+        match std::mem::replace(&mut self.phase, Phase::Idle) {
+            Phase::Starting(_, plan) => self.unstarted(plan, ended).await,
+            Phase::Speaking(speech) => {
+                self.over_with(ended);
+                self.finish(*speech, ended).await
+            }
+            Phase::Draining(heard) => {
+                self.over_with(ended);
+                if let Some((context, heard)) = heard {
+                    self.keep(&context, heard);
+                }
+                self.next().await
+            }
+            Phase::Calling => {
+                self.over_with(ended);
+                Next::Go
+            }
+            // A turn that nobody asked for has ended.
+            Phase::Idle => Next::Go,
+        }
+    }
+
+    async fn unstarted(&mut self, plan: Plan, ended: &Ended) -> Next {
+        if !refusal::lost_session(ended) {
+            return self.over(refusal::failure(ended)).await;
+        }
+        self.notice(Notice::SessionLost(ended.errors.join("; ")));
+        let sessions = &self.shared.company.sessions;
+        for (branch, place) in sessions.all() {
+            if plan.start.session() == Some(&place.session) {
+                sessions.forget(&branch);
+            }
+        }
+        self.begin_again().await
+    }
+
+    fn over_with(&mut self, ended: &Ended) {
+        if !ended.session_id.is_empty() {
+            self.program.session.clone_from(&ended.session_id);
+        }
+        self.program.tools.clear();
+        self.questions.clear();
+    }
+
+    async fn finish(&mut self, mut speech: Speech, ended: &Ended) -> Next {
+        self.keep(&speech.ask.context, speech.heard);
+        let unanswered = speech.assembly.is_silent() && speech.compaction.boundaries > 0;
+        if unanswered && !ended.is_error && speech.may_ask_again() {
+            return self.ask_again(speech).await;
+        }
+        speech.compaction.turns = ended.num_turns;
+        let done = match ended.is_error {
+            true => Err(refusal::failure(ended)),
+            false => {
+                let reply = speech.assembly.finish(ended.stop_reason.as_deref());
+                Ok(Outcome { reply, compaction: speech.compaction })
+            }
+        };
+        // Whoever asked may have left.
+        let _ = speech.ask.news.send(News::Done(done)).await;
+        self.next().await
+    }
+
+    /// CP-6, CP-9: once, and only if no answer came.
+    async fn ask_again(&mut self, mut speech: Speech) -> Next {
+        if let Some(message) = &speech.message {
+            // If it cannot be written to, it is gone, and that is found out when reading.
+            let _ = self.program.control.say(message).await;
+        }
+        speech.progress = Progress::AskedAgain;
+        self.phase = Phase::Speaking(Box::new(speech));
+        Next::Go
+    }
+
+    fn compacted(&mut self, metadata: &Metadata) {
+        let trigger = if metadata.trigger == "manual" { Trigger::Manual } else { Trigger::Auto };
+        let Metadata { pre_tokens, post_tokens, .. } = *metadata;
+        if let Phase::Speaking(speech) = &mut self.phase {
+            speech.compaction.boundaries += 1;
+            speech.compaction.pre_tokens = pre_tokens;
+            speech.compaction.post_tokens = post_tokens;
+        }
+        self.notice(Notice::Compacted(Boundary { trigger, pre_tokens, post_tokens }));
+    }
+
+    fn notice(&self, notice: Notice) {
+        Arc::clone(&self.shared.company.notices).notice(&self.branch, notice);
+    }
+}
+
+impl Speech {
+    async fn say(&self, words: Option<String>) {
+        if let Some(words) = words {
+            // Whoever asked may have left, which is noticed as such.
+            let _ = self.ask.news.send(News::Words(words)).await;
+        }
+    }
+
+    fn may_ask_again(&self) -> bool {
+        self.progress != Progress::AskedAgain && self.message.is_some() && self.ask.wanted == Wanted::Reply
+    }
+}

@@ -1,0 +1,109 @@
+//! What is done when something is wanted of the program.
+
+use domain::conversation::Said;
+use domain::failure::Failure;
+use domain::tool::ToolResult;
+
+use super::super::assembly::Assembly;
+use super::super::plan::{self, Plan, Start};
+use super::super::tools::Answer;
+use super::{Ask, Client, Compaction, Next, Order, Phase, Progress, Speech, Wanted};
+
+impl Client {
+    pub(super) async fn ordered(&mut self, order: Order) -> Next {
+        match order {
+            Order::Change(request, answer) => {
+                // If it cannot be written to, the answer is dropped, and that is an answer.
+                let _ = self.program.control.request(&request, answer).await;
+                Next::Go
+            }
+            Order::Ask(ask) if self.waiting.as_ref().is_some_and(|waiting| !waiting.news.is_closed()) => {
+                ask.fail(Failure::Stopped("somebody else is waiting for an answer here.".to_owned())).await;
+                Next::Go
+            }
+            Order::Ask(ask) => match &self.phase {
+                Phase::Idle => self.begin(ask).await,
+                Phase::Calling => self.go_on(ask).await,
+                Phase::Starting(..) | Phase::Speaking(_) | Phase::Draining(_) => {
+                    self.waiting = Some(ask);
+                    Next::Go
+                }
+            },
+        }
+    }
+
+    /// Begins with what waits, if the program is ready for it.
+    pub(super) async fn next(&mut self) -> Next {
+        match self.waiting.take() {
+            Some(ask) => self.begin(ask).await,
+            None => Next::Go,
+        }
+    }
+
+    async fn begin(&mut self, ask: Box<Ask>) -> Next {
+        let plan = Plan::new(&ask.context, &self.shared.company.sessions.all());
+        let here = plan.start == Start::Resume(self.program.session.clone());
+        let (instructions, tools) = &self.program.told;
+        if !here || *instructions != ask.context.instructions || *tools != ask.context.tools {
+            return self.restart(plan, ask).await;
+        }
+        self.speak(ask, plan.heard).await
+    }
+
+    /// Tells the program what it has not heard. Nothing is said if nobody listens any more.
+    pub(super) async fn speak(&mut self, ask: Box<Ask>, heard: usize) -> Next {
+        self.phase = Phase::Idle;
+        if ask.news.is_closed() {
+            return Next::Go;
+        }
+        let (message, heard) = match &ask.wanted {
+            Wanted::Reply => (plan::message(&ask.context, heard), ask.context.said.len()),
+            Wanted::Summary(_) if heard == 0 => {
+                ask.fail(Failure::Stopped("there is nothing to sum up yet.".to_owned())).await;
+                return Next::Go;
+            }
+            Wanted::Summary(command) => (plan::command(command), heard),
+        };
+        // If it cannot be written to, it is gone, and that is found out when reading.
+        let _ = self.program.control.say(&message).await;
+        let mut speech = Speech::new(*ask, heard);
+        speech.message = Some(message);
+        self.phase = Phase::Speaking(Box::new(speech));
+        Next::Go
+    }
+
+    /// The program waits for its tools: either their results came, or it is told to stop waiting.
+    async fn go_on(&mut self, ask: Box<Ask>) -> Next {
+        let answers = results(&ask).and_then(|results| self.program.tools.ran(results));
+        let Some(answers) = answers else {
+            self.waiting = Some(ask);
+            return self.interrupt().await;
+        };
+        let heard = ask.context.said.len();
+        self.phase = Phase::Speaking(Box::new(Speech::new(*ask, heard)));
+        self.answer(answers).await
+    }
+
+    pub(super) async fn answer(&mut self, answers: Vec<Answer>) -> Next {
+        for (id, answered) in answers {
+            // If it cannot be written to, it is gone, and that is found out when reading.
+            let _ = self.program.control.answer(&id, answered).await;
+        }
+        Next::Go
+    }
+}
+
+impl Speech {
+    fn new(ask: Ask, heard: usize) -> Self {
+        let (assembly, compaction) = (Assembly::default(), Compaction::default());
+        Self { ask, message: None, heard, assembly, compaction, progress: Progress::Sent }
+    }
+}
+
+fn results(ask: &Ask) -> Option<&[ToolResult]> {
+    match (&ask.wanted, ask.context.said.last()?.as_ref()) {
+        (Wanted::Reply, Said::Tools(results)) => Some(results),
+        (Wanted::Reply, Said::Human(_) | Said::Assistant(..) | Said::Summary(_))
+        | (Wanted::Summary(_), _) => None,
+    }
+}

@@ -1,0 +1,214 @@
+//! Where the program begins: in the memory it has of this branch, in a copy of another's, or with none.
+//!
+//! The program keeps its own history. It is only trusted as far as it is known to be ours: a place is a number
+//! of things said and their fingerprint, and a past that was cleared, undone or summed up has another one.
+
+use std::sync::Arc;
+
+use domain::context::{self, Context};
+use domain::conversation::{Branch, Image, Said};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::company::Place;
+
+/// The most pictures in one message; the newest stay.
+const IMAGES: usize = 20;
+
+/// What the program reads when there is nothing new to read.
+const GO_ON: &str = "go on.";
+
+/// How the program is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// With no memory.
+    Fresh,
+    /// With the memory of this session, which goes on.
+    Resume(String),
+    /// With a copy of the memory of this session.
+    Fork(String),
+}
+
+impl Start {
+    /// The session whose memory is used.
+    pub fn session(&self) -> Option<&String> {
+        match self {
+            Self::Fresh => None,
+            Self::Resume(session) | Self::Fork(session) => Some(session),
+        }
+    }
+}
+
+/// Where to begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// With which memory.
+    pub start: Start,
+    /// How much of what was said is in it.
+    pub heard: usize,
+}
+
+impl Plan {
+    /// The best beginning for `context`, given all places that are known.
+    pub fn new(context: &Context, places: &[(Branch, Place)]) -> Self {
+        let fits =
+            |place: &&Place| place.said <= context.said.len() && place.print == print(context, place.said);
+        let own = places.iter().find(|(branch, _)| *branch == context.branch).map(|(_, place)| place);
+        if let Some(place) = own.filter(fits) {
+            return Self { start: Start::Resume(place.session.clone()), heard: place.said };
+        }
+        let others = places.iter().map(|(_, place)| place);
+        match others.filter(|place| place.said > 0).filter(fits).max_by_key(|place| place.said) {
+            Some(place) => Self { start: Start::Fork(place.session.clone()), heard: place.said },
+            None => Self { start: Start::Fresh, heard: 0 },
+        }
+    }
+}
+
+/// The fingerprint of the first `count` things said.
+pub fn print(context: &Context, count: usize) -> String {
+    let mut print = Sha256::new();
+    for said in &context.said[..count.min(context.said.len())] {
+        print.update(format!("{said:?}\n"));
+    }
+    print.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The message that tells the program what it has not heard, when it has heard `heard` things of `context`.
+pub fn message(context: &Context, heard: usize) -> Value {
+    let unheard = &context.said[heard.min(context.said.len())..];
+    let unheard = &unheard[if heard > 0 { own(unheard) } else { 0 }..];
+    let mut content: Vec<Value> = images(unheard).into_iter().map(picture).collect();
+    let text = words(unheard);
+    if !text.is_empty() || content.is_empty() {
+        let text = if text.is_empty() { GO_ON } else { &text };
+        content.push(json!({"type": "text", "text": text}));
+    }
+    // Composed by us: a slash is no command in it, and an @ names no file.
+    let mut message = spoken(Value::Array(content));
+    message["client_composed"] = json!(true);
+    message
+}
+
+/// How much of what followed was said by the program itself, and so is in its memory. Results of calls that it
+/// does not wait for any more are told together with the calls.
+fn own(unheard: &[Arc<Said>]) -> usize {
+    let count = unheard.iter().take_while(|said| matches!(***said, Said::Assistant(..))).count();
+    match unheard.get(count).map(|said| &**said) {
+        Some(Said::Tools(_)) => count.saturating_sub(1),
+        Some(Said::Human(_) | Said::Assistant(..) | Said::Summary(_)) | None => count,
+    }
+}
+
+/// A command to the program itself.
+pub fn command(text: &str) -> Value {
+    spoken(json!(text))
+}
+
+fn spoken(content: Value) -> Value {
+    json!({
+        "type": "user",
+        "message": {"role": "user", "content": content},
+        "parent_tool_use_id": null,
+        "session_id": "default",
+    })
+}
+
+/// The newest words stand last and alone, as the human said them.
+fn words(unheard: &[Arc<Said>]) -> String {
+    let (before, last) = match unheard.split_last() {
+        Some((last, before)) => match &**last {
+            Said::Human(heard) => (before, context::heard(heard)),
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) => (unheard, String::new()),
+        },
+        None => (unheard, String::new()),
+    };
+    [context::retold(before), last]
+        .into_iter()
+        .filter(|part| !part.trim().is_empty())
+        .collect::<Vec<_>>()
+        .join("\n\n")
+}
+
+fn images(unheard: &[Arc<Said>]) -> Vec<&Image> {
+    let images: Vec<&Image> = unheard
+        .iter()
+        .flat_map(|said| match &**said {
+            Said::Human(heard) => heard.images.as_slice(),
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) => &[],
+        })
+        .collect();
+    images[images.len().saturating_sub(IMAGES)..].to_vec()
+}
+
+fn picture(image: &Image) -> Value {
+    let source = json!({"type": "base64", "media_type": image.media_type, "data": image.data});
+    json!({"type": "image", "source": source})
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::conversation::{Block, Heard, Reach};
+
+    use super::*;
+
+    fn human(text: &str) -> Said {
+        Said::Human(Heard { preface: String::new(), text: text.to_owned(), images: Vec::new() })
+    }
+
+    fn answer(text: &str) -> Said {
+        Said::Assistant(vec![Block::Text(text.to_owned())], Reach::Whole)
+    }
+
+    fn context(branch: Branch, said: Vec<Said>) -> Context {
+        let said = said.into_iter().map(Arc::new).collect();
+        Context { branch, tools: Arc::from([]), instructions: Arc::from(""), said }
+    }
+
+    fn place(session: &str, context: &Context, said: usize) -> Place {
+        Place { session: session.to_owned(), said, print: print(context, said) }
+    }
+
+    #[test]
+    fn a_branch_goes_on_a_fork_copies_and_a_changed_past_begins_anew() {
+        let fork = || Branch::fork("f").unwrap();
+        let past = || vec![human("a"), answer("b"), human("c")];
+        let main = context(Branch::Main, past());
+        let places = [(Branch::Main, place("m", &main, 1))];
+        let check = |context: Context, places: &[(Branch, Place)], start: Start, heard: usize| {
+            assert_eq!(Plan::new(&context, places), Plan { start, heard });
+        };
+        check(main.clone(), &places, Start::Resume("m".into()), 1);
+        check(context(fork(), past()), &places, Start::Fork("m".into()), 1);
+        check(main.clone(), &[], Start::Fresh, 0);
+        check(context(Branch::Main, vec![human("x"), answer("b"), human("c")]), &places, Start::Fresh, 0);
+        check(context(Branch::Main, vec![]), &places, Start::Fresh, 0);
+        let both = [places[0].clone(), (fork(), place("f", &main, 3))];
+        check(context(fork(), past()), &both, Start::Resume("f".into()), 3);
+        let promoted =
+            [(Branch::Main, place("m", &context(Branch::Main, vec![human("x")]), 1)), both[1].clone()];
+        check(main, &promoted, Start::Fork("f".into()), 3);
+    }
+
+    #[test]
+    fn only_what_was_not_heard_is_told() {
+        let check = |said: Vec<Said>, heard: usize, expected: &str| {
+            let message = message(&context(Branch::Main, said), heard);
+            assert_eq!(message["message"]["content"][0]["text"], expected);
+        };
+        let told = |lines: &str| {
+            format!(
+                "[what was said in this conversation, and is not in your memory]\n{lines}\n[end of what was said]"
+            )
+        };
+        check(vec![human("a")], 0, "a");
+        check(vec![human("a"), answer("b"), human("c")], 1, "c");
+        check(vec![human("a"), answer("b"), human("c")], 0, &(told("human: a\nyou: b") + "\n\nc"));
+        check(
+            vec![human("a"), answer("b"), human("c"), answer("d"), human("e")],
+            1,
+            &(told("human: c\nyou: d") + "\n\ne"),
+        );
+        check(vec![human("a"), answer("b")], 1, "go on.");
+    }
+}

@@ -1,0 +1,96 @@
+//! What it means for the human when a turn of the program ends badly, or the program itself does.
+
+use domain::failure::Failure;
+
+use super::wire::Ended;
+use crate::anthropic::refusal;
+use crate::line::Refusal;
+use crate::presentable::presentable;
+
+/// What the program says when it has no memory of a session.
+const LOST: &str = "No conversation found with session ID";
+
+/// How to get the program.
+const REMEDY: &str =
+    "install it with `npm install -g @anthropic-ai/claude-code`, or set OLLIM_CLAUDE to its path";
+
+/// Why `ended` is no answer. Only to be asked if it is an error.
+pub fn failure(ended: &Ended) -> Failure {
+    let words = if ended.result.is_empty() { ended.errors.join("; ") } else { ended.result.clone() };
+    let lower = words.to_lowercase();
+    let failure = match status(ended, &words) {
+        Some(status) => {
+            let body = body(&words).as_bytes().to_vec();
+            refusal::failure(&Refusal { status, retry_after: None, body })
+        }
+        None if lower.contains("login") || lower.contains("api key") => Failure::BadKey(words),
+        None if lower.contains("credit balance") || lower.contains("usage limit") => {
+            Failure::SpendLimit(words)
+        }
+        None if lower.contains("prompt is too long") => Failure::Rejected(words),
+        None if lower.contains("connect") || lower.contains("timed out") => Failure::Unreachable(words),
+        None if words.is_empty() => Failure::Broken(ended.subtype.clone()),
+        None => Failure::Broken(words),
+    };
+    presentable(failure, "")
+}
+
+/// Whether the program was asked to go on with a session it does not know.
+pub fn lost_session(ended: &Ended) -> bool {
+    ended.is_error && ended.errors.iter().any(|error| error.contains(LOST))
+}
+
+/// The program could not be started.
+pub fn unstarted(program: &str, error: &std::io::Error) -> Failure {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return Failure::Unreachable(format!("there is no program `{program}`; {REMEDY}"));
+    }
+    Failure::Unreachable(format!("the program `{program}` does not start: {error}; {REMEDY}"))
+}
+
+/// The program went away in the middle of something.
+pub fn gone(complaint: &str) -> Failure {
+    let why = match complaint {
+        "" => "the claude program ended".to_owned(),
+        complaint => format!("the claude program ended: {complaint}"),
+    };
+    presentable(Failure::Broken(why), "")
+}
+
+fn status(ended: &Ended, words: &str) -> Option<u16> {
+    ended.api_error_status.or_else(|| {
+        let (_, after) = words.split_once("API Error: ")?;
+        after.get(..3)?.parse().ok()
+    })
+}
+
+/// The vendor's own words, if they are in there.
+fn body(words: &str) -> &str {
+    words.find('{').map_or(words, |start| &words[start..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_end_says_who_must_act() {
+        let check = |status: Option<u16>, result: &str, expected: Failure| {
+            let ended = Ended { api_error_status: status, result: result.to_owned(), ..Ended::default() };
+            assert_eq!(failure(&ended), expected);
+        };
+        let json =
+            r#"API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#;
+        check(None, json, Failure::Rejected("400: no".to_owned()));
+        check(Some(529), "Overloaded", Failure::Busy(None));
+        check(None, "API Error: 529 Overloaded", Failure::Busy(None));
+        check(Some(401), "no", Failure::BadKey("ANTHROPIC_API_KEY, 401: no".to_owned()));
+        check(
+            None,
+            "Not logged in · Please run /login",
+            Failure::BadKey("Not logged in · Please run /login".to_owned()),
+        );
+        check(None, "Connection refused", Failure::Unreachable("Connection refused".to_owned()));
+        check(None, "", Failure::Broken(String::new()));
+    }
+}

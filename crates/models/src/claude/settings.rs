@@ -1,0 +1,176 @@
+//! What it takes to run the program, and the command that does.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use super::plan::Start;
+use super::tools::{PREFIX, SERVER};
+
+/// What it takes to run the program.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Its path, or its name on the PATH below.
+    pub program: PathBuf,
+    /// Where it runs.
+    pub folder: PathBuf,
+    /// All it knows of the environment: a PATH, a HOME, a key.
+    pub environment: Vec<(String, String)>,
+    /// What it may choose from while it runs.
+    pub choices: Choices,
+    /// The tools of its own that it may have, such as `Read`; each use is asked for.
+    pub own_tools: Vec<String>,
+    /// How long things may take.
+    pub patience: Patience,
+}
+
+/// What can be changed while it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choices {
+    /// The model, or an alias of the program; its own choice, if there is none.
+    pub model: Option<String>,
+    /// How much it thinks.
+    pub thinking: Thinking,
+    /// What it asks about.
+    pub mode: Mode,
+}
+
+/// EN-7: how much the model thinks before it speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Thinking {
+    /// Not at all.
+    Off,
+    /// As much as it likes.
+    #[default]
+    Adaptive,
+    /// This many tokens at most.
+    Budget(u32),
+}
+
+/// What the program asks about before it uses its own tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Everything that is not allowed beforehand.
+    #[default]
+    Default,
+    /// Everything but edits.
+    AcceptEdits,
+    /// Nothing is done, only planned.
+    Plan,
+    /// Nothing is asked; what is not allowed beforehand is denied.
+    DontAsk,
+}
+
+impl Mode {
+    /// The word for it on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AcceptEdits => "acceptEdits",
+            Self::Plan => "plan",
+            Self::DontAsk => "dontAsk",
+        }
+    }
+}
+
+/// How long things may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Until it is ready.
+    pub start: Duration,
+    /// Between any two things it says while it answers.
+    pub stall: Duration,
+    /// With nothing to do, before it is ended.
+    pub idle: Duration,
+    /// To end, after each of three hints that it should.
+    pub end: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        let minutes = |count: u64| Duration::from_secs(60 * count);
+        Self { start: minutes(1), stall: minutes(5), idle: minutes(10), end: Duration::from_secs(5) }
+    }
+}
+
+/// Settings that cannot work. The human must act.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSettings {
+    /// A path was given, and nothing is there.
+    #[error(
+        "there is no program at `{0}`; install it with `npm install -g @anthropic-ai/claude-code`, or set OLLIM_CLAUDE to its path"
+    )]
+    Program(String),
+    /// The program cannot run nowhere.
+    #[error("`{0}` is not a folder, so the claude program cannot run there")]
+    Folder(String),
+}
+
+impl Settings {
+    /// Says what is wrong with them.
+    pub fn check(&self) -> Result<(), BadSettings> {
+        let named = self.program.components().count() == 1;
+        if !named && !self.program.is_file() {
+            return Err(BadSettings::Program(self.program.display().to_string()));
+        }
+        if !self.folder.is_dir() {
+            return Err(BadSettings::Folder(self.folder.display().to_string()));
+        }
+        Ok(())
+    }
+
+    /// The first request: which moments of a turn we want to hear of. Our own tools are no news to us.
+    pub fn initialize(&self) -> Value {
+        let hook = |matcher: Value, id: &str| json!([{"matcher": matcher, "hookCallbackIds": [id]}]);
+        let mut hooks = json!({"Stop": hook(Value::Null, STOPPING)});
+        if !self.own_tools.is_empty() {
+            hooks["PostToolUse"] = hook(self.own_tools.join("|").into(), USED);
+        }
+        json!({"subtype": "initialize", "hooks": hooks})
+    }
+
+    /// The program, and nothing it knows but what these settings say.
+    pub fn program(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.env_clear().current_dir(&self.folder).env("CLAUDE_CODE_ENTRYPOINT", "ollim-bot");
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// The command that starts it as `choices` and `start` want, telling it `instructions`.
+    pub fn command(&self, choices: &Choices, start: &Start, instructions: &str) -> Command {
+        let mut command = self.program();
+        let servers = json!({"mcpServers": {SERVER: {"type": "sdk", "name": SERVER}}}).to_string();
+        let ours = PREFIX.trim_end_matches('_');
+        command
+            .args(["--output-format", "stream-json", "--input-format", "stream-json", "--verbose"])
+            .args(["--include-partial-messages", "--strict-mcp-config", "--setting-sources="])
+            // A resumed session would otherwise keep the instructions it once began with.
+            .args(["--system-prompt", instructions, "--system-prompt-snapshot", "off"])
+            .args(["--tools", &self.own_tools.join(","), "--mcp-config", &servers])
+            .args(["--allowedTools", ours, "--permission-prompt-tool", "stdio"])
+            .args(["--permission-mode", choices.mode.as_str()]);
+        if let Some(model) = &choices.model {
+            command.args(["--model", model]);
+        }
+        match choices.thinking {
+            Thinking::Off => command.args(["--thinking", "disabled"]),
+            Thinking::Adaptive => command.args(["--thinking", "adaptive"]),
+            Thinking::Budget(tokens) => command.args(["--max-thinking-tokens", &tokens.to_string()]),
+        };
+        match start {
+            Start::Fresh => &mut command,
+            Start::Resume(session) => command.arg(format!("--resume={session}")),
+            Start::Fork(session) => command.arg(format!("--resume={session}")).arg("--fork-session"),
+        };
+        command
+    }
+}
+
+/// The hook before the model stops.
+pub const STOPPING: &str = "stopping";
+
+/// The hook after a tool was used.
+pub const USED: &str = "used";

@@ -1,0 +1,227 @@
+//! What the program says, line by line, as far as it matters to us.
+//!
+//! The order of keys is free, unknown kinds are ignored, and a known kind in an unknown shape is ignored too.
+
+use domain::conversation::Usage;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// One line.
+#[derive(Debug)]
+pub enum Frame {
+    /// A turn begins, under this session.
+    Began(String),
+    /// It is summing up, or has done so.
+    Compacting,
+    /// What came before this is summed up.
+    Boundary(Metadata),
+    /// A piece of the model's stream, of the main conversation.
+    Told(Event),
+    /// A finished block, of the main conversation.
+    Spoke(Message),
+    /// The turn is over.
+    Ended(Box<Ended>),
+    /// It asks, and waits for the answer to this id.
+    Asked(String, Asked),
+    /// It answers the request with this id.
+    Answered(String, Result<Value, String>),
+    /// It no longer waits for the answer to this id.
+    Withdrawn(String),
+    /// Something else.
+    Other,
+}
+
+/// What it asks.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "subtype")]
+pub enum Asked {
+    #[serde(rename = "mcp_message")]
+    Tools { message: Rpc },
+    #[serde(rename = "can_use_tool")]
+    MayUse { tool_name: String, input: Value },
+    #[serde(rename = "hook_callback")]
+    Hook { callback_id: String, input: HookInput },
+    #[serde(other)]
+    Unknown,
+}
+
+/// A message to the server of our tools.
+#[derive(Debug, Deserialize)]
+pub struct Rpc {
+    #[serde(default)]
+    pub id: Option<Value>,
+    #[serde(default)]
+    pub method: String,
+    #[serde(default)]
+    pub params: Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct HookInput {
+    pub tool_name: String,
+    pub tool_input: Value,
+    pub tool_response: Value,
+    pub last_assistant_message: Option<String>,
+    pub stop_hook_active: bool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Metadata {
+    pub trigger: String,
+    pub pre_tokens: Option<u64>,
+    pub post_tokens: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    MessageStart {
+        message: Message,
+    },
+    ContentBlockStart,
+    ContentBlockDelta {
+        delta: Delta,
+    },
+    MessageDelta {
+        #[serde(default)]
+        usage: Tokens,
+    },
+    MessageStop,
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Delta {
+    TextDelta {
+        text: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Message {
+    pub id: String,
+    pub model: String,
+    pub content: Vec<Content>,
+    pub usage: Tokens,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Content {
+    Text {
+        text: String,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Tokens {
+    input_tokens: u64,
+    cache_read_input_tokens: u64,
+    cache_creation_input_tokens: u64,
+    pub output_tokens: u64,
+}
+
+impl Tokens {
+    /// What was read; what is produced is only known at the end of a message.
+    pub fn read(self) -> Usage {
+        Usage {
+            input: self.input_tokens,
+            cache_read: self.cache_read_input_tokens,
+            cache_write: self.cache_creation_input_tokens,
+            output: 0,
+        }
+    }
+}
+
+/// How a turn ended. `is_error` decides, whatever `subtype` says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Ended {
+    pub is_error: bool,
+    pub subtype: String,
+    pub session_id: String,
+    pub result: String,
+    pub errors: Vec<String>,
+    pub api_error_status: Option<u16>,
+    pub stop_reason: Option<String>,
+    pub num_turns: u64,
+}
+
+impl Frame {
+    /// Reads one line.
+    pub fn read(line: &[u8]) -> Self {
+        let Ok(mut json) = serde_json::from_slice::<Value>(line) else { return Self::Other };
+        let kind = json["type"].as_str().unwrap_or_default().to_owned();
+        let subagent = !json["parent_tool_use_id"].is_null();
+        match kind.as_str() {
+            "system" => system(&mut json),
+            "stream_event" if !subagent => plain(json["event"].take()).map(Self::Told),
+            "assistant" if !subagent => plain(json["message"].take()).map(Self::Spoke),
+            "result" => plain(json).map(Self::Ended),
+            "control_request" => asked(&mut json),
+            "control_response" => answered(&mut json),
+            "control_cancel_request" => Some(Self::Withdrawn(text(&json["request_id"]))),
+            _ => None,
+        }
+        .unwrap_or(Self::Other)
+    }
+}
+
+fn system(json: &mut Value) -> Option<Frame> {
+    match json["subtype"].as_str()? {
+        "init" => Some(Frame::Began(text(&json["session_id"]))),
+        "status" if json["status"] == "compacting" => Some(Frame::Compacting),
+        "compact_boundary" => {
+            Some(Frame::Boundary(plain(json["compact_metadata"].take()).unwrap_or_default()))
+        }
+        _ => None,
+    }
+}
+
+/// A request of a kind we know in a shape we do not must still be answered.
+fn asked(json: &mut Value) -> Option<Frame> {
+    let id = text(&json["request_id"]);
+    Some(Frame::Asked(id, serde_json::from_value(json["request"].take()).unwrap_or(Asked::Unknown)))
+}
+
+fn answered(json: &mut Value) -> Option<Frame> {
+    let mut response = json["response"].take();
+    let id = text(&response["request_id"]);
+    let answer = match response["subtype"] == "error" {
+        true => Err(text(&response["error"])),
+        false => Ok(response["response"].take()),
+    };
+    Some(Frame::Answered(id, answer))
+}
+
+/// A field that is null is a field that is not there.
+fn plain<T: DeserializeOwned>(mut json: Value) -> Option<T> {
+    strip(&mut json);
+    serde_json::from_value(json).ok()
+}
+
+fn strip(json: &mut Value) {
+    if let Value::Object(fields) = json {
+        fields.retain(|_, value| !value.is_null());
+        fields.values_mut().for_each(strip);
+    }
+}
+
+fn text(json: &Value) -> String {
+    json.as_str().unwrap_or_default().to_owned()
+}

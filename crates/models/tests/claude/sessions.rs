@@ -1,0 +1,146 @@
+//! Memory: what the real program goes on from, copies, sums up and loses.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::conversation::{Said, Text};
+use models::claude::{Company, Notice, Place, Remembered, Sessions, Trigger};
+use rustix::process::{Pid, Signal, kill_process};
+use testkit::model_server::{Act, Gate};
+
+use crate::stage::{Rig, Talk, runs};
+
+fn kill(process: u32) {
+    kill_process(Pid::from_raw(process.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
+}
+
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn a_program_that_was_killed_between_turns_goes_on_where_it_was() {
+    let rig = Rig::new().await;
+    let mut talk = Talk::main();
+    talk.say(&rig.claude, "my name is Ada").await;
+    talk.say(&rig.claude, "and i like tea").await;
+    kill(rig.notices.processes()[0]);
+    talk.say(&rig.claude, "who am i?").await;
+    let sent = rig.last_request();
+    assert_eq!(rig.notices.processes().len(), 2);
+    assert!(sent.contains("you said: my name is Ada") && !sent.contains("not in your memory"), "{sent}");
+    rig.claude.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn a_program_that_was_killed_in_a_turn_says_so_and_the_next_message_works() {
+    let rig = Rig::new().await;
+    let mut talk = Talk::main();
+    talk.say(&rig.claude, "my name is Ada").await;
+    let gate = Gate::new();
+    rig.server.script([Act::says("Long long ago").held_at(4, &gate)]);
+    talk.human("a story");
+    let (_, reply) = tokio::join!(
+        async {
+            gate.reached().await;
+            kill(rig.notices.processes()[0]);
+        },
+        talk.reply(&rig.claude)
+    );
+    let failure = reply.1.unwrap_err().to_string();
+    assert!(failure.contains("the claude program ended"), "{failure}");
+    talk.say(&rig.claude, "again").await;
+    let sent = rig.last_request();
+    assert!(sent.contains("my name is Ada") && sent.contains("a story") && sent.contains("again"), "{sent}");
+    rig.claude.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn a_fork_shares_the_past_and_leaves_its_parent_untouched() {
+    let rig = Rig::new().await;
+    let mut main = Talk::main();
+    main.say(&rig.claude, "my name is Ada").await;
+    let mut fork = main.fork("aside");
+    fork.say(&rig.claude, "only here").await;
+    let sent = rig.last_request();
+    assert!(sent.contains("you said: my name is Ada") && !sent.contains("not in your memory"), "{sent}");
+    main.say(&rig.claude, "only on main").await;
+    assert!(!rig.last_request().contains("only here"));
+    fork.say(&rig.claude, "still here").await;
+    assert!(rig.last_request().contains("only here") && !rig.last_request().contains("only on main"));
+    assert_eq!(rig.notices.processes().len(), 2);
+    rig.claude.close().await;
+    assert!(rig.notices.processes().into_iter().all(|process| !runs(process)));
+}
+
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn a_past_that_was_changed_begins_anew_and_is_told() {
+    let rig = Rig::new().await;
+    let mut talk = Talk::main();
+    talk.say(&rig.claude, "a secret").await;
+    let mut cleared = Talk::main();
+    cleared.hear(Said::Summary("They like tea.".to_owned()));
+    cleared.say(&rig.claude, "hello").await;
+    let sent = rig.last_request();
+    assert!(sent.contains("They like tea.") && !sent.contains("a secret"), "{sent}");
+    rig.claude.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn a_session_the_program_does_not_know_is_told_anew_with_a_notice() {
+    let sessions = Arc::new(Remembered::default());
+    let rig = Rig::with(|_| {}, Company { sessions: sessions.clone(), ..Company::default() }).await;
+    let mut talk = Talk::main();
+    talk.say(&rig.claude, "my name is Ada").await;
+    rig.claude.close().await;
+    let (branch, place) = sessions.all().remove(0);
+    sessions.keep(&branch, Place { session: "00000000-0000-4000-8000-000000000000".to_owned(), ..place });
+    talk.say(&rig.claude, "who am i?").await;
+    assert!(rig.last_request().contains("human: my name is Ada"), "{}", rig.last_request());
+    let lost = |notice: &Notice| matches!(notice, Notice::SessionLost(_));
+    assert_eq!(rig.notices.all().iter().filter(|notice| lost(notice)).count(), 1);
+    rig.claude.close().await;
+}
+
+/// CP-1, CP-2, CP-4: asked for once, summed up once, and the session goes on.
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn a_summary_is_made_once_when_it_is_asked_for() {
+    let sessions = Arc::new(Remembered::default());
+    let rig = Rig::with(|_| {}, Company { sessions: sessions.clone(), ..Company::default() }).await;
+    let mut talk = Talk::main();
+    let nothing = rig.claude.compact(&talk.0, "").await.unwrap_err();
+    assert_eq!(nothing.to_string(), "there is nothing to sum up yet.");
+    for text in ["my name is Ada", "and i like tea"] {
+        talk.say(&rig.claude, text).await;
+    }
+    let before = sessions.all();
+    rig.server.script([Act::says("<analysis>x</analysis><summary>Ada likes tea.</summary>")]);
+    let compaction = rig.claude.compact(&talk.0, "keep the tea").await.unwrap();
+    assert_eq!(compaction.boundaries, 1);
+    assert!(compaction.pre_tokens.is_some_and(|tokens| tokens > 0), "{compaction:?}");
+    let manual = |notice: &Notice| matches!(notice, Notice::Compacted(boundary) if boundary.trigger == Trigger::Manual);
+    assert_eq!(rig.notices.all().iter().filter(|notice| manual(notice)).count(), 1);
+    assert_eq!(before[0].1.session, sessions.all()[0].1.session);
+    talk.say(&rig.claude, "who am i?").await;
+    assert!(rig.last_request().contains("Ada likes tea."), "{}", rig.last_request());
+    rig.claude.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn an_idle_program_is_ended_and_started_again_when_needed() {
+    let idle = Duration::from_millis(50);
+    let rig = Rig::with(|settings| settings.patience.idle = idle, Company::default()).await;
+    let mut talk = Talk::main();
+    assert_eq!(talk.say(&rig.claude, "one").await, "you said: one");
+    let process = rig.notices.processes()[0];
+    while runs(process) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    talk.human("two");
+    assert_eq!(talk.reply(&rig.claude).await.1.unwrap().blocks.text(), "you said: two");
+    assert!(rig.last_request().contains("you said: one"));
+    rig.claude.close().await;
+}

@@ -1,0 +1,179 @@
+//! What the tests share: a program in an empty house, a context that grows, and somebody who listens.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use domain::context::Context;
+use domain::conversation::{Block, Branch, Heard, Reach, Said, Text};
+use domain::failure::Failure;
+use domain::tool::{Outcome, ToolResult, ToolSpec};
+use domain::turn::Reply;
+use engine::ports::Model;
+use models::claude::{Choices, Claude, Company, Notice, Notices, Patience, Settings, Thinking};
+use tempfile::TempDir;
+use testkit::model_server::{ModelServer, Options};
+
+const NOTE: ToolSpec = ToolSpec {
+    name: "note",
+    description: "Writes a note.",
+    schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
+};
+
+/// How the model writes the name of our tool.
+pub const NOTED: &str = "mcp__ollim__note";
+
+/// The real program, a model server, and everything that was noticed.
+pub struct Rig {
+    pub server: ModelServer,
+    pub claude: Claude,
+    pub notices: Arc<Noticed>,
+    pub home: TempDir,
+}
+
+#[derive(Default)]
+pub struct Noticed(Mutex<Vec<Notice>>);
+
+impl Noticed {
+    pub fn all(&self) -> Vec<Notice> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// The processes that were started, oldest first.
+    pub fn processes(&self) -> Vec<u32> {
+        let process = |notice: &Notice| if let Notice::Started(id) = notice { Some(*id) } else { None };
+        self.all().iter().filter_map(process).collect()
+    }
+}
+
+impl Notices for Noticed {
+    fn notice(&self, _: &Branch, notice: Notice) {
+        self.0.lock().unwrap().push(notice);
+    }
+}
+
+/// The real program, as the one command that runs these tests has put it there.
+#[expect(clippy::disallowed_methods, reason = "nothing but the environment can tell where it is")]
+pub fn program() -> PathBuf {
+    match std::env::var_os("OLLIM_TEST_CLAUDE") {
+        Some(path) => path.into(),
+        None => panic!("set OLLIM_TEST_CLAUDE to the claude program, or run `cargo xtask test`"),
+    }
+}
+
+/// Settings for `program` in the house `home`, which knows nothing of the house we are in.
+#[expect(clippy::disallowed_methods, reason = "a program finds others by the PATH")]
+pub fn settings(program: PathBuf, home: &TempDir, url: &str) -> Settings {
+    let home = home.path();
+    let path = std::env::var("PATH").unwrap();
+    let mut environment = vec![("PATH", path), ("HOME", home.display().to_string())];
+    environment.extend([("ANTHROPIC_BASE_URL", url.to_owned()), ("ANTHROPIC_API_KEY", "sk-test".to_owned())]);
+    let quiet = ["TELEMETRY", "AUTOUPDATER", "ERROR_REPORTING"].map(|what| format!("DISABLE_{what}"));
+    let one = || "1".to_owned();
+    environment.extend(quiet.iter().map(|name| (name.as_str(), one())));
+    environment
+        .extend([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", one()), ("CLAUDE_CODE_MAX_RETRIES", one())]);
+    let environment = environment.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    Settings {
+        program,
+        folder: home.to_owned(),
+        environment,
+        choices: Choices {
+            model: Some("claude-test-1".to_owned()),
+            thinking: Thinking::Off,
+            ..Choices::default()
+        },
+        own_tools: Vec::new(),
+        patience: Patience { start: Duration::from_secs(60), ..Patience::default() },
+    }
+}
+
+impl Rig {
+    pub async fn new() -> Self {
+        Self::with(|_| {}, Company::default()).await
+    }
+
+    pub async fn with(change: impl FnOnce(&mut Settings), company: Company) -> Self {
+        let server = ModelServer::start_with(Options::default()).await.unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let notices = Arc::new(Noticed::default());
+        let mut settings = settings(program(), &home, &server.url());
+        change(&mut settings);
+        let company = Company { notices: notices.clone(), ..company };
+        Self { server, claude: Claude::new(settings, company).unwrap(), notices, home }
+    }
+
+    /// Everything the model was asked, as it stood in the last request.
+    pub fn last_request(&self) -> String {
+        self.server.requests().last().unwrap().json["messages"].to_string()
+    }
+}
+
+/// A conversation on one branch, as the turn machine keeps it.
+#[derive(Clone)]
+pub struct Talk(pub Context);
+
+impl Talk {
+    pub fn new(branch: Branch) -> Self {
+        let (tools, instructions) = (Arc::from([NOTE]), Arc::from("You are a friend."));
+        Self(Context { branch, tools, instructions, said: Vec::new() })
+    }
+
+    pub fn main() -> Self {
+        Self::new(Branch::Main)
+    }
+
+    /// The same past on a branch of its own.
+    pub fn fork(&self, name: &str) -> Self {
+        Self(Context { branch: Branch::fork(name).unwrap(), ..self.0.clone() })
+    }
+
+    pub fn hear(&mut self, said: Said) {
+        self.0.said.push(Arc::new(said));
+    }
+
+    pub fn human(&mut self, text: &str) {
+        self.hear(Said::Human(Heard { preface: String::new(), text: text.to_owned(), images: Vec::new() }));
+    }
+
+    /// One call of the model, as the turn machine makes it: what it says is part of the next.
+    pub async fn reply(&mut self, model: &dyn Model) -> (String, Result<Reply, Failure>) {
+        let (heard, reply) = ask(model, &self.0).await;
+        if let Ok(reply) = &reply {
+            self.hear(Said::Assistant(reply.blocks.clone(), Reach::Whole));
+        }
+        (heard, reply)
+    }
+
+    /// A message and its answer in words.
+    pub async fn say(&mut self, model: &dyn Model, text: &str) -> String {
+        self.human(text);
+        self.reply(model).await.1.unwrap().blocks.text()
+    }
+
+    /// The results of all calls of `reply`: what each was told to note.
+    pub fn ran(&mut self, reply: &Reply) {
+        let result = |block: &Block| match block {
+            Block::Call(call) => Some(ToolResult {
+                call: call.id.clone(),
+                text: format!("noted {}", call.input.0),
+                outcome: Outcome::Done,
+            }),
+            Block::Text(_) | Block::Opaque(_) => None,
+        };
+        self.hear(Said::Tools(reply.blocks.iter().filter_map(result).collect()));
+    }
+}
+
+pub async fn ask(model: &dyn Model, context: &Context) -> (String, Result<Reply, Failure>) {
+    let heard = Mutex::new(String::new());
+    let listener = |words: &str| heard.lock().unwrap().push_str(words);
+    let reply = model.reply(context, &listener).await;
+    (heard.into_inner().unwrap(), reply)
+}
+
+/// Whether a process is there and is no zombie.
+pub fn runs(process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    !status.is_empty() && !status.contains("State:\tZ")
+}

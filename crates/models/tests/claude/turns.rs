@@ -1,0 +1,100 @@
+//! Turns with the real program.
+
+use domain::conversation::{Block, Heard, Image, Reach, Said};
+use domain::turn::Stop;
+use models::claude::{Mode, Thinking};
+use testkit::model_server::{Act, Gate};
+
+use crate::stage::{Rig, Talk, runs};
+
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn one_turn_streams_and_the_next_goes_on_in_the_same_process() {
+    let rig = Rig::new().await;
+    rig.server.script([Act::says("Hello there, my friend."), Act::says("Still here.")]);
+    let mut talk = Talk::main();
+    talk.human("hi");
+    let (heard, reply) = talk.reply(&rig.claude).await;
+    let reply = reply.unwrap();
+    assert_eq!(heard, "Hello there, my friend.");
+    assert_eq!((reply.blocks, reply.stop), (vec![Block::Text(heard)], Stop::Said));
+    assert!(reply.usage.output > 0 && reply.usage.cache_write > 0, "{:?}", reply.usage);
+    assert_eq!(talk.say(&rig.claude, "and now?").await, "Still here.");
+    assert!(rig.last_request().contains("Hello there, my friend."));
+    assert_eq!(rig.server.requests().len(), 2);
+    let processes = rig.notices.processes();
+    assert_eq!(processes.len(), 1);
+    rig.claude.close().await;
+    assert!(!runs(processes[0]));
+}
+
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn words_are_words_whatever_they_look_like_and_pictures_come_first() {
+    let rig = Rig::new().await;
+    std::fs::write(rig.home.path().join("secret.txt"), "the secret").unwrap();
+    let image = Image { media_type: "image/png".to_owned(), data: PIXEL.to_owned() };
+    let mut talk = Talk::main();
+    let text = "/compact @secret.txt".to_owned();
+    talk.hear(Said::Human(Heard { preface: String::new(), text, images: vec![image] }));
+    talk.reply(&rig.claude).await.1.unwrap();
+    let sent = rig.last_request();
+    assert!(sent.contains("/compact @secret.txt") && !sent.contains("the secret"), "{sent}");
+    assert!(sent.find("\"image\"").unwrap() < sent.find("/compact").unwrap(), "{sent}");
+    rig.claude.close().await;
+}
+
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn an_interrupted_answer_is_half_kept_and_the_next_message_works() {
+    let rig = Rig::new().await;
+    let gate = Gate::new();
+    rig.server.script([Act::says("Once upon a time there was a").held_at(5, &gate), Act::says("Of course.")]);
+    let mut talk = Talk::main();
+    talk.human("tell me a story");
+    let (told, mut words) = tokio::sync::mpsc::unbounded_channel();
+    let listener = move |text: &str| told.send(text.to_owned()).unwrap();
+    let half = {
+        let reply = engine::ports::Model::reply(&rig.claude, &talk.0, &listener);
+        tokio::select! {
+            _ = reply => panic!("it was held"),
+            half = words.recv() => half.unwrap(),
+        }
+    };
+    assert!("Once upon a time".starts_with(half.trim_end()), "{half}");
+    talk.hear(Said::Assistant(vec![Block::Text(half)], Reach::Cut));
+    assert_eq!(talk.say(&rig.claude, "shorter please").await, "Of course.");
+    let sent = rig.last_request();
+    assert!(sent.contains("tell me a story") && sent.contains("shorter please"), "{sent}");
+    assert_eq!(sent.matches("tell me a story").count(), 1, "{sent}");
+    assert_eq!(rig.notices.processes().len(), 1);
+    rig.claude.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn the_model_the_mode_and_the_thinking_change_while_it_runs() {
+    let rig = Rig::new().await;
+    let mut talk = Talk::main();
+    // How much it may think depends on the model; whether it does, on us.
+    let mut thinks = async |text: &str| {
+        talk.say(&rig.claude, text).await;
+        let request = rig.server.requests().pop().unwrap().json;
+        let off = request["thinking"].is_null() || request["thinking"]["type"] == "disabled";
+        (request["model"].as_str().unwrap().to_owned(), !off)
+    };
+    assert_eq!(thinks("one").await, ("claude-test-1".to_owned(), false));
+    rig.claude.set_model(Some("claude-test-2")).await.unwrap();
+    rig.claude.set_mode(Mode::AcceptEdits).await.unwrap();
+    rig.claude.set_thinking(Thinking::Budget(2048)).await.unwrap();
+    assert_eq!(thinks("two").await, ("claude-test-2".to_owned(), true));
+    rig.claude.set_thinking(Thinking::Off).await.unwrap();
+    assert_eq!(thinks("three").await, ("claude-test-2".to_owned(), false));
+    rig.claude.set_thinking(Thinking::Adaptive).await.unwrap();
+    assert_eq!(thinks("four").await, ("claude-test-2".to_owned(), true));
+    assert_eq!(rig.notices.processes().len(), 1);
+    rig.claude.close().await;
+}

@@ -1,0 +1,245 @@
+//! The stand-in: what the real program would not do on demand.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::conversation::{Block, Text};
+use domain::failure::Failure;
+use domain::turn::Stop;
+use engine::ports::Model;
+use models::claude::{Claude, Company, Notice, Patience};
+use tempfile::TempDir;
+
+use crate::stage::{Noticed, Talk, runs, settings};
+
+struct Play {
+    claude: Claude,
+    notices: Arc<Noticed>,
+    home: TempDir,
+}
+
+/// A stand-in that plays `script`.
+fn play(script: &str) -> Play {
+    play_with(script, |_| {})
+}
+
+fn play_with(script: &str, change: impl FnOnce(&mut Patience)) -> Play {
+    let home = tempfile::tempdir().unwrap();
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/claude/stand-in.sh");
+    let mut settings = settings(program, &home, "");
+    settings.environment.push(("PLAY".to_owned(), script.to_owned()));
+    change(&mut settings.patience);
+    let notices = Arc::new(Noticed::default());
+    let company = Company { notices: notices.clone(), ..Company::default() };
+    Play { claude: Claude::new(settings, company).unwrap(), notices, home }
+}
+
+async fn answer(script: &str) -> String {
+    let play = play(script);
+    let text = Talk::main().say(&play.claude, "hi").await;
+    play.claude.close().await;
+    assert!(play.notices.processes().into_iter().all(|process| !runs(process)));
+    text
+}
+
+async fn failure(script: &str) -> Failure {
+    let play = play(script);
+    let mut talk = Talk::main();
+    talk.human("hi");
+    let failure = talk.reply(&play.claude).await.1.unwrap_err();
+    play.claude.close().await;
+    failure
+}
+
+#[tokio::test]
+async fn garbage_and_unknown_frames_are_passed_over() {
+    let script = r#"
+        ready; hear_of '"user"'; begin
+        echo 'warning: something'; echo; echo '{"type":'; echo '{"type":"never_seen","x":[1]}'; echo '{}'; echo '[1]'
+        echo '{"type":"assistant","message":7}'; echo '{"type":"stream_event","event":{"type":"new_event"}}'
+        echo '{"type":"control_response","response":{"subtype":"success","request_id":"nobody","response":{}}}'
+        printf '{"type":"\377\376"}\n'
+        say 'Here.'; end
+    "#;
+    assert_eq!(answer(script).await, "Here.");
+}
+
+/// EN-14: what a subagent says is not what the assistant says.
+#[tokio::test]
+async fn the_words_of_a_subagent_are_not_the_assistants() {
+    let script = r#"
+        ready; hear_of '"user"'; begin
+        echo '{"type":"stream_event","parent_tool_use_id":"toolu_1","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"psst"}}}'
+        echo '{"type":"assistant","parent_tool_use_id":"toolu_1","message":{"content":[{"type":"text","text":"psst"}]}}'
+        say 'Here.'; end
+    "#;
+    assert_eq!(answer(script).await, "Here.");
+}
+
+#[tokio::test]
+async fn a_line_of_ten_megabytes_is_read() {
+    let script = r#"
+        ready; hear_of '"user"'; begin
+        printf '{"type":"assistant","parent_tool_use_id":null,"message":{"content":[{"type":"text","text":"'
+        head -c 10000000 /dev/zero | tr '\0' 'a'
+        printf '"}]}}\n'; end
+    "#;
+    assert_eq!(answer(script).await.len(), 10_000_000);
+}
+
+#[tokio::test]
+async fn tools_are_asked_for_before_it_is_ready() {
+    let script = r#"
+        hear_of initialize
+        echo '{"type":"control_request","request_id":"c1","request":{"subtype":"mcp_message","server_name":"ollim","message":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}}'
+        hear_of '"c1"'
+        case $LINE in *Writes*) ;; *) exit 1 ;; esac
+        answer ollim-1; turn 'I know them.'
+    "#;
+    assert_eq!(answer(script).await, "I know them.");
+}
+
+#[tokio::test]
+async fn a_request_nobody_knows_is_refused_and_not_left_open() {
+    let script = r#"
+        ready; hear_of '"user"'; begin
+        echo '{"type":"control_request","request_id":"c1","request":{"subtype":"sing"}}'; hear_of '"c1"'
+        case $LINE in *error*) say 'Refused.' ;; esac
+        end
+    "#;
+    assert_eq!(answer(script).await, "Refused.");
+}
+
+/// Calls that come one after another, and only when the one before is answered.
+#[tokio::test]
+async fn a_late_call_of_the_same_message_ends_a_reply_of_its_own() {
+    let play = play(
+        r#"
+        call() { echo "{\"type\":\"control_request\",\"request_id\":\"c-$1\",\"request\":{\"subtype\":\"mcp_message\",\"message\":{\"id\":$2,\"method\":\"tools/call\",\"params\":{\"name\":\"note\",\"arguments\":{\"text\":null},\"_meta\":{\"claudecode/toolUseId\":\"$1\"}}}}}"; }
+        tool() { echo "{\"type\":\"assistant\",\"parent_tool_use_id\":null,\"message\":{\"content\":[{\"type\":\"tool_use\",\"id\":\"$1\",\"name\":\"mcp__ollim__note\"}]}}"; }
+        ready; hear_of '"user"'; begin
+        event '{"type":"message_start","message":{}}'; tool a; call a 1; tool b; event '{"type":"message_stop"}'
+        hear_of noted; call b 2
+        hear_of noted; say 'Both.'; end
+        "#,
+    );
+    let mut talk = Talk::main();
+    talk.human("hi");
+    for id in ["a", "b"] {
+        let reply = talk.reply(&play.claude).await.1.unwrap();
+        let [Block::Call(call)] = &reply.blocks[..] else { panic!("{reply:?}") };
+        assert_eq!(
+            (call.id.as_str(), call.input.0.as_str(), reply.stop),
+            (id, r#"{"text":null}"#, Stop::Tools)
+        );
+        talk.ran(&reply);
+    }
+    assert_eq!(talk.reply(&play.claude).await.1.unwrap().blocks.text(), "Both.");
+    play.claude.close().await;
+}
+
+#[tokio::test]
+async fn a_second_result_belongs_to_nobody() {
+    let play = play("ready; turn 'One.'; end; hear_of sync; answer ollim-2; turn 'Two.'; turn 'Three.'");
+    let mut talk = Talk::main();
+    assert_eq!(talk.say(&play.claude, "a").await, "One.");
+    play.claude.set_model(Some("sync")).await.unwrap();
+    assert_eq!(talk.say(&play.claude, "b").await, "Two.");
+    assert_eq!(talk.say(&play.claude, "c").await, "Three.");
+    assert_eq!(play.notices.processes().len(), 1);
+    play.claude.close().await;
+}
+
+#[tokio::test]
+async fn a_program_that_dies_in_a_turn_is_quoted() {
+    let failed = failure("ready; hear_of user; begin; echo 'out of memory' >&2; kill -9 $$").await;
+    assert_eq!(failed, Failure::Broken("the claude program ended: out of memory".to_owned()));
+    let failed = failure("echo 'no such flag' >&2; exit 1").await;
+    assert_eq!(failed, Failure::Broken("the claude program ended: no such flag".to_owned()));
+}
+
+/// It died between two turns, and nobody noticed until it was written to.
+#[tokio::test]
+async fn a_program_that_never_heard_the_message_is_started_again() {
+    let script =
+        "ready; if [ -e met ]; then turn 'Again.'; else touch met; turn 'One.'; hear_of b; exit 1; fi";
+    let play = play(script);
+    let mut talk = Talk::main();
+    assert_eq!(talk.say(&play.claude, "a").await, "One.");
+    assert_eq!(talk.say(&play.claude, "b").await, "Again.");
+    assert!(play.home.path().join("met").exists());
+    assert_eq!(play.notices.processes().len(), 2);
+    play.claude.close().await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_never_ready_is_given_up_and_ended() {
+    let short = |patience: &mut Patience| patience.start = Duration::from_millis(100);
+    let play = play_with("while hear; do :; done", short);
+    let mut talk = Talk::main();
+    talk.human("hi");
+    let failure = talk.reply(&play.claude).await.1.unwrap_err();
+    assert_eq!(failure, Failure::Unreachable("the claude program was not ready after 0.1 s".to_owned()));
+    play.claude.close().await;
+    assert!(!runs(play.notices.processes()[0]));
+}
+
+#[tokio::test]
+async fn a_program_that_falls_silent_is_given_up_and_what_it_said_is_kept() {
+    let short = |patience: &mut Patience| patience.stall = Duration::from_millis(300);
+    let play = play_with("ready; hear_of '\"user\"'; begin; say 'Half'; while hear; do :; done", short);
+    let mut talk = Talk::main();
+    talk.human("hi");
+    let (heard, reply) = talk.reply(&play.claude).await;
+    assert_eq!((heard.as_str(), reply), ("Half", Err(Failure::CutOff("silent for 0.3 s".to_owned()))));
+    play.claude.close().await;
+}
+
+/// CP-6, CP-9: a turn that was summed up is asked again only if no answer came, and only once.
+#[tokio::test]
+async fn a_turn_that_was_summed_up_is_answered_once() {
+    let boundary = r#"echo '{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"auto","pre_tokens":9000}}'"#;
+    let answered =
+        answer(&format!("ready; hear_of '\"user\"'; begin; {boundary}; say 'Once.'; end; turn 'Twice.'"))
+            .await;
+    assert_eq!(answered, "Once.");
+    let again = play(&format!(
+        "ready; hear_of '\"hi\"'; begin; {boundary}; end; turn_again() {{ hear_of '\"hi\"'; begin; {boundary}; say 'Now.'; end; }}; turn_again"
+    ));
+    assert_eq!(Talk::main().say(&again.claude, "hi").await, "Now.");
+    let compacted =
+        |notice: &&Notice| matches!(notice, Notice::Compacted(boundary) if boundary.pre_tokens == Some(9000));
+    assert_eq!(again.notices.all().iter().filter(compacted).count(), 2);
+    let never = play(&format!("ready; while hear_of '\"hi\"'; do begin; {boundary}; end; done"));
+    let mut talk = Talk::main();
+    talk.human("hi");
+    assert!(talk.reply(&never.claude).await.1.unwrap().blocks.is_empty());
+    for play in [again, never] {
+        play.claude.close().await;
+    }
+}
+
+/// A program that ignores the end of its input and a polite request is ended all the same.
+#[tokio::test]
+async fn a_program_that_does_not_want_to_end_is_ended() {
+    let short = |patience: &mut Patience| patience.end = Duration::from_millis(100);
+    let play = play_with("trap '' TERM; ready; turn 'Hello.'; exec sleep 600", short);
+    Talk::main().say(&play.claude, "hi").await;
+    play.claude.close().await;
+    assert!(!runs(play.notices.processes()[0]));
+}
+
+/// The listener leaves before the program is ready: the next one is answered.
+#[tokio::test]
+async fn whoever_leaves_early_is_not_answered() {
+    let play = play("ready; hear_of '\"user\"'; begin; case $LINE in *second*) say 'Second.' ;; esac; end");
+    let mut talk = Talk::main();
+    talk.human("first");
+    {
+        let reply = play.claude.reply(&talk.0, &|_: &str| {});
+        assert!(tokio::time::timeout(Duration::from_millis(1), reply).await.is_err());
+    }
+    assert_eq!(talk.say(&play.claude, "second").await, "Second.");
+    play.claude.close().await;
+}

@@ -1,0 +1,78 @@
+//! The tests of the claude engine with the real program, which is installed outside the repository first.
+
+use std::path::{Path, PathBuf};
+
+use super::machine::Machine;
+use super::report::{self, Report};
+use super::step::{NotRun, Outcome, Program};
+
+/// The version the tests were written for.
+const VERSION: &str = "2.1.325";
+
+/// Where the tests look for the program; a human who has it elsewhere can say so.
+const VARIABLE: &str = "OLLIM_TEST_CLAUDE";
+
+/// Installs the program and runs the tests that need it. Nobody may take its absence for a pass.
+pub fn steps(report: &mut Report, root: &Path) {
+    let Some(program) = program() else {
+        let why = "there is no home folder to install the claude program into";
+        report.step("claude tests", || Outcome::NotRun(NotRun::Required, why.into()));
+        return;
+    };
+    let ready = report.step("claude", || install(&program));
+    report.step("claude tests", || if ready { tests(&program, root) } else { unready() });
+}
+
+fn unready() -> Outcome {
+    Outcome::NotRun(NotRun::Required, "the claude program could not be installed".into())
+}
+
+/// Where the program is, or will be.
+fn program() -> Option<PathBuf> {
+    let variable =
+        |wanted: &str| std::env::vars_os().find(|(name, _)| name == wanted).map(|(_, value)| value);
+    if let Some(path) = variable(VARIABLE) {
+        return Some(path.into());
+    }
+    let caches = variable("XDG_CACHE_HOME").map(PathBuf::from);
+    let caches = caches.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")))?;
+    Some(caches.join(format!("ollim-bot/claude-code-{VERSION}/node_modules/.bin/claude")))
+}
+
+fn install(program: &Path) -> Outcome {
+    if version(program) == Some(VERSION.to_owned()) {
+        return Outcome::Passed(Vec::new());
+    }
+    let Some(folder) = program.ancestors().nth(3) else { return unready() };
+    if !Machine.has("npm", &["--version"]) {
+        let installed = Machine.install(&["nodejs", "npm"]);
+        if !installed.passed() {
+            return installed;
+        }
+    }
+    let (prefix, package) = (folder.display().to_string(), format!("@anthropic-ai/claude-code@{VERSION}"));
+    let words = ["install", "--prefix", &prefix, "--no-audit", "--no-fund", &package];
+    let installed = Program::new("npm", &words).run();
+    match version(program) {
+        Some(found) if found == VERSION => installed,
+        Some(found) => Outcome::Failed(Vec::new(), format!("wanted version {VERSION}, found {found}\n")),
+        None => match installed {
+            Outcome::Passed(_) => {
+                Outcome::Failed(Vec::new(), format!("{} does not run\n", program.display()))
+            }
+            Outcome::Failed(..) | Outcome::NotRun(..) => installed,
+        },
+    }
+}
+
+fn version(program: &Path) -> Option<String> {
+    let said = Program::new(&program.display().to_string(), &["--version"]).answer()?;
+    said.split_whitespace().next().map(str::to_owned)
+}
+
+fn tests(program: &Path, root: &Path) -> Outcome {
+    let words = ["test", "--package", "models", "--test", "claude", "--color", "never"];
+    let which = ["--", "--include-ignored", "--skip", "measure::"];
+    let words: Vec<_> = words.into_iter().chain(which).collect();
+    Program::new("cargo", &words).within(root).with(VARIABLE, program).counting(report::libtest).run()
+}
