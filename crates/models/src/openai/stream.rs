@@ -1,7 +1,7 @@
 //! A reply, put together from the chunks of its stream, or from one whole answer.
 //!
-//! Nothing is given out before the server said why it stopped, so a call that was cut in the middle cannot be
-//! mistaken for a call.
+//! Nothing is given out before the server said why it stopped, or that it is done, so a call that was cut in
+//! the middle cannot be mistaken for a call.
 
 use std::collections::BTreeSet;
 
@@ -24,18 +24,9 @@ pub struct Completion {
     text: String,
     calls: Calls,
     stop: Option<Stop>,
-    end: End,
     usage: Usage,
     /// The names of all calls before.
     taken: BTreeSet<String>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum End {
-    #[default]
-    Open,
-    /// The server said that there is nothing more.
-    Done,
 }
 
 impl Completion {
@@ -54,7 +45,6 @@ impl Completion {
         if !said_something {
             return Err(garbled("it is not an answer to a conversation"));
         }
-        self.end = End::Done;
         Ok(words)
     }
 
@@ -110,7 +100,6 @@ impl Completion {
 impl Assembly for Completion {
     fn take(&mut self, data: &str) -> Result<News, Failure> {
         if data.trim() == DONE {
-            self.end = End::Done;
             return Ok(News::Ended);
         }
         let chunk: Chunk<'_> = read(data)?;
@@ -139,12 +128,9 @@ impl Assembly for Completion {
     }
 
     fn finish(self) -> Result<Reply, Failure> {
+        // A server that ended its answer without a reason has ended it all the same.
         let natural = if self.calls.is_empty() { Stop::Said } else { Stop::Tools };
-        let stop = match (self.stop, self.end) {
-            (Some(stop), _) => stop,
-            (None, End::Done) => natural,
-            (None, End::Open) => return Err(garbled("the answer ended without a reason")),
-        };
+        let stop = self.stop.unwrap_or(natural);
         let (calls, broken) = self.calls.finish(self.taken);
         match (broken, stop) {
             // Running out of room cuts the input of a call; that is no mistake of the wire.
