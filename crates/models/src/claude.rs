@@ -73,7 +73,10 @@ impl Claude {
         let name = settings.program.display().to_string();
         let answered = settings.program().arg("--version").kill_on_drop(true).output();
         match tokio::time::timeout(settings.patience.start, answered).await {
-            Ok(Ok(output)) => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+            Ok(Ok(output)) if output.status.success() => {
+                Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+            }
+            Ok(Ok(output)) => Err(refusal::gone(&String::from_utf8_lossy(&output.stderr))),
             Ok(Err(error)) => Err(refusal::unstarted(&name, &error)),
             Err(_) => Err(Failure::Unreachable(format!("`{name} --version` does not answer"))),
         }
@@ -108,6 +111,12 @@ impl Claude {
         let command = format!("/compact {}", instructions.trim());
         let wanted = Wanted::Summary(command.trim_end().to_owned());
         self.ask(context, &wanted, &|_: &str| {}).await.map(|outcome| outcome.compaction)
+    }
+
+    /// Lets go of a branch that has ended: its program ends, and what it remembers is not gone on with.
+    pub fn leave(&self, branch: &Branch) {
+        self.clients().live.remove(branch);
+        self.shared.company.sessions.forget(branch);
     }
 
     /// Ends every program, and waits until all are gone. A later reply starts anew.

@@ -51,8 +51,8 @@ pub struct Plan {
 impl Plan {
     /// The best beginning for `context`, given all places that are known.
     pub fn new(context: &Context, places: &[(Branch, Place)]) -> Self {
-        let fits =
-            |place: &&Place| place.said <= context.said.len() && place.print == print(context, place.said);
+        let prints = prints(context);
+        let fits = |place: &&Place| prints.get(place.said).is_some_and(|print| *print == place.print);
         let own = places.iter().find(|(branch, _)| *branch == context.branch).map(|(_, place)| place);
         if let Some(place) = own.filter(fits) {
             return Self { start: Start::Resume(place.session.clone()), heard: place.said };
@@ -67,11 +67,22 @@ impl Plan {
 
 /// The fingerprint of the first `count` things said.
 pub fn print(context: &Context, count: usize) -> String {
+    prints(context).swap_remove(count.min(context.said.len()))
+}
+
+/// The fingerprints of the first nothing, one, two and more things said, in one reading.
+fn prints(context: &Context) -> Vec<String> {
     let mut print = Sha256::new();
-    for said in &context.said[..count.min(context.said.len())] {
+    let mut prints = vec![text_of(&print)];
+    for said in &context.said {
         print.update(format!("{said:?}\n"));
+        prints.push(text_of(&print));
     }
-    print.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    prints
+}
+
+fn text_of(print: &Sha256) -> String {
+    print.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The message that tells the program what it has not heard, when it has heard `heard` things of `context`.

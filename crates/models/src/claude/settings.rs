@@ -75,6 +75,14 @@ impl Mode {
     }
 }
 
+/// What the program does only if it is told to: give up soon enough for the human to hear of it, and wait for
+/// our tools instead of going on without them.
+const MANNERS: [(&str, &str); 3] = [
+    ("CLAUDE_CODE_ENTRYPOINT", "ollim-bot"),
+    ("CLAUDE_CODE_MAX_RETRIES", "2"),
+    ("CLAUDE_CODE_DISABLE_MCP_TASK_BACKGROUND", "1"),
+];
+
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
@@ -134,7 +142,7 @@ impl Settings {
     /// The program, and nothing it knows but what these settings say.
     pub fn program(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command.env_clear().current_dir(&self.folder).env("CLAUDE_CODE_ENTRYPOINT", "ollim-bot");
+        command.env_clear().current_dir(&self.folder).envs(MANNERS);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }

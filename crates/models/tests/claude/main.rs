@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod driven;
 mod failures;
 mod hooks;
 mod measure;

@@ -144,3 +144,44 @@ async fn an_idle_program_is_ended_and_started_again_when_needed() {
     assert!(rig.last_request().contains("you said: one"));
     rig.claude.close().await;
 }
+
+/// EN-9, CP-6 as the program really does it: it sums up inside the turn, and answers that turn itself.
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn a_conversation_that_grew_too_long_is_summed_up_and_the_message_is_answered_once() {
+    let small = |settings: &mut models::claude::Settings| {
+        let sizes = [("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "5"), ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000")];
+        settings.environment.extend(sizes.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    };
+    let rig = Rig::with(small, Company::default()).await;
+    rig.server.answering(|request| match request["messages"].to_string().contains("<summary>") {
+        true => Act::says("<analysis>x</analysis><summary>They like tea.</summary>"),
+        false => Act::says("Fine."),
+    });
+    let mut talk = Talk::main();
+    for _ in 0..5 {
+        assert_eq!(talk.say(&rig.claude, &"tea ".repeat(2_000)).await, "Fine.");
+    }
+    assert_eq!(talk.say(&rig.claude, "and now?").await, "Fine.");
+    let auto =
+        |notice: &Notice| matches!(notice, Notice::Compacted(boundary) if boundary.trigger == Trigger::Auto);
+    assert!(rig.notices.all().iter().any(auto), "{:?}", rig.notices.all());
+    let answered = rig.server.requests().into_iter().filter(|request| !request.body.contains("<summary>"));
+    assert_eq!(answered.count(), 6, "one request to a message, but for the summaries");
+    rig.claude.close().await;
+}
+
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn a_branch_that_was_left_ends_its_program_and_is_not_gone_on_with() {
+    let sessions = Arc::new(Remembered::default());
+    let rig = Rig::with(|_| {}, Company { sessions: sessions.clone(), ..Company::default() }).await;
+    let mut main = Talk::main();
+    main.say(&rig.claude, "hello").await;
+    let mut fork = main.fork("aside");
+    fork.say(&rig.claude, "only here").await;
+    rig.claude.leave(&fork.0.branch);
+    assert_eq!(sessions.all().len(), 1);
+    rig.claude.close().await;
+    assert!(rig.notices.processes().into_iter().all(|process| !runs(process)));
+}

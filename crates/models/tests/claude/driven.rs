@@ -1,0 +1,151 @@
+//! The real program under the one turn machine: the same driver, door and limits as for every other model.
+
+use std::sync::{Arc, Mutex};
+
+use domain::assistant::{Answer, Ended, Request, Shown, Start};
+use domain::conversation::{Block, Branch, Entry, EntryId, Lineage, Reach, Said, Text};
+use domain::permission::decide;
+use domain::record::Record;
+use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::turn::{Ending, TurnId};
+use engine::desk::{Desk, Letter};
+use engine::drive::{World, drive};
+use engine::ports::{Hands, Journal, Model, Surface, Unreadable, Unwritten};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use serde_json::json;
+use testkit::model_server::{Act, Gate};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::stage::{NOTED, Rig, Talk};
+
+/// Everything outside a turn but the model: a past, one tool, and a pair of ears.
+struct Outside {
+    talk: Talk,
+    notes: Mutex<Vec<String>>,
+    words: mpsc::UnboundedSender<String>,
+}
+
+impl Hands for Outside {
+    fn tools(&self) -> Arc<[ToolSpec]> {
+        Arc::clone(&self.talk.0.tools)
+    }
+
+    fn run<'a>(&'a self, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
+        self.notes.lock().unwrap().push(call.input.0.clone());
+        ready(ToolResult { call: call.id.clone(), text: "noted".to_owned(), outcome: Outcome::Done }).boxed()
+    }
+}
+
+impl Journal for Outside {
+    fn write(&self, _: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>> {
+        ready(Ok(())).boxed()
+    }
+
+    fn path(&self, _: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
+        ready(Ok(self.talk.0.said.clone())).boxed()
+    }
+
+    fn recent(
+        &self,
+        _: Branch,
+        _: Option<EntryId>,
+        _: usize,
+    ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>> {
+        ready(Ok(Vec::new())).boxed()
+    }
+
+    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
+        ready(Err(Unreadable("there is none".to_owned()))).boxed()
+    }
+}
+
+impl Surface for Outside {
+    fn show(&self, shown: &Shown) {
+        if let Shown::Delta { text, .. } = shown {
+            self.words.send(text.clone()).unwrap();
+        }
+    }
+}
+
+/// The door: what the assistant would answer to the two things a turn asks.
+fn answer(request: Request, tools: &[ToolSpec]) -> Answer {
+    let Request::MayRun(_, blocks) = request else { return Answer::Noted };
+    let calls = blocks.iter().filter_map(|block| match block {
+        Block::Call(call) => Some(decide(&Branch::Main, call, tools)),
+        Block::Text(_) | Block::Opaque(_) => None,
+    });
+    Answer::Decided(calls.collect())
+}
+
+/// Drives one turn of `talk` with `model`. The words that are heard go to `words`.
+async fn turn(
+    model: Arc<dyn Model>,
+    talk: &Talk,
+    words: mpsc::UnboundedSender<String>,
+    stop: CancellationToken,
+) -> (Ended, Vec<String>) {
+    let outside = Arc::new(Outside { talk: talk.clone(), notes: Mutex::default(), words });
+    let (desk, mut pile) = Desk::new();
+    let world = World {
+        model,
+        hands: outside.clone(),
+        journal: outside.clone(),
+        surface: outside.clone(),
+        instructions: Arc::clone(&talk.0.instructions),
+    };
+    let start = Start { turn: TurnId(1), branch: Branch::Main, from: EntryId(1) };
+    let door = async {
+        while let Some(Letter::Asked(request, reply)) = pile.recv().await {
+            let _ = reply.send(answer(request, &talk.0.tools));
+        }
+        std::future::pending::<()>().await
+    };
+    let ended = tokio::select! {
+        ended = drive(start, world, desk, stop) => ended,
+        () = door => unreachable!("it waits for ever"),
+    };
+    let notes = outside.notes.lock().unwrap().clone();
+    (ended, notes)
+}
+
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn the_driver_runs_the_programs_calls_and_an_interrupted_turn_keeps_its_half() {
+    let Rig { server, claude, home: _home, .. } = Rig::new().await;
+    let claude = Arc::new(claude);
+    let gate = Gate::new();
+    let calls =
+        Act::says("Two.").and_calls(NOTED, &json!({"text": "a"})).and_calls(NOTED, &json!({"text": "b"}));
+    let held = Act::says("Once upon a time").held_at(4, &gate);
+    server.script([calls, Act::says("Done."), held, Act::says("Hello.")]);
+    let (words, mut heard) = mpsc::unbounded_channel();
+    let mut talk = Talk::main();
+
+    talk.human("note a and b");
+    let (ended, notes) = turn(claude.clone(), &talk, words.clone(), CancellationToken::new()).await;
+    assert_eq!(ended.ending, Ending::Finished);
+    assert_eq!(notes, [r#"{"text":"a"}"#, r#"{"text":"b"}"#]);
+    let [Said::Assistant(last, Reach::Whole)] = &ended.said[..] else { panic!("{:?}", ended.said) };
+    assert_eq!(last.text(), "Done.");
+    while heard.try_recv().is_ok() {}
+
+    let mut talk = Talk::main();
+    talk.human("a story");
+    let stop = CancellationToken::new();
+    let stopping = async {
+        heard.recv().await.unwrap();
+        stop.cancel();
+    };
+    let ((ended, _), ()) = tokio::join!(turn(claude.clone(), &talk, words.clone(), stop.clone()), stopping);
+    assert_eq!(ended.ending, Ending::Interrupted);
+    let [half @ Said::Assistant(blocks, Reach::Cut)] = &ended.said[..] else { panic!("{:?}", ended.said) };
+    assert!("Once upon a time".starts_with(&blocks.text()), "{blocks:?}");
+
+    talk.hear(half.clone());
+    talk.human("hello?");
+    let (ended, _) = turn(claude.clone(), &talk, words, CancellationToken::new()).await;
+    assert_eq!(ended.said[0].text(), "Hello.");
+    claude.close().await;
+}
