@@ -50,7 +50,13 @@ pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>) -> Result<ExitCode, 
         }
         Err(Unanswered::NotRunning) => {
             let house = House::open(settings, disk, Doors::Local).await?;
-            let talked = sit_down(&house.client).await;
+            for notice in &house.notices {
+                note(notice);
+            }
+            let talked = tokio::select! {
+                talked = sit_down(&house.client) => talked,
+                () = told_to_stop() => Ok(()),
+            };
             house.close().await;
             return talked.map(|()| ExitCode::SUCCESS);
         }
@@ -87,21 +93,31 @@ pub async fn say_once(
 }
 
 async fn answer(client: &Client, text: &str, output: Output) -> Result<ExitCode, Failed> {
-    let ended = if output.json {
-        let mut words = Vec::new();
-        let ended = once(client, text, &mut words).await?;
-        let answer = String::from_utf8_lossy(&words).trim_end().to_owned();
-        print(&serde_json::json!({ "ok": ended == Ended::Answered, "answer": answer }).to_string());
-        ended
-    } else {
-        once(client, text, &mut stdout()).await?
-    };
-    match ended {
-        Ended::Answered => Ok(ExitCode::SUCCESS),
-        Ended::Not(why) => {
-            note(&why);
-            Ok(ExitCode::FAILURE)
+    if !output.json {
+        let ended = once(client, text, &mut stdout()).await?;
+        return Ok(why_not(&ended).map_or(ExitCode::SUCCESS, |why| {
+            note(why);
+            ExitCode::FAILURE
+        }));
+    }
+    let mut words = Vec::new();
+    let ended = once(client, text, &mut words).await?;
+    let answer = String::from_utf8_lossy(&words).trim_end().to_owned();
+    let told = match why_not(&ended) {
+        None => serde_json::json!({ "ok": true, "answer": answer }),
+        Some(why) => {
+            let error = serde_json::json!({ "code": 1, "kind": "failed", "message": why });
+            serde_json::json!({ "ok": false, "answer": answer, "error": error })
         }
+    };
+    print(&told.to_string());
+    Ok(why_not(&ended).map_or(ExitCode::SUCCESS, |_| ExitCode::FAILURE))
+}
+
+fn why_not(ended: &Ended) -> Option<&str> {
+    match ended {
+        Ended::Answered | Ended::Unseen => None,
+        Ended::Not(why) => Some(why),
     }
 }
 
@@ -147,13 +163,13 @@ async fn told_to_stop() {
 /// Says what was guessed, and how to change it. Nothing is asked.
 fn greet(settings: &Settings, house: &House) {
     let brain = match &settings.brain {
-        Brain::Offline => "no model",
-        Brain::Anthropic(brain) => brain.model.as_str(),
-        Brain::OpenAi(brain) => brain.model.as_str(),
+        Brain::Offline => "no model · everything stays on this machine".to_owned(),
+        Brain::Anthropic(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
+        Brain::OpenAi(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
     };
     let Guessed { value: names, from } = &settings.names;
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");
-    print(&format!("ollim-bot {} · {brain} · everything stays on this machine", env!("CARGO_PKG_VERSION")));
+    print(&format!("ollim-bot {} · {brain}", env!("CARGO_PKG_VERSION")));
     print(&format!("  you        {} (from {from})   change: OLLIM_USER_NAME", names.human));
     print(&format!("  time zone  {zone} (from {})   change: OLLIM_TIMEZONE", settings.zone.from));
     print(&format!("  data       {}", settings.paths.root().display()));

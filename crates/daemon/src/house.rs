@@ -93,6 +93,8 @@ impl House {
             tasks: JoinSet::new(),
         };
         house.tasks.spawn(engine.run(house.stop.clone()));
+        // What is owed from before comes before whatever the doors let in.
+        desk.tell(Event::Started).await;
         let nightly = back_up_daily(journal.clone(), clock.clone(), stage.clone());
         let stop = house.stop.clone();
         house.tasks.spawn(async move { stop.run_until_cancelled(nightly).await.unwrap_or_default() });
@@ -106,9 +108,6 @@ impl House {
         house.open_doors(settings, ports, doors).await?;
         for notice in &house.notices {
             stage.show(&Shown::Notice(notice.clone()));
-        }
-        if doors == Doors::LocalAndPage {
-            desk.tell(Event::Started).await;
         }
         Ok(house)
     }

@@ -38,7 +38,7 @@ fn awake() -> Assistant {
         conversation: Conversation::new(BTreeMap::new(), EntryId(1)),
         unfinished: Vec::new(),
         waiting: VecDeque::new(),
-        inbox: Vec::new(),
+        inbox: Default::default(),
         next_message: MessageId(1),
         next_turn: TurnId(1),
     };

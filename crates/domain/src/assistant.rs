@@ -24,6 +24,8 @@ use crate::turn::{Ending, TurnId};
 
 /// The longest message that is taken at once, in characters.
 pub const MESSAGE_CHARS: usize = 100_000;
+/// The most messages that wait at a time.
+pub const MESSAGES_WAITING: usize = 100;
 /// How often a turn is tried when the program dies under it.
 pub const ATTEMPTS: u32 = 3;
 
@@ -36,8 +38,8 @@ pub struct Memory {
     pub unfinished: Vec<Unfinished>,
     /// Messages that nobody has taken.
     pub waiting: VecDeque<Message>,
-    /// The inbox.
-    pub inbox: Vec<Kept>,
+    /// The inbox, shared with every copy of this memory.
+    pub inbox: Arc<Vec<Kept>>,
     /// The number of the next message.
     pub next_message: MessageId,
     /// The number of the next turn.
@@ -64,8 +66,18 @@ pub struct Unfinished {
 struct Running {
     turn: TurnId,
     answers: MessageId,
+    owed: Owed,
     /// Calls that were let through and have no result yet.
     unanswered: Vec<ToolCall>,
+}
+
+/// Since when an answer is owed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owed {
+    /// Since the words it answers.
+    Now,
+    /// Since before the program died. It has waited long enough: new words wait for it.
+    SinceBefore,
 }
 
 /// Its state and its decisions.
@@ -105,12 +117,12 @@ impl Assistant {
     }
 
     fn started(&mut self, now: &Zoned) -> Vec<Effect> {
-        let mut effects = Vec::new();
+        let mut minutes = Minutes::at(now);
         for left in std::mem::take(&mut self.memory.unfinished) {
-            effects.extend(self.resume(left, now));
+            self.resume(left, &mut minutes);
         }
-        effects.extend(self.hear_waiting(now));
-        effects
+        self.hear_waiting(&mut minutes, now);
+        minutes.effects()
     }
 
     fn turn_ended(&mut self, turn: TurnId, ended: Ended, now: &Zoned) -> Vec<Effect> {
@@ -125,46 +137,41 @@ impl Assistant {
         }
         minutes.close(turn, ended.ending.clone(), ended.usage);
         minutes.shown.push(Shown::Ended { turn, branch, answers: running.answers, ending: ended.ending });
-        let mut effects = minutes.effects();
-        effects.extend(self.hear_waiting(now));
-        effects
+        self.hear_waiting(&mut minutes, now);
+        minutes.effects()
     }
 
     /// Starts the turn of the message that has waited longest, if nobody is speaking.
-    fn hear_waiting(&mut self, now: &Zoned) -> Vec<Effect> {
+    fn hear_waiting(&mut self, minutes: &mut Minutes, now: &Zoned) {
         if self.running.contains_key(&Branch::Main) {
-            return Vec::new();
+            return;
         }
-        match self.memory.waiting.pop_front() {
-            Some(message) => self.begin(message, Minutes::at(now), now),
-            None => Vec::new(),
+        if let Some(message) = self.memory.waiting.pop_front() {
+            self.begin(message, minutes, now);
         }
     }
 
-    /// Says `message` on main and starts the turn that answers it, after what `minutes` already hold.
-    fn begin(&mut self, message: Message, mut minutes: Minutes, now: &Zoned) -> Vec<Effect> {
+    /// Says `message` on main and starts the turn that answers it.
+    fn begin(&mut self, message: Message, minutes: &mut Minutes, now: &Zoned) {
         let branch = Branch::Main;
-        self.ensure_main(&mut minutes);
+        self.ensure_main(minutes);
         let said = Said::Human(request::heard(&message, now));
-        let Some(entry) = self.say_on(&branch, said, &mut minutes) else { return Vec::new() };
+        let Some(entry) = self.say_on(&branch, said, minutes) else { return };
         minutes.records.push(Record::Taken(message.id, entry.id));
         let turn = self.memory.next_turn;
         self.memory.next_turn = TurnId(turn.0 + 1);
-        self.open(Opened { turn, branch, answers: message.id, at: minutes.at }, minutes)
+        let opened = Opened { turn, branch, answers: message.id, at: minutes.at };
+        self.open(opened, Owed::Now, minutes);
     }
 
     /// Writes down that a turn opens, and starts it.
-    fn open(&mut self, opened: Opened, mut minutes: Minutes) -> Vec<Effect> {
+    fn open(&mut self, opened: Opened, owed: Owed, minutes: &mut Minutes) {
         let Opened { turn, branch, answers, .. } = opened.clone();
-        let from = self.memory.conversation.head(&branch).and_then(|head| head.entry);
-        let Some(from) = from else { return minutes.effects() };
+        let Some(from) = self.memory.conversation.head(&branch).and_then(|head| head.entry) else { return };
         minutes.records.push(Record::Opened(opened));
         minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
-        self.running.insert(branch.clone(), Running { turn, answers, unanswered: Vec::new() });
-        let mut effects = minutes.effects();
-        let seed = self.dice.roll();
-        effects.push(Effect::StartTurn(Start { turn, branch, from, seed }));
-        effects
+        self.running.insert(branch.clone(), Running { turn, answers, owed, unanswered: Vec::new() });
+        minutes.starts.push(Start { turn, branch, from, seed: self.dice.roll() });
     }
 
     /// Main always exists once something is said, and its session is known to everybody.
@@ -197,20 +204,22 @@ struct Minutes {
     at: Timestamp,
     records: Vec<Record>,
     shown: Vec<Shown>,
+    starts: Vec<Start>,
 }
 
 impl Minutes {
     fn at(now: &Zoned) -> Self {
-        Self { at: now.timestamp(), records: Vec::new(), shown: Vec::new() }
+        Self { at: now.timestamp(), records: Vec::new(), shown: Vec::new(), starts: Vec::new() }
     }
 
     fn close(&mut self, turn: TurnId, ending: Ending, usage: Usage) {
         self.records.push(Record::Closed(Closed { turn, ending, usage, at: self.at }));
     }
 
-    /// Written first, then shown.
+    /// Written first, all at once, so that a writing that fails leaves nothing half done; then shown; then begun.
     fn effects(self) -> Vec<Effect> {
         let written = (!self.records.is_empty()).then_some(Effect::Write(self.records));
-        written.into_iter().chain(self.shown.into_iter().map(Effect::Show)).collect()
+        let shown = self.shown.into_iter().map(Effect::Show);
+        written.into_iter().chain(shown).chain(self.starts.into_iter().map(Effect::StartTurn)).collect()
     }
 }

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 pub use branch::{Branch, ForkName, InvalidName};
 pub use drawing::{Line, Lineage, draw};
-pub use entry::{Block, Entry, EntryId, Heard, Image, Json, Reach, Said, SessionId, Text, Usage};
+pub use entry::{Block, Entry, EntryId, Heard, Image, Json, Reach, Said, SessionId, Text, Usage, calls};
 
 /// Where a branch is, and the session it speaks under.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 //! The one door for authority. Every call passes it, and what it decides is written down before the tool
 //! runs. A refusal is read by the model, so it says what to do instead.
 
-use crate::conversation::Branch;
 use crate::tool::{ToolCall, ToolSpec};
 
 /// What was decided about one call.
@@ -48,8 +47,8 @@ impl Rule {
     }
 }
 
-/// Decides whether `call`, made on `branch`, may run.
-pub fn decide(_branch: &Branch, call: &ToolCall, tools: &[ToolSpec]) -> Decision {
+/// Decides whether `call` may run.
+pub fn decide(call: &ToolCall, tools: &[ToolSpec]) -> Decision {
     let known = tools.iter().any(|tool| tool.name == call.name);
     let rule = match known {
         true => Rule::OwnTool,

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::conversation::{Block, Reach, Said, Usage};
+use crate::conversation::{Block, Reach, Said, Usage, calls};
 use crate::failure::Failure;
 use crate::patience::Patience;
 use crate::tool::{ToolCall, ToolResult};
@@ -130,7 +130,7 @@ impl Turn {
         self.model_calls += 1;
         reply.blocks = continued(std::mem::take(&mut self.half), reply.blocks);
         self.usage += reply.usage;
-        let calls = calls(&reply.blocks);
+        let calls: Vec<ToolCall> = calls(&reply.blocks).cloned().collect();
         self.next = match reply.stop {
             Stop::Refusal => Step::Done(Ending::Failed(Failure::Refused)),
             Stop::Length => Step::Done(Ending::Failed(Failure::TooLong)),
@@ -210,14 +210,6 @@ fn continued(half: String, mut blocks: Vec<Block>) -> Vec<Block> {
         Some(Block::Call(_) | Block::Opaque(_)) | None => blocks.insert(0, Block::Text(half)),
     }
     blocks
-}
-
-fn calls(blocks: &[Block]) -> Vec<ToolCall> {
-    let calls = blocks.iter().filter_map(|block| match block {
-        Block::Call(call) => Some(call.clone()),
-        Block::Text(_) | Block::Opaque(_) => None,
-    });
-    calls.collect()
 }
 
 /// What of a failed reply may stay in the conversation: a call without its result may not.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::assistant::{Answer, Ended, Request, Shown, Start};
 use domain::context::{self, Context};
-use domain::conversation::{Block, Said};
+use domain::conversation::{Block, Said, calls};
 use domain::failure::Failure;
 use domain::patience::{self, Patience};
 use domain::permission::Decision;
@@ -116,8 +116,7 @@ impl Drive {
 
     /// Waits before the next try, and says so: silence would look like a hang.
     async fn wait(&mut self, time: Duration) {
-        let tool = format!("the model is not there; trying again in {} s", time.as_secs().max(1));
-        self.world.surface.show(&Shown::Working { turn: self.start.turn, tool });
+        self.world.surface.show(&Shown::Waiting { turn: self.start.turn, time });
         match self.stop.run_until_cancelled(tokio::time::sleep(time)).await {
             Some(()) => self.turn.waited(),
             None => self.turn.cut("", Ending::Interrupted),
@@ -210,11 +209,8 @@ impl Drive {
 /// A call in the last words of a turn gets an answer, so that the conversation can go on after it.
 fn answer_calls(said: &mut Vec<Said>) {
     let Some(Said::Assistant(blocks, _)) = said.last() else { return };
-    let calls = blocks.iter().filter_map(|block| match block {
-        Block::Call(call) => Some(failed(call, "this was not run.".to_owned())),
-        Block::Text(_) | Block::Opaque(_) => None,
-    });
-    let results: Vec<ToolResult> = calls.collect();
+    let unrun = |call| failed(call, "this was not run.".to_owned());
+    let results: Vec<ToolResult> = calls(blocks).map(unrun).collect();
     if !results.is_empty() {
         said.push(Said::Tools(results));
     }

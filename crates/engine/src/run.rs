@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use domain::assistant::{Answer, Assistant, Effect, Event, Request, Shown};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::desk::{Desk, Letter};
@@ -25,6 +26,8 @@ pub struct House {
     world: World,
     /// What happened but could not be written down yet, oldest first.
     owed: VecDeque<Event>,
+    /// When that is tried again.
+    next_try: Instant,
     /// Whether the human has been told that writing fails.
     told: Told,
 }
@@ -44,7 +47,16 @@ impl House {
         (desk, pile): (Desk, mpsc::Receiver<Letter>),
     ) -> Self {
         let turns = Turns::new(world.clone(), desk);
-        Self { assistant, clock, pile, turns, world, owed: VecDeque::new(), told: Told::Nothing }
+        Self {
+            assistant,
+            clock,
+            pile,
+            turns,
+            world,
+            owed: VecDeque::new(),
+            next_try: Instant::now(),
+            told: Told::Nothing,
+        }
     }
 
     /// Works until `stop`. A turn that goes on then is left open in the journal, and resumed by the next
@@ -58,7 +70,7 @@ impl House {
                     self.happened(Event::TurnEnded(turn, ended)).await;
                 }
                 Some(letter) = self.pile.recv() => self.open(letter).await,
-                () = tokio::time::sleep(TRY_AGAIN), if !self.owed.is_empty() => self.try_again().await,
+                () = tokio::time::sleep_until(self.next_try), if !self.owed.is_empty() => self.try_again().await,
             }
         }
         self.turns.end().await;
@@ -94,12 +106,14 @@ impl House {
         if let Err(unwritten) = self.perform(effects).await {
             self.assistant = before;
             self.owed.push_back(event);
+            self.next_try = Instant::now() + TRY_AGAIN;
             self.tell_once(&unwritten);
         }
     }
 
     /// What could not be written is decided anew, in order.
     async fn try_again(&mut self) {
+        self.next_try = Instant::now() + TRY_AGAIN;
         for event in std::mem::take(&mut self.owed) {
             self.happened(event).await;
         }

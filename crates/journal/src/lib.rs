@@ -154,7 +154,7 @@ impl Journal {
             match read.await {
                 Some(Ok(found)) => Ok(found),
                 Some(Err(error)) => Err(Unreadable(error.to_string())),
-                None => Err(Unreadable("the journal is closed.".to_owned())),
+                None => Err(Unreadable(closed().0)),
             }
         })
     }

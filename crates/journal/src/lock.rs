@@ -5,6 +5,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+/// The file that is locked.
+pub const LOCK_FILE: &str = "bot.lock";
+
 /// Held as long as the assistant runs. The system lets go of it when the process ends, however it ends.
 #[derive(Debug)]
 pub struct Lock {
@@ -31,7 +34,7 @@ impl Lock {
     )]
     pub fn take(state: &Path, pid: u32) -> Result<Self, NotLocked> {
         let pid_file = state.join("bot.pid");
-        let path = state.join("bot.lock");
+        let path = state.join(LOCK_FILE);
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -62,7 +65,7 @@ impl Drop for Lock {
 pub fn holder(state: &Path) -> Option<u32> {
     let written = || std::fs::read_to_string(state.join("bot.pid")).ok()?.trim().parse().ok();
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
-    let inode = std::fs::metadata(state.join("bot.lock")).map(|found| found.ino()).unwrap_or_default();
+    let inode = std::fs::metadata(state.join(LOCK_FILE)).map(|found| found.ino()).unwrap_or_default();
     lock_holder(&locks, inode).or_else(written)
 }
 

@@ -13,7 +13,7 @@ use crate::db::{Database, PathCache, Unopened, make_if_missing, rescue};
 use crate::disk::{Disk, Seen, sweep, sweep_beside};
 use crate::git;
 use crate::keeper::Keeper;
-use crate::lock::{Lock, NotLocked};
+use crate::lock::{LOCK_FILE, Lock, NotLocked};
 use crate::paths::Paths;
 use crate::sessions::SessionFiles;
 use crate::{Journal, Reader, Writer};
@@ -57,6 +57,8 @@ pub enum NotOpened {
 pub fn open(place: Place) -> Result<Opened, NotOpened> {
     let state = place.paths.state();
     place.disk.create_dir(&state).map_err(|error| unusable(&place, &error))?;
+    // Looked for before the lock makes its file, which tells whether we have been here.
+    let emptied = emptied(&place);
     let lock = Lock::take(&state, place.pid).map_err(|error| match error {
         NotLocked::Running(_) => NotOpened::Running(error),
         NotLocked::Disk(error) => unusable(&place, &error),
@@ -66,7 +68,7 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     sweep_beside(place.disk.as_ref(), &place.paths.root().join(git::IGNORE_FILE))
         .map_err(|error| unusable(&place, &error))?;
     let mut notices = Vec::new();
-    let mut database = open_database(&place, &mut notices)?;
+    let mut database = open_database(&place, emptied, &mut notices)?;
     let mut files = SessionFiles::open(&place, &mut notices).map_err(|error| damaged(&error))?;
     let memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
     let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
@@ -92,16 +94,16 @@ pub fn peek(paths: &Paths) -> Result<Option<Database>, Unopened> {
     }
 }
 
-fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, NotOpened> {
+fn open_database(
+    place: &Place,
+    emptied: Option<Unopened>,
+    notices: &mut Vec<String>,
+) -> Result<Database, NotOpened> {
     let path = place.paths.database();
-    let opened = match is_emptied(place) {
-        true => Err(Unopened::Damaged("it is empty, and we have talked before".to_owned())),
-        false => open_or_make(&path, place.disk.as_ref()),
-    };
-    match opened {
+    match emptied.map_or_else(|| open_or_make(&path, place.disk.as_ref()), Err) {
         Ok(database) => Ok(database),
         Err(Unopened::Damaged(reason)) => {
-            tracing::error!(reason, "The journal is damaged.");
+            tracing::info!(reason, "The journal is damaged.");
             let rescued = rescue(&path, &place.paths.backups(), place.now, place.disk.as_ref());
             let (database, notice) = rescued.map_err(|error| damaged(&error))?;
             notices.push(notice);
@@ -119,15 +121,18 @@ fn open_or_make(path: &Path, disk: &dyn Disk) -> Result<Database, Unopened> {
     Database::open(path)
 }
 
-/// An empty file is how a database begins, and also what a broken disk leaves of one. Who has a session or a
-/// backup has talked before.
-fn is_emptied(place: &Place) -> bool {
+/// What is wrong with a journal that SQLite would take for a new one: it is empty or gone, and we have talked
+/// before. Who has a backup, or a session and our lock, has.
+fn emptied(place: &Place) -> Option<Unopened> {
+    let is_there = |name: &str| matches!(place.disk.look(&place.paths.state().join(name)), Ok(Some(_)));
     let has_backups = place.disk.list(&place.paths.backups()).is_ok_and(|backups| !backups.is_empty());
-    let session = place.paths.state().join("sessions.json");
+    let damaged = |reason: &str| Some(Unopened::Damaged(reason.to_owned()));
     match place.disk.look(&place.paths.database()) {
-        Ok(Some(Seen::File(0))) => has_backups || matches!(place.disk.look(&session), Ok(Some(_))),
-        Ok(None) => has_backups,
-        Ok(Some(Seen::File(_) | Seen::Directory | Seen::Strange)) | Err(_) => false,
+        Ok(Some(Seen::File(0))) if has_backups || is_there("sessions.json") => damaged("it is empty"),
+        Ok(None) if has_backups || (is_there("sessions.json") && is_there(LOCK_FILE)) => {
+            damaged("it is gone")
+        }
+        Ok(Some(Seen::File(_) | Seen::Directory | Seen::Strange) | None) | Err(_) => None,
     }
 }
 

@@ -26,7 +26,7 @@ export function follow(heard, lost) {
   let waits = 500;
   const open = () => {
     source = new EventSource("/api/events");
-    for (const name of ["hello", "reload", "said", "began", "delta", "working", "ended", "notice"]) {
+    for (const name of ["hello", "reload", "said", "began", "delta", "working", "waiting", "ended", "notice"]) {
       source.addEventListener(name, (event) => {
         waits = 500;
         heard(name, JSON.parse(event.data));

@@ -34,6 +34,7 @@ export class Chat {
     if (name === "began" && data.branch === MAIN) this.began(data.turn, "", null);
     if (name === "delta") this.delta(data);
     if (name === "working") this.working(data);
+    if (name === "waiting") this.working({ turn: data.turn, tool: `the model is not there, trying again in ${data.seconds} s` });
     if (name === "ended" && data.branch === MAIN) this.ended(data);
     if (name === "notice") this.notice(data.text);
     this.settle(stay);

@@ -97,7 +97,7 @@ impl Scene {
             Shown::Ended { turn, .. } => {
                 self.running.remove(turn);
             }
-            Shown::Notice(_) => {}
+            Shown::Notice(_) | Shown::Waiting { .. } => {}
         }
     }
 

@@ -49,9 +49,36 @@ pub async fn once(
         let words = telling.hear(&shown);
         out.write_all(words.as_bytes()).await?;
         out.flush().await?;
-        if let Some(ended) = telling.ended() {
-            return Ok(ended);
+        match telling.ended() {
+            None => {}
+            Some(Ended::Unseen) => return read_later(client, text, out).await,
+            Some(ended) => return Ok(ended),
         }
+    }
+}
+
+/// How many entries are looked through for an answer that was missed.
+const LOOKED_THROUGH: usize = 100;
+
+/// The answer to `text`, from the conversation itself.
+async fn read_later(
+    client: &Client,
+    text: &str,
+    out: &mut (impl AsyncWrite + Unpin),
+) -> Result<Ended, Stopped> {
+    let found = client.get(&format!("/api/messages?limit={LOOKED_THROUGH}")).await?;
+    let entries = found["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let asked = entries.iter().rposition(|entry| entry["by"] == "human" && entry["text"] == text);
+    let answers = entries[asked.map_or(entries.len(), |asked| asked + 1)..].iter();
+    let words: Vec<&str> = answers
+        .take_while(|entry| entry["by"] != "human")
+        .filter(|entry| entry["by"] == "assistant")
+        .filter_map(|entry| entry["text"].as_str())
+        .collect();
+    out.write_all(format!("\n{}\n", words.join("\n")).as_bytes()).await?;
+    match words.is_empty() {
+        true => Ok(Ended::Not("there is no answer to that; say it again.".to_owned())),
+        false => Ok(Ended::Answered),
     }
 }
 
@@ -78,7 +105,7 @@ async fn answer_lines(
             continue;
         }
         match once(client, &line, out).await {
-            Ok(Ended::Answered) => {}
+            Ok(Ended::Answered | Ended::Unseen) => {}
             Ok(Ended::Not(why)) => out.write_all(format!("{why}\n").as_bytes()).await?,
             Err(Stopped::Unanswered(Unanswered::Refused(why))) => {
                 out.write_all(format!("{why}\n").as_bytes()).await?;
@@ -143,7 +170,12 @@ async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said
     };
     match sent {
         Ok(()) => Ok(Said::Sent),
-        Err(Unanswered::Refused(why)) => Ok(Said::Refused(why)),
+        Err(Unanswered::Refused(why)) => {
+            if line != "/stop" {
+                telling.unexpect();
+            }
+            Ok(Said::Refused(why))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -1,5 +1,7 @@
 //! What happens to the assistant, and what it wants done.
 
+use std::time::Duration;
+
 use crate::conversation::{Branch, Entry, EntryId, Said, Usage};
 use crate::record::{MessageId, Record};
 use crate::turn::{Ending, TurnId};
@@ -82,6 +84,13 @@ pub enum Shown {
         turn: TurnId,
         /// The tool.
         tool: String,
+    },
+    /// The model is not there, and is called again after this time.
+    Waiting {
+        /// The turn.
+        turn: TurnId,
+        /// The time.
+        time: Duration,
     },
     /// A turn ended.
     Ended {

@@ -2,13 +2,13 @@
 
 use jiff::Zoned;
 
-use super::{Assistant, Effect, MESSAGE_CHARS, Minutes};
+use super::{Assistant, Effect, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
 use crate::context;
-use crate::conversation::{Block, Branch, Heard, Reach, Said, Usage};
+use crate::conversation::{Block, Branch, Heard, Reach, Said, calls};
 use crate::permission::{Decision, decide};
 use crate::record::{Message, MessageId, Record, SurfaceName};
 use crate::tool::ToolResult;
-use crate::turn::{Ending, TurnId};
+use crate::turn::TurnId;
 
 /// Something that is asked, by somebody who waits for the answer.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub(super) fn heard(message: &Message, now: &Zoned) -> Heard {
 
 impl Assistant {
     pub(super) fn say(&mut self, surface: SurfaceName, text: String, now: &Zoned) -> (Answer, Vec<Effect>) {
-        if let Err(refusal) = check(&text) {
+        if let Err(refusal) = check(&text).and_then(|()| self.has_room()) {
             return (Answer::Refused(refusal), Vec::new());
         }
         let id = self.memory.next_message;
@@ -61,14 +61,21 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         minutes.records.push(Record::Received(message.clone()));
         self.memory.waiting.push_back(message);
-        if let Some(running) = self.running.get(&Branch::Main) {
-            let interrupt = Effect::Interrupt(running.turn);
-            return (Answer::Heard(id), minutes.effects().into_iter().chain([interrupt]).collect());
-        }
-        self.abandon_unfinished(&mut minutes);
-        match self.memory.waiting.pop_front() {
-            Some(first) => (Answer::Heard(id), self.begin(first, minutes, now)),
-            None => (Answer::Heard(id), minutes.effects()),
+        let interrupt = match self.running.get(&Branch::Main) {
+            Some(Running { turn, owed: Owed::Now, .. }) => Some(Effect::Interrupt(*turn)),
+            Some(Running { owed: Owed::SinceBefore, .. }) => None,
+            None => {
+                self.hear_waiting(&mut minutes, now);
+                None
+            }
+        };
+        (Answer::Heard(id), minutes.effects().into_iter().chain(interrupt).collect())
+    }
+
+    fn has_room(&self) -> Result<(), String> {
+        match self.memory.waiting.len() < MESSAGES_WAITING {
+            true => Ok(()),
+            false => Err(format!("{MESSAGES_WAITING} messages wait already. let me answer those first.")),
         }
     }
 
@@ -81,11 +88,7 @@ impl Assistant {
 
     pub(super) fn may_run(&mut self, turn: TurnId, blocks: Vec<Block>, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some((branch, _)) = self.run_of(turn) else { return gone() };
-        let calls = blocks.iter().filter_map(|block| match block {
-            Block::Call(call) => Some(call),
-            Block::Text(_) | Block::Opaque(_) => None,
-        });
-        let decisions: Vec<Decision> = calls.map(|call| decide(&branch, call, &self.tools)).collect();
+        let decisions: Vec<Decision> = calls(&blocks).map(|call| decide(call, &self.tools)).collect();
         let mut minutes = Minutes::at(now);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
@@ -109,14 +112,6 @@ impl Assistant {
             running.unanswered.clear();
         }
         (Answer::Noted, minutes.effects())
-    }
-
-    /// Closes turns that a dead program left open, because the human has already moved on.
-    fn abandon_unfinished(&mut self, minutes: &mut Minutes) {
-        for left in std::mem::take(&mut self.memory.unfinished) {
-            self.tell_unknown(&left.branch, &left.unanswered, minutes);
-            minutes.close(left.turn, Ending::Interrupted, Usage::default());
-        }
     }
 }
 

@@ -1,8 +1,10 @@
 //! What the assistant tends by itself: turns cut by a crash, the inbox, and how things stand.
 
+use std::sync::Arc;
+
 use jiff::Zoned;
 
-use super::{ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Opened, Record, Shown, Unfinished};
+use super::{ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Opened, Owed, Record, Shown, Unfinished};
 use crate::context::UNKNOWN_OUTCOME;
 use crate::conversation::{Branch, Said, Usage};
 use crate::failure::Failure;
@@ -11,18 +13,16 @@ use crate::tool::{Outcome, ToolCall, ToolResult};
 
 impl Assistant {
     /// Goes on with a turn that the program died under, or gives it up after too many tries.
-    pub(super) fn resume(&mut self, left: Unfinished, now: &Zoned) -> Vec<Effect> {
-        let mut minutes = Minutes::at(now);
-        self.tell_unknown(&left.branch, &left.unanswered, &mut minutes);
+    pub(super) fn resume(&mut self, left: Unfinished, minutes: &mut Minutes) {
+        self.tell_unknown(&left.branch, &left.unanswered, minutes);
         let Unfinished { turn, branch, answers, attempts, .. } = left;
         if attempts < ATTEMPTS {
-            return self.open(Opened { turn, branch, answers, at: minutes.at }, minutes);
+            return self.open(Opened { turn, branch, answers, at: minutes.at }, Owed::SinceBefore, minutes);
         }
         let text = format!("i stopped {ATTEMPTS} times while answering this, so i left it. say it again.");
         let ending = Ending::Failed(Failure::Stopped(text));
         minutes.close(turn, ending.clone(), Usage::default());
         minutes.shown.push(Shown::Ended { turn, branch, answers, ending });
-        minutes.effects()
     }
 
     /// Answers the calls whose outcome nobody knows, so that none is repeated.
@@ -41,7 +41,7 @@ impl Assistant {
         }
         let id = KeptId(self.memory.inbox.last().map_or(1, |kept| kept.id.0 + 1));
         let kept = Kept { id, at: now.timestamp(), text };
-        self.memory.inbox.push(kept.clone());
+        Arc::make_mut(&mut self.memory.inbox).push(kept.clone());
         (Answer::Told(format!("kept as {}", id.0)), vec![Effect::Write(vec![Record::Kept(kept)])])
     }
 

@@ -120,6 +120,14 @@ pub enum Block {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Json(pub String);
 
+/// The calls in a reply, in order.
+pub fn calls(blocks: &[Block]) -> impl Iterator<Item = &ToolCall> {
+    blocks.iter().filter_map(|block| match block {
+        Block::Call(call) => Some(call),
+        Block::Text(_) | Block::Opaque(_) => None,
+    })
+}
+
 /// What a model call used, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {

@@ -81,8 +81,8 @@ pub fn rescue(
         }
     }
     let text = format!(
-        "the journal was damaged and there was no backup. i kept it as {} and started a new one; our earlier \
-         conversation is not lost, but i can't read it.",
+        "the journal was damaged or gone, and there was no backup. what there was of it is kept as {}; i could not \
+         read our earlier conversation from it, and started a new one.",
         aside.display()
     );
     Ok((Database::open(path)?, text))

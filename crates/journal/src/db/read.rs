@@ -35,7 +35,7 @@ impl Database {
             conversation: Conversation::new(self.heads()?, EntryId(next("entries")?)),
             unfinished: self.unfinished()?,
             waiting: self.waiting()?,
-            inbox: self.inbox()?,
+            inbox: Arc::new(self.inbox()?),
             next_message: MessageId(next("messages")?),
             next_turn: TurnId(next("turns")?),
         })

@@ -73,7 +73,7 @@ impl Surface for Outside {
 fn answer(request: Request, tools: &[ToolSpec]) -> Answer {
     let Request::MayRun(_, blocks) = request else { return Answer::Noted };
     let calls = blocks.iter().filter_map(|block| match block {
-        Block::Call(call) => Some(decide(&Branch::Main, call, tools)),
+        Block::Call(call) => Some(decide(call, tools)),
         Block::Text(_) | Block::Opaque(_) => None,
     });
     Answer::Decided(calls.collect())

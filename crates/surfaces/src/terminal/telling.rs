@@ -16,6 +16,8 @@ pub enum Ended {
     Answered,
     /// Without one, or with half of one, and why.
     Not(String),
+    /// Nobody saw: this terminal was too slow to follow. The answer is in the conversation.
+    Unseen,
 }
 
 /// Whose answers are told.
@@ -69,6 +71,13 @@ impl Telling {
         }
     }
 
+    /// The newest of those words were refused, and will not come back.
+    pub fn unexpect(&mut self) {
+        if let Whose::All(sent) = &mut self.whose {
+            sent.pop_back();
+        }
+    }
+
     /// How the answer ended, told once.
     pub fn ended(&mut self) -> Option<Ended> {
         self.ended.take()
@@ -99,12 +108,48 @@ impl Telling {
     fn words(&mut self, shown: &Shown) -> String {
         let data = &shown.data;
         match shown.name.as_str() {
+            "hello" => self.join(data),
+            "reload" => self.lost_track(data),
             "began" => self.began(data),
             "delta" if self.is_ours(data) => self.delta(data["text"].as_str().unwrap_or_default()),
             "said" => self.said(&data["entry"]),
             "ended" if self.is_ours(data) => self.end(data),
+            "waiting" if self.is_ours(data) => self.wait(data),
             "notice" => format!("{}\n", data["text"].as_str().unwrap_or_default()),
             _ => String::new(),
+        }
+    }
+
+    /// Sits down while somebody is speaking: what was already said comes first.
+    fn join(&mut self, data: &Value) -> String {
+        let speaking = match self.whose {
+            Whose::One(_) => None,
+            Whose::All(_) => data["running"].as_array().and_then(|running| running.first()),
+        };
+        let Some(running) = speaking else { return String::new() };
+        self.turn = running["turn"].as_u64();
+        self.written = running["text"].as_str().unwrap_or_default().to_owned();
+        clean(&self.written)
+    }
+
+    /// Words were missed. If the answer goes on, the whole of it follows; if not, it ended unseen.
+    fn lost_track(&mut self, data: &Value) -> String {
+        let running = data["running"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let goes_on = match self.whose {
+            Whose::One(message) => running.iter().any(|run| run["answers"].as_u64() == Some(message)),
+            Whose::All(_) => running.iter().any(|run| run["turn"].as_u64() == self.turn),
+        };
+        if !goes_on {
+            self.turn = None;
+            self.ended = Some(Ended::Unseen);
+        }
+        String::new()
+    }
+
+    fn wait(&self, data: &Value) -> String {
+        match self.whose {
+            Whose::One(_) => String::new(),
+            Whose::All(_) => format!("(the model is not there; trying again in {} s)\n", data["seconds"]),
         }
     }
 
@@ -223,6 +268,28 @@ mod tests {
         let mut all = vec![human("mine"), human("theirs")];
         all.extend(answer(&["a\nb"], "a\nb"));
         assert_eq!(told(telling, &all), "\n  (you, elsewhere) theirs\n  a\n  b\n");
+    }
+
+    #[test]
+    fn who_joins_while_somebody_speaks_hears_the_beginning_too() {
+        let running = json!({ "turn": 7, "answers": 3, "text": "good " });
+        let all = [
+            shown("hello", json!({ "running": [running] })),
+            shown("delta", json!({ "turn": 7, "text": "morning" })),
+            shown("said", json!({ "entry": { "by": "assistant", "text": "good morning" } })),
+        ];
+        assert_eq!(told(Telling::of_all(), &all), "  good morning\n");
+    }
+
+    #[test]
+    fn who_misses_the_end_is_told_that_it_came() {
+        let mut telling = Telling::of(3);
+        telling.hear(&shown("began", json!({ "turn": 7, "answers": 3 })));
+        let running = json!({ "turn": 7, "answers": 3, "text": "" });
+        telling.hear(&shown("reload", json!({ "running": [running] })));
+        assert_eq!(telling.ended(), None);
+        telling.hear(&shown("reload", json!({ "running": [] })));
+        assert_eq!(telling.ended(), Some(Ended::Unseen));
     }
 
     #[test]

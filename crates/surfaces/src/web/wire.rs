@@ -214,6 +214,7 @@ pub enum ShownWire {
     Began { turn: u64, branch: String, answers: u64 },
     Delta { turn: u64, text: String },
     Working { turn: u64, tool: String },
+    Waiting { turn: u64, seconds: u64 },
     Ended { turn: u64, branch: String, answers: u64, how: &'static str, why: Option<String> },
     Notice { text: String },
 }
@@ -225,6 +226,7 @@ impl ShownWire {
             Self::Began { .. } => "began",
             Self::Delta { .. } => "delta",
             Self::Working { .. } => "working",
+            Self::Waiting { .. } => "waiting",
             Self::Ended { .. } => "ended",
             Self::Notice { .. } => "notice",
         }
@@ -240,6 +242,7 @@ impl From<&Shown> for ShownWire {
             }
             Shown::Delta { turn, text } => Self::Delta { turn: turn.0, text: text.clone() },
             Shown::Working { turn, tool } => Self::Working { turn: turn.0, tool: tool.clone() },
+            Shown::Waiting { turn, time } => Self::Waiting { turn: turn.0, seconds: time.as_secs().max(1) },
             Shown::Ended { turn, branch, answers, ending } => {
                 let (how, why) = match ending {
                     Ending::Finished => ("finished", None),

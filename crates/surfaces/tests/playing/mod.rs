@@ -153,7 +153,7 @@ async fn wake(house: &House, history: Vec<String>) -> Assistant {
         conversation,
         unfinished: Vec::new(),
         waiting: VecDeque::new(),
-        inbox: Vec::new(),
+        inbox: Default::default(),
         next_message: MessageId(1),
         next_turn: TurnId(1),
     };
