@@ -233,13 +233,24 @@ async fn a_program_that_does_not_want_to_end_is_ended() {
 /// The listener leaves before the program is ready: the next one is answered.
 #[tokio::test]
 async fn whoever_leaves_early_is_not_answered() {
-    let play = play("ready; hear_of '\"user\"'; begin; case $LINE in *second*) say 'Second.' ;; esac; end");
+    let play = play(
+        r#"
+        hear_of initialize; while [ ! -e go ]; do sleep 0.01; done; answer ollim-1
+        hear_of '"user"'; begin; case $LINE in *second*) say 'Second.' ;; esac; end
+        "#,
+    );
     let mut talk = Talk::main();
     talk.human("first");
-    {
-        let reply = play.claude.reply(&talk.0, &|_: &str| {});
-        assert!(tokio::time::timeout(Duration::from_millis(1), reply).await.is_err());
+    let started = async {
+        while play.notices.processes().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        _ = play.claude.reply(&talk.0, &|_: &str| {}) => panic!("nobody was ready"),
+        () = started => {}
     }
+    std::fs::write(play.home.path().join("go"), "").unwrap();
     assert_eq!(talk.say(&play.claude, "second").await, "Second.");
     play.claude.close().await;
 }
