@@ -14,7 +14,9 @@ use crate::tree::{self, SourceFile};
 
 pub mod amount;
 pub mod divan;
+pub mod footprint;
 pub mod rows;
+mod running;
 pub mod table;
 
 use amount::Amount;
@@ -40,7 +42,7 @@ impl Bench {
         let mut lines = Vec::new();
         let benches = benches(&tree::read()?);
         for bench in &benches {
-            shelf.said(&bench.command())?;
+            shelf.said(&command(bench))?;
         }
         for row in ROWS.iter().filter(|row| wanted(row.name)) {
             lines.push(Line {
@@ -50,7 +52,7 @@ impl Bench {
             });
         }
         for bench in &benches {
-            let said = shelf.said(&bench.command())?;
+            let said = shelf.said(&command(bench))?;
             let found = divan::medians(&said).into_iter().filter(|(name, _)| wanted(name) && !has_row(name));
             lines.extend(found.map(|(name, took)| Line { name, target: None, measured: Some(took) }));
         }
@@ -93,10 +95,19 @@ impl Shelf {
         Ok(said)
     }
 
+    fn median(&self, bench: &str) -> Option<Amount> {
+        self.0.values().find_map(|said| divan::median(said, bench))
+    }
+
+    fn ratio(&self, bench: &str, other: &str) -> Option<Amount> {
+        Some(amount::count(self.median(bench)?.value / self.median(other)?.value))
+    }
+
     fn measure(&mut self, row: &Row) -> anyhow::Result<Option<Amount>> {
         match row.probe {
             rows::Probe::Nothing => Ok(None),
-            rows::Probe::Divan(bench) => Ok(self.0.values().find_map(|said| divan::median(said, bench))),
+            rows::Probe::Divan(bench) => Ok(self.median(bench)),
+            rows::Probe::Ratio(bench, other) => Ok(self.ratio(bench, other)),
             rows::Probe::Program(words, read) => {
                 let words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
                 let said = self.said(&words)?;
@@ -108,28 +119,17 @@ impl Shelf {
     }
 }
 
-/// One bench of a crate.
-#[derive(Debug, PartialEq, Eq)]
-struct BenchFile {
-    folder: String,
-    name: String,
+/// How the bench called `name` is run. With the whole workspace, so that all benches share one build.
+fn command(name: &str) -> Vec<String> {
+    ["cargo", "bench", "--quiet", "--workspace", "--bench", name].map(str::to_owned).to_vec()
 }
 
-impl BenchFile {
-    fn command(&self) -> Vec<String> {
-        let manifest = format!("{}/Cargo.toml", self.folder);
-        ["cargo", "bench", "--quiet", "--manifest-path", &manifest, "--bench", &self.name]
-            .map(str::to_owned)
-            .to_vec()
-    }
-}
-
-/// Every file directly in a `benches/` folder of a crate.
-fn benches(files: &[SourceFile]) -> Vec<BenchFile> {
+/// The name of every file directly in a `benches/` folder of a crate.
+fn benches(files: &[SourceFile]) -> Vec<String> {
     let bench = |file: &SourceFile| {
         let (folder, rest) = file.path.split_once("/benches/")?;
         let name = rest.strip_suffix(".rs").filter(|name| !name.contains('/'))?;
-        folder.starts_with("crates/").then(|| BenchFile { folder: folder.into(), name: name.into() })
+        folder.starts_with("crates/").then(|| name.to_owned())
     };
     files.iter().filter_map(bench).collect()
 }
@@ -141,7 +141,10 @@ fn machine() -> String {
     let rustc = rustc.split(" (").next().unwrap_or_default().to_owned();
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    format!("{cores} cores ({}), {rustc}", model.map_or("unknown", |(_, name)| name))
+    let model = model.map_or("unknown", |(_, name)| name);
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load.split(' ').next().unwrap_or_default().to_owned();
+    format!("{cores} shared cores ({model}) under a load of {load}, {rustc}")
 }
 
 #[cfg(test)]
@@ -155,11 +158,8 @@ mod tests {
             SourceFile::new("crates/journal/benches/fork/seed.rs", ""),
             SourceFile::new("crates/journal/src/benches.rs", ""),
         ];
-        let found = benches(&files);
-        assert_eq!(found, [BenchFile { folder: "crates/journal".into(), name: "fork".into() }]);
-        assert!(
-            found[0].command().join(" ").ends_with("--manifest-path crates/journal/Cargo.toml --bench fork")
-        );
+        assert_eq!(benches(&files), ["fork"]);
+        assert!(command("fork").join(" ").ends_with("--workspace --bench fork"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 use clap::Parser;
 use xtask::bench::Bench;
+use xtask::bench::footprint::Footprint;
 use xtask::out::say;
 use xtask::requirements::Requirements;
 use xtask::test::Test;
@@ -23,6 +24,7 @@ enum Task {
     Tidy,
     Requirements(Requirements),
     Bench(Bench),
+    Footprint(Footprint),
 }
 
 fn main() -> ExitCode {
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         Task::Tidy => run_tidy(),
         Task::Requirements(requirements) => requirements.run(),
         Task::Bench(bench) => bench.run(),
+        Task::Footprint(footprint) => footprint.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -14,6 +14,7 @@ use crate::cli::Output;
 use crate::exit::Failed;
 use crate::house::{Doors, House, SOCKET};
 use crate::settings::{Brain, Guessed, Settings};
+use crate::voice::{note, print};
 
 /// Runs until it is told to stop; with a terminal, the human talks here.
 pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -> Result<ExitCode, Failed> {
@@ -148,6 +149,7 @@ fn greet(settings: &Settings, house: &House) {
     let brain = match &settings.brain {
         Brain::Offline => "no model",
         Brain::Anthropic(brain) => brain.model.as_str(),
+        Brain::OpenAi(brain) => brain.model.as_str(),
     };
     let Guessed { value: names, from } = &settings.names;
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");
@@ -162,14 +164,4 @@ fn greet(settings: &Settings, house: &House) {
     for notice in &house.notices {
         print(&format!("  note       {notice}"));
     }
-}
-
-#[expect(clippy::print_stdout, reason = "the command line speaks here")]
-fn print(line: &str) {
-    println!("{line}");
-}
-
-#[expect(clippy::print_stderr, reason = "the command line speaks here")]
-fn note(line: &str) {
-    eprintln!("{line}");
 }

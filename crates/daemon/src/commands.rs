@@ -15,6 +15,7 @@ use crate::chat::{self, Attached};
 use crate::cli::{Cli, Command, Output, SessionsShape};
 use crate::exit::Failed;
 use crate::settings::Settings;
+use crate::voice::print;
 
 /// Does what was asked for.
 pub async fn run(cli: Cli, settings: Settings, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
@@ -36,10 +37,9 @@ pub async fn run(cli: Cli, settings: Settings, disk: Arc<dyn Disk>) -> Result<Ex
 }
 
 /// Prints `value` as JSON, or `text` for people.
-#[expect(clippy::print_stdout, reason = "the command line speaks here")]
 fn answer(output: Output, value: &serde_json::Value, text: &str) {
     match output.json {
-        true => println!("{value}"),
-        false => println!("{}", text.trim_end()),
+        true => print(&value.to_string()),
+        false => print(text.trim_end()),
     }
 }

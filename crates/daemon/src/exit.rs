@@ -7,6 +7,7 @@ use surfaces::client::Unanswered;
 use surfaces::terminal::Stopped;
 
 use crate::cli::Output;
+use crate::voice::{note, print};
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -45,14 +46,13 @@ impl Failed {
     }
 
     /// Tells it, and gives the code to end with.
-    #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where the program speaks last")]
     pub fn tell(&self, output: Output) -> ExitCode {
         if output.json {
             let error =
                 serde_json::json!({ "code": self.code(), "kind": self.kind(), "message": self.to_string() });
-            println!("{}", serde_json::json!({ "ok": false, "error": error }));
+            print(&serde_json::json!({ "ok": false, "error": error }).to_string());
         }
-        eprintln!("error: {self}");
+        note(&format!("error: {self}"));
         ExitCode::from(self.code())
     }
 }

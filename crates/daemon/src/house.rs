@@ -7,18 +7,20 @@ use domain::assistant::{Assistant, Event, Shown};
 use domain::context::instructions;
 use domain::dice::Dice;
 use engine::desk::Desk;
-use engine::drive::World;
+use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
 use engine::run::House as Engine;
 use journal::disk::Disk;
 use journal::{Journal, Opened, Place};
-use models::anthropic::Anthropic;
+use models::anthropic::{Anthropic, BadSettings};
 use models::offline::Offline;
+use models::openai::OpenAi;
 use surfaces::client::Client;
 use surfaces::stage::Stage;
 use surfaces::web::door::{bind, bind_file, serve_tcp, serve_unix};
 use surfaces::web::vitals::Health;
 use surfaces::web::{App, Limits, Ports};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
@@ -78,6 +80,8 @@ impl House {
             journal: journal.clone(),
             surface: stage.clone(),
             instructions: instructions(&settings.names.value),
+            patience: settings.patience,
+            calls: Arc::new(Semaphore::new(CALLS)),
         };
         let assistant = Assistant::new(memory, world.hands.tools(), Dice::new(seed()?));
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
@@ -191,12 +195,11 @@ impl Wiring {
 }
 
 fn model(settings: &Settings) -> Result<Arc<dyn Model>, Failed> {
+    let bad = |bad: BadSettings| Failed::Configuration(bad.to_string());
     match &settings.brain {
         Brain::Offline => Ok(Arc::new(Offline::new(&settings.names.value.human))),
-        Brain::Anthropic(settings) => match Anthropic::new(settings.clone()) {
-            Ok(model) => Ok(Arc::new(model)),
-            Err(bad) => Err(Failed::Configuration(bad.to_string())),
-        },
+        Brain::Anthropic(settings) => Ok(Arc::new(Anthropic::new(settings.clone()).map_err(bad)?)),
+        Brain::OpenAi(settings) => Ok(Arc::new(OpenAi::new(settings.clone()).map_err(bad)?)),
     }
 }
 

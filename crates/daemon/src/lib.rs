@@ -9,6 +9,7 @@ pub mod house;
 mod pairing;
 pub mod settings;
 mod vitals;
+mod voice;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -55,7 +56,11 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
 fn start_log() {
     use tracing_subscriber::EnvFilter;
     let filter = EnvFilter::try_from_env("OLLIM_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    let log =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    // A log on a full disk must not end the program: by default it complains on stderr, and dies of that.
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .log_internal_errors(false);
     let _ = log.try_init();
 }

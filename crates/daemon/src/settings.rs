@@ -8,9 +8,10 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use domain::context::Names;
+use domain::patience;
 use jiff::tz::TimeZone;
 use journal::Paths;
-use models::anthropic;
+use models::{anthropic, openai};
 
 pub use environment::Environment;
 use file::File;
@@ -28,6 +29,8 @@ pub struct Settings {
     pub zone: Guessed<TimeZone>,
     /// Who answers.
     pub brain: Brain,
+    /// How patient it is with a model that fails.
+    pub patience: patience::Limits,
     /// Where the page listens.
     pub page: SocketAddr,
 }
@@ -48,6 +51,8 @@ pub enum Brain {
     Offline,
     /// Anthropic's API, or whoever speaks like it.
     Anthropic(anthropic::Settings),
+    /// Any server that speaks chat completions.
+    OpenAi(openai::Settings),
 }
 
 impl Settings {
@@ -65,6 +70,7 @@ impl Settings {
             names: names(environment),
             zone: zone::read(environment)?,
             brain: brain(environment, &file)?,
+            patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
             page,
             paths,
         })
@@ -87,16 +93,24 @@ fn brain(environment: &Environment, file: &File) -> Result<Brain, Failed> {
         ("auto", None) => "offline",
         (other, _) => other,
     };
+    let unset = |what: &str| Failed::Configuration(format!("OLLIM_MODEL asks for {wanted}, but {what}"));
     match (wanted.split_once(':'), key) {
         (None, _) if wanted == "offline" => Ok(Brain::Offline),
         (Some(("anthropic", model)), Some(key)) if !model.is_empty() => {
             Ok(Brain::Anthropic(messages_api(environment, file, (model, key))))
         }
-        (Some(("anthropic", model)), None) if !model.is_empty() => Err(Failed::Configuration(format!(
-            "OLLIM_MODEL asks for {wanted}, but ANTHROPIC_API_KEY is not set. set it, or use OLLIM_MODEL=offline."
-        ))),
+        (Some(("anthropic", model)), None) if !model.is_empty() => {
+            Err(unset("ANTHROPIC_API_KEY is not set. set it, or use OLLIM_MODEL=offline."))
+        }
+        (Some(("openai", model)), _) if !model.is_empty() => {
+            let settings = chat_completions(environment, file, model);
+            settings.map(Brain::OpenAi).ok_or_else(|| {
+                unset("OPENAI_API_KEY is not set. set it, or OPENAI_BASE_URL to a server that needs none.")
+            })
+        }
         _ => Err(Failed::Configuration(format!(
-            "OLLIM_MODEL: `{wanted}` is not a brain i know. use `offline`, or `anthropic:` and a model such as sonnet."
+            "OLLIM_MODEL: `{wanted}` is not a brain i know. use `offline`, `anthropic:` and a model such as \
+             sonnet, or `openai:` and a model of your server."
         ))),
     }
 }
@@ -111,4 +125,20 @@ fn messages_api(environment: &Environment, file: &File, (model, key): (&str, &st
         connect: Duration::from_secs(file.model.connect_seconds),
         stall: Duration::from_secs(file.model.silence_seconds),
     }
+}
+
+/// Nothing, if neither a key nor a server of one's own is named: the vendor itself wants to be paid.
+fn chat_completions(environment: &Environment, file: &File, model: &str) -> Option<openai::Settings> {
+    let (base_url, key) = (environment.get("OPENAI_BASE_URL"), environment.get("OPENAI_API_KEY"));
+    if base_url.is_none() && key.is_none() {
+        return None;
+    }
+    Some(openai::Settings {
+        base_url: base_url.unwrap_or("https://api.openai.com/v1").to_owned(),
+        key: openai::Key::new(key.unwrap_or_default()),
+        model: model.to_owned(),
+        max_tokens: file.model.max_tokens,
+        connect: Duration::from_secs(file.model.connect_seconds),
+        stall: Duration::from_secs(file.model.silence_seconds),
+    })
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use domain::conversation::Branch;
-use engine::ports::Journal as _;
 use futures_util::future::BoxFuture;
 use journal::Journal;
 use surfaces::web::vitals::{Health, Vitals};
@@ -19,9 +18,8 @@ pub struct Pulse {
 impl Vitals for Pulse {
     fn health(&self) -> BoxFuture<'_, Health> {
         Box::pin(async {
-            let open = self.journal.lineage().await.map(|lineage| lineage.open).unwrap_or_default();
-            let main = open.into_iter().find(|(branch, ..)| *branch == Branch::Main);
-            let session = main.map(|(_, session, _)| session.to_string());
+            let session = self.journal.session(Branch::Main).await.ok().flatten();
+            let session = session.map(|session| session.to_string());
             Health { session, ..self.fixed.clone() }
         })
     }

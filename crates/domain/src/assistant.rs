@@ -162,7 +162,8 @@ impl Assistant {
         minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
         self.running.insert(branch.clone(), Running { turn, answers, unanswered: Vec::new() });
         let mut effects = minutes.effects();
-        effects.push(Effect::StartTurn(Start { turn, branch, from }));
+        let seed = self.dice.roll();
+        effects.push(Effect::StartTurn(Start { turn, branch, from, seed }));
         effects
     }
 

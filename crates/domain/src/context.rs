@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub use retold::{RETOLD_CHARS, retold};
 pub use stamp::stamp;
 
-use crate::conversation::{Branch, Heard, Said};
+use crate::conversation::{Block, Branch, Heard, Reach, Said};
 use crate::tool::ToolSpec;
 
 /// The most characters of one tool's result that the model reads; what is left out is counted.
@@ -30,6 +30,22 @@ pub struct Context {
     /// What was said, oldest first, from the last summary on.
     pub said: Vec<Arc<Said>>,
 }
+
+impl Context {
+    /// The same request when `half` of the reply was heard before it broke off.
+    pub fn continuing(&self, half: &str) -> Self {
+        let mut context = self.clone();
+        let words = vec![Block::Text(half.to_owned())];
+        let nudge = Heard { preface: CONTINUE.to_owned(), text: String::new(), images: Vec::new() };
+        context.said.push(Arc::new(Said::Assistant(words, Reach::Cut)));
+        context.said.push(Arc::new(Said::Human(nudge)));
+        context
+    }
+}
+
+/// What the model reads after its own words when they broke off.
+const CONTINUE: &str = "[the connection broke here. go on exactly where your words stop, without repeating any of \
+    them and without a remark about it.]";
 
 /// The names the instructions speak of.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@ pub enum Failure {
     )]
     SpendLimit(String),
     /// It does not accept our key.
-    #[error("the model refused the key ({0}). check ANTHROPIC_API_KEY.")]
+    #[error("the model refused the key ({0}). check it, and `ollim-bot doctor` tells whether it works.")]
     BadKey(String),
     /// It does not accept our request.
     #[error("the model did not accept the request: {0}")]

@@ -5,11 +5,13 @@
 
 pub mod assistant;
 pub mod brain;
+pub mod compaction;
 pub mod context;
 pub mod conversation;
 pub mod dice;
 pub mod failure;
 pub mod inbox;
+pub mod patience;
 pub mod permission;
 pub mod record;
 pub mod schedule;

@@ -3,8 +3,11 @@
 //! The machine holds what was said since the turn began and says what it needs next. It calls nobody. Main,
 //! forks and background runs all use this one.
 
+use std::time::Duration;
+
 use crate::conversation::{Block, Reach, Said, Usage};
 use crate::failure::Failure;
+use crate::patience::Patience;
 use crate::tool::{ToolCall, ToolResult};
 
 /// The number of a turn.
@@ -16,6 +19,8 @@ pub struct TurnId(pub u64);
 pub enum Step {
     /// A reply of the model to all that was said.
     CallModel,
+    /// This time to pass, before the model is called again.
+    Wait(Duration),
     /// These tools run.
     RunTools(Vec<ToolCall>),
     /// Nothing.
@@ -79,18 +84,23 @@ pub struct Turn {
     tool_runs: u32,
     usage: Usage,
     said: Vec<Said>,
+    /// Words of a reply that broke off and is being continued.
+    half: String,
+    patience: Patience,
     next: Step,
 }
 
 impl Turn {
     /// A turn that begins by asking the model.
-    pub fn begin(limits: Limits) -> Self {
+    pub fn begin(limits: Limits, patience: Patience) -> Self {
         Self {
             limits,
             model_calls: 0,
             tool_runs: 0,
             usage: Usage::default(),
             said: Vec::new(),
+            half: String::new(),
+            patience,
             next: Step::CallModel,
         }
     }
@@ -105,14 +115,20 @@ impl Turn {
         &self.said
     }
 
+    /// The words of a reply that broke off, which the next one continues.
+    pub fn half(&self) -> &str {
+        &self.half
+    }
+
     /// What it cost so far.
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
     /// Takes a reply of the model.
-    pub fn replied(&mut self, reply: Reply) {
+    pub fn replied(&mut self, mut reply: Reply) {
         self.model_calls += 1;
+        reply.blocks = continued(std::mem::take(&mut self.half), reply.blocks);
         self.usage += reply.usage;
         let calls = calls(&reply.blocks);
         self.next = match reply.stop {
@@ -123,7 +139,9 @@ impl Turn {
         };
         let (blocks, reach) = match &self.next {
             Step::Done(Ending::Failed(_)) => (uncalled(reply.blocks), Reach::Cut),
-            Step::Done(_) | Step::CallModel | Step::RunTools(_) => (reply.blocks, Reach::Whole),
+            Step::Done(_) | Step::CallModel | Step::Wait(_) | Step::RunTools(_) => {
+                (reply.blocks, Reach::Whole)
+            }
         };
         if !blocks.is_empty() {
             self.said.push(Said::Assistant(blocks, reach));
@@ -136,8 +154,25 @@ impl Turn {
         self.next = Step::CallModel;
     }
 
+    /// Takes a failed call, after these words of it were heard: it is tried again, or the turn ends.
+    pub fn failed(&mut self, words: &str, failure: Failure) {
+        match self.patience.after(&failure) {
+            Some(wait) => {
+                self.half.push_str(words);
+                self.next = Step::Wait(wait);
+            }
+            None => self.cut(words, Ending::Failed(failure)),
+        }
+    }
+
+    /// The time to wait has passed.
+    pub fn waited(&mut self) {
+        self.next = Step::CallModel;
+    }
+
     /// Ends it early, keeping the words of a reply that did not come to its end.
-    pub fn cut(&mut self, words: String, ending: Ending) {
+    pub fn cut(&mut self, words: &str, ending: Ending) {
+        let words = std::mem::take(&mut self.half) + words;
         if !words.trim().is_empty() {
             self.said.push(Said::Assistant(vec![Block::Text(words)], Reach::Cut));
         }
@@ -165,6 +200,18 @@ impl Turn {
     }
 }
 
+/// The reply to which `blocks` are the end and `half` the beginning.
+fn continued(half: String, mut blocks: Vec<Block>) -> Vec<Block> {
+    if half.is_empty() {
+        return blocks;
+    }
+    match blocks.iter_mut().find(|block| matches!(block, Block::Text(_))) {
+        Some(Block::Text(text)) => text.insert_str(0, &half),
+        Some(Block::Call(_) | Block::Opaque(_)) | None => blocks.insert(0, Block::Text(half)),
+    }
+    blocks
+}
+
 fn calls(blocks: &[Block]) -> Vec<ToolCall> {
     let calls = blocks.iter().filter_map(|block| match block {
         Block::Call(call) => Some(call.clone()),
@@ -182,7 +229,12 @@ fn uncalled(blocks: Vec<Block>) -> Vec<Block> {
 mod tests {
     use super::*;
     use crate::conversation::Json;
+    use crate::patience;
     use crate::tool::Outcome;
+
+    fn begin(limits: patience::Limits) -> Turn {
+        Turn::begin(Limits::HOUSE, Patience::new(limits, 7))
+    }
 
     fn text(words: &str) -> Block {
         Block::Text(words.to_owned())
@@ -201,7 +253,7 @@ mod tests {
     }
 
     fn after(blocks: Vec<Block>, stop: Stop) -> Turn {
-        let mut turn = Turn::begin(Limits::HOUSE);
+        let mut turn = begin(patience::Limits::NONE);
         turn.replied(reply(blocks, stop));
         turn
     }
@@ -242,12 +294,36 @@ mod tests {
 
     #[test]
     fn words_that_were_heard_before_a_cut_stay_and_silence_leaves_nothing() {
-        let mut turn = Turn::begin(Limits::HOUSE);
-        turn.cut("half".to_owned(), Ending::Interrupted);
+        let mut turn = begin(patience::Limits::NONE);
+        turn.cut("half", Ending::Interrupted);
         assert_eq!(turn.said(), [Said::Assistant(vec![text("half")], Reach::Cut)]);
-        let mut turn = Turn::begin(Limits::HOUSE);
-        turn.cut("  ".to_owned(), Ending::Interrupted);
+        let mut turn = begin(patience::Limits::NONE);
+        turn.cut("  ", Ending::Interrupted);
         assert_eq!(turn.said(), []);
+    }
+
+    /// E2: a reply that broke off is continued, and stands in the conversation as one.
+    #[test]
+    fn an_answer_in_two_halves_is_one_answer() {
+        let mut turn = begin(patience::Limits::HOUSE);
+        turn.failed("Lisbon ", Failure::CutOff("gone".to_owned()));
+        assert!(matches!(turn.step(), Step::Wait(_)));
+        turn.waited();
+        assert_eq!((turn.step(), turn.half()), (Step::CallModel, "Lisbon "));
+        turn.replied(reply(vec![text("is lovely.")], Stop::Said));
+        assert_eq!(turn.said(), [Said::Assistant(vec![text("Lisbon is lovely.")], Reach::Whole)]);
+        assert_eq!(turn.half(), "");
+    }
+
+    /// E2: when patience ends, what was heard of all tries stays, once, as a half.
+    #[test]
+    fn when_patience_ends_the_half_answer_stays() {
+        let mut turn = begin(patience::Limits { tries: 2, ..patience::Limits::HOUSE });
+        turn.failed("one ", Failure::CutOff("gone".to_owned()));
+        turn.waited();
+        turn.failed("two", Failure::CutOff("gone again".to_owned()));
+        assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::CutOff("gone again".to_owned()))));
+        assert_eq!(turn.said(), [Said::Assistant(vec![text("one two")], Reach::Cut)]);
     }
 
     /// E4: many calls at once count one by one.

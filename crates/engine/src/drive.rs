@@ -1,5 +1,6 @@
 //! One turn from start to end: the only place that calls the model and runs tools.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -7,10 +8,12 @@ use domain::assistant::{Answer, Ended, Request, Shown, Start};
 use domain::context::{self, Context};
 use domain::conversation::{Block, Said};
 use domain::failure::Failure;
+use domain::patience::{self, Patience};
 use domain::permission::Decision;
 use domain::tool::{Outcome, ToolCall, ToolResult};
 use domain::turn::{Ending, Limits, Step, Turn};
 use futures_util::future::join_all;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::desk::Desk;
@@ -32,7 +35,14 @@ pub struct World {
     pub surface: Arc<dyn Surface>,
     /// Who the model is told to be.
     pub instructions: Arc<str>,
+    /// How patient a turn is with the model.
+    pub patience: patience::Limits,
+    /// A place for each call of a model that may go on at a time.
+    pub calls: Arc<Semaphore>,
 }
+
+/// How many calls of a model may go on at a time.
+pub const CALLS: usize = 4;
 
 /// Drives the turn `start` to its end. Whatever happens, it ends, and says how.
 pub async fn drive(start: Start, world: World, desk: Desk, stop: CancellationToken) -> Ended {
@@ -43,6 +53,7 @@ pub async fn drive(start: Start, world: World, desk: Desk, stop: CancellationTok
     loop {
         match drive.turn.step() {
             Step::CallModel => drive.call_model().await,
+            Step::Wait(time) => drive.wait(time).await,
             Step::RunTools(calls) => drive.run_tools(calls).await,
             Step::Done(ending) => return drive.ended(ending),
         }
@@ -69,26 +80,54 @@ impl Drive {
         let said = world.journal.path(start.from).await.map_err(unread)?;
         let (tools, instructions) = (world.hands.tools(), Arc::clone(&world.instructions));
         let context = Context { branch: start.branch.clone(), tools, instructions, said };
-        Ok(Self { start, world, desk, stop, turn: Turn::begin(Limits::HOUSE), context, written: 0 })
+        let turn = Turn::begin(Limits::HOUSE, Patience::new(world.patience, start.seed));
+        Ok(Self { start, world, desk, stop, turn, context, written: 0 })
     }
 
     async fn call_model(&mut self) {
         let words = Mutex::new(String::new());
         let listener = |text: &str| {
+            // A notice comes before the words it is about, not in the middle of them.
+            self.tell_notice();
             words.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
             let text = text.to_owned();
             self.world.surface.show(&Shown::Delta { turn: self.start.turn, text });
         };
-        let reply = self.world.model.reply(&self.context, &listener);
-        let reply = self.stop.run_until_cancelled(reply).await;
+        let context = match self.turn.half() {
+            "" => Cow::Borrowed(&self.context),
+            half => Cow::Owned(self.context.continuing(half)),
+        };
+        let call = async {
+            // The semaphore is never closed; without a place the call would still be right, only early.
+            let _place = self.world.calls.acquire().await;
+            self.world.model.reply(&context, &listener).await
+        };
+        let reply = self.stop.run_until_cancelled(call).await;
         let words = words.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.tell_notice();
         let before = self.turn.said().len();
         match reply {
             Some(Ok(reply)) => self.turn.replied(reply),
-            Some(Err(failure)) => self.turn.cut(words, Ending::Failed(failure)),
-            None => self.turn.cut(words, Ending::Interrupted),
+            Some(Err(failure)) => self.turn.failed(&words, failure),
+            None => self.turn.cut(&words, Ending::Interrupted),
         }
         self.remember(before);
+    }
+
+    /// Waits before the next try, and says so: silence would look like a hang.
+    async fn wait(&mut self, time: Duration) {
+        let tool = format!("the model is not there; trying again in {} s", time.as_secs().max(1));
+        self.world.surface.show(&Shown::Working { turn: self.start.turn, tool });
+        match self.stop.run_until_cancelled(tokio::time::sleep(time)).await {
+            Some(()) => self.turn.waited(),
+            None => self.turn.cut("", Ending::Interrupted),
+        }
+    }
+
+    fn tell_notice(&self) {
+        if let Some(notice) = self.world.model.notice() {
+            self.world.surface.show(&Shown::Notice(notice));
+        }
     }
 
     async fn run_tools(&mut self, calls: Vec<ToolCall>) {
@@ -104,7 +143,7 @@ impl Drive {
             return self.give_up(answer);
         }
         if self.stop.is_cancelled() {
-            self.turn.cut(String::new(), Ending::Interrupted);
+            self.turn.cut("", Ending::Interrupted);
         }
     }
 
@@ -143,7 +182,7 @@ impl Drive {
                 "something broke on my side.".to_owned()
             }
         };
-        self.turn.cut(String::new(), Ending::Failed(Failure::Stopped(reason)));
+        self.turn.cut("", Ending::Failed(Failure::Stopped(reason)));
     }
 
     /// What the turn has said since `before` is part of the next request.

@@ -31,6 +31,11 @@ pub trait Model: Send + Sync {
         context: &'a Context,
         listener: Listener<'a>,
     ) -> BoxFuture<'a, Result<Reply, Failure>>;
+
+    /// What the human should know about it since this was last asked: most models have nothing to say.
+    fn notice(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What can be done to the world.

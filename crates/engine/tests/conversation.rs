@@ -3,7 +3,7 @@
 use domain::conversation::Said;
 use expect_test::{Expect, expect};
 use testkit::puppet::Line;
-use testkit::story::{Story, compact, fork};
+use testkit::story::{Story, Trouble, compact, fork};
 
 fn story() -> Story {
     Story::new("2026-11-15T08:00[Europe/Madrid]")
@@ -135,7 +135,7 @@ fn messages_that_wait_are_answered_in_order() {
     let mut story = story();
     story.model([Line::holds("One mo"), Line::says("To b."), Line::says("To c.")]);
 
-    story.human_begins("a").human_adds("b").human_adds("c").settle();
+    story.human_begins("a").human_adds_at_once(&["b", "c"]).settle();
 
     check(
         &story.told(),
@@ -270,22 +270,23 @@ fn a_crash_in_the_middle_of_an_answer_loses_nothing_and_the_answer_comes_after_i
     );
 }
 
-/// A message that waited when the program died is answered after it.
+/// A message that waited when the program died is answered after it, and after the one before it.
 #[test]
 fn a_message_that_waits_survives_a_crash() {
     let mut story = story();
-    story.model([Line::holds("Hm")]);
-    story.human_begins("a");
-    story.model([Line::says("To a."), Line::says("To b.")]);
-    // The words arrive and the program dies before the first turn has ended.
-    story.human_adds("b").crash().settle();
+    story.model([Line::holds("Hm"), Line::says("To a."), Line::says("To b.")]);
 
-    let told = story.told();
-    let after = told.split("-- crash\n").nth(1).unwrap_or_default();
-    assert!(told.contains("human> b"), "{told}");
-    assert!(
-        after.ends_with("main> assistant: To b.\n") || after.ends_with("main> assistant: To a.\n"),
-        "{told}"
+    story.human_begins("a").trouble(1, Trouble::DiesAfter).human_adds("b").crash().settle();
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> a
+            -- crash
+            main> assistant: To a.
+            human> b
+            main> assistant: To b.
+        "#]],
     );
 }
 

@@ -6,6 +6,7 @@
 mod body;
 mod damage;
 mod devices;
+mod fresh;
 mod read;
 mod schema;
 mod write;
@@ -17,6 +18,7 @@ use rusqlite::{Connection, OpenFlags};
 
 pub use damage::{back_up_daily, rescue};
 pub use devices::KnownDevice;
+pub use fresh::make_if_missing;
 pub use read::PathCache;
 pub use write::FileChange;
 

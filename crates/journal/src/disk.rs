@@ -10,7 +10,7 @@ mod real;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use protocol::{append_line, ensure_dir, keep_copy, remove, replace, set_aside, sweep};
+pub use protocol::{append_line, ensure_dir, keep_copy, remove, replace, set_aside, sweep, sweep_beside};
 pub use real::RealDisk;
 
 /// The calls we make.

@@ -20,6 +20,9 @@ const WAITING: usize = 256;
 /// What stays out of the history: all of `state/` but the life of the sessions, and unfinished writes.
 const IGNORED: &str = "/state/*\n!/state/session_history.jsonl\n*.tmp\n";
 
+/// Where that is said.
+pub const IGNORE_FILE: &str = ".gitignore";
+
 /// Whether a data directory had a history before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tracking {
@@ -53,7 +56,7 @@ pub struct Git {
 
 /// Gives `data` a history if it has none, and says what stays out of it.
 pub fn track(disk: &dyn Disk, data: &Path, program: &str) -> Tracking {
-    let ignored = data.join(".gitignore");
+    let ignored = data.join(IGNORE_FILE);
     if let Ok(None) = disk.look(&ignored)
         && let Err(error) = disk::replace(disk, &ignored, IGNORED.as_bytes())
     {

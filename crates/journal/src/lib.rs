@@ -14,7 +14,7 @@ mod sessions;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
+use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
 use domain::record::Record;
 use engine::ports::{Journal as Port, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
@@ -54,6 +54,11 @@ impl Journal {
     /// Where things are.
     pub fn paths(&self) -> &Paths {
         &self.paths
+    }
+
+    /// The session under which `branch` speaks: nothing, if nothing was said there.
+    pub async fn session(&self, branch: Branch) -> Result<Option<SessionId>, Unreadable> {
+        self.read(move |reader| reader.database.session(&branch)).await
     }
 
     /// The browsers that were paired.

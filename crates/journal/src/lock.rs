@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Held as long as the assistant runs. The system lets go of it when the process ends, however it ends.
@@ -54,8 +54,30 @@ impl Drop for Lock {
     }
 }
 
-/// The process that says it holds the lock of `state`.
+/// The process that holds the lock of `state`.
+///
+/// The system knows it from the first moment on. The number in the file comes a moment later, and until then
+/// it may be that of a process which died.
 #[expect(clippy::disallowed_methods, reason = "the number of the process is no state of ours")]
 pub fn holder(state: &Path) -> Option<u32> {
-    std::fs::read_to_string(state.join("bot.pid")).ok()?.trim().parse().ok()
+    let written = || std::fs::read_to_string(state.join("bot.pid")).ok()?.trim().parse().ok();
+    let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
+    let inode = std::fs::metadata(state.join("bot.lock")).map(|found| found.ino()).unwrap_or_default();
+    lock_holder(&locks, inode).or_else(written)
+}
+
+/// Reads lines such as `1: FLOCK  ADVISORY  WRITE 32545 fe:00:5374691 0 EOF`.
+fn lock_holder(locks: &str, inode: u64) -> Option<u32> {
+    let holders = locks.lines().filter_map(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        let (kind, pid) = (words.next()?, words.nth(2)?);
+        let held = words.next()?.rsplit(':').next()?;
+        (kind == "FLOCK" && held.parse() == Ok(inode)).then(|| pid.parse().ok())?
+    });
+    let holders: Vec<u32> = holders.filter(|pid| *pid > 0).collect();
+    // The number of a file may be there once for each disk; then the written one must do.
+    match holders.as_slice() {
+        [pid] => Some(*pid),
+        [] | [_, ..] => None,
+    }
 }

@@ -1,5 +1,6 @@
 //! Opening a data directory: one at a time, nothing lost, and every surprise told.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use domain::assistant::Memory;
@@ -8,8 +9,9 @@ use domain::record::Record;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::db::{Database, PathCache, Unopened, rescue};
-use crate::disk::{Disk, Seen};
+use crate::db::{Database, PathCache, Unopened, make_if_missing, rescue};
+use crate::disk::{Disk, Seen, sweep, sweep_beside};
+use crate::git;
 use crate::keeper::Keeper;
 use crate::lock::{Lock, NotLocked};
 use crate::paths::Paths;
@@ -59,6 +61,10 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
         NotLocked::Running(_) => NotOpened::Running(error),
         NotLocked::Disk(error) => unusable(&place, &error),
     })?;
+    // The lock is ours, so whatever is half-written there was left by a run that died.
+    sweep(place.disk.as_ref(), &state).map_err(|error| unusable(&place, &error))?;
+    sweep_beside(place.disk.as_ref(), &place.paths.root().join(git::IGNORE_FILE))
+        .map_err(|error| unusable(&place, &error))?;
     let mut notices = Vec::new();
     let mut database = open_database(&place, &mut notices)?;
     let mut files = SessionFiles::open(&place, &mut notices).map_err(|error| damaged(&error))?;
@@ -89,8 +95,8 @@ pub fn peek(paths: &Paths) -> Result<Option<Database>, Unopened> {
 fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, NotOpened> {
     let path = place.paths.database();
     let opened = match is_emptied(place) {
-        true => Err(Unopened::Damaged("it is empty".to_owned())),
-        false => Database::open(&path),
+        true => Err(Unopened::Damaged("it is empty, and we have talked before".to_owned())),
+        false => open_or_make(&path, place.disk.as_ref()),
     };
     match opened {
         Ok(database) => Ok(database),
@@ -105,14 +111,22 @@ fn open_database(place: &Place, notices: &mut Vec<String>) -> Result<Database, N
     }
 }
 
-/// Whether there was a journal, and now there is none: SQLite would take an empty file for a new one.
+fn open_or_make(path: &Path, disk: &dyn Disk) -> Result<Database, Unopened> {
+    // If it cannot be made at once, opening makes it step by step, or says what is wrong.
+    if let Err(error) = make_if_missing(path, disk) {
+        tracing::warn!(%error, "A new journal could not be made at once.");
+    }
+    Database::open(path)
+}
+
+/// An empty file is how a database begins, and also what a broken disk leaves of one. Who has a session or a
+/// backup has talked before.
 fn is_emptied(place: &Place) -> bool {
-    let kept = place.disk.list(&place.paths.backups()).is_ok_and(|backups| !backups.is_empty());
+    let has_backups = place.disk.list(&place.paths.backups()).is_ok_and(|backups| !backups.is_empty());
+    let session = place.paths.state().join("sessions.json");
     match place.disk.look(&place.paths.database()) {
-        Ok(Some(Seen::File(0))) => {
-            kept || matches!(place.disk.look(&place.paths.state().join("sessions.json")), Ok(Some(_)))
-        }
-        Ok(None) => kept,
+        Ok(Some(Seen::File(0))) => has_backups || matches!(place.disk.look(&session), Ok(Some(_))),
+        Ok(None) => has_backups,
         Ok(Some(Seen::File(_) | Seen::Directory | Seen::Strange)) | Err(_) => false,
     }
 }

@@ -3,13 +3,11 @@
 //! Whatever the server sends is bounded in size and in time, and whatever goes wrong is a failure with words
 //! for the human. Nothing is tried twice here.
 
-mod door;
 pub(crate) mod refusal;
 mod request;
 mod stream;
 mod wire;
 
-use std::fmt;
 use std::time::Duration;
 
 use domain::context::Context;
@@ -18,22 +16,22 @@ use domain::turn::Reply;
 use engine::ports::{Listener, Model};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use reqwest::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, Response, Url};
-use tokio::time::{Instant, timeout, timeout_at};
+use reqwest::header::HeaderValue;
+use reqwest::{Response, Url};
 
-use crate::sse::Decoder;
-use refusal::Refusal;
-use stream::{Assembly, News};
+pub use crate::door::BadSettings;
+pub use crate::key::Key;
+
+use crate::assembly::garbled;
+use crate::door::{self, Vendor};
+use crate::line::{Kind, Line, Patience, kind};
+use stream::Message;
 
 /// The version of the wire we speak.
 const VERSION: &str = "2023-06-01";
 
-/// The most bytes of one reply, pings included.
-const REPLY_BYTES: usize = 64 * 1024 * 1024;
-
-/// The most bytes of a refusal that are read.
-const REFUSAL_BYTES: usize = 64 * 1024;
+/// How people reach it.
+const VENDOR: Vendor = Vendor { example: "https://api.anthropic.com", variable: "ANTHROPIC_API_KEY" };
 
 /// What it takes to reach the model.
 #[derive(Clone, Debug)]
@@ -52,45 +50,10 @@ pub struct Settings {
     pub stall: Duration,
 }
 
-/// A secret that does not show itself.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Key(String);
-
-impl Key {
-    /// The key `text`.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Key(hidden)")
-    }
-}
-
-/// Settings that cannot work. The human must act.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadSettings {
-    /// The address is none.
-    #[error("`{0}` is not the address of a model; it looks like https://api.anthropic.com")]
-    Address(String),
-    /// The address holds a name and a password, which would be shown wherever the address is.
-    #[error("the address of the model holds a password; put the key into ANTHROPIC_API_KEY instead")]
-    Password,
-    /// The key has characters that no key has.
-    #[error("the model's key has a line break or another character that no key has; copy it once more")]
-    Key,
-    /// This machine cannot make a secure connection.
-    #[error("this machine cannot make a secure connection: {0}")]
-    Secure(String),
-}
-
 /// A model behind the Messages API.
 #[derive(Debug)]
 pub struct Anthropic {
-    client: Client,
-    address: Url,
+    line: Line,
     header: HeaderValue,
     name: String,
     settings: Settings,
@@ -99,39 +62,37 @@ pub struct Anthropic {
 impl Anthropic {
     /// The model that `settings` name. Nobody is called yet.
     pub fn new(settings: Settings) -> Result<Self, BadSettings> {
-        let address = door::address(&settings.base_url)?;
-        let mut header = HeaderValue::from_str(&settings.key.0).map_err(|_| BadSettings::Key)?;
-        header.set_sensitive(true);
-        let client = door::client(&address, settings.connect)?;
+        let address = door::below(&VENDOR.base(&settings.base_url)?, "/v1/messages");
+        let header = settings.key.header("")?;
+        let patience = Patience { connect: settings.connect, stall: settings.stall };
+        let line = Line::new(address, settings.key.clone(), patience)?;
         let name = format!("anthropic:{}", settings.model);
-        Ok(Self { client, address, header, name, settings })
+        Ok(Self { line, header, name, settings })
     }
 
     /// Whether the model is there and takes our key. It costs nothing: tokens are counted, not used.
     pub async fn examine(&self) -> Result<(), Failure> {
-        let mut address = self.address.clone();
-        address.set_path(&format!("{}/count_tokens", address.path()));
         let message = serde_json::json!({ "role": "user", "content": "hello" });
         let body = serde_json::json!({ "model": self.settings.model, "messages": [message] });
+        let address = door::below(self.line.address(), "/count_tokens");
         let answered = self.send(address, body.to_string().into_bytes()).await;
-        let presentable = |why| refusal::presentable(why, &self.settings.key.0);
-        let response = answered.map_err(presentable)?;
+        let response = answered.map_err(|why| self.line.presentable(why))?;
         // A server that does not count is there all the same.
         match response.status().as_u16() {
             200..=299 | 404 | 405 => Ok(()),
-            _ => Err(presentable(self.refused(response).await)),
+            _ => Err(self.line.presentable(self.refused(response).await)),
         }
     }
 
     async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
-        let response = self.send(self.address.clone(), self.body(context)?).await?;
+        let response = self.send(self.line.address().clone(), self.body(context)?).await?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        if !is_stream(&response) {
-            return Err(Failure::Garbled("it is not a stream of events".to_owned()));
+        match kind(&response) {
+            Kind::Events => self.line.hear(response, Message::default(), listener).await,
+            Kind::Json | Kind::Other => Err(garbled("it is not a stream of events")),
         }
-        self.listen(response, listener).await
     }
 
     fn body(&self, context: &Context) -> Result<Vec<u8>, Failure> {
@@ -141,58 +102,13 @@ impl Anthropic {
     }
 
     async fn send(&self, address: Url, body: Vec<u8>) -> Result<Response, Failure> {
-        let request = self.client.post(address).body(body);
-        let request = request
-            .header(CONTENT_TYPE, "application/json")
-            .header("anthropic-version", VERSION)
-            .header("x-api-key", self.header.clone());
-        match timeout(self.settings.stall, request.send()).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(door::unanswered(error, &self.address)),
-            Err(_) => Err(Failure::Unreachable(self.silence())),
-        }
+        let request = self.line.post(address, body);
+        let request = request.header("anthropic-version", VERSION).header("x-api-key", self.header.clone());
+        self.line.send(request).await
     }
 
-    async fn refused(&self, mut response: Response) -> Failure {
-        let deadline = Instant::now() + self.settings.stall;
-        let mut body = Vec::new();
-        // Half a refusal still has its status, so how its body ends does not matter.
-        while let Ok(Ok(Some(piece))) = timeout_at(deadline, response.chunk()).await {
-            body.extend_from_slice(&piece[..piece.len().min(REFUSAL_BYTES - body.len())]);
-            if body.len() == REFUSAL_BYTES {
-                break;
-            }
-        }
-        let retry_after = response.headers().get(RETRY_AFTER).map(|value| value.to_str().unwrap_or_default());
-        Refusal { status: response.status().as_u16(), retry_after, body: &body }.failure()
-    }
-
-    async fn listen(&self, mut response: Response, listener: Listener<'_>) -> Result<Reply, Failure> {
-        let mut decoder = Decoder::default();
-        let mut assembly = Assembly::default();
-        let mut deadline = Instant::now() + self.settings.stall;
-        let mut left = REPLY_BYTES;
-        loop {
-            let piece = match timeout_at(deadline, response.chunk()).await {
-                Ok(Ok(Some(piece))) => piece,
-                Ok(Ok(None)) => return Err(assembly.broke_off("its words ended too early")),
-                Ok(Err(_)) => return Err(assembly.broke_off("the connection was lost")),
-                Err(_) => return Err(assembly.went_silent(&self.silence())),
-            };
-            left = left.checked_sub(piece.len()).ok_or_else(too_much)?;
-            for event in decoder.feed(&piece).map_err(|error| Failure::Garbled(error.to_string()))? {
-                deadline = Instant::now() + self.settings.stall;
-                match assembly.take(&event)? {
-                    News::Quiet => {}
-                    News::Words(words) => listener(&words),
-                    News::Ended => return assembly.finish(),
-                }
-            }
-        }
-    }
-
-    fn silence(&self) -> String {
-        format!("silent for {} s", self.settings.stall.as_secs_f32())
+    async fn refused(&self, response: Response) -> Failure {
+        refusal::failure(&self.line.refused(response).await)
     }
 }
 
@@ -207,15 +123,6 @@ impl Model for Anthropic {
         listener: Listener<'a>,
     ) -> BoxFuture<'a, Result<Reply, Failure>> {
         let asked = self.ask(context, listener);
-        asked.map(|reply| reply.map_err(|why| refusal::presentable(why, &self.settings.key.0))).boxed()
+        asked.map(|reply| reply.map_err(|why| self.line.presentable(why))).boxed()
     }
-}
-
-fn is_stream(response: &Response) -> bool {
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
-}
-
-fn too_much() -> Failure {
-    Failure::Garbled(format!("more than {} MB in one reply", REPLY_BYTES / 1024 / 1024))
 }

@@ -4,6 +4,12 @@
 //! for the human; nothing in here tries twice.
 
 pub mod anthropic;
+mod assembly;
 pub mod claude;
+mod door;
+mod key;
+mod line;
 pub mod offline;
+pub mod openai;
+mod presentable;
 mod sse;

@@ -1,7 +1,12 @@
 //! The world, played: what tests put in the place of vendors, people, clocks and disks.
 
+pub mod chat_server;
 pub mod clock;
 pub mod disk;
+pub mod kill;
+pub mod long_life;
 pub mod model_server;
+pub mod oracle;
+pub mod play;
 pub mod puppet;
 pub mod story;

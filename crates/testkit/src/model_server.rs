@@ -4,34 +4,25 @@
 //! catch each other's mistakes. Scripted acts come first, then the closure of [`ModelServer::answering`], then
 //! an echo.
 
-mod act;
 mod book;
 mod cache;
 mod door;
 mod echo;
 mod events;
-mod frames;
-mod gate;
 mod prompt;
 mod rules;
-mod script;
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::serve::ListenerExt;
 use domain::conversation::Usage;
 use serde_json::Value;
-use tokio::net::TcpListener;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-pub use act::{Act, Fault, Piece, Refused};
+pub use crate::play::{Act, BadScript, FORMAT, Fault, Gate, Piece, Refused, parse};
 pub use book::Received;
-pub use gate::Gate;
-pub use script::{BadScript, FORMAT, parse};
 
+use crate::play::house::House;
 use book::Book;
 
 /// The time since some moment, as the cache knows it.
@@ -59,10 +50,8 @@ impl Default for Options {
 
 /// A running server. Dropping it ends every stream it holds and closes the door.
 pub struct ModelServer {
-    address: SocketAddr,
+    house: House,
     book: Arc<Mutex<Book>>,
-    stop: CancellationToken,
-    tasks: JoinSet<()>,
 }
 
 impl ModelServer {
@@ -73,37 +62,25 @@ impl ModelServer {
 
     /// A server as `options` want it.
     pub async fn start_with(options: Options) -> std::io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await?;
-        let address = listener.local_addr()?;
+        let (port, stop) = (options.port, CancellationToken::new());
         let book = Arc::new(Mutex::new(Book::new(options)));
-        let stop = CancellationToken::new();
         let routes = door::routes(Arc::clone(&book), stop.clone());
-        // Words are sent as they come; a socket that gathers them costs every event 40 ms.
-        let listener = listener.tap_io(|socket| {
-            let _ = socket.set_nodelay(true);
-        });
-        let mut tasks = JoinSet::new();
-        let stopped = stop.clone().cancelled_owned();
-        tasks.spawn(async move {
-            // The listener of a loopback address only fails when the machine does.
-            let _ = axum::serve(listener, routes).with_graceful_shutdown(stopped).await;
-        });
-        Ok(Self { address, book, stop, tasks })
+        Ok(Self { house: House::open(port, routes, stop).await?, book })
     }
 
     /// The base address to give to a client.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        self.house.url()
     }
 
     /// Adds `acts` to what will be played, one to a request.
     pub fn script(&self, acts: impl IntoIterator<Item = Act>) {
-        self.book().script.extend(acts);
+        self.book().programme.script.extend(acts);
     }
 
     /// Lets `answer` choose the act for every request that the script does not cover.
     pub fn answering(&self, answer: impl FnMut(&Value) -> Act + Send + 'static) {
-        self.book().answer = Some(Box::new(answer));
+        self.book().programme.answer = Some(Box::new(answer));
     }
 
     /// Every request that came, oldest first, the refused ones too.
@@ -117,18 +94,11 @@ impl ModelServer {
     }
 
     /// Closes the door and waits until everybody has left.
-    pub async fn stop(mut self) {
-        self.stop.cancel();
-        while self.tasks.join_next().await.is_some() {}
+    pub async fn stop(self) {
+        self.house.close().await;
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for ModelServer {
-    fn drop(&mut self) {
-        self.stop.cancel();
     }
 }

@@ -27,6 +27,8 @@ pub enum Line {
     Fails(String, Failure),
     /// It says these words and then nothing more, until somebody hangs up.
     Holds(String),
+    /// It says these words, and breaks.
+    Panics(String),
 }
 
 impl Line {
@@ -154,6 +156,10 @@ impl Model for Puppet {
                 Line::Holds(words) => {
                     speak(&words, listener);
                     std::future::pending().await
+                }
+                Line::Panics(words) => {
+                    speak(&words, listener);
+                    panic!("this puppet was told to break")
                 }
             }
         }

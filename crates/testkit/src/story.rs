@@ -1,14 +1,18 @@
 //! Story: the real house and the real loop; only the human, the model and the clock are played.
 //!
-//! A story is told in full and compared in full. Time stands still unless the story moves it.
+//! A story is told in full and compared in full. Time passes when the story says so, or when everybody waits
+//! for nothing else.
 
 #![expect(
     clippy::expect_used,
     reason = "a fixture that cannot be made stops the test at once, with its reason"
 )]
 
+mod fragile;
+mod held;
 mod teller;
 mod tree;
+mod trouble;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,34 +21,42 @@ use domain::assistant::{Answer, Assistant, Event, Request};
 use domain::context::{Names, instructions};
 use domain::conversation::{Branch, Conversation, SessionId};
 use domain::dice::Dice;
+use domain::patience;
 use domain::record::{MessageId, Record, SessionChange, SurfaceName};
 use engine::desk::Desk;
-use engine::drive::World;
+use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Hands, Journal as _};
 use engine::run::House;
+use futures_util::future::join_all;
 use jiff::Zoned;
 use journal::disk::RealDisk;
 use journal::{Journal, Opened, Paths, Place};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
 use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
+pub use fragile::BREAK;
+use fragile::Fragile;
+use held::HeldJournal;
 use teller::Teller;
+pub use trouble::Trouble;
+use trouble::{Troubled, Troubles};
 
 /// One telling.
 pub struct Story {
-    /// As long as it is here, time does not run ahead by itself. The runtime waits for it, so it goes first.
-    _hold: std::sync::mpsc::Sender<()>,
     runtime: Runtime,
     dir: TempDir,
     clock: Arc<VirtualClock>,
     lines: Arc<Mutex<VecDeque<Line>>>,
     puppet: Arc<Puppet>,
     teller: Arc<Teller>,
+    patience: patience::Limits,
+    troubles: Arc<Troubles>,
     house: Option<Living>,
 }
 
@@ -61,19 +73,39 @@ impl Story {
     /// # Panics
     /// If `time` is no time, or the machine has no room for a story.
     pub fn new(time: &str) -> Self {
+        let lines = Arc::new(Mutex::new(VecDeque::new()));
+        let queue = lines.clone();
+        Self::told_with(time, Puppet::answering(move |_| next(&queue)), lines)
+    }
+
+    /// A story whose model is `puppet`, from its beginning to its end.
+    ///
+    /// # Panics
+    /// As [`Story::new`].
+    pub fn played_by(time: &str, puppet: Puppet) -> Self {
+        Self::told_with(time, puppet, Arc::default())
+    }
+
+    fn told_with(time: &str, puppet: Puppet, lines: Arc<Mutex<VecDeque<Line>>>) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         let runtime = runtime.expect("a runtime");
         let start: Zoned = time.parse().expect("a time with a zone");
         let clock = Arc::new(runtime.block_on(async { VirtualClock::new(start) }));
-        let lines = Arc::new(Mutex::new(VecDeque::new()));
-        let queue = lines.clone();
-        let puppet = Arc::new(Puppet::answering(move |_| next(&queue)));
-        let dir = tempfile::tempdir().expect("a directory");
-        let teller = Arc::new(Teller::default());
-        let hold = hold_time(&runtime);
-        let mut story = Self { runtime, dir, clock, lines, puppet, teller, house: None, _hold: hold };
+        let puppet = Arc::new(puppet);
+        let dir = quick_directory();
+        let (teller, troubles) = (Arc::default(), Arc::default());
+        let patience = patience::Limits::NONE;
+        let mut story = Self { runtime, dir, clock, lines, puppet, teller, patience, troubles, house: None };
         story.wake();
         story
+    }
+
+    /// From now on a model that fails is tried again, as often as the house allows.
+    pub fn patient(&mut self) -> &mut Self {
+        self.patience = patience::Limits::HOUSE;
+        self.die();
+        self.wake();
+        self
     }
 
     /// What the model will say next, one line to a call.
@@ -82,10 +114,16 @@ impl Story {
         self
     }
 
-    /// The human says something and hears the answer.
+    /// Lets `trouble` happen at the n-th writing from now; the next one is the first.
+    pub fn trouble(&mut self, nth: usize, trouble: Trouble) -> &mut Self {
+        self.troubles.plan(nth, trouble);
+        self
+    }
+
+    /// The human says something and hears the answer, unless the program dies of it.
     pub fn human(&mut self, text: &str) -> &mut Self {
         if let Some(message) = self.say(text) {
-            self.runtime.block_on(self.teller.heard_the_end_of(message));
+            self.while_alive(self.teller.heard_the_end_of(message));
         }
         self
     }
@@ -101,6 +139,17 @@ impl Story {
     /// The human says something and does not wait.
     pub fn human_adds(&mut self, text: &str) -> &mut Self {
         self.say(text);
+        self
+    }
+
+    /// The human says several things in one breath: all lie on the desk before the first is read.
+    pub fn human_adds_at_once(&mut self, texts: &[&str]) -> &mut Self {
+        let desk = self.living().desk.clone();
+        let ask = |text: &&str| desk.ask(Request::Say(SurfaceName::Terminal, (*text).to_owned()));
+        let answers = self.while_alive(join_all(texts.iter().map(ask))).unwrap_or_default();
+        for answer in answers {
+            self.heard(answer);
+        }
         self
     }
 
@@ -120,9 +169,15 @@ impl Story {
         self
     }
 
-    /// Waits until every message that was heard has its answer.
+    /// Waits until every message that was heard has its answer, or the program dies of one.
     pub fn settle(&mut self) -> &mut Self {
-        self.runtime.block_on(self.teller.heard_everything());
+        self.while_alive(self.teller.heard_everything());
+        self
+    }
+
+    /// Waits until something was told that has `words` in it.
+    pub fn hears(&mut self, words: &str) -> &mut Self {
+        self.while_alive(self.teller.heard(words));
         self
     }
 
@@ -153,6 +208,7 @@ impl Story {
         if let Some(mut living) = self.house.take() {
             self.runtime.block_on(living.tasks.shutdown());
         }
+        self.troubles.end();
         self
     }
 
@@ -196,7 +252,12 @@ impl Story {
     fn say(&mut self, text: &str) -> Option<MessageId> {
         let desk = self.living().desk.clone();
         let request = Request::Say(SurfaceName::Terminal, text.to_owned());
-        match self.runtime.block_on(desk.ask(request)) {
+        let answer = self.while_alive(desk.ask(request))?;
+        self.heard(answer)
+    }
+
+    fn heard(&self, answer: Answer) -> Option<MessageId> {
+        match answer {
             Answer::Heard(message) => {
                 self.teller.expect(message);
                 Some(message)
@@ -209,6 +270,17 @@ impl Story {
                 panic!("a message was answered with {answer:?}")
             }
         }
+    }
+
+    /// What `future` gives, unless the program dies before.
+    fn while_alive<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = self.troubles.died() => None,
+                given = future => Some(given),
+            }
+        })
     }
 
     fn living(&self) -> &Living {
@@ -234,15 +306,20 @@ impl Story {
         // What was shown while the program died is gone; what it still owes is in its memory.
         let unfinished = memory.unfinished.iter().map(|left| left.answers);
         self.teller.expect_only(unfinished.chain(memory.waiting.iter().map(|message| message.id)));
-        let (journal, hands) = (Arc::new(journal), Arc::new(Toolbox::new()));
+        let (journal, hands) = (Arc::new(journal), Arc::new(Fragile(Toolbox::new())));
         let (desk, pile) = Desk::new();
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
         let world = World {
             model: self.puppet.clone(),
             hands: hands.clone(),
-            journal: journal.clone(),
+            journal: Arc::new(Troubled {
+                journal: HeldJournal(journal.clone()),
+                troubles: self.troubles.clone(),
+            }),
             surface: self.teller.clone(),
             instructions: instructions(&names),
+            patience: self.patience,
+            calls: Arc::new(Semaphore::new(CALLS)),
         };
         let assistant = Assistant::new(memory, hands.tools(), Dice::new(7));
         let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
@@ -276,12 +353,9 @@ pub fn compact(conversation: &mut Conversation, summary: &str, now: &Zoned) -> V
     ]
 }
 
-/// A paused clock jumps to the next timer when the runtime has nothing to do, and it cannot see that a thread
-/// of ours is still writing. A blocking task that waits for the end of the story keeps it still.
-fn hold_time(runtime: &Runtime) -> std::sync::mpsc::Sender<()> {
-    let (hold, released) = std::sync::mpsc::channel::<()>();
-    runtime.spawn_blocking(move || released.recv());
-    hold
+/// In memory, where there is some: a story is about order, and does not wait for disks.
+fn quick_directory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory")
 }
 
 fn next(lines: &Mutex<VecDeque<Line>>) -> Line {

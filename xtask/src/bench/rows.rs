@@ -22,6 +22,8 @@ pub enum Probe {
     Nothing,
     /// By the median of the divan bench of this name, in the `benches/` folder of any crate.
     Divan(&'static str),
+    /// By the median of one divan bench over that of another, which noise touches alike.
+    Ratio(&'static str, &'static str),
     /// By a program, run from the root of the repository, and the number in what it says.
     Program(&'static [&'static str], Read),
 }
@@ -29,23 +31,106 @@ pub enum Probe {
 /// Reads the amount out of what a program said.
 pub type Read = fn(&str) -> Option<Amount>;
 
+/// Measures the binary that people run, from outside.
+const FOOTPRINT: &[&str] = &["cargo", "xtask", "footprint"];
+
+/// Measures one turn through the whole house. The words are those of the bench, which is run once.
+const TURN: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", "turn"];
+
 /// Every promise.
 pub const ROWS: &[Row] = &[
-    promise("start to ready, empty", Target::AtMost(ms(20.0))),
-    promise("start to ready, 1 M entries", Target::AtMost(ms(100.0))),
-    promise("idle memory, page open", Target::AtMost(mb(20.0))),
+    row(
+        "start to ready, empty",
+        Target::AtMost(ms(20.0)),
+        by(FOOTPRINT, |said| after(said, "start to ready, empty: ", Unit::Time)),
+    ),
+    row(
+        "start to ready, empty, in memory",
+        Target::AtMost(ms(20.0)),
+        by(FOOTPRINT, |said| after(said, "start to ready, empty, in memory: ", Unit::Time)),
+    ),
+    row(
+        "start to ready, empty, with a model's key",
+        Target::AtMost(ms(50.0)),
+        by(FOOTPRINT, |said| after(said, "start to ready, empty, with a key: ", Unit::Time)),
+    ),
+    row(
+        "start to ready, 1 M entries",
+        Target::AtMost(ms(100.0)),
+        by(FOOTPRINT, |said| after(said, "start to ready, 1 M entries: ", Unit::Time)),
+    ),
+    row(
+        "idle memory",
+        Target::AtMost(mb(15.0)),
+        by(FOOTPRINT, |said| after(said, "idle memory: ", Unit::Size)),
+    ),
+    row(
+        "idle memory after 100 requests, page open",
+        Target::AtMost(mb(20.0)),
+        by(FOOTPRINT, |said| after(said, "idle memory, used: ", Unit::Size)),
+    ),
+    row(
+        "health at 1 M entries",
+        Target::AtMost(ms(5.0)),
+        by(FOOTPRINT, |said| after(said, "health, 1 M entries: ", Unit::Time)),
+    ),
+    row(
+        "page to its first byte",
+        Target::AtMost(ms(5.0)),
+        by(FOOTPRINT, |said| after(said, "page to its first byte: ", Unit::Time)),
+    ),
     promise("fork of 10,000 entries, to the model's first byte", Target::AtMost(ms(5.0))),
-    promise("fork of 10,000 entries, in the store", Target::AtMost(us(50.0))),
+    row("fork of 10,000 entries, in the store", Target::AtMost(us(50.0)), Probe::Divan("fork/10000")),
+    row(
+        "fork of 100,000 entries over one of 100",
+        Target::AtMost(count(1.5)),
+        Probe::Ratio("fork/100000", "fork/100"),
+    ),
     promise("memory of one of 1,000 background runs", Target::AtMost(kb(100.0))),
-    promise("message in to model request out, p99", Target::AtMost(ms(5.0))),
-    promise("model delta to page", Target::AtMost(ms(1.0))),
+    row(
+        "message in to model request out at 10,000 entries, p99",
+        Target::AtMost(ms(5.0)),
+        by(TURN, |said| after(said, "message in to model request out at 10000, p99: ", Unit::Time)),
+    ),
+    row(
+        "message in to model request out at 10,000 entries",
+        Target::AtMost(ms(5.0)),
+        by(TURN, |said| after(said, "message in to model request out at 10000, median: ", Unit::Time)),
+    ),
+    row(
+        "message in to model request out at 1,000 entries, p99",
+        Target::AtMost(ms(5.0)),
+        by(TURN, |said| after(said, "message in to model request out at 1000, p99: ", Unit::Time)),
+    ),
+    row(
+        "model delta to page",
+        Target::AtMost(ms(1.0)),
+        by(TURN, |said| after(said, "model delta to page at 10000, median: ", Unit::Time)),
+    ),
+    row(
+        "offline reply, with the disk, p99",
+        Target::AtMost(ms(5.0)),
+        by(TURN, |said| after(said, "offline reply with the disk, p99: ", Unit::Time)),
+    ),
     promise("reload of one of 100,000 jobs", Target::AtMost(ms(10.0))),
     promise("fire jitter, p99", Target::AtMost(ms(20.0))),
     promise("history search over 1 M entries, p99", Target::AtMost(ms(20.0))),
     promise("cached share of a background fork's input", Target::AtLeast(percent(98.0))),
     promise("fixed prompt overhead, tokens", Target::AtMost(count(5000.0))),
-    promise("release binary", Target::AtMost(mb(25.0))),
+    row(
+        "release binary",
+        Target::AtMost(mb(25.0)),
+        by(FOOTPRINT, |said| after(said, "release binary: ", Unit::Size)),
+    ),
 ];
+
+const fn row(name: &'static str, target: Target, probe: Probe) -> Row {
+    Row { name, target, probe }
+}
+
+const fn by(words: &'static [&'static str], read: Read) -> Probe {
+    Probe::Program(words, read)
+}
 
 /// A promise that nothing measures yet.
 const fn promise(name: &'static str, target: Target) -> Row {

@@ -101,10 +101,15 @@ fn is_about_us(variable: &OsString) -> bool {
 
 /// The binary that `cargo build` made, wherever the build folder is.
 pub fn built_binary(root: &Path) -> Option<PathBuf> {
+    Some(target_folder(root)?.join("debug/ollim-bot"))
+}
+
+/// The build folder.
+pub fn target_folder(root: &Path) -> Option<PathBuf> {
     let words = ["metadata", "--format-version", "1", "--no-deps", "--offline"];
     let metadata = Program::new("cargo", &words).within(root).answer()?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata).ok()?;
-    Some(Path::new(metadata.get("target_directory")?.as_str()?).join("debug/ollim-bot"))
+    Some(PathBuf::from(metadata.get("target_directory")?.as_str()?))
 }
 
 #[cfg(test)]

@@ -7,9 +7,12 @@ use clap_complete::Shell;
 
 use crate::cli::Cli;
 use crate::exit::Failed;
+use crate::voice;
 
 /// Prints the script for `shell`.
 pub fn print(shell: Shell) -> Result<ExitCode, Failed> {
-    clap_complete::generate(shell, &mut Cli::command(), "ollim-bot", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "ollim-bot", &mut script);
+    voice::print(String::from_utf8_lossy(&script).trim_end());
     Ok(ExitCode::SUCCESS)
 }

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use domain::failure::Failure;
-use models::anthropic::{self, Anthropic};
+use models::anthropic::{self, Anthropic, BadSettings};
+use models::openai::{self, OpenAi};
 use serde_json::json;
 use surfaces::client::{Client, Unanswered};
 
@@ -164,26 +165,39 @@ fn clock() -> Finding {
 }
 
 async fn model(settings: &Settings) -> Finding {
-    let brain = match &settings.brain {
+    // The doctor does not wait as long as a conversation would.
+    let (connect, stall) = (PATIENCE, PATIENCE);
+    let (place, examined) = match &settings.brain {
         Brain::Offline => {
             let text = "none connected. set ANTHROPIC_API_KEY to talk for real";
             return finding("model", State::Warning, text);
         }
-        // The doctor does not wait as long as a conversation would.
         Brain::Anthropic(brain) => {
-            anthropic::Settings { connect: PATIENCE, stall: PATIENCE, ..brain.clone() }
+            let place = format!("{} at {}", brain.model, brain.base_url);
+            match Anthropic::new(anthropic::Settings { connect, stall, ..brain.clone() }) {
+                Ok(model) => (place, Ok(model.examine().await)),
+                Err(bad) => (place, Err(bad)),
+            }
+        }
+        Brain::OpenAi(brain) => {
+            let place = format!("{} at {}", brain.model, brain.base_url);
+            match OpenAi::new(openai::Settings { connect, stall, ..brain.clone() }) {
+                Ok(model) => (place, Ok(model.examine().await)),
+                Err(bad) => (place, Err(bad)),
+            }
         }
     };
-    let place = format!("{} at {}", brain.model, brain.base_url);
-    match Anthropic::new(brain) {
+    examination(&place, examined)
+}
+
+fn examination(place: &str, examined: Result<Result<(), Failure>, BadSettings>) -> Finding {
+    match examined {
         Err(bad) => finding("model", State::Wrong, bad.to_string()),
-        Ok(model) => match model.examine().await {
-            Ok(()) => finding("model", State::Fine, format!("{place} answers")),
-            Err(Failure::Unreachable(why)) => {
-                finding("model", State::Wrong, format!("{place} cannot be reached: {why}. check the address"))
-            }
-            Err(failure) => finding("model", State::Wrong, format!("{place}: {failure}")),
-        },
+        Ok(Ok(())) => finding("model", State::Fine, format!("{place} answers")),
+        Ok(Err(Failure::Unreachable(why))) => {
+            finding("model", State::Wrong, format!("{place} cannot be reached: {why}. check the address"))
+        }
+        Ok(Err(failure)) => finding("model", State::Wrong, format!("{place}: {failure}")),
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 12] = [
     "HOME",
     "USER",
     "OLLIM_DATA_DIR",
@@ -17,6 +17,8 @@ const KNOWN: [&str; 10] = [
     "OLLIM_HTTP",
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
 ];
 
 /// What the environment says. An empty variable says nothing.

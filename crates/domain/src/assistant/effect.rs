@@ -46,6 +46,8 @@ pub struct Start {
     pub branch: Branch,
     /// The entry it follows.
     pub from: EntryId,
+    /// What its dice are seeded with.
+    pub seed: u64,
 }
 
 /// What a surface is told.

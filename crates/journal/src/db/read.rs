@@ -80,6 +80,12 @@ impl Database {
         Ok(entries.into())
     }
 
+    /// The session under which `branch` speaks, without a look at how it came there.
+    pub fn session(&self, branch: &Branch) -> rusqlite::Result<Option<SessionId>> {
+        let mut heads = self.connection.prepare_cached("SELECT session FROM heads WHERE branch = ?")?;
+        heads.query_row([branch.to_string()], |row| session_in(row, 0)).optional()
+    }
+
     /// How the names moved, and where they are.
     pub fn lineage(&self) -> rusqlite::Result<Lineage> {
         let depth = "coalesce((SELECT depth FROM entries WHERE id =";

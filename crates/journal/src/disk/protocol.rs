@@ -98,6 +98,17 @@ pub fn sweep(disk: &dyn Disk, dir: &Path) -> io::Result<usize> {
     Ok(removed)
 }
 
+/// Removes what writes of the one file `path` left beside it, where other files may end in `.tmp` too.
+pub fn sweep_beside(disk: &dyn Disk, path: &Path) -> io::Result<()> {
+    for n in 0..NAMES_TRIED {
+        let beside = with_end(path, &format!(".{n}.tmp"));
+        if disk.look(&beside)?.is_some() {
+            disk.remove(&beside)?;
+        }
+    }
+    Ok(())
+}
+
 /// The directory of `path`, which is there to stay. A file that has its name already was put there by a write
 /// that saw to its directory.
 fn ready<'a>(disk: &dyn Disk, path: &'a Path) -> io::Result<&'a Path> {

@@ -4,13 +4,12 @@
 //! cannot be mistaken for a call. Events and parts of an unknown kind are passed over; blocks of an unknown
 //! kind are kept as they came.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use domain::conversation::{Block, Json, Usage};
 use domain::failure::Failure;
 use domain::tool::ToolCall;
 use domain::turn::{Reply, Stop};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::refusal;
@@ -18,24 +17,11 @@ use super::wire::{
     BlockDelta, BlockStart, BlockStop, Delta, MessageDelta, MessageStart, Problem, Tagged, TextStart,
     Thinking, ThinkingStart, Tokens, ToolUseStart,
 };
-
-/// More tokens than any call can use; what a broken server counts beyond it is not believed.
-const MOST_TOKENS: u64 = u32::MAX as u64;
-
-/// What one event means to whoever listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
-    /// Nothing to hear.
-    Quiet,
-    /// More words.
-    Words(String),
-    /// The message ended.
-    Ended,
-}
+use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, distinct, garbled, json_object, read};
 
 /// A reply that is still coming.
 #[derive(Debug, Default)]
-pub struct Assembly {
+pub struct Message {
     parts: BTreeMap<u64, Part>,
     words: Words,
     stop: Option<Stop>,
@@ -64,9 +50,8 @@ enum Words {
     Of(u64),
 }
 
-impl Assembly {
-    /// Takes the data of one event.
-    pub fn take(&mut self, data: &str) -> Result<News, Failure> {
+impl Assembly for Message {
+    fn take(&mut self, data: &str) -> Result<News, Failure> {
         match read::<Tagged<'_>>(data)?.kind.as_ref() {
             "message_start" => self.count(read::<MessageStart>(data)?.message.usage),
             "content_block_start" => return self.start(&read(data)?),
@@ -80,24 +65,14 @@ impl Assembly {
         Ok(News::Quiet)
     }
 
-    /// The failure of a stream that ended here: half an answer, or none.
-    pub fn broke_off(&self, why: &str) -> Failure {
+    fn heard(&self) -> Heard {
         match self.words {
-            Words::None => Failure::Broken(why.to_owned()),
-            Words::Of(_) => Failure::CutOff(why.to_owned()),
+            Words::None => Heard::Nothing,
+            Words::Of(_) => Heard::Words,
         }
     }
 
-    /// The failure of a stream that went silent here.
-    pub fn went_silent(&self, why: &str) -> Failure {
-        match self.words {
-            Words::None => Failure::Unreachable(why.to_owned()),
-            Words::Of(_) => Failure::CutOff(why.to_owned()),
-        }
-    }
-
-    /// The whole reply.
-    pub fn finish(self) -> Result<Reply, Failure> {
+    fn finish(self) -> Result<Reply, Failure> {
         let stop = self.stop.ok_or_else(|| garbled("the message ended without a reason"))?;
         if self.parts.values().any(|part| !part.ended) {
             return Err(garbled("the message ended before its parts did"));
@@ -114,7 +89,9 @@ impl Assembly {
         distinct(&blocks)?;
         Ok(Reply { blocks, stop, usage: self.usage })
     }
+}
 
+impl Message {
     fn start(&mut self, event: &BlockStart<'_>) -> Result<News, Failure> {
         let block = event.content_block.get();
         let (what, words) = match read::<Tagged<'_>>(block)?.kind.as_ref() {
@@ -145,7 +122,7 @@ impl Assembly {
         match (&mut part.what, delta) {
             (What::Text(text), Delta::Text { text: more }) => {
                 text.push_str(&more);
-                return Ok(self.heard(index, more));
+                return Ok(self.hear(index, more));
             }
             (What::Thinking { thinking, .. }, Delta::Thinking { thinking: more }) => thinking.push_str(&more),
             (What::Thinking { signature, .. }, Delta::Signature { signature: more }) => {
@@ -159,7 +136,7 @@ impl Assembly {
         Ok(News::Quiet)
     }
 
-    fn heard(&mut self, index: u64, more: String) -> News {
+    fn hear(&mut self, index: u64, more: String) -> News {
         if more.is_empty() {
             return News::Quiet;
         }
@@ -218,27 +195,10 @@ fn given(input: &str) -> bool {
     input.bytes().any(|byte| !b"{} \t\r\n".contains(&byte))
 }
 
-fn json_object(input: String) -> Result<Json, Failure> {
-    if input.is_empty() {
-        return Ok(Json("{}".to_owned()));
-    }
-    match serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&input) {
-        Ok(_) => Ok(Json(input)),
-        Err(_) => Err(garbled("the input of a tool call is no JSON object")),
-    }
-}
-
 fn with_input(start: &str, input: String) -> Result<Json, Failure> {
     let mut block: BTreeMap<&str, Box<RawValue>> = read(start)?;
     block.insert("input", RawValue::from_string(input).map_err(|_| garbled("a part is no JSON"))?);
     serde_json::to_string(&block).map(Json).map_err(|error| garbled(&error.to_string()))
-}
-
-/// Results are told apart by the names of their calls.
-fn distinct(blocks: &[Block]) -> Result<(), Failure> {
-    let mut names = BTreeSet::new();
-    let again = blocks.iter().any(|block| matches!(block, Block::Call(call) if !names.insert(&call.id)));
-    if again { Err(garbled("two tool calls have one name")) } else { Ok(()) }
 }
 
 fn stop(reason: &str) -> Stop {
@@ -248,14 +208,6 @@ fn stop(reason: &str) -> Stop {
         "refusal" => Stop::Refusal,
         _ => Stop::Said,
     }
-}
-
-fn read<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Failure> {
-    serde_json::from_str(json).map_err(|_| garbled("an event that is not in its language"))
-}
-
-fn garbled(why: &str) -> Failure {
-    Failure::Garbled(why.to_owned())
 }
 
 #[cfg(test)]
@@ -277,7 +229,7 @@ mod tests {
     }
 
     fn told(lines: &[&str]) -> Result<Reply, Failure> {
-        let mut assembly = Assembly::default();
+        let mut assembly = Message::default();
         for line in lines {
             let mut parts = line.splitn(3, ' ');
             let (kind, index) = (parts.next().unwrap(), parts.next().unwrap_or("-"));

@@ -4,7 +4,9 @@ use domain::failure::Failure;
 
 use super::settings::Environment;
 use super::wire::Ended;
-use crate::anthropic::refusal::{Refusal, presentable};
+use crate::anthropic::refusal;
+use crate::line::Refusal;
+use crate::presentable::presentable;
 
 /// What the program says when it has no memory of a session.
 const LOST: &str = "No conversation found with session ID";
@@ -19,7 +21,10 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
     let words = environment.hide(&words);
     let lower = words.to_lowercase();
     let failure = match status(ended, &words) {
-        Some(status) => Refusal { status, retry_after: None, body: body(&words).as_bytes() }.failure(),
+        Some(status) => {
+            let body = body(&words).as_bytes().to_vec();
+            refusal::failure(&Refusal { status, retry_after: None, body })
+        }
         None if lower.contains("login") || lower.contains("api key") => Failure::BadKey(words),
         None if lower.contains("credit balance") || lower.contains("usage limit") => {
             Failure::SpendLimit(words)
@@ -83,7 +88,7 @@ mod tests {
         check(None, json, Failure::Rejected("400: no".to_owned()));
         check(Some(529), "Overloaded", Failure::Busy(None));
         check(None, "API Error: 529 Overloaded", Failure::Busy(None));
-        check(Some(401), "no sk-1", Failure::BadKey("401: no [key]".to_owned()));
+        check(Some(401), "no sk-1", Failure::BadKey("ANTHROPIC_API_KEY, 401: no [key]".to_owned()));
         check(
             None,
             "Not logged in · Please run /login",

@@ -54,8 +54,8 @@ async fn every_refusal_is_a_failure_of_its_kind() {
         told += &format!("{name}: {}\n", fails(act).await);
     }
     expect![[r#"
-        401: BadKey("401: invalid x-api-key")
-        403: BadKey("403: not allowed")
+        401: BadKey("ANTHROPIC_API_KEY, 401: invalid x-api-key")
+        403: BadKey("ANTHROPIC_API_KEY, 403: not allowed")
         429 with a time: Busy(Some(30))
         429 with a date: Busy(None)
         429 about money: SpendLimit("429: You have reached your specified workspace spend limit.")
@@ -230,7 +230,7 @@ async fn the_key_is_sent_and_never_told() {
     other.key = Key::new("sk-other");
     let other = Anthropic::new(other).unwrap();
     let told = ask(&other, &context).await.1.unwrap_err();
-    assert_eq!(told, Failure::BadKey("401: invalid x-api-key".to_owned()));
+    assert_eq!(told, Failure::BadKey("ANTHROPIC_API_KEY, 401: invalid x-api-key".to_owned()));
     assert_eq!(server.requests()[0].version.as_deref(), Some("2023-06-01"));
 }
 

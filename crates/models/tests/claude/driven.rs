@@ -94,8 +94,10 @@ async fn turn(
         journal: outside.clone(),
         surface: outside.clone(),
         instructions: Arc::clone(&talk.0.instructions),
+        patience: domain::patience::Limits::NONE,
+        calls: std::sync::Arc::new(tokio::sync::Semaphore::new(4)),
     };
-    let start = Start { turn: TurnId(1), branch: Branch::Main, from: EntryId(1) };
+    let start = Start { turn: TurnId(1), branch: Branch::Main, from: EntryId(1), seed: 7 };
     let door = async {
         while let Some(Letter::Asked(request, reply)) = pile.recv().await {
             let _ = reply.send(answer(request, &talk.0.tools));

@@ -1,14 +1,13 @@
 //! What the server knows: what to play next, what came, and what it charged.
 
-use std::collections::VecDeque;
-
 use domain::conversation::Usage;
 use serde_json::Value;
 
-use super::act::{Act, Fault, Refused};
 use super::cache::Cache;
 use super::events::{Title, output_tokens};
 use super::{Elapsed, Options, echo, rules};
+use crate::play::programme::Programme;
+use crate::play::{Act, Fault, Refused};
 
 /// One request, as it came.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,12 +31,9 @@ pub enum Decision {
     Refuse(Refused, usize),
 }
 
-pub type Answer = Box<dyn FnMut(&Value) -> Act + Send>;
-
 /// The whole state of a server.
 pub struct Book {
-    pub script: VecDeque<Act>,
-    pub answer: Option<Answer>,
+    pub programme: Programme,
     pub received: Vec<Received>,
     pub usage: Vec<Usage>,
     cache: Cache,
@@ -48,8 +44,7 @@ pub struct Book {
 impl Book {
     pub fn new(options: Options) -> Self {
         Self {
-            script: VecDeque::new(),
-            answer: None,
+            programme: Programme::default(),
             received: Vec::new(),
             usage: Vec::new(),
             cache: Cache::new(options.least_cached),
@@ -67,7 +62,7 @@ impl Book {
         if let Some(refused) = wrong {
             return Decision::Refuse(refused, serial);
         }
-        match self.next(&request) {
+        match self.programme.next(&request, echo::echo) {
             Act { fault: Some(Fault::Refuse(refused)), hold: None, .. } => Decision::Refuse(refused, serial),
             act => {
                 let usage = self.charge(&request, &act);
@@ -93,14 +88,6 @@ impl Book {
             return refused(400, "invalid_request_error", "the body is not valid JSON");
         }
         rules::check(&received.json).err().and_then(|why| refused(400, "invalid_request_error", &why))
-    }
-
-    fn next(&mut self, request: &Value) -> Act {
-        match (self.script.pop_front(), &mut self.answer) {
-            (Some(act), _) => act,
-            (None, Some(answer)) => answer(request),
-            (None, None) => echo::echo(request),
-        }
     }
 
     fn charge(&mut self, request: &Value, act: &Act) -> Usage {

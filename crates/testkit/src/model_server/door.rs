@@ -1,23 +1,21 @@
 //! The HTTP side of the server.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use futures_util::stream;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::act::{Act, At, Fault, Refused};
 use super::book::{Book, Decision, Received};
 use super::cache::prompt_tokens;
-use super::events::{Title, events, message};
-use super::frames::{Frame, frames};
+use super::events::{message, written};
+use crate::play::sending::{self, event_stream, html};
+use crate::play::{At, Fault, Refused};
 
 /// The most bytes of a request, as the vendor has it.
 const REQUEST_BYTES: usize = 32 * 1024 * 1024;
@@ -55,7 +53,7 @@ async fn messages(State(house): State<House>, headers: HeaderMap, body: Bytes) -
         return html();
     }
     match streamed {
-        true => event_stream(&act, &title, house.stop),
+        true => with_id(event_stream(&act, &written(&act, &title), house.stop), title.serial),
         false => with_id(Json(message(&act, &title)), title.serial),
     }
 }
@@ -86,50 +84,9 @@ fn received(headers: &HeaderMap, body: &[u8]) -> Received {
 }
 
 fn refusal(refused: &Refused, serial: usize) -> Response {
-    let status = StatusCode::from_u16(refused.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let error = json!({"type": refused.kind, "message": refused.message});
-    let body = Json(json!({"type": "error", "error": error, "request_id": request_id(serial)}));
-    let retry_after = refused.retry_after.as_ref().map(|seconds| [(header::RETRY_AFTER, seconds.clone())]);
-    match retry_after {
-        Some(header) => with_id((status, header, body), serial),
-        None => with_id((status, body), serial),
-    }
-}
-
-fn html() -> Response {
-    let page = "<!doctype html><title>Sign in</title><p>Please sign in to the network.";
-    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
-}
-
-fn event_stream(act: &Act, title: &Title, stop: CancellationToken) -> Response {
-    let frames = VecDeque::from(frames(act, &events(act, title)));
-    let body = stream::unfold((frames, stop), |(mut frames, stop)| async move {
-        let sent = next_bytes(&mut frames, &stop).await?;
-        Some((sent, (frames, stop)))
-    });
-    let kind = [(header::CONTENT_TYPE, "text/event-stream; charset=utf-8")];
-    with_id((kind, Body::from_stream(body)), title.serial)
-}
-
-async fn next_bytes(
-    frames: &mut VecDeque<Frame>,
-    stop: &CancellationToken,
-) -> Option<Result<Vec<u8>, std::io::Error>> {
-    loop {
-        match frames.pop_front()? {
-            Frame::Send(bytes) => return Some(Ok(bytes)),
-            Frame::Wait(gate) => {
-                if stop.run_until_cancelled(gate.pass()).await.is_none() {
-                    return Some(Err(std::io::Error::other("the server stops")));
-                }
-            }
-            Frame::Break => {
-                // What was sent before is only on its way once the connection had a moment to flush it.
-                tokio::task::yield_now().await;
-                return Some(Err(std::io::Error::other("cut by the script")));
-            }
-        }
-    }
+    let body = json!({"type": "error", "error": error, "request_id": request_id(serial)});
+    with_id(sending::refusal(refused, body), serial)
 }
 
 fn with_id(response: impl IntoResponse, serial: usize) -> Response {

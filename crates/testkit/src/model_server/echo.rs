@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::act::Act;
 use super::prompt::{Spoken, list, spoken};
+use crate::play::Act;
 
 /// The answer to `request`: `call NAME {input}` calls a tool, everything else comes back.
 pub fn echo(request: &Value) -> Act {

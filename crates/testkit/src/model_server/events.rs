@@ -3,10 +3,8 @@
 use domain::conversation::Usage;
 use serde_json::{Value, json};
 
-use super::act::{Act, Piece};
-
-/// The most characters of one delta.
-const DELTA_CHARS: usize = 9;
+use crate::play::frames::Written;
+use crate::play::{Act, Piece, split};
 
 /// What names an answer.
 #[derive(Clone, Debug)]
@@ -19,8 +17,13 @@ pub struct Title {
     pub usage: Usage,
 }
 
-/// The events of `act`, in order.
-pub fn events(act: &Act, title: &Title) -> Vec<Value> {
+/// The stream of `act`.
+pub fn written(act: &Act, title: &Title) -> Written {
+    let bad_json = b"event: content_block_delta\ndata: {\"type\": \"content_blo\n\n";
+    Written { events: events(act, title).iter().map(encoded).collect(), error, bad_json }
+}
+
+fn events(act: &Act, title: &Title) -> Vec<Value> {
     let mut events = vec![json!({"type": "message_start", "message": start(title)})];
     for (index, piece) in act.pieces.iter().enumerate() {
         let (begun, deltas) = block(piece, &call_id(title, index));
@@ -33,7 +36,7 @@ pub fn events(act: &Act, title: &Title) -> Vec<Value> {
     events.insert(events.len().min(2), json!({"type": "ping"}));
     events.push(json!({
         "type": "message_delta",
-        "delta": {"stop_reason": act.reason(), "stop_sequence": null},
+        "delta": {"stop_reason": reason(act), "stop_sequence": null},
         "usage": {"output_tokens": title.usage.output},
     }));
     events.push(json!({"type": "message_stop"}));
@@ -45,7 +48,7 @@ pub fn message(act: &Act, title: &Title) -> Value {
     let content = act.pieces.iter().enumerate().map(|(index, piece)| whole(piece, &call_id(title, index)));
     let mut message = start(title);
     message["content"] = content.collect();
-    message["stop_reason"] = act.reason().into();
+    message["stop_reason"] = reason(act).into();
     message["usage"] = usage(title.usage, title.usage.output);
     message
 }
@@ -85,12 +88,14 @@ fn call_id(title: &Title, index: usize) -> String {
 fn block(piece: &Piece, id: &str) -> (Value, Vec<Value>) {
     match piece {
         Piece::Text(text) => {
-            let deltas = split(text).map(|part| json!({"type": "text_delta", "text": part}));
+            let deltas = split(text).into_iter().map(|part| json!({"type": "text_delta", "text": part}));
             (json!({"type": "text", "text": ""}), deltas.collect())
         }
         Piece::Thinking { thinking, signature } => {
-            let mut deltas: Vec<_> =
-                split(thinking).map(|part| json!({"type": "thinking_delta", "thinking": part})).collect();
+            let mut deltas: Vec<_> = split(thinking)
+                .into_iter()
+                .map(|part| json!({"type": "thinking_delta", "thinking": part}))
+                .collect();
             deltas.push(json!({"type": "signature_delta", "signature": signature}));
             (json!({"type": "thinking", "thinking": "", "signature": ""}), deltas)
         }
@@ -117,8 +122,20 @@ fn whole(piece: &Piece, id: &str) -> Value {
     }
 }
 
-fn split(text: &str) -> impl Iterator<Item = String> {
-    let characters: Vec<char> = text.chars().collect();
-    let parts: Vec<String> = characters.chunks(DELTA_CHARS).map(|part| part.iter().collect()).collect();
-    parts.into_iter()
+/// The reason to stop that `act` ends with.
+fn reason(act: &Act) -> &str {
+    match &act.stop {
+        Some(reason) => reason,
+        None if act.wants_tools() => "tool_use",
+        None => "end_turn",
+    }
+}
+
+fn encoded(event: &Value) -> Vec<u8> {
+    let name = event["type"].as_str().unwrap_or_default();
+    format!("event: {name}\ndata: {event}\n\n").into_bytes()
+}
+
+fn error(kind: &str) -> Vec<u8> {
+    encoded(&json!({"type": "error", "error": {"type": kind, "message": "it broke on our side"}}))
 }

@@ -71,6 +71,11 @@ impl Teller {
         self.when(|telling| telling.expected.is_subset(&telling.ended)).await;
     }
 
+    /// Waits for a line that has `words` in it.
+    pub async fn heard(&self, words: &str) {
+        self.when(|telling| telling.lines.iter().any(|line| line.contains(words))).await;
+    }
+
     async fn when(&self, is_so: impl FnMut(&Telling) -> bool) {
         // The sender is ours, so it is never gone.
         let _ = self.0.subscribe().wait_for(is_so).await;

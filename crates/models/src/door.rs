@@ -8,22 +8,53 @@ use domain::failure::Failure;
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, ClientBuilder, Url};
 
-use super::BadSettings;
+/// How people reach a vendor.
+#[derive(Clone, Copy, Debug)]
+pub struct Vendor {
+    /// What an address looks like.
+    pub example: &'static str,
+    /// The variable that holds the key.
+    pub variable: &'static str,
+}
 
-/// Where replies are asked for, below `base_url`.
-pub fn address(base_url: &str) -> Result<Url, BadSettings> {
-    let bad = || BadSettings::Address(base_url.to_owned());
-    let mut url: Url = base_url.trim().parse().map_err(|_| bad())?;
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(BadSettings::Password);
+/// Settings that cannot work. The human must act.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSettings {
+    /// The address is none.
+    #[error("`{0}` is not the address of a model; it looks like {1}")]
+    Address(String, &'static str),
+    /// The address holds a name and a password, which would be shown wherever the address is.
+    #[error("the address of the model holds a password; put the key into {0} instead")]
+    Password(&'static str),
+    /// The key has characters that no key has.
+    #[error("the model's key has a line break or another character that no key has; copy it once more")]
+    Key,
+    /// This machine cannot make a secure connection.
+    #[error("this machine cannot make a secure connection: {0}")]
+    Secure(String),
+}
+
+impl Vendor {
+    /// Reads the address of a server.
+    pub fn base(self, base_url: &str) -> Result<Url, BadSettings> {
+        let bad = || BadSettings::Address(base_url.to_owned(), self.example);
+        let url: Url = base_url.trim().parse().map_err(|_| bad())?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(BadSettings::Password(self.variable));
+        }
+        let plain = matches!(url.scheme(), "http" | "https") && url.has_host();
+        if !plain || url.query().is_some() || url.fragment().is_some() {
+            return Err(bad());
+        }
+        Ok(url)
     }
-    let plain = matches!(url.scheme(), "http" | "https") && url.has_host();
-    if !plain || url.query().is_some() || url.fragment().is_some() {
-        return Err(bad());
-    }
-    let path = format!("{}/v1/messages", url.path().trim_end_matches('/'));
-    url.set_path(&path);
-    Ok(url)
+}
+
+/// `base` with `path` below it.
+pub fn below(base: &Url, path: &str) -> Url {
+    let mut url = base.clone();
+    url.set_path(&format!("{}{path}", base.path().trim_end_matches('/')));
+    url
 }
 
 /// A client for `address`. A machine without certificates of its own uses the ones we bring.
@@ -87,18 +118,20 @@ mod tests {
     #[test]
     fn an_address_that_cannot_work_is_named_in_words() {
         let check = |base: &str, expected: &str| {
-            let said = address(base).map_or_else(|error| error.to_string(), |url| url.to_string());
+            let vendor = Vendor { example: "https://a.b", variable: "A_KEY" };
+            let url = vendor.base(base).map(|base| below(&base, "/v1/messages"));
+            let said = url.map_or_else(|error| error.to_string(), |url| url.to_string());
             assert_eq!(said, expected);
         };
         check("https://api.anthropic.com", "https://api.anthropic.com/v1/messages");
         check(" http://[::1]:8080/proxy/ ", "http://[::1]:8080/proxy/v1/messages");
-        let hint = "is not the address of a model; it looks like https://api.anthropic.com";
+        let hint = "is not the address of a model; it looks like https://a.b";
         for bad in ["", "api.anthropic.com", "localhost:80", "ftp://a.b", "http://a/?x=1", "http://a/#x"] {
             check(bad, &format!("`{bad}` {hint}"));
         }
         check(
             "https://me:secret@a.b",
-            "the address of the model holds a password; put the key into ANTHROPIC_API_KEY instead",
+            "the address of the model holds a password; put the key into A_KEY instead",
         );
     }
 

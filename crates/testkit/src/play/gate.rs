@@ -40,7 +40,7 @@ impl Gate {
         opened(&self.left).await;
     }
 
-    pub(super) async fn pass(&self) {
+    pub(crate) async fn pass(&self) {
         let _leaving = Leaving(&self.left);
         self.reached.send_replace(true);
         opened(&self.released).await;

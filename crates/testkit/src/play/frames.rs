@@ -1,7 +1,8 @@
 //! The events of an act as bytes on the wire, with the place where it goes wrong.
+//!
+//! What an event looks like is up to the wire; where the stream waits, breaks or lies is the same for all.
 
 use domain::dice::Dice;
-use serde_json::{Value, json};
 
 use super::act::{Act, At, Fault};
 use super::gate::Gate;
@@ -17,17 +18,28 @@ pub enum Frame {
     Break,
 }
 
-/// What the stream of `events` does when `act` plays it.
-pub fn frames(act: &Act, events: &[Value]) -> Vec<Frame> {
+/// A stream as its wire writes it.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// Its events, encoded.
+    pub events: Vec<Vec<u8>>,
+    /// An event that says that something of this kind broke.
+    pub error: fn(&str) -> Vec<u8>,
+    /// An event whose data is no JSON.
+    pub bad_json: &'static [u8],
+}
+
+/// What the stream `written` does when `act` plays it.
+pub fn frames(act: &Act, written: &Written) -> Vec<Frame> {
     let mut frames = Vec::new();
-    for (index, event) in events.iter().enumerate() {
+    for (index, event) in written.events.iter().enumerate() {
         if let Some((At::Event(at), gate)) = &act.hold
             && *at == index
         {
             frames.push(Frame::Wait(gate.clone()));
         }
-        match act.fault.as_ref().and_then(|fault| wrong(fault, index)) {
-            None => frames.push(Frame::Send(encoded(event))),
+        match act.fault.as_ref().and_then(|fault| wrong(fault, index, written)) {
+            None => frames.push(Frame::Send(event.clone())),
             Some(Wrong::Instead(frame)) => frames.push(frame),
             Some(Wrong::Last(frame)) => {
                 frames.push(frame);
@@ -52,21 +64,19 @@ enum Wrong {
     End,
 }
 
-fn wrong(fault: &Fault, index: usize) -> Option<Wrong> {
+fn wrong(fault: &Fault, index: usize, written: &Written) -> Option<Wrong> {
     let send = |text: &[u8]| Frame::Send(text.to_vec());
     match fault {
         Fault::Stall(at) if *at == index => Some(Wrong::Last(Frame::Wait(Gate::new()))),
         Fault::Cut(at) if *at == index => Some(Wrong::Last(Frame::Break)),
         Fault::End(at) if *at == index => Some(Wrong::End),
-        Fault::Error(at, kind) if *at == index => {
-            let event = json!({"type": "error", "error": {"type": kind, "message": "it broke on our side"}});
-            Some(Wrong::Last(Frame::Send(encoded(&event))))
-        }
+        Fault::Error(at, kind) if *at == index => Some(Wrong::Last(Frame::Send((written.error)(kind)))),
         Fault::Garbage(at) if *at == index => {
             Some(Wrong::Last(send(b"\x00\xff\xfe no event at all\x80\n\n\n")))
         }
-        Fault::BadJson(at) if *at == index => {
-            Some(Wrong::Instead(send(b"event: content_block_delta\ndata: {\"type\": \"content_blo\n\n")))
+        Fault::BadJson(at) if *at == index => Some(Wrong::Instead(send(written.bad_json))),
+        Fault::Event(at, data) if *at == index => {
+            Some(Wrong::Instead(Frame::Send(format!("data: {data}\n\n").into_bytes())))
         }
         Fault::Refuse(_)
         | Fault::Html
@@ -75,13 +85,9 @@ fn wrong(fault: &Fault, index: usize) -> Option<Wrong> {
         | Fault::End(_)
         | Fault::Error(..)
         | Fault::Garbage(_)
-        | Fault::BadJson(_) => None,
+        | Fault::BadJson(_)
+        | Fault::Event(..) => None,
     }
-}
-
-fn encoded(event: &Value) -> Vec<u8> {
-    let name = event["type"].as_str().unwrap_or_default();
-    format!("event: {name}\ndata: {event}\n\n").into_bytes()
 }
 
 fn chopped(frames: Vec<Frame>, seed: u64) -> Vec<Frame> {

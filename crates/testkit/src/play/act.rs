@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use super::gate::Gate;
 
-/// One answer, and what goes wrong with it. Events are counted from 0, which is `message_start`.
+/// One answer, and what goes wrong with it. Events are counted from 0.
 #[derive(Clone, Debug)]
 pub struct Act {
-    pub(super) pieces: Vec<Piece>,
-    pub(super) stop: Option<String>,
-    pub(super) fault: Option<Fault>,
-    pub(super) hold: Option<(At, Gate)>,
-    pub(super) chopped: Option<u64>,
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) stop: Option<String>,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) hold: Option<(At, Gate)>,
+    pub(crate) chopped: Option<u64>,
 }
 
 /// A part of an answer.
@@ -56,6 +56,8 @@ pub enum Fault {
     Garbage(usize),
     /// An event whose data is no JSON in place of this event.
     BadJson(usize),
+    /// An event with this data in place of this event.
+    Event(usize, Value),
 }
 
 /// A refusal with a status.
@@ -72,7 +74,7 @@ pub struct Refused {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum At {
+pub(crate) enum At {
     Head,
     Event(usize),
 }
@@ -187,13 +189,8 @@ impl Act {
         self
     }
 
-    /// The reason to stop that the answer ends with.
-    pub(super) fn reason(&self) -> &str {
-        let calls = self.pieces.iter().any(|piece| matches!(piece, Piece::Call { .. }));
-        match &self.stop {
-            Some(reason) => reason,
-            None if calls => "tool_use",
-            None => "end_turn",
-        }
+    /// Whether it calls a tool.
+    pub(crate) fn wants_tools(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Call { .. }))
     }
 }

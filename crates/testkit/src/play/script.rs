@@ -17,7 +17,7 @@ A BLOCK is one of:
   {"tool": "name", "input": {...}}
   {"raw": {"type": ..., ...}}                       any block, sent whole
 
-An act may have a "fault"; "at" counts events, and message_start is 0:
+An act may have a "fault"; "at" counts events from 0:
   {"kind": "rate_limited", "seconds": 30}           429 with retry-after
   {"kind": "spend_limited"}                         429 without it
   {"kind": "overloaded"}                            529

@@ -1,0 +1,143 @@
+//! One turn through the whole house: what we add to a message on its way to the model, and to its words on
+//! their way back.
+//!
+//! The house is real, down to the control socket. The model is a thread that notes when the first byte of a
+//! request arrives and when it sends a word. The directory is of memory where there is one.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
+
+#[path = "turn/wire.rs"]
+mod wire;
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use daemon::house::{Doors, House};
+use daemon::settings::{Environment, Settings};
+use journal::disk::RealDisk;
+use surfaces::client::{Client, Events};
+use tempfile::TempDir;
+use testkit::long_life;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use wire::{Moment, Wire};
+
+/// Turns that nobody counts, and turns that are.
+const WARM_UP: usize = 20;
+const COUNTED: usize = 300;
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for entries in [1_000, 10_000] {
+        let dir = in_memory();
+        long_life::lay_out(dir.path(), entries).unwrap();
+        runtime.block_on(with_a_model(&dir, entries));
+    }
+    for (dir, place) in [(in_memory(), "in memory"), (on_disk(), "with the disk")] {
+        runtime.block_on(offline(&dir, place));
+    }
+}
+
+/// A conversation of so many entries, and a model that answers one word.
+async fn with_a_model(dir: &TempDir, entries: u64) {
+    let wire = Wire::listen();
+    let house = open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)]).await;
+    let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };
+    let mut moments = wire.moments;
+    let (mut out, mut back) = (Vec::new(), Vec::new());
+    for _ in 0..WARM_UP + COUNTED {
+        let turn = turns.run("and now?").await;
+        let (asked, spoke) = exchange(&mut moments).await;
+        out.push(asked.duration_since(turn.began));
+        back.push(turn.words.unwrap().duration_since(spoke));
+    }
+    tell(&format!("message in to model request out at {entries}"), out.split_off(WARM_UP));
+    tell(&format!("model delta to page at {entries}"), back.split_off(WARM_UP));
+    drop(turns);
+    house.close().await;
+}
+
+async fn exchange(moments: &mut UnboundedReceiver<Moment>) -> (Instant, Instant) {
+    let (Some(Moment::Asked(asked)), Some(Moment::Spoke(spoke))) =
+        (moments.recv().await, moments.recv().await)
+    else {
+        panic!("the wire tells of a request and then of a word");
+    };
+    (asked, spoke)
+}
+
+/// No model: the whole turn is ours.
+async fn offline(dir: &TempDir, place: &str) {
+    let house = open(dir, &[]).await;
+    let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };
+    let mut took = Vec::new();
+    for _ in 0..WARM_UP + COUNTED {
+        let turn = turns.run("help").await;
+        took.push(turn.ended.duration_since(turn.began));
+    }
+    tell(&format!("offline reply {place}"), took.split_off(WARM_UP));
+    drop(turns);
+    house.close().await;
+}
+
+struct Turns {
+    client: Client,
+    seen: Events,
+}
+
+struct Ran {
+    began: Instant,
+    words: Option<Instant>,
+    ended: Instant,
+}
+
+impl Turns {
+    async fn run(&mut self, text: &str) -> Ran {
+        let began = Instant::now();
+        let mut words = None;
+        self.client.say(text).await.unwrap();
+        loop {
+            let shown = self.seen.next().await.unwrap();
+            match shown.name.as_str() {
+                "delta" => words = Some(Instant::now()),
+                "ended" => return Ran { began, words, ended: Instant::now() },
+                _ => {}
+            }
+        }
+    }
+}
+
+async fn follow(client: &Client) -> Events {
+    client.events().await.unwrap()
+}
+
+async fn open(dir: &TempDir, variables: &[(&str, &str)]) -> House {
+    let mut environment = Environment::new(|name| {
+        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+    });
+    environment.set_data_dir(dir.path().to_owned());
+    let Ok(settings) = Settings::read(&environment) else { panic!("the settings cannot be read") };
+    let Ok(house) = House::open(&settings, Arc::new(RealDisk), Doors::Local).await else {
+        panic!("the house cannot be opened")
+    };
+    house
+}
+
+fn in_memory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
+}
+
+fn on_disk() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn tell(what: &str, mut took: Vec<Duration>) {
+    took.sort_unstable();
+    let part = |of_100: usize| took[(took.len() - 1) * of_100 / 100].as_nanos();
+    let mut out = std::io::stdout();
+    writeln!(out, "{what}, median: {} ns", part(50)).unwrap();
+    writeln!(out, "{what}, p99: {} ns", part(99)).unwrap();
+}

@@ -1,0 +1,96 @@
+//! A model that is only a wire: it answers every request with one word, and notes when.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::Instant;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// What happened on the wire.
+#[derive(Clone, Copy, Debug)]
+pub enum Moment {
+    /// The first byte of a request came.
+    Asked(Instant),
+    /// A word was sent.
+    Spoke(Instant),
+}
+
+/// The model, and what it notes.
+pub struct Wire {
+    pub url: String,
+    pub moments: UnboundedReceiver<Moment>,
+}
+
+impl Wire {
+    /// Listens on loopback until the program ends.
+    pub fn listen() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (notes, moments) = unbounded_channel();
+        std::thread::spawn(move || {
+            while let Ok((socket, _)) = listener.accept() {
+                socket.set_nodelay(true).unwrap();
+                // The client leaves whenever it likes.
+                let _ = answer_all(socket, &notes);
+            }
+        });
+        Self { url, moments }
+    }
+}
+
+fn answer_all(mut socket: TcpStream, notes: &UnboundedSender<Moment>) -> std::io::Result<()> {
+    let mut reader = BufReader::with_capacity(1 << 16, socket.try_clone()?);
+    while !reader.fill_buf()?.is_empty() {
+        let _ = notes.send(Moment::Asked(Instant::now()));
+        let length = content_length(&mut reader)?;
+        std::io::copy(&mut (&mut reader).take(length), &mut std::io::sink())?;
+        socket.write_all(HEAD.as_bytes())?;
+        chunk(&mut socket, BEFORE)?;
+        let _ = notes.send(Moment::Spoke(Instant::now()));
+        chunk(&mut socket, WORD)?;
+        chunk(&mut socket, AFTER)?;
+        socket.write_all(b"0\r\n\r\n")?;
+    }
+    Ok(())
+}
+
+fn content_length(reader: &mut impl BufRead) -> std::io::Result<u64> {
+    let (mut line, mut length) = (String::new(), 0);
+    while reader.read_line(&mut line)? > 2 {
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap_or_default();
+        }
+        line.clear();
+    }
+    Ok(length)
+}
+
+fn chunk(socket: &mut TcpStream, text: &str) -> std::io::Result<()> {
+    socket.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())
+}
+
+const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+
+const BEFORE: &str = r#"event: message_start
+data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+"#;
+
+const WORD: &str = r#"event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"nine"}}
+
+"#;
+
+const AFTER: &str = r#"event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":1}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+"#;

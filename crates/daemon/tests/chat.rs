@@ -1,0 +1,181 @@
+//! `chat --once`: one question, one answer, and a conversation that goes on.
+#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+
+use std::process::Output;
+
+use serde_json::{Value, json};
+use testkit::kill::{Backstage, Program, free_port, stderr, stdout};
+use testkit::model_server::{Act, Fault};
+use testkit::oracle::{Ledger, examine};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+fn json_of(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+fn stage() -> (Backstage, Program) {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(BINARY, &backstage);
+    (backstage, program)
+}
+
+/// SE-6: the second call goes on where the first one ended, under the same session.
+#[test]
+fn one_question_is_answered_and_the_next_one_continues() {
+    let (backstage, program) = stage();
+    backstage.model().script([Act::says("good morning to you, and a fine day"), Act::says("the same")]);
+
+    let first = program.run(&["chat", "--once", "good", "morning"]);
+    assert_eq!(
+        (stdout(&first).as_str(), stderr(&first).as_str()),
+        ("good morning to you, and a fine day\n", "")
+    );
+    assert_eq!(first.status.code(), Some(0));
+    let session = std::fs::read_to_string(program.data().join("state/sessions.json")).expect("a session");
+    let second = program.run_reading(&["chat", "--once"], "and what did i say?\n");
+    assert_eq!((stdout(&second).as_str(), second.status.code()), ("the same\n", Some(0)));
+
+    let requests = backstage.requests();
+    let messages = requests[1].json["messages"].as_array().expect("messages");
+    let texts: Vec<&str> = messages.iter().filter_map(|one| one["content"][0]["text"].as_str()).collect();
+    assert!(texts[0].ends_with("] good morning"), "{texts:?}");
+    assert_eq!(texts[1], "good morning to you, and a fine day");
+    assert!(texts[2].ends_with("] and what did i say?\n"), "{texts:?}");
+    assert_eq!(
+        std::fs::read_to_string(program.data().join("state/sessions.json")).expect("a session"),
+        session
+    );
+    assert_eq!(examine(program.data()), [""; 0]);
+}
+
+#[test]
+fn an_answer_as_json_is_one_document() {
+    let (backstage, program) = stage();
+    backstage.model().script([Act::says("with \"quotes\"\nand lines"), Act::overloaded()]);
+
+    let answered = program.run(&["chat", "--once", "--json", "hello"]);
+    assert_eq!(json_of(&answered), json!({ "ok": true, "answer": "with \"quotes\"\nand lines" }));
+    assert_eq!(answered.status.code(), Some(0));
+    let failed = program.run(&["--json", "chat", "--once", "hello"]);
+    assert_eq!(json_of(&failed)["ok"], false);
+    assert_eq!(failed.status.code(), Some(1));
+}
+
+#[test]
+fn with_a_running_assistant_the_question_goes_through_it() {
+    let (backstage, program) = stage();
+    let running = program.start();
+    let mut events = running.events().expect("events");
+
+    let output = program.run(&["chat", "--once", "hello"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).contains("hello"), "{}", stdout(&output));
+    let ended = events.ended(1).expect("the running one answered");
+    assert_eq!(ended.data["how"], "finished");
+    running.terminate();
+    let ledger = Ledger { acknowledged: vec!["hello".to_owned()], requests: backstage.requests() };
+    assert_eq!(ledger.check(program.data()), [""; 0]);
+}
+
+/// A failure is a sentence on stderr and a 1; the message is kept, and the next call works.
+#[test]
+fn a_failing_model_is_told_in_words_and_costs_nothing() {
+    let check = |act: Act, sentence: &str| {
+        let (backstage, program) = stage();
+        backstage.model().script([act, Act::says("here i am")]);
+        let failed = program.run(&["chat", "--once", "are you there?"]);
+        assert_eq!(failed.status.code(), Some(1), "{sentence}: {}", stderr(&failed));
+        assert!(stderr(&failed).contains(sentence), "{sentence}: {}", stderr(&failed));
+        assert_eq!(stderr(&failed).lines().count(), 1, "{}", stderr(&failed));
+        let next = program.run(&["chat", "--once", "and now?"]);
+        assert_eq!((stdout(&next).as_str(), next.status.code()), ("here i am\n", Some(0)), "{sentence}");
+        let last = backstage.requests().pop().expect("a request");
+        assert!(last.body.contains("are you there?"), "{sentence}: the message is kept");
+        assert_eq!(examine(program.data()), [""; 0], "{sentence}");
+    };
+    check(Act::refuses(401, "authentication_error", "invalid x-api-key"), "the model refused the key");
+    check(Act::rate_limited(30), "overloaded right now, and asks to wait 30 s");
+    check(Act::spend_limited(), "spend limit");
+    check(Act::overloaded(), "the model is overloaded right now");
+    check(Act::broken(), "the model failed on its side");
+    check(Act::empty(), "the model answered nothing");
+    check(Act::says("x").with(Fault::Html), "the model answered something i can't read");
+    check(Act::says("some words").with(Fault::Garbage(3)), "the model");
+    check(Act::says("some words").with(Fault::Cut(4)), "the model stopped in the middle");
+    check(Act::says("some words").with(Fault::Error(3, "overloaded_error".to_owned())), "the model");
+    check(Act::says("some words").with(Fault::BadJson(3)), "the model");
+}
+
+#[test]
+fn a_model_that_nobody_can_reach_is_told_in_words() {
+    let (backstage, mut program) = stage();
+    program.set("ANTHROPIC_BASE_URL", &format!("http://127.0.0.1:{}", free_port()));
+    let failed = program.run(&["chat", "--once", "are you there?"]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(stderr(&failed).starts_with("i can't reach the model"), "{}", stderr(&failed));
+    program.set("ANTHROPIC_BASE_URL", &backstage.url());
+    assert_eq!(program.run(&["chat", "--once", "and now?"]).status.code(), Some(0));
+    assert_eq!(examine(program.data()), [""; 0]);
+}
+
+#[test]
+fn the_key_is_told_to_nobody() {
+    let (backstage, mut program) = stage();
+    program.set("ANTHROPIC_API_KEY", "sk-very-secret").set("OLLIM_LOG", "trace");
+    backstage.model().script([Act::refuses(
+        401,
+        "authentication_error",
+        "invalid x-api-key: sk-very-secret",
+    )]);
+    let failed = program.run(&["chat", "--once", "hello"]);
+    assert!(!stderr(&failed).contains("sk-very-secret"), "{}", stderr(&failed));
+    assert!(!stdout(&failed).contains("sk-very-secret"), "{}", stdout(&failed));
+}
+
+/// What commands a terminal is left out of the words.
+#[test]
+fn an_answer_cannot_command_the_terminal() {
+    let (backstage, program) = stage();
+    let evil = "\u{1b}]0;owned\u{7}title \u{1b}[2Jcleared \u{9b}31mred\r\u{8}\u{0}end\ttab\nline";
+    backstage.model().script([Act::says(evil), Act::refuses(400, "invalid_request_error", evil)]);
+    let output = program.run(&["chat", "--once", "hello"]);
+    let harmless = |text: &str| text.chars().all(|c| !c.is_control() || c == '\n' || c == '\t');
+    assert!(harmless(&stdout(&output)), "{:?}", stdout(&output));
+    assert!(stdout(&output).ends_with("end\ttab\nline\n"), "{:?}", stdout(&output));
+    let failed = program.run(&["chat", "--once", "hello"]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(harmless(&stderr(&failed)), "{:?}", stderr(&failed));
+}
+
+/// A message without words, or with too many, is refused and not kept.
+#[test]
+fn a_message_that_cannot_be_taken_is_refused_in_words() {
+    let (backstage, program) = stage();
+    let blank = program.run_reading(&["chat", "--once"], " \n ");
+    assert_eq!(blank.status.code(), Some(1));
+    assert_eq!(stderr(&blank), "error: there are no words in that message.\n");
+    let long = program.run_reading(&["chat", "--once"], &"é".repeat(100_001));
+    assert_eq!(long.status.code(), Some(1));
+    assert!(
+        stderr(&long).contains("100001 characters and the most i take at once is 100000"),
+        "{}",
+        stderr(&long)
+    );
+    assert_eq!(backstage.requests().len(), 0);
+    assert_eq!(examine(program.data()), [""; 0]);
+}
+
+/// A pipe is answered line by line, whatever becomes of each.
+#[test]
+fn a_pipe_is_answered_line_by_line() {
+    let (backstage, program) = stage();
+    backstage.model().script([Act::says("one"), Act::overloaded(), Act::says("three")]);
+    let output = program.run_reading(&["chat"], "first\n\nsecond\nthird\n");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = stdout(&output);
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!((lines[0], lines[lines.len() - 1]), ("one", "three"), "{told}");
+    assert!(told.contains("overloaded right now"), "{told}");
+    assert_eq!(examine(program.data()), [""; 0]);
+}

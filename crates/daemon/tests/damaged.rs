@@ -1,0 +1,104 @@
+//! A database that is not what it was: kept, named, and gone on from.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use testkit::kill::{Backstage, Program, contents, stderr};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+/// B5: a database of a later version is left alone.
+#[test]
+fn a_database_of_the_future_is_left_alone() {
+    let program = Program::offline(BINARY);
+    assert_eq!(program.run(&["chat", "--once", "hello"]).status.code(), Some(0));
+    let database = program.data().join("state/journal.db");
+    let connection = Connection::open(&database).expect("a database");
+    connection.pragma_update(None, "user_version", 99).expect("a version");
+    drop(connection);
+    let before = contents(program.data());
+    for arguments in [["run", "--no-chat"], ["chat", "--once"]] {
+        let output = program.run_reading(&arguments, "hello");
+        assert_eq!(output.status.code(), Some(78), "{}", stderr(&output));
+        assert_eq!(
+            stderr(&output).trim(),
+            "error: the journal has format 99 and this version of ollim-bot knows up to 1. update ollim-bot; \
+             nothing was changed."
+        );
+    }
+    assert_eq!(contents(program.data()), before);
+}
+
+/// B5: a damaged database is kept and named, whatever happened to it, and the conversation goes on.
+#[test]
+fn a_damaged_database_is_kept_aside_and_named() {
+    type Damage = fn(&[u8]) -> Vec<u8>;
+    let damages: [(&str, Damage); 7] = [
+        ("nothing", |_| Vec::new()),
+        ("half", |whole| whole[..whole.len() / 2].to_vec()),
+        ("one page", |whole| whole[..4096].to_vec()),
+        ("all but the end", |whole| whole[..whole.len() - 4096].to_vec()),
+        ("garbage", |whole| whole.iter().map(|byte| byte ^ 0x5a).collect()),
+        ("words", |_| b"this is not a database at all, it is a letter to my aunt".repeat(100)),
+        ("zeros", |whole| vec![0; whole.len()]),
+    ];
+    for (name, damage) in damages {
+        let program = Program::offline(BINARY);
+        assert_eq!(program.run(&["chat", "--once", "remember: locker 214"]).status.code(), Some(0));
+        let database = program.data().join("state/journal.db");
+        let damaged = damage(&std::fs::read(&database).expect("a database"));
+        std::fs::write(&database, &damaged).expect("damage");
+
+        let output = program.run(&["chat", "--once", "hello"]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
+        let said = stderr(&output);
+        assert!(
+            said.contains("the journal was damaged and there was no backup. i kept it as "),
+            "{name}: {said}"
+        );
+        let aside = aside(program.data());
+        assert_eq!(std::fs::read(&aside).expect("the original"), damaged, "{name}");
+        assert!(said.contains(&*aside.to_string_lossy()), "{name}: {said}");
+        let again = program.run(&["chat", "--once", "hello again"]);
+        assert_eq!((again.status.code(), stderr(&again)), (Some(0), String::new()), "{name}: told once");
+    }
+}
+
+/// B5: with a backup the conversation goes on from there.
+#[test]
+fn after_damage_the_conversation_goes_on_from_the_newest_backup() {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(BINARY, &backstage);
+    let state = program.data().join("state");
+    let backups = state.join("backups");
+    for (text, backup) in [("my locker is 214", "journal-20260101T000000Z.db"), ("on floor 3", NEWEST)] {
+        assert_eq!(program.run(&["chat", "--once", text]).status.code(), Some(0));
+        std::fs::create_dir_all(&backups).expect("a folder");
+        std::fs::copy(state.join("journal.db"), backups.join(backup)).expect("a backup");
+    }
+    std::fs::write(backups.join("journal-20260103T000000Z.db"), "this one is no database").expect("a file");
+    std::fs::write(state.join("journal.db"), "damage").expect("damage");
+
+    let output = program.run(&["chat", "--once", "which locker?"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("went on from the backup journal-20260102T000000Z.db"),
+        "{}",
+        stderr(&output)
+    );
+    let last = backstage.requests().pop().expect("a request");
+    assert!(last.body.contains("my locker is 214") && last.body.contains("on floor 3"), "{}", last.body);
+}
+
+/// The newest backup that is a database.
+const NEWEST: &str = "journal-20260102T000000Z.db";
+
+fn aside(data: &Path) -> PathBuf {
+    let mut found: Vec<PathBuf> = contents(&data.join("state")).into_keys().collect();
+    found.retain(|path| path.to_string_lossy().contains("journal.db.corrupt-") && path.extension().is_some());
+    found.retain(|path| {
+        !path.to_string_lossy().ends_with("-wal") && !path.to_string_lossy().ends_with("-shm")
+    });
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}

@@ -1,0 +1,250 @@
+//! The program is killed at any moment, and whatever it acknowledged is there when it comes back.
+#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use domain::dice::Dice;
+use serde_json::{Value, json};
+use testkit::kill::{Backstage, Event, Program, Running, wait};
+use testkit::model_server::{Act, Gate};
+use testkit::oracle::{Ledger, examine};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+/// How many messages one life of random kills is about.
+const MESSAGES: usize = 12;
+
+#[test]
+fn after_a_kill_in_mid_answer_the_owed_answer_arrives() {
+    for event in [0, 2, 3, 5] {
+        let backstage = Backstage::open();
+        let program = Program::answered_by(BINARY, &backstage);
+        let (first, second) = (Gate::new(), Gate::new());
+        backstage.model().script([
+            Act::says("the first try was cut short").held_at(event, &first),
+            Act::says("the second try came through").held_back(&second),
+        ]);
+
+        let running = program.start();
+        let message = running.say("tell me").expect("an acknowledgement");
+        wait(first.reached());
+        running.kill();
+        let running = program.start();
+        wait(second.reached());
+        let mut events = running.events().expect("events");
+        second.release();
+        let ended = events.ended(message).expect("an end");
+
+        assert_eq!(ended.data["how"], "finished", "held at {event}");
+        let said = running.get("/api/messages").expect("the conversation");
+        let texts: Vec<&str> = said["messages"].as_array().expect("a list").iter().filter_map(text).collect();
+        assert_eq!(texts, ["tell me", "the second try came through"]);
+        running.terminate();
+        let ledger = Ledger { acknowledged: vec!["tell me".to_owned()], requests: backstage.requests() };
+        assert_whole(program.data(), &ledger);
+    }
+}
+
+/// A call whose outcome nobody wrote down is not repeated: the model is told that nobody knows.
+#[test]
+fn a_tool_that_ran_before_a_kill_does_not_run_again() {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(BINARY, &backstage);
+    let held = Gate::new();
+    backstage.model().script([
+        Act::calls("inbox_add", &json!({ "text": "milk" })),
+        Act::says("kept").held_back(&held),
+        Act::says("kept it"),
+    ]);
+
+    let running = program.start();
+    running.say("remember milk").expect("an acknowledgement");
+    wait(held.reached());
+    running.kill();
+    let running = program.start();
+    running.converse("thanks").expect("an answer");
+    let (_, _) = running.terminate();
+
+    let listed = program.run(&["chat", "--once", "call inbox_list {}"]);
+    let answer = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert_eq!(answer.matches("milk").count(), 1, "{answer}");
+    assert_whole(program.data(), &Ledger { acknowledged: Vec::new(), requests: backstage.requests() });
+}
+
+/// A turn that dies under the program three times is given up, and the human is told.
+#[test]
+fn an_answer_that_kills_the_program_is_tried_three_times() {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(BINARY, &backstage);
+    for _ in 0..3 {
+        let gate = Gate::new();
+        backstage.model().script([Act::says("deadly").held_at(3, &gate)]);
+        let running = program.start();
+        if backstage.requests().is_empty() {
+            running.say("kill me").expect("an acknowledgement");
+        }
+        wait(gate.reached());
+        running.kill();
+    }
+    let running = program.start();
+    running.converse("still there?").expect("an answer");
+    running.terminate();
+
+    let deadly = backstage.requests().iter().filter(|request| !request.body.contains("still there?")).count();
+    assert_eq!(deadly, 3, "requests for the deadly message");
+    let acknowledged = vec!["kill me".to_owned(), "still there?".to_owned()];
+    assert_whole(program.data(), &Ledger { acknowledged, requests: backstage.requests() });
+}
+
+#[test]
+fn a_conversation_survives_random_kills() {
+    let kills: usize = (1..=2).map(survive).sum();
+    assert!(kills >= 12, "only {kills} kills fell");
+}
+
+#[test]
+#[ignore = "long: 300 kills take minutes"]
+fn a_conversation_survives_three_hundred_random_kills() {
+    let mut kills = 0;
+    for seed in 100.. {
+        kills += survive(seed);
+        if kills >= 300 {
+            break;
+        }
+    }
+}
+
+/// One conversation with kills where the dice of `seed` fall; how many there were.
+fn survive(seed: u64) -> usize {
+    let backstage = Backstage::open();
+    backstage.model().answering(reply);
+    let program = Program::answered_by(BINARY, &backstage);
+    let mut dice = Dice::new(seed);
+    let mut ledger = Ledger::default();
+    let mut kills = 0;
+    let mut running = program.start();
+    for number in 1..=MESSAGES {
+        let text = format!("message {number}, {}", ["please add this", "just talk"][number % 2]);
+        let how = dice.roll() % 5;
+        if say(&running, &text, how, &mut dice) {
+            ledger.acknowledged.push(text);
+        }
+        if how < 4 {
+            kills += 1;
+            running.kill();
+            ledger.requests = backstage.requests();
+            assert_whole_at(seed, program.data(), &ledger);
+            running = program.start();
+        }
+    }
+    running.converse("the last one").expect("an answer");
+    ledger.acknowledged.push("the last one".to_owned());
+    running.terminate();
+    ledger.requests = backstage.requests();
+    assert_whole_at(seed, program.data(), &ledger);
+    kills
+}
+
+/// Says `text` and stays until the moment to kill has come; whether it was acknowledged.
+fn say(running: &Running, text: &str, how: u64, dice: &mut Dice) -> bool {
+    let Ok(mut events) = running.events() else { return false };
+    if how == 0 {
+        running.blurt(text);
+        linger(dice.roll() % 6_000);
+        return false;
+    }
+    let Ok(message) = running.say(text) else { return false };
+    match how {
+        1 => linger(dice.roll() % 30_000),
+        2 | 3 => {
+            let ended = |event: &Event| event.name == "ended" && event.data["answers"] == message;
+            let seen = usize::try_from(dice.roll() % 16).unwrap_or_default();
+            events.take(seen).find(ended);
+        }
+        _ => drop(events.ended(message)),
+    }
+    true
+}
+
+/// Kills fall between any two instructions, so this does not wait for anything that can be seen.
+fn linger(microseconds: u64) {
+    let until = Instant::now() + Duration::from_micros(microseconds);
+    while Instant::now() < until {
+        std::hint::spin_loop();
+    }
+}
+
+/// Calls a tool for every message that asks to add something, and then says so.
+fn reply(request: &Value) -> Act {
+    let last =
+        request["messages"].as_array().and_then(|messages| messages.last()).cloned().unwrap_or_default();
+    let blocks = last["content"].as_array().cloned().unwrap_or_default();
+    let asked = blocks.last().and_then(|block| block["text"].as_str().map(str::to_owned));
+    match asked {
+        Some(text) if text.contains("add this") => {
+            Act::says("i will").and_calls("inbox_add", &json!({ "text": text }))
+        }
+        Some(text) => Act::says(&format!("you said: {text}")),
+        None => Act::says("it is kept, and nothing of it is lost"),
+    }
+}
+
+/// At every point where the program touches a file, with what it had acknowledged before.
+#[test]
+fn a_crash_at_any_touch_of_a_file_loses_nothing() {
+    let first = crash_everywhere(&[]);
+    assert!(first >= 20, "the first message touches files: {first} points");
+    crash_everywhere(&["hello before"]);
+}
+
+/// Crashes at every point of a run that says one thing after `before` was said; how many points there are.
+fn crash_everywhere(before: &[&str]) -> usize {
+    for point in 0.. {
+        let backstage = Backstage::open();
+        let mut program = Program::answered_by(BINARY, &backstage);
+        let mut ledger = Ledger::default();
+        for text in before {
+            assert_eq!(program.run(&["chat", "--once", text]).status.code(), Some(0));
+            ledger.acknowledged.push((*text).to_owned());
+        }
+        program.become_binary(crashing()).set("CRASH_AT", &point.to_string());
+        let crashed = program.run(&["chat", "--once", "hello at last"]);
+        if crashed.status.code() == Some(0) {
+            return point;
+        }
+        assert_eq!(
+            crashed.status.code(),
+            None,
+            "point {point}: {}",
+            String::from_utf8_lossy(&crashed.stderr)
+        );
+        program.become_binary(BINARY);
+        let again = program.run(&["chat", "--once", "hello again"]);
+        assert_eq!(again.status.code(), Some(0), "point {point}: {}", String::from_utf8_lossy(&again.stderr));
+        ledger.acknowledged.push("hello again".to_owned());
+        ledger.requests = backstage.requests();
+        assert_whole_at(point as u64, program.data(), &ledger);
+    }
+    unreachable!("a run without a crash comes before the numbers end")
+}
+
+fn crashing() -> PathBuf {
+    let example = Path::new(BINARY).with_file_name("examples").join("crashing");
+    assert!(example.exists(), "build it first: cargo build -p ollim-bot --examples");
+    example
+}
+
+fn text(entry: &Value) -> Option<&str> {
+    entry["text"].as_str()
+}
+
+fn assert_whole(data: &Path, ledger: &Ledger) {
+    assert_whole_at(0, data, ledger);
+}
+
+fn assert_whole_at(seed: u64, data: &Path, ledger: &Ledger) {
+    let mut wrong = examine(data);
+    wrong.extend(ledger.check(data));
+    assert!(wrong.is_empty(), "seed or point {seed}: {wrong:#?}");
+}

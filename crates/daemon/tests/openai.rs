@@ -1,0 +1,127 @@
+//! The whole house on a model behind chat completions: the real program against a played server.
+
+#![expect(clippy::unwrap_used, reason = "these are tests")]
+
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+use testkit::chat_server::{ChatServer, Options, Style};
+use testkit::play::Act;
+use tokio::process::Command;
+
+/// What a run of the program left behind.
+struct Run {
+    out: String,
+    err: String,
+    code: Option<i32>,
+}
+
+struct House {
+    data: tempfile::TempDir,
+    url: String,
+    key: Option<&'static str>,
+}
+
+impl House {
+    fn new(server: &ChatServer) -> Self {
+        Self { data: tempfile::tempdir().unwrap(), url: server.url(), key: None }
+    }
+
+    async fn run(&self, arguments: &[&str]) -> Run {
+        let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_ollim-bot")));
+        command.args(arguments).env_clear().kill_on_drop(true).stdin(Stdio::null());
+        command.envs([("OLLIM_MODEL", "openai:test:3b"), ("OPENAI_BASE_URL", &self.url)]);
+        command.envs([("USER", "julius"), ("OLLIM_TIMEZONE", "UTC")]);
+        command.env("OLLIM_DATA_DIR", self.data.path());
+        command.envs(self.key.map(|key| ("OPENAI_API_KEY", key)));
+        let output = command.output().await.unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Run { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+    }
+
+    async fn say(&self, words: &str) -> Run {
+        self.run(&["chat", "--once", words]).await
+    }
+}
+
+#[tokio::test]
+async fn a_tool_runs_and_its_result_is_read_in_every_dialect() {
+    for style in [Style::OpenAi, Style::Ollama, Style::LlamaCpp, Style::Sloppy, Style::Plain] {
+        let server = ChatServer::start(style).await.unwrap();
+        let input = serde_json::json!({"text": "locker 214"});
+        server.script([Act::says("One moment.").and_calls("inbox_add", &input), Act::says("It is kept.")]);
+        let house = House::new(&server);
+        let said = house.say("remember my locker").await;
+        assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{style:?}");
+        assert!(said.out.ends_with("It is kept.\n"), "{style:?}: {}", said.out);
+        let result = tool_result(&server.requests()[1].json);
+        assert!(result.contains("kept"), "{style:?}: {result}");
+        // Another process goes on with the same conversation.
+        assert_eq!(house.say("thanks").await.code, Some(0), "{style:?}");
+        assert!(server.requests()[2].body.contains("It is kept."), "{style:?}");
+    }
+}
+
+fn tool_result(request: &Value) -> String {
+    let messages = request["messages"].as_array().unwrap();
+    let result = messages.iter().find(|message| message["role"] == "tool").unwrap();
+    result["content"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_model_without_tools_still_talks_and_the_human_is_told_before_its_words() {
+    let server = ChatServer::start(Style::NoTools).await.unwrap();
+    let said = House::new(&server).say("hello").await;
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let lines: Vec<_> = said.out.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", said.out);
+    assert!(lines[0].starts_with("test:3b cannot use tools, so i can talk with it but do nothing."));
+    assert!(lines[1].starts_with("you said: ") && lines[1].ends_with("hello"), "{}", said.out);
+    assert_eq!(server.requests().len(), 2);
+}
+
+/// E5: the human is told which variable holds the wrong key.
+#[tokio::test]
+async fn a_wrong_key_is_told_with_the_name_of_its_variable() {
+    let options = Options { key: Some("sk-right".to_owned()), ..Options::default() };
+    let server = ChatServer::start_with(options).await.unwrap();
+    let mut house = House::new(&server);
+    let said = house.say("hello").await;
+    assert_eq!(said.code, Some(1));
+    assert!(said.err.contains("OPENAI_API_KEY is not set"), "{}", said.err);
+    house.key = Some("sk-wrong");
+    let said = house.say("hello").await;
+    assert!(said.err.contains("refused the key (OPENAI_API_KEY, 401"), "{}", said.err);
+    assert!(!said.err.contains("sk-wrong"), "{}", said.err);
+    house.key = Some("sk-right");
+    assert_eq!(house.say("hello").await.code, Some(0));
+}
+
+#[tokio::test]
+async fn the_doctor_looks_whether_the_server_is_there() {
+    let server = ChatServer::start(Style::OpenAi).await.unwrap();
+    let mut house = House::new(&server);
+    let looked = house.run(&["doctor"]).await;
+    let fine = format!("✓ model    test:3b at {} answers", server.url());
+    assert!(looked.out.contains(&fine), "{}", looked.out);
+    assert!(server.requests().is_empty());
+    server.stop().await;
+    let looked = house.run(&["doctor"]).await;
+    assert!(looked.out.contains("cannot be reached"), "{}", looked.out);
+    house.url = "nowhere".to_owned();
+    let looked = house.run(&["doctor"]).await;
+    assert!(looked.out.contains("it looks like https://api.openai.com/v1"), "{}", looked.out);
+}
+
+#[tokio::test]
+async fn without_a_key_and_without_a_server_nobody_is_called() {
+    let server = ChatServer::start(Style::OpenAi).await.unwrap();
+    let mut house = House::new(&server);
+    house.url = String::new();
+    let said = house.say("hello").await;
+    assert_eq!(said.code, Some(78));
+    let right =
+        "OLLIM_MODEL asks for openai:test:3b, but OPENAI_API_KEY is not set. set it, or OPENAI_BASE_URL";
+    assert!(said.err.contains(right), "{}", said.err);
+}

@@ -1,0 +1,183 @@
+//! Starting: on any directory, once at a time, with nothing lost and every surprise told.
+#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use testkit::kill::{Program, assert_unusable, contents, finish, stderr};
+use testkit::oracle::examine;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+/// B6: one hundred starts at once: one runs, the others leave at once and name it; after a kill the next
+/// start works.
+#[test]
+fn of_a_hundred_simultaneous_starts_exactly_one_runs() {
+    let program = Program::offline(BINARY);
+    for round in 0..2 {
+        let starts: Vec<_> = (0..100).map(|_| start_quietly(&program)).collect();
+        let mut lost = Vec::new();
+        let mut runs = Vec::new();
+        for mut start in starts {
+            // Who runs says so on stdout; who does not has nothing to say there.
+            let mut first = [0];
+            let spoke = std::io::Read::read(start.stdout.as_mut().expect("its stdout"), &mut first);
+            match spoke.expect("a pipe") {
+                0 => lost.push(start.wait_with_output().expect("an end")),
+                _ => runs.push(start),
+            }
+        }
+        let [winner] = runs.as_mut_slice() else { panic!("{} run at once in round {round}", runs.len()) };
+        for output in &lost {
+            assert_eq!(output.status.code(), Some(75), "{}", stderr(output));
+            let named = format!("already running (pid {}). talk to it: ollim-bot chat", winner.id());
+            assert_eq!(stderr(output).trim(), format!("error: {named}"), "round {round}");
+        }
+        // A killed one leaves its number behind, and the next round must not name it.
+        winner.kill().expect("a process to kill");
+        winner.wait().expect("an end");
+    }
+    let running = program.start();
+    running.converse("hello").expect("an answer");
+    running.terminate();
+    assert_eq!(examine(program.data()), [""; 0]);
+}
+
+/// B6: who takes the lock is known before its number is written, and the number of a dead one is not told.
+#[test]
+fn the_number_that_a_dead_one_left_behind_is_not_told() {
+    let program = Program::offline(BINARY);
+    let state = program.data().join("state");
+    std::fs::create_dir_all(&state).expect("a directory");
+    std::fs::write(state.join("bot.pid"), "4194304").expect("a number");
+    let lock = std::fs::File::create(state.join("bot.lock")).expect("a lock");
+    lock.try_lock().expect("nobody has it");
+    let output = program.run(&["run", "--no-chat"]);
+    assert_eq!(output.status.code(), Some(75));
+    assert!(stderr(&output).contains(&format!("(pid {})", std::process::id())), "{}", stderr(&output));
+}
+
+fn start_quietly(program: &Program) -> std::process::Child {
+    let mut command = program.command(&["run", "--no-chat"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the program starts")
+}
+
+/// B4: a directory that cannot be used is named in one sentence, at once.
+#[test]
+fn a_directory_that_cannot_be_used_is_named_in_one_sentence() {
+    let mut program = Program::offline(BINARY);
+    let file = program.home().join("file");
+    std::fs::write(&file, "mine").expect("a file");
+    for place in [file.clone(), file.join("below"), PathBuf::from("/proc/ollim-bot")] {
+        program.keep_in(&place);
+        let begun = Instant::now();
+        let output = program.run(&["run", "--no-chat"]);
+        assert!(begun.elapsed() < Duration::from_secs(5), "it took {:?}", begun.elapsed());
+        assert_unusable(&output, &place);
+    }
+    assert_eq!(std::fs::read_to_string(&file).expect("a file"), "mine");
+}
+
+/// B4: the same where the directory belongs to somebody else.
+#[test]
+fn a_directory_that_may_not_be_written_is_named_in_one_sentence() {
+    if !rustix::process::geteuid().is_root() || !Path::new("/usr/bin/setpriv").exists() {
+        return;
+    }
+    let program = Program::offline(BINARY);
+    std::fs::set_permissions(program.home(), PermissionsExt::from_mode(0o755)).expect("a home");
+    // The program itself may lie where others cannot see it.
+    let copy = program.home().join("ollim-bot");
+    std::fs::copy(BINARY, &copy).expect("a copy");
+    let drop_rights =
+        "shift; exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$HOME/ollim-bot\" \"$@\"";
+    let mut command = program.command_through(drop_rights, &["run", "--no-chat"]);
+    assert_unusable(&finish(command.stdin(Stdio::null())), program.data());
+
+    std::fs::create_dir_all(program.data().join("state")).expect("a directory");
+    let mut command = program.command_through(drop_rights, &["run", "--no-chat"]);
+    assert_unusable(&finish(command.stdin(Stdio::null())), program.data());
+}
+
+/// SE-6: a directory of the Python program opens as it is; its session goes on, and nothing of it changes.
+#[test]
+fn a_directory_of_the_python_program_opens_as_it_is() {
+    let program = Program::offline(BINARY);
+    let files = [
+        ("state/sessions.json", "3f2c9a10-1111-4222-8333-444455556666"),
+        ("state/session_history.jsonl", PYTHON_HISTORY),
+        ("state/config.json", "{\"model.main\": \"opus\", \"unknown\": 1}\n"),
+        (
+            "state/pending_updates.json",
+            "[{\"ts\": \"2026-01-02T03:04:05+01:00\", \"message\": \"two mails\"}]",
+        ),
+        ("state/inquiries.json", "{}"),
+        ("routines/mail-a1b2c3d4.md", "---\nid: \"a1b2c3d4\"\ncron: \"30 8 * * *\"\n---\nTriage my mail.\n"),
+        (
+            "reminders/tea-b1b2c3d4.md",
+            "---\nid: \"b1b2c3d4\"\nrun_at: \"2031-01-02T03:04:05+01:00\"\n---\nTea.\n",
+        ),
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/config", "[core]\n\trepositoryformatversion = 0\n"),
+    ];
+    for (name, text) in files {
+        let path = program.data().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+    let running = program.start();
+    let health = running.get("/api/health").expect("it lives");
+    assert_eq!(health["session"], "3f2c9a10-1111-4222-8333-444455556666");
+    assert_eq!(health["notices"], serde_json::json!([]));
+    running.converse("hello").expect("an answer");
+    let (status, _) = running.terminate();
+
+    assert_eq!(status.code(), Some(0));
+    for (name, text) in files {
+        let now = std::fs::read_to_string(program.data().join(name)).expect("a file");
+        assert_eq!(now, text, "{name}");
+    }
+    let mut wrong = examine(program.data());
+    wrong.retain(|wrong| !wrong.contains("has the mode"));
+    assert_eq!(wrong, [""; 0]);
+}
+
+const PYTHON_HISTORY: &str = concat!(
+    r#"{"session_id": "0a2c9a10-1111-4222-8333-444455556666", "event": "created", "#,
+    r#""timestamp": "2026-01-01T08:00:00.123456+01:00", "parent_session_id": null}"#,
+    "\n",
+    r#"{"session_id": "3f2c9a10-1111-4222-8333-444455556666", "event": "created", "#,
+    r#""timestamp": "2026-01-02T08:00:00.123456+01:00", "parent_session_id": null}"#,
+    "\n"
+);
+
+/// SU-12: asked to end, it ends, and leaves nothing behind but what it remembers and the lock.
+#[test]
+fn asked_to_end_it_ends_and_leaves_only_its_memory() {
+    let program = Program::offline(BINARY);
+    let running = program.start();
+    running.converse("hello").expect("an answer");
+    let begun = Instant::now();
+    let (status, _) = running.terminate();
+    assert_eq!(status.code(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(5), "it took {:?}", begun.elapsed());
+    let names: Vec<String> = contents(program.data())
+        .into_keys()
+        .map(|path| path.strip_prefix(program.data()).expect("a name").display().to_string())
+        .filter(|name| !name.starts_with(".git/"))
+        .collect();
+    assert_eq!(
+        names,
+        [
+            ".gitignore",
+            "state/bot.lock",
+            "state/journal.db",
+            "state/session_history.jsonl",
+            "state/sessions.json"
+        ]
+    );
+    assert_eq!(examine(program.data()), [""; 0]);
+}

@@ -1,0 +1,46 @@
+//! The domain: what it costs to decide, before anything is done.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use divan::{Bencher, black_box};
+use domain::assistant::{Assistant, Memory, Request};
+use domain::brain;
+use domain::conversation::{Conversation, EntryId};
+use domain::dice::Dice;
+use domain::record::{MessageId, SurfaceName};
+use domain::turn::TurnId;
+use jiff::Zoned;
+
+fn main() {
+    divan::main();
+}
+
+#[divan::bench]
+fn offline_brain_reads() -> brain::Meant {
+    brain::read(black_box("what should i cook for six people tonight?"))
+}
+
+#[divan::bench]
+fn message_is_decided_upon(bencher: Bencher) {
+    let now: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
+    let words = || (awake(), Request::Say(SurfaceName::Page, "good morning".to_owned()));
+    bencher.with_inputs(words).bench_local_values(|(mut assistant, request)| {
+        let decided = assistant.asked(request, &now);
+        (assistant, decided)
+    });
+}
+
+fn awake() -> Assistant {
+    let memory = Memory {
+        conversation: Conversation::new(BTreeMap::new(), EntryId(1)),
+        unfinished: Vec::new(),
+        waiting: VecDeque::new(),
+        inbox: Vec::new(),
+        next_message: MessageId(1),
+        next_turn: TurnId(1),
+    };
+    Assistant::new(memory, Arc::new([]), Dice::new(7))
+}

@@ -1,0 +1,263 @@
+//! Keepsakes: what of a conversation must survive a summary, found by plain rules.
+//!
+//! Promises first, then what cannot be guessed again: numbers of things, dates and times, names. Newer ones
+//! come before older ones, and there are never more than a summary can hold.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::conversation::{Said, Text};
+
+/// The most keepsakes of one compaction.
+const MOST: usize = 40;
+/// The longest promise that is quoted, in characters.
+const PROMISE_CHARS: usize = 160;
+/// The share of a promise's words that must come back.
+const PROMISE_SHARE: f64 = 0.6;
+
+/// What begins a promise, or asks for one.
+const PROMISES: [&str; 16] = [
+    "remind me",
+    "remember to",
+    "remember that",
+    "don't forget",
+    "do not forget",
+    "i'll ",
+    "i will ",
+    "i must ",
+    "i have to ",
+    "i need to ",
+    "we agreed",
+    "promise",
+    "deadline",
+    "appointment",
+    "todo",
+    "due ",
+];
+/// Words that mean nothing on their own.
+const SMALL: [&str; 36] = [
+    "about", "after", "again", "agreed", "before", "could", "does", "dont", "forget", "from", "have", "into",
+    "just", "make", "more", "must", "need", "please", "promise", "remember", "remind", "should", "some",
+    "that", "their", "them", "then", "there", "they", "this", "want", "what", "when", "will", "with",
+    "would",
+];
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// Something that must be in the summary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keepsake {
+    /// What it is.
+    pub kind: Kind,
+    /// As it was said.
+    pub text: String,
+}
+
+/// What can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Something that somebody said they would do, or wants to be reminded of.
+    Promise,
+    /// A number or name that only makes sense exactly.
+    Id,
+    /// A day or a time.
+    Date,
+    /// A person or a place that came up more than once.
+    Name,
+}
+
+impl Keepsake {
+    /// Whether `summary` still holds it.
+    pub fn is_in(&self, summary: &str) -> bool {
+        let summary = summary.to_lowercase();
+        match self.kind {
+            Kind::Id | Kind::Date | Kind::Name => summary.contains(&self.text.to_lowercase()),
+            Kind::Promise => {
+                let stems = stems(&self.text);
+                let found = stems.iter().filter(|stem| summary.contains(stem.as_str())).count();
+                found as f64 >= stems.len() as f64 * PROMISE_SHARE
+            }
+        }
+    }
+}
+
+/// What of `said` must be kept, the most important first.
+pub fn keepsakes(said: &[Arc<Said>]) -> Vec<Keepsake> {
+    let mut found = Found::default();
+    for (age, said) in said.iter().rev().enumerate() {
+        match &**said {
+            Said::Human(_) | Said::Assistant(..) | Said::Summary(_) => found.read(&said.text(), age),
+            // What a tool said can be asked again; what came of it is in the words around it.
+            Said::Tools(_) => {}
+        }
+    }
+    found.ranked()
+}
+
+#[derive(Default)]
+struct Found {
+    /// How long ago each was last said.
+    kept: BTreeMap<(Kind, String), usize>,
+    names: BTreeMap<String, (usize, usize)>,
+}
+
+impl Found {
+    fn read(&mut self, text: &str, age: usize) {
+        for sentence in sentences(text) {
+            let lower = sentence.to_lowercase();
+            if PROMISES.iter().any(|start| lower.contains(start)) && !stems(sentence).is_empty() {
+                self.keep(Kind::Promise, &shortened(sentence), age);
+            }
+            self.read_words(sentence, age);
+        }
+    }
+
+    fn read_words(&mut self, sentence: &str, age: usize) {
+        let words: Vec<&str> =
+            sentence.split_whitespace().map(trimmed).filter(|word| !word.is_empty()).collect();
+        for (at, word) in words.iter().enumerate() {
+            let next = words.get(at + 1).copied().unwrap_or_default();
+            if let Some(date) = date(word, next) {
+                self.keep(Kind::Date, &date, age);
+            } else if is_id(word) {
+                self.keep(Kind::Id, word, age);
+            } else if at > 0 && is_name(word) {
+                let seen = self.names.entry((*word).to_owned()).or_insert((0, age));
+                *seen = (seen.0 + 1, seen.1.min(age));
+            }
+        }
+    }
+
+    fn keep(&mut self, kind: Kind, text: &str, age: usize) {
+        let newest = self.kept.entry((kind, text.to_owned())).or_insert(age);
+        *newest = age.min(*newest);
+    }
+
+    fn ranked(self) -> Vec<Keepsake> {
+        let names = self.names.into_iter().filter(|(_, (times, _))| *times > 1);
+        let names = names.map(|(name, (_, age))| ((Kind::Name, name), age));
+        let mut all: Vec<((Kind, String), usize)> = self.kept.into_iter().chain(names).collect();
+        all.sort_by(|((kind, text), age), ((other, name), later)| {
+            (kind, age, text).cmp(&(other, later, name))
+        });
+        all.truncate(MOST);
+        all.into_iter().map(|((kind, text), _)| Keepsake { kind, text }).collect()
+    }
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['\n', ';', '!', '?'])
+        .flat_map(|line| line.split(". "))
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+}
+
+fn trimmed(word: &str) -> &str {
+    word.trim_matches(|c: char| !c.is_alphanumeric() && c != '#' && c != '+').trim_end_matches("'s")
+}
+
+fn shortened(sentence: &str) -> String {
+    sentence.chars().take(PROMISE_CHARS).collect()
+}
+
+/// The beginnings of the words that carry the meaning.
+fn stems(sentence: &str) -> Vec<String> {
+    let words = sentence.split_whitespace().map(|word| trimmed(word).to_lowercase());
+    let meaningful = words.filter(|word| word.chars().count() > 3 && !SMALL.contains(&word.as_str()));
+    meaningful.map(|word| word.chars().take(5).collect()).collect()
+}
+
+/// `2026-11-17`, `15:00`, `24.12`, or a day of a month in two words.
+fn date(word: &str, next: &str) -> Option<String> {
+    let digits = |text: &str| !text.is_empty() && text.len() <= 2 && text.bytes().all(|b| b.is_ascii_digit());
+    let parts: Vec<&str> = word.split(['-', ':', '.', '/']).collect();
+    let plain = match parts[..] {
+        [year, month, day] => {
+            year.len() == 4 && year.bytes().all(|b| b.is_ascii_digit()) && digits(month) && digits(day)
+        }
+        [first, second] => digits(first) && digits(second) && second.len() == 2,
+        _ => false,
+    };
+    if plain {
+        return Some(word.to_owned());
+    }
+    let is_month = |word: &str| {
+        let lower = word.to_lowercase();
+        lower.len() >= 3 && MONTHS.iter().any(|month| lower.starts_with(month)) && lower.len() <= 9
+    };
+    let is_day = digits(word.trim_end_matches(|c: char| c.is_alphabetic()));
+    (is_day && is_month(next)).then(|| format!("{word} {next}"))
+}
+
+/// Letters and digits together, a long number, an address: what nobody can guess.
+fn is_id(word: &str) -> bool {
+    let letters = word.chars().any(char::is_alphabetic);
+    let digits = word.chars().filter(char::is_ascii_digit).count();
+    let address = word.contains("://") || (word.contains('@') && word.contains('.'));
+    address
+        || (letters && digits >= 2 && word.len() >= 4)
+        || (!letters && digits >= 5)
+        || word.starts_with('#')
+}
+
+fn is_name(word: &str) -> bool {
+    let mut characters = word.chars();
+    let capital = characters.next().is_some_and(char::is_uppercase);
+    capital && word.chars().count() > 2 && characters.all(|c| c.is_lowercase() || c == '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::Heard;
+
+    fn found(texts: &[&str]) -> Vec<String> {
+        let said: Vec<Arc<Said>> = texts
+            .iter()
+            .map(|text| {
+                let (preface, text) = (String::new(), (*text).to_owned());
+                Arc::new(Said::Human(Heard { preface, text, images: Vec::new() }))
+            })
+            .collect();
+        keepsakes(&said)
+            .into_iter()
+            .map(|keepsake| format!("{:?}: {}", keepsake.kind, keepsake.text))
+            .collect()
+    }
+
+    #[test]
+    fn what_cannot_be_guessed_is_found() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(found(&[text]), expected, "{text}");
+        check("flight LH4711 on 24 dec at 17:00", &["Id: LH4711", "Date: 17:00", "Date: 24 dec"]);
+        check("see 2026-11-17, and the ticket #42", &["Id: #42", "Date: 2026-11-17"]);
+        check("call 0305550199", &["Id: 0305550199"]);
+        check("mail anna@example.org", &["Id: anna@example.org"]);
+        check("remind me to water the plants", &["Promise: remind me to water the plants"]);
+        check("lovely weather, is it not?", &[]);
+    }
+
+    #[test]
+    fn a_name_that_comes_back_is_kept() {
+        assert_eq!(found(&["then Weber called", "ask Weber about it"]), ["Name: Weber"]);
+        assert_eq!(found(&["then Weber called"]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn there_are_never_more_than_fit_and_promises_come_first() {
+        let many: Vec<String> = (0..100).map(|n| format!("ticket #{n}")).collect();
+        let mut texts: Vec<&str> = vec!["remind me to call the dentist"];
+        texts.extend(many.iter().map(String::as_str));
+        let found = found(&texts);
+        assert_eq!(found.len(), MOST);
+        assert_eq!(found[0], "Promise: remind me to call the dentist");
+        assert_eq!(found[1], "Id: #99", "the newest first");
+    }
+
+    #[test]
+    fn a_promise_may_be_told_in_other_words() {
+        let promise =
+            Keepsake { kind: Kind::Promise, text: "remind me to call the dentist tomorrow".to_owned() };
+        assert!(promise.is_in("They asked to be reminded of calling the dentist tomorrow morning."));
+        assert!(!promise.is_in("They talked about teeth."));
+    }
+}

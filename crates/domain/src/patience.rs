@@ -1,0 +1,146 @@
+//! Patience: whether a failed call is worth another try, and how long to wait before it.
+//!
+//! Waiting times grow and are drawn at random between nothing and the most (full jitter), so that many
+//! who failed together do not come back together. What the other side asks for is obeyed.
+
+use std::time::Duration;
+
+use crate::dice::Dice;
+use crate::failure::Failure;
+
+/// How patient somebody is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Calls in all, the first one included.
+    pub tries: u32,
+    /// All waiting together.
+    pub waiting: Duration,
+}
+
+impl Limits {
+    /// What the house allows: six tries, ten minutes.
+    pub const HOUSE: Self = Self { tries: 6, waiting: Duration::from_secs(600) };
+    /// No second try.
+    pub const NONE: Self = Self { tries: 1, waiting: Duration::ZERO };
+}
+
+/// The longest first wait, and the longest of all.
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(60);
+/// How often what nobody can read is asked for once more.
+const GARBLED_TRIES: u32 = 2;
+
+/// What is left of it.
+#[derive(Clone, Debug)]
+pub struct Patience {
+    limits: Limits,
+    dice: Dice,
+    tried: u32,
+    waited: Duration,
+}
+
+impl Patience {
+    /// Full patience, with dice that fall as `seed` says.
+    pub fn new(limits: Limits, seed: u64) -> Self {
+        Self { limits, dice: Dice::new(seed), tried: 0, waited: Duration::ZERO }
+    }
+
+    /// How long to wait before the next try after `failure`; nothing, if there is none.
+    pub fn after(&mut self, failure: &Failure) -> Option<Duration> {
+        self.tried += 1;
+        let tries = match failure {
+            Failure::Busy(_) | Failure::Broken(_) | Failure::CutOff(_) | Failure::Unreachable(_) => {
+                self.limits.tries
+            }
+            Failure::Garbled(_) => self.limits.tries.min(GARBLED_TRIES),
+            Failure::SpendLimit(_)
+            | Failure::BadKey(_)
+            | Failure::Rejected(_)
+            | Failure::Empty
+            | Failure::TooLong
+            | Failure::Refused
+            | Failure::Stopped(_) => return None,
+        };
+        let wait = self.wait(failure);
+        if self.tried >= tries || self.waited + wait > self.limits.waiting {
+            return None;
+        }
+        self.waited += wait;
+        Some(wait)
+    }
+
+    fn wait(&mut self, failure: &Failure) -> Duration {
+        let most = FIRST.saturating_mul(1 << (self.tried - 1).min(10)).min(LONGEST);
+        let share = self.dice.roll() as f64 / u64::MAX as f64;
+        let jitter = most.mul_f64(share);
+        match failure {
+            Failure::Busy(Some(seconds)) => Duration::from_secs(*seconds) + jitter,
+            Failure::Busy(None)
+            | Failure::Broken(_)
+            | Failure::CutOff(_)
+            | Failure::Unreachable(_)
+            | Failure::SpendLimit(_)
+            | Failure::BadKey(_)
+            | Failure::Rejected(_)
+            | Failure::Garbled(_)
+            | Failure::Empty
+            | Failure::TooLong
+            | Failure::Refused
+            | Failure::Stopped(_) => jitter,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits(limits: Limits, seed: u64, failure: &Failure) -> Vec<Duration> {
+        let mut patience = Patience::new(limits, seed);
+        std::iter::from_fn(|| patience.after(failure)).collect()
+    }
+
+    /// E1: one second at first, at most a minute, at most six tries, at most ten minutes, for 1,000 seeds.
+    #[test]
+    fn waits_grow_within_their_bounds_and_end() {
+        for seed in 0..1_000 {
+            let waits = waits(Limits::HOUSE, seed, &Failure::Busy(None));
+            assert_eq!(waits.len(), 5);
+            for (n, wait) in waits.iter().enumerate() {
+                assert!(*wait <= FIRST * (1 << n), "try {n} of seed {seed} waits {wait:?}");
+            }
+            assert!(waits.iter().sum::<Duration>() <= Limits::HOUSE.waiting);
+        }
+        let spread =
+            |n: usize| (0..1_000).map(move |seed| waits(Limits::HOUSE, seed, &Failure::Busy(None))[n]);
+        assert!(spread(0).min() < Some(Duration::from_millis(50)), "jitter begins at nothing");
+        assert!(spread(0).max() > Some(Duration::from_millis(950)), "and goes to the most");
+    }
+
+    /// E1: what the other side asks for is obeyed, unless it asks for more than we have.
+    #[test]
+    fn who_asks_to_wait_is_waited_for() {
+        let asked = waits(Limits::HOUSE, 7, &Failure::Busy(Some(30)));
+        assert!(asked.iter().all(|wait| *wait >= Duration::from_secs(30)));
+        assert_eq!(waits(Limits::HOUSE, 7, &Failure::Busy(Some(3_600))), []);
+    }
+
+    /// E1: a spend limit, a wrong key and our own mistake do not get better by asking again.
+    #[test]
+    fn what_cannot_get_better_is_not_tried_again() {
+        let text = String::new;
+        for failure in [
+            Failure::SpendLimit(text()),
+            Failure::BadKey(text()),
+            Failure::Rejected(text()),
+            Failure::Refused,
+            Failure::TooLong,
+            Failure::Empty,
+            Failure::Stopped(text()),
+        ] {
+            assert_eq!(waits(Limits::HOUSE, 1, &failure), [], "{failure}");
+        }
+        assert_eq!(waits(Limits::HOUSE, 1, &Failure::Garbled(text())).len(), 1);
+        assert_eq!(waits(Limits::NONE, 1, &Failure::Busy(None)), []);
+    }
+}

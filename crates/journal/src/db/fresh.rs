@@ -1,0 +1,87 @@
+//! A new database: drawn up beside its place and put there whole.
+//!
+//! SQLite flushes seven times to make an empty database safe step by step. Nobody needs the steps: a power
+//! cut leaves no database or a whole one, for two flushes.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::{Unopened, schema};
+use crate::disk::{Disk, replace};
+
+/// Makes an empty database at `path`, unless something of a database is there.
+pub fn make_if_missing(path: &Path, disk: &dyn Disk) -> Result<(), Unopened> {
+    // A log without its database would be read into the new one.
+    for part in ["", "-wal", "-shm", "-journal"] {
+        if disk.look(&with_end(path, part)).map_err(unmade)?.is_some() {
+            return Ok(());
+        }
+    }
+    let sketch = with_end(path, ".tmp");
+    let _ = disk.remove(&sketch);
+    let made = draw_up(&sketch).and_then(|()| {
+        let whole = disk.read(&sketch).map_err(unmade)?;
+        replace(disk, path, &whole).map_err(unmade)
+    });
+    let _ = disk.remove(&sketch);
+    made
+}
+
+/// The sketch may be lost at any time, so nothing in it is flushed.
+fn draw_up(sketch: &Path) -> Result<(), Unopened> {
+    let connection = Connection::open(sketch).map_err(Unopened::sorted)?;
+    for (name, value) in [("synchronous", "OFF"), ("journal_mode", "MEMORY")] {
+        connection.pragma_update(None, name, value).map_err(Unopened::sorted)?;
+    }
+    schema::bring_up_to_date(&connection)?;
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(Unopened::sorted)?;
+    connection.close().map_err(|(_, error)| Unopened::sorted(error))
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name: OsString = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
+
+fn unmade(error: std::io::Error) -> Unopened {
+    Unopened::Disk(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::Database;
+    use crate::disk::RealDisk;
+
+    #[test]
+    fn a_new_database_is_whole_and_alone_in_its_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal.db");
+        make_if_missing(&path, &RealDisk).unwrap();
+
+        let names: Vec<_> =
+            RealDisk.list(dir.path()).unwrap().into_iter().map(|listed| listed.path).collect();
+        assert_eq!(names, std::slice::from_ref(&path));
+        let database = Database::open(&path).unwrap();
+        assert!(database.is_sound());
+        let mode: String =
+            database.connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+    }
+
+    #[test]
+    fn what_is_there_is_left_alone() {
+        for part in ["", "-wal", "-journal"] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("journal.db");
+            RealDisk.create(&with_end(&path, part), b"something").unwrap();
+            make_if_missing(&path, &RealDisk).unwrap();
+
+            assert_eq!(RealDisk.list(dir.path()).unwrap().len(), 1, "{part}");
+            assert_eq!(RealDisk.read(&with_end(&path, part)).unwrap(), b"something");
+        }
+    }
+}

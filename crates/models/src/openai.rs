@@ -1,0 +1,231 @@
+//! The chat-completions API, which OpenAI, Ollama, llama.cpp, vLLM and OpenRouter speak: one request, one reply.
+//!
+//! Whatever the server sends is bounded in size and in time, and whatever goes wrong is a failure with words
+//! for the human. Nothing is tried twice here, but for one thing: a server that refuses because it cannot call
+//! tools is asked once more without them, and never again with them.
+
+mod calls;
+mod refusal;
+mod request;
+mod stream;
+mod wire;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use domain::context::Context;
+use domain::failure::Failure;
+use domain::turn::Reply;
+use engine::ports::{Listener, Model};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use reqwest::header::{AUTHORIZATION, HeaderValue};
+use reqwest::{RequestBuilder, Response, Url};
+
+pub use crate::door::BadSettings;
+pub use crate::key::Key;
+
+use crate::assembly::{Assembly, garbled};
+use crate::door::{self, Vendor};
+use crate::line::{Kind, Line, Patience, kind};
+use refusal::Sent;
+use request::{Asked, Room, Tools};
+use stream::Completion;
+
+/// How people reach it.
+const VENDOR: Vendor = Vendor { example: "https://api.openai.com/v1", variable: "OPENAI_API_KEY" };
+
+/// The one server that wants to hear how long a reply may be under a name of its own.
+const OPENAI: &str = "api.openai.com";
+
+/// What it takes to reach the model.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Such as `https://api.openai.com/v1`; an address without a path means its `/v1`.
+    pub base_url: String,
+    /// Who pays; empty, if nobody does.
+    pub key: Key,
+    /// The server's name of the model.
+    pub model: String,
+    /// The most tokens of one reply.
+    pub max_tokens: u32,
+    /// How long to wait for a connection.
+    pub connect: Duration,
+    /// How long to wait for the first event, and between any two.
+    pub stall: Duration,
+}
+
+/// A model behind the chat-completions API.
+#[derive(Debug)]
+pub struct OpenAi {
+    line: Line,
+    base: Url,
+    header: Option<HeaderValue>,
+    name: String,
+    settings: Settings,
+    /// Set once the server has refused tools and answered without them.
+    toolless: OnceLock<()>,
+    told: AtomicBool,
+}
+
+impl OpenAi {
+    /// The model that `settings` name. Nobody is called yet.
+    pub fn new(settings: Settings) -> Result<Self, BadSettings> {
+        let base = base(&settings.base_url)?;
+        let header = match settings.key.is_empty() {
+            true => None,
+            false => Some(settings.key.header("Bearer ")?),
+        };
+        let patience = Patience { connect: settings.connect, stall: settings.stall };
+        let line = Line::new(door::below(&base, "/chat/completions"), settings.key.clone(), patience)?;
+        let name = format!("openai:{}", settings.model);
+        let (toolless, told) = (OnceLock::new(), AtomicBool::new(false));
+        Ok(Self { line, base, header, name, settings, toolless, told })
+    }
+
+    /// Whether the server is there and takes our key. It costs nothing: its models are listed, not used.
+    pub async fn examine(&self) -> Result<(), Failure> {
+        let request = self.signed(self.line.get(door::below(&self.base, "/models")));
+        let answered = self.line.send(request).await;
+        let response = answered.map_err(|why| self.line.presentable(why))?;
+        // A server that lists nothing is there all the same.
+        match response.status().as_u16() {
+            200..=299 | 404 | 405 | 501 => Ok(()),
+            _ => Err(self.line.presentable(self.refused(response).await)),
+        }
+    }
+
+    async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
+        let response = match self.toolless.get() {
+            Some(()) => self.send(context, Tools::Unknown).await?,
+            None => self.offer_tools(context).await?,
+        };
+        if !response.status().is_success() {
+            return Err(self.refused(response).await);
+        }
+        match kind(&response) {
+            Kind::Events => self.line.hear(response, Completion::of(context), listener).await,
+            Kind::Json => self.hear_whole(response, Completion::of(context), listener).await,
+            Kind::Other => Err(garbled("it is not a stream of events")),
+        }
+    }
+
+    /// Asks with tools, and once without them if that is what the server refuses.
+    async fn offer_tools(&self, context: &Context) -> Result<Response, Failure> {
+        let response = self.send(context, Tools::Offered).await?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let refusal = self.line.refused(response).await;
+        if context.tools.is_empty() || !refusal::is_about_tools(&refusal) {
+            return Err(self.failure(&refusal));
+        }
+        let response = self.send(context, Tools::Unknown).await?;
+        if response.status().is_success() {
+            // Two requests may find out at once; what they found is the same.
+            let _ = self.toolless.set(());
+        }
+        Ok(response)
+    }
+
+    async fn send(&self, context: &Context, tools: Tools) -> Result<Response, Failure> {
+        let body = self.body(context, tools)?;
+        self.line.send(self.signed(self.line.post(self.line.address().clone(), body))).await
+    }
+
+    fn body(&self, context: &Context, tools: Tools) -> Result<Vec<u8>, Failure> {
+        let most = self.settings.max_tokens;
+        let room = match self.base.host_str() == Some(OPENAI) {
+            true => Room::CompletionTokens(most),
+            false => Room::Tokens(most),
+        };
+        let asked = Asked { model: &self.settings.model, room, tools };
+        serde_json::to_vec(&request::request(asked, context))
+            .map_err(|error| Failure::Rejected(error.to_string()))
+    }
+
+    fn signed(&self, request: RequestBuilder) -> RequestBuilder {
+        match &self.header {
+            Some(header) => request.header(AUTHORIZATION, header.clone()),
+            None => request,
+        }
+    }
+
+    async fn hear_whole(
+        &self,
+        response: Response,
+        mut completion: Completion,
+        listener: Listener<'_>,
+    ) -> Result<Reply, Failure> {
+        let words = completion.take_whole(&self.line.whole(response).await?)?;
+        let reply = completion.finish()?;
+        if !words.is_empty() {
+            listener(&words);
+        }
+        Ok(reply)
+    }
+
+    async fn refused(&self, response: Response) -> Failure {
+        self.failure(&self.line.refused(response).await)
+    }
+
+    fn failure(&self, refusal: &crate::line::Refusal) -> Failure {
+        let key = if self.header.is_some() { Sent::Key } else { Sent::Nothing };
+        refusal::failure(refusal, refusal::Asked { model: &self.settings.model, key })
+    }
+}
+
+impl Model for OpenAi {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn reply<'a>(
+        &'a self,
+        context: &'a Context,
+        listener: Listener<'a>,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        let asked = self.ask(context, listener);
+        asked.map(|reply| reply.map_err(|why| self.line.presentable(why))).boxed()
+    }
+
+    fn notice(&self) -> Option<String> {
+        self.toolless.get()?;
+        let news = !self.told.swap(true, Ordering::Relaxed);
+        news.then(|| {
+            let model = &self.settings.model;
+            format!("{model} cannot use tools, so i can talk with it but do nothing. choose another model in OLLIM_MODEL.")
+        })
+    }
+}
+
+/// An address without a path means its `/v1`: nobody serves the API at the root alone.
+fn base(base_url: &str) -> Result<Url, BadSettings> {
+    let base = VENDOR.base(base_url)?;
+    match base.path() {
+        "" | "/" => Ok(door::below(&base, "/v1")),
+        _ => Ok(base),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_leave_out_the_version_but_nothing_else() {
+        let check = |given: &str, expected: &str| {
+            let said = base(given).map_or_else(|error| error.to_string(), |url| url.to_string());
+            assert_eq!(said, expected);
+        };
+        check("http://127.0.0.1:11434", "http://127.0.0.1:11434/v1");
+        check("http://127.0.0.1:11434/", "http://127.0.0.1:11434/v1");
+        check("http://127.0.0.1:11434/v1", "http://127.0.0.1:11434/v1");
+        check("https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1");
+        check("https://a.b/openai/", "https://a.b/openai/");
+        check("nowhere", "`nowhere` is not the address of a model; it looks like https://api.openai.com/v1");
+        let password = "the address of the model holds a password; put the key into OPENAI_API_KEY instead";
+        check("https://me:secret@a.b/v1", password);
+    }
+}

@@ -1,0 +1,161 @@
+//! Calls for tools, put together from the pieces in which servers send them.
+//!
+//! By the book, a call has a number, its first piece brings its id and its name, and later pieces bring its
+//! input. In the world ids are missing or come again with every piece, all calls have the number 0 or none,
+//! and the input comes whole, as a text or as an object. A piece that could be read both ways leads to an
+//! input that is no object, and so to a failure, never to half a call.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, RandomState};
+
+use domain::failure::Failure;
+use domain::tool::ToolCall;
+use serde_json::Map;
+use serde_json::value::RawValue;
+
+use super::wire::{CallDelta, FunctionDelta};
+use crate::assembly::{garbled, json_object, read};
+
+/// Calls that are still coming.
+#[derive(Debug, Default)]
+pub struct Calls {
+    calls: Vec<Growing>,
+    /// Where the newest call with each number is.
+    numbered: BTreeMap<u64, usize>,
+}
+
+#[derive(Debug, Default)]
+struct Growing {
+    id: String,
+    name: String,
+    input: String,
+    /// Whether the input so far came at once and is an object.
+    at_once: bool,
+}
+
+/// One piece of a call.
+#[derive(Debug)]
+struct Piece {
+    number: Option<u64>,
+    id: String,
+    name: String,
+    input: String,
+}
+
+impl Calls {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Takes one piece.
+    pub fn take(&mut self, delta: CallDelta<'_>) -> Result<(), Failure> {
+        let piece = Piece::read(delta)?;
+        let at = match piece.number {
+            Some(number) => self.numbered.get(&number).copied(),
+            None => self.calls.len().checked_sub(1),
+        };
+        let begun = at.filter(|at| !self.calls[*at].is_followed_by(&piece));
+        let at = begun.unwrap_or_else(|| {
+            self.calls.push(Growing::default());
+            self.calls.len() - 1
+        });
+        if let Some(number) = piece.number {
+            self.numbered.insert(number, at);
+        }
+        self.calls[at].grow(piece);
+        Ok(())
+    }
+
+    /// Every call that is whole, under names that nobody in `taken` has; the first one that is not, if there
+    /// is one.
+    pub fn finish(self, mut taken: BTreeSet<String>) -> (Vec<ToolCall>, Option<Failure>) {
+        let mut whole = Vec::new();
+        let mut broken = None;
+        for call in self.calls {
+            match call.finish(&mut taken) {
+                Ok(call) => whole.push(call),
+                Err(failure) => broken = broken.or(Some(failure)),
+            }
+        }
+        (whole, broken)
+    }
+}
+
+impl Piece {
+    fn read(delta: CallDelta<'_>) -> Result<Self, Failure> {
+        let FunctionDelta { name, arguments } =
+            delta.function.unwrap_or(FunctionDelta { name: None, arguments: None });
+        Ok(Self {
+            number: delta.index,
+            id: delta.id.unwrap_or_default(),
+            name: name.unwrap_or_default(),
+            input: arguments.map_or(Ok(String::new()), input)?,
+        })
+    }
+}
+
+impl Growing {
+    /// Whether `piece` begins another call instead of going on with this one.
+    fn is_followed_by(&self, piece: &Piece) -> bool {
+        if piece.name.is_empty() || self.name.is_empty() {
+            return false;
+        }
+        match (piece.id.is_empty() || self.id.is_empty(), piece.number) {
+            (false, _) => piece.id != self.id,
+            (true, Some(_)) => self.at_once && is_object(&piece.input),
+            (true, None) => true,
+        }
+    }
+
+    fn grow(&mut self, piece: Piece) {
+        if self.id != piece.id {
+            self.id.push_str(&piece.id);
+        }
+        if self.name != piece.name && self.input.is_empty() {
+            self.name.push_str(&piece.name);
+        }
+        self.at_once = self.input.is_empty() && is_object(&piece.input);
+        self.input.push_str(&piece.input);
+    }
+
+    fn finish(self, taken: &mut BTreeSet<String>) -> Result<ToolCall, Failure> {
+        if self.name.is_empty() {
+            return Err(garbled("a tool call without the name of a tool"));
+        }
+        let input = if self.input.trim() == "null" { String::new() } else { self.input };
+        let input = json_object(input)?;
+        let mut id = self.id;
+        while id.is_empty() || taken.contains(&id) {
+            id = minted();
+        }
+        taken.insert(id.clone());
+        Ok(ToolCall { id, name: self.name, input })
+    }
+}
+
+/// A name for a call whose server gave it none, or one that another call has. It is nine letters and digits,
+/// because the templates of some models accept nothing else.
+fn minted() -> String {
+    const SIGNS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    // The keys of a new hasher are random, which is all the randomness that a name needs.
+    let mut dice = RandomState::new().hash_one(0);
+    let mut sign = || {
+        let sign = SIGNS[usize::try_from(dice % 36).unwrap_or_default()];
+        dice /= 36;
+        char::from(sign)
+    };
+    (0..9).map(|_| sign()).collect()
+}
+
+fn input(arguments: &RawValue) -> Result<String, Failure> {
+    match arguments.get() {
+        "null" => Ok(String::new()),
+        text if text.starts_with('"') => read(text),
+        object => Ok(object.to_owned()),
+    }
+}
+
+fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<Map<String, serde_json::Value>>(text).is_ok()
+}

@@ -1,0 +1,221 @@
+//! The request for a reply, as one function of the context.
+//!
+//! Each thing said becomes the same bytes whatever comes after it, so that a longer conversation begins with
+//! the shorter one and a server's cache can be read. What only another vendor reads is left out.
+
+use domain::context::{self, Context, UNKNOWN_OUTCOME};
+use domain::conversation::{Block, Heard, Said, Text};
+use domain::tool::{ToolCall, ToolResult, ToolSpec};
+use serde_json::value::RawValue;
+
+use super::wire::{Call, Called, Content, Function, ImageUrl, Message, Part, Request, StreamOptions, Tool};
+
+/// The input of a call that came without one.
+const NOTHING: &str = "{}";
+
+/// The schema of a tool that came without one.
+const ANYTHING: &str = r#"{"type":"object"}"#;
+
+/// Who is asked, and for how much.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    pub model: &'a str,
+    pub room: Room,
+    pub tools: Tools,
+}
+
+/// The most tokens of one reply, and under which name the server wants to hear it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// As every server takes it but the newest models of OpenAI itself.
+    Tokens(u32),
+    /// As those want it.
+    CompletionTokens(u32),
+}
+
+/// Whether the model can call tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tools {
+    /// It can.
+    Offered,
+    /// It cannot: it reads what tools said before as plain words.
+    Unknown,
+}
+
+/// The request for the reply to `context`.
+pub fn request<'a>(asked: Asked<'a>, context: &'a Context) -> Request<'a> {
+    let mut letters = Letters::new(asked.tools);
+    if !context.instructions.trim().is_empty() {
+        letters.messages.push(Message::System { content: &context.instructions });
+    }
+    for said in &context.said {
+        letters.add(said);
+    }
+    letters.settle(&[]);
+    let (max_tokens, max_completion_tokens) = match asked.room {
+        Room::Tokens(most) => (Some(most), None),
+        Room::CompletionTokens(most) => (None, Some(most)),
+    };
+    let tools = match asked.tools {
+        Tools::Offered => context.tools.iter().map(tool).collect(),
+        Tools::Unknown => Vec::new(),
+    };
+    Request {
+        model: asked.model,
+        stream: true,
+        stream_options: StreamOptions { include_usage: true },
+        max_tokens,
+        max_completion_tokens,
+        tools,
+        messages: letters.messages,
+    }
+}
+
+fn tool(spec: &ToolSpec) -> Tool<'_> {
+    let parameters = object(spec.schema).or_else(|| object(ANYTHING)).unwrap_or(RawValue::NULL);
+    Tool::Function(Function { name: spec.name, description: spec.description, parameters })
+}
+
+/// Messages so far, and the calls in the last one that wait for their results.
+struct Letters<'a> {
+    messages: Vec<Message<'a>>,
+    open: Vec<&'a ToolCall>,
+    tools: Tools,
+}
+
+impl<'a> Letters<'a> {
+    fn new(tools: Tools) -> Self {
+        Self { messages: Vec::new(), open: Vec::new(), tools }
+    }
+
+    fn add(&mut self, said: &'a Said) {
+        match said {
+            Said::Tools(results) => self.settle(results),
+            Said::Human(heard) => {
+                self.settle(&[]);
+                self.human(heard);
+            }
+            Said::Summary(text) => {
+                self.settle(&[]);
+                self.hear(Content::Text(context::summary(text)));
+            }
+            Said::Assistant(blocks, _) => {
+                self.settle(&[]);
+                self.assistant(blocks);
+            }
+        }
+    }
+
+    /// Answers every open call, in the order of the calls. No server accepts a call without a result or a
+    /// result without a call, and each would refuse the conversation ever after.
+    fn settle(&mut self, results: &'a [ToolResult]) {
+        for call in std::mem::take(&mut self.open) {
+            let result = results.iter().find(|result| result.call == call.id);
+            let content = result.map_or(UNKNOWN_OUTCOME, |result| result.text.as_str());
+            match self.tools {
+                Tools::Offered => self.messages.push(Message::Tool { tool_call_id: &call.id, content }),
+                Tools::Unknown => self.hear(Content::Text(format!("[result of {}]\n{content}", call.name))),
+            }
+        }
+    }
+
+    /// EN-8: the images in their order, then the words.
+    fn human(&mut self, heard: &'a Heard) {
+        let text = context::heard(heard);
+        if heard.images.is_empty() {
+            return self.hear(Content::Text(text));
+        }
+        let images = heard.images.iter().map(|image| {
+            let url = format!("data:{};base64,{}", image.media_type, image.data);
+            Part::ImageUrl { image_url: ImageUrl { url } }
+        });
+        self.hear(Content::Parts(images.chain(words(text)).collect()));
+    }
+
+    /// Neighbours are joined: the templates of many models refuse two messages of one role in a row.
+    fn hear(&mut self, content: Content<'a>) {
+        if content.is_blank() {
+            return;
+        }
+        match self.messages.last_mut() {
+            Some(Message::User { content: last }) => last.join(content),
+            Some(Message::System { .. } | Message::Assistant { .. } | Message::Tool { .. }) | None => {
+                self.messages.push(Message::User { content });
+            }
+        }
+    }
+
+    fn assistant(&mut self, blocks: &'a [Block]) {
+        let text = blocks.text().trim_end().to_owned();
+        let text = (!text.trim().is_empty()).then_some(text);
+        self.open = blocks.iter().filter_map(call).collect();
+        let calls: Vec<_> = match self.tools {
+            Tools::Offered => self.open.iter().map(|call| wire_call(call)).collect(),
+            Tools::Unknown => Vec::new(),
+        };
+        if text.is_none() && calls.is_empty() {
+            return;
+        }
+        match (self.messages.last_mut(), text) {
+            (Some(Message::Assistant { content: Some(last), tool_calls }), Some(text)) => {
+                last.push_str("\n\n");
+                last.push_str(&text);
+                tool_calls.extend(calls);
+            }
+            (Some(Message::Assistant { tool_calls, .. }), None) => tool_calls.extend(calls),
+            (_, content) => self.messages.push(Message::Assistant { content, tool_calls: calls }),
+        }
+    }
+}
+
+impl<'a> Content<'a> {
+    fn is_blank(&self) -> bool {
+        match self {
+            Self::Text(text) => text.trim().is_empty(),
+            Self::Parts(parts) => parts.is_empty(),
+        }
+    }
+
+    fn join(&mut self, more: Self) {
+        match (self, more) {
+            (Self::Text(text), Self::Text(more)) => {
+                text.push_str("\n\n");
+                text.push_str(&more);
+            }
+            (this, more) => {
+                let mut parts = std::mem::replace(this, Self::Parts(Vec::new())).parts();
+                parts.extend(more.parts());
+                *this = Self::Parts(parts);
+            }
+        }
+    }
+
+    fn parts(self) -> Vec<Part<'a>> {
+        match self {
+            Self::Text(text) => words(text).into_iter().collect(),
+            Self::Parts(parts) => parts,
+        }
+    }
+}
+
+fn words<'a>(text: String) -> Option<Part<'a>> {
+    (!text.trim().is_empty()).then_some(Part::Text { text: text.into() })
+}
+
+fn call(block: &Block) -> Option<&ToolCall> {
+    match block {
+        Block::Call(call) => Some(call),
+        Block::Text(_) | Block::Opaque(_) => None,
+    }
+}
+
+fn wire_call(call: &ToolCall) -> Call<'_> {
+    let arguments = object(&call.input.0).map_or(NOTHING, RawValue::get);
+    Call { id: &call.id, function: Called { name: &call.name, arguments } }
+}
+
+/// `json` as it stands, if it is an object at all.
+fn object(json: &str) -> Option<&RawValue> {
+    let raw: &RawValue = serde_json::from_str(json).ok()?;
+    raw.get().starts_with('{').then_some(raw)
+}

@@ -1,0 +1,162 @@
+//! A reply, put together from the chunks of its stream, or from one whole answer.
+//!
+//! Nothing is given out before the server said why it stopped, or that it is done, so a call that was cut in
+//! the middle cannot be mistaken for a call.
+
+use std::collections::BTreeSet;
+
+use domain::context::Context;
+use domain::conversation::{Block, Said, Usage};
+use domain::failure::Failure;
+use domain::turn::{Reply, Stop};
+
+use super::calls::Calls;
+use super::refusal;
+use super::wire::{CallDelta, Choice, Chunk, Delta, Tokens, Words};
+use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, garbled, read};
+
+/// The event that ends a stream.
+const DONE: &str = "[DONE]";
+
+/// A reply that is still coming.
+#[derive(Debug, Default)]
+pub struct Completion {
+    text: String,
+    calls: Calls,
+    stop: Option<Stop>,
+    usage: Usage,
+    /// The names of all calls before.
+    taken: BTreeSet<String>,
+}
+
+impl Completion {
+    /// A reply to `context`.
+    pub fn of(context: &Context) -> Self {
+        Self { taken: context.said.iter().flat_map(|said| names(said)).collect(), ..Self::default() }
+    }
+
+    /// Takes an answer that comes whole, and gives its words.
+    pub fn take_whole(&mut self, body: &str) -> Result<String, Failure> {
+        let words = match self.take(body)? {
+            News::Words(words) => words,
+            News::Quiet | News::Ended => String::new(),
+        };
+        let said_something = self.stop.is_some() || !words.is_empty() || !self.calls.is_empty();
+        if !said_something {
+            return Err(garbled("it is not an answer to a conversation"));
+        }
+        Ok(words)
+    }
+
+    fn choose(&mut self, choice: Choice<'_>) -> Result<News, Failure> {
+        let news = match choice.delta.or(choice.message) {
+            Some(delta) => self.grow(delta)?,
+            None => News::Quiet,
+        };
+        match choice.finish_reason.as_deref() {
+            None | Some("") => {}
+            Some("error") => return Err(Failure::Broken("it stopped with an error".to_owned())),
+            // A model that declined with words of its own still says that it stopped as usual.
+            Some(_) if self.stop == Some(Stop::Refusal) => {}
+            Some(reason) => self.stop = Some(stop(reason)),
+        }
+        Ok(news)
+    }
+
+    fn grow(&mut self, delta: Delta<'_>) -> Result<News, Failure> {
+        let legacy = delta.function_call.map(|function| CallDelta {
+            index: Some(0),
+            id: None,
+            function: Some(function),
+        });
+        for call in delta.tool_calls.unwrap_or_default().into_iter().chain(legacy) {
+            self.calls.take(call)?;
+        }
+        let mut words = match delta.content {
+            None => String::new(),
+            Some(Words::Text(text)) => text,
+            Some(Words::Parts(parts)) => parts.into_iter().map(|part| part.text).collect(),
+        };
+        if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
+            self.stop = Some(Stop::Refusal);
+            words.push_str(&refusal);
+        }
+        self.text.push_str(&words);
+        Ok(if words.is_empty() { News::Quiet } else { News::Words(words) })
+    }
+
+    fn count(&mut self, tokens: Tokens) {
+        let believed = |count: Option<u64>| count.unwrap_or_default().min(MOST_TOKENS);
+        let cached = believed(tokens.prompt_tokens_details.unwrap_or_default().cached_tokens);
+        self.usage = Usage {
+            input: believed(tokens.prompt_tokens).saturating_sub(cached),
+            cache_read: cached,
+            cache_write: 0,
+            output: believed(tokens.completion_tokens),
+        };
+    }
+}
+
+impl Assembly for Completion {
+    fn take(&mut self, data: &str) -> Result<News, Failure> {
+        if data.trim() == DONE {
+            return Ok(News::Ended);
+        }
+        let chunk: Chunk<'_> = read(data)?;
+        if let Some(error) = chunk.error.filter(|error| error.get() != "null") {
+            return Err(refusal::from_event(error.get()));
+        }
+        if chunk.object.as_deref() == Some("error") {
+            return Err(refusal::from_event(data));
+        }
+        if let Some(tokens) = chunk.usage {
+            self.count(tokens);
+        }
+        match chunk.choices.unwrap_or_default().into_iter().next() {
+            Some(choice) => self.choose(choice),
+            None => Ok(News::Quiet),
+        }
+    }
+
+    fn heard(&self) -> Heard {
+        if self.text.is_empty() { Heard::Nothing } else { Heard::Words }
+    }
+
+    /// Some servers close the connection instead of saying that they are done.
+    fn is_whole(&self) -> bool {
+        self.stop.is_some()
+    }
+
+    fn finish(self) -> Result<Reply, Failure> {
+        // A server that ended its answer without a reason has ended it all the same.
+        let natural = if self.calls.is_empty() { Stop::Said } else { Stop::Tools };
+        let stop = self.stop.unwrap_or(natural);
+        let (calls, broken) = self.calls.finish(self.taken);
+        match (broken, stop) {
+            // Running out of room cuts the input of a call; that is no mistake of the wire.
+            (Some(_), Stop::Length) | (None, _) => {}
+            (Some(failure), Stop::Said | Stop::Tools | Stop::Refusal) => return Err(failure),
+        }
+        let text = (!self.text.is_empty()).then_some(Block::Text(self.text));
+        let blocks = text.into_iter().chain(calls.into_iter().map(Block::Call)).collect();
+        Ok(Reply { blocks, stop, usage: self.usage })
+    }
+}
+
+fn names(said: &Said) -> Vec<String> {
+    let Said::Assistant(blocks, _) = said else { return Vec::new() };
+    let names = blocks.iter().filter_map(|block| match block {
+        Block::Call(call) => Some(call.id.clone()),
+        Block::Text(_) | Block::Opaque(_) => None,
+    });
+    names.collect()
+}
+
+fn stop(reason: &str) -> Stop {
+    match reason {
+        "tool_calls" | "function_call" | "tool_use" => Stop::Tools,
+        "length" | "max_tokens" | "model_length" => Stop::Length,
+        "content_filter" | "refusal" => Stop::Refusal,
+        _ => Stop::Said,
+    }
+}

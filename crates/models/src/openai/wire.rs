@@ -1,0 +1,193 @@
+//! The types of the chat-completions API, as they stand on the wire.
+//!
+//! Many servers speak it, each a little differently, so what is read is taken in every shape that is seen in
+//! the world and what is sent keeps to what all of them take.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// The body of `POST /chat/completions`. What was said comes last, so that two requests on a branch share
+/// every byte before the newest words.
+#[derive(Debug, Serialize)]
+pub struct Request<'a> {
+    pub model: &'a str,
+    pub stream: bool,
+    pub stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Tool<'a>>,
+    pub messages: Vec<Message<'a>>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct StreamOptions {
+    pub include_usage: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", content = "function", rename_all = "snake_case")]
+pub enum Tool<'a> {
+    Function(Function<'a>),
+}
+
+#[derive(Debug, Serialize)]
+pub struct Function<'a> {
+    pub name: &'a str,
+    pub description: &'a str,
+    pub parameters: &'a RawValue,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+pub enum Message<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: Content<'a>,
+    },
+    Assistant {
+        content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call<'a>>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: &'a str,
+    },
+}
+
+/// A plain text is understood by every server, parts only by those that can see.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Content<'a> {
+    Text(String),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Part<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Debug, Serialize)]
+pub struct ImageUrl {
+    pub url: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "function")]
+pub struct Call<'a> {
+    pub id: &'a str,
+    pub function: Called<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Called<'a> {
+    pub name: &'a str,
+    pub arguments: &'a str,
+}
+
+/// A chunk of a stream, a whole answer, or an error in the place of either.
+#[derive(Debug, Deserialize)]
+pub struct Chunk<'a> {
+    #[serde(borrow)]
+    pub choices: Option<Vec<Choice<'a>>>,
+    pub usage: Option<Tokens>,
+    #[serde(borrow)]
+    pub error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub object: Option<Cow<'a, str>>,
+}
+
+/// A stream says it in deltas, a whole answer in a message; they have the same fields.
+#[derive(Debug, Deserialize)]
+pub struct Choice<'a> {
+    #[serde(borrow)]
+    pub delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    pub message: Option<Delta<'a>>,
+    pub finish_reason: Option<String>,
+}
+
+/// What is thought (`reasoning`, `reasoning_content`, `thinking`) is not read: it is not for the human, and
+/// no server wants it back.
+#[derive(Debug, Deserialize)]
+pub struct Delta<'a> {
+    pub content: Option<Words>,
+    pub refusal: Option<String>,
+    #[serde(borrow)]
+    pub tool_calls: Option<Vec<CallDelta<'a>>>,
+    #[serde(borrow)]
+    pub function_call: Option<FunctionDelta<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Words {
+    Text(String),
+    Parts(Vec<WordsPart>),
+}
+
+#[derive(Debug, Deserialize)]
+pub struct WordsPart {
+    #[serde(default)]
+    pub text: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct CallDelta<'a> {
+    pub index: Option<u64>,
+    pub id: Option<String>,
+    #[serde(borrow)]
+    pub function: Option<FunctionDelta<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct FunctionDelta<'a> {
+    pub name: Option<String>,
+    /// A text, as the vendor has it, or the object itself, as some servers send it.
+    #[serde(borrow)]
+    pub arguments: Option<&'a RawValue>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub struct Tokens {
+    pub prompt_tokens: Option<u64>,
+    pub completion_tokens: Option<u64>,
+    pub prompt_tokens_details: Option<TokensDetails>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub struct TokensDetails {
+    pub cached_tokens: Option<u64>,
+}
+
+/// What an error says. Its code is a word, a number or nothing, depending on the server.
+#[derive(Debug, Default, Deserialize)]
+pub struct Trouble {
+    #[serde(default, deserialize_with = "or_empty")]
+    pub message: String,
+    #[serde(rename = "type", default, deserialize_with = "or_empty")]
+    pub kind: String,
+    #[serde(default)]
+    pub code: serde_json::Value,
+}
+
+/// Around an error, most servers put this.
+#[derive(Debug, Deserialize)]
+pub struct Problem<'a> {
+    #[serde(borrow)]
+    pub error: &'a RawValue,
+}
+
+fn or_empty<'de, D: serde::Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
+}

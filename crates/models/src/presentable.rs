@@ -1,0 +1,57 @@
+//! A vendor's words, made safe to show: bounded, on one line, and without the key.
+
+use domain::failure::Failure;
+
+/// The most characters of the vendor's words that the human reads.
+const MESSAGE_CHARS: usize = 300;
+
+/// `failure` with words that are safe to show.
+pub fn presentable(failure: Failure, secret: &str) -> Failure {
+    let safe = |text: String| presentable_text(text, secret);
+    match failure {
+        Failure::Unreachable(text) => Failure::Unreachable(safe(text)),
+        Failure::SpendLimit(text) => Failure::SpendLimit(safe(text)),
+        Failure::BadKey(text) => Failure::BadKey(safe(text)),
+        Failure::Rejected(text) => Failure::Rejected(safe(text)),
+        Failure::Broken(text) => Failure::Broken(safe(text)),
+        Failure::CutOff(text) => Failure::CutOff(safe(text)),
+        Failure::Garbled(text) => Failure::Garbled(safe(text)),
+        Failure::Stopped(text) => Failure::Stopped(safe(text)),
+        Failure::Busy(_) | Failure::Empty | Failure::TooLong | Failure::Refused => failure,
+    }
+}
+
+/// The key goes after the control characters, which could hide it in pieces, and before the end is cut off,
+/// which could leave half of it.
+fn presentable_text(text: String, secret: &str) -> String {
+    let text: String = text.chars().filter(|character| !character.is_control()).collect();
+    let text = if secret.is_empty() { text } else { text.replace(secret, "[key]") };
+    match text.char_indices().nth(MESSAGE_CHARS) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_vendors_words_are_bounded_and_never_hold_the_key() {
+        let check = |text: String, expected: &str| {
+            assert_eq!(presentable(Failure::Broken(text), "sk-1"), Failure::Broken(expected.to_owned()));
+        };
+        check("plain".into(), "plain");
+        check("a\u{1b}[31m\r\n\tb\0".into(), "a[31mb");
+        check("bad key sk-1!".into(), "bad key [key]!");
+        check("bad key s\nk-1!".into(), "bad key [key]!");
+        check("é".repeat(301), &format!("{}...", "é".repeat(300)));
+        check(format!("{}sk-1", "a".repeat(298)), &format!("{}[k...", "a".repeat(298)));
+    }
+
+    #[test]
+    fn without_a_key_the_words_stay_as_they_are() {
+        let failure = Failure::Broken("plain".to_owned());
+        assert_eq!(presentable(failure.clone(), ""), failure);
+    }
+}

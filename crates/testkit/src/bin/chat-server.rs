@@ -1,0 +1,51 @@
+//! The scripted chat-completions server, started by hand.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Parser;
+use testkit::chat_server::{ChatServer, Options, Style};
+use testkit::play::{FORMAT, parse};
+
+/// A model server on loopback that plays a script and speaks the chat-completions API.
+#[derive(Parser)]
+#[command(after_help = FORMAT)]
+struct Arguments {
+    /// Where to listen; the machine chooses if this is 0.
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// What to play.
+    #[arg(long)]
+    script: Option<PathBuf>,
+    /// The only key to accept.
+    #[arg(long)]
+    key: Option<String>,
+    /// Whose dialect to speak: openai, ollama, llama-cpp, sloppy, plain, no-tools.
+    #[arg(long, default_value = "openai", value_parser = style)]
+    style: Style,
+}
+
+fn style(name: &str) -> Result<Style, String> {
+    let found = Style::ALL.into_iter().find(|style| style.name() == name);
+    found.ok_or_else(|| "it is one of openai, ollama, llama-cpp, sloppy, plain, no-tools".to_owned())
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let acts = match &arguments.script {
+        Some(path) => {
+            let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+            parse(&text)?
+        }
+        None => Vec::new(),
+    };
+    let options = Options { port: arguments.port, key: arguments.key, style: arguments.style };
+    let server = ChatServer::start_with(options).await.context("cannot listen")?;
+    server.script(acts);
+    writeln!(std::io::stdout(), "OPENAI_BASE_URL={}", server.url())?;
+    tokio::signal::ctrl_c().await?;
+    server.stop().await;
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! What the server knows: what to play next, what came, and what it charged.
+
+use domain::conversation::Usage;
+use serde_json::Value;
+
+use super::cache::Cache;
+use super::chunks::{Title, output_tokens};
+use super::{Options, Style, echo, rules};
+use crate::play::programme::Programme;
+use crate::play::{Act, Fault, Refused};
+
+/// One request, as it came.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Received {
+    /// What it says about who pays.
+    pub authorization: Option<String>,
+    /// Its bytes.
+    pub body: String,
+    /// The same as JSON; null, if it is none.
+    pub json: Value,
+}
+
+/// What to do with a request.
+#[derive(Debug)]
+pub enum Decision {
+    /// Play this.
+    Play(Act, Title),
+    /// Refuse it.
+    Refuse(Refused),
+}
+
+/// The whole state of a server.
+pub struct Book {
+    pub programme: Programme,
+    pub received: Vec<Received>,
+    pub usage: Vec<Usage>,
+    cache: Cache,
+    key: Option<String>,
+    style: Style,
+}
+
+impl Book {
+    pub fn new(options: Options) -> Self {
+        Self {
+            programme: Programme::default(),
+            received: Vec::new(),
+            usage: Vec::new(),
+            cache: Cache::default(),
+            key: options.key,
+            style: options.style,
+        }
+    }
+
+    /// Enters a request, and decides what comes of it.
+    pub fn decide(&mut self, received: Received) -> Decision {
+        let wrong = self.stranger(&received).or_else(|| rules::check(&received.json, self.style).err());
+        let request = received.json.clone();
+        self.received.push(received);
+        if let Some(refused) = wrong {
+            return Decision::Refuse(refused);
+        }
+        match self.programme.next(&request, echo::echo) {
+            Act { fault: Some(Fault::Refuse(refused)), hold: None, .. } => Decision::Refuse(refused),
+            act => {
+                let usage = self.charge(&request, &act);
+                let model = request["model"].as_str().unwrap_or_default().to_owned();
+                let title = Title { serial: self.received.len(), model, usage, style: self.style };
+                Decision::Play(act, title)
+            }
+        }
+    }
+
+    /// Says why whoever sent `received` is not let in.
+    pub fn stranger(&self, received: &Received) -> Option<Refused> {
+        let expected = self.key.as_ref().map(|key| format!("Bearer {key}"));
+        let known = expected.is_none() || expected == received.authorization;
+        let message = match &received.authorization {
+            Some(_) => "Incorrect API key provided.",
+            None => "You didn't provide an API key.",
+        };
+        (!known).then(|| Refused {
+            status: 401,
+            kind: "invalid_api_key".to_owned(),
+            message: message.to_owned(),
+            retry_after: None,
+        })
+    }
+
+    fn charge(&mut self, request: &Value, act: &Act) -> Usage {
+        let (total, read) = self.cache.charge(request);
+        let usage =
+            Usage { input: total - read, cache_read: read, cache_write: 0, output: output_tokens(act) };
+        self.usage.push(usage);
+        usage
+    }
+}

@@ -1,0 +1,53 @@
+//! The prompt cache: the longest beginning that some earlier request had too is read from it, unasked.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// The beginnings that were read before.
+#[derive(Debug, Default)]
+pub struct Cache {
+    kept: HashSet<[u8; 32]>,
+}
+
+impl Cache {
+    /// Reads `request` and remembers it: all of its tokens, and how many of them were read before.
+    pub fn charge(&mut self, request: &Value) -> (u64, u64) {
+        let mut print = Sha256::new().chain_update(request["model"].to_string());
+        let (mut bytes, mut total, mut read) = (0_usize, 0, 0);
+        for part in parts(request) {
+            bytes += part.len();
+            total = bytes.div_ceil(4) as u64;
+            print.update(format!("{}\n{part}\n", part.len()));
+            if !self.kept.insert(print.clone().finalize().into()) {
+                read = total;
+            }
+        }
+        (total, read)
+    }
+}
+
+/// Tools come before messages, whatever the order in the request.
+fn parts(request: &Value) -> Vec<String> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let all = list(&request["tools"]).into_iter().chain(list(&request["messages"]));
+    all.map(|part| part.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_the_same_beginning_is_read() {
+        let mut cache = Cache::default();
+        let request = |words: &[&str]| json!({"model": "m", "messages": words});
+        assert_eq!(cache.charge(&request(&["aaaaaa", "bbbbbb"])), (4, 0));
+        assert_eq!(cache.charge(&request(&["aaaaaa", "bbbbbb", "cccccc"])), (6, 4));
+        assert_eq!(cache.charge(&request(&["aaaaaa", "xxxxxx", "cccccc"])), (6, 2));
+        assert_eq!(cache.charge(&json!({"model": "other", "messages": ["aaaaaa"]})), (2, 0));
+    }
+}

@@ -1,0 +1,36 @@
+//! What the server says when nobody told it what to say: the human's words, and calls on demand.
+
+use serde_json::Value;
+
+use crate::play::Act;
+
+/// The answer to `request`: `call NAME {input}` calls a tool, everything else comes back.
+pub fn echo(request: &Value) -> Act {
+    let Some(last) = request["messages"].as_array().and_then(|messages| messages.last()) else {
+        return Act::says("nobody said anything.");
+    };
+    let words = words(&last["content"]);
+    if last["role"] == "tool" {
+        return Act::says(&format!("the tool said: {words}"));
+    }
+    match wanted(request, &words) {
+        Some((name, input)) => Act::calls(&name, &input),
+        None => Act::says(&format!("you said: {words}")),
+    }
+}
+
+fn words(content: &Value) -> String {
+    let parts = content.as_array().into_iter().flatten();
+    let last = parts.filter_map(|part| part["text"].as_str()).next_back();
+    content.as_str().or(last).unwrap_or_default().to_owned()
+}
+
+/// A preface may stand before the words, so the order is looked for anywhere in them.
+fn wanted(request: &Value, words: &str) -> Option<(String, Value)> {
+    let (_, order) = words.split_once("call ")?;
+    let (name, input) = order.split_once(' ').unwrap_or((order, "{}"));
+    let tools = request["tools"].as_array()?;
+    let known = tools.iter().any(|tool| tool["function"]["name"] == name.trim());
+    let input: Value = serde_json::from_str(input.trim()).ok()?;
+    (known && input.is_object()).then(|| (name.trim().to_owned(), input))
+}

@@ -1,0 +1,253 @@
+//! What a server accepts, and the words with which it refuses the rest.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Style;
+use crate::play::Refused;
+
+/// Says what is wrong with `request` for a server of this style.
+pub fn check(request: &Value, style: Style) -> Result<(), Refused> {
+    let refused = |kind: &str, message: String| Refused {
+        status: 400,
+        kind: kind.to_owned(),
+        message,
+        retry_after: None,
+    };
+    check_style(request, style).map_err(|why| refused("api_error", why))?;
+    let by_the_book = || {
+        check_fields(request)?;
+        let messages = list(&request["messages"]);
+        for (at, message) in messages.iter().enumerate() {
+            check_message(message, at).map_err(|wrong| format!("messages[{at}]: {wrong}"))?;
+        }
+        check_calls(messages)
+    };
+    by_the_book().map_err(|why| refused("invalid_request_error", why))
+}
+
+fn check_style(request: &Value, style: Style) -> Result<(), String> {
+    let messages = list(&request["messages"]);
+    match style {
+        Style::NoTools => {
+            let model = request["model"].as_str().unwrap_or_default();
+            let speaks = |message: &Value| message["role"] == "tool" || !message["tool_calls"].is_null();
+            match (request.get("tools").is_some(), messages.iter().any(speaks)) {
+                (true, _) => Err(format!("{model} does not support tools")),
+                (_, true) => Err("the template of this model has no place for tools".to_owned()),
+                (false, false) => Ok(()),
+            }
+        }
+        Style::LlamaCpp => {
+            let again = |pair: &[Value]| pair[0]["role"] == pair[1]["role"] && pair[0]["role"] != "tool";
+            match messages.windows(2).any(again) {
+                true => Err("Conversation roles must alternate user/assistant/user/assistant/...".to_owned()),
+                false => Ok(()),
+            }
+        }
+        Style::OpenAi | Style::Ollama | Style::Sloppy | Style::Plain => Ok(()),
+    }
+}
+
+fn check_fields(request: &Value) -> Result<(), String> {
+    if request["model"].as_str().is_none_or(str::is_empty) {
+        return Err("you must provide a model parameter".to_owned());
+    }
+    if list(&request["messages"]).is_empty() {
+        return Err("[] is too short - 'messages'".to_owned());
+    }
+    if request["stream"] != true && !request["stream_options"].is_null() {
+        return Err("The 'stream_options' parameter is only allowed when 'stream' is enabled.".to_owned());
+    }
+    for most in ["max_tokens", "max_completion_tokens"] {
+        if !request[most].is_null() && request[most].as_u64().is_none_or(|tokens| tokens == 0) {
+            return Err(format!("Invalid '{most}': integer below minimum value"));
+        }
+    }
+    if request["tools"].as_array().is_some_and(Vec::is_empty) {
+        return Err("Invalid 'tools': empty array".to_owned());
+    }
+    list(&request["tools"]).iter().enumerate().try_for_each(|(at, tool)| check_tool(tool, at))
+}
+
+fn check_tool(tool: &Value, at: usize) -> Result<(), String> {
+    let function = &tool["function"];
+    if tool["type"] != "function" || function["name"].as_str().is_none_or(str::is_empty) {
+        return Err(format!("Missing required parameter: 'tools[{at}].function.name'."));
+    }
+    match function["parameters"]["type"] == "object" {
+        true => Ok(()),
+        false => Err(format!("Invalid schema for function 'tools[{at}]': schema must be of type object")),
+    }
+}
+
+fn check_message(message: &Value, at: usize) -> Result<(), String> {
+    let content = &message["content"];
+    match message["role"].as_str().unwrap_or_default() {
+        "system" if at == 0 => check_words(content),
+        "system" => Err("a system message may only come first".to_owned()),
+        "user" if !list(content).is_empty() => list(content).iter().try_for_each(check_part),
+        "user" => check_words(content),
+        "assistant" if content.is_null() => match list(&message["tool_calls"]).is_empty() {
+            true => Err("content or tool_calls must be set".to_owned()),
+            false => list(&message["tool_calls"]).iter().try_for_each(check_call),
+        },
+        "assistant" => {
+            check_words(content)?;
+            list(&message["tool_calls"]).iter().try_for_each(check_call)
+        }
+        "tool" if content.is_string() && message["tool_call_id"].is_string() => Ok(()),
+        role => Err(format!("a message of role '{role}' that is unknown or incomplete")),
+    }
+}
+
+fn check_words(content: &Value) -> Result<(), String> {
+    match content.as_str().is_some_and(|text| !text.trim().is_empty()) {
+        true => Ok(()),
+        false => Err("content must not be empty".to_owned()),
+    }
+}
+
+fn check_part(part: &Value) -> Result<(), String> {
+    match part["type"].as_str() {
+        Some("text") => check_words(&part["text"]),
+        Some("image_url") => {
+            let url = part["image_url"]["url"].as_str().unwrap_or_default();
+            let (kind, data) = url.split_once(";base64,").unwrap_or_default();
+            let base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+            let whole = !data.is_empty() && data.len().is_multiple_of(4) && data.bytes().all(base64);
+            match kind.starts_with("data:image/") && whole {
+                true => Ok(()),
+                false => Err("Invalid base64 image_url.".to_owned()),
+            }
+        }
+        Some(_) | None => Err("a part of unknown type".to_owned()),
+    }
+}
+
+fn check_call(call: &Value) -> Result<(), String> {
+    let function = &call["function"];
+    let text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+    if call["type"] != "function" || !text(&call["id"]) || !text(&function["name"]) {
+        return Err("a tool call without its type, id or name".to_owned());
+    }
+    let arguments: Option<Value> =
+        function["arguments"].as_str().and_then(|text| serde_json::from_str(text).ok());
+    match arguments.is_some_and(|arguments| arguments.is_object()) {
+        true => Ok(()),
+        false => Err("the arguments of a tool call must be the text of a JSON object".to_owned()),
+    }
+}
+
+/// Every call is answered at once, and every answer has its call.
+fn check_calls(messages: &[Value]) -> Result<(), String> {
+    let mut seen = BTreeSet::new();
+    let mut open: BTreeSet<&str> = BTreeSet::new();
+    for message in messages {
+        if message["role"] == "tool" {
+            if !open.remove(message["tool_call_id"].as_str().unwrap_or_default()) {
+                return Err("messages with role 'tool' must be a response to a preceding message with \
+                    'tool_calls'."
+                    .to_owned());
+            }
+            continue;
+        }
+        unanswered(&open)?;
+        for call in list(&message["tool_calls"]) {
+            let id = call["id"].as_str().unwrap_or_default();
+            if !seen.insert(id) {
+                return Err(format!("Duplicate value for 'tool_call_id' of '{id}'"));
+            }
+            open.insert(id);
+        }
+    }
+    unanswered(&open)
+}
+
+fn unanswered(open: &BTreeSet<&str>) -> Result<(), String> {
+    match open.first() {
+        Some(id) => Err(format!(
+            "An assistant message with 'tool_calls' must be followed by tool messages responding to each \
+             'tool_call_id'. The following did not have response messages: {id}"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn wrong(style: Style, change: impl FnOnce(&mut Value)) -> String {
+        let call = json!({"id": "a", "type": "function", "function": {"name": "note", "arguments": "{}"}});
+        let mut request = json!({
+            "model": "m", "stream": true, "stream_options": {"include_usage": true}, "max_tokens": 9,
+            "tools": [{"type": "function", "function": {"name": "note", "parameters": {"type": "object"}}}],
+            "messages": [
+                {"role": "system", "content": "be kind"},
+                {"role": "user", "content": "hi"},
+                {"role": "assistant", "content": null, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "a", "content": ""},
+                {"role": "user", "content": "and?"},
+            ],
+        });
+        change(&mut request);
+        check(&request, style).err().map(|refused| refused.message).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_a_server_refuses_is_refused() {
+        let check = |expected: &str, change: fn(&mut Value)| {
+            let said = wrong(Style::OpenAi, change);
+            assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{expected}: {said}");
+        };
+        check("", |_| {});
+        check("model parameter", |it| it["model"] = json!(""));
+        check("too short", |it| it["messages"] = json!([]));
+        check("only allowed when", |it| it["stream"] = json!(false));
+        check("below minimum", |it| it["max_tokens"] = json!(0));
+        check("empty array", |it| it["tools"] = json!([]));
+        check("function.name", |it| it["tools"][0]["type"] = json!("tool"));
+        check("type object", |it| it["tools"][0]["function"]["parameters"] = json!({}));
+        check("only come first", |it| it["messages"][1]["role"] = json!("system"));
+        check("must not be empty", |it| it["messages"][1]["content"] = json!(" \n"));
+        check("must not be empty", |it| it["messages"][1]["content"] = json!([]));
+        check("image_url", |it| {
+            let url = json!({"url": "https://a.b/c.png"});
+            it["messages"][1]["content"] = json!([{"type": "image_url", "image_url": url}]);
+        });
+        check("content or tool_calls", |it| it["messages"][2]["tool_calls"] = Value::Null);
+        check("type, id or name", |it| it["messages"][2]["tool_calls"][0]["id"] = json!(""));
+        check("text of a JSON object", |it| {
+            it["messages"][2]["tool_calls"][0]["function"]["arguments"] = json!({});
+        });
+        check("did not have response messages: a", |it| {
+            it["messages"][3] = json!({"role": "user", "content": "never mind"});
+        });
+        check("did not have response messages: a", |it| it["messages"].as_array_mut().unwrap().truncate(3));
+        check("preceding message", |it| it["messages"][3]["tool_call_id"] = json!("b"));
+        check("Duplicate", |it| {
+            let messages = it["messages"].as_array_mut().unwrap();
+            messages.extend([messages[2].clone(), messages[3].clone()]);
+        });
+    }
+
+    #[test]
+    fn every_server_has_its_own_mind() {
+        let twice = |it: &mut Value| it["messages"][0]["role"] = json!("user");
+        assert!(wrong(Style::LlamaCpp, twice).contains("must alternate"));
+        assert_eq!(wrong(Style::LlamaCpp, |_| {}), "");
+        assert_eq!(wrong(Style::NoTools, |_| {}), "m does not support tools");
+        let without = |it: &mut Value| {
+            it.as_object_mut().unwrap().remove("tools");
+        };
+        assert!(wrong(Style::NoTools, without).contains("no place for tools"));
+    }
+}

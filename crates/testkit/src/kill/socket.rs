@@ -1,0 +1,114 @@
+//! A client of the socket file that knows nothing of ours: plain HTTP, line by line.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Why there is no answer: the words of the refusal, or of the broken connection.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(pub String);
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// What is at `path`.
+pub fn get(state: &Path, path: &str) -> Result<Value, Refused> {
+    answer(request(state, "GET", path, "")?)
+}
+
+/// Sends `body` to `path`, and reads the answer.
+pub fn post(state: &Path, path: &str, body: &Value) -> Result<Value, Refused> {
+    answer(send(state, path, body)?)
+}
+
+/// Sends `body` to `path`.
+pub fn send(state: &Path, path: &str, body: &Value) -> io::Result<UnixStream> {
+    request(state, "POST", path, &body.to_string())
+}
+
+fn request(state: &Path, method: &str, path: &str, body: &str) -> io::Result<UnixStream> {
+    // Through the open directory, because the path of a socket must be short.
+    let directory = File::open(state)?;
+    let address = PathBuf::from(format!("/proc/self/fd/{}/control.sock", directory.as_raw_fd()));
+    let mut stream = UnixStream::connect(address)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let length = body.len();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nx-ollim: 1\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(head.as_bytes())?;
+    Ok(stream)
+}
+
+fn answer(mut stream: UnixStream) -> Result<Value, Refused> {
+    let mut text = String::new();
+    stream.read_to_string(&mut text)?;
+    let (head, body) =
+        text.split_once("\r\n\r\n").ok_or_else(|| Refused("the connection broke".to_owned()))?;
+    let value: Value = serde_json::from_str(body).map_err(|_| Refused(text.clone()))?;
+    match head.split(' ').nth(1) {
+        Some(status) if status.starts_with('2') => Ok(value),
+        _ => Err(Refused(value["error"]["message"].as_str().unwrap_or(body).to_owned())),
+    }
+}
+
+/// A stream of what is shown.
+pub struct Events(BufReader<UnixStream>);
+
+/// Something that was shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub data: Value,
+}
+
+impl Events {
+    /// Follows from now on: the first event, how things stand, has come when this returns.
+    pub fn follow(state: &Path) -> Result<Self, Refused> {
+        let mut events = Self(BufReader::new(request(state, "GET", "/api/events", "")?));
+        match events.next() {
+            Some(event) if event.name == "hello" => Ok(events),
+            other => Err(Refused(format!("no greeting but {other:?}"))),
+        }
+    }
+
+    /// Waits for the end of the answer to `message`.
+    pub fn ended(&mut self, message: u64) -> Result<Event, Refused> {
+        let ended = self.find(|event| event.name == "ended" && event.data["answers"] == message);
+        ended.ok_or_else(|| Refused("it ended before the answer did".to_owned()))
+    }
+}
+
+impl Iterator for Events {
+    type Item = Event;
+
+    /// The next one; nothing, when the program has gone.
+    fn next(&mut self) -> Option<Event> {
+        let mut name = String::new();
+        loop {
+            let mut line = String::new();
+            if self.0.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            if let Some(named) = line.strip_prefix("event: ") {
+                name = named.trim().to_owned();
+            } else if let Some(data) = line.strip_prefix("data: ") {
+                return Some(Event { name, data: serde_json::from_str(data.trim()).ok()? });
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The oracle: reads a data directory by itself and says what in it breaks a promise.
+//!
+//! It shares no code with the rooms that write the directory, so that the two can catch each other's mistakes.
+//! It looks at a copy of the database, and at a directory whose program is down.
+
+mod files;
+mod ledger;
+mod people;
+mod seen;
+mod tree;
+
+use std::path::Path;
+
+pub use ledger::Ledger;
+use seen::Seen;
+
+/// A rule: what it looks at is the directory, what it gives is what is wrong, in words.
+type Rule = fn(&Seen) -> Vec<String>;
+
+const RULES: [Rule; 11] = [
+    tree::parents_are_there_and_smaller,
+    tree::heads_point_to_entries,
+    tree::calls_are_answered,
+    tree::calls_are_decided_once,
+    people::messages_are_said_once,
+    people::messages_keep_their_order,
+    people::turns_are_whole,
+    files::main_is_who_the_file_says,
+    files::the_history_is_whole,
+    files::nothing_is_left_over,
+    files::only_the_owner_reads,
+];
+
+/// Everything that is wrong with the data directory at `root`, whose program is down.
+pub fn examine(root: &Path) -> Vec<String> {
+    match Seen::read(root) {
+        Ok(seen) => RULES.iter().flat_map(|rule| rule(&seen)).collect(),
+        Err(error) => vec![format!("the directory cannot be read: {error:#}")],
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,183 @@
+//! What is in a data directory, read row by row.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Row};
+use serde_json::Value;
+
+/// The rows of a directory.
+#[derive(Debug, Default)]
+pub struct Seen {
+    pub root: PathBuf,
+    pub entries: BTreeMap<i64, Entry>,
+    pub heads: Vec<Head>,
+    pub moves: Vec<Move>,
+    pub messages: Vec<Message>,
+    pub turns: Vec<Turn>,
+    pub decisions: Vec<Decision>,
+    /// How many changes to the session files are still to be made.
+    pub unmade: usize,
+}
+
+#[derive(Debug)]
+pub struct Entry {
+    pub parent: Option<i64>,
+    pub depth: i64,
+    pub at: i64,
+    pub kind: String,
+    pub body: Value,
+}
+
+#[derive(Debug)]
+pub struct Head {
+    pub branch: String,
+    pub entry: Option<i64>,
+    pub session: String,
+}
+
+#[derive(Debug)]
+pub struct Move {
+    pub branch: String,
+    pub why: String,
+    pub to: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct Message {
+    pub id: i64,
+    pub text: String,
+    pub entry: Option<i64>,
+}
+
+#[derive(Debug)]
+pub struct Turn {
+    pub id: i64,
+    pub branch: String,
+    pub message: i64,
+    pub attempts: i64,
+    pub closed: Option<i64>,
+    pub ending: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct Decision {
+    pub at: i64,
+    pub call: String,
+}
+
+impl Seen {
+    /// Reads the directory at `root`; nothing is in it before the first start.
+    pub fn read(root: &Path) -> anyhow::Result<Self> {
+        let database = root.join("state/journal.db");
+        if !database.exists() {
+            return Ok(Self { root: root.to_owned(), ..Self::default() });
+        }
+        // A copy, because even a reader leaves traces beside the original.
+        let copy = tempfile::tempdir()?;
+        for end in ["", "-wal"] {
+            let from = root.join(format!("state/journal.db{end}"));
+            if from.exists() {
+                std::fs::copy(&from, copy.path().join(format!("journal.db{end}")))?;
+            }
+        }
+        let rows = Rows(Connection::open(copy.path().join("journal.db"))?);
+        Ok(Self {
+            root: root.to_owned(),
+            entries: rows.all("SELECT id, parent, depth, at, kind, body FROM entries", entry)?,
+            heads: rows.all("SELECT branch, entry, session FROM heads", head)?,
+            moves: rows.all("SELECT branch, why, to_session FROM moves ORDER BY id", moved)?,
+            messages: rows.all("SELECT id, text, entry FROM messages ORDER BY id", message)?,
+            turns: rows
+                .all("SELECT id, branch, message, attempts, closed, ending FROM turns ORDER BY id", turn)?,
+            decisions: rows.all("SELECT at, call FROM decisions ORDER BY id", decision)?,
+            unmade: rows
+                .all("SELECT id FROM file_changes", |row| row.get::<_, i64>(0))
+                .map(|ids: Vec<_>| ids.len())?,
+        })
+    }
+
+    /// The numbers on the way to `entry`, oldest first.
+    pub fn path(&self, entry: Option<i64>) -> Vec<i64> {
+        let mut path = Vec::new();
+        let mut next = entry;
+        // A loop among parents is told by another rule; here it only must not last for ever.
+        while let Some(id) = next.filter(|_| path.len() <= self.entries.len()) {
+            path.push(id);
+            next = self.entries.get(&id).and_then(|entry| entry.parent);
+        }
+        path.reverse();
+        path
+    }
+
+    /// The entries that nothing was said after.
+    pub fn leaves(&self) -> impl Iterator<Item = i64> {
+        let parents: std::collections::BTreeSet<i64> =
+            self.entries.values().filter_map(|entry| entry.parent).collect();
+        self.entries.keys().copied().filter(move |id| !parents.contains(id))
+    }
+
+    /// The head called `main`.
+    pub fn main(&self) -> Option<&Head> {
+        self.heads.iter().find(|head| head.branch == "main")
+    }
+}
+
+impl Entry {
+    /// The ids of the calls in it.
+    pub fn calls(&self) -> Vec<String> {
+        let blocks = self.body["blocks"].as_array().cloned().unwrap_or_default();
+        blocks.iter().filter_map(|block| block["call"]["id"].as_str()).map(str::to_owned).collect()
+    }
+
+    /// The results in it.
+    pub fn results(&self) -> Vec<Value> {
+        self.body["results"].as_array().cloned().unwrap_or_default()
+    }
+}
+
+struct Rows(Connection);
+
+impl Rows {
+    fn all<T, C: FromIterator<T>>(
+        &self,
+        sql: &str,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<C> {
+        self.0.prepare(sql)?.query_map([], read)?.collect()
+    }
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<(i64, Entry)> {
+    let body: String = row.get(5)?;
+    let body = serde_json::from_str(&body).unwrap_or(Value::Null);
+    let entry = Entry { parent: row.get(1)?, depth: row.get(2)?, at: row.get(3)?, kind: row.get(4)?, body };
+    Ok((row.get(0)?, entry))
+}
+
+fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
+    Ok(Head { branch: row.get(0)?, entry: row.get(1)?, session: row.get(2)? })
+}
+
+fn moved(row: &Row<'_>) -> rusqlite::Result<Move> {
+    Ok(Move { branch: row.get(0)?, why: row.get(1)?, to: row.get(2)? })
+}
+
+fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
+    Ok(Message { id: row.get(0)?, text: row.get(1)?, entry: row.get(2)? })
+}
+
+fn turn(row: &Row<'_>) -> rusqlite::Result<Turn> {
+    Ok(Turn {
+        id: row.get(0)?,
+        branch: row.get(1)?,
+        message: row.get(2)?,
+        attempts: row.get(3)?,
+        closed: row.get(4)?,
+        ending: row.get(5)?,
+    })
+}
+
+fn decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
+    Ok(Decision { at: row.get(0)?, call: row.get(1)? })
+}

@@ -1,0 +1,189 @@
+//! Every rule of the oracle, with a directory that breaks it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rusqlite::Connection;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::{Ledger, examine};
+use crate::model_server::Received;
+
+const SCHEMA: &str = include_str!("../../../journal/src/db/format_1.sql");
+
+const SOUND: &str = r#"
+    INSERT INTO heads VALUES ('main', NULL, 's1');
+    INSERT INTO moves VALUES (1, 1, 'main', 'created', NULL, NULL, NULL, 's1');
+    INSERT INTO entries VALUES
+        (1, NULL, 1, 10, 'human', '{"preface":"[t]","text":"remember milk"}'),
+        (2, 1, 2, 11, 'assistant', '{"blocks":[{"text":"ok "},{"call":{"id":"c1","name":"add","input":"{}"}}]}'),
+        (3, 2, 3, 12, 'tools', '{"results":[{"call":"c1","text":"kept"}]}'),
+        (4, 3, 4, 13, 'assistant', '{"blocks":[{"text":"Kept."}]}'),
+        (5, 4, 5, 20, 'human', '{"preface":"[t]","text":"and tea"}'),
+        (6, 5, 6, 21, 'assistant', '{"blocks":[{"call":{"id":"c2","name":"add","input":"{}"}}]}');
+    UPDATE heads SET entry = 6;
+    INSERT INTO messages VALUES (1, 10, 'page', 'remember milk', 1), (2, 20, 'page', 'and tea', 5),
+        (3, 30, 'page', 'and salt', NULL);
+    INSERT INTO turns (id, branch, message, opened, attempts, closed, ending) VALUES
+        (1, 'main', 1, 10, 1, 14, 'finished'), (2, 'main', 2, 20, 3, NULL, NULL);
+    INSERT INTO decisions VALUES (1, 1, 11, 'c1', 'add', '{}', 'r'), (2, 2, 21, 'c2', 'add', '{}', 'r');
+"#;
+
+const CREATED: &str = r#"{"session_id":"s1","event":"created","timestamp":"t","parent_session_id":null}"#;
+
+fn sound() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let state = dir.path().join("state");
+    std::fs::create_dir(&state).unwrap();
+    std::fs::set_permissions(&state, PermissionsExt::from_mode(0o700)).unwrap();
+    sql(dir.path(), SCHEMA);
+    sql(dir.path(), SOUND);
+    file(dir.path(), "state/sessions.json", "s1");
+    file(dir.path(), "state/session_history.jsonl", &format!("{CREATED}\n"));
+    mode(&state.join("journal.db"), 0o600);
+    dir
+}
+
+fn sql(root: &Path, statements: &str) {
+    let database = Connection::open(root.join("state/journal.db")).unwrap();
+    database.pragma_update(None, "foreign_keys", false).unwrap();
+    database.pragma_update(None, "synchronous", "OFF").unwrap();
+    database.execute_batch(statements).unwrap();
+}
+
+fn file(root: &Path, name: &str, text: &str) {
+    std::fs::write(root.join(name), text).unwrap();
+    mode(&root.join(name), 0o600);
+}
+
+fn mode(path: &Path, mode: u32) {
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_sound_directory_breaks_nothing() {
+    assert_eq!(examine(sound().path()), [""; 0]);
+    assert_eq!(examine(tempfile::tempdir().unwrap().path().join("nothing").as_path()), [""; 0]);
+}
+
+#[test]
+fn a_damaged_row_is_found_whatever_it_breaks() {
+    let check = |damage: &str, complaint: &str| {
+        let dir = sound();
+        sql(dir.path(), damage);
+        let found = examine(dir.path());
+        assert!(found.iter().any(|found| found.contains(complaint)), "{damage}\n{found:#?}");
+    };
+    check("UPDATE entries SET parent = 99 WHERE id = 4", "entry 4 follows 99");
+    check("UPDATE entries SET parent = 5 WHERE id = 4", "entry 4 follows 5");
+    check("UPDATE entries SET depth = 9 WHERE id = 4", "entry 4 has depth 9");
+    check("UPDATE entries SET body = '{' WHERE id = 4", "entry 4 has a body that is no JSON");
+    check("UPDATE heads SET entry = 77", "main points to Some(77)");
+    check(
+        "UPDATE entries SET kind = 'assistant', body = '{\"blocks\":[]}' WHERE id = 3",
+        "entry 3 answers []",
+    );
+    check("UPDATE entries SET body = replace(body, 'c1', 'c9') WHERE id = 3", "entry 3 answers [\"c9\"]");
+    check(
+        "UPDATE entries SET kind = 'tools', body = '{\"results\":[]}' WHERE id = 4",
+        "entry 4 holds no results",
+    );
+    check("UPDATE turns SET closed = 1, ending = 'finished' WHERE id = 2", "entry 6 calls tools");
+    check("DELETE FROM decisions WHERE call = 'c1'", "call c1 was never decided");
+    check("INSERT INTO decisions VALUES (3, 2, 11, 'c1', 'add', '{}', 'r')", "call c1 was decided 2 times");
+    check("INSERT INTO decisions VALUES (3, 2, 11, 'c7', 'add', '{}', 'r')", "c7, which nobody called");
+    check("UPDATE decisions SET at = 13 WHERE call = 'c1'", "call c1 was answered before");
+    check("UPDATE messages SET text = 'x' WHERE id = 1", "message 1 is entry 1, which says something else");
+    check("UPDATE messages SET entry = 88 WHERE id = 1", "message 1 is entry 88, which is not there");
+    check("UPDATE messages SET entry = 5, text = 'and tea' WHERE id = 1", "entry 5 is 2 messages");
+    check(
+        "UPDATE messages SET entry = 5, text = 'and tea' WHERE id = 1",
+        "entry 1 of the human is no message",
+    );
+    check(
+        "UPDATE messages SET id = 0 WHERE id = 2; UPDATE turns SET message = 0 WHERE id = 2",
+        "message 1 was said before",
+    );
+    check("UPDATE messages SET id = 0 WHERE id = 3", "message 0 waits, and 1 overtook it");
+    check("UPDATE turns SET closed = NULL, ending = NULL", "turns 1 and 2 go on at once");
+    check("UPDATE turns SET ending = NULL WHERE id = 1", "turn 1 ended with None");
+    check("UPDATE turns SET attempts = 4 WHERE id = 1", "turn 1 was begun 4 times");
+    check("DELETE FROM turns WHERE id = 1", "message 1 was taken and has no turn");
+    check("UPDATE turns SET message = 1 WHERE id = 2", "message 1 has 2 turns");
+    check("UPDATE turns SET message = 66 WHERE id = 2", "a turn answers 66");
+    check("UPDATE heads SET session = 's2'", "sessions.json names Some(\"s1\")");
+    check("INSERT INTO moves VALUES (2, 2, 'main', 'compacted', 6, 's1', 6, 's2')", "does not know s2");
+}
+
+#[test]
+fn a_damaged_file_is_found_whatever_it_breaks() {
+    let check = |damage: &dyn Fn(&Path), complaint: &str| {
+        let dir = sound();
+        damage(dir.path());
+        let found = examine(dir.path());
+        assert!(found.iter().any(|found| found.contains(complaint)), "{complaint}\n{found:#?}");
+    };
+    let history = |lines: &str| {
+        let lines = lines.to_owned();
+        move |root: &Path| file(root, "state/session_history.jsonl", &lines)
+    };
+    check(&|root| file(root, "state/sessions.json", "s2"), "sessions.json names Some(\"s2\")");
+    check(
+        &|root| std::fs::remove_file(root.join("state/sessions.json")).unwrap(),
+        "sessions.json names None",
+    );
+    check(&history(&format!("{CREATED}\n{CREATED}\n")), "the history says twice");
+    check(
+        &history(&format!("{CREATED}\n{}\n", CREATED.replace("\"t\"", "\"u\""))),
+        "2 times that s1 was created",
+    );
+    check(&history(&format!("{CREATED}\n{{\"session_id\n")), "a line that is no event");
+    check(&history(&format!("{CREATED}\n{{\"session_id\":\"s\"}}\n")), "a line that is no event");
+    check(&history(""), "does not know s1");
+    check(&|root| file(root, "state/sessions.json.0.tmp", "s"), "never finished nor taken away");
+    check(&|root| mode(&root.join("state/sessions.json"), 0o644), "has the mode 644 and not 600");
+    check(&|root| mode(&root.join("state"), 0o755), "has the mode 755 and not 700");
+}
+
+#[test]
+fn what_is_still_to_be_done_or_was_kept_aside_is_no_damage() {
+    let dir = sound();
+    sql(dir.path(), "INSERT INTO file_changes VALUES (1, 1, 'saved', 's1', NULL)");
+    std::fs::remove_file(dir.path().join("state/sessions.json")).unwrap();
+    file(dir.path(), "state/session_history.jsonl", "{\"sess\n");
+    file(dir.path(), "state/session_history.jsonl.corrupt-1", "{\"sess");
+    file(dir.path(), "state/bot.pid", "1");
+    file(dir.path(), "state/sessions.json.0.tmp", "s");
+    assert_eq!(examine(dir.path()), [""; 0]);
+}
+
+fn request(messages: serde_json::Value) -> Received {
+    let json = json!({ "messages": messages });
+    Received { key: None, version: None, body: json.to_string(), json }
+}
+
+#[test]
+fn a_message_that_was_lost_and_a_history_that_was_invented_are_found() {
+    let dir = sound();
+    let user = |text: &str| json!({ "role": "user", "content": [{ "type": "text", "text": text }] });
+    let called = json!({ "role": "assistant", "content": [
+        { "type": "text", "text": "ok" }, { "type": "tool_use", "id": "c1", "name": "add", "input": {} }] });
+    let result = json!({ "role": "user", "content": [
+        { "type": "tool_result", "tool_use_id": "c1", "content": "kept" }] });
+    let mut ledger = Ledger {
+        acknowledged: vec!["remember milk".to_owned(), "and salt".to_owned()],
+        requests: vec![
+            request(json!([user("[t] remember milk")])),
+            request(json!([user("[t] remember milk"), called, result])),
+        ],
+    };
+    assert_eq!(ledger.check(dir.path()), [""; 0]);
+    ledger.acknowledged.push("and pepper".to_owned());
+    ledger.requests.push(request(json!([user("[t] remember salt")])));
+    ledger.requests.push(request(json!([user("[t] remember milk"), user("[t] and tea")])));
+    let found = ledger.check(dir.path());
+    assert_eq!(found.len(), 3, "{found:#?}");
+    assert_eq!(found[0], "`and pepper` was acknowledged and is there 0 times");
+    assert!(found[1].starts_with("request 3 told a history"), "{}", found[1]);
+}

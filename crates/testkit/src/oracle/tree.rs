@@ -1,0 +1,104 @@
+//! The tree is sound, and every call in it was decided once and answered once.
+
+use std::collections::BTreeMap;
+
+use super::seen::{Entry, Seen};
+
+/// The answer to a call that was never asked for, because asking could not be written down.
+const NOT_RUN: &str = "this was not run.";
+
+/// Numbers grow along every way, and the depth counts its steps.
+pub fn parents_are_there_and_smaller(seen: &Seen) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (id, entry) in &seen.entries {
+        let expected = match entry.parent.map(|parent| (parent, seen.entries.get(&parent))) {
+            None => 1,
+            Some((parent, Some(above))) if parent < *id => above.depth + 1,
+            Some((parent, _)) => {
+                wrong.push(format!("entry {id} follows {parent}, which is not there before it"));
+                continue;
+            }
+        };
+        if entry.depth != expected {
+            wrong.push(format!("entry {id} has depth {} and not {expected}", entry.depth));
+        }
+        if entry.body.is_null() {
+            wrong.push(format!("entry {id} has a body that is no JSON"));
+        }
+    }
+    wrong
+}
+
+/// A name points to something.
+pub fn heads_point_to_entries(seen: &Seen) -> Vec<String> {
+    let lost = seen.heads.iter().filter(|head| head.entry.is_some_and(|id| !seen.entries.contains_key(&id)));
+    lost.map(|head| format!("{} points to {:?}, which is not there", head.branch, head.entry)).collect()
+}
+
+/// What is said after calls is their results, of exactly these calls; results stand nowhere else.
+pub fn calls_are_answered(seen: &Seen) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (id, entry) in &seen.entries {
+        let above = entry.parent.and_then(|parent| seen.entries.get(&parent));
+        let (asked, told) = (above.map(Entry::calls).unwrap_or_default(), answers(entry));
+        if sorted(asked.clone()) != sorted(told.clone()) {
+            wrong.push(format!("entry {id} answers {told:?} after calls of {asked:?}"));
+        }
+        if entry.kind == "tools" && told.is_empty() {
+            wrong.push(format!("entry {id} holds no results"));
+        }
+    }
+    for id in seen.leaves().filter(|id| !seen.entries[id].calls().is_empty()) {
+        let open = seen.turns.iter().filter(|turn| turn.closed.is_none());
+        let heads = open.filter_map(|turn| seen.heads.iter().find(|head| head.branch == turn.branch));
+        if !heads.into_iter().any(|head| head.entry == Some(id)) {
+            wrong.push(format!("entry {id} calls tools, no turn goes on there, and nobody answered"));
+        }
+    }
+    wrong
+}
+
+/// A call has one decision, which is not later than its result; a decision has a call.
+pub fn calls_are_decided_once(seen: &Seen) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut decided: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
+    for decision in &seen.decisions {
+        decided.entry(&decision.call).or_default().push(decision.at);
+    }
+    let called: Vec<String> = seen.entries.values().flat_map(Entry::calls).collect();
+    for call in &called {
+        let refused = results_of(seen, call).any(|(_, text)| text == NOT_RUN);
+        match decided.get(call.as_str()).map(Vec::as_slice) {
+            Some([at]) => {
+                let early = results_of(seen, call).filter(|(told, _)| told < at);
+                wrong.extend(early.map(|_| format!("call {call} was answered before it was decided")));
+            }
+            Some(times) => wrong.push(format!("call {call} was decided {} times", times.len())),
+            None if refused => {}
+            None => wrong.push(format!("call {call} was never decided")),
+        }
+    }
+    let uncalled = decided.keys().filter(|call| !called.iter().any(|known| known == *call));
+    wrong.extend(uncalled.map(|call| format!("a decision about {call}, which nobody called")));
+    wrong
+}
+
+fn results_of<'a>(seen: &'a Seen, call: &'a str) -> impl Iterator<Item = (i64, String)> + 'a {
+    seen.entries.values().flat_map(move |entry| {
+        let results = entry.results().into_iter().filter(|result| result["call"] == call);
+        let told: Vec<_> = results
+            .map(|result| (entry.at, result["text"].as_str().unwrap_or_default().to_owned()))
+            .collect();
+        told
+    })
+}
+
+fn answers(entry: &Entry) -> Vec<String> {
+    let results = entry.results();
+    results.iter().map(|result| result["call"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn sorted(mut names: Vec<String>) -> Vec<String> {
+    names.sort();
+    names
+}

@@ -1,0 +1,57 @@
+//! A journal during whose work no time passes.
+//!
+//! A paused clock jumps to the next timer as soon as the runtime has nothing to do, and it cannot see that
+//! a thread of the journal is still writing. A blocking task that ends with the work keeps it still.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+
+use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
+use domain::record::Record;
+use engine::ports::{Journal as Port, Unreadable, Unwritten};
+use futures_util::future::BoxFuture;
+use journal::Journal;
+
+/// The real journal, with the clock held while it works.
+pub struct HeldJournal(pub Arc<Journal>);
+
+impl HeldJournal {
+    fn during<'a, T: 'a>(&self, work: BoxFuture<'a, T>) -> BoxFuture<'a, T> {
+        let hold = hold();
+        Box::pin(async move {
+            let done = work.await;
+            drop(hold);
+            done
+        })
+    }
+}
+
+/// No time passes by itself until this is dropped.
+pub fn hold() -> Sender<()> {
+    let (hold, released) = channel::<()>();
+    tokio::runtime::Handle::current().spawn_blocking(move || released.recv());
+    hold
+}
+
+impl Port for HeldJournal {
+    fn write(&self, records: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>> {
+        self.during(self.0.write(records))
+    }
+
+    fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
+        self.during(self.0.path(head))
+    }
+
+    fn recent(
+        &self,
+        branch: Branch,
+        before: Option<EntryId>,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>> {
+        self.during(self.0.recent(branch, before, limit))
+    }
+
+    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
+        self.during(self.0.lineage())
+    }
+}

@@ -1,0 +1,119 @@
+//! How soon the program is ready and how small it stays, measured from outside on the binary people run.
+//!
+//! Nothing is asked over and over: the program says a line when its doors are open, and then its control
+//! socket must answer. The real disk is what people have; a directory of memory shows our own part.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+
+use super::running::Running;
+use crate::out::say;
+use crate::test::step::{Outcome, Program, target_folder};
+use crate::tree;
+
+/// How often each start is measured; the median is told.
+const STARTS: usize = 15;
+/// How much is asked of the program before it counts as used.
+const REQUESTS: usize = 50;
+/// A directory that costs no flushing, where there is one.
+const MEMORY: &str = "/dev/shm";
+/// A key that is never used: nobody is called at the start.
+const KEY: (&str, &str) = ("ANTHROPIC_API_KEY", "none");
+
+/// Builds the release binary and measures its size, its start and its memory.
+#[derive(Args, Debug)]
+pub struct Footprint {}
+
+impl Footprint {
+    /// Measures, and says one line for each number.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let target = target_folder(&tree::root()).context("cargo does not say where it builds")?;
+        cargo(&["build", "--release", "--quiet", "--package", "ollim-bot"])?;
+        let binary = target.join("release/ollim-bot");
+        say(format!("release binary: {} B", std::fs::metadata(&binary)?.len()));
+        let scratch = Scratch::new(target.join("footprint"))?;
+        measure(&binary, &scratch)
+    }
+}
+
+fn measure(binary: &Path, scratch: &Scratch) -> anyhow::Result<()> {
+    let (empty, long) = (scratch.0.join("empty"), scratch.0.join("long"));
+    starts("empty", || start_anew(binary, &empty, &[]))?;
+    starts("empty, with a key", || start_anew(binary, &empty, &[KEY]))?;
+    if Path::new(MEMORY).is_dir() {
+        let memory = Scratch::new(Path::new(MEMORY).join(format!("ollim-footprint-{}", std::process::id())))?;
+        starts("empty, in memory", || start_anew(binary, &memory.0.join("empty"), &[]))?;
+    }
+    let place = long.to_str().context("a path that is no text")?;
+    cargo(&["run", "--quiet", "--package", "testkit", "--bin", "long-life", "--", place])?;
+    starts("1 M entries", || Running::start(binary, &long, &[]))?;
+    idle(Running::start(binary, &long, &[])?)
+}
+
+fn start_anew(binary: &Path, dir: &Path, environment: &[(&str, &str)]) -> anyhow::Result<Running> {
+    if dir.exists() {
+        std::fs::remove_dir_all(dir)?;
+    }
+    Running::start(binary, dir, environment)
+}
+
+fn starts(what: &str, start: impl Fn() -> anyhow::Result<Running>) -> anyhow::Result<()> {
+    let mut took = Vec::new();
+    for _ in 0..STARTS {
+        let running = start()?;
+        took.push(running.ready);
+        running.end()?;
+    }
+    tell(&format!("start to ready, {what}"), took);
+    Ok(())
+}
+
+/// What it holds in memory when it is ready, and when it was used and a page is open.
+fn idle(running: Running) -> anyhow::Result<()> {
+    say(format!("idle memory: {} B", running.resident()?));
+    let page = running.follow()?;
+    let (mut health, mut shell) = (Vec::new(), Vec::new());
+    for _ in 0..REQUESTS {
+        health.push(running.ask("/api/health")?);
+        shell.push(running.first_byte_of_the_page()?);
+    }
+    say(format!("idle memory, used: {} B", running.resident()?));
+    drop(page);
+    running.end()?;
+    tell("health, 1 M entries", health);
+    tell("page to its first byte", shell);
+    Ok(())
+}
+
+fn tell(what: &str, mut took: Vec<Duration>) {
+    took.sort_unstable();
+    say(format!("{what}: {} ns", took[took.len() / 2].as_nanos()));
+}
+
+fn cargo(words: &[&str]) -> anyhow::Result<()> {
+    match Program::new("cargo", words).within(&tree::root()).run() {
+        Outcome::Passed(_) => Ok(()),
+        Outcome::Failed(_, said) => bail!("`cargo {}` failed:\n{said}", words.join(" ")),
+        Outcome::NotRun(_, why) => bail!("cargo did not run: {why}"),
+    }
+}
+
+/// A directory that is removed when it is no longer needed.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(path: PathBuf) -> anyhow::Result<Self> {
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,125 @@
+//! The program while it runs: started with nothing in its environment, asked over its own doors, ended by its
+//! number.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail, ensure};
+
+use crate::test::step::Program;
+
+/// A program that runs, until it is ended or dropped.
+pub struct Running {
+    child: Child,
+    socket: PathBuf,
+    page: SocketAddr,
+    /// How long it took until the control socket answered.
+    pub ready: Duration,
+}
+
+impl Running {
+    /// Starts `binary` in the data directory `dir` and waits until it answers.
+    pub fn start(binary: &Path, dir: &Path, environment: &[(&str, &str)]) -> anyhow::Result<Self> {
+        let page = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let mut command = Command::new(binary);
+        command.args(["run", "--no-chat", "--data-dir"]).arg(dir).env_clear();
+        command.env("OLLIM_HTTP", page.to_string()).envs(environment.iter().copied());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let began = Instant::now();
+        let child = command.spawn().with_context(|| format!("cannot start {}", binary.display()))?;
+        let socket = dir.join("state/control.sock");
+        let mut running = Self { child, socket, page, ready: Duration::ZERO };
+        let out = running.child.stdout.as_mut().context("a program without words")?;
+        let read = BufReader::new(out).read_line(&mut String::new())?;
+        ensure!(read > 0, "{} ended before it was ready", binary.display());
+        running.ask("/api/health")?;
+        running.ready = began.elapsed();
+        Ok(running)
+    }
+
+    /// Asks the control socket for `path`, and says how long the whole answer took.
+    pub fn ask(&self, path: &str) -> anyhow::Result<Duration> {
+        let began = Instant::now();
+        let mut stream = UnixStream::connect(&self.socket)?;
+        stream.write_all(request(path, "localhost").as_bytes())?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        ensure!(answer.starts_with(b"HTTP/1.1 200"), "{path}: {}", String::from_utf8_lossy(&answer));
+        Ok(began.elapsed())
+    }
+
+    /// Follows what is shown, as an open page does, for as long as the connection is kept.
+    pub fn follow(&self) -> anyhow::Result<UnixStream> {
+        let mut stream = UnixStream::connect(&self.socket)?;
+        stream.write_all(request("/api/events", "localhost").as_bytes())?;
+        stream.read_exact(&mut [0])?;
+        Ok(stream)
+    }
+
+    /// Asks for the page, and says how long its first byte took.
+    pub fn first_byte_of_the_page(&self) -> anyhow::Result<Duration> {
+        let began = Instant::now();
+        let mut stream = TcpStream::connect(self.page)?;
+        stream.write_all(request("/", &self.page.to_string()).as_bytes())?;
+        stream.read_exact(&mut [0])?;
+        let took = began.elapsed();
+        stream.read_to_end(&mut Vec::new())?;
+        Ok(took)
+    }
+
+    /// The bytes it holds in memory.
+    pub fn resident(&self) -> anyhow::Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        kilobytes(&status, "VmRSS:").map(|kilobytes| kilobytes * 1024).context("the system tells no VmRSS")
+    }
+
+    /// Asks it to end, and waits for it.
+    pub fn end(mut self) -> anyhow::Result<()> {
+        let asked = Program::new("kill", &["-TERM", &self.child.id().to_string()]).answer();
+        asked.context("the program cannot be asked to end")?;
+        match self.child.wait()?.success() {
+            true => Ok(()),
+            false => bail!("the program did not end well"),
+        }
+    }
+}
+
+impl Drop for Running {
+    /// One that has already ended is not there to be killed, and that is fine.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn request(path: &str, host: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nx-ollim: 1\r\nconnection: close\r\n\r\n")
+}
+
+/// The number behind `name` in what the system tells of a process.
+fn kilobytes(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_from_what_the_system_tells() {
+        let status = "Name:\tollim-bot\nVmHWM:\t   11200 kB\nVmRSS:\t   11172 kB\n";
+        assert_eq!(kilobytes(status, "VmRSS:"), Some(11_172));
+        assert_eq!(kilobytes("", "VmRSS:"), None);
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_does_not_run() {
+        let (nowhere, dir) = (Path::new("no-such-program-anywhere"), Path::new("nowhere"));
+        assert!(Running::start(nowhere, dir, &[]).is_err());
+    }
+}
