@@ -34,7 +34,7 @@ pub use company::{
     Boundary, Company, Hooks, Notice, Notices, Opinion, Permissions, Place, Remembered, Sessions, Stopping,
     Trigger, Use, Verdict,
 };
-pub use settings::{BadSettings, Choices, Mode, Patience, Settings, Thinking};
+pub use settings::{BadSettings, Choices, Environment, Mode, Patience, Settings, Thinking};
 
 use client::{Ask, News, Order, Outcome, Shared, Wanted};
 

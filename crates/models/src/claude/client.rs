@@ -3,6 +3,7 @@
 //! Everything that can happen is waited for in one place, so that the program is served while it speaks, while
 //! it waits for our tools, and while nobody wants anything of it. A listener that leaves is an interruption.
 
+mod ask;
 mod frames;
 mod orders;
 mod questions;
@@ -13,13 +14,14 @@ use std::time::Duration;
 use domain::context::Context;
 use domain::conversation::Branch;
 use domain::failure::Failure;
-use domain::turn::Reply;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
+
+pub use ask::{Ask, Compaction, News, Order, Outcome, Wanted};
 
 use super::assembly::Assembly;
 use super::company::{Company, Notice, Place};
@@ -42,59 +44,6 @@ pub struct Shared {
     pub settings: Settings,
     pub choices: Mutex<Choices>,
     pub company: Company,
-}
-
-/// Something wanted of a client.
-pub enum Order {
-    /// A reply, or a summary.
-    Ask(Box<Ask>),
-    /// A request to the program, and who waits for its answer.
-    Change(Value, oneshot::Sender<Answered>),
-}
-
-/// Something wanted of the model.
-pub struct Ask {
-    pub context: Context,
-    pub wanted: Wanted,
-    pub news: mpsc::Sender<News>,
-    pub attempts: u32,
-}
-
-/// What is wanted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// An answer to what was said.
-    Reply,
-    /// That the program sums up, by this command.
-    Summary(String),
-}
-
-/// What the one who asked hears.
-pub enum News {
-    /// A few words more.
-    Words(String),
-    /// The end.
-    Done(Result<Outcome, Failure>),
-}
-
-/// What came of an ask.
-#[derive(Debug)]
-pub struct Outcome {
-    pub reply: Reply,
-    pub compaction: Compaction,
-}
-
-/// What the program's summing up came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Compaction {
-    /// How often it happened: once, if it was asked for and worked.
-    pub boundaries: u32,
-    /// The tokens before, if known.
-    pub pre_tokens: Option<u64>,
-    /// The tokens after, if known.
-    pub post_tokens: Option<u64>,
-    /// The model calls of the turn.
-    pub turns: u64,
 }
 
 /// A live program.
@@ -270,7 +219,7 @@ impl Client {
             Phase::Draining(_) => self.begin_again().await,
             Phase::Starting(..) => {
                 let seconds = self.shared.settings.patience.start.as_secs_f32();
-                let complaint = self.program.control.complaint();
+                let complaint = self.shared.settings.environment.hide(&self.program.control.complaint());
                 let why = format!("the claude program was not ready after {seconds} s {complaint}");
                 self.over(Failure::Unreachable(why.trim_end().to_owned())).await
             }
@@ -281,22 +230,21 @@ impl Client {
         }
     }
 
+    /// A message that the program never heard is told to another one, once.
     async fn gone(&mut self) -> Next {
-        if let Phase::Speaking(speech) = &self.phase
-            && speech.progress == Progress::Sent
-            && speech.ask.attempts == 0
-        {
-            let Phase::Speaking(speech) = std::mem::replace(&mut self.phase, Phase::Idle) else {
-                return Next::Over;
-            };
-            self.waiting = Some(Box::new(Ask { attempts: 1, ..speech.ask }));
+        let unheard = |speech: &Speech| speech.progress == Progress::Sent && speech.ask.attempts == 0;
+        match std::mem::replace(&mut self.phase, Phase::Idle) {
+            Phase::Speaking(speech) if unheard(&speech) => {
+                self.waiting = Some(Box::new(Ask { attempts: 1, ..speech.ask }));
+                self.begin_again().await
+            }
+            phase @ (Phase::Starting(..) | Phase::Speaking(_)) => {
+                self.phase = phase;
+                let complaint = self.shared.settings.environment.hide(&self.program.control.complaint());
+                self.over(refusal::gone(&complaint)).await
+            }
+            Phase::Idle | Phase::Calling | Phase::Draining(_) => self.begin_again().await,
         }
-        let idle = matches!(self.phase, Phase::Idle | Phase::Calling | Phase::Draining(_));
-        if idle && self.waiting.is_some() {
-            return self.begin_again().await;
-        }
-        let failure = refusal::gone(&self.program.control.complaint());
-        self.over(failure).await
     }
 
     /// Starts a new program for whoever waits, with as much memory as fits.
@@ -355,13 +303,5 @@ impl Client {
         // If it cannot be written to, it is gone, and that is found out when reading.
         let _ = self.program.control.request(&json!({"subtype": "interrupt"}), answer).await;
         Next::Go
-    }
-}
-
-impl Ask {
-    /// Tells that nothing will come of it.
-    pub async fn fail(self, failure: Failure) {
-        // Whoever asked may have left.
-        let _ = self.news.send(News::Done(Err(failure))).await;
     }
 }

@@ -2,6 +2,7 @@
 
 use domain::failure::Failure;
 
+use super::settings::Environment;
 use super::wire::Ended;
 use crate::anthropic::refusal;
 use crate::line::Refusal;
@@ -15,8 +16,9 @@ const REMEDY: &str =
     "install it with `npm install -g @anthropic-ai/claude-code`, or set OLLIM_CLAUDE to its path";
 
 /// Why `ended` is no answer. Only to be asked if it is an error.
-pub fn failure(ended: &Ended) -> Failure {
+pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
     let words = if ended.result.is_empty() { ended.errors.join("; ") } else { ended.result.clone() };
+    let words = environment.hide(&words);
     let lower = words.to_lowercase();
     let failure = match status(ended, &words) {
         Some(status) => {
@@ -77,14 +79,16 @@ mod tests {
     fn a_bad_end_says_who_must_act() {
         let check = |status: Option<u16>, result: &str, expected: Failure| {
             let ended = Ended { api_error_status: status, result: result.to_owned(), ..Ended::default() };
-            assert_eq!(failure(&ended), expected);
+            let mut environment = Environment::default();
+            environment.set("ANTHROPIC_API_KEY", "sk-1");
+            assert_eq!(failure(&ended, &environment), expected);
         };
         let json =
             r#"API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#;
         check(None, json, Failure::Rejected("400: no".to_owned()));
         check(Some(529), "Overloaded", Failure::Busy(None));
         check(None, "API Error: 529 Overloaded", Failure::Busy(None));
-        check(Some(401), "no", Failure::BadKey("ANTHROPIC_API_KEY, 401: no".to_owned()));
+        check(Some(401), "no sk-1", Failure::BadKey("ANTHROPIC_API_KEY, 401: no [key]".to_owned()));
         check(
             None,
             "Not logged in · Please run /login",

@@ -1,5 +1,6 @@
 //! What it takes to run the program, and the command that does.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,13 +18,37 @@ pub struct Settings {
     /// Where it runs.
     pub folder: PathBuf,
     /// All it knows of the environment: a PATH, a HOME, a key.
-    pub environment: Vec<(String, String)>,
+    pub environment: Environment,
     /// What it may choose from while it runs.
     pub choices: Choices,
     /// The tools of its own that it may have, such as `Read`; each use is asked for.
     pub own_tools: Vec<String>,
     /// How long things may take.
     pub patience: Patience,
+}
+
+/// Variables and their values, which do not show themselves.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Environment(Vec<(String, String)>);
+
+impl Environment {
+    /// Adds a variable.
+    pub fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.0.push((name.to_owned(), value.into()));
+    }
+
+    /// `text` without the values that are secret by their name.
+    pub fn hide(&self, text: &str) -> String {
+        let secret = |name: &str| name.ends_with("KEY") || name.ends_with("TOKEN");
+        let secrets = self.0.iter().filter(|(name, value)| secret(name) && !value.is_empty());
+        secrets.fold(text.to_owned(), |text, (_, value)| text.replace(value, "[key]"))
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
 }
 
 /// What can be changed while it runs.
@@ -143,7 +168,7 @@ impl Settings {
     pub fn program(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.env_clear().current_dir(&self.folder).envs(MANNERS);
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.envs(self.environment.0.iter().map(|(name, value)| (name, value)));
         command
     }
 

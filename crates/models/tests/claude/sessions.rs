@@ -150,8 +150,8 @@ async fn an_idle_program_is_ended_and_started_again_when_needed() {
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn a_conversation_that_grew_too_long_is_summed_up_and_the_message_is_answered_once() {
     let small = |settings: &mut models::claude::Settings| {
-        let sizes = [("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "5"), ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000")];
-        settings.environment.extend(sizes.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        settings.environment.set("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "5");
+        settings.environment.set("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000");
     };
     let rig = Rig::with(small, Company::default()).await;
     rig.server.answering(|request| match request["messages"].to_string().contains("<summary>") {

@@ -10,7 +10,7 @@ use domain::failure::Failure;
 use domain::tool::{Outcome, ToolResult, ToolSpec};
 use domain::turn::Reply;
 use engine::ports::Model;
-use models::claude::{Choices, Claude, Company, Notice, Notices, Patience, Settings, Thinking};
+use models::claude::{Choices, Claude, Company, Environment, Notice, Notices, Patience, Settings, Thinking};
 use tempfile::TempDir;
 use testkit::model_server::{ModelServer, Options};
 
@@ -73,11 +73,12 @@ pub fn settings(program: PathBuf, home: &TempDir, url: &str) -> Settings {
     environment.extend(quiet.iter().map(|name| (name.as_str(), one())));
     environment
         .extend([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", one()), ("CLAUDE_CODE_MAX_RETRIES", one())]);
-    let environment = environment.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let mut known = Environment::default();
+    environment.into_iter().for_each(|(name, value)| known.set(name, value));
     Settings {
         program,
         folder: home.to_owned(),
-        environment,
+        environment: known,
         choices: Choices {
             model: Some("claude-test-1".to_owned()),
             thinking: Thinking::Off,

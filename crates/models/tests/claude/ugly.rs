@@ -28,7 +28,7 @@ fn play_with(script: &str, change: impl FnOnce(&mut Patience)) -> Play {
     let home = tempfile::tempdir().unwrap();
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/claude/stand-in.sh");
     let mut settings = settings(program, &home, "");
-    settings.environment.push(("PLAY".to_owned(), script.to_owned()));
+    settings.environment.set("PLAY", script);
     change(&mut settings.patience);
     let notices = Arc::new(Noticed::default());
     let company = Company { notices: notices.clone(), ..Company::default() };
@@ -187,12 +187,12 @@ async fn a_program_that_is_never_ready_is_given_up_and_ended() {
 
 #[tokio::test]
 async fn a_program_that_falls_silent_is_given_up_and_what_it_said_is_kept() {
-    let short = |patience: &mut Patience| patience.stall = Duration::from_millis(300);
+    let short = |patience: &mut Patience| patience.stall = Duration::from_secs(1);
     let play = play_with("ready; hear_of '\"user\"'; begin; say 'Half'; while hear; do :; done", short);
     let mut talk = Talk::main();
     talk.human("hi");
     let (heard, reply) = talk.reply(&play.claude).await;
-    assert_eq!((heard.as_str(), reply), ("Half", Err(Failure::CutOff("silent for 0.3 s".to_owned()))));
+    assert_eq!((heard.as_str(), reply), ("Half", Err(Failure::CutOff("silent for 1 s".to_owned()))));
     play.claude.close().await;
 }
 
@@ -233,13 +233,24 @@ async fn a_program_that_does_not_want_to_end_is_ended() {
 /// The listener leaves before the program is ready: the next one is answered.
 #[tokio::test]
 async fn whoever_leaves_early_is_not_answered() {
-    let play = play("ready; hear_of '\"user\"'; begin; case $LINE in *second*) say 'Second.' ;; esac; end");
+    let play = play(
+        r#"
+        hear_of initialize; while [ ! -e go ]; do sleep 0.01; done; answer ollim-1
+        hear_of '"user"'; begin; case $LINE in *second*) say 'Second.' ;; esac; end
+        "#,
+    );
     let mut talk = Talk::main();
     talk.human("first");
-    {
-        let reply = play.claude.reply(&talk.0, &|_: &str| {});
-        assert!(tokio::time::timeout(Duration::from_millis(1), reply).await.is_err());
+    let started = async {
+        while play.notices.processes().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        _ = play.claude.reply(&talk.0, &|_: &str| {}) => panic!("nobody was ready"),
+        () = started => {}
     }
+    std::fs::write(play.home.path().join("go"), "").unwrap();
     assert_eq!(talk.say(&play.claude, "second").await, "Second.");
     play.claude.close().await;
 }

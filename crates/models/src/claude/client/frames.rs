@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use domain::failure::Failure;
+
 use super::super::company::{Boundary, Notice, Trigger};
 use super::super::plan::Plan;
 use super::super::refusal;
@@ -109,7 +111,8 @@ impl Client {
 
     async fn unstarted(&mut self, plan: Plan, ended: &Ended) -> Next {
         if !refusal::lost_session(ended) {
-            return self.over(refusal::failure(ended)).await;
+            let failure = self.failure(ended);
+            return self.over(failure).await;
         }
         self.notice(Notice::SessionLost(ended.errors.join("; ")));
         let sessions = &self.shared.company.sessions;
@@ -137,7 +140,7 @@ impl Client {
         }
         speech.compaction.turns = ended.num_turns;
         let done = match ended.is_error {
-            true => Err(refusal::failure(ended)),
+            true => Err(self.failure(ended)),
             false => {
                 let reply = speech.assembly.finish(ended.stop_reason.as_deref());
                 Ok(Outcome { reply, compaction: speech.compaction })
@@ -157,6 +160,10 @@ impl Client {
         speech.progress = Progress::AskedAgain;
         self.phase = Phase::Speaking(Box::new(speech));
         Next::Go
+    }
+
+    fn failure(&self, ended: &Ended) -> Failure {
+        refusal::failure(ended, &self.shared.settings.environment)
     }
 
     fn compacted(&mut self, metadata: &Metadata) {
