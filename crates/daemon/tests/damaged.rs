@@ -53,7 +53,9 @@ fn a_damaged_database_is_kept_aside_and_named() {
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
         let said = stderr(&output);
         assert!(
-            said.contains("the journal was damaged and there was no backup. i kept it as "),
+            said.contains(
+                "the journal was damaged or gone, and there was no backup. what there was of it is kept as "
+            ),
             "{name}: {said}"
         );
         let aside = aside(program.data());
