@@ -32,11 +32,14 @@ function played(program, args, options = {}) {
   const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"], ...options });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const gone = new Promise((done) => child.once("exit", done));
-  const end = (signal) => {
+  const stop = (signal) => {
     if (child.exitCode === null && child.signalCode === null) process.kill(child.pid, signal);
     return gone;
   };
-  return { child, end, heard: async () => (await lines.next()).value };
+  // What ends a test is called with the test itself, which is no signal.
+  const end = () => stop("SIGTERM");
+  const kill = () => stop("SIGKILL");
+  return { child, end, kill, heard: async () => (await lines.next()).value };
 }
 
 // The real assistant in a directory of its own, with a scripted model behind it.
@@ -69,7 +72,7 @@ export async function assistant(script) {
     await model.end();
     rmSync(dir, { recursive: true, force: true });
   };
-  return { start, command, kill: () => running.end("SIGKILL"), end };
+  return { start, command, kill: () => running.kill(), end };
 }
 
 // The page with a played assistant behind it.

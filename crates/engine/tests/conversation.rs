@@ -290,6 +290,26 @@ fn a_message_that_waits_survives_a_crash() {
     );
 }
 
+/// An answer that is owed since before a crash is given first: new words wait for it and do not cut it off.
+#[test]
+fn new_words_after_a_crash_wait_for_the_answer_that_is_owed() {
+    let mut story = story();
+    story.model([Line::holds("Lis"), Line::says("Lisbon is lovely."), Line::says("Tuesday.")]);
+
+    story.human_begins("tell me about lisbon").crash().human_adds("and what day is it?").settle();
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> tell me about lisbon
+            -- crash
+            main> assistant: Lisbon is lovely.
+            human> and what day is it?
+            main> assistant: Tuesday.
+        "#]],
+    );
+}
+
 /// A turn that kills the program three times is given up, so that the next message is answered.
 #[test]
 fn a_turn_that_the_program_dies_of_is_not_tried_for_ever() {

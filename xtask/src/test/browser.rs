@@ -66,7 +66,8 @@ fn changed(path: &Path) -> Option<SystemTime> {
 /// The tests learn from two variables which binary to start and which browser to open.
 fn tests(folder: &Path, root: &Path) -> Outcome {
     // One file at a time: several browsers at once on a small machine run into each other's timeouts.
-    let words = ["--test", "--test-concurrency=1", "--test-reporter=tap"];
+    // A test that hangs must fail, not wait for ever.
+    let words = ["--test", "--test-concurrency=1", "--test-timeout=180000", "--test-reporter=tap"];
     let mut program = Program::new("node", &words).within(folder);
     if let Some(binary) = built_binary(root) {
         program = program.with("OLLIM_BOT_BIN", binary);
