@@ -8,6 +8,7 @@ pub mod brain;
 pub mod compaction;
 pub mod context;
 pub mod conversation;
+pub mod cost;
 pub mod dice;
 pub mod failure;
 pub mod inbox;

@@ -141,12 +141,24 @@ pub struct Usage {
     pub output: u64,
 }
 
+impl Usage {
+    /// All that the model held in mind: what it read, and what it said.
+    pub fn held(&self) -> u64 {
+        self.fresh().saturating_add(self.cache_read)
+    }
+
+    /// What was not read from the cache.
+    pub fn fresh(&self) -> u64 {
+        self.input.saturating_add(self.cache_write).saturating_add(self.output)
+    }
+}
+
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.output += other.output;
+        self.input = self.input.saturating_add(other.input);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.output = self.output.saturating_add(other.output);
     }
 }
 
