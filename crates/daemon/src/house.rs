@@ -6,6 +6,7 @@ use std::time::Duration;
 use domain::assistant::{Assistant, Event, Shown};
 use domain::context::instructions;
 use domain::dice::Dice;
+use domain::turn;
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
@@ -81,6 +82,7 @@ impl House {
             surface: stage.clone(),
             instructions: instructions(&settings.names.value),
             patience: settings.patience,
+            limits: turn::Limits::HOUSE,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
         let assistant = Assistant::new(memory, world.hands.tools(), Dice::new(seed()?));

@@ -41,6 +41,8 @@ fn awake() -> Assistant {
         inbox: Default::default(),
         next_message: MessageId(1),
         next_turn: TurnId(1),
+        filled: BTreeMap::new(),
+        day: Default::default(),
     };
     Assistant::new(memory, Arc::new([]), Dice::new(7))
 }

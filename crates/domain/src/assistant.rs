@@ -5,17 +5,20 @@
 
 mod effect;
 mod request;
+mod spending;
 mod tending;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use jiff::civil::Date;
 use jiff::{Timestamp, Zoned};
 
 pub use effect::{Effect, Ended, Event, Shown, Start};
 pub use request::{Answer, Request};
 
 use crate::conversation::{Branch, Conversation, Entry, Said, Usage};
+use crate::cost::{Day, Errand, Purse};
 use crate::dice::Dice;
 use crate::inbox::Kept;
 use crate::record::{Closed, Message, MessageId, Opened, Record, SessionChange};
@@ -44,6 +47,10 @@ pub struct Memory {
     pub next_message: MessageId,
     /// The number of the next turn.
     pub next_turn: TurnId,
+    /// How many tokens the newest call on a branch held in mind.
+    pub filled: BTreeMap<Branch, u64>,
+    /// What unattended work used today.
+    pub day: Day,
 }
 
 /// A turn that the program died under.
@@ -67,6 +74,7 @@ struct Running {
     turn: TurnId,
     answers: MessageId,
     owed: Owed,
+    errand: Errand,
     /// Calls that were let through and have no result yet.
     unanswered: Vec<ToolCall>,
 }
@@ -86,13 +94,21 @@ pub struct Assistant {
     memory: Memory,
     running: BTreeMap<Branch, Running>,
     tools: Arc<[ToolSpec]>,
+    purse: Arc<Purse>,
     dice: Dice,
 }
 
 impl Assistant {
     /// Wakes up with `memory`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, dice: Dice) -> Self {
-        Self { memory, running: BTreeMap::new(), tools, dice }
+        Self { memory, running: BTreeMap::new(), tools, purse: Arc::default(), dice }
+    }
+
+    /// The same, knowing prices and limits.
+    #[must_use]
+    pub fn minding(mut self, purse: Purse) -> Self {
+        self.purse = Arc::new(purse);
+        self
     }
 
     /// Decides what follows from `event`.
@@ -108,7 +124,8 @@ impl Assistant {
         match request {
             Request::Say(surface, text) => self.say(surface, text, now),
             Request::Stop => self.stop(),
-            Request::MayRun(turn, blocks) => self.may_run(turn, blocks, now),
+            Request::MayRun(turn, blocks, spent) => self.may_run(turn, (blocks, spent), now),
+            Request::MaySpend(turn, spent) => self.may_spend(turn, spent, now),
             Request::Ran(turn, results) => self.ran(turn, results, now),
             Request::Keep(text) => self.keep(text, now),
             Request::Inbox => self.read_inbox(),
@@ -135,6 +152,7 @@ impl Assistant {
         for said in ended.said {
             self.say_on(&branch, said, &mut minutes);
         }
+        self.spend(turn, &branch, &running.errand, ended.spent, &mut minutes);
         minutes.close(turn, ended.ending.clone(), ended.usage);
         minutes.shown.push(Shown::Ended { turn, branch, answers: running.answers, ending: ended.ending });
         self.hear_waiting(&mut minutes, now);
@@ -170,8 +188,10 @@ impl Assistant {
         let Some(from) = self.memory.conversation.head(&branch).and_then(|head| head.entry) else { return };
         minutes.records.push(Record::Opened(opened));
         minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
-        self.running.insert(branch.clone(), Running { turn, answers, owed, unanswered: Vec::new() });
-        minutes.starts.push(Start { turn, branch, from, seed: self.dice.roll() });
+        let errand = Errand::answer_on(&branch);
+        let running = Running { turn, answers, owed, errand: errand.clone(), unanswered: Vec::new() };
+        self.running.insert(branch.clone(), running);
+        minutes.starts.push(Start { turn, branch, from, errand, seed: self.dice.roll() });
     }
 
     /// Main always exists once something is said, and its session is known to everybody.
@@ -202,6 +222,7 @@ impl Assistant {
 #[derive(Debug)]
 struct Minutes {
     at: Timestamp,
+    date: Date,
     records: Vec<Record>,
     shown: Vec<Shown>,
     starts: Vec<Start>,
@@ -209,7 +230,8 @@ struct Minutes {
 
 impl Minutes {
     fn at(now: &Zoned) -> Self {
-        Self { at: now.timestamp(), records: Vec::new(), shown: Vec::new(), starts: Vec::new() }
+        let (at, date) = (now.timestamp(), now.date());
+        Self { at, date, records: Vec::new(), shown: Vec::new(), starts: Vec::new() }
     }
 
     fn close(&mut self, turn: TurnId, ending: Ending, usage: Usage) {

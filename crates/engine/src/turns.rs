@@ -64,5 +64,5 @@ impl Turns {
 
 fn broken() -> Ended {
     let failure = Failure::Stopped("something broke on my side; your message is kept.".to_owned());
-    Ended { said: Vec::new(), ending: Ending::Failed(failure), usage: Default::default() }
+    Ended { said: Vec::new(), ending: Ending::Failed(failure), usage: Default::default(), spent: Vec::new() }
 }

@@ -9,6 +9,7 @@ mod devices;
 mod fresh;
 mod read;
 mod schema;
+mod spending;
 mod write;
 
 use std::path::Path;

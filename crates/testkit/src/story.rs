@@ -20,9 +20,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use domain::assistant::{Answer, Assistant, Event, Request};
 use domain::context::{Names, instructions};
 use domain::conversation::{Branch, Conversation, SessionId};
+use domain::cost::Spent;
 use domain::dice::Dice;
 use domain::patience;
 use domain::record::{MessageId, Record, SessionChange, SurfaceName};
+use domain::turn::Limits;
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Hands, Journal as _};
@@ -244,6 +246,15 @@ impl Story {
         self.puppet.seen()
     }
 
+    /// Every call of the model that is written down, oldest first.
+    pub fn spending(&self) -> Vec<Spent> {
+        let database = journal::peek(&self.paths()).expect("a journal that can be read");
+        let mut all = Vec::new();
+        let read = database.expect("a journal").spent_since(jiff::Timestamp::MIN, |spent| all.push(spent));
+        read.expect("a ledger");
+        all
+    }
+
     /// The data directory.
     pub fn paths(&self) -> Paths {
         Paths::new(self.dir.path())
@@ -266,7 +277,7 @@ impl Story {
                 self.teller.tell(format!("refused> {why}"));
                 None
             }
-            answer @ (Answer::Decided(_) | Answer::Noted | Answer::Told(_)) => {
+            answer @ (Answer::Decided(_) | Answer::Noted | Answer::Told(_) | Answer::Overspent(_)) => {
                 panic!("a message was answered with {answer:?}")
             }
         }
@@ -319,6 +330,7 @@ impl Story {
             surface: self.teller.clone(),
             instructions: instructions(&names),
             patience: self.patience,
+            limits: Limits::HOUSE,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
         let assistant = Assistant::new(memory, hands.tools(), Dice::new(7));

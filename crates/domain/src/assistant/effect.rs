@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::conversation::{Branch, Entry, EntryId, Said, Usage};
+use crate::cost::{Call, Errand};
 use crate::record::{MessageId, Record};
 use crate::turn::{Ending, TurnId};
 
@@ -22,8 +23,10 @@ pub struct Ended {
     pub said: Vec<Said>,
     /// How it ended.
     pub ending: Ending,
-    /// What it cost.
+    /// What it used in all.
     pub usage: Usage,
+    /// Its calls that are not written down yet.
+    pub spent: Vec<Call>,
 }
 
 /// Something the assistant wants done. Effects happen in order.
@@ -48,6 +51,8 @@ pub struct Start {
     pub branch: Branch,
     /// The entry it follows.
     pub from: EntryId,
+    /// On whose account, and whether somebody waits.
+    pub errand: Errand,
     /// What its dice are seeded with.
     pub seed: u64,
 }

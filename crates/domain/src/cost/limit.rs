@@ -114,7 +114,8 @@ mod tests {
     /// E4: whoever is waited for is never refused; the rest stops at whichever limit is reached first.
     #[test]
     fn unattended_work_stops_at_its_limit_and_a_waiting_human_never_meets_it() {
-        let day = |cost: u64, tokens: u64| Day { cost: Micros(cost), tokens, ..Day::fresh(date(2026, 11, 15)) };
+        let day =
+            |cost: u64, tokens: u64| Day { cost: Micros(cost), tokens, ..Day::fresh(date(2026, 11, 15)) };
         let both = Limit { money: Some(Micros(100)), tokens: Some(1_000) };
         let check = |attended, day: Day, limit: Limit, answer: Result<(), Refusal>| {
             assert_eq!(may_spend(&errand(attended), &day, &limit), answer);

@@ -196,14 +196,8 @@ mod tests {
     #[test]
     fn lists_look_as_far_back_as_they_are_asked_to() {
         let names = |days| report(days).lists.sources.into_iter().map(|(name, total)| (name, total.calls));
-        assert_eq!(
-            names(1).collect::<Vec<_>>(),
-            [("main".to_owned(), 1), ("routine:mail".to_owned(), 1)]
-        );
-        assert_eq!(
-            names(31).collect::<Vec<_>>(),
-            [("main".to_owned(), 5), ("routine:mail".to_owned(), 1)]
-        );
+        assert_eq!(names(1).collect::<Vec<_>>(), [("main".to_owned(), 1), ("routine:mail".to_owned(), 1)]);
+        assert_eq!(names(31).collect::<Vec<_>>(), [("main".to_owned(), 5), ("routine:mail".to_owned(), 1)]);
         assert_eq!(report(2).lists.days.len(), 1);
         assert_eq!(report(31).lists.models.len(), 2);
     }

@@ -7,6 +7,7 @@ use domain::assistant::{Memory, Unfinished};
 use domain::conversation::{
     Block, Branch, Conversation, Entry, EntryId, Head, Line, Lineage, Said, SessionId, Why,
 };
+use domain::cost::Day;
 use domain::inbox::{Kept, KeptId};
 use domain::record::{Message, MessageId, SessionChange, SurfaceName};
 use domain::tool::ToolCall;
@@ -31,8 +32,11 @@ impl Database {
             let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
             self.connection.query_row(&sql, [], |row| row.get(0))
         };
+        let heads = self.heads()?;
         Ok(Memory {
-            conversation: Conversation::new(self.heads()?, EntryId(next("entries")?)),
+            filled: self.filled(heads.keys())?,
+            day: Day::default(),
+            conversation: Conversation::new(heads, EntryId(next("entries")?)),
             unfinished: self.unfinished()?,
             waiting: self.waiting()?,
             inbox: Arc::new(self.inbox()?),
@@ -189,7 +193,7 @@ fn file_change(row: &Row<'_>) -> rusqlite::Result<FileChange> {
     Ok(FileChange { id: row.get(0)?, change })
 }
 
-fn branch_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Branch> {
+pub(super) fn branch_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Branch> {
     row.get::<_, String>(index)?.parse().map_err(|error| unread(index, error))
 }
 
@@ -198,11 +202,11 @@ fn session_in(row: &Row<'_>, index: usize) -> rusqlite::Result<SessionId> {
     SessionId::read(&text).ok_or_else(|| unread(index, format!("`{text}` is not a session")))
 }
 
-fn time_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
+pub(super) fn time_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
     Timestamp::from_microsecond(row.get(index)?).map_err(|error| unread(index, error))
 }
 
-fn unread(
+pub(super) fn unread(
     index: usize,
     error: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>,
 ) -> rusqlite::Error {

@@ -156,6 +156,8 @@ async fn wake(house: &House, history: Vec<String>) -> Assistant {
         inbox: Default::default(),
         next_message: MessageId(1),
         next_turn: TurnId(1),
+        filled: BTreeMap::new(),
+        day: Default::default(),
     };
     Assistant::new(memory, Arc::from(TOOLS), Dice::new(7))
 }
@@ -185,7 +187,7 @@ async fn perform(
 async fn answer(house: &House, start: Start, stop: CancellationToken) -> Ended {
     let heard = house.journal.entries().iter().find(|entry| entry.id == start.from).map(|e| e.said.text());
     let heard = heard.unwrap_or_default();
-    let finished = |said, ending| Ended { said, ending, usage: Usage::default() };
+    let finished = |said, ending| Ended { said, ending, usage: Usage::default(), spent: Vec::new() };
     if heard.starts_with("!tool") {
         consult(house, start.turn).await;
     }
@@ -215,7 +217,7 @@ async fn consult(house: &House, turn: TurnId) {
         name: "read_calendar".to_owned(),
         input: Json("{}".to_owned()),
     };
-    house.desk.ask(Request::MayRun(turn, vec![Block::Call(call.clone())])).await;
+    house.desk.ask(Request::MayRun(turn, vec![Block::Call(call.clone())], Vec::new())).await;
     house.stage.show(&Shown::Working { turn, tool: call.name.clone() });
     tokio::time::sleep(house.pace * 20).await;
     let result = ToolResult { call: call.id, text: "15:00 dentist".to_owned(), outcome: Outcome::Done };
