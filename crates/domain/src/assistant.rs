@@ -152,7 +152,7 @@ impl Assistant {
         for said in ended.said {
             self.say_on(&branch, said, &mut minutes);
         }
-        self.spend(turn, &branch, &running.errand, ended.spent, &mut minutes);
+        self.spend(&branch, &running, ended.spent, &mut minutes);
         minutes.close(turn, ended.ending.clone(), ended.usage);
         minutes.shown.push(Shown::Ended { turn, branch, answers: running.answers, ending: ended.ending });
         self.hear_waiting(&mut minutes, now);

@@ -94,7 +94,7 @@ impl Assistant {
     pub(super) fn may_spend(&mut self, turn: TurnId, spent: Vec<Call>, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some((branch, running)) = self.run_of(turn) else { return gone() };
         let mut minutes = Minutes::at(now);
-        self.spend(turn, &branch, &running.errand, spent, &mut minutes);
+        self.spend(&branch, &running, spent, &mut minutes);
         let answer = match may_spend(&running.errand, &self.memory.day.on(now.date()), &self.purse.limit) {
             Ok(()) => Answer::Noted,
             Err(refusal) => Answer::Overspent(refusal),
@@ -111,7 +111,7 @@ impl Assistant {
         let Some((branch, running)) = self.run_of(turn) else { return gone() };
         let decisions: Vec<Decision> = calls(&blocks).map(|call| decide(call, &self.tools)).collect();
         let mut minutes = Minutes::at(now);
-        self.spend(turn, &branch, &running.errand, spent, &mut minutes);
+        self.spend(&branch, &running, spent, &mut minutes);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered = decisions.iter().map(|decision| decision.call.clone()).collect();

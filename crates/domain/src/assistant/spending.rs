@@ -1,26 +1,25 @@
 //! What the assistant writes down of calls, and what it remembers of them.
 
-use super::{Assistant, Minutes, Record};
+use super::{Assistant, Minutes, Record, Running};
 use crate::conversation::Branch;
-use crate::cost::{Call, Errand, Source, Spent};
-use crate::turn::TurnId;
+use crate::cost::{Call, Source, Spent};
 
 impl Assistant {
-    /// Writes down the calls that `turn` made on `branch`.
+    /// Writes down the calls that the turn `running` made on `branch`.
     pub(super) fn spend(
         &mut self,
-        turn: TurnId,
         branch: &Branch,
-        errand: &Errand,
+        running: &Running,
         calls: Vec<Call>,
         minutes: &mut Minutes,
     ) {
+        let Running { turn, errand, .. } = running;
         let mut day = self.memory.day.on(minutes.date);
         for call in calls {
             self.fill(branch, &errand.source, &call);
             let cost = self.purse.prices.of(&call);
             let (branch, errand) = (branch.clone(), errand.clone());
-            let spent = Spent { at: minutes.at, branch, turn, errand, call, cost };
+            let spent = Spent { at: minutes.at, branch, turn: *turn, errand, call, cost };
             day.count(&spent);
             minutes.records.push(Record::Spent(spent));
         }
