@@ -6,7 +6,6 @@ use std::time::Duration;
 use domain::assistant::{Assistant, Event, Shown};
 use domain::context::instructions;
 use domain::dice::Dice;
-use domain::turn;
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
@@ -82,10 +81,11 @@ impl House {
             surface: stage.clone(),
             instructions: instructions(&settings.names.value),
             patience: settings.patience,
-            limits: turn::Limits::HOUSE,
+            limits: settings.spend.turn,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
-        let assistant = Assistant::new(memory, world.hands.tools(), Dice::new(seed()?));
+        let assistant = Assistant::new(memory, world.hands.tools(), Dice::new(seed()?))
+            .minding(settings.spend.purse.clone());
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
@@ -187,7 +187,12 @@ impl Wiring {
             desk: self.desk,
             journal: self.journal.clone(),
             stage: self.stage,
-            vitals: Arc::new(Pulse { fixed, journal: self.journal }),
+            vitals: Arc::new(Pulse {
+                fixed,
+                journal: self.journal,
+                clock: self.clock.clone(),
+                limit: settings.spend.purse.limit,
+            }),
             devices: Arc::new(devices.map_err(|error| Failed::NotDone(error.to_string()))?),
             clock: self.clock,
         };

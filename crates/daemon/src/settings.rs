@@ -2,6 +2,7 @@
 
 mod environment;
 mod file;
+mod spend;
 mod zone;
 
 use std::net::SocketAddr;
@@ -15,6 +16,7 @@ use models::{anthropic, openai};
 
 pub use environment::Environment;
 use file::File;
+pub use spend::Spend;
 
 use crate::exit::Failed;
 
@@ -31,6 +33,8 @@ pub struct Settings {
     pub brain: Brain,
     /// How patient it is with a model that fails.
     pub patience: patience::Limits,
+    /// What may be spent.
+    pub spend: Spend,
     /// Where the page listens.
     pub page: SocketAddr,
 }
@@ -71,6 +75,7 @@ impl Settings {
             zone: zone::read(environment)?,
             brain: brain(environment, &file)?,
             patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
+            spend: spend::read(&file)?,
             page,
             paths,
         })

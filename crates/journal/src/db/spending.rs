@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::conversation::{Branch, Usage};
-use domain::cost::{Attended, Call, Day, Errand, Micros, Spent};
+use domain::cost::{Attended, Call, Day, Errand, Limit, Micros, Report, Spent};
 use domain::turn::TurnId;
 use jiff::{Timestamp, Zoned};
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
@@ -27,6 +27,17 @@ impl Database {
             each(row?);
         }
         Ok(())
+    }
+
+    /// What was spent until `now`, with lists of the last `days`.
+    pub fn report(&self, now: &Zoned, days: u16, limit: Limit) -> rusqlite::Result<Report> {
+        let mut report = Report::new(now, days, limit);
+        let zone = now.time_zone();
+        let since = report.since().to_zoned(zone.clone()).map_err(|error| unread(0, error))?;
+        self.spent_since(since.timestamp(), |spent| {
+            report.add(&spent, zone.to_datetime(spent.at).date());
+        })?;
+        Ok(report)
     }
 
     /// What unattended work used on the day of `now`.

@@ -8,6 +8,7 @@ use domain::assistant::{Assistant, Effect, Ended, Event, Memory, Request, Shown,
 use domain::conversation::{
     Block, Branch, Conversation, Entry, EntryId, Json, Lineage, Reach, Said, SessionId, Text, Usage,
 };
+use domain::cost::{Call, Errand, Limit, Micros, Report, Spent};
 use domain::dice::Dice;
 use domain::failure::Failure;
 use domain::record::{MessageId, Record};
@@ -78,6 +79,23 @@ impl Journal for Ledger {
 pub struct Well(pub watch::Sender<String>);
 
 impl Vitals for Well {
+    fn cost(&self, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>> {
+        let now: jiff::Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
+        let limit = Limit { money: Some(Micros(5_000_000)), tokens: None };
+        let mut report = Report::new(&now, days, limit);
+        let usage = Usage { input: 10, cache_read: 90, cache_write: 0, output: 5 };
+        let spent = Spent {
+            at: now.timestamp(),
+            branch: Branch::Main,
+            turn: TurnId(1),
+            errand: Errand::answer_on(&Branch::Main),
+            call: Call { model: "played".to_owned(), usage },
+            cost: Some(Micros(1_250_000)),
+        };
+        report.add(&spent, now.date());
+        Box::pin(async { Ok(report) })
+    }
+
     fn health(&self) -> BoxFuture<'_, Health> {
         let page = self.0.borrow().clone();
         Box::pin(async {
