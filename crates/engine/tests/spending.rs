@@ -1,8 +1,11 @@
 //! Stories of what calls of the model use, and who is asked before they are made.
 
+mod alone;
+
 use domain::conversation::Branch;
-use domain::cost::{Attended, Source};
-use domain::failure::Failure;
+use domain::cost::{Attended, Day, Errand, Limit, Refusal, Source, may_spend};
+use domain::failure::{Failure, SpendLimit};
+use domain::turn::{Ending, Limits};
 use testkit::puppet::Line;
 use testkit::story::Story;
 
@@ -64,4 +67,40 @@ fn a_call_is_counted_once_though_the_program_dies_around_the_writing() {
         story.human("bye");
         assert_eq!(used(&story), [(1, 10, 5), (2, 10, 5)], "{trouble:?}");
     }
+}
+
+/// A model that never stops calling tools, 15 tokens a call.
+fn endless() -> Line {
+    Line::calls("note", "{}")
+}
+
+fn errand(attended: Attended) -> Errand {
+    Errand { source: Source::Routine("mail".to_owned()), attended }
+}
+
+/// E4: the limit of the day holds within one call, and the ending says who must act.
+#[test]
+fn unattended_work_is_stopped_by_the_limit_of_the_day_before_its_next_call() {
+    let limit = Limit { money: None, tokens: Some(40) };
+    let unattended = errand(Attended::Unattended);
+    let rule = move |day: &Day| may_spend(&unattended, day, &limit);
+    let ended = alone::run(errand(Attended::Unattended), Limits::HOUSE, rule, endless);
+
+    let refusal = Refusal::Tokens { spent: 45, most: 40 };
+    let failure = Failure::SpendLimit(SpendLimit::Day(refusal));
+    assert_eq!(ended.how.ending, Ending::Failed(failure.clone()));
+    assert_eq!(failure.actor(), domain::failure::Actor::Human);
+    assert!(failure.to_string().contains("raise `unattended_tokens_per_day`"), "{failure}");
+    assert_eq!((ended.calls, ended.counted, ended.how.spent.len()), (3, 3, 0), "each call is told once");
+}
+
+/// E4: whoever is waited for is not asked at all, and ends at what one turn may use.
+#[test]
+fn a_turn_that_runs_in_circles_ends_at_its_tokens_though_somebody_waits() {
+    let rule = |_: &Day| -> Result<(), Refusal> { panic!("nobody asks") };
+    let limits = Limits { tokens: 100, ..Limits::HOUSE };
+    let ended = alone::run(errand(Attended::Waited), limits, rule, endless);
+    let Ending::Failed(Failure::Stopped(why)) = ended.how.ending else { panic!("it went on") };
+    assert!(why.contains("more than 100 tokens"), "{why}");
+    assert_eq!((ended.calls, ended.counted, ended.how.spent.len()), (7, 6, 1));
 }
