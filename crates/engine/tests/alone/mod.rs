@@ -1,5 +1,7 @@
 //! One turn on its own, with an assistant that only counts.
 
+#![expect(clippy::expect_used, reason = "a fixture that cannot be made stops the test at once")]
+
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -77,19 +79,15 @@ struct Counter<R> {
 
 impl<R: Fn(&Day) -> Result<(), Refusal>> Counter<R> {
     fn answer(&self, request: Request) -> Answer {
-        match request {
-            Request::MaySpend(_, spent) => {
-                self.counted.borrow_mut().extend(spent);
-                let tokens = self.counted.borrow().iter().map(|call| call.usage.fresh()).sum();
-                let answer = (self.rule)(&Day { tokens, ..Day::default() });
-                answer.map_or_else(Answer::Overspent, |()| Answer::Noted)
-            }
-            Request::MayRun(_, blocks, spent) => {
-                self.counted.borrow_mut().extend(spent);
-                Answer::Decided(calls(&blocks).map(|call| decide(call, &[NOTE])).collect())
-            }
-            _ => Answer::Noted,
+        if let Request::MayRun(_, blocks, spent) = request {
+            self.counted.borrow_mut().extend(spent);
+            return Answer::Decided(calls(&blocks).map(|call| decide(call, &[NOTE])).collect());
         }
+        let Request::MaySpend(_, spent) = request else { return Answer::Noted };
+        self.counted.borrow_mut().extend(spent);
+        let tokens = self.counted.borrow().iter().map(|call| call.usage.fresh()).sum();
+        let answer = (self.rule)(&Day { tokens, ..Day::default() });
+        answer.map_or_else(Answer::Overspent, |()| Answer::Noted)
     }
 }
 
