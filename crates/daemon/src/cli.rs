@@ -17,6 +17,7 @@ examples:
   ollim-bot open                         a fresh link to the page
   ollim-bot cost --days 7                what the model cost, and who spent it
   ollim-bot sessions tree                how the conversation went, drawn
+  ollim-bot compact \"keep the recipes\"   sum up a long conversation (--undo takes it back)
   ollim-bot doctor                       what is wrong, and what to do about it";
 
 const EXIT_CODES: &str = "\
@@ -87,6 +88,15 @@ pub enum Command {
         /// How the list is added up
         #[arg(long, value_enum, default_value_t = CostBy::Source)]
         by: CostBy,
+    },
+    /// Let a summary stand for what was said so far
+    Compact {
+        /// What the summary should mind in particular
+        #[arg(conflicts_with = "undo")]
+        instructions: Vec<String>,
+        /// Take the last compaction back
+        #[arg(long)]
+        undo: bool,
     },
     /// Whether it runs, and how it is
     Status,

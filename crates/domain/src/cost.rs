@@ -10,13 +10,15 @@ mod price;
 mod report;
 mod source;
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 pub use limit::{Day, Limit, Refusal, may_spend};
 pub use money::Micros;
 pub use price::{Price, Prices};
 pub use report::{Lists, Report, Total};
-pub use source::{Attended, Errand, Source, UnknownSource};
+pub use source::{Account, Attended, Source, UnknownSource};
 
 use crate::conversation::{Branch, Usage};
 use crate::turn::TurnId;
@@ -40,7 +42,7 @@ pub struct Spent {
     /// In which turn.
     pub turn: TurnId,
     /// On whose account.
-    pub errand: Errand,
+    pub account: Account,
     /// The call.
     pub call: Call,
     /// What it cost; nothing, if nobody knows the price.
@@ -51,7 +53,9 @@ pub struct Spent {
 #[derive(Clone, Debug, Default)]
 pub struct Purse {
     /// What models cost.
-    pub prices: Prices,
+    pub prices: Arc<Prices>,
     /// What unattended work may cost in a day.
     pub limit: Limit,
+    /// What it has used today.
+    pub day: Day,
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::assistant::{Answer, Ended, Request, Shown, Start};
+use domain::assistant::{Answer, Ended, Left, Purpose, Request, Shown, Start};
 use domain::context::{self, Context};
 use domain::conversation::{Block, Said, Usage, calls};
 use domain::cost::{Attended, Call};
@@ -87,8 +87,7 @@ impl Hearing for Ear<'_> {
         // A notice comes before the words it is about, not in the middle of them.
         self.drive.tell_notice();
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).0.push_str(text);
-        let turn = self.drive.start.turn;
-        self.drive.world.surface.show(&Shown::Delta { turn, text: text.to_owned() });
+        self.drive.tell_words(text);
     }
 
     fn used(&self, usage: Usage) {
@@ -100,18 +99,18 @@ impl Drive {
     async fn begin(start: Start, world: World, desk: Desk, stop: CancellationToken) -> Result<Self, Ended> {
         let unread = |error| {
             let failure = Failure::Stopped(format!("i can't read our conversation: {error}"));
-            let (said, spent) = (Vec::new(), Vec::new());
-            Ended { said, ending: Ending::Failed(failure), usage: Default::default(), spent }
+            Ended::failed(failure)
         };
         let said = world.journal.path(start.from).await.map_err(unread)?;
         let (tools, instructions) = (world.hands.tools(), Arc::clone(&world.instructions));
+        let task = start.purpose.task(&said);
         let context = Context { branch: start.branch.clone(), tools, instructions, said };
-        let turn = Turn::begin(world.limits, Patience::new(world.patience, start.seed));
+        let turn = Turn::begin(task, world.limits, Patience::new(world.patience, start.seed));
         Ok(Self { start, world, desk, stop, turn, context, written: 0, counted: 0 })
     }
 
     async fn call_model(&mut self) {
-        match self.start.errand.attended {
+        match self.start.account.attended {
             Attended::Waited => self.call().await,
             Attended::Unattended => {
                 let answer = self.desk.ask(Request::MaySpend(self.start.turn, self.uncounted())).await;
@@ -131,9 +130,9 @@ impl Drive {
 
     async fn call(&mut self) {
         let ear = Ear { drive: self, heard: Mutex::default() };
-        let context = match self.turn.half() {
-            "" => Cow::Borrowed(&self.context),
-            half => Cow::Owned(self.context.continuing(half)),
+        let context = match self.turn.aside() {
+            aside if aside.is_empty() => Cow::Borrowed(&self.context),
+            aside => Cow::Owned(self.context.and(&aside)),
         };
         let call = async {
             // The semaphore is never closed; without a place the call would still be right, only early.
@@ -152,6 +151,16 @@ impl Drive {
             None => self.turn.cut(&words, Ending::Interrupted),
         }
         self.remember(before);
+    }
+
+    /// A summary is no answer: nobody reads it as it is written.
+    fn tell_words(&self, text: &str) {
+        match self.start.purpose {
+            Purpose::Answer => {
+                self.world.surface.show(&Shown::Delta { turn: self.start.turn, text: text.to_owned() });
+            }
+            Purpose::Compact(_) => {}
+        }
     }
 
     /// Counts a call. One that came to nothing and cost nothing is none.
@@ -230,7 +239,7 @@ impl Drive {
                 Failure::SpendLimit(SpendLimit::Day(refusal))
             }
             Answer::Refused(reason) => Failure::Stopped(reason),
-            Answer::Heard(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) => {
+            Answer::Heard(_) | Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) => {
                 Failure::Stopped("something broke on my side.".to_owned())
             }
         };
@@ -245,7 +254,7 @@ impl Drive {
     fn last_blocks(&self) -> Vec<Block> {
         match self.turn.said().last() {
             Some(Said::Assistant(blocks, _)) => blocks.clone(),
-            Some(Said::Human(_) | Said::Tools(_) | Said::Summary(_)) | None => Vec::new(),
+            Some(Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_)) | None => Vec::new(),
         }
     }
 
@@ -255,7 +264,8 @@ impl Drive {
         said.drain(..self.written.min(said.len()));
         answer_calls(&mut said);
         self.context.said.clear();
-        Ended { said, ending, usage, spent }
+        let left = self.turn.into_summary().map_or(Left::Said(said), Left::Summary);
+        Ended { left, ending, usage, spent }
     }
 }
 

@@ -3,7 +3,7 @@
 mod alone;
 
 use domain::conversation::Branch;
-use domain::cost::{Attended, Day, Errand, Limit, Refusal, Source, may_spend};
+use domain::cost::{Account, Attended, Day, Limit, Refusal, Source, may_spend};
 use domain::failure::{Failure, SpendLimit};
 use domain::turn::{Ending, Limits};
 use testkit::puppet::Line;
@@ -30,8 +30,8 @@ fn every_call_is_written_down_once_with_the_decision_that_follows_it() {
 
     assert_eq!(used(&story), [(1, 10, 5), (1, 10, 5), (2, 10, 5)]);
     let first = &story.spending()[0];
-    assert_eq!((&first.branch, &first.errand.source), (&Branch::Main, &Source::Main));
-    assert_eq!((first.errand.attended, first.call.model.as_str()), (Attended::Waited, "puppet:answering"));
+    assert_eq!((&first.branch, &first.account.source), (&Branch::Main, &Source::Main));
+    assert_eq!((first.account.attended, first.call.model.as_str()), (Attended::Waited, "puppet:answering"));
     assert_eq!(first.cost, None, "nobody knows what a puppet costs");
 }
 
@@ -74,17 +74,17 @@ fn endless() -> Line {
     Line::calls("note", "{}")
 }
 
-fn errand(attended: Attended) -> Errand {
-    Errand { source: Source::Routine("mail".to_owned()), attended }
+fn account(attended: Attended) -> Account {
+    Account { source: Source::Routine("mail".to_owned()), attended }
 }
 
 /// E4: the limit of the day holds within one call, and the ending says who must act.
 #[test]
 fn unattended_work_is_stopped_by_the_limit_of_the_day_before_its_next_call() {
     let limit = Limit { money: None, tokens: Some(40) };
-    let unattended = errand(Attended::Unattended);
+    let unattended = account(Attended::Unattended);
     let rule = move |day: &Day| may_spend(&unattended, day, &limit);
-    let ended = alone::run(errand(Attended::Unattended), Limits::HOUSE, rule, endless);
+    let ended = alone::run(account(Attended::Unattended), Limits::HOUSE, rule, endless);
 
     let refusal = Refusal::Tokens { spent: 45, most: 40 };
     let failure = Failure::SpendLimit(SpendLimit::Day(refusal));
@@ -99,7 +99,7 @@ fn unattended_work_is_stopped_by_the_limit_of_the_day_before_its_next_call() {
 fn a_turn_that_runs_in_circles_ends_at_its_tokens_though_somebody_waits() {
     let rule = |_: &Day| -> Result<(), Refusal> { panic!("nobody asks") };
     let limits = Limits { tokens: 100, ..Limits::HOUSE };
-    let ended = alone::run(errand(Attended::Waited), limits, rule, endless);
+    let ended = alone::run(account(Attended::Waited), limits, rule, endless);
     let Ending::Failed(Failure::Stopped(why)) = ended.how.ending else { panic!("it went on") };
     assert!(why.contains("more than 100 tokens"), "{why}");
     assert_eq!((ended.calls, ended.counted, ended.how.spent.len()), (7, 6, 1));

@@ -71,8 +71,7 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     let mut database = open_database(&place, emptied, &mut notices)?;
     let mut files = SessionFiles::open(&place, &mut notices).map_err(|error| damaged(&error))?;
     let mut memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
-    let today = database.spent_on_day(&place.now.to_zoned(place.zone.clone()));
-    memory.day = today.map_err(|error| damaged(&error))?;
+    memory.created = files.created(place.now).map_err(|error| damaged(&error))?;
     let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
     let journal = Journal {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use domain::conversation::{Branch, Conversation, SessionId, Text, Usage};
-use domain::cost::{Attended, Call, Errand, Micros, Source, Spent};
+use domain::cost::{Account, Attended, Call, Micros, Source, Spent};
 use domain::record::Record;
 use domain::turn::TurnId;
 use engine::ports::Journal as _;
@@ -34,18 +34,18 @@ fn write(opened: &Opened, records: Vec<Record>) {
     runtime.block_on(opened.journal.write(records)).unwrap();
 }
 
-fn spent(at: Timestamp, errand: Errand, input: u64, cost: Option<u64>) -> Spent {
+fn spent(at: Timestamp, account: Account, input: u64, cost: Option<u64>) -> Spent {
     let usage = Usage { input, cache_read: 100, cache_write: 20, output: 5 };
     let call = Call { model: "anthropic:claude-sonnet-5-5".to_owned(), usage };
-    Spent { at, branch: Branch::Main, turn: TurnId(1), errand, call, cost: cost.map(Micros) }
+    Spent { at, branch: Branch::Main, turn: TurnId(1), account, call, cost: cost.map(Micros) }
 }
 
-fn main() -> Errand {
-    Errand::answer_on(&Branch::Main)
+fn main() -> Account {
+    Account::answer_on(&Branch::Main)
 }
 
-fn routine() -> Errand {
-    Errand { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended }
+fn routine() -> Account {
+    Account { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended }
 }
 
 fn all(dir: &TempDir) -> Vec<Spent> {
@@ -113,7 +113,7 @@ fn a_restart_knows_what_was_spent_today_and_how_full_the_branch_is() {
             Record::Spent(spent(now(), main(), 4, Some(500))),
             Record::Spent(spent(
                 now(),
-                Errand { source: Source::Compaction, attended: Attended::Waited },
+                Account { source: Source::Compaction, attended: Attended::Waited },
                 9,
                 None,
             )),
@@ -121,11 +121,16 @@ fn a_restart_knows_what_was_spent_today_and_how_full_the_branch_is() {
     );
     drop(opened);
 
-    let memory = open_at(&dir, now()).memory;
-    assert_eq!((memory.day.cost, memory.day.tokens), (Micros(30), 2 + 3 + 2 * 25));
-    assert_eq!(memory.filled, [(Branch::Main, 4 + 125)].into());
-    let tomorrow = open_at(&dir, now() + 24.hours()).memory;
-    assert_eq!((tomorrow.day.cost, tomorrow.day.tokens), (Micros(0), 0));
+    let opened = open_at(&dir, now());
+    assert_eq!(opened.memory.filled, [(Branch::Main, 4 + 125)].into());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let day = |now: Timestamp| {
+        let now = now.to_zoned(TimeZone::get("Europe/Madrid").unwrap());
+        let day = runtime.block_on(opened.journal.day(now)).unwrap();
+        (day.cost, day.tokens)
+    };
+    assert_eq!(day(now()), (Micros(30), 2 + 3 + 2 * 25));
+    assert_eq!(day(now() + 24.hours()), (Micros(0), 0));
 }
 
 #[test]

@@ -154,6 +154,7 @@ impl App {
             .route("/api/pairings", post(api::pairings))
             .route("/api/messages", get(api::messages).post(api::say))
             .route("/api/stop", post(api::stop))
+            .route("/api/commands", post(api::command))
             .route("/api/sessions", get(api::sessions))
             .route("/api/cost", get(cost::show))
             .route("/api/devices", get(api::devices))

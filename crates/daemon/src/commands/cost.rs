@@ -109,7 +109,7 @@ fn short(tokens: u64) -> String {
 #[cfg(test)]
 mod tests {
     use domain::conversation::{Branch, Usage};
-    use domain::cost::{Attended, Call, Errand, Micros, Source, Spent};
+    use domain::cost::{Account, Attended, Call, Micros, Source, Spent};
     use domain::turn::TurnId;
     use expect_test::expect;
     use jiff::Zoned;
@@ -127,10 +127,10 @@ mod tests {
             Source::Routine(_) | Source::Reminder(_) | Source::Webhook(_) => Attended::Unattended,
         };
         let usage = Usage { input: 1_200, cache_read: 98_000, cache_write: 800, output: 450 };
-        let errand = Errand { source, attended };
+        let account = Account { source, attended };
         let call = Call { model: model.to_owned(), usage };
         let at = jiff::Timestamp::UNIX_EPOCH;
-        Spent { at, branch: Branch::Main, turn: TurnId(1), errand, call, cost: cost.map(Micros) }
+        Spent { at, branch: Branch::Main, turn: TurnId(1), account, call, cost: cost.map(Micros) }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What may be spent, and what models cost.
 
+use std::sync::Arc;
+
 use domain::cost::{Limit, Micros, Price, Prices, Purse};
 use domain::turn;
 
@@ -26,7 +28,8 @@ pub fn read(file: &File) -> Result<Spend, Failed> {
     let prices = file.prices.iter().map(|(name, price)| Ok((name.clone(), priced(name, price)?)));
     let prices = Prices::new(prices.collect::<Result<Vec<_>, Failed>>()?);
     let turn = turn::Limits { tokens: spend.turn_tokens, ..turn::Limits::HOUSE };
-    Ok(Spend { purse: Purse { prices, limit }, turn })
+    let purse = Purse { prices: Arc::new(prices), limit, ..Purse::default() };
+    Ok(Spend { purse, turn })
 }
 
 fn most<T>(name: &str, most: &Most, read: impl Fn(f64) -> Option<T>) -> Result<Option<T>, Failed> {

@@ -13,17 +13,17 @@ impl Assistant {
         calls: Vec<Call>,
         minutes: &mut Minutes,
     ) {
-        let Running { turn, errand, .. } = running;
-        let mut day = self.memory.day.on(minutes.date);
+        let Running { turn, account, .. } = running;
+        let mut day = self.purse.day.on(minutes.zone.to_datetime(minutes.at).date());
         for call in calls {
-            self.fill(branch, &errand.source, &call);
+            self.fill(branch, &account.source, &call);
             let cost = self.purse.prices.of(&call);
-            let (branch, errand) = (branch.clone(), errand.clone());
-            let spent = Spent { at: minutes.at, branch, turn: *turn, errand, call, cost };
+            let (branch, account) = (branch.clone(), account.clone());
+            let spent = Spent { at: minutes.at, branch, turn: *turn, account, call, cost };
             day.count(&spent);
             minutes.records.push(Record::Spent(spent));
         }
-        self.memory.day = day;
+        self.purse.day = day;
     }
 
     /// Remembers how full the context of `branch` was. The call for a summary is about to be replaced by it,
@@ -38,17 +38,18 @@ impl Assistant {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, VecDeque};
+    use std::collections::BTreeMap;
     use std::sync::Arc;
 
     use jiff::Zoned;
 
     use super::super::{Answer, Memory, Request};
     use super::*;
+    use crate::compaction::Room;
     use crate::conversation::{Conversation, EntryId, Usage};
-    use crate::cost::{Attended, Day, Errand, Limit, Micros, Price, Prices, Purse, Refusal};
+    use crate::cost::{Account, Attended, Limit, Micros, Price, Prices, Purse, Refusal};
     use crate::dice::Dice;
-    use crate::record::{MessageId, SurfaceName};
+    use crate::record::SurfaceName;
     use crate::turn::TurnId;
 
     fn at(time: &str) -> Zoned {
@@ -56,30 +57,22 @@ mod tests {
     }
 
     /// An assistant in the middle of a turn that may use 100 millionths of a dollar a day, at one a token.
-    fn working(errand: Errand) -> Assistant {
-        let memory = Memory {
-            conversation: Conversation::new(BTreeMap::new(), EntryId(1)),
-            unfinished: Vec::new(),
-            waiting: VecDeque::new(),
-            inbox: Arc::default(),
-            next_message: MessageId(1),
-            next_turn: TurnId(1),
-            filled: BTreeMap::new(),
-            day: Day::default(),
-        };
+    fn working(account: Account) -> Assistant {
+        let memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
         let price = Price { input: Micros(1_000_000), ..Price::default() };
         let limit = Limit { money: Some(Micros(100)), tokens: None };
-        let purse = Purse { prices: Prices::new([("known".to_owned(), price)]), limit };
-        let mut assistant = Assistant::new(memory, Arc::new([]), Dice::new(7)).minding(purse);
+        let prices = Prices::new([("known".to_owned(), price)]);
+        let purse = Purse { prices: Arc::new(prices), limit, ..Purse::default() };
+        let mut assistant = Assistant::new(memory, Arc::new([]), Room::HOUSE, Dice::new(7)).minding(purse);
         assistant.asked(Request::Say(SurfaceName::Page, "go".to_owned()), &at("15T08:00"));
         for running in assistant.running.values_mut() {
-            running.errand = errand.clone();
+            running.account = account.clone();
         }
         assistant
     }
 
-    fn routine() -> Errand {
-        Errand { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended }
+    fn routine() -> Account {
+        Account { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended }
     }
 
     fn call(model: &str, input: u64) -> Call {
@@ -104,19 +97,19 @@ mod tests {
         assert_eq!(asks(&mut assistant, vec![call("known", 10)], "15T23:59"), Answer::Overspent(refusal));
         assert_eq!(asks(&mut assistant, vec![], "16T00:00"), Answer::Noted);
 
-        let mut waited = working(Errand::answer_on(&Branch::Main));
+        let mut waited = working(Account::answer_on(&Branch::Main));
         assert_eq!(asks(&mut waited, vec![call("known", 1_000)], "15T08:01"), Answer::Noted);
-        assert_eq!(waited.memory.day.cost, Micros(0), "what is waited for does not count");
+        assert_eq!(waited.purse.day.cost, Micros(0), "what is waited for does not count");
     }
 
     #[test]
     fn the_newest_call_tells_how_full_a_branch_is_unless_it_asked_for_a_summary() {
-        let mut assistant = working(Errand::answer_on(&Branch::Main));
+        let mut assistant = working(Account::answer_on(&Branch::Main));
         asks(&mut assistant, vec![call("known", 10), call("known", 20)], "15T08:01");
         assert_eq!(assistant.memory.filled, [(Branch::Main, 27)].into());
         asks(&mut assistant, vec![Call { model: "known".to_owned(), usage: Usage::default() }], "15T08:01");
         assert_eq!(assistant.memory.filled, [(Branch::Main, 27)].into());
-        let summary = Errand { source: Source::Compaction, attended: Attended::Waited };
+        let summary = Account { source: Source::Compaction, attended: Attended::Waited };
         let mut assistant = working(summary);
         asks(&mut assistant, vec![call("known", 10)], "15T08:01");
         assert_eq!(assistant.memory.filled, BTreeMap::new());

@@ -5,7 +5,7 @@
 
 use jiff::civil::Date;
 
-use super::{Attended, Errand, Micros, Spent};
+use super::{Account, Attended, Micros, Spent};
 
 /// What unattended work may cost in a day; nothing is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Day {
 
     /// Counts `spent`, if nobody waited for it.
     pub fn count(&mut self, spent: &Spent) {
-        match spent.errand.attended {
+        match spent.account.attended {
             Attended::Waited => {}
             Attended::Unattended => {
                 self.cost += spent.cost.unwrap_or_default();
@@ -58,9 +58,9 @@ impl Default for Day {
     }
 }
 
-/// Whether `errand` may make one more call on this `day`.
-pub fn may_spend(errand: &Errand, day: &Day, limit: &Limit) -> Result<(), Refusal> {
-    match errand.attended {
+/// Whether `account` may make one more call on this `day`.
+pub fn may_spend(account: &Account, day: &Day, limit: &Limit) -> Result<(), Refusal> {
+    match account.attended {
         Attended::Waited => return Ok(()),
         Attended::Unattended => {}
     }
@@ -107,8 +107,8 @@ mod tests {
     use super::super::Source;
     use super::*;
 
-    fn errand(attended: Attended) -> Errand {
-        Errand { source: Source::Routine("mail".to_owned()), attended }
+    fn account(attended: Attended) -> Account {
+        Account { source: Source::Routine("mail".to_owned()), attended }
     }
 
     /// E4: whoever is waited for is never refused; the rest stops at whichever limit is reached first.
@@ -118,7 +118,7 @@ mod tests {
             |cost: u64, tokens: u64| Day { cost: Micros(cost), tokens, ..Day::fresh(date(2026, 11, 15)) };
         let both = Limit { money: Some(Micros(100)), tokens: Some(1_000) };
         let check = |attended, day: Day, limit: Limit, answer: Result<(), Refusal>| {
-            assert_eq!(may_spend(&errand(attended), &day, &limit), answer);
+            assert_eq!(may_spend(&account(attended), &day, &limit), answer);
         };
         let money = Refusal::Money { spent: Micros(100), most: Micros(100) };
         let tokens = Refusal::Tokens { spent: 1_001, most: 1_000 };

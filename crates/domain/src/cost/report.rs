@@ -129,7 +129,7 @@ impl Report {
 
 impl Lists {
     fn add(&mut self, spent: &Spent, date: Date) {
-        self.sources.entry(spent.errand.source.to_string()).or_default().add(spent);
+        self.sources.entry(spent.account.source.to_string()).or_default().add(spent);
         self.models.entry(spent.call.model.clone()).or_default().add(spent);
         self.days.entry(date).or_default().add(spent);
     }
@@ -139,29 +139,29 @@ impl Lists {
 mod tests {
     use jiff::Timestamp;
 
-    use super::super::{Attended, Call, Errand, Source};
+    use super::super::{Account, Attended, Call, Source};
     use super::*;
     use crate::conversation::Branch;
     use crate::turn::TurnId;
 
-    fn spent(model: &str, errand: Errand, cost: Option<u64>) -> Spent {
+    fn spent(model: &str, account: Account, cost: Option<u64>) -> Spent {
         let usage = Usage { input: 10, cache_read: 30, cache_write: 0, output: 5 };
         Spent {
             at: Timestamp::UNIX_EPOCH,
             branch: Branch::Main,
             turn: TurnId(1),
-            errand,
+            account,
             call: Call { model: model.to_owned(), usage },
             cost: cost.map(Micros),
         }
     }
 
-    fn main() -> Errand {
-        Errand::answer_on(&Branch::Main)
+    fn main() -> Account {
+        Account::answer_on(&Branch::Main)
     }
 
-    fn routine() -> Errand {
-        Errand { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended }
+    fn routine() -> Account {
+        Account { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended }
     }
 
     fn report(days: u16) -> Report {

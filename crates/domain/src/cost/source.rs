@@ -7,14 +7,14 @@ use crate::conversation::Branch;
 
 /// Why a turn runs, and whether somebody waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Errand {
+pub struct Account {
     /// On whose account.
     pub source: Source,
     /// Whether somebody waits.
     pub attended: Attended,
 }
 
-impl Errand {
+impl Account {
     /// An answer to the human on `branch`.
     pub fn answer_on(branch: &Branch) -> Self {
         let source = match branch {
@@ -22,6 +22,11 @@ impl Errand {
             Branch::Fork(_) => Source::Fork,
         };
         Self { source, attended: Attended::Waited }
+    }
+
+    /// A summary that makes room.
+    pub fn compaction() -> Self {
+        Self { source: Source::Compaction, attended: Attended::Waited }
     }
 }
 

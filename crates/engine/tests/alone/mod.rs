@@ -5,9 +5,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use domain::assistant::{Answer, Ended, Request, Shown, Start};
+use domain::assistant::{Answer, Ended, Purpose, Request, Shown, Start};
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, calls};
-use domain::cost::{Call, Day, Errand, Refusal};
+use domain::cost::{Account, Call, Day, Refusal};
 use domain::permission::decide;
 use domain::record::Record;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
@@ -93,7 +93,7 @@ impl<R: Fn(&Day) -> Result<(), Refusal>> Counter<R> {
 
 /// Runs one turn to its end, with a model that always says `line`.
 pub fn run(
-    errand: Errand,
+    account: Account,
     limits: Limits,
     rule: impl Fn(&Day) -> Result<(), Refusal>,
     line: fn() -> Line,
@@ -112,7 +112,8 @@ pub fn run(
     };
     let (desk, mut pile) = Desk::new();
     let counter = Counter { rule, counted: RefCell::default() };
-    let start = Start { turn: TurnId(1), branch: Branch::Main, from: EntryId(1), errand, seed: 7 };
+    let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
+    let start = Start { turn, branch, purpose, account, from, seed: 7 };
     let how = runtime.expect("a runtime").block_on(async {
         let door = async {
             while let Some(Letter::Asked(request, reply)) = pile.recv().await {

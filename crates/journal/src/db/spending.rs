@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::conversation::{Branch, Usage};
-use domain::cost::{Attended, Call, Day, Errand, Limit, Micros, Report, Spent};
+use domain::cost::{Account, Attended, Call, Day, Limit, Micros, Report, Spent};
 use domain::turn::TurnId;
 use jiff::{Timestamp, Zoned};
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
@@ -81,13 +81,13 @@ impl Database {
 pub fn spend(transaction: &Transaction<'_>, spent: &Spent) -> rusqlite::Result<()> {
     let sql = "INSERT INTO spending (at, branch, turn, source, attended, model, input, cache_read, cache_write, \
                output, micros) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    let Spent { at, branch, turn, errand, call: Call { model, usage }, cost } = spent;
+    let Spent { at, branch, turn, account, call: Call { model, usage }, cost } = spent;
     let row = params![
         at.as_microsecond(),
         branch.to_string(),
         turn.0,
-        errand.source.to_string(),
-        errand.attended.as_str(),
+        account.source.to_string(),
+        account.attended.as_str(),
         model,
         usage.input,
         usage.cache_read,
@@ -108,7 +108,7 @@ fn spent(row: &Row<'_>) -> rusqlite::Result<Spent> {
         at: time_in(row, 0)?,
         branch: branch_in(row, 1)?,
         turn: TurnId(row.get(2)?),
-        errand: Errand { source, attended },
+        account: Account { source, attended },
         call: Call { model: row.get(5)?, usage },
         cost: row.get::<_, Option<u64>>(10)?.map(Micros),
     })

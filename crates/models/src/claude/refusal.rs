@@ -29,7 +29,7 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
         None if lower.contains("credit balance") || lower.contains("usage limit") => {
             Failure::SpendLimit(SpendLimit::Account(words))
         }
-        None if lower.contains("prompt is too long") => Failure::Rejected(words),
+        None if lower.contains("prompt is too long") => Failure::Full(words),
         None if lower.contains("connect") || lower.contains("timed out") => Failure::Unreachable(words),
         None if words.is_empty() => Failure::Broken(ended.subtype.clone()),
         None => Failure::Broken(words),
