@@ -6,6 +6,7 @@
 mod effect;
 mod request;
 mod tending;
+mod wishing;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -110,6 +111,7 @@ impl Assistant {
             Request::Stop => self.stop(),
             Request::MayRun(turn, blocks) => self.may_run(turn, blocks, now),
             Request::Ran(turn, results) => self.ran(turn, results, now),
+            Request::Wished(turn, wish) => self.wished(turn, wish),
             Request::Keep(text) => self.keep(text, now),
             Request::Inbox => self.read_inbox(),
             Request::Status => self.status(),

@@ -151,8 +151,10 @@ impl Drive {
         if let Err(refusal) = decision.verdict() {
             return failed(call, refusal);
         }
-        self.world.surface.show(&Shown::Working { turn: self.start.turn, tool: call.name.clone() });
-        let run = tokio::time::timeout(TOOL_TIME, self.world.hands.run(call, &self.desk));
+        self.world
+            .surface
+            .show(&Shown::Working { turn: self.start.turn, tool: self.world.hands.label(call) });
+        let run = tokio::time::timeout(TOOL_TIME, self.world.hands.run(self.start.turn, call, &self.desk));
         match self.stop.run_until_cancelled(run).await {
             Some(Ok(result)) => ToolResult { text: context::tool_result(result.text), ..result },
             Some(Err(_)) => {
@@ -177,7 +179,7 @@ impl Drive {
     fn give_up(&mut self, answer: Answer) {
         let reason = match answer {
             Answer::Refused(reason) => reason,
-            Answer::Heard(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) => {
+            Answer::Heard(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) | Answer::Shown(_) => {
                 "something broke on my side.".to_owned()
             }
         };

@@ -266,7 +266,7 @@ impl Story {
                 self.teller.tell(format!("refused> {why}"));
                 None
             }
-            answer @ (Answer::Decided(_) | Answer::Noted | Answer::Told(_)) => {
+            answer @ (Answer::Decided(_) | Answer::Noted | Answer::Told(_) | Answer::Shown(_)) => {
                 panic!("a message was answered with {answer:?}")
             }
         }

@@ -5,10 +5,12 @@ use jiff::Zoned;
 use super::{Assistant, Effect, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
 use crate::context;
 use crate::conversation::{Block, Branch, Heard, Reach, Said, calls};
+use crate::embed::Embed;
 use crate::permission::{Decision, decide};
 use crate::record::{Message, MessageId, Record, SurfaceName};
 use crate::tool::ToolResult;
 use crate::turn::TurnId;
+use crate::wish::Wish;
 
 /// Something that is asked, by somebody who waits for the answer.
 #[derive(Clone, Debug)]
@@ -21,6 +23,8 @@ pub enum Request {
     MayRun(TurnId, Vec<Block>),
     /// A turn tells what came of its tools.
     Ran(TurnId, Vec<ToolResult>),
+    /// A turn wants something that depends on where it runs.
+    Wished(TurnId, Wish),
     /// Keep this in the inbox.
     Keep(String),
     /// What is in the inbox?
@@ -40,6 +44,8 @@ pub enum Answer {
     Noted,
     /// In words.
     Told(String),
+    /// This is shown to the human, with the tool's result.
+    Shown(Embed),
     /// No, and what would be right.
     Refused(String),
 }
@@ -87,8 +93,11 @@ impl Assistant {
     }
 
     pub(super) fn may_run(&mut self, turn: TurnId, blocks: Vec<Block>, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let Some((branch, _)) = self.run_of(turn) else { return gone() };
-        let decisions: Vec<Decision> = calls(&blocks).map(|call| decide(call, &self.tools)).collect();
+        let (Some((branch, _)), Some(authority)) = (self.run_of(turn), self.authority(turn)) else {
+            return gone();
+        };
+        let decisions: Vec<Decision> =
+            calls(&blocks).map(|call| decide(call, &self.tools, &authority)).collect();
         let mut minutes = Minutes::at(now);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
@@ -128,6 +137,6 @@ fn check(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn gone() -> (Answer, Vec<Effect>) {
+pub(super) fn gone() -> (Answer, Vec<Effect>) {
     (Answer::Refused("this turn has already ended; stop.".to_owned()), Vec::new())
 }
