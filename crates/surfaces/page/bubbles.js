@@ -31,8 +31,11 @@ export function bubble(entry, results) {
     case "summary":
       li.append(make("p", "under", "what came before, in short:"), spoken(entry.text));
       break;
-    default:
-      li.classList.add("bare");
+    default: {
+      const embeds = (entry.results ?? []).filter((result) => result.embed).map((result) => embed(result.embed));
+      if (embeds.length) li.append(...embeds);
+      else li.classList.add("bare");
+    }
   }
   return li;
 }
@@ -41,6 +44,32 @@ export function spoken(text) {
   const div = make("div", "bubble");
   div.append(render(text));
   return div;
+}
+
+// A title, some facts and buttons. A button that says something can be pressed; what it says is on it.
+export function embed({ title, description, color, fields, buttons, footer }) {
+  const card = make("section", `embed ${color}`);
+  card.append(make("h3", "", title));
+  if (description) card.append(spoken(description));
+  if (fields.length) {
+    const facts = card.appendChild(make("dl"));
+    for (const { name, value, inline } of fields) {
+      const fact = facts.appendChild(make("div", inline ? "" : "wide"));
+      fact.append(make("dt", "", name), make("dd", "", value));
+    }
+  }
+  if (buttons.length) {
+    const row = card.appendChild(make("p", "buttons"));
+    for (const { label, style, says } of buttons) {
+      const button = row.appendChild(make("button", style, label));
+      button.type = "button";
+      button.disabled = !says;
+      button.title = says ?? "this cannot be done from here yet";
+      if (says) button.dataset.says = says;
+    }
+  }
+  if (footer) card.append(make("p", "under", footer));
+  return card;
 }
 
 export function note(text, quiet) {
@@ -57,7 +86,8 @@ export function dots() {
   return div;
 }
 
-export const plain = (tool) => tool.replace(/[_-]+/g, " ");
+// The name of a tool in words. What stands in brackets is left as it is.
+export const plain = (tool) => tool.replace(/^[^(]*/, (name) => name.replace(/[_-]+/g, " "));
 
 function steps(calls, results) {
   const details = make("details", "steps");

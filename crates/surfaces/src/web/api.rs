@@ -110,7 +110,7 @@ pub(super) async fn say(
             Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
         }
         Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Decided(_) | Answer::Noted | Answer::Told(_) => Err(puzzled()),
+        Answer::Decided(_) | Answer::Noted | Answer::Told(_) | Answer::Shown(_) => Err(puzzled()),
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) async fn stop(State(app): State<App>, request: Request) -> Result<Jso
     match app.ports().desk.ask(Ask::Stop).await {
         Answer::Noted => Ok(Json(wire::Done { ok: true })),
         Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Decided(_) | Answer::Heard(_) | Answer::Told(_) => Err(puzzled()),
+        Answer::Decided(_) | Answer::Heard(_) | Answer::Told(_) | Answer::Shown(_) => Err(puzzled()),
     }
 }
 
