@@ -1,8 +1,8 @@
 //! Tools as the model sees them: what there is, what is asked for, and what came of it.
 
-mod label;
+mod caption;
 
-pub use label::Label;
+pub use caption::Caption;
 
 use crate::conversation::Json;
 use crate::embed::Embed;

@@ -153,7 +153,7 @@ impl Drive {
         }
         self.world
             .surface
-            .show(&Shown::Working { turn: self.start.turn, tool: self.world.hands.label(call) });
+            .show(&Shown::Working { turn: self.start.turn, tool: self.world.hands.caption(call) });
         let run = tokio::time::timeout(TOOL_TIME, self.world.hands.run(self.start.turn, call, &self.desk));
         match self.stop.run_until_cancelled(run).await {
             Some(Ok(result)) => ToolResult { text: context::tool_result(result.text), ..result },

@@ -8,7 +8,7 @@ use domain::context::Context;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
 use domain::failure::Failure;
 use domain::record::Record;
-use domain::tool::{Label, ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Caption, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Reply, TurnId};
 use futures_util::future::BoxFuture;
 use jiff::Zoned;
@@ -44,8 +44,8 @@ pub trait Hands: Send + Sync {
     fn tools(&self) -> Arc<[ToolSpec]>;
 
     /// What the human reads while `call` runs.
-    fn label(&self, call: &ToolCall) -> String {
-        Label::of(&call.name, |_| None).plain()
+    fn caption(&self, call: &ToolCall) -> String {
+        Caption::of(&call.name, |_| None).plain()
     }
 
     /// Runs one call of `turn` that was allowed. Whatever goes wrong is a result the model can read.

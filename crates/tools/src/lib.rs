@@ -15,7 +15,7 @@ mod status;
 use std::sync::Arc;
 
 use domain::assistant::{Answer, Request};
-use domain::tool::{Label, Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Caption, Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::TurnId;
 use engine::desk::Desk;
 use engine::ports::Hands;
@@ -74,9 +74,9 @@ impl Hands for Toolbox {
         Arc::clone(&self.specs)
     }
 
-    fn label(&self, call: &ToolCall) -> String {
+    fn caption(&self, call: &ToolCall) -> String {
         let input: Value = serde_json::from_str(&call.input.0).unwrap_or_default();
-        Label::of(&call.name, |key| input[key].as_str().map(str::to_owned)).plain()
+        Caption::of(&call.name, |key| input[key].as_str().map(str::to_owned)).plain()
     }
 
     fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult> {

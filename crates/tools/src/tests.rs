@@ -1,6 +1,7 @@
 //! What the tools make of what a model writes.
 
 use domain::assistant::Request;
+use domain::context::{Names, instructions, overhead};
 use domain::conversation::Json;
 use domain::embed::{Action, Colour, Stands, Style};
 use domain::place::PlacedTool;
@@ -38,6 +39,14 @@ fn the_model_is_told_of_all_tools() {
     for name in ["inbox_add", "inbox_list", "status"] {
         assert!(names.contains(&name), "{name} is missing");
     }
+}
+
+/// What every request costs before anything was said.
+#[test]
+fn the_instructions_and_the_tools_are_short() {
+    let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
+    let tokens = overhead(&instructions(&names), &Toolbox::new().tools());
+    assert!(tokens <= 5_000, "{tokens} tokens");
 }
 
 /// TL-3, TL-6, TL-8, TL-10, TL-11, TL-13, TL-15, TL-16: the schemas, word for word.
@@ -245,9 +254,9 @@ fn the_schemas_use_only_words_that_are_checked() {
 /// ST-20: who waits is told what a call is about.
 #[test]
 fn a_call_is_told_by_what_it_is_given() {
-    let label = |name: &str, input: &str| Toolbox::new().label(&call(name, input));
-    assert_eq!(label("Read", r#"{"file_path":"/a/b/c_d.md"}"#), "Read(b/c_d.md)");
-    assert_eq!(label("Read", "{"), "Read");
-    assert_eq!(label("Read", r#"{"file_path":7}"#), "Read");
-    assert_eq!(label("inbox_add", r#"{"text":"milk"}"#), "inbox_add");
+    let caption = |name: &str, input: &str| Toolbox::new().caption(&call(name, input));
+    assert_eq!(caption("Read", r#"{"file_path":"/a/b/c_d.md"}"#), "Read(b/c_d.md)");
+    assert_eq!(caption("Read", "{"), "Read");
+    assert_eq!(caption("Read", r#"{"file_path":7}"#), "Read");
+    assert_eq!(caption("inbox_add", r#"{"text":"milk"}"#), "inbox_add");
 }

@@ -1,17 +1,17 @@
-//! Labels: a call in a few words, for the human who waits while it runs.
+//! Captions: a call in a few words, for the human who waits while it runs.
 
 /// The most characters of a command that are shown.
 const COMMAND_CHARS: usize = 50;
 
 /// What a call is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Label {
+pub struct Caption {
     tool: String,
     values: Vec<String>,
 }
 
-impl Label {
-    /// The label of a call of the tool `name`. `value` looks one text up in what the tool is given.
+impl Caption {
+    /// The caption of a call of the tool `name`. `value` looks one text up in what the tool is given.
     pub fn of(name: &str, value: impl Fn(&str) -> Option<String>) -> Self {
         let value = |key: &str| value(key).unwrap_or_default();
         let values = match name {
@@ -28,12 +28,12 @@ impl Label {
         Self { tool: without_server(name).to_owned(), values }
     }
 
-    /// The label as plain text.
+    /// The caption as plain text.
     pub fn plain(&self) -> String {
         self.with_values(|value| value.to_owned())
     }
 
-    /// The label as it stands in a chat, where stars and underlines would be marks.
+    /// The caption as it stands in a chat, where stars and underlines would be marks.
     pub fn escaped(&self) -> String {
         self.with_values(|value| value.replace('*', "\\*").replace('_', "\\_"))
     }
@@ -81,8 +81,8 @@ fn first_line(command: &str) -> String {
 mod tests {
     use super::*;
 
-    fn label(name: &str, given: &[(&str, &str)]) -> Label {
-        Label::of(name, |key| {
+    fn caption(name: &str, given: &[(&str, &str)]) -> Caption {
+        Caption::of(name, |key| {
             given.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned())
         })
     }
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn a_call_is_told_in_a_few_words() {
         let check = |name: &str, given: &[(&str, &str)], expected: &str| {
-            assert_eq!(label(name, given).escaped(), expected);
+            assert_eq!(caption(name, given).escaped(), expected);
         };
         check("mcp__discord__ping_user", &[("message", "hi")], "ping_user");
         check("mcp__docs__search__all", &[], "search__all");
@@ -114,9 +114,9 @@ mod tests {
     /// ST-6: a call leaves a small line, struck out if it was refused.
     #[test]
     fn a_refused_call_is_struck_out() {
-        let label = label("Read", &[("file_path", "a_b.md")]);
-        assert_eq!(label.line(), "\n-# *Read(a\\_b.md)*\n");
-        assert_eq!(label.denied_line(), "\n-# *~~Read(a\\_b.md)~~ — denied*\n");
-        assert_eq!(label.plain(), "Read(a_b.md)");
+        let caption = caption("Read", &[("file_path", "a_b.md")]);
+        assert_eq!(caption.line(), "\n-# *Read(a\\_b.md)*\n");
+        assert_eq!(caption.denied_line(), "\n-# *~~Read(a\\_b.md)~~ — denied*\n");
+        assert_eq!(caption.plain(), "Read(a_b.md)");
     }
 }
