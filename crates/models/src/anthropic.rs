@@ -4,7 +4,7 @@
 //! for the human. Nothing is tried twice here.
 
 pub(crate) mod refusal;
-mod request;
+pub(crate) mod request;
 mod stream;
 mod wire;
 
@@ -23,6 +23,7 @@ pub use crate::door::BadSettings;
 pub use crate::key::Key;
 
 use crate::assembly::garbled;
+use crate::beginnings::{Beginnings, Body, Limits};
 use crate::door::{self, Vendor};
 use crate::line::{Kind, Line, Patience, kind};
 use stream::Message;
@@ -57,6 +58,7 @@ pub struct Anthropic {
     header: HeaderValue,
     name: String,
     settings: Settings,
+    beginnings: Beginnings,
 }
 
 impl Anthropic {
@@ -67,7 +69,8 @@ impl Anthropic {
         let patience = Patience { connect: settings.connect, stall: settings.stall };
         let line = Line::new(address, settings.key.clone(), patience)?;
         let name = format!("anthropic:{}", settings.model);
-        Ok(Self { line, header, name, settings })
+        let beginnings = Beginnings::new(Limits::HOUSE);
+        Ok(Self { line, header, name, settings, beginnings })
     }
 
     /// Whether the model is there and takes our key. It costs nothing: tokens are counted, not used.
@@ -75,7 +78,7 @@ impl Anthropic {
         let message = serde_json::json!({ "role": "user", "content": "hello" });
         let body = serde_json::json!({ "model": self.settings.model, "messages": [message] });
         let address = door::below(self.line.address(), "/count_tokens");
-        let answered = self.send(address, body.to_string().into_bytes()).await;
+        let answered = self.send(address, body.to_string().into_bytes().into()).await;
         let response = answered.map_err(|why| self.line.presentable(why))?;
         // A server that does not count is there all the same.
         match response.status().as_u16() {
@@ -85,7 +88,9 @@ impl Anthropic {
     }
 
     async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
-        let response = self.send(self.line.address().clone(), self.body(context)?).await?;
+        let asked = request::Asked { model: &self.settings.model, max_tokens: self.settings.max_tokens };
+        let body = request::body(asked, context, &self.beginnings)?;
+        let response = self.send(self.line.address().clone(), body).await?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
@@ -95,13 +100,7 @@ impl Anthropic {
         }
     }
 
-    fn body(&self, context: &Context) -> Result<Vec<u8>, Failure> {
-        let asked = request::Asked { model: &self.settings.model, max_tokens: self.settings.max_tokens };
-        serde_json::to_vec(&request::request(asked, context))
-            .map_err(|error| Failure::Rejected(error.to_string()))
-    }
-
-    async fn send(&self, address: Url, body: Vec<u8>) -> Result<Response, Failure> {
+    async fn send(&self, address: Url, body: Body) -> Result<Response, Failure> {
         let request = self.line.post(address, body);
         let request = request.header("anthropic-version", VERSION).header("x-api-key", self.header.clone());
         self.line.send(request).await

@@ -5,6 +5,7 @@
 
 pub mod anthropic;
 mod assembly;
+mod beginnings;
 pub mod claude;
 mod door;
 mod key;
