@@ -14,3 +14,4 @@ pub mod offline;
 pub mod openai;
 mod presentable;
 mod sse;
+pub mod thinking;

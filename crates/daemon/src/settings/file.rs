@@ -23,6 +23,7 @@ pub struct File {
 pub struct Model {
     pub r#use: String,
     pub max_tokens: u32,
+    pub thinking: String,
     pub tries: u32,
     pub connect_seconds: u64,
     pub silence_seconds: u64,

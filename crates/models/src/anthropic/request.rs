@@ -13,8 +13,9 @@ use domain::tool::{Outcome, ToolResult, ToolSpec};
 use serde_json::value::RawValue;
 
 use crate::beginnings::{Beginnings, Body, Made, opening};
+use crate::thinking::Thinking;
 
-use super::wire::{CacheControl, Content, Message, Request, Role, Source, Tool};
+use super::wire::{CacheControl, Content, Message, Request, Role, Source, ThinkingMode, Tool};
 
 /// The input of a call that came without one.
 const NOTHING: &str = "{}";
@@ -27,6 +28,7 @@ const ANYTHING: &str = r#"{"type":"object"}"#;
 pub struct Asked<'a> {
     pub model: &'a str,
     pub max_tokens: u32,
+    pub thinking: Option<Thinking>,
 }
 
 /// The request for the reply to `context`, which begins as the ones before it did.
@@ -41,6 +43,7 @@ pub fn request<'a>(asked: Asked<'a>, context: &'a Context, messages: Vec<Message
         model: asked.model,
         max_tokens: asked.max_tokens,
         stream: true,
+        thinking: asked.thinking.map(thinking),
         tools: context.tools.iter().map(tool).collect(),
         system: system(&context.instructions),
         messages,
@@ -58,6 +61,14 @@ pub fn messages(said: &[Arc<Said>], from: usize) -> Vec<Made<Message<'_>>> {
     letters.settle(&[]);
     mark_messages(&mut letters.messages);
     letters.messages
+}
+
+fn thinking(thinking: Thinking) -> ThinkingMode {
+    match thinking {
+        Thinking::Off => ThinkingMode::Disabled,
+        Thinking::Adaptive => ThinkingMode::Adaptive,
+        Thinking::Budget(budget_tokens) => ThinkingMode::Enabled { budget_tokens },
+    }
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {

@@ -121,7 +121,7 @@ impl Tree {
 
     fn check(&self, branch: usize) {
         let context = &self.context(branch);
-        let asked = anthropic::request::Asked { model: "m", max_tokens: 9 };
+        let asked = anthropic::request::Asked { model: "m", max_tokens: 9, thinking: None };
         let made = anthropic::request::messages(&context.said, 0);
         let whole = anthropic::request::request(asked, context, bare(made));
         let body = anthropic::request::body(asked, context, &self.kept[0]).unwrap();
