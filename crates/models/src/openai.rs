@@ -8,6 +8,7 @@ mod calls;
 mod refusal;
 pub(crate) mod request;
 mod stream;
+mod thoughts;
 mod wire;
 
 use std::sync::OnceLock;

@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "these are tests")]
 
+mod cached_share;
 mod caching;
 mod cuts;
 mod failures;
+mod forks;
 mod hostile;
 mod requests;
 mod server;

@@ -38,6 +38,25 @@ async fn what_is_thought_is_neither_heard_nor_kept() {
     }
 }
 
+/// Local models think aloud before they speak.
+#[tokio::test]
+async fn what_is_thought_aloud_is_neither_heard_nor_kept() {
+    for style in Style::ALL {
+        let act = || Act::says("<think>\nThey want a secret.\n</think>\n\nHi <b>there</b>.");
+        for seed in 0..3 {
+            let (heard, reply) = play_in(style, act().chopped(seed)).await;
+            let kept = vec![Block::Text("Hi <b>there</b>.".to_owned())];
+            assert_eq!(
+                (heard.as_str(), reply.unwrap().blocks),
+                ("Hi <b>there</b>.", kept),
+                "{style:?} {seed}"
+            );
+        }
+        let (heard, reply) = play_in(style, Act::says("<think>and so on").stopping("length")).await;
+        assert_eq!((heard.as_str(), reply.unwrap().blocks), ("", vec![]), "{style:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_thousand_ways_to_cut_a_stream_into_pieces_give_one_reply() {
     let act = || {
