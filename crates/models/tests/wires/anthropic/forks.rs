@@ -8,7 +8,7 @@ use domain::tool::Outcome;
 use expect_test::expect_file;
 use testkit::model_server::ModelServer;
 
-use crate::stage::{answer, ask, call, context, human, model, result};
+use super::stage::{answer, ask, call, context, human, model, result};
 
 fn history() -> Vec<Arc<Said>> {
     let calls = vec![

@@ -8,7 +8,7 @@ use domain::conversation::{Branch, Heard, Said};
 use models::anthropic::Anthropic;
 use testkit::model_server::ModelServer;
 
-use crate::stage::{answer, ask, context, human, model};
+use super::stage::{answer, ask, context, human, model};
 
 /// A conversation that grows, and who is asked about it.
 struct Talk {

@@ -1,7 +1,6 @@
-//! What the tests share: a client, a context, and somebody who listens.
+//! What the tests share: a context, and somebody who listens.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use domain::context::Context;
 use domain::conversation::{Block, Branch, Heard, Json, Reach, Said};
@@ -9,8 +8,6 @@ use domain::failure::Failure;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::Reply;
 use engine::ports::Model;
-use models::anthropic::{Anthropic, Key, Settings};
-use testkit::model_server::{Act, ModelServer};
 
 pub const KEY: &str = "sk-test-0123456789";
 
@@ -19,22 +16,6 @@ const TOOL: ToolSpec = ToolSpec {
     description: "Writes a note.",
     schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
 };
-
-pub fn settings(url: &str) -> Settings {
-    Settings {
-        base_url: url.to_owned(),
-        key: Key::new(KEY),
-        model: "claude-test-1".to_owned(),
-        max_tokens: 1024,
-        thinking: None,
-        connect: Duration::from_secs(10),
-        stall: Duration::from_secs(60),
-    }
-}
-
-pub fn model(url: &str) -> Anthropic {
-    Anthropic::new(settings(url)).unwrap()
-}
 
 pub fn context(said: Vec<Said>) -> Context {
     Context {
@@ -61,17 +42,15 @@ pub fn result(call: &str, text: &str, outcome: Outcome) -> ToolResult {
     ToolResult { call: call.to_owned(), text: text.to_owned(), outcome }
 }
 
+/// The calls in a reply.
+pub fn calls(reply: &Reply) -> Vec<ToolCall> {
+    domain::conversation::calls(&reply.blocks).cloned().collect()
+}
+
 /// The words that were heard, and what came of asking.
 pub async fn ask(model: &dyn Model, context: &Context) -> (String, Result<Reply, Failure>) {
     let heard = Mutex::new(String::new());
     let listener = |words: &str| heard.lock().unwrap().push_str(words);
     let reply = model.reply(context, &listener).await;
     (heard.into_inner().unwrap(), reply)
-}
-
-/// What comes of asking a server that plays `act`.
-pub async fn play(act: Act) -> (String, Result<Reply, Failure>) {
-    let server = ModelServer::start().await.unwrap();
-    server.script([act]);
-    ask(&model(&server.url()), &context(vec![human("hi")])).await
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use testkit::chat_server::{ChatServer, Style};
 use testkit::play::{Act, Fault};
 
-use crate::stage::{answer, ask, calls, context, human, model, play, play_in, settings};
+use super::stage::{answer, ask, calls, context, human, model, play, play_in, settings};
 
 #[tokio::test]
 async fn words_come_in_order_and_are_the_whole_answer() {

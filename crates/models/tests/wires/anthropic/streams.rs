@@ -11,7 +11,7 @@ use models::thinking::Thinking;
 use serde_json::json;
 use testkit::model_server::{Act, ModelServer, Piece};
 
-use crate::stage::{ask, context, human, model, play, result, settings};
+use super::stage::{ask, context, human, model, play, result, settings};
 
 #[tokio::test]
 async fn words_come_in_order_and_are_the_whole_answer() {

@@ -8,7 +8,7 @@ use models::anthropic::{Anthropic, Settings};
 use models::thinking::Thinking;
 use testkit::model_server::ModelServer;
 
-use crate::stage::{answer, ask, call, context, human, model, result, settings};
+use super::stage::{answer, ask, call, context, human, model, result, settings};
 
 const OPAQUE: &str = r#"{"type" : "thinking","thinking":"h\u00e9","signature":"s+/=", "n":1.0e5}"#;
 
@@ -138,4 +138,14 @@ async fn a_model_is_told_how_much_to_think() {
         told,
         "thinking may take 1024 tokens, but a whole reply only 1024; raise max_tokens or think less"
     );
+}
+
+/// EN-8: a picture without words is sent without an empty text, which would be refused.
+#[tokio::test]
+async fn a_picture_may_come_without_words() {
+    let image = Image { media_type: "image/webp".to_owned(), data: "AAAA".to_owned() };
+    let heard = Heard { preface: String::new(), text: " ".to_owned(), images: vec![image] };
+    let sent = sent(&context(vec![Said::Human(heard)])).await;
+    let picture = r#"{"type":"base64","media_type":"image/webp","data":"AAAA"},"cache_control""#;
+    assert!(sent.contains(picture) && sent.matches(r#""type":"text""#).count() == 1, "{sent}");
 }
