@@ -15,7 +15,9 @@ mod wire;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use crowd::Crowd;
 use family::Family;
+use tokio::sync::mpsc::UnboundedReceiver;
 use wire::{Moment, Wire};
 
 /// Forks that nobody counts, and forks that are.
@@ -27,16 +29,16 @@ fn main() {
     match std::env::args().any(|argument| argument == crowd::SERVER) {
         true => runtime.block_on(crowd::serve()),
         false => {
-            runtime.block_on(first_requests());
-            runtime.block_on(crowd::measure());
+            let wire = Wire::listen();
+            let family = Family::new(10_000, &wire.url, 1);
+            runtime.block_on(first_requests(family, wire.moments));
+            let crowd = Crowd::gather();
+            runtime.block_on(crowd.measure());
         }
     }
 }
 
-async fn first_requests() {
-    let wire = Wire::listen();
-    let mut family = Family::new(10_000, &wire.url, 1);
-    let mut moments = wire.moments;
+async fn first_requests(mut family: Family, mut moments: UnboundedReceiver<Moment>) {
     let mut took = Vec::new();
     for _ in 0..WARM_UP + COUNTED {
         let began = Instant::now();

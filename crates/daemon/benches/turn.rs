@@ -37,7 +37,9 @@ fn main() {
         long_life::lay_out(dir.path(), entries).unwrap();
         runtime.block_on(with_a_model(&dir, entries));
     }
-    runtime.block_on(after_a_start());
+    let dir = in_memory();
+    long_life::lay_out(dir.path(), 10_000).unwrap();
+    runtime.block_on(after_a_start(&dir));
     for (dir, place) in [(in_memory(), "in memory"), (on_disk(), "with the disk")] {
         runtime.block_on(offline(&dir, place));
     }
@@ -63,12 +65,11 @@ async fn with_a_model(dir: &TempDir, entries: u64) {
 }
 
 /// The first message after a start, when nothing of the conversation was read yet.
-async fn after_a_start() {
-    let (dir, wire) = (in_memory(), Wire::listen());
-    long_life::lay_out(dir.path(), 10_000).unwrap();
+async fn after_a_start(dir: &TempDir) {
+    let wire = Wire::listen();
     let (mut moments, mut took) = (wire.moments, Vec::new());
     for _ in 0..STARTS {
-        let house = open(&dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)]).await;
+        let house = open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)]).await;
         let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };
         let turn = turns.run("and now?").await;
         took.push(exchange(&mut moments).await.0.duration_since(turn.began));

@@ -1,7 +1,7 @@
 //! A thousand forks at once, all waiting for their answers.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use testkit::model_server::{Act, Gate, ModelServer};
 use tokio::task::JoinSet;
@@ -40,30 +40,45 @@ pub async fn serve() {
     gone.await.unwrap().unwrap();
 }
 
-/// Says how much memory one of the thousand takes.
-pub async fn measure() {
-    let mut server = Command::new(std::env::current_exe().unwrap());
-    let mut server = server.arg(SERVER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
-    let mut family = Family::new(ENTRIES, &said.next().unwrap().unwrap(), FORKS);
-    for _ in 0..WARM_UP {
-        family.fork().await.await;
+/// A conversation with a thousand forks to come, and the server they will call.
+pub struct Crowd {
+    server: Child,
+    said: Lines<BufReader<ChildStdout>>,
+    family: Family,
+}
+
+impl Crowd {
+    /// Starts the server and lays the conversation out.
+    pub fn gather() -> Self {
+        let mut server = Command::new(std::env::current_exe().unwrap());
+        let mut server = server.arg(SERVER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
+        let family = Family::new(ENTRIES, &said.next().unwrap().unwrap(), FORKS);
+        Self { server, said, family }
     }
-    let before = resident();
-    let mut turns = JoinSet::new();
-    for _ in 0..FORKS {
-        turns.spawn(family.fork().await);
+
+    /// Says how much memory one of the thousand takes.
+    pub async fn measure(self) {
+        let Self { mut server, mut said, mut family } = self;
+        for _ in 0..WARM_UP {
+            family.fork().await.await;
+        }
+        let before = resident();
+        let mut turns = JoinSet::new();
+        for _ in 0..FORKS {
+            turns.spawn(family.fork().await);
+        }
+        let all = tokio::task::spawn_blocking(move || said.next());
+        assert_eq!(all.await.unwrap().unwrap().unwrap(), "all");
+        let grown = resident().saturating_sub(before);
+        say(&format!("memory of one of {FORKS} forks: {} B", grown / FORKS as u64));
+        writeln!(server.stdin.as_mut().unwrap(), "go on").unwrap();
+        while let Some(turn) = turns.join_next().await {
+            turn.unwrap();
+        }
+        drop(server.stdin.take());
+        server.wait().unwrap();
     }
-    let all = tokio::task::spawn_blocking(move || said.next());
-    assert_eq!(all.await.unwrap().unwrap().unwrap(), "all");
-    let grown = resident().saturating_sub(before);
-    say(&format!("memory of one of {FORKS} forks: {} B", grown / FORKS as u64));
-    writeln!(server.stdin.as_mut().unwrap(), "go on").unwrap();
-    while let Some(turn) = turns.join_next().await {
-        turn.unwrap();
-    }
-    drop(server.stdin.take());
-    server.wait().unwrap();
 }
 
 /// The bytes this program holds in memory.
