@@ -45,11 +45,7 @@ impl Bench {
             shelf.said(&command(bench))?;
         }
         for row in ROWS.iter().filter(|row| wanted(row.name)) {
-            lines.push(Line {
-                name: row.name.into(),
-                target: Some(row.target),
-                measured: shelf.measure(row)?,
-            });
+            lines.push(Line { name: row.name.into(), target: row.target, measured: shelf.measure(row)? });
         }
         for bench in &benches {
             let said = shelf.said(&command(bench))?;
@@ -179,7 +175,7 @@ mod tests {
     fn a_row_reads_its_number_out_of_what_its_program_says() {
         let row = Row {
             name: "words",
-            target: amount::Target::AtMost(amount::count(3.0)),
+            target: Some(amount::Target::AtMost(amount::count(3.0))),
             probe: rows::Probe::Program(&["echo", "words: 2"], |said| {
                 rows::after(said, "words: ", amount::Unit::Count)
             }),

@@ -13,6 +13,7 @@ use crate::tree;
 
 pub mod browser;
 pub mod claude;
+pub mod foreign;
 pub mod machine;
 pub mod report;
 pub mod step;
@@ -46,6 +47,9 @@ impl Test {
         report.step("documentation", || documentation(&root));
         browser::steps(&mut report, &root);
         claude::steps(&mut report, &root);
+        if length == Length::Long {
+            foreign::steps(&mut report, &root);
+        }
         report.step("dependencies", || dependencies(&root, length));
         say(report.summary());
         match report.failures() {

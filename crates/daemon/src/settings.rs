@@ -13,6 +13,7 @@ use domain::context::Names;
 use domain::patience;
 use jiff::tz::TimeZone;
 use journal::Paths;
+use models::thinking::{BadThinking, Thinking};
 use models::{anthropic, openai};
 
 pub use environment::Environment;
@@ -32,6 +33,8 @@ pub struct Settings {
     pub zone: Guessed<TimeZone>,
     /// Who answers.
     pub brain: Brain,
+    /// How much it thinks, if anything was said about it.
+    pub thinking: Option<Thinking>,
     /// How patient it is with a model that fails.
     pub patience: patience::Limits,
     /// What may be spent.
@@ -73,10 +76,12 @@ impl Settings {
                 "OLLIM_HTTP: `{page}` is not an address. write it like 127.0.0.1:7645."
             ))
         })?;
+        let thinking = thinking(environment, &file)?;
         Ok(Self {
             names: names(environment),
             zone: zone::read(environment)?,
-            brain: brain(environment, &file)?,
+            brain: brain(environment, &file, thinking)?,
+            thinking,
             patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
             spend: spend::read(&file)?,
             room: room(&file)?,
@@ -111,7 +116,7 @@ fn names(environment: &Environment) -> Guessed<Names> {
     Guessed { value: Names { assistant, human: human.to_owned() }, from }
 }
 
-fn brain(environment: &Environment, file: &File) -> Result<Brain, Failed> {
+fn brain(environment: &Environment, file: &File, thinking: Option<Thinking>) -> Result<Brain, Failed> {
     let wanted = environment.get("OLLIM_MODEL").unwrap_or(&file.model.r#use);
     let key = environment.get("ANTHROPIC_API_KEY");
     let wanted = match (wanted, key) {
@@ -123,7 +128,8 @@ fn brain(environment: &Environment, file: &File) -> Result<Brain, Failed> {
     match (wanted.split_once(':'), key) {
         (None, _) if wanted == "offline" => Ok(Brain::Offline),
         (Some(("anthropic", model)), Some(key)) if !model.is_empty() => {
-            Ok(Brain::Anthropic(messages_api(environment, file, (model, key))))
+            let settings = messages_api(environment, file, (model, key));
+            Ok(Brain::Anthropic(anthropic::Settings { thinking, ..settings }))
         }
         (Some(("anthropic", model)), None) if !model.is_empty() => {
             Err(unset("ANTHROPIC_API_KEY is not set. set it, or use OLLIM_MODEL=offline."))
@@ -141,6 +147,17 @@ fn brain(environment: &Environment, file: &File) -> Result<Brain, Failed> {
     }
 }
 
+/// How much the model thinks; as its vendor likes, if nothing is said.
+fn thinking(environment: &Environment, file: &File) -> Result<Option<Thinking>, Failed> {
+    match environment.get("OLLIM_THINKING").unwrap_or(&file.model.thinking) {
+        "auto" => Ok(None),
+        way => way
+            .parse()
+            .map(Some)
+            .map_err(|bad: BadThinking| Failed::Configuration(format!("OLLIM_THINKING: {bad}, or `auto`."))),
+    }
+}
+
 fn messages_api(environment: &Environment, file: &File, (model, key): (&str, &str)) -> anthropic::Settings {
     let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or("https://api.anthropic.com");
     anthropic::Settings {
@@ -148,6 +165,7 @@ fn messages_api(environment: &Environment, file: &File, (model, key): (&str, &st
         key: anthropic::Key::new(key),
         model: file.model.aliases.get(model).cloned().unwrap_or_else(|| model.to_owned()),
         max_tokens: file.model.max_tokens,
+        thinking: None,
         connect: Duration::from_secs(file.model.connect_seconds),
         stall: Duration::from_secs(file.model.silence_seconds),
     }

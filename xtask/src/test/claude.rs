@@ -35,14 +35,10 @@ fn unready(why: &str) -> Outcome {
 
 /// Where the program is, or will be.
 fn program() -> Option<PathBuf> {
-    let variable =
-        |wanted: &str| std::env::vars_os().find(|(name, _)| name == wanted).map(|(_, value)| value);
-    if let Some(path) = variable(VARIABLE) {
+    if let Some(path) = Machine.variable(VARIABLE) {
         return Some(path.into());
     }
-    let caches = variable("XDG_CACHE_HOME").map(PathBuf::from);
-    let caches = caches.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")))?;
-    Some(caches.join(format!("ollim-bot/claude-code-{VERSION}/node_modules/.bin/claude")))
+    Machine.cache(&format!("claude-code-{VERSION}/node_modules/.bin/claude"))
 }
 
 fn install(program: &Path) -> Outcome {

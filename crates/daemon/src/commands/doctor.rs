@@ -56,7 +56,7 @@ impl State {
 
 /// Looks at everything; 1 if something is wrong.
 pub async fn examine(settings: &Settings, output: Output) -> Result<ExitCode, Failed> {
-    let findings = [
+    let mut findings = vec![
         data(settings),
         journal(settings),
         disk(settings),
@@ -65,6 +65,7 @@ pub async fn examine(settings: &Settings, output: Output) -> Result<ExitCode, Fa
         model(settings).await,
         running(settings).await,
     ];
+    findings.extend(thinking(settings));
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     let (wrong, warnings) = (count(State::Wrong), count(State::Warning));
     let lines: String = findings
@@ -199,6 +200,18 @@ fn examination(place: &str, examined: Result<Result<(), Failure>, BadSettings>) 
         }
         Ok(Err(failure)) => finding("model", State::Wrong, format!("{place}: {failure}")),
     }
+}
+
+/// What was said about thinking and nobody heeds.
+fn thinking(settings: &Settings) -> Option<Finding> {
+    settings.thinking?;
+    let who = match &settings.brain {
+        Brain::Anthropic(_) => return None,
+        Brain::OpenAi(settings) => settings.model.as_str(),
+        Brain::Offline => "the offline brain",
+    };
+    let text = format!("OLLIM_THINKING is not told to {who}: only the models of Anthropic take it");
+    Some(finding("thinking", State::Warning, text))
 }
 
 async fn running(settings: &Settings) -> Finding {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "HOME",
     "USER",
     "OLLIM_DATA_DIR",
@@ -14,6 +14,7 @@ const KNOWN: [&str; 12] = [
     "OLLIM_USER_NAME",
     "OLLIM_BOT_NAME",
     "OLLIM_MODEL",
+    "OLLIM_THINKING",
     "OLLIM_HTTP",
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_BASE_URL",

@@ -9,6 +9,7 @@ use tokio::process::Command;
 
 use super::plan::Start;
 use super::tools::{PREFIX, SERVER};
+pub use crate::thinking::Thinking;
 
 /// What it takes to run the program.
 #[derive(Clone, Debug)]
@@ -60,18 +61,6 @@ pub struct Choices {
     pub thinking: Thinking,
     /// What it asks about.
     pub mode: Mode,
-}
-
-/// EN-7: how much the model thinks before it speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Thinking {
-    /// Not at all.
-    Off,
-    /// As much as it likes.
-    #[default]
-    Adaptive,
-    /// This many tokens at most.
-    Budget(u32),
 }
 
 /// What the program asks about before it uses its own tools.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use testkit::chat_server::{ChatServer, Style};
 use testkit::play::{Act, Piece};
 
-use crate::stage::{ask, call, calls, context, human, model, play, result};
+use super::stage::{ask, call, calls, context, human, model, play, result};
 
 /// Plays these lists of tool calls, one to a chunk, and tells what was understood.
 async fn understood(chunks: &[Value]) -> String {

@@ -9,7 +9,7 @@ use domain::conversation::{Block, Reach, Said, Usage};
 use domain::tool::Outcome;
 use testkit::model_server::{ModelServer, Options};
 
-use crate::stage::{answer, ask, call, context, human, model, result};
+use super::stage::{answer, ask, call, context, human, model, result};
 
 fn long_conversation() -> Vec<Said> {
     let turn = |at: usize| {

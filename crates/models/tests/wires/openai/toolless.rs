@@ -7,7 +7,7 @@ use engine::ports::Model;
 use testkit::chat_server::{ChatServer, Style};
 use testkit::play::Act;
 
-use crate::stage::{answer, ask, call, context, human, model, result};
+use super::stage::{answer, ask, call, context, human, model, result};
 
 const NOTICE: &str =
     "test-1 cannot use tools, so i can talk with it but do nothing. choose another model in OLLIM_MODEL.";

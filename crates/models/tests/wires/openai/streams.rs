@@ -9,7 +9,7 @@ use serde_json::json;
 use testkit::chat_server::{ChatServer, Style};
 use testkit::play::{Act, Fault};
 
-use crate::stage::{answer, ask, calls, context, human, model, play, play_in, settings};
+use super::stage::{answer, ask, calls, context, human, model, play, play_in, settings};
 
 #[tokio::test]
 async fn words_come_in_order_and_are_the_whole_answer() {
@@ -35,6 +35,25 @@ async fn what_is_thought_is_neither_heard_nor_kept() {
         let act = Act::empty().and_thinks("They want a secret.", "s").and_says("Hi.");
         let (heard, reply) = play_in(style, act).await;
         assert_eq!((heard.as_str(), reply.unwrap().blocks), ("Hi.", vec![Block::Text("Hi.".to_owned())]));
+    }
+}
+
+/// Local models think aloud before they speak.
+#[tokio::test]
+async fn what_is_thought_aloud_is_neither_heard_nor_kept() {
+    for style in Style::ALL {
+        let act = || Act::says("<think>\nThey want a secret.\n</think>\n\nHi <b>there</b>.");
+        for seed in 0..3 {
+            let (heard, reply) = play_in(style, act().chopped(seed)).await;
+            let kept = vec![Block::Text("Hi <b>there</b>.".to_owned())];
+            assert_eq!(
+                (heard.as_str(), reply.unwrap().blocks),
+                ("Hi <b>there</b>.", kept),
+                "{style:?} {seed}"
+            );
+        }
+        let (heard, reply) = play_in(style, Act::says("<think>and so on").stopping("length")).await;
+        assert_eq!((heard.as_str(), reply.unwrap().blocks), ("", vec![]), "{style:?}");
     }
 }
 

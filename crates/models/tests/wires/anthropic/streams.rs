@@ -2,14 +2,16 @@
 
 use std::sync::Mutex;
 
-use domain::conversation::{Block, Reach, Said, Text};
+use domain::conversation::{Block, Reach, Said, Text, calls};
 use domain::tool::Outcome;
 use domain::turn::Stop;
 use engine::ports::Model;
+use models::anthropic::{Anthropic, Settings};
+use models::thinking::Thinking;
 use serde_json::json;
 use testkit::model_server::{Act, ModelServer, Piece};
 
-use crate::stage::{ask, context, human, model, play, result};
+use super::stage::{ask, context, human, model, play, result, settings};
 
 #[tokio::test]
 async fn words_come_in_order_and_are_the_whole_answer() {
@@ -59,6 +61,33 @@ async fn tools_are_called_side_by_side_and_their_results_are_read() {
     let sent = &server.requests()[1].json["messages"];
     assert_eq!(sent[1]["content"][1]["input"], inputs[0]);
     assert_eq!(sent[2]["content"][1]["tool_use_id"], calls[1].id.as_str());
+}
+
+/// A model that thinks and calls tools side by side reads its own thoughts again, byte for byte, before the
+/// results: it refuses the conversation otherwise.
+#[tokio::test]
+async fn thoughts_before_calls_go_back_with_their_results() {
+    let server = ModelServer::start().await.unwrap();
+    let act = Act::empty().and_thinks("Two \"notes\".\n", "c2ln/+=").and_says("Noting.");
+    server.script([
+        act.and_calls("note", &json!({"text": "a"})).and_calls("note", &json!({"text": "b"})),
+        Act::empty().and_thinks("Both are kept.", "bW9yZQ==").and_says("Noted."),
+    ]);
+    let settings =
+        Settings { thinking: Some(Thinking::Budget(2048)), max_tokens: 4096, ..settings(&server.url()) };
+    let model = Anthropic::new(settings).unwrap();
+    let first = ask(&model, &context(vec![human("note it")])).await.1.unwrap();
+    let results: Vec<_> = calls(&first.blocks).map(|call| result(&call.id, "kept", Outcome::Done)).collect();
+    assert_eq!((first.stop, results.len()), (Stop::Tools, 2));
+    let said = vec![human("note it"), Said::Assistant(first.blocks, Reach::Whole), Said::Tools(results)];
+    let (heard, second) = ask(&model, &context(said)).await;
+    assert_eq!((heard.as_str(), second.unwrap().stop), ("Noted.", Stop::Said));
+    let sent = &server.requests()[1];
+    let thought = r#"{"type":"thinking","thinking":"Two \"notes\".\n","signature":"c2ln/+="}"#;
+    assert!(sent.body.contains(&format!(r#"{{"role":"assistant","content":[{thought},{{"type":"text""#)));
+    assert_eq!(sent.json["thinking"]["budget_tokens"], 2048);
+    let kinds: Vec<_> = (0..2).map(|at| sent.json["messages"][2]["content"][at]["type"].clone()).collect();
+    assert_eq!(kinds, ["tool_result", "tool_result"]);
 }
 
 #[tokio::test]

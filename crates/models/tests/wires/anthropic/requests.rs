@@ -4,9 +4,11 @@ use domain::context::Context;
 use domain::conversation::{Block, Heard, Image, Json, Reach, Said};
 use domain::tool::Outcome;
 use expect_test::expect;
+use models::anthropic::{Anthropic, Settings};
+use models::thinking::Thinking;
 use testkit::model_server::ModelServer;
 
-use crate::stage::{answer, ask, call, context, human, model, result};
+use super::stage::{answer, ask, call, context, human, model, result, settings};
 
 const OPAQUE: &str = r#"{"type" : "thinking","thinking":"h\u00e9","signature":"s+/=", "n":1.0e5}"#;
 
@@ -116,4 +118,34 @@ async fn a_call_whose_results_are_lost_does_not_spoil_the_conversation() {
 async fn words_of_the_model_may_come_last() {
     let said = sent(&context(vec![human("hi"), answer("Once upon a time \n")])).await;
     assert!(said.contains(r#""text":"Once upon a time","cache_control""#));
+}
+
+/// EN-7: how much to think is said as the vendor wants it, and not at all if nothing was chosen.
+#[tokio::test]
+async fn a_model_is_told_how_much_to_think() {
+    let server = ModelServer::start().await.unwrap();
+    let ways = [None, Some(Thinking::Off), Some(Thinking::Adaptive), Some(Thinking::Budget(2048))];
+    for thinking in ways {
+        let settings = Settings { thinking, max_tokens: 4096, ..settings(&server.url()) };
+        ask(&Anthropic::new(settings).unwrap(), &context(vec![human("hi")])).await.1.unwrap();
+    }
+    let sent: Vec<_> = server.requests().iter().map(|request| request.json["thinking"].to_string()).collect();
+    let budget = r#"{"budget_tokens":2048,"type":"enabled"}"#;
+    assert_eq!(sent, ["null", r#"{"type":"disabled"}"#, r#"{"type":"adaptive"}"#, budget]);
+    let settings = Settings { thinking: Some(Thinking::Budget(1024)), ..settings(&server.url()) };
+    let told = Anthropic::new(settings).unwrap_err().to_string();
+    assert_eq!(
+        told,
+        "thinking may take 1024 tokens, but a whole reply only 1024; raise max_tokens or think less"
+    );
+}
+
+/// EN-8: a picture without words is sent without an empty text, which would be refused.
+#[tokio::test]
+async fn a_picture_may_come_without_words() {
+    let image = Image { media_type: "image/webp".to_owned(), data: "AAAA".to_owned() };
+    let heard = Heard { preface: String::new(), text: " ".to_owned(), images: vec![image] };
+    let sent = sent(&context(vec![Said::Human(heard)])).await;
+    let picture = r#"{"type":"base64","media_type":"image/webp","data":"AAAA"},"cache_control""#;
+    assert!(sent.contains(picture) && sent.matches(r#""type":"text""#).count() == 1, "{sent}");
 }

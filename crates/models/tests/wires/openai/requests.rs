@@ -8,7 +8,7 @@ use domain::tool::Outcome;
 use expect_test::expect;
 use testkit::chat_server::{ChatServer, Style};
 
-use crate::stage::{answer, ask, call, context, human, model, result};
+use super::stage::{answer, ask, call, context, human, model, result};
 
 const OPAQUE: &str = r#"{"type" : "thinking","thinking":"h\u00e9","signature":"s+/=", "n":1.0e5}"#;
 
@@ -111,4 +111,14 @@ async fn what_there_is_none_of_is_left_out() {
         {"role":"user","content":"hi"}]}
     "#]]
     .assert_eq(&sent(&bare).await);
+}
+
+/// EN-8: a picture without words is sent without an empty text, which would be refused.
+#[tokio::test]
+async fn a_picture_may_come_without_words() {
+    let image = Image { media_type: "image/webp".to_owned(), data: "AAAA".to_owned() };
+    let heard = Heard { preface: String::new(), text: " ".to_owned(), images: vec![image] };
+    let sent = sent(&context(vec![Said::Human(heard)])).await;
+    let picture = r#"{"type":"image_url","image_url":{"url":"data:image/webp;base64,AAAA"}}]}]}"#;
+    assert!(sent.contains(picture) && !sent.contains(r#""type":"text""#), "{sent}");
 }
