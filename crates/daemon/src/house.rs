@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::{Assistant, Event, Shown};
-use domain::context::{REFERENCES, instructions};
+use domain::context::{REFERENCES, Reference, instructions};
 use domain::dice::Dice;
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
@@ -95,7 +95,7 @@ impl House {
         house.tasks.spawn(engine.run(house.stop.clone()));
         // What is owed from before comes before whatever the doors let in.
         desk.tell(Event::Started).await;
-        let chores = chores(journal.clone(), clock.clone(), stage.clone());
+        let chores = chores(journal.clone(), clock.clone(), stage.clone(), doors);
         let stop = house.stop.clone();
         house.tasks.spawn(async move { stop.run_until_cancelled(chores).await.unwrap_or_default() });
         let ports = Wiring {
@@ -144,8 +144,13 @@ impl House {
 }
 
 /// What is done beside everything else, in nobody's way.
-async fn chores(journal: Arc<Journal>, clock: Arc<dyn Clock>, stage: Arc<Stage>) {
-    if let Err(problem) = journal.place(&REFERENCES).await {
+async fn chores(journal: Arc<Journal>, clock: Arc<dyn Clock>, stage: Arc<Stage>, doors: Doors) {
+    let documents: &[Reference] = match doors {
+        Doors::LocalAndPage => &REFERENCES,
+        // Whoever asks one question does not wait for a library.
+        Doors::Local => &[],
+    };
+    if let Err(problem) = journal.place(documents).await {
         tracing::warn!(problem, "The reference documents could not be placed; the next start tries again.");
     }
     back_up_daily(journal, clock, stage).await;
