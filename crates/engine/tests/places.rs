@@ -35,7 +35,7 @@ fn talk_on_the_side(conversation: &mut Conversation, now: Zoned) -> Vec<Record> 
 fn embeds(said: &[std::sync::Arc<Said>]) -> Vec<Embed> {
     let results = said.iter().filter_map(|said| match &**said {
         Said::Tools(results) => Some(results.clone()),
-        Said::Human(_) | Said::Assistant(..) | Said::Summary(_) => None,
+        Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_) => None,
     });
     let shown = results.flatten().filter_map(|result| match result.outcome {
         Outcome::Shown(embed) => Some(embed),

@@ -29,7 +29,10 @@ export function bubble(entry, results) {
       }
       break;
     case "summary":
-      li.append(make("p", "under", "what came before, in short:"), spoken(entry.text));
+      li.append(folded("compacted: what came before, in short", entry.text));
+      break;
+    case "recalled":
+      li.append(make("p", "under", "the summary was taken back; every word counts again"));
       break;
     default: {
       const embeds = (entry.results ?? []).filter((result) => result.embed).map((result) => embed(result.embed));
@@ -38,6 +41,12 @@ export function bubble(entry, results) {
     }
   }
   return li;
+}
+
+function folded(title, text) {
+  const details = make("details", "steps");
+  details.append(make("summary", "", title), spoken(text));
+  return details;
 }
 
 export function spoken(text) {

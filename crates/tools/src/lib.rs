@@ -105,7 +105,9 @@ fn outcome(answer: Answer) -> (String, Outcome) {
         Answer::Told(text) => (text, Outcome::Done),
         Answer::Shown(embed) => ("Embed sent.".to_owned(), Outcome::Shown(embed)),
         Answer::Refused(text) => failed(text),
-        Answer::Heard(_) | Answer::Decided(_) | Answer::Noted => ("done".to_owned(), Outcome::Done),
+        Answer::Heard(_) | Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Overspent(_) => {
+            ("done".to_owned(), Outcome::Done)
+        }
     }
 }
 
