@@ -101,9 +101,7 @@ impl Journal {
     pub async fn place(&self, documents: &'static [Reference]) -> Result<(), String> {
         let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
         let keeper = Keeper::new("documents", ()).map_err(|error| error.to_string())?;
-        let place = move |document| files::reference::place(&*disk, paths.root(), document);
-        let placed =
-            keeper.ask(move |()| documents.iter().try_for_each(|document| place(document).map(drop)));
+        let placed = keeper.ask(move |()| files::reference::place(&*disk, paths.root(), documents).map(drop));
         placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
     }
 
