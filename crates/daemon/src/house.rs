@@ -12,9 +12,6 @@ use engine::ports::{Clock, Model, Surface};
 use engine::run::House as Engine;
 use journal::disk::Disk;
 use journal::{Journal, Opened, Place};
-use models::anthropic::{Anthropic, BadSettings};
-use models::offline::Offline;
-use models::openai::OpenAi;
 use surfaces::client::Client;
 use surfaces::stage::Stage;
 use surfaces::web::door::{bind, bind_file, serve_tcp, serve_unix};
@@ -25,10 +22,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
+use crate::brain::{self, Surroundings};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::pairing::KeptDevices;
-use crate::settings::{Brain, Settings};
+use crate::settings::Settings;
 use crate::vitals::Pulse;
 
 /// How often to look whether a backup is due.
@@ -56,6 +54,7 @@ pub struct House {
     pub link: Option<String>,
     /// What the human should know.
     pub notices: Vec<String>,
+    model: Arc<dyn Model>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -64,8 +63,8 @@ impl House {
     /// Opens the data directory and starts everything.
     pub async fn open(settings: &Settings, disk: Arc<dyn Disk>, doors: Doors) -> Result<Self, Failed> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
-        let model = model(settings)?;
-        let Opened { journal, memory, notices } = journal::open(Place {
+        brain::check(settings)?;
+        let Opened { journal, memory, mut notices } = journal::open(Place {
             paths: settings.paths.clone(),
             disk,
             zone: settings.zone.value.clone(),
@@ -73,6 +72,10 @@ impl House {
             pid: std::process::id(),
         })?;
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
+        let around =
+            Surroundings { journal: journal.clone(), surface: stage.clone(), now: clock.now().timestamp() };
+        let (model, notice) = brain::brain(settings, around).await?;
+        notices.extend(notice);
         let (desk, pile) = Desk::new();
         let world = World {
             model: Arc::clone(&model),
@@ -89,6 +92,7 @@ impl House {
             client: Client::new(&settings.paths.state(), SOCKET),
             link: None,
             notices,
+            model: Arc::clone(&model),
             stop: CancellationToken::new(),
             tasks: JoinSet::new(),
         };
@@ -116,6 +120,7 @@ impl House {
     pub async fn close(mut self) {
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}
+        self.model.close().await;
     }
 
     /// Until something ends that should not have.
@@ -190,15 +195,6 @@ impl Wiring {
             clock: self.clock,
         };
         Ok(App::new(ports, Limits::HOUSE))
-    }
-}
-
-fn model(settings: &Settings) -> Result<Arc<dyn Model>, Failed> {
-    let bad = |bad: BadSettings| Failed::Configuration(bad.to_string());
-    match &settings.brain {
-        Brain::Offline => Ok(Arc::new(Offline::new(&settings.names.value.human))),
-        Brain::Anthropic(settings) => Ok(Arc::new(Anthropic::new(settings.clone()).map_err(bad)?)),
-        Brain::OpenAi(settings) => Ok(Arc::new(OpenAi::new(settings.clone()).map_err(bad)?)),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Where the program begins: in the memory it has of this branch, in a copy of another's, or with none.
 //!
-//! The program keeps its own history. It is only trusted as far as it is known to be ours: a place is a number
-//! of things said and their fingerprint, and a past that was cleared, undone or summed up has another one.
+//! The program keeps its own history. It is only trusted as far as it is known to be ours: a mark is a number
+//! of things said and their fingerprint, and a past that was cleared, undone or summed up has another one. What
+//! the program was told and may not have heard must be in the past too, or it would remember what nobody said.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use domain::conversation::{Branch, Image, Said};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::company::Place;
+use super::company::{Mark, Place};
 
 /// The most pictures in one message; the newest stay.
 const IMAGES: usize = 20;
@@ -52,22 +53,24 @@ impl Plan {
     /// The best beginning for `context`, given all places that are known.
     pub fn new(context: &Context, places: &[(Branch, Place)]) -> Self {
         let prints = prints(context);
-        let fits = |place: &&Place| prints.get(place.said).is_some_and(|print| *print == place.print);
+        let holds = |mark: &Mark| prints.get(mark.said).is_some_and(|print| *print == mark.print);
+        let fits = |place: &&Place| holds(&place.heard) && holds(&place.told);
         let own = places.iter().find(|(branch, _)| *branch == context.branch).map(|(_, place)| place);
         if let Some(place) = own.filter(fits) {
-            return Self { start: Start::Resume(place.session.clone()), heard: place.said };
+            return Self { start: Start::Resume(place.session.clone()), heard: place.heard.said };
         }
         let others = places.iter().map(|(_, place)| place);
-        match others.filter(|place| place.said > 0).filter(fits).max_by_key(|place| place.said) {
-            Some(place) => Self { start: Start::Fork(place.session.clone()), heard: place.said },
+        match others.filter(|place| place.heard.said > 0).filter(fits).max_by_key(|place| place.heard.said) {
+            Some(place) => Self { start: Start::Fork(place.session.clone()), heard: place.heard.said },
             None => Self { start: Start::Fresh, heard: 0 },
         }
     }
 }
 
-/// The fingerprint of the first `count` things said.
-pub fn print(context: &Context, count: usize) -> String {
-    prints(context).swap_remove(count.min(context.said.len()))
+/// The first `count` things said.
+pub fn mark(context: &Context, count: usize) -> Mark {
+    let said = count.min(context.said.len());
+    Mark { said, print: prints(context).swap_remove(said) }
 }
 
 /// The fingerprints of the first nothing, one, two and more things said, in one reading.
@@ -177,7 +180,8 @@ mod tests {
     }
 
     fn place(session: &str, context: &Context, said: usize) -> Place {
-        Place { session: session.to_owned(), said, print: print(context, said) }
+        let mark = || mark(context, said);
+        Place { session: session.to_owned(), heard: mark(), told: mark() }
     }
 
     #[test]
@@ -199,6 +203,20 @@ mod tests {
         let promoted =
             [(Branch::Main, place("m", &context(Branch::Main, vec![human("x")]), 1)), both[1].clone()];
         check(main, &promoted, Start::Fork("f".into()), 3);
+    }
+
+    /// A program that died in a turn may have heard what it was told. If that was taken back since, it is not
+    /// gone on with.
+    #[test]
+    fn what_may_have_been_heard_and_was_taken_back_is_not_remembered() {
+        let past = context(Branch::Main, vec![human("a"), answer("b"), human("secret")]);
+        let place = Place { told: mark(&past, 3), ..place("m", &past, 1) };
+        let places = [(Branch::Main, place)];
+        let start = |context: &Context| Plan::new(context, &places).start;
+        assert_eq!(start(&past), Start::Resume("m".into()));
+        let undone = context(Branch::Main, vec![human("a"), answer("b"), human("hello")]);
+        assert_eq!(start(&undone), Start::Fresh);
+        assert_eq!(start(&context(Branch::Main, vec![human("a"), answer("b")])), Start::Fresh);
     }
 
     #[test]

@@ -50,6 +50,14 @@ pub fn unstarted(program: &str, error: &std::io::Error) -> Failure {
     Failure::Unreachable(format!("the program `{program}` does not start: {error}; {REMEDY}"))
 }
 
+/// The program has no account to speak for.
+pub fn logged_out() -> Failure {
+    Failure::BadKey(
+        "the claude program is not logged in; run `claude auth login` once, or set ANTHROPIC_API_KEY"
+            .to_owned(),
+    )
+}
+
 /// The program went away in the middle of something.
 pub fn gone(complaint: &str) -> Failure {
     let why = match complaint {

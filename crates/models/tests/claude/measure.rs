@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use crate::stage::{Rig, Talk};
+use engine::ports::Model;
 
 fn resident_megabytes(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::conversation::{Said, Text};
+use engine::ports::Model;
 use models::claude::{Company, Notice, Place, Remembered, Sessions, Trigger};
 use rustix::process::{Pid, Signal, kill_process};
 use testkit::model_server::{Act, Gate};
@@ -95,7 +96,9 @@ async fn a_session_the_program_does_not_know_is_told_anew_with_a_notice() {
     talk.say(&rig.claude, "my name is Ada").await;
     rig.claude.close().await;
     let (branch, place) = sessions.all().remove(0);
-    sessions.keep(&branch, Place { session: "00000000-0000-4000-8000-000000000000".to_owned(), ..place });
+    sessions
+        .keep(&branch, Place { session: "00000000-0000-4000-8000-000000000000".to_owned(), ..place })
+        .await;
     talk.say(&rig.claude, "who am i?").await;
     assert!(rig.last_request().contains("human: my name is Ada"), "{}", rig.last_request());
     let lost = |notice: &Notice| matches!(notice, Notice::SessionLost(_));
@@ -180,7 +183,7 @@ async fn a_branch_that_was_left_ends_its_program_and_is_not_gone_on_with() {
     main.say(&rig.claude, "hello").await;
     let mut fork = main.fork("aside");
     fork.say(&rig.claude, "only here").await;
-    rig.claude.leave(&fork.0.branch);
+    rig.claude.leave(&fork.0.branch).await;
     assert_eq!(sessions.all().len(), 1);
     rig.claude.close().await;
     assert!(rig.notices.processes().into_iter().all(|process| !runs(process)));

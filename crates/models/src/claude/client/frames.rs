@@ -56,11 +56,12 @@ impl Client {
 
     /// The calls become a reply; the program waits until their results come.
     pub(super) async fn hand_over_calls(&mut self) -> Next {
-        let Phase::Speaking(mut speech) = std::mem::replace(&mut self.phase, Phase::Calling) else {
+        let Phase::Speaking(mut speech) = std::mem::replace(&mut self.phase, Phase::Idle) else {
             return Next::Go;
         };
+        self.phase = Phase::Calling(speech.heard);
         let reply = speech.assembly.calling(self.program.tools.take_new());
-        self.keep(&speech.ask.context, speech.heard);
+        self.keep(&speech.ask.context, speech.heard, speech.heard).await;
         let outcome = Outcome { reply, compaction: speech.compaction };
         // Whoever asked may have left; then the results never come, and the program is told so later.
         let _ = speech.ask.news.send(News::Done(Ok(outcome))).await;
@@ -96,11 +97,11 @@ impl Client {
             Phase::Draining(heard) => {
                 self.over_with(ended);
                 if let Some((context, heard)) = heard {
-                    self.keep(&context, heard);
+                    self.keep(&context, heard, heard).await;
                 }
                 self.next().await
             }
-            Phase::Calling => {
+            Phase::Calling(_) => {
                 self.over_with(ended);
                 Next::Go
             }
@@ -118,7 +119,7 @@ impl Client {
         let sessions = &self.shared.company.sessions;
         for (branch, place) in sessions.all() {
             if plan.start.session() == Some(&place.session) {
-                sessions.forget(&branch);
+                sessions.forget(&branch).await;
             }
         }
         self.begin_again().await
@@ -133,7 +134,7 @@ impl Client {
     }
 
     async fn finish(&mut self, mut speech: Speech, ended: &Ended) -> Next {
-        self.keep(&speech.ask.context, speech.heard);
+        self.keep(&speech.ask.context, speech.heard, speech.heard).await;
         let unanswered = speech.assembly.is_silent() && speech.compaction.boundaries > 0;
         if unanswered && !ended.is_error && speech.may_ask_again() {
             return self.ask_again(speech).await;
