@@ -18,14 +18,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::assistant::{Answer, Assistant, Event, Request};
-use domain::context::{Names, instructions};
+use domain::context::{Context, Names, instructions};
 use domain::conversation::{Branch, Conversation, SessionId};
 use domain::dice::Dice;
 use domain::patience;
 use domain::record::{MessageId, Record, SessionChange, SurfaceName};
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
-use engine::ports::{Clock, Hands, Journal as _};
+use engine::ports::{Clock, Hands, Journal as _, Model};
 use engine::run::House;
 use futures_util::future::join_all;
 use jiff::Zoned;
@@ -40,9 +40,11 @@ use tools::Toolbox;
 
 use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
+use crate::troupe::Troupe;
 pub use fragile::BREAK;
 use fragile::Fragile;
 use held::HeldJournal;
+pub(crate) use held::hold;
 use teller::Teller;
 pub use trouble::Trouble;
 use trouble::{Troubled, Troubles};
@@ -53,11 +55,34 @@ pub struct Story {
     dir: TempDir,
     clock: Arc<VirtualClock>,
     lines: Arc<Mutex<VecDeque<Line>>>,
-    puppet: Arc<Puppet>,
+    cast: Cast,
     teller: Arc<Teller>,
     patience: patience::Limits,
     troubles: Arc<Troubles>,
     house: Option<Living>,
+}
+
+/// Who plays the model.
+enum Cast {
+    Puppet(Arc<Puppet>),
+    Troupe(Troupe),
+}
+
+impl Cast {
+    /// The model of a program that has just started.
+    fn model(&self) -> Arc<dyn Model> {
+        match self {
+            Self::Puppet(puppet) => puppet.clone(),
+            Self::Troupe(troupe) => troupe.model(),
+        }
+    }
+
+    fn seen(&self) -> Vec<Context> {
+        match self {
+            Self::Puppet(puppet) => puppet.seen(),
+            Self::Troupe(troupe) => troupe.seen(),
+        }
+    }
 }
 
 /// What dies in a crash.
@@ -75,7 +100,18 @@ impl Story {
     pub fn new(time: &str) -> Self {
         let lines = Arc::new(Mutex::new(VecDeque::new()));
         let queue = lines.clone();
-        Self::told_with(time, Puppet::answering(move |_| next(&queue)), lines)
+        let puppet = Puppet::answering(move |_| next(&queue));
+        Self::told_with(time, Cast::Puppet(Arc::new(puppet)), lines)
+    }
+
+    /// The same, with a real engine before a played server.
+    ///
+    /// # Panics
+    /// As [`Story::new`].
+    pub fn told_by(time: &str, troupe: Troupe) -> Self {
+        let lines = Arc::new(Mutex::new(VecDeque::new()));
+        let queue = lines.clone();
+        Self::told_with(time, Cast::Troupe(troupe.saying(move || next(&queue))), lines)
     }
 
     /// A story whose model is `puppet`, from its beginning to its end.
@@ -83,19 +119,18 @@ impl Story {
     /// # Panics
     /// As [`Story::new`].
     pub fn played_by(time: &str, puppet: Puppet) -> Self {
-        Self::told_with(time, puppet, Arc::default())
+        Self::told_with(time, Cast::Puppet(Arc::new(puppet)), Arc::default())
     }
 
-    fn told_with(time: &str, puppet: Puppet, lines: Arc<Mutex<VecDeque<Line>>>) -> Self {
+    fn told_with(time: &str, cast: Cast, lines: Arc<Mutex<VecDeque<Line>>>) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         let runtime = runtime.expect("a runtime");
         let start: Zoned = time.parse().expect("a time with a zone");
         let clock = Arc::new(runtime.block_on(async { VirtualClock::new(start) }));
-        let puppet = Arc::new(puppet);
         let dir = quick_directory();
         let (teller, troubles) = (Arc::default(), Arc::default());
         let patience = patience::Limits::NONE;
-        let mut story = Self { runtime, dir, clock, lines, puppet, teller, patience, troubles, house: None };
+        let mut story = Self { runtime, dir, clock, lines, cast, teller, patience, troubles, house: None };
         story.wake();
         story
     }
@@ -240,8 +275,8 @@ impl Story {
     }
 
     /// Every context the model was given.
-    pub fn contexts(&self) -> Vec<domain::context::Context> {
-        self.puppet.seen()
+    pub fn contexts(&self) -> Vec<Context> {
+        self.cast.seen()
     }
 
     /// The data directory.
@@ -310,7 +345,7 @@ impl Story {
         let (desk, pile) = Desk::new();
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
         let world = World {
-            model: self.puppet.clone(),
+            model: self.cast.model(),
             hands: hands.clone(),
             journal: Arc::new(Troubled {
                 journal: HeldJournal(journal.clone()),

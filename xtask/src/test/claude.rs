@@ -76,9 +76,19 @@ fn version(program: &Path) -> Option<String> {
     said.split_whitespace().next().map(str::to_owned)
 }
 
+/// The client alone, the whole house on it, and the stories that every engine tells.
 fn tests(program: &Path, root: &Path) -> Outcome {
-    let words = ["test", "--package", "models", "--test", "claude", "--color", "never"];
-    let which = ["--", "--include-ignored", "--skip", "measure::"];
-    let words: Vec<_> = words.into_iter().chain(which).collect();
-    Program::new("cargo", &words).within(root).with(VARIABLE, program).counting(report::libtest).run()
+    let alone = ["--package", "models", "--package", "ollim-bot", "--test", "claude"];
+    let all = ["--include-ignored", "--skip", "measure::"];
+    let run = |what: &[&str], which: &[&str]| {
+        let words: Vec<_> = ["test", "--no-fail-fast", "--color", "never"]
+            .iter()
+            .chain(what)
+            .chain(&["--"])
+            .chain(which)
+            .copied()
+            .collect();
+        Program::new("cargo", &words).within(root).with(VARIABLE, program).counting(report::libtest).run()
+    };
+    run(&alone, &all).and(|| run(&["--package", "engine", "--test", "stories"], &["--ignored", "claude"]))
 }

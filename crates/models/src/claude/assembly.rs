@@ -94,6 +94,11 @@ impl Assembly {
         self.wanted.iter().all(|id| calls.contains(id.as_str()))
     }
 
+    /// Whether the listener has heard a word.
+    pub fn was_heard(&self) -> bool {
+        self.heard != Heard::Nothing
+    }
+
     /// Whether nothing was said and nothing called.
     pub fn is_silent(&self) -> bool {
         self.blocks.is_empty() && self.wanted.is_empty()

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use domain::context::{self, Context};
-use domain::conversation::{Branch, Image, Said};
+use domain::conversation::{Branch, Image, Reach, Said};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -104,10 +104,11 @@ pub fn message(context: &Context, heard: usize) -> Value {
     message
 }
 
-/// How much of what followed was said by the program itself, and so is in its memory. Results of calls that it
-/// does not wait for any more are told together with the calls.
+/// How much of what followed was said by the program itself, and so is in its memory. It does not always remember
+/// words that were cut off. Results of calls that it does not wait for any more are told together with the calls.
 fn own(unheard: &[Arc<Said>]) -> usize {
-    let count = unheard.iter().take_while(|said| matches!(***said, Said::Assistant(..))).count();
+    let whole = |said: &&Arc<Said>| matches!(***said, Said::Assistant(_, Reach::Whole));
+    let count = unheard.iter().take_while(whole).count();
     match unheard.get(count).map(|said| &**said) {
         Some(Said::Tools(_)) => count.saturating_sub(1),
         Some(Said::Human(_) | Said::Assistant(..) | Said::Summary(_)) | None => count,
@@ -162,7 +163,7 @@ fn picture(image: &Image) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use domain::conversation::{Block, Heard, Reach};
+    use domain::conversation::{Block, Heard};
 
     use super::*;
 
@@ -239,5 +240,7 @@ mod tests {
             &(told("human: c\nyou: d") + "\n\ne"),
         );
         check(vec![human("a"), answer("b")], 1, "go on.");
+        let half = Said::Assistant(vec![Block::Text("b".to_owned())], Reach::Cut);
+        check(vec![human("a"), half, human("c")], 1, &(told("you: b") + "\n\nc"));
     }
 }

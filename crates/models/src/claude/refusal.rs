@@ -20,6 +20,9 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
     let words = if ended.result.is_empty() { ended.errors.join("; ") } else { ended.result.clone() };
     let words = environment.hide(&words);
     let lower = words.to_lowercase();
+    if ended.stop_reason.as_deref() == Some("refusal") {
+        return Failure::Refused;
+    }
     let failure = match status(ended, &words) {
         Some(status) => {
             let body = body(&words).as_bytes().to_vec();
@@ -29,6 +32,7 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
         None if lower.contains("credit balance") || lower.contains("usage limit") => {
             Failure::SpendLimit(words)
         }
+        None if lower.contains("output token maximum") => Failure::TooLong,
         None if lower.contains("prompt is too long") => Failure::Rejected(words),
         None if lower.contains("connect") || lower.contains("timed out") => Failure::Unreachable(words),
         None if words.is_empty() => Failure::Broken(ended.subtype.clone()),
@@ -101,6 +105,11 @@ mod tests {
             None,
             "Not logged in · Please run /login",
             Failure::BadKey("Not logged in · Please run /login".to_owned()),
+        );
+        check(
+            None,
+            "API Error: Claude's response exceeded the 32000 output token maximum.",
+            Failure::TooLong,
         );
         check(None, "Connection refused", Failure::Unreachable("Connection refused".to_owned()));
         check(None, "", Failure::Broken(String::new()));

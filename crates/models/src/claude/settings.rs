@@ -119,12 +119,15 @@ impl Mode {
     }
 }
 
-/// What the program does only if it is told to: give up soon enough for the human to hear of it, wait for our
-/// tools instead of going on without them, and talk to nobody but the model. Left to itself it also pays for a
-/// title of each session.
-const MANNERS: [(&str, &str); 7] = [
+/// What the program does only if it is told to: give up soon enough for the human to hear of it, say nothing twice
+/// (a reply that broke off is ours to continue), wait for our tools instead of going on without them, and talk to
+/// nobody but the model. Left to itself it also pays for a title of each session.
+const MANNERS: [(&str, &str); 10] = [
     ("CLAUDE_CODE_ENTRYPOINT", "ollim-bot"),
     ("CLAUDE_CODE_MAX_RETRIES", "2"),
+    ("CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK", "1"),
+    ("CLAUDE_CODE_DISABLE_REFUSAL_RETRY", "1"),
+    ("CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK", "1"),
     ("CLAUDE_CODE_DISABLE_MCP_TASK_BACKGROUND", "1"),
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("DISABLE_TELEMETRY", "1"),

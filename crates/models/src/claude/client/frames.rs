@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use domain::failure::Failure;
 
+use super::super::assembly::Assembly;
 use super::super::company::{Boundary, Notice, Trigger};
 use super::super::plan::Plan;
 use super::super::refusal;
@@ -141,7 +142,7 @@ impl Client {
         }
         speech.compaction.turns = ended.num_turns;
         let done = match ended.is_error {
-            true => Err(self.failure(ended)),
+            true => Err(cut_off(self.failure(ended), &speech.assembly)),
             false => {
                 let reply = speech.assembly.finish(ended.stop_reason.as_deref());
                 Ok(Outcome { reply, compaction: speech.compaction })
@@ -194,4 +195,12 @@ impl Speech {
     fn may_ask_again(&self) -> bool {
         self.progress != Progress::AskedAgain && self.message.is_some() && self.ask.wanted == Wanted::Reply
     }
+}
+
+/// Whoever was heard was reached: a connection that is lost then cuts the answer off.
+fn cut_off(failure: Failure, heard: &Assembly) -> Failure {
+    if heard.was_heard() && matches!(failure, Failure::Unreachable(_)) {
+        return Failure::CutOff("the connection was lost".to_owned());
+    }
+    failure
 }
