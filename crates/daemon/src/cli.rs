@@ -15,6 +15,7 @@ examples:
   echo \"buy milk\" | ollim-bot chat --once
   ollim-bot open                         a fresh link to the page
   ollim-bot sessions tree                how the conversation went, drawn
+  ollim-bot compact \"keep the recipes\"   sum up a long conversation (--undo takes it back)
   ollim-bot doctor                       what is wrong, and what to do about it";
 
 const EXIT_CODES: &str = "\
@@ -76,6 +77,15 @@ pub enum Command {
         /// How to show it; without it: a list
         #[command(subcommand)]
         shape: Option<SessionsShape>,
+    },
+    /// Let a summary stand for what was said so far
+    Compact {
+        /// What the summary should mind in particular
+        #[arg(conflicts_with = "undo")]
+        instructions: Vec<String>,
+        /// Take the last compaction back
+        #[arg(long)]
+        undo: bool,
     },
     /// Whether it runs, and how it is
     Status,

@@ -30,6 +30,11 @@ pub async fn run(cli: Cli, settings: Settings, disk: Arc<dyn Disk>) -> Result<Ex
         Some(Command::Sessions { shape }) => {
             sessions::show(&settings, shape.unwrap_or(SessionsShape::List), output)
         }
+        Some(Command::Compact { instructions, undo }) => {
+            let command =
+                if undo { "/undo".to_owned() } else { format!("/compact {}", instructions.join(" ")) };
+            chat::obey(&settings, disk, &command, output).await
+        }
         Some(Command::Status) => status::show(&settings, output).await,
         Some(Command::Doctor) => doctor::examine(&settings, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),

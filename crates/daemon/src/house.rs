@@ -86,7 +86,7 @@ impl House {
             patience: settings.patience,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
-        let assistant = Assistant::new(memory, world.hands.tools(), Dice::new(seed()?));
+        let assistant = Assistant::new(memory, world.hands.tools(), settings.room, Dice::new(seed()?));
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),

@@ -5,6 +5,7 @@
 
 pub mod assistant;
 pub mod brain;
+pub mod command;
 pub mod compaction;
 pub mod context;
 pub mod conversation;

@@ -1,12 +1,15 @@
 //! One turn as a machine: a step out, an outcome in.
 //!
 //! The machine holds what was said since the turn began and says what it needs next. It calls nobody. Main,
-//! forks and background runs all use this one.
+//! forks, background runs and compactions all use this one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::conversation::{Block, Reach, Said, Usage, calls};
-use crate::failure::Failure;
+use crate::compaction::{Gate, Summary, Verdict};
+use crate::context;
+use crate::conversation::{Block, Reach, Said, Text, Usage, calls};
+use crate::failure::{Failure, Unsaid};
 use crate::patience::Patience;
 use crate::tool::{ToolCall, ToolResult};
 
@@ -76,13 +79,26 @@ impl Limits {
     pub const HOUSE: Self = Self { model_calls: 52, tool_runs: 50 };
 }
 
+/// What a turn is for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Task {
+    /// To answer the last words.
+    Answer,
+    /// To write a summary that gets through this gate.
+    Summarise(Gate),
+    /// Nothing more: this summary got through.
+    Summarised(Summary),
+}
+
 /// One turn.
 #[derive(Clone, Debug)]
 pub struct Turn {
+    task: Task,
     limits: Limits,
     model_calls: u32,
     tool_runs: u32,
     usage: Usage,
+    last: Usage,
     said: Vec<Said>,
     /// Words of a reply that broke off and is being continued.
     half: String,
@@ -92,12 +108,14 @@ pub struct Turn {
 
 impl Turn {
     /// A turn that begins by asking the model.
-    pub fn begin(limits: Limits, patience: Patience) -> Self {
+    pub fn begin(task: Task, limits: Limits, patience: Patience) -> Self {
         Self {
+            task,
             limits,
             model_calls: 0,
             tool_runs: 0,
             usage: Usage::default(),
+            last: Usage::default(),
             said: Vec::new(),
             half: String::new(),
             patience,
@@ -115,9 +133,23 @@ impl Turn {
         &self.said
     }
 
-    /// The words of a reply that broke off, which the next one continues.
-    pub fn half(&self) -> &str {
-        &self.half
+    /// What the model reads after the conversation and nobody keeps: the request for a summary, and the words
+    /// of a reply that broke off, which the next one continues.
+    pub fn aside(&self) -> Vec<Arc<Said>> {
+        let asked = match &self.task {
+            Task::Summarise(gate) => gate.asked(),
+            Task::Answer | Task::Summarised(_) => &[],
+        };
+        let half = (!self.half.is_empty()).then(|| context::continuing(&self.half));
+        asked.iter().cloned().chain(half.into_iter().flatten()).collect()
+    }
+
+    /// The summary that got through its gate.
+    pub fn into_summary(self) -> Option<Summary> {
+        match self.task {
+            Task::Summarised(summary) => Some(summary),
+            Task::Answer | Task::Summarise(_) => None,
+        }
     }
 
     /// What it cost so far.
@@ -125,15 +157,28 @@ impl Turn {
         self.usage
     }
 
+    /// What its last call used.
+    pub fn last(&self) -> Usage {
+        self.last
+    }
+
     /// Takes a reply of the model.
     pub fn replied(&mut self, mut reply: Reply) {
         self.model_calls += 1;
         reply.blocks = continued(std::mem::take(&mut self.half), reply.blocks);
         self.usage += reply.usage;
+        self.last = reply.usage;
+        match self.task {
+            Task::Answer => self.answer(reply),
+            Task::Summarise(_) | Task::Summarised(_) => self.summarise(&reply),
+        }
+    }
+
+    fn answer(&mut self, reply: Reply) {
         let calls: Vec<ToolCall> = calls(&reply.blocks).cloned().collect();
         self.next = match reply.stop {
-            Stop::Refusal => Step::Done(Ending::Failed(Failure::Refused)),
-            Stop::Length => Step::Done(Ending::Failed(Failure::TooLong)),
+            Stop::Refusal => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Refused))),
+            Stop::Length => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::TooLong))),
             Stop::Said | Stop::Tools if calls.is_empty() => self.answered(&reply.blocks),
             Stop::Said | Stop::Tools => self.wants(calls),
         };
@@ -146,6 +191,25 @@ impl Turn {
         if !blocks.is_empty() {
             self.said.push(Said::Assistant(blocks, reach));
         }
+    }
+
+    /// A summary calls no tools: a call in it is left out, and the words are judged.
+    fn summarise(&mut self, reply: &Reply) {
+        let Task::Summarise(gate) = &mut self.task else { return };
+        self.next = match reply.stop {
+            Stop::Refusal => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Refused))),
+            Stop::Length => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::TooLong))),
+            Stop::Said | Stop::Tools => match gate.judge(reply.blocks.text()) {
+                Verdict::Again => Step::CallModel,
+                Verdict::Refused(lost) => {
+                    Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Forgetful(lost))))
+                }
+                Verdict::Passed(summary) => {
+                    self.task = Task::Summarised(summary);
+                    Step::Done(Ending::Finished)
+                }
+            },
+        };
     }
 
     /// Takes what came of the tools.
@@ -173,7 +237,7 @@ impl Turn {
     /// Ends it early, keeping the words of a reply that did not come to its end.
     pub fn cut(&mut self, words: &str, ending: Ending) {
         let words = std::mem::take(&mut self.half) + words;
-        if !words.trim().is_empty() {
+        if self.task == Task::Answer && !words.trim().is_empty() {
             self.said.push(Said::Assistant(vec![Block::Text(words)], Reach::Cut));
         }
         self.next = Step::Done(ending);
@@ -184,7 +248,7 @@ impl Turn {
         if blocks.iter().any(speaks) {
             return Step::Done(Ending::Finished);
         }
-        Step::Done(Ending::Failed(Failure::Empty))
+        Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Empty)))
     }
 
     fn wants(&mut self, calls: Vec<ToolCall>) -> Step {
@@ -220,12 +284,12 @@ fn uncalled(blocks: Vec<Block>) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::Json;
+    use crate::conversation::{Heard, Json};
     use crate::patience;
     use crate::tool::Outcome;
 
     fn begin(limits: patience::Limits) -> Turn {
-        Turn::begin(Limits::HOUSE, Patience::new(limits, 7))
+        Turn::begin(Task::Answer, Limits::HOUSE, Patience::new(limits, 7))
     }
 
     fn text(words: &str) -> Block {
@@ -259,10 +323,10 @@ mod tests {
     fn a_reply_ends_the_turn_in_one_of_five_ways() {
         let check = |blocks, stop, ending: Ending| assert_eq!(after(blocks, stop).step(), Step::Done(ending));
         check(vec![text("hi")], Stop::Said, Ending::Finished);
-        check(vec![text(" \n")], Stop::Said, Ending::Failed(Failure::Empty));
-        check(vec![], Stop::Tools, Ending::Failed(Failure::Empty));
-        check(vec![text("hi")], Stop::Length, Ending::Failed(Failure::TooLong));
-        check(vec![text("no")], Stop::Refusal, Ending::Failed(Failure::Refused));
+        check(vec![text(" \n")], Stop::Said, Ending::Failed(Failure::Unsaid(Unsaid::Empty)));
+        check(vec![], Stop::Tools, Ending::Failed(Failure::Unsaid(Unsaid::Empty)));
+        check(vec![text("hi")], Stop::Length, Ending::Failed(Failure::Unsaid(Unsaid::TooLong)));
+        check(vec![text("no")], Stop::Refusal, Ending::Failed(Failure::Unsaid(Unsaid::Refused)));
     }
 
     #[test]
@@ -280,7 +344,7 @@ mod tests {
     #[test]
     fn a_call_in_a_reply_that_was_cut_is_never_run_and_never_kept() {
         let turn = after(vec![text("let me"), call("a")], Stop::Length);
-        assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::TooLong)));
+        assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::TooLong))));
         assert_eq!(turn.said(), [Said::Assistant(vec![text("let me")], Reach::Cut)]);
     }
 
@@ -301,10 +365,10 @@ mod tests {
         turn.failed("Lisbon ", Failure::CutOff("gone".to_owned()));
         assert!(matches!(turn.step(), Step::Wait(_)));
         turn.waited();
-        assert_eq!((turn.step(), turn.half()), (Step::CallModel, "Lisbon "));
+        assert_eq!((turn.step(), turn.aside()), (Step::CallModel, context::continuing("Lisbon ").to_vec()));
         turn.replied(reply(vec![text("is lovely.")], Stop::Said));
         assert_eq!(turn.said(), [Said::Assistant(vec![text("Lisbon is lovely.")], Reach::Whole)]);
-        assert_eq!(turn.half(), "");
+        assert_eq!(turn.aside(), []);
     }
 
     /// E2: when patience ends, what was heard of all tries stays, once, as a half.
@@ -326,5 +390,37 @@ mod tests {
             panic!("it was not stopped")
         };
         assert!(why.contains("50 tool calls"), "{why}");
+    }
+
+    fn summing_up(said: &str) -> Turn {
+        let heard = Heard { preface: String::new(), text: said.to_owned(), images: Vec::new() };
+        let gate = Gate::new(&[Arc::new(Said::Human(heard))], "");
+        Turn::begin(Task::Summarise(gate), Limits::HOUSE, Patience::new(patience::Limits::HOUSE, 7))
+    }
+
+    /// A summary is judged, says nothing in the conversation, and breaks off and is continued like any reply.
+    #[test]
+    fn a_summary_in_two_halves_is_one_summary() {
+        let mut turn = summing_up("the booking is LH4711");
+        turn.failed("The human has booked ", Failure::CutOff("gone".to_owned()));
+        turn.waited();
+        assert_eq!(turn.aside().len(), 3, "the request, the half and the note to go on");
+        turn.replied(reply(vec![text("the flight LH4711.")], Stop::Said));
+        assert_eq!((turn.step(), turn.said()), (Step::Done(Ending::Finished), &[][..]));
+        let words = turn.into_summary().map(|summary| summary.text);
+        assert_eq!(words.as_deref(), Some("The human has booked the flight LH4711."));
+    }
+
+    #[test]
+    fn a_summary_that_forgets_twice_is_refused_and_one_that_calls_tools_is_read() {
+        let forgetful = || reply(vec![text("There was talk of a flight."), call("a")], Stop::Tools);
+        let mut turn = summing_up("the booking is LH4711");
+        turn.replied(forgetful());
+        assert_eq!(turn.step(), Step::CallModel);
+        turn.replied(forgetful());
+        let Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Forgetful(_)))) = turn.step() else {
+            panic!("it passed")
+        };
+        assert_eq!((turn.said().len(), turn.into_summary()), (0, None));
     }
 }

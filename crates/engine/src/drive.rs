@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::assistant::{Answer, Ended, Request, Shown, Start};
+use domain::assistant::{Answer, Ended, Left, Purpose, Request, Shown, Start};
 use domain::context::{self, Context};
 use domain::conversation::{Block, Said, calls};
 use domain::failure::Failure;
@@ -75,12 +75,13 @@ impl Drive {
     async fn begin(start: Start, world: World, desk: Desk, stop: CancellationToken) -> Result<Self, Ended> {
         let unread = |error| {
             let failure = Failure::Stopped(format!("i can't read our conversation: {error}"));
-            Ended { said: Vec::new(), ending: Ending::Failed(failure), usage: Default::default() }
+            Ended::failed(failure)
         };
         let said = world.journal.path(start.from).await.map_err(unread)?;
         let (tools, instructions) = (world.hands.tools(), Arc::clone(&world.instructions));
+        let task = start.purpose.task(&said);
         let context = Context { branch: start.branch.clone(), tools, instructions, said };
-        let turn = Turn::begin(Limits::HOUSE, Patience::new(world.patience, start.seed));
+        let turn = Turn::begin(task, Limits::HOUSE, Patience::new(world.patience, start.seed));
         Ok(Self { start, world, desk, stop, turn, context, written: 0 })
     }
 
@@ -90,12 +91,11 @@ impl Drive {
             // A notice comes before the words it is about, not in the middle of them.
             self.tell_notice();
             words.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
-            let text = text.to_owned();
-            self.world.surface.show(&Shown::Delta { turn: self.start.turn, text });
+            self.tell_words(text);
         };
-        let context = match self.turn.half() {
-            "" => Cow::Borrowed(&self.context),
-            half => Cow::Owned(self.context.continuing(half)),
+        let context = match self.turn.aside() {
+            aside if aside.is_empty() => Cow::Borrowed(&self.context),
+            aside => Cow::Owned(self.context.and(&aside)),
         };
         let call = async {
             // The semaphore is never closed; without a place the call would still be right, only early.
@@ -112,6 +112,16 @@ impl Drive {
             None => self.turn.cut(&words, Ending::Interrupted),
         }
         self.remember(before);
+    }
+
+    /// A summary is no answer: nobody reads it as it is written.
+    fn tell_words(&self, text: &str) {
+        match self.start.purpose {
+            Purpose::Answer => {
+                self.world.surface.show(&Shown::Delta { turn: self.start.turn, text: text.to_owned() });
+            }
+            Purpose::Compact(_) => {}
+        }
     }
 
     /// Waits before the next try, and says so: silence would look like a hang.
@@ -177,7 +187,7 @@ impl Drive {
     fn give_up(&mut self, answer: Answer) {
         let reason = match answer {
             Answer::Refused(reason) => reason,
-            Answer::Heard(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) => {
+            Answer::Heard(_) | Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) => {
                 "something broke on my side.".to_owned()
             }
         };
@@ -192,17 +202,18 @@ impl Drive {
     fn last_blocks(&self) -> Vec<Block> {
         match self.turn.said().last() {
             Some(Said::Assistant(blocks, _)) => blocks.clone(),
-            Some(Said::Human(_) | Said::Tools(_) | Said::Summary(_)) | None => Vec::new(),
+            Some(Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_)) | None => Vec::new(),
         }
     }
 
     fn ended(mut self, ending: Ending) -> Ended {
-        let usage = self.turn.usage();
+        let (usage, last) = (self.turn.usage(), self.turn.last());
         let mut said = self.turn.said().to_vec();
         said.drain(..self.written.min(said.len()));
         answer_calls(&mut said);
         self.context.said.clear();
-        Ended { said, ending, usage }
+        let left = self.turn.into_summary().map_or(Left::Said(said), Left::Summary);
+        Ended { left, ending, usage, last }
     }
 }
 

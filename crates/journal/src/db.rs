@@ -7,6 +7,7 @@ mod body;
 mod damage;
 mod devices;
 mod fresh;
+mod path;
 mod read;
 mod schema;
 mod write;
@@ -19,7 +20,7 @@ use rusqlite::{Connection, OpenFlags};
 pub use damage::{back_up_daily, rescue};
 pub use devices::KnownDevice;
 pub use fresh::make_if_missing;
-pub use read::PathCache;
+pub use path::PathCache;
 pub use write::FileChange;
 
 /// The database of a data directory.

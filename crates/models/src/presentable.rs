@@ -17,7 +17,8 @@ pub fn presentable(failure: Failure, secret: &str) -> Failure {
         Failure::CutOff(text) => Failure::CutOff(safe(text)),
         Failure::Garbled(text) => Failure::Garbled(safe(text)),
         Failure::Stopped(text) => Failure::Stopped(safe(text)),
-        Failure::Busy(_) | Failure::Empty | Failure::TooLong | Failure::Refused => failure,
+        Failure::Full(text) => Failure::Full(safe(text)),
+        Failure::Busy(_) | Failure::Unsaid(_) => failure,
     }
 }
 

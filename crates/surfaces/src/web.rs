@@ -153,6 +153,7 @@ impl App {
             .route("/api/pairings", post(api::pairings))
             .route("/api/messages", get(api::messages).post(api::say))
             .route("/api/stop", post(api::stop))
+            .route("/api/commands", post(api::command))
             .route("/api/sessions", get(api::sessions))
             .route("/api/devices", get(api::devices))
             .route("/api/devices/remove", post(api::forget))

@@ -179,7 +179,7 @@ fn call(name: &str, input: &str) -> Block {
 fn calls(context: &Context) -> impl Iterator<Item = &ToolCall> {
     let blocks = context.said.iter().flat_map(|said| match &**said {
         Said::Assistant(blocks, _) => blocks.as_slice(),
-        Said::Human(_) | Said::Tools(_) | Said::Summary(_) => &[],
+        Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => &[],
     });
     blocks.filter_map(|block| match block {
         Block::Call(call) => Some(call),

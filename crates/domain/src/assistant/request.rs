@@ -1,8 +1,9 @@
 //! What can be asked of the assistant: by the human at a surface, and by a running turn.
 
 use jiff::Zoned;
+use jiff::tz::TimeZone;
 
-use super::{Assistant, Effect, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
+use super::{Assistant, Effect, Errand, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
 use crate::context;
 use crate::conversation::{Block, Branch, Heard, Reach, Said, calls};
 use crate::permission::{Decision, decide};
@@ -11,12 +12,16 @@ use crate::tool::ToolResult;
 use crate::turn::TurnId;
 
 /// Something that is asked, by somebody who waits for the answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// The human says something.
     Say(SurfaceName, String),
     /// The human wants the answer to stop.
     Stop,
+    /// The human wants the conversation summed up, with these wishes in mind.
+    Compact(String),
+    /// The human wants the last compaction taken back.
+    Undo,
     /// A turn wants to run the tools that the model called in these blocks.
     MayRun(TurnId, Vec<Block>),
     /// A turn tells what came of its tools.
@@ -34,6 +39,8 @@ pub enum Request {
 pub enum Answer {
     /// The message is on disk, under this number.
     Heard(MessageId),
+    /// Work began, or will as soon as nobody speaks; it is shown under this number.
+    Begun(TurnId),
     /// These calls may run, or not.
     Decided(Vec<Decision>),
     /// It is on disk.
@@ -45,8 +52,8 @@ pub enum Answer {
 }
 
 /// A message as the model will read it.
-pub(super) fn heard(message: &Message, now: &Zoned) -> Heard {
-    let at = message.at.to_zoned(now.time_zone().clone());
+pub(super) fn heard(message: &Message, zone: &TimeZone) -> Heard {
+    let at = message.at.to_zoned(zone.clone());
     Heard { preface: context::stamp(&at), text: message.text.clone(), images: Vec::new() }
 }
 
@@ -62,10 +69,13 @@ impl Assistant {
         minutes.records.push(Record::Received(message.clone()));
         self.memory.waiting.push_back(message);
         let interrupt = match self.running.get(&Branch::Main) {
+            // MC-7: who compacts is not interrupted.
+            Some(Running { errand: Errand::Compact(_), .. } | Running { owed: Owed::SinceBefore, .. }) => {
+                None
+            }
             Some(Running { turn, owed: Owed::Now, .. }) => Some(Effect::Interrupt(*turn)),
-            Some(Running { owed: Owed::SinceBefore, .. }) => None,
             None => {
-                self.hear_waiting(&mut minutes, now);
+                self.hear_waiting(&mut minutes);
                 None
             }
         };

@@ -73,6 +73,7 @@ impl<'a> Letters<'a> {
                 self.settle(&[]);
                 self.say(Role::User, words(context::summary(text).into()));
             }
+            Said::Recalled(_) => {}
             Said::Assistant(blocks, _) => {
                 self.settle(&[]);
                 self.say(Role::Assistant, blocks.iter().filter_map(block));

@@ -1,6 +1,6 @@
 //! What it means for the human when a turn of the program ends badly, or the program itself does.
 
-use domain::failure::Failure;
+use domain::failure::{Failure, Unsaid};
 
 use super::settings::Environment;
 use super::wire::Ended;
@@ -21,7 +21,7 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
     let words = environment.hide(&words);
     let lower = words.to_lowercase();
     if ended.stop_reason.as_deref() == Some("refusal") {
-        return Failure::Refused;
+        return Unsaid::Refused.into();
     }
     let failure = match status(ended, &words) {
         Some(status) => {
@@ -32,8 +32,8 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
         None if lower.contains("credit balance") || lower.contains("usage limit") => {
             Failure::SpendLimit(words)
         }
-        None if lower.contains("output token maximum") => Failure::TooLong,
-        None if lower.contains("prompt is too long") => Failure::Rejected(words),
+        None if lower.contains("output token maximum") => Unsaid::TooLong.into(),
+        None if lower.contains("prompt is too long") => Failure::Full(words),
         None if lower.contains("connect") || lower.contains("timed out") => Failure::Unreachable(words),
         None if words.is_empty() => Failure::Broken(ended.subtype.clone()),
         None => Failure::Broken(words),
@@ -109,7 +109,7 @@ mod tests {
         check(
             None,
             "API Error: Claude's response exceeded the 32000 output token maximum.",
-            Failure::TooLong,
+            Unsaid::TooLong.into(),
         );
         check(None, "Connection refused", Failure::Unreachable("Connection refused".to_owned()));
         check(None, "", Failure::Broken(String::new()));

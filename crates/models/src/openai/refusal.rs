@@ -30,6 +30,7 @@ pub fn failure(refusal: &Refusal, asked: Asked<'_>) -> Failure {
     let message = format!("{}: {}", refusal.status, trouble.message);
     match refusal.status {
         _ if trouble.is_about_money() => Failure::SpendLimit(message),
+        400 | 413 | 422 | 500 if trouble.is_about_length() => Failure::Full(message),
         401 | 403 => Failure::BadKey(match asked.key {
             Sent::Key => format!("{}, {message}", VENDOR.variable),
             Sent::Nothing => format!("{} is not set, {message}", VENDOR.variable),
@@ -69,6 +70,7 @@ pub fn from_event(json: &str) -> Failure {
     let kind = trouble.kind.as_str();
     match (trouble.number(), trouble.word(), kind) {
         _ if trouble.is_about_money() => Failure::SpendLimit(trouble.message),
+        _ if trouble.is_about_length() => Failure::Full(trouble.message),
         (Some(402), ..) => Failure::SpendLimit(trouble.message),
         (Some(429 | 503 | 529), ..) | (_, Some("rate_limit_exceeded"), _) => Failure::Busy(None),
         (.., "rate_limit_error" | "overloaded_error" | "unavailable_error") => Failure::Busy(None),
@@ -95,6 +97,16 @@ impl Trouble {
 
     fn number(&self) -> Option<u64> {
         self.code.as_u64().or_else(|| self.word()?.parse().ok())
+    }
+
+    /// Whether the conversation is longer than the model reads: OpenAI has a code for it, vLLM and OpenRouter
+    /// speak of the maximum context length, llama.cpp of the context size.
+    fn is_about_length(&self) -> bool {
+        let text = self.message.to_lowercase();
+        self.word() == Some("context_length_exceeded")
+            || self.kind == "exceed_context_size_error"
+            || text.contains("maximum context length")
+            || text.contains("exceeds the available context size")
     }
 
     fn is_about_money(&self) -> bool {

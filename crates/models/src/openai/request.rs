@@ -99,6 +99,7 @@ impl<'a> Letters<'a> {
                 self.settle(&[]);
                 self.hear(Content::Text(context::summary(text)));
             }
+            Said::Recalled(_) => {}
             Said::Assistant(blocks, _) => {
                 self.settle(&[]);
                 self.assistant(blocks);

@@ -1,16 +1,17 @@
 //! The rest of the house, played: a journal in memory, a clock to set, and an assistant that echoes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Assistant, Effect, Ended, Event, Memory, Request, Shown, Start};
+use domain::assistant::{Assistant, Effect, Ended, Event, Left, Memory, Request, Shown, Start};
+use domain::compaction::Room;
 use domain::conversation::{
     Block, Branch, Conversation, Entry, EntryId, Json, Lineage, Reach, Said, SessionId, Text, Usage,
 };
 use domain::dice::Dice;
-use domain::failure::Failure;
-use domain::record::{MessageId, Record};
+use domain::failure::{Failure, Unsaid};
+use domain::record::Record;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use engine::desk::{Desk, Letter};
@@ -149,15 +150,7 @@ async fn wake(house: &House, history: Vec<String>) -> Assistant {
         let entry = conversation.say(&Branch::Main, said, now.timestamp()).unwrap();
         house.journal.write(vec![Record::Said(Branch::Main, entry)]).await.unwrap();
     }
-    let memory = Memory {
-        conversation,
-        unfinished: Vec::new(),
-        waiting: VecDeque::new(),
-        inbox: Default::default(),
-        next_message: MessageId(1),
-        next_turn: TurnId(1),
-    };
-    Assistant::new(memory, Arc::from(TOOLS), Dice::new(7))
+    Assistant::new(Memory::of(conversation), Arc::from(TOOLS), Room::HOUSE, Dice::new(7))
 }
 
 async fn perform(
@@ -185,12 +178,15 @@ async fn perform(
 async fn answer(house: &House, start: Start, stop: CancellationToken) -> Ended {
     let heard = house.journal.entries().iter().find(|entry| entry.id == start.from).map(|e| e.said.text());
     let heard = heard.unwrap_or_default();
-    let finished = |said, ending| Ended { said, ending, usage: Usage::default() };
+    let finished = |said, ending| {
+        let (left, usage) = (Left::Said(said), Usage::default());
+        Ended { left, ending, usage, last: usage }
+    };
     if heard.starts_with("!tool") {
         consult(house, start.turn).await;
     }
     if heard.starts_with("!fail") {
-        return finished(Vec::new(), Ending::Failed(Failure::Empty));
+        return finished(Vec::new(), Ending::Failed(Failure::Unsaid(Unsaid::Empty)));
     }
     let mut said = String::new();
     let endless = heard.starts_with("!forever").then(|| (0..).map(|number| format!("word {number} ")));
