@@ -3,6 +3,7 @@
 //! One list, and beside each story its tellers. Who is missing there is missing for a reason that stands after
 //! `but for`.
 
+mod compaction;
 mod conversation;
 mod patience;
 mod trouble;
@@ -93,6 +94,18 @@ stories! {
     conversation::new_words_after_a_crash_wait_for_the_answer_that_is_owed: puppet anthropic openai claude;
     conversation::a_turn_that_the_program_dies_of_is_not_tried_for_ever: puppet anthropic openai claude;
     conversation::a_conversation_with_a_fork_and_a_compaction_is_drawn: puppet anthropic openai claude;
+    compaction::a_summary_stands_for_what_was_said: puppet anthropic openai claude;
+    compaction::a_forgetful_summary_is_refused_and_nothing_changes: puppet anthropic openai claude;
+    compaction::a_long_conversation_is_compacted_before_the_next_answer: puppet anthropic openai claude;
+    compaction::a_refused_compaction_does_not_come_back_at_every_message: puppet anthropic openai claude;
+    compaction::a_turn_that_no_longer_fits_is_answered_after_a_compaction: puppet anthropic openai claude;
+    compaction::a_turn_that_does_not_fit_after_a_compaction_either_says_so: puppet anthropic openai claude;
+    compaction::a_turn_that_no_longer_fits_and_cannot_be_helped_says_so: puppet anthropic openai claude;
+    compaction::a_compaction_waits_for_the_answer_and_words_wait_for_the_compaction: puppet anthropic openai claude;
+    compaction::a_compaction_that_dies_changes_nothing: puppet anthropic openai claude;
+    compaction::undo_restores_the_exact_earlier_context: puppet anthropic openai claude;
+    compaction::undo_after_more_was_said_keeps_what_was_said: puppet anthropic openai claude;
+    compaction::nothing_is_compacted_where_nothing_was_said: puppet anthropic openai claude;
     patience::an_answer_that_breaks_off_is_continued_after_a_while: puppet anthropic openai claude;
     patience::a_break_after_a_tool_does_not_repeat_it: puppet anthropic openai claude;
     patience::a_model_that_never_comes_back_is_given_up: puppet anthropic openai claude;

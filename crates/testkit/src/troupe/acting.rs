@@ -32,6 +32,10 @@ impl Wire {
             Line::Fails(_, Failure::Busy(Some(seconds))) => Act::rate_limited(*seconds),
             Line::Fails(_, Failure::Busy(None)) => Act::overloaded(),
             Line::Fails(_, Failure::Broken(_)) => Act::broken(),
+            Line::Fails(_, Failure::Full(_)) => {
+                let why = "prompt is too long: 213000 tokens > 200000 maximum";
+                Act::refuses(400, self.too_long(), why)
+            }
             Line::Fails(_, failure) => panic!("no server was taught to fail like this: {failure:?}"),
             Line::Panics(_) => panic!("no server can make an engine panic"),
         }
@@ -45,13 +49,21 @@ impl Wire {
             }
             Block::Opaque(_) => panic!("a script has nothing that only a vendor reads"),
         });
-        let act = pieces.fold(Act::empty(), Act::and);
+        let act = pieces.fold(Act::empty(), Act::and).charging(reply.usage);
         match (reply.stop, self) {
             (Stop::Said | Stop::Tools, _) => act,
             (Stop::Length, Self::Messages | Self::Program) => act.stopping("max_tokens"),
             (Stop::Length, Self::Chat) => act.stopping("length"),
             (Stop::Refusal, Self::Messages | Self::Program) => act.stopping("refusal"),
             (Stop::Refusal, Self::Chat) => act.stopping("content_filter"),
+        }
+    }
+
+    /// What a conversation that does not fit is called.
+    fn too_long(self) -> &'static str {
+        match self {
+            Self::Messages | Self::Program => "invalid_request_error",
+            Self::Chat => "exceed_context_size_error",
         }
     }
 
