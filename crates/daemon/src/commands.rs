@@ -1,6 +1,7 @@
 //! The commands: one file each.
 
 pub mod completion;
+mod cost;
 mod doctor;
 mod open;
 mod sessions;
@@ -30,6 +31,7 @@ pub async fn run(cli: Cli, settings: Settings, disk: Arc<dyn Disk>) -> Result<Ex
         Some(Command::Sessions { shape }) => {
             sessions::show(&settings, shape.unwrap_or(SessionsShape::List), output)
         }
+        Some(Command::Cost { days, by }) => cost::show(&settings, days, by, output),
         Some(Command::Compact { instructions, undo }) => {
             let command =
                 if undo { "/undo".to_owned() } else { format!("/compact {}", instructions.join(" ")) };

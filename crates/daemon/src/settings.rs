@@ -3,6 +3,7 @@
 mod claude_code;
 mod environment;
 mod file;
+mod spend;
 mod zone;
 
 use std::net::SocketAddr;
@@ -17,6 +18,7 @@ use models::{anthropic, claude, openai};
 
 pub use environment::Environment;
 use file::File;
+pub use spend::Spend;
 
 use crate::exit::Failed;
 
@@ -33,6 +35,8 @@ pub struct Settings {
     pub brain: Brain,
     /// How patient it is with a model that fails.
     pub patience: patience::Limits,
+    /// What may be spent.
+    pub spend: Spend,
     /// How much the model reads at once, and how full that may get.
     pub room: Room,
     /// Where the page listens.
@@ -77,6 +81,7 @@ impl Settings {
             zone: zone::read(environment)?,
             brain: brain(environment, &file, &paths)?,
             patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
+            spend: spend::read(&file)?,
             room: room(&file)?,
             page,
             paths,

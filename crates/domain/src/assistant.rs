@@ -6,6 +6,7 @@
 mod compacting;
 mod effect;
 mod request;
+mod spending;
 mod tending;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -20,6 +21,7 @@ pub use request::{Answer, Request};
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Conversation, Entry, Said, Usage};
+use crate::cost::{Account, Purse};
 use crate::dice::Dice;
 use crate::failure::Failure;
 use crate::inbox::Kept;
@@ -95,6 +97,7 @@ pub struct Unfinished {
 struct Running {
     turn: TurnId,
     errand: Errand,
+    account: Account,
     owed: Owed,
     /// Calls that were let through and have no result yet.
     unanswered: Vec<ToolCall>,
@@ -138,6 +141,7 @@ pub struct Assistant {
     refused: Option<u64>,
     tools: Arc<[ToolSpec]>,
     room: Room,
+    purse: Purse,
     dice: Dice,
 }
 
@@ -145,7 +149,14 @@ impl Assistant {
     /// Wakes up with `memory`, to speak with a model that has so much `room`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
         let (running, wanted) = (BTreeMap::new(), VecDeque::new());
-        Self { memory, running, wanted, refused: None, tools, room, dice }
+        Self { memory, running, wanted, refused: None, tools, room, purse: Purse::default(), dice }
+    }
+
+    /// The same, knowing prices and limits.
+    #[must_use]
+    pub fn minding(mut self, purse: Purse) -> Self {
+        self.purse = purse;
+        self
     }
 
     /// Decides what follows from `event`.
@@ -163,7 +174,8 @@ impl Assistant {
             Request::Stop => self.stop(),
             Request::Compact(instructions) => self.compact(instructions, now),
             Request::Undo => self.undo(now),
-            Request::MayRun(turn, blocks) => self.may_run(turn, blocks, now),
+            Request::MayRun(turn, blocks, spent) => self.may_run(turn, (blocks, spent), now),
+            Request::MaySpend(turn, spent) => self.may_spend(turn, spent, now),
             Request::Ran(turn, results) => self.ran(turn, results, now),
             Request::Keep(text) => self.keep(text, now),
             Request::Inbox => self.read_inbox(),
@@ -184,6 +196,7 @@ impl Assistant {
         let Some((branch, running)) = self.run_of(turn) else { return Vec::new() };
         self.running.remove(&branch);
         let mut minutes = Minutes::at(now);
+        self.spend(&branch, &running, ended.spent.clone(), &mut minutes);
         match running.errand.clone() {
             Errand::Answer(message, sending) => {
                 self.write_the_rest(&branch, &running, &ended, &mut minutes);
@@ -207,9 +220,6 @@ impl Assistant {
 
     /// A turn ended: with an answer, without one, or because the conversation first needs room.
     fn answered(&mut self, turned: Turned, ended: Ended, minutes: &mut Minutes) {
-        if ended.last != Usage::default() {
-            self.memory.filled.insert(turned.branch.clone(), ended.last.held());
-        }
         let full = matches!(ended.ending, Ending::Failed(Failure::Full(_)));
         if full && turned.branch == Branch::Main && turned.sending == Sending::First {
             return self.make_room(turned, ended, minutes);
@@ -263,8 +273,8 @@ impl Assistant {
             at: minutes.at,
         }));
         minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
-        let errand = Errand::Answer(message, sending);
-        self.start(branch, Running { turn, errand, owed, unanswered: Vec::new() }, minutes);
+        let (errand, account) = (Errand::Answer(message, sending), Account::answer_on(&branch));
+        self.start(branch, Running { turn, errand, account, owed, unanswered: Vec::new() }, minutes);
     }
 
     /// Starts a turn where `branch` now ends.
@@ -274,9 +284,9 @@ impl Assistant {
             Errand::Answer(..) => Purpose::Answer,
             Errand::Compact(compacting) => Purpose::Compact(compacting.instructions.clone()),
         };
-        let (turn, seed) = (running.turn, self.dice.roll());
+        let (turn, account, seed) = (running.turn, running.account.clone(), self.dice.roll());
         self.running.insert(branch.clone(), running);
-        minutes.starts.push(Start { turn, branch, purpose, from, seed });
+        minutes.starts.push(Start { turn, branch, purpose, account, from, seed });
     }
 
     /// Main always exists once something is said, and its session is known to everybody.

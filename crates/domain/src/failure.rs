@@ -4,6 +4,7 @@
 //! answer.
 
 use crate::compaction::Lost;
+use crate::cost::Refusal;
 
 /// Why the model did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,11 +17,9 @@ pub enum Failure {
     /// It asks us to come back later.
     #[error("the model is overloaded right now{}. your message is kept; say it again in a moment.", wait(.0))]
     Busy(Option<u64>),
-    /// The account has no money or quota left. Trying again will not help.
-    #[error(
-        "the model's account is at its spend limit ({0}). raise the limit there, or wait until it resets."
-    )]
-    SpendLimit(String),
+    /// A limit of spending is reached. Trying again will not help.
+    #[error("{0}")]
+    SpendLimit(#[from] SpendLimit),
     /// It does not accept our key.
     #[error("the model refused the key ({0}). check it, and `ollim-bot doctor` tells whether it works.")]
     BadKey(String),
@@ -45,6 +44,19 @@ pub enum Failure {
     /// We stopped it, or something in us broke.
     #[error("{0}")]
     Stopped(String),
+}
+
+/// Whose limit of spending is reached.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpendLimit {
+    /// The vendor's: the account has no money or quota left.
+    #[error(
+        "the model's account is at its spend limit ({0}). raise the limit there, or wait until it resets."
+    )]
+    Account(String),
+    /// Ours, for a day of work that nobody waits for.
+    #[error("{0}")]
+    Day(#[from] Refusal),
 }
 
 /// What a reply lacks.

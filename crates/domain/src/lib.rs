@@ -9,6 +9,7 @@ pub mod command;
 pub mod compaction;
 pub mod context;
 pub mod conversation;
+pub mod cost;
 pub mod dice;
 pub mod failure;
 pub mod inbox;

@@ -92,7 +92,7 @@ impl Patience {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::Unsaid;
+    use crate::failure::{SpendLimit, Unsaid};
 
     fn waits(limits: Limits, seed: u64, failure: &Failure) -> Vec<Duration> {
         let mut patience = Patience::new(limits, seed);
@@ -129,7 +129,7 @@ mod tests {
     fn what_cannot_get_better_is_not_tried_again() {
         let text = String::new;
         for failure in [
-            Failure::SpendLimit(text()),
+            Failure::SpendLimit(SpendLimit::Account(text())),
             Failure::BadKey(text()),
             Failure::Rejected(text()),
             Failure::Unsaid(Unsaid::Refused),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::compaction::{Gate, Summary, Verdict};
 use crate::context;
 use crate::conversation::{Block, Reach, Said, Text, Usage, calls};
+use crate::cost::Call;
 use crate::failure::{Failure, Unsaid};
 use crate::patience::Patience;
 use crate::tool::{ToolCall, ToolResult};
@@ -72,11 +73,13 @@ pub struct Limits {
     pub model_calls: u32,
     /// Tool runs in one turn.
     pub tool_runs: u32,
+    /// Tokens in one turn, those from the cache not counted.
+    pub tokens: u64,
 }
 
 impl Limits {
-    /// What the house allows: 50 tool runs, and a model call between any two of them.
-    pub const HOUSE: Self = Self { model_calls: 52, tool_runs: 50 };
+    /// What the house allows: 50 tool runs, a model call between any two of them, and three million tokens.
+    pub const HOUSE: Self = Self { model_calls: 52, tool_runs: 50, tokens: 3_000_000 };
 }
 
 /// What a turn is for.
@@ -97,8 +100,7 @@ pub struct Turn {
     limits: Limits,
     model_calls: u32,
     tool_runs: u32,
-    usage: Usage,
-    last: Usage,
+    spent: Vec<Call>,
     said: Vec<Said>,
     /// Words of a reply that broke off and is being continued.
     half: String,
@@ -114,8 +116,7 @@ impl Turn {
             limits,
             model_calls: 0,
             tool_runs: 0,
-            usage: Usage::default(),
-            last: Usage::default(),
+            spent: Vec::new(),
             said: Vec::new(),
             half: String::new(),
             patience,
@@ -152,22 +153,27 @@ impl Turn {
         }
     }
 
-    /// What it cost so far.
-    pub fn usage(&self) -> Usage {
-        self.usage
+    /// What each of its calls used, in order.
+    pub fn spent(&self) -> &[Call] {
+        &self.spent
     }
 
-    /// What its last call used.
-    pub fn last(&self) -> Usage {
-        self.last
+    /// What all of them used.
+    pub fn usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        self.spent.iter().for_each(|call| sum += call.usage);
+        sum
+    }
+
+    /// Takes what a call used, however it ended.
+    pub fn used(&mut self, call: Call) {
+        self.spent.push(call);
     }
 
     /// Takes a reply of the model.
     pub fn replied(&mut self, mut reply: Reply) {
         self.model_calls += 1;
         reply.blocks = continued(std::mem::take(&mut self.half), reply.blocks);
-        self.usage += reply.usage;
-        self.last = reply.usage;
         match self.task {
             Task::Answer => self.answer(reply),
             Task::Summarise(_) | Task::Summarised(_) => self.summarise(&reply),
@@ -254,14 +260,19 @@ impl Turn {
     fn wants(&mut self, calls: Vec<ToolCall>) -> Step {
         self.tool_runs += u32::try_from(calls.len()).unwrap_or(u32::MAX);
         if self.tool_runs > self.limits.tool_runs || self.model_calls >= self.limits.model_calls {
-            let text = format!(
-                "i stopped myself after {} tool calls in one answer; that looked like running in circles.",
-                self.limits.tool_runs
-            );
-            return Step::Done(Ending::Failed(Failure::Stopped(text)));
+            return circles(&format!("{} tool calls", self.limits.tool_runs));
+        }
+        if self.usage().fresh() > self.limits.tokens {
+            return circles(&format!("more than {} tokens", self.limits.tokens));
         }
         Step::RunTools(calls)
     }
+}
+
+/// The end of a turn that does not end by itself.
+fn circles(after: &str) -> Step {
+    let text = format!("i stopped myself after {after} in one answer; that looked like running in circles.");
+    Step::Done(Ending::Failed(Failure::Stopped(text)))
 }
 
 /// The reply to which `blocks` are the end and `half` the beginning.
@@ -338,7 +349,7 @@ mod tests {
         assert_eq!(turn.step(), Step::CallModel);
         turn.replied(reply(vec![text("done")], Stop::Said));
         assert_eq!(turn.step(), Step::Done(Ending::Finished));
-        assert_eq!((turn.said().len(), turn.usage().input), (3, 20));
+        assert_eq!(turn.said().len(), 3);
     }
 
     #[test]
@@ -390,6 +401,29 @@ mod tests {
             panic!("it was not stopped")
         };
         assert!(why.contains("50 tool calls"), "{why}");
+    }
+
+    /// E4: a turn that goes on and on also ends at its tokens; what came from the cache is not counted.
+    #[test]
+    fn the_limit_counts_tokens_too_and_says_so() {
+        let limits = Limits { tokens: 100, ..Limits::HOUSE };
+        let mut turn = Turn::begin(Task::Answer, limits, Patience::new(patience::Limits::NONE, 7));
+        let mut takes = |usage| {
+            turn.used(Call { model: "m".to_owned(), usage });
+            turn.replied(reply(vec![call("a")], Stop::Tools));
+            turn.step()
+        };
+        assert!(matches!(
+            takes(Usage { input: 100, cache_read: 900, ..Usage::default() }),
+            Step::RunTools(_)
+        ));
+        let Step::Done(Ending::Failed(Failure::Stopped(why))) =
+            takes(Usage { output: 1, ..Usage::default() })
+        else {
+            panic!("it was not stopped")
+        };
+        assert!(why.contains("more than 100 tokens"), "{why}");
+        assert_eq!((turn.spent().len(), turn.usage().held()), (2, 1_001));
     }
 
     fn summing_up(said: &str) -> Turn {

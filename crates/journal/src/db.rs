@@ -10,6 +10,7 @@ mod fresh;
 mod path;
 mod read;
 mod schema;
+mod spending;
 mod write;
 
 use std::path::Path;

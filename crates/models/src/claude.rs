@@ -131,7 +131,8 @@ impl Claude {
             }
             while let Some(news) = heard.recv().await {
                 match news {
-                    News::Words(words) => listener(&words),
+                    News::Words(words) => listener.words(&words),
+                    News::Used(usage) => listener.used(usage),
                     News::Done(done) => return done,
                 }
             }

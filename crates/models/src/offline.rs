@@ -119,7 +119,7 @@ impl Model for Offline {
         let block = self.answer(context);
         let stop = match &block {
             Block::Text(text) => {
-                listener(text);
+                listener.words(text);
                 Stop::Said
             }
             Block::Call(_) | Block::Opaque(_) => Stop::Tools,

@@ -8,9 +8,11 @@
     reason = "a fixture that cannot be made stops the test at once, with its reason"
 )]
 
+mod cast;
 mod changes;
 mod fragile;
 mod held;
+mod looking;
 mod teller;
 mod tree;
 mod trouble;
@@ -20,15 +22,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::assistant::{Answer, Assistant, Event, Request};
 use domain::compaction::Room;
-use domain::context::{Context, Names, instructions};
+use domain::context::{Names, instructions};
 use domain::conversation::Conversation;
 use domain::dice::Dice;
 use domain::patience;
 use domain::record::{MessageId, Record, SurfaceName};
-use domain::turn::TurnId;
+use domain::turn::{Limits, TurnId};
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
-use engine::ports::{Clock, Hands, Journal as _, Model};
+use engine::ports::{Clock, Hands, Journal as _};
 use engine::run::House;
 use futures_util::future::join_all;
 use jiff::Zoned;
@@ -44,6 +46,7 @@ use tools::Toolbox;
 use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
 use crate::troupe::Troupe;
+use cast::{Cast, next};
 pub use changes::{compact, fork};
 pub use fragile::BREAK;
 use fragile::Fragile;
@@ -65,29 +68,6 @@ pub struct Story {
     room: Room,
     troubles: Arc<Troubles>,
     house: Option<Living>,
-}
-
-/// Who plays the model.
-enum Cast {
-    Puppet(Arc<Puppet>),
-    Troupe(Troupe),
-}
-
-impl Cast {
-    /// The model of a program that has just started.
-    fn model(&self) -> Arc<dyn Model> {
-        match self {
-            Self::Puppet(puppet) => puppet.clone(),
-            Self::Troupe(troupe) => troupe.model(),
-        }
-    }
-
-    fn seen(&self) -> Vec<Context> {
-        match self {
-            Self::Puppet(puppet) => puppet.seen(),
-            Self::Troupe(troupe) => troupe.seen(),
-        }
-    }
 }
 
 /// What dies in a crash.
@@ -180,7 +160,7 @@ impl Story {
             Answer::Begun(turn) => return Some(turn),
             Answer::Told(text) => self.teller.tell(format!("told> {text}")),
             Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
-            Answer::Heard(_) | Answer::Decided(_) | Answer::Noted => {}
+            Answer::Heard(_) | Answer::Decided(_) | Answer::Overspent(_) | Answer::Noted => {}
         }
         None
     }
@@ -300,27 +280,6 @@ impl Story {
         self
     }
 
-    /// All that was told.
-    pub fn told(&self) -> String {
-        self.teller.told()
-    }
-
-    /// The tree of entries, drawn.
-    pub fn tree(&self) -> String {
-        tree::draw(&self.paths())
-    }
-
-    /// The sessions, drawn as `ollim-bot sessions tree` draws them.
-    pub fn sessions(&self) -> String {
-        let lineage = self.runtime.block_on(self.living().journal.lineage()).expect("a lineage");
-        domain::conversation::draw(&lineage, self.clock.now().time_zone())
-    }
-
-    /// Every context the model was given.
-    pub fn contexts(&self) -> Vec<Context> {
-        self.cast.seen()
-    }
-
     /// The data directory.
     pub fn paths(&self) -> Paths {
         Paths::new(self.dir.path())
@@ -343,7 +302,11 @@ impl Story {
                 self.teller.tell(format!("refused> {why}"));
                 None
             }
-            answer @ (Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_)) => {
+            answer @ (Answer::Begun(_)
+            | Answer::Decided(_)
+            | Answer::Noted
+            | Answer::Told(_)
+            | Answer::Overspent(_)) => {
                 panic!("a message was answered with {answer:?}")
             }
         }
@@ -396,6 +359,7 @@ impl Story {
             surface: self.teller.clone(),
             instructions: instructions(&names),
             patience: self.patience,
+            limits: Limits::HOUSE,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
         let assistant = Assistant::new(memory, hands.tools(), self.room, Dice::new(7));
@@ -412,9 +376,4 @@ impl Story {
 /// In memory, where there is some: a story is about order, and does not wait for disks.
 fn quick_directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory")
-}
-
-fn next(lines: &Mutex<VecDeque<Line>>) -> Line {
-    let line = lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-    line.unwrap_or_else(|| Line::says("(the model has no more lines)"))
 }

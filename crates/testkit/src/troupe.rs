@@ -15,9 +15,10 @@ mod engines;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::context::Context;
+use domain::conversation::Usage;
 use domain::failure::Failure;
 use domain::turn::Reply;
-use engine::ports::{Listener, Model};
+use engine::ports::{Hearing, Listener, Model};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
@@ -140,6 +141,26 @@ struct Actor {
     elsewhere: Handle,
 }
 
+/// What is heard elsewhere.
+enum Heard {
+    Words(String),
+    Used(Usage),
+}
+
+/// Passes on what it hears.
+struct Ear(mpsc::UnboundedSender<Heard>);
+
+impl Hearing for Ear {
+    fn words(&self, text: &str) {
+        // Whoever has left does not want to hear it.
+        let _ = self.0.send(Heard::Words(text.to_owned()));
+    }
+
+    fn used(&self, usage: Usage) {
+        let _ = self.0.send(Heard::Used(usage));
+    }
+}
+
 impl Model for Actor {
     fn name(&self) -> &str {
         self.engine.name()
@@ -160,18 +181,15 @@ impl Model for Actor {
             let (engine, context) = (self.engine.clone(), context.clone());
             // Whoever leaves takes the call along, as if it were made here.
             let mut call = JoinSet::new();
-            call.spawn_on(
-                async move {
-                    let listener = |text: &str| drop(words.send(text.to_owned()));
-                    engine.reply(&context, &listener).await
-                },
-                &self.elsewhere,
-            );
+            call.spawn_on(async move { engine.reply(&context, &Ear(words)).await }, &self.elsewhere);
             let mut half = String::new();
-            while let Some(words) = heard.recv().await {
-                half.push_str(&words);
-                if half.len() >= held(&line) {
-                    listener(&std::mem::take(&mut half));
+            while let Some(heard) = heard.recv().await {
+                match heard {
+                    Heard::Words(words) => half.push_str(&words),
+                    Heard::Used(usage) => listener.used(usage),
+                }
+                if !half.is_empty() && half.len() >= held(&line) {
+                    listener.words(&std::mem::take(&mut half));
                     gate.release();
                 }
             }

@@ -16,6 +16,8 @@ const DEFAULTS: &str = include_str!("../../defaults.toml");
 pub struct File {
     pub model: Model,
     pub page: Page,
+    pub spend: Spend,
+    pub prices: BTreeMap<String, Price>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -35,6 +37,32 @@ pub struct Model {
 #[serde(deny_unknown_fields)]
 pub struct Page {
     pub address: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spend {
+    pub unattended_dollars_per_day: Most,
+    pub unattended_tokens_per_day: Most,
+    pub turn_tokens: u64,
+}
+
+/// A limit: an amount, or the word `none`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Most {
+    Amount(f64),
+    Word(String),
+}
+
+/// Dollars for a million tokens.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+    pub cache_read: f64,
+    pub cache_write: f64,
 }
 
 impl File {

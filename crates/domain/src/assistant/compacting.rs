@@ -12,6 +12,7 @@ use super::{
 };
 use crate::compaction::{Report, Summary};
 use crate::conversation::{Branch, EntryId, Head, Said, Usage};
+use crate::cost::Account;
 use crate::record::{Record, SessionChange};
 use crate::turn::{Ending, TurnId};
 
@@ -99,7 +100,8 @@ impl Assistant {
         let tokens = self.memory.filled.get(&branch).copied();
         minutes.shown.push(Shown::Compacting { turn, branch: branch.clone(), tokens });
         let errand = Errand::Compact(compacting);
-        self.start(branch, Running { turn, errand, owed: Owed::Now, unanswered: Vec::new() }, minutes);
+        let (account, owed, unanswered) = (Account::compaction(), Owed::Now, Vec::new());
+        self.start(branch, Running { turn, errand, account, owed, unanswered }, minutes);
     }
 
     /// CP-6: a turn that no longer fits waits until there is room. It stays open, so that it is not forgotten.
@@ -117,7 +119,10 @@ impl Assistant {
         minutes: &mut Minutes,
     ) {
         let (outcome, after): (_, fn(&mut Self, &Stuck, &mut Minutes)) = match ended.left {
-            Left::Summary(summary) => (Ok(self.put_in_place(summary, ended.last, minutes)), Self::go_on),
+            Left::Summary(summary) => {
+                let last = ended.spent.last().map(|call| call.usage).unwrap_or_default();
+                (Ok(self.put_in_place(summary, last, minutes)), Self::go_on)
+            }
             Left::Said(_) => (Err(self.leave_as_it_is(&ended.ending)), Self::give_up),
         };
         minutes.shown.push(Shown::Compacted { turn, branch: Branch::Main, outcome });

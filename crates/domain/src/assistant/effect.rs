@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::compaction::{Gate, Summary};
 use crate::conversation::{Branch, Entry, EntryId, Said, Usage};
+use crate::cost::{Account, Call};
 use crate::failure::Failure;
 use crate::record::{MessageId, Record};
 use crate::turn::{Ending, Task, TurnId};
@@ -25,17 +26,17 @@ pub struct Ended {
     pub left: Left,
     /// How it ended.
     pub ending: Ending,
-    /// What it cost.
+    /// What it used in all.
     pub usage: Usage,
-    /// What its last call used: how full the conversation is.
-    pub last: Usage,
+    /// Its calls that are not written down yet.
+    pub spent: Vec<Call>,
 }
 
 impl Ended {
     /// One that failed before it could say anything.
     pub fn failed(failure: Failure) -> Self {
-        let (left, usage) = (Left::Said(Vec::new()), Usage::default());
-        Self { left, ending: Ending::Failed(failure), usage, last: usage }
+        let (left, usage, spent) = (Left::Said(Vec::new()), Usage::default(), Vec::new());
+        Self { left, ending: Ending::Failed(failure), usage, spent }
     }
 }
 
@@ -70,6 +71,8 @@ pub struct Start {
     pub branch: Branch,
     /// What for.
     pub purpose: Purpose,
+    /// On whose account, and whether somebody waits.
+    pub account: Account,
     /// The entry it follows.
     pub from: EntryId,
     /// What its dice are seeded with.

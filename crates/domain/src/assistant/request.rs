@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use super::{Assistant, Effect, Errand, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
 use crate::context;
 use crate::conversation::{Block, Branch, Heard, Reach, Said, calls};
+use crate::cost::{Call, Refusal, may_spend};
 use crate::permission::{Decision, decide};
 use crate::record::{Message, MessageId, Record, SurfaceName};
 use crate::tool::ToolResult;
@@ -22,8 +23,10 @@ pub enum Request {
     Compact(String),
     /// The human wants the last compaction taken back.
     Undo,
-    /// A turn wants to run the tools that the model called in these blocks.
-    MayRun(TurnId, Vec<Block>),
+    /// A turn wants to run the tools that the model called in these blocks, after these calls of the model.
+    MayRun(TurnId, Vec<Block>, Vec<Call>),
+    /// A turn that nobody waits for wants to call the model once more, after these calls.
+    MaySpend(TurnId, Vec<Call>),
     /// A turn tells what came of its tools.
     Ran(TurnId, Vec<ToolResult>),
     /// Keep this in the inbox.
@@ -47,6 +50,8 @@ pub enum Answer {
     Noted,
     /// In words.
     Told(String),
+    /// No: the limit of the day is reached.
+    Overspent(Refusal),
     /// No, and what would be right.
     Refused(String),
 }
@@ -96,10 +101,27 @@ impl Assistant {
         }
     }
 
-    pub(super) fn may_run(&mut self, turn: TurnId, blocks: Vec<Block>, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let Some((branch, _)) = self.run_of(turn) else { return gone() };
+    pub(super) fn may_spend(&mut self, turn: TurnId, spent: Vec<Call>, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let Some((branch, running)) = self.run_of(turn) else { return gone() };
+        let mut minutes = Minutes::at(now);
+        self.spend(&branch, &running, spent, &mut minutes);
+        let answer = match may_spend(&running.account, &self.purse.day, &self.purse.limit) {
+            Ok(()) => Answer::Noted,
+            Err(refusal) => Answer::Overspent(refusal),
+        };
+        (answer, minutes.effects())
+    }
+
+    pub(super) fn may_run(
+        &mut self,
+        turn: TurnId,
+        (blocks, spent): (Vec<Block>, Vec<Call>),
+        now: &Zoned,
+    ) -> (Answer, Vec<Effect>) {
+        let Some((branch, running)) = self.run_of(turn) else { return gone() };
         let decisions: Vec<Decision> = calls(&blocks).map(|call| decide(call, &self.tools)).collect();
         let mut minutes = Minutes::at(now);
+        self.spend(&branch, &running, spent, &mut minutes);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered = decisions.iter().map(|decision| decision.call.clone()).collect();

@@ -165,14 +165,19 @@ impl Usage {
     pub fn held(&self) -> u64 {
         self.read().saturating_add(self.output)
     }
+
+    /// What was not read from the cache.
+    pub fn fresh(&self) -> u64 {
+        self.input.saturating_add(self.cache_write).saturating_add(self.output)
+    }
 }
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.output += other.output;
+        self.input = self.input.saturating_add(other.input);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.output = self.output.saturating_add(other.output);
     }
 }
 

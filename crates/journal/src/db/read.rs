@@ -24,14 +24,15 @@ impl Database {
             let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
             self.connection.query_row(&sql, [], |row| row.get(0))
         };
+        let heads = self.heads()?;
         Ok(Memory {
-            conversation: Conversation::new(self.heads()?, EntryId(next("entries")?)),
+            filled: self.filled(heads.keys())?,
+            conversation: Conversation::new(heads, EntryId(next("entries")?)),
             unfinished: self.unfinished()?,
             waiting: self.waiting()?,
             inbox: Arc::new(self.inbox()?),
             next_message: MessageId(next("messages")?),
             next_turn: TurnId(next("turns")?),
-            filled: BTreeMap::new(),
             compacted: self.compacted()?,
             created: None,
         })
@@ -184,7 +185,7 @@ fn file_change(row: &Row<'_>) -> rusqlite::Result<FileChange> {
     Ok(FileChange { id: row.get(0)?, change })
 }
 
-fn branch_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Branch> {
+pub(super) fn branch_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Branch> {
     row.get::<_, String>(index)?.parse().map_err(|error| unread(index, error))
 }
 
@@ -193,11 +194,11 @@ fn session_in(row: &Row<'_>, index: usize) -> rusqlite::Result<SessionId> {
     SessionId::read(&text).ok_or_else(|| unread(index, format!("`{text}` is not a session")))
 }
 
-fn time_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
+pub(super) fn time_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
     Timestamp::from_microsecond(row.get(index)?).map_err(|error| unread(index, error))
 }
 
-fn unread(
+pub(super) fn unread(
     index: usize,
     error: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>,
 ) -> rusqlite::Error {

@@ -94,6 +94,11 @@ impl Assembly {
         self.wanted.iter().all(|id| calls.contains(id.as_str()))
     }
 
+    /// What it has used so far.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
     /// Whether the listener has heard a word.
     pub fn was_heard(&self) -> bool {
         self.heard != Heard::Nothing

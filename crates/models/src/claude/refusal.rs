@@ -1,6 +1,6 @@
 //! What it means for the human when a turn of the program ends badly, or the program itself does.
 
-use domain::failure::{Failure, Unsaid};
+use domain::failure::{Failure, SpendLimit, Unsaid};
 
 use super::settings::Environment;
 use super::wire::Ended;
@@ -30,7 +30,7 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
         }
         None if lower.contains("login") || lower.contains("api key") => Failure::BadKey(words),
         None if lower.contains("credit balance") || lower.contains("usage limit") => {
-            Failure::SpendLimit(words)
+            Failure::SpendLimit(SpendLimit::Account(words))
         }
         None if lower.contains("output token maximum") => Unsaid::TooLong.into(),
         None if lower.contains("prompt is too long") => Failure::Full(words),

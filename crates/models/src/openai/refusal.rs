@@ -1,6 +1,6 @@
 //! What a server says when it does not answer, and what that means for the human.
 
-use domain::failure::Failure;
+use domain::failure::{Failure, SpendLimit};
 
 use super::VENDOR;
 use super::wire::{Problem, Trouble};
@@ -29,14 +29,14 @@ pub fn failure(refusal: &Refusal, asked: Asked<'_>) -> Failure {
     let trouble = trouble(&refusal.body).unwrap_or_else(|| plain(refusal));
     let message = format!("{}: {}", refusal.status, trouble.message);
     match refusal.status {
-        _ if trouble.is_about_money() => Failure::SpendLimit(message),
+        _ if trouble.is_about_money() => Failure::SpendLimit(SpendLimit::Account(message)),
         400 | 413 | 422 | 500 if trouble.is_about_length() => Failure::Full(message),
         401 | 403 => Failure::BadKey(match asked.key {
             Sent::Key => format!("{}, {message}", VENDOR.variable),
             Sent::Nothing => format!("{} is not set, {message}", VENDOR.variable),
         }),
-        402 => Failure::SpendLimit(message),
-        429 if refusal.is_about_money(&trouble.message) => Failure::SpendLimit(message),
+        402 => Failure::SpendLimit(SpendLimit::Account(message)),
+        429 if refusal.is_about_money(&trouble.message) => Failure::SpendLimit(SpendLimit::Account(message)),
         429 | 503 | 529 => Failure::Busy(refusal.seconds()),
         404 => Failure::Rejected(format!("{message}. {}", way_out(&trouble.message, asked.model))),
         300..=399 => Failure::Unreachable(format!("{}: the address points elsewhere", refusal.status)),
@@ -69,9 +69,9 @@ pub fn from_event(json: &str) -> Failure {
     let trouble = Trouble::read(json).unwrap_or_default();
     let kind = trouble.kind.as_str();
     match (trouble.number(), trouble.word(), kind) {
-        _ if trouble.is_about_money() => Failure::SpendLimit(trouble.message),
+        _ if trouble.is_about_money() => Failure::SpendLimit(SpendLimit::Account(trouble.message)),
         _ if trouble.is_about_length() => Failure::Full(trouble.message),
-        (Some(402), ..) => Failure::SpendLimit(trouble.message),
+        (Some(402), ..) => Failure::SpendLimit(SpendLimit::Account(trouble.message)),
         (Some(429 | 503 | 529), ..) | (_, Some("rate_limit_exceeded"), _) => Failure::Busy(None),
         (.., "rate_limit_error" | "overloaded_error" | "unavailable_error") => Failure::Busy(None),
         (Some(401 | 403), ..) | (_, Some("invalid_api_key"), _) | (.., "authentication_error") => {

@@ -71,7 +71,7 @@ impl Surface for Outside {
 
 /// The door: what the assistant would answer to the two things a turn asks.
 fn answer(request: Request, tools: &[ToolSpec]) -> Answer {
-    let Request::MayRun(_, blocks) = request else { return Answer::Noted };
+    let Request::MayRun(_, blocks, _) = request else { return Answer::Noted };
     let calls = blocks.iter().filter_map(|block| match block {
         Block::Call(call) => Some(decide(call, tools)),
         Block::Text(_) | Block::Opaque(_) => None,
@@ -95,10 +95,12 @@ async fn turn(
         surface: outside.clone(),
         instructions: Arc::clone(&talk.0.instructions),
         patience: domain::patience::Limits::NONE,
+        limits: domain::turn::Limits::HOUSE,
         calls: std::sync::Arc::new(tokio::sync::Semaphore::new(4)),
     };
-    let start =
-        Start { turn: TurnId(1), branch: Branch::Main, purpose: Purpose::Answer, from: EntryId(1), seed: 7 };
+    let account = domain::cost::Account::answer_on(&Branch::Main);
+    let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
+    let start = Start { turn, branch, purpose, account, from, seed: 7 };
     let door = async {
         while let Some(Letter::Asked(request, reply)) = pile.recv().await {
             let _ = reply.send(answer(request, &talk.0.tools));

@@ -111,7 +111,9 @@ pub(super) async fn say(
             Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
         }
         Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) => Err(puzzled()),
+        Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) | Answer::Overspent(_) => {
+            Err(puzzled())
+        }
     }
 }
 
@@ -125,7 +127,7 @@ pub(super) async fn command(State(app): State<App>, request: Request) -> Result<
         Answer::Begun(turn) => obeyed(None, Some(turn.0)),
         Answer::Noted => obeyed(None, None),
         Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Decided(_) | Answer::Heard(_) => Err(puzzled()),
+        Answer::Decided(_) | Answer::Heard(_) | Answer::Overspent(_) => Err(puzzled()),
     }
 }
 
@@ -134,7 +136,9 @@ pub(super) async fn stop(State(app): State<App>, request: Request) -> Result<Jso
     match app.ports().desk.ask(Ask::Stop).await {
         Answer::Noted => Ok(Json(wire::Done { ok: true })),
         Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Begun(_) | Answer::Decided(_) | Answer::Heard(_) | Answer::Told(_) => Err(puzzled()),
+        Answer::Begun(_) | Answer::Decided(_) | Answer::Heard(_) | Answer::Told(_) | Answer::Overspent(_) => {
+            Err(puzzled())
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use domain::compaction::Room;
 use domain::conversation::{
     Block, Branch, Conversation, Entry, EntryId, Json, Lineage, Reach, Said, SessionId, Text, Usage,
 };
+use domain::cost::{Account, Call, Limit, Micros, Report, Spent};
 use domain::dice::Dice;
 use domain::failure::{Failure, Unsaid};
 use domain::record::Record;
@@ -79,6 +80,23 @@ impl Journal for Ledger {
 pub struct Well(pub watch::Sender<String>);
 
 impl Vitals for Well {
+    fn cost(&self, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>> {
+        let now: jiff::Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
+        let limit = Limit { money: Some(Micros(5_000_000)), tokens: None };
+        let mut report = Report::new(&now, days, limit);
+        let usage = Usage { input: 10, cache_read: 90, cache_write: 0, output: 5 };
+        let spent = Spent {
+            at: now.timestamp(),
+            branch: Branch::Main,
+            turn: TurnId(1),
+            account: Account::answer_on(&Branch::Main),
+            call: Call { model: "played".to_owned(), usage },
+            cost: Some(Micros(1_250_000)),
+        };
+        report.add(&spent, now.date());
+        Box::pin(async { Ok(report) })
+    }
+
     fn health(&self) -> BoxFuture<'_, Health> {
         let page = self.0.borrow().clone();
         Box::pin(async {
@@ -180,7 +198,7 @@ async fn answer(house: &House, start: Start, stop: CancellationToken) -> Ended {
     let heard = heard.unwrap_or_default();
     let finished = |said, ending| {
         let (left, usage) = (Left::Said(said), Usage::default());
-        Ended { left, ending, usage, last: usage }
+        Ended { left, ending, usage, spent: Vec::new() }
     };
     if heard.starts_with("!tool") {
         consult(house, start.turn).await;
@@ -211,7 +229,7 @@ async fn consult(house: &House, turn: TurnId) {
         name: "read_calendar".to_owned(),
         input: Json("{}".to_owned()),
     };
-    house.desk.ask(Request::MayRun(turn, vec![Block::Call(call.clone())])).await;
+    house.desk.ask(Request::MayRun(turn, vec![Block::Call(call.clone())], Vec::new())).await;
     house.stage.show(&Shown::Working { turn, tool: call.name.clone() });
     tokio::time::sleep(house.pace * 20).await;
     let result = ToolResult { call: call.id, text: "15:00 dentist".to_owned(), outcome: Outcome::Done };

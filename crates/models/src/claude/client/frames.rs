@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use domain::conversation::Usage;
 use domain::failure::Failure;
 
 use super::super::assembly::Assembly;
@@ -24,7 +25,9 @@ impl Client {
             Frame::Boundary(metadata) => self.compacted(&metadata),
             Frame::Told(event) => {
                 let Phase::Speaking(speech) = &mut self.phase else { return Next::Go };
+                let before = speech.assembly.usage();
                 let words = speech.assembly.told(event);
+                speech.count(before).await;
                 speech.say(words).await;
             }
             Frame::Spoke(message) => {
@@ -189,6 +192,15 @@ impl Speech {
         if let Some(words) = words {
             // Whoever asked may have left, which is noticed as such.
             let _ = self.ask.news.send(News::Words(words)).await;
+        }
+    }
+
+    /// A reply may break off, so what it used is told as soon as it is more than `before`.
+    async fn count(&self, before: Usage) {
+        let usage = self.assembly.usage();
+        if usage != before {
+            // Whoever asked may have left.
+            let _ = self.ask.news.send(News::Used(usage)).await;
         }
     }
 
