@@ -220,6 +220,16 @@ impl Story {
         self.settle()
     }
 
+    /// Waits until the model was asked for the n-th time, and has its line.
+    pub fn asked(&mut self, times: usize) -> &mut Self {
+        self.runtime.block_on(async {
+            while self.cast.seen().len() < times {
+                tokio::task::yield_now().await;
+            }
+        });
+        self
+    }
+
     /// Waits until the model has begun to speak again after a crash.
     pub fn speaks_again(&mut self) -> &mut Self {
         self.runtime.block_on(self.teller.heard_a_word());

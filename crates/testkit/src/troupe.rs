@@ -173,8 +173,8 @@ impl Model for Actor {
     ) -> BoxFuture<'a, Result<Reply, Failure>> {
         async move {
             let hold = hold();
-            self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(context.clone());
             let line = (self.lines)();
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(context.clone());
             let gate = Gate::new();
             self.server.says(&line, &gate);
             let (words, mut heard) = mpsc::unbounded_channel();

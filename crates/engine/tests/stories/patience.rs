@@ -93,7 +93,7 @@ pub fn a_new_message_ends_the_waiting(told_by: Teller) {
     let mut story = patient(told_by);
     story.model([Line::fails(Failure::Busy(Some(300))), Line::says("Here.")]);
 
-    story.human_adds("a").human("b");
+    story.human_adds("a").asked(1).human("b");
 
     expect![[r#"
         human> a
