@@ -1,5 +1,6 @@
 //! Settings: read once, from the defaults, the human's file and the environment, and handed out in pieces.
 
+mod claude_code;
 mod environment;
 mod file;
 mod spend;
@@ -14,7 +15,7 @@ use domain::patience;
 use jiff::tz::TimeZone;
 use journal::Paths;
 use models::thinking::{BadThinking, Thinking};
-use models::{anthropic, openai};
+use models::{anthropic, claude, openai};
 
 pub use environment::Environment;
 use file::File;
@@ -63,6 +64,8 @@ pub enum Brain {
     Anthropic(anthropic::Settings),
     /// Any server that speaks chat completions.
     OpenAi(openai::Settings),
+    /// The Claude Code program, with the login it has.
+    Claude(claude::Settings),
 }
 
 impl Settings {
@@ -80,7 +83,7 @@ impl Settings {
         Ok(Self {
             names: names(environment),
             zone: zone::read(environment)?,
-            brain: brain(environment, &file, thinking)?,
+            brain: brain(environment, &file, (&paths, thinking))?,
             thinking,
             patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
             spend: spend::read(&file)?,
@@ -116,7 +119,11 @@ fn names(environment: &Environment) -> Guessed<Names> {
     Guessed { value: Names { assistant, human: human.to_owned() }, from }
 }
 
-fn brain(environment: &Environment, file: &File, thinking: Option<Thinking>) -> Result<Brain, Failed> {
+fn brain(
+    environment: &Environment,
+    file: &File,
+    (paths, thinking): (&Paths, Option<Thinking>),
+) -> Result<Brain, Failed> {
     let wanted = environment.get("OLLIM_MODEL").unwrap_or(&file.model.r#use);
     let key = environment.get("ANTHROPIC_API_KEY");
     let wanted = match (wanted, key) {
@@ -127,6 +134,12 @@ fn brain(environment: &Environment, file: &File, thinking: Option<Thinking>) -> 
     let unset = |what: &str| Failed::Configuration(format!("OLLIM_MODEL asks for {wanted}, but {what}"));
     match (wanted.split_once(':'), key) {
         (None, _) if wanted == "offline" => Ok(Brain::Offline),
+        (None, _) if wanted == "claude" => {
+            Ok(Brain::Claude(claude_code::settings(environment, file, (paths, None, thinking))))
+        }
+        (Some(("claude", model)), _) if !model.is_empty() => {
+            Ok(Brain::Claude(claude_code::settings(environment, file, (paths, Some(model), thinking))))
+        }
         (Some(("anthropic", model)), Some(key)) if !model.is_empty() => {
             let settings = messages_api(environment, file, (model, key));
             Ok(Brain::Anthropic(anthropic::Settings { thinking, ..settings }))
@@ -142,7 +155,7 @@ fn brain(environment: &Environment, file: &File, thinking: Option<Thinking>) -> 
         }
         _ => Err(Failed::Configuration(format!(
             "OLLIM_MODEL: `{wanted}` is not a brain i know. use `offline`, `anthropic:` and a model such as \
-             sonnet, or `openai:` and a model of your server."
+             sonnet, `openai:` and a model of your server, or `claude` for the Claude Code program."
         ))),
     }
 }

@@ -11,6 +11,7 @@ mod open;
 mod paths;
 mod sessions;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -25,6 +26,8 @@ use jiff::{Timestamp, Zoned};
 pub use db::KnownDevice;
 use db::{Database, PathCache};
 use disk::Disk;
+use files::Found;
+use files::model_places::{ModelPlace, ModelPlaces};
 use keeper::Keeper;
 pub use lock::{Lock, holder};
 pub use open::{NotOpened, Opened, Place, open, peek};
@@ -86,6 +89,27 @@ impl Journal {
     /// Forgets the paired browser called `id`.
     pub async fn remove_device(&self, id: String) -> Result<(), Unwritten> {
         self.change(move |database| database.remove_device(&id)).await
+    }
+
+    /// Where models that keep a memory of their own are, and the damage their file had.
+    pub async fn model_places(
+        &self,
+        now: Timestamp,
+    ) -> Result<Found<BTreeMap<Branch, ModelPlace>>, Unreadable> {
+        let file = self.model_places_file();
+        let found = self.writer.ask(move |_| file.load(now)).await;
+        found.ok_or_else(|| Unreadable(closed().0))?.map_err(|error| Unreadable(error.to_string()))
+    }
+
+    /// Keeps these places of models, and no others. When this returns `Ok` they survive a power cut.
+    pub async fn keep_model_places(&self, places: BTreeMap<Branch, ModelPlace>) -> Result<(), Unwritten> {
+        let mut file = self.model_places_file();
+        let saved = self.writer.ask(move |_| file.save(&places)).await;
+        saved.ok_or_else(closed)?.map_err(|error| Unwritten(error.to_string()))
+    }
+
+    fn model_places_file(&self) -> ModelPlaces {
+        ModelPlaces::new(Arc::clone(&self.disk), &self.paths.state())
     }
 
     /// Copies the log into `state/backups` if the newest copy is older than a day, and looks the copy over.
