@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use journal::disk::Disk;
 use surfaces::client::{Client, Unanswered};
-use surfaces::terminal::{Ended, Reader, chat, once};
+use surfaces::terminal::{self, Ended, Reader, chat, once};
 use tokio::io::{BufReader, stdin, stdout};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -90,6 +90,35 @@ pub async fn say_once(
     };
     house.close().await;
     answered
+}
+
+/// Gives a command to the assistant that runs, or to one in this process, and prints what came of it.
+pub async fn obey(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    command: &str,
+    output: Output,
+) -> Result<ExitCode, Failed> {
+    let client = Client::new(&settings.paths.state(), SOCKET);
+    if client.get("/api/health").await.is_ok() {
+        return told(terminal::obey(&client, command).await?, output);
+    }
+    let house = House::open(settings, disk, Doors::Local).await?;
+    let obeyed = tokio::select! {
+        obeyed = terminal::obey(&house.client, command) => obeyed.map_err(Failed::from),
+        () = told_to_stop() => Err(Failed::NotDone("stopped.".to_owned())),
+    };
+    house.close().await;
+    told(obeyed?, output)
+}
+
+fn told(obeyed: Result<String, String>, output: Output) -> Result<ExitCode, Failed> {
+    let text = obeyed.map_err(Failed::NotDone)?;
+    match output.json {
+        true => print(&serde_json::json!({ "ok": true, "text": text }).to_string()),
+        false => print(&text),
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn answer(client: &Client, text: &str, output: Output) -> Result<ExitCode, Failed> {

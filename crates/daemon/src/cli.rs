@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
+
+use surfaces::web::cost::{DAYS, MOST_DAYS};
 
 use crate::settings::Environment;
 
@@ -13,7 +15,9 @@ examples:
   ollim-bot chat --once \"hello\"          say one thing, print the answer
   echo \"buy milk\" | ollim-bot chat --once
   ollim-bot open                         a fresh link to the page
+  ollim-bot cost --days 7                what the model cost, and who spent it
   ollim-bot sessions tree                how the conversation went, drawn
+  ollim-bot compact \"keep the recipes\"   sum up a long conversation (--undo takes it back)
   ollim-bot doctor                       what is wrong, and what to do about it";
 
 const EXIT_CODES: &str = "\
@@ -76,6 +80,24 @@ pub enum Command {
         #[command(subcommand)]
         shape: Option<SessionsShape>,
     },
+    /// What the model was asked to do, and what that cost
+    Cost {
+        /// How many days the list looks back, today included
+        #[arg(long, value_name = "N", default_value_t = DAYS, value_parser = value_parser!(u16).range(1..=i64::from(MOST_DAYS)))]
+        days: u16,
+        /// How the list is added up
+        #[arg(long, value_enum, default_value_t = CostBy::Source)]
+        by: CostBy,
+    },
+    /// Let a summary stand for what was said so far
+    Compact {
+        /// What the summary should mind in particular
+        #[arg(conflicts_with = "undo")]
+        instructions: Vec<String>,
+        /// Take the last compaction back
+        #[arg(long)]
+        undo: bool,
+    },
     /// Whether it runs, and how it is
     Status,
     /// What is wrong, and what to do about it
@@ -85,6 +107,17 @@ pub enum Command {
         /// bash, zsh, fish, elvish or powershell
         shell: Shell,
     },
+}
+
+/// How spending is added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CostBy {
+    /// By who spent it: the conversation, a routine, ...
+    Source,
+    /// By model
+    Model,
+    /// By day
+    Day,
 }
 
 /// How to show the sessions.

@@ -1,6 +1,7 @@
 //! The commands: one file each.
 
 pub mod completion;
+mod cost;
 mod doctor;
 mod open;
 mod sessions;
@@ -29,6 +30,12 @@ pub async fn run(cli: Cli, settings: Settings, disk: Arc<dyn Disk>) -> Result<Ex
         Some(Command::Open) => open::open(&settings, output).await,
         Some(Command::Sessions { shape }) => {
             sessions::show(&settings, shape.unwrap_or(SessionsShape::List), output)
+        }
+        Some(Command::Cost { days, by }) => cost::show(&settings, days, by, output),
+        Some(Command::Compact { instructions, undo }) => {
+            let command =
+                if undo { "/undo".to_owned() } else { format!("/compact {}", instructions.join(" ")) };
+            chat::obey(&settings, disk, &command, output).await
         }
         Some(Command::Status) => status::show(&settings, output).await,
         Some(Command::Doctor) => doctor::examine(&settings, output).await,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use domain::assistant::{Assistant, Event, Shown};
 use domain::context::instructions;
+use domain::cost::Purse;
 use domain::dice::Dice;
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
@@ -81,9 +82,13 @@ impl House {
             surface: stage.clone(),
             instructions: instructions(&settings.names.value),
             patience: settings.patience,
+            limits: settings.spend.turn,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
-        let assistant = Assistant::new(memory, world.hands.tools(), Dice::new(seed()?));
+        let day = journal.day(clock.now()).await.map_err(|error| Failed::NotDone(error.to_string()))?;
+        let purse = Purse { day, ..settings.spend.purse.clone() };
+        let assistant =
+            Assistant::new(memory, world.hands.tools(), settings.room, Dice::new(seed()?)).minding(purse);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
@@ -185,7 +190,12 @@ impl Wiring {
             desk: self.desk,
             journal: self.journal.clone(),
             stage: self.stage,
-            vitals: Arc::new(Pulse { fixed, journal: self.journal }),
+            vitals: Arc::new(Pulse {
+                fixed,
+                journal: self.journal,
+                clock: self.clock.clone(),
+                limit: settings.spend.purse.limit,
+            }),
             devices: Arc::new(devices.map_err(|error| Failed::NotDone(error.to_string()))?),
             clock: self.clock,
         };

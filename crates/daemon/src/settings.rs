@@ -2,11 +2,13 @@
 
 mod environment;
 mod file;
+mod spend;
 mod zone;
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use domain::compaction::Room;
 use domain::context::Names;
 use domain::patience;
 use jiff::tz::TimeZone;
@@ -16,6 +18,7 @@ use models::{anthropic, openai};
 
 pub use environment::Environment;
 use file::File;
+pub use spend::Spend;
 
 use crate::exit::Failed;
 
@@ -34,6 +37,10 @@ pub struct Settings {
     pub thinking: Option<Thinking>,
     /// How patient it is with a model that fails.
     pub patience: patience::Limits,
+    /// What may be spent.
+    pub spend: Spend,
+    /// How much the model reads at once, and how full that may get.
+    pub room: Room,
     /// Where the page listens.
     pub page: SocketAddr,
 }
@@ -76,11 +83,30 @@ impl Settings {
             brain: brain(environment, &file, thinking)?,
             thinking,
             patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
+            spend: spend::read(&file)?,
+            room: room(&file)?,
             page,
             paths,
         })
     }
 }
+
+fn room(file: &File) -> Result<Room, Failed> {
+    let (limit, percent) = (file.model.context_tokens, file.model.compact_at_percent);
+    match (limit >= FEWEST_TOKENS, (10..=95).contains(&percent)) {
+        (true, true) => Ok(Room { limit, percent }),
+        (false, _) => Err(Failed::Configuration(format!(
+            "model.context_tokens is {limit}, and no model that reads so little can hold a conversation. \
+             write at least {FEWEST_TOKENS}."
+        ))),
+        (true, false) => Err(Failed::Configuration(format!(
+            "model.compact_at_percent is {percent}. write a number from 10 to 95."
+        ))),
+    }
+}
+
+/// The least that a model must read at once: our own instructions and tools take a good part of it.
+const FEWEST_TOKENS: u64 = 4_000;
 
 fn names(environment: &Environment) -> Guessed<Names> {
     let assistant = environment.get("OLLIM_BOT_NAME").unwrap_or("ollim").to_owned();

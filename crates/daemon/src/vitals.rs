@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use domain::conversation::Branch;
+use domain::cost::{Limit, Report};
+use engine::ports::{Clock, Unreadable};
 use futures_util::future::BoxFuture;
 use journal::Journal;
 use surfaces::web::vitals::{Health, Vitals};
@@ -11,8 +13,12 @@ use surfaces::web::vitals::{Health, Vitals};
 pub struct Pulse {
     /// Everything that is known at the start.
     pub fixed: Health,
-    /// Where the session is looked up.
+    /// Where the session and the ledger are looked up.
     pub journal: Arc<Journal>,
+    /// What day it is.
+    pub clock: Arc<dyn Clock>,
+    /// What unattended work may cost.
+    pub limit: Limit,
 }
 
 impl Vitals for Pulse {
@@ -22,5 +28,9 @@ impl Vitals for Pulse {
             let session = session.map(|session| session.to_string());
             Health { session, ..self.fixed.clone() }
         })
+    }
+
+    fn cost(&self, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>> {
+        Box::pin(self.journal.report(self.clock.now(), days, self.limit))
     }
 }

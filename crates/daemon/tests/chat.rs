@@ -179,3 +179,30 @@ fn a_pipe_is_answered_line_by_line() {
     assert!(told.contains("overloaded right now"), "{told}");
     assert_eq!(examine(program.data()), [""; 0]);
 }
+
+/// `ollim-bot cost` and the page tell the same, and the price of a model is found by its name.
+#[test]
+fn what_an_answer_cost_is_told_by_command_and_page_alike() {
+    let (backstage, program) = stage();
+    let nothing = program.run(&["cost"]);
+    assert_eq!(nothing.status.code(), Some(0));
+    assert!(stdout(&nothing).starts_with("no model was called in the last 30 days, so nothing was spent."));
+    std::fs::write(
+        program.data().join("settings.toml"),
+        "[prices]\n\"claude-sonnet\" = { input = 1000, output = 1000, cache_read = 1000, cache_write = 1000 }\n",
+    )
+    .expect("a settings file");
+    backstage.model().script([Act::says("good morning")]);
+    program.run(&["chat", "--once", "good morning"]);
+
+    let cost = json_of(&program.run(&["cost", "--json"]));
+    let usage = backstage.model().usage()[0];
+    let tokens = usage.input + usage.cache_read + usage.cache_write + usage.output;
+    assert_eq!(cost["today"]["dollars"], json!(tokens as f64 / 1e3));
+    assert_eq!((&cost["today"]["calls"], &cost["today"]["input"]), (&json!(1), &json!(usage.input)));
+    assert_eq!((&cost["by_source"][0]["name"], &cost["by_source"][0]["calls"]), (&json!("main"), &json!(1)));
+    let listed = stdout(&program.run(&["cost", "--days", "1", "--by", "model"]));
+    assert!(listed.contains("today, by model:\n  anthropic:"), "{listed}");
+    assert_eq!(program.run(&["cost", "--days", "0"]).status.code(), Some(2));
+    assert_eq!(program.run(&["cost", "--by", "mood"]).status.code(), Some(2));
+}

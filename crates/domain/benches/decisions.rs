@@ -2,16 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
 use domain::assistant::{Assistant, Memory, Request};
 use domain::brain;
+use domain::compaction::Room;
 use domain::conversation::{Conversation, EntryId};
 use domain::dice::Dice;
-use domain::record::{MessageId, SurfaceName};
-use domain::turn::TurnId;
+use domain::record::SurfaceName;
 use jiff::Zoned;
 
 fn main() {
@@ -34,13 +34,6 @@ fn message_is_decided_upon(bencher: Bencher) {
 }
 
 fn awake() -> Assistant {
-    let memory = Memory {
-        conversation: Conversation::new(BTreeMap::new(), EntryId(1)),
-        unfinished: Vec::new(),
-        waiting: VecDeque::new(),
-        inbox: Default::default(),
-        next_message: MessageId(1),
-        next_turn: TurnId(1),
-    };
-    Assistant::new(memory, Arc::new([]), Dice::new(7))
+    let memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
+    Assistant::new(memory, Arc::new([]), Room::HOUSE, Dice::new(7))
 }

@@ -3,24 +3,32 @@
 //! It holds names, numbers and what waits; never the conversation itself. Every decision comes out as
 //! effects in the order in which they must happen, the writing first.
 
+mod compacting;
 mod effect;
 mod request;
+mod spending;
 mod tending;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-pub use effect::{Effect, Ended, Event, Shown, Start};
+pub use compacting::Compacted;
+pub use effect::{Effect, Ended, Event, Left, Purpose, Shown, Start};
 pub use request::{Answer, Request};
 
+use crate::compaction::Room;
 use crate::conversation::{Branch, Conversation, Entry, Said, Usage};
+use crate::cost::{Account, Purse};
 use crate::dice::Dice;
+use crate::failure::Failure;
 use crate::inbox::Kept;
 use crate::record::{Closed, Message, MessageId, Opened, Record, SessionChange};
 use crate::tool::{ToolCall, ToolSpec};
 use crate::turn::{Ending, TurnId};
+use compacting::{Compacting, Wanted};
 
 /// The longest message that is taken at once, in characters.
 pub const MESSAGE_CHARS: usize = 100_000;
@@ -44,6 +52,29 @@ pub struct Memory {
     pub next_message: MessageId,
     /// The number of the next turn.
     pub next_turn: TurnId,
+    /// How many tokens the newest call of each branch held.
+    pub filled: BTreeMap<Branch, u64>,
+    /// The compaction of main that can still be taken back.
+    pub compacted: Option<Compacted>,
+    /// When the main conversation began.
+    pub created: Option<Timestamp>,
+}
+
+impl Memory {
+    /// What is known of `conversation` when nothing else happened.
+    pub fn of(conversation: Conversation) -> Self {
+        Self {
+            conversation,
+            unfinished: Vec::new(),
+            waiting: VecDeque::new(),
+            inbox: Arc::default(),
+            next_message: MessageId(1),
+            next_turn: TurnId(1),
+            filled: BTreeMap::new(),
+            compacted: None,
+            created: None,
+        }
+    }
 }
 
 /// A turn that the program died under.
@@ -54,7 +85,7 @@ pub struct Unfinished {
     /// Where.
     pub branch: Branch,
     /// The message it answers.
-    pub answers: MessageId,
+    pub answers: Arc<Message>,
     /// How often it was begun.
     pub attempts: u32,
     /// Calls that were let through and whose outcome nobody wrote down.
@@ -65,10 +96,29 @@ pub struct Unfinished {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Running {
     turn: TurnId,
-    answers: MessageId,
+    errand: Errand,
+    account: Account,
     owed: Owed,
     /// Calls that were let through and have no result yet.
     unanswered: Vec<ToolCall>,
+}
+
+/// What a turn that goes on is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Errand {
+    /// To answer this message.
+    Answer(Arc<Message>, Sending),
+    /// To sum up what was said.
+    Compact(Compacting),
+}
+
+/// Whether words were put to the model before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sending {
+    /// For the first time.
+    First,
+    /// Again, after a compaction made room for them.
+    Again,
 }
 
 /// Since when an answer is owed.
@@ -85,14 +135,28 @@ enum Owed {
 pub struct Assistant {
     memory: Memory,
     running: BTreeMap<Branch, Running>,
+    /// Compactions that were asked for while somebody spoke.
+    wanted: VecDeque<Wanted>,
+    /// How full main was when its last compaction failed.
+    refused: Option<u64>,
     tools: Arc<[ToolSpec]>,
+    room: Room,
+    purse: Purse,
     dice: Dice,
 }
 
 impl Assistant {
-    /// Wakes up with `memory`.
-    pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, dice: Dice) -> Self {
-        Self { memory, running: BTreeMap::new(), tools, dice }
+    /// Wakes up with `memory`, to speak with a model that has so much `room`.
+    pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
+        let (running, wanted) = (BTreeMap::new(), VecDeque::new());
+        Self { memory, running, wanted, refused: None, tools, room, purse: Purse::default(), dice }
+    }
+
+    /// The same, knowing prices and limits.
+    #[must_use]
+    pub fn minding(mut self, purse: Purse) -> Self {
+        self.purse = purse;
+        self
     }
 
     /// Decides what follows from `event`.
@@ -108,7 +172,10 @@ impl Assistant {
         match request {
             Request::Say(surface, text) => self.say(surface, text, now),
             Request::Stop => self.stop(),
-            Request::MayRun(turn, blocks) => self.may_run(turn, blocks, now),
+            Request::Compact(instructions) => self.compact(instructions, now),
+            Request::Undo => self.undo(now),
+            Request::MayRun(turn, blocks, spent) => self.may_run(turn, (blocks, spent), now),
+            Request::MaySpend(turn, spent) => self.may_spend(turn, spent, now),
             Request::Ran(turn, results) => self.ran(turn, results, now),
             Request::Keep(text) => self.keep(text, now),
             Request::Inbox => self.read_inbox(),
@@ -121,7 +188,7 @@ impl Assistant {
         for left in std::mem::take(&mut self.memory.unfinished) {
             self.resume(left, &mut minutes);
         }
-        self.hear_waiting(&mut minutes, now);
+        self.hear_waiting(&mut minutes);
         minutes.effects()
     }
 
@@ -129,49 +196,97 @@ impl Assistant {
         let Some((branch, running)) = self.run_of(turn) else { return Vec::new() };
         self.running.remove(&branch);
         let mut minutes = Minutes::at(now);
-        if !matches!(ended.said.first(), Some(Said::Tools(_))) {
-            self.tell_unknown(&branch, &running.unanswered, &mut minutes);
+        self.spend(&branch, &running, ended.spent.clone(), &mut minutes);
+        match running.errand.clone() {
+            Errand::Answer(message, sending) => {
+                self.write_the_rest(&branch, &running, &ended, &mut minutes);
+                self.answered(Turned { turn, branch, message, sending }, ended, &mut minutes);
+            }
+            Errand::Compact(compacting) => self.compaction_ended(turn, compacting, ended, &mut minutes),
         }
-        for said in ended.said {
-            self.say_on(&branch, said, &mut minutes);
-        }
-        minutes.close(turn, ended.ending.clone(), ended.usage);
-        minutes.shown.push(Shown::Ended { turn, branch, answers: running.answers, ending: ended.ending });
-        self.hear_waiting(&mut minutes, now);
+        self.hear_waiting(&mut minutes);
         minutes.effects()
     }
 
-    /// Starts the turn of the message that has waited longest, if nobody is speaking.
-    fn hear_waiting(&mut self, minutes: &mut Minutes, now: &Zoned) {
+    fn write_the_rest(&mut self, branch: &Branch, running: &Running, ended: &Ended, minutes: &mut Minutes) {
+        let Left::Said(said) = &ended.left else { return };
+        if !matches!(said.first(), Some(Said::Tools(_))) {
+            self.tell_unknown(branch, &running.unanswered, minutes);
+        }
+        for said in said {
+            self.say_on(branch, said.clone(), minutes);
+        }
+    }
+
+    /// A turn ended: with an answer, without one, or because the conversation first needs room.
+    fn answered(&mut self, turned: Turned, ended: Ended, minutes: &mut Minutes) {
+        let full = matches!(ended.ending, Ending::Failed(Failure::Full(_)));
+        if full && turned.branch == Branch::Main && turned.sending == Sending::First {
+            return self.make_room(turned, ended, minutes);
+        }
+        let Turned { turn, branch, message, .. } = turned;
+        minutes.close(turn, ended.ending.clone(), ended.usage);
+        minutes.shown.push(Shown::Ended { turn, branch, answers: message.id, ending: ended.ending });
+    }
+
+    /// Goes on with what has waited longest, if nobody is speaking.
+    fn hear_waiting(&mut self, minutes: &mut Minutes) {
         if self.running.contains_key(&Branch::Main) {
             return;
         }
+        if let Some(wanted) = self.wanted.pop_front() {
+            return self.begin_wanted(wanted, minutes);
+        }
+        if !self.memory.waiting.is_empty() && self.is_full() {
+            return self.begin_compaction(Compacting::by_itself(), minutes);
+        }
         if let Some(message) = self.memory.waiting.pop_front() {
-            self.begin(message, minutes, now);
+            self.begin(Arc::new(message), minutes);
         }
     }
 
     /// Says `message` on main and starts the turn that answers it.
-    fn begin(&mut self, message: Message, minutes: &mut Minutes, now: &Zoned) {
+    fn begin(&mut self, message: Arc<Message>, minutes: &mut Minutes) {
         let branch = Branch::Main;
         self.ensure_main(minutes);
-        let said = Said::Human(request::heard(&message, now));
+        let said = Said::Human(request::heard(&message, &minutes.zone));
         let Some(entry) = self.say_on(&branch, said, minutes) else { return };
         minutes.records.push(Record::Taken(message.id, entry.id));
+        let turn = self.next_turn();
+        self.open(Turned { turn, branch, message, sending: Sending::First }, Owed::Now, minutes);
+    }
+
+    fn next_turn(&mut self) -> TurnId {
         let turn = self.memory.next_turn;
         self.memory.next_turn = TurnId(turn.0 + 1);
-        let opened = Opened { turn, branch, answers: message.id, at: minutes.at };
-        self.open(opened, Owed::Now, minutes);
+        turn
     }
 
     /// Writes down that a turn opens, and starts it.
-    fn open(&mut self, opened: Opened, owed: Owed, minutes: &mut Minutes) {
-        let Opened { turn, branch, answers, .. } = opened.clone();
-        let Some(from) = self.memory.conversation.head(&branch).and_then(|head| head.entry) else { return };
-        minutes.records.push(Record::Opened(opened));
+    fn open(&mut self, turned: Turned, owed: Owed, minutes: &mut Minutes) {
+        let Turned { turn, branch, message, sending } = turned;
+        let answers = message.id;
+        minutes.records.push(Record::Opened(Opened {
+            turn,
+            branch: branch.clone(),
+            answers,
+            at: minutes.at,
+        }));
         minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
-        self.running.insert(branch.clone(), Running { turn, answers, owed, unanswered: Vec::new() });
-        minutes.starts.push(Start { turn, branch, from, seed: self.dice.roll() });
+        let (errand, account) = (Errand::Answer(message, sending), Account::answer_on(&branch));
+        self.start(branch, Running { turn, errand, account, owed, unanswered: Vec::new() }, minutes);
+    }
+
+    /// Starts a turn where `branch` now ends.
+    fn start(&mut self, branch: Branch, running: Running, minutes: &mut Minutes) {
+        let Some(from) = self.memory.conversation.head(&branch).and_then(|head| head.entry) else { return };
+        let purpose = match &running.errand {
+            Errand::Answer(..) => Purpose::Answer,
+            Errand::Compact(compacting) => Purpose::Compact(compacting.instructions.clone()),
+        };
+        let (turn, account, seed) = (running.turn, running.account.clone(), self.dice.roll());
+        self.running.insert(branch.clone(), running);
+        minutes.starts.push(Start { turn, branch, purpose, account, from, seed });
     }
 
     /// Main always exists once something is said, and its session is known to everybody.
@@ -183,6 +298,7 @@ impl Assistant {
         let moved = self.memory.conversation.create(Branch::Main, session.clone(), minutes.at);
         minutes.records.push(Record::Moved(moved));
         minutes.records.push(Record::Session(SessionChange::Saved(session, minutes.at)));
+        self.memory.created = Some(minutes.at);
     }
 
     fn say_on(&mut self, branch: &Branch, said: Said, minutes: &mut Minutes) -> Option<Entry> {
@@ -198,10 +314,20 @@ impl Assistant {
     }
 }
 
+/// A turn that answers a message somewhere.
+#[derive(Clone, Debug)]
+struct Turned {
+    turn: TurnId,
+    branch: Branch,
+    message: Arc<Message>,
+    sending: Sending,
+}
+
 /// The minutes of one decision: what is written, and what may then be shown.
 #[derive(Debug)]
 struct Minutes {
     at: Timestamp,
+    zone: TimeZone,
     records: Vec<Record>,
     shown: Vec<Shown>,
     starts: Vec<Start>,
@@ -209,7 +335,8 @@ struct Minutes {
 
 impl Minutes {
     fn at(now: &Zoned) -> Self {
-        Self { at: now.timestamp(), records: Vec::new(), shown: Vec::new(), starts: Vec::new() }
+        let (at, zone) = (now.timestamp(), now.time_zone().clone());
+        Self { at, zone, records: Vec::new(), shown: Vec::new(), starts: Vec::new() }
     }
 
     fn close(&mut self, turn: TurnId, ending: Ending, usage: Usage) {

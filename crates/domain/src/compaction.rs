@@ -5,23 +5,94 @@
 //! conversation stays as it was.
 
 mod keepsake;
+mod report;
+mod room;
 
 use std::sync::Arc;
 
 pub use keepsake::{Keepsake, Kind, keepsakes};
+pub use report::{Report, thousands};
+pub use room::Room;
 
-use crate::conversation::{Heard, Said};
+use crate::conversation::{Block, Heard, Reach, Said};
 
-/// The request for a summary, as the last thing the model reads: what must be kept, and what the human asked for.
-pub fn request(keepsakes: &[Keepsake], instructions: &str) -> Arc<Said> {
+/// How often a summary is asked for before the compaction is refused.
+const TRIES: u32 = 2;
+
+/// The gate of one compaction: what must get through it, and what the model reads before it writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    keepsakes: Vec<Keepsake>,
+    /// The request, and after it every summary that was turned back, with the reason.
+    asked: Vec<Arc<Said>>,
+    turns: usize,
+    tries: u32,
+}
+
+/// What the gate says to a summary.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It may stand for what was said.
+    Passed(Summary),
+    /// The model is told what is missing, and writes another.
+    Again,
+    /// That was the last try.
+    Refused(Lost),
+}
+
+/// A summary that passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Its words.
+    pub text: String,
+    /// How many messages of the human it stands for.
+    pub turns: usize,
+}
+
+impl Gate {
+    /// The gate for a summary of `said`, which the human wants written with `instructions` in mind.
+    pub fn new(said: &[Arc<Said>], instructions: &str) -> Self {
+        let keepsakes = keepsakes(said);
+        let asked = vec![request(&keepsakes, instructions)];
+        let turns = said.iter().filter(|said| matches!(***said, Said::Human(_))).count();
+        Self { keepsakes, asked, turns, tries: 0 }
+    }
+
+    /// What the model reads after the conversation.
+    pub fn asked(&self) -> &[Arc<Said>] {
+        &self.asked
+    }
+
+    /// Lets `text` through, or not.
+    pub fn judge(&mut self, text: String) -> Verdict {
+        self.tries += 1;
+        match judge(&text, &self.keepsakes) {
+            Ok(()) => Verdict::Passed(Summary { text, turns: self.turns }),
+            Err(lost) if self.tries < TRIES => {
+                // The vendor refuses a message without a word in it.
+                let text = if text.trim().is_empty() { "(nothing)".to_owned() } else { text };
+                self.asked.push(Arc::new(Said::Assistant(vec![Block::Text(text)], Reach::Whole)));
+                self.asked.push(note(format!("[{lost}]")));
+                Verdict::Again
+            }
+            Err(lost) => Verdict::Refused(lost),
+        }
+    }
+}
+
+/// The request for a summary: what must be kept, and what the human asked for.
+fn request(keepsakes: &[Keepsake], instructions: &str) -> Arc<Said> {
     let lines: Vec<String> = keepsakes.iter().map(|keepsake| format!("- {}", keepsake.text)).collect();
     let kept = if lines.is_empty() { "- (nothing in particular)".to_owned() } else { lines.join("\n") };
     let asked = match instructions.trim() {
         "" => String::new(),
         words => format!("\nThe human asked you to mind this in particular: {words}\n"),
     };
-    let text = REQUEST.replace("{keepsakes}", &kept).replace("{instructions}", &asked);
-    Arc::new(Said::Human(Heard { preface: text, text: String::new(), images: Vec::new() }))
+    note(REQUEST.replace("{keepsakes}", &kept).replace("{instructions}", &asked))
+}
+
+fn note(preface: String) -> Arc<Said> {
+    Arc::new(Said::Human(Heard::note(preface)))
 }
 
 const REQUEST: &str = include_str!("../../../prompts/compact.md");
@@ -30,7 +101,7 @@ const REQUEST: &str = include_str!("../../../prompts/compact.md");
 const FEWEST_WORDS: usize = 5;
 
 /// Whether `summary` may stand for what held `keepsakes`.
-pub fn judge(summary: &str, keepsakes: &[Keepsake]) -> Result<(), Lost> {
+fn judge(summary: &str, keepsakes: &[Keepsake]) -> Result<(), Lost> {
     if summary.split_whitespace().count() < FEWEST_WORDS {
         return Err(Lost::Everything);
     }
@@ -97,5 +168,24 @@ mod tests {
         assert!(heard.preface.contains("- LH4711"), "{}", heard.preface);
         assert!(heard.preface.contains("keep the jokes"), "{}", heard.preface);
         assert!(!heard.preface.contains('{'), "{}", heard.preface);
+    }
+
+    #[test]
+    fn a_bad_summary_is_asked_for_once_more_and_then_refused() {
+        let mut gate = Gate::new(&[human("the booking is LH4711")], "");
+        let bad = || "We talked about a flight that is booked.".to_owned();
+        assert_eq!(gate.judge(bad()), Verdict::Again);
+        let Said::Human(complaint) = &**gate.asked().last().expect("a complaint") else { panic!("a note") };
+        assert!(complaint.preface.contains("LH4711"), "{}", complaint.preface);
+        assert_eq!(gate.asked().len(), 3, "the request, the summary and the complaint");
+        assert_eq!(gate.judge(bad()), Verdict::Refused(Lost::Some(vec!["LH4711".to_owned()])));
+    }
+
+    #[test]
+    fn a_summary_that_got_better_passes() {
+        let mut gate = Gate::new(&[human("the booking is LH4711"), human("good")], "");
+        assert_eq!(gate.judge(String::new()), Verdict::Again);
+        let text = "The human has booked a flight, LH4711.".to_owned();
+        assert_eq!(gate.judge(text.clone()), Verdict::Passed(Summary { text, turns: 2 }));
     }
 }

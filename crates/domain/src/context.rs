@@ -32,15 +32,20 @@ pub struct Context {
 }
 
 impl Context {
-    /// The same request when `half` of the reply was heard before it broke off.
-    pub fn continuing(&self, half: &str) -> Self {
+    /// The same request with `aside` after it: what the model reads and nobody keeps.
+    #[must_use]
+    pub fn and(&self, aside: &[Arc<Said>]) -> Self {
         let mut context = self.clone();
-        let words = vec![Block::Text(half.to_owned())];
-        let nudge = Heard { preface: CONTINUE.to_owned(), text: String::new(), images: Vec::new() };
-        context.said.push(Arc::new(Said::Assistant(words, Reach::Cut)));
-        context.said.push(Arc::new(Said::Human(nudge)));
+        context.said.extend_from_slice(aside);
         context
     }
+}
+
+/// What the model reads when `half` of its reply was heard before it broke off.
+pub fn continuing(half: &str) -> [Arc<Said>; 2] {
+    let words = vec![Block::Text(half.to_owned())];
+    let nudge = Said::Human(Heard::note(CONTINUE.to_owned()));
+    [Arc::new(Said::Assistant(words, Reach::Cut)), Arc::new(nudge)]
 }
 
 /// What the model reads after its own words when they broke off.

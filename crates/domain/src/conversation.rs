@@ -156,6 +156,11 @@ impl Conversation {
         Some((entry, moved))
     }
 
+    /// Moves `branch` back to where it was, or on to where it would be.
+    pub fn undo(&mut self, branch: &Branch, to: Head, at: Timestamp) -> Move {
+        self.point(branch.clone(), to, Why::Undone, at)
+    }
+
     /// Takes the name `branch` away; what was said stays in the tree.
     pub fn end(&mut self, branch: &Branch, why: Why, at: Timestamp) -> Option<Move> {
         let from = self.heads.remove(branch)?;

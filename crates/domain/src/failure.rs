@@ -3,6 +3,9 @@
 //! Each kind says what happened to what the human wanted, and who must act. None of them counts as an
 //! answer.
 
+use crate::compaction::Lost;
+use crate::cost::Refusal;
+
 /// Why the model did not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
@@ -14,11 +17,9 @@ pub enum Failure {
     /// It asks us to come back later.
     #[error("the model is overloaded right now{}. your message is kept; say it again in a moment.", wait(.0))]
     Busy(Option<u64>),
-    /// The account has no money or quota left. Trying again will not help.
-    #[error(
-        "the model's account is at its spend limit ({0}). raise the limit there, or wait until it resets."
-    )]
-    SpendLimit(String),
+    /// A limit of spending is reached. Trying again will not help.
+    #[error("{0}")]
+    SpendLimit(#[from] SpendLimit),
     /// It does not accept our key.
     #[error("the model refused the key ({0}). check it, and `ollim-bot doctor` tells whether it works.")]
     BadKey(String),
@@ -34,22 +35,61 @@ pub enum Failure {
     /// What it said is not in the language of its wire.
     #[error("the model answered something i can't read: {0}. your message is kept; say it again.")]
     Garbled(String),
-    /// It ended without a word.
-    #[error("the model answered nothing. your message is kept; say it again, or in other words.")]
-    Empty,
-    /// It ran out of room for its answer.
-    #[error("the answer grew longer than the limit and was cut. say `go on` to hear the rest.")]
-    TooLong,
-    /// It declined.
-    #[error("the model declined to answer that.")]
-    Refused,
+    /// It replied, but not with what was wanted.
+    #[error("{0}")]
+    Unsaid(#[from] Unsaid),
+    /// Our conversation no longer fits into what it reads at once.
+    #[error("our conversation is longer than the model can read ({0}). shorten it: ollim-bot compact")]
+    Full(String),
     /// We stopped it, or something in us broke.
     #[error("{0}")]
     Stopped(String),
 }
 
+/// Whose limit of spending is reached.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpendLimit {
+    /// The vendor's: the account has no money or quota left.
+    #[error(
+        "the model's account is at its spend limit ({0}). raise the limit there, or wait until it resets."
+    )]
+    Account(String),
+    /// Ours, for a day of work that nobody waits for.
+    #[error("{0}")]
+    Day(#[from] Refusal),
+}
+
+/// What a reply lacks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsaid {
+    /// Words.
+    #[error("the model answered nothing. your message is kept; say it again, or in other words.")]
+    Empty,
+    /// Its end: there was no room for more.
+    #[error("the answer grew longer than the limit and was cut. say `go on` to hear the rest.")]
+    TooLong,
+    /// Willingness.
+    #[error("the model declined to answer that.")]
+    Refused,
+    /// What must not get lost in a summary, twice.
+    #[error("the summary left out what matters ({}), twice, so i kept our conversation as it is.", forgotten(.0))]
+    Forgetful(Lost),
+}
+
 fn wait(seconds: &Option<u64>) -> String {
     seconds.map(|seconds| format!(", and asks to wait {seconds} s")).unwrap_or_default()
+}
+
+/// The first few things that are missing: the human wants to know what kind of thing, not all of them.
+fn forgotten(lost: &Lost) -> String {
+    const NAMED: usize = 3;
+    match lost {
+        Lost::Everything => "nearly everything".to_owned(),
+        Lost::Some(missing) if missing.len() > NAMED => {
+            format!("{}, and {} more", missing[..NAMED].join(", "), missing.len() - NAMED)
+        }
+        Lost::Some(missing) => missing.join(", "),
+    }
 }
 
 /// Who must act before trying again makes sense.
@@ -67,14 +107,10 @@ impl Failure {
     /// Who must act.
     pub fn actor(&self) -> Actor {
         match self {
-            Self::Busy(_)
-            | Self::Broken(_)
-            | Self::CutOff(_)
-            | Self::Empty
-            | Self::TooLong
-            | Self::Refused
-            | Self::Stopped(_) => Actor::Nobody,
-            Self::Unreachable(_) | Self::SpendLimit(_) | Self::BadKey(_) => Actor::Human,
+            Self::Busy(_) | Self::Broken(_) | Self::CutOff(_) | Self::Unsaid(_) | Self::Stopped(_) => {
+                Actor::Nobody
+            }
+            Self::Full(_) | Self::Unreachable(_) | Self::SpendLimit(_) | Self::BadKey(_) => Actor::Human,
             Self::Rejected(_) | Self::Garbled(_) => Actor::Us,
         }
     }

@@ -5,9 +5,11 @@
 
 pub mod assistant;
 pub mod brain;
+pub mod command;
 pub mod compaction;
 pub mod context;
 pub mod conversation;
+pub mod cost;
 pub mod dice;
 pub mod failure;
 pub mod inbox;

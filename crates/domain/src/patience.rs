@@ -56,9 +56,8 @@ impl Patience {
             Failure::SpendLimit(_)
             | Failure::BadKey(_)
             | Failure::Rejected(_)
-            | Failure::Empty
-            | Failure::TooLong
-            | Failure::Refused
+            | Failure::Unsaid(_)
+            | Failure::Full(_)
             | Failure::Stopped(_) => return None,
         };
         let wait = self.wait(failure);
@@ -83,9 +82,8 @@ impl Patience {
             | Failure::BadKey(_)
             | Failure::Rejected(_)
             | Failure::Garbled(_)
-            | Failure::Empty
-            | Failure::TooLong
-            | Failure::Refused
+            | Failure::Unsaid(_)
+            | Failure::Full(_)
             | Failure::Stopped(_) => jitter,
         }
     }
@@ -94,6 +92,7 @@ impl Patience {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::{SpendLimit, Unsaid};
 
     fn waits(limits: Limits, seed: u64, failure: &Failure) -> Vec<Duration> {
         let mut patience = Patience::new(limits, seed);
@@ -130,12 +129,13 @@ mod tests {
     fn what_cannot_get_better_is_not_tried_again() {
         let text = String::new;
         for failure in [
-            Failure::SpendLimit(text()),
+            Failure::SpendLimit(SpendLimit::Account(text())),
             Failure::BadKey(text()),
             Failure::Rejected(text()),
-            Failure::Refused,
-            Failure::TooLong,
-            Failure::Empty,
+            Failure::Unsaid(Unsaid::Refused),
+            Failure::Unsaid(Unsaid::TooLong),
+            Failure::Unsaid(Unsaid::Empty),
+            Failure::Full(text()),
             Failure::Stopped(text()),
         ] {
             assert_eq!(waits(Limits::HOUSE, 1, &failure), [], "{failure}");

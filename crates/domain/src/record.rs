@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 
 use crate::conversation::{Branch, Entry, EntryId, Move, SessionId, Usage};
+use crate::cost::Spent;
 use crate::inbox::Kept;
 use crate::permission::Decision;
 use crate::turn::{Ending, TurnId};
@@ -26,6 +27,8 @@ pub enum Record {
     Closed(Closed),
     /// A call was decided upon.
     Decided(TurnId, Decision, Timestamp),
+    /// A model was called.
+    Spent(Spent),
     /// Something was put into the inbox.
     Kept(Kept),
     /// The session of the main conversation changed, or a branch got one.

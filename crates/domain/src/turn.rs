@@ -1,12 +1,16 @@
 //! One turn as a machine: a step out, an outcome in.
 //!
 //! The machine holds what was said since the turn began and says what it needs next. It calls nobody. Main,
-//! forks and background runs all use this one.
+//! forks, background runs and compactions all use this one.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::conversation::{Block, Reach, Said, Usage, calls};
-use crate::failure::Failure;
+use crate::compaction::{Gate, Summary, Verdict};
+use crate::context;
+use crate::conversation::{Block, Reach, Said, Text, Usage, calls};
+use crate::cost::Call;
+use crate::failure::{Failure, Unsaid};
 use crate::patience::Patience;
 use crate::tool::{ToolCall, ToolResult};
 
@@ -69,20 +73,34 @@ pub struct Limits {
     pub model_calls: u32,
     /// Tool runs in one turn.
     pub tool_runs: u32,
+    /// Tokens in one turn, those from the cache not counted.
+    pub tokens: u64,
 }
 
 impl Limits {
-    /// What the house allows: 50 tool runs, and a model call between any two of them.
-    pub const HOUSE: Self = Self { model_calls: 52, tool_runs: 50 };
+    /// What the house allows: 50 tool runs, a model call between any two of them, and three million tokens.
+    pub const HOUSE: Self = Self { model_calls: 52, tool_runs: 50, tokens: 3_000_000 };
+}
+
+/// What a turn is for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Task {
+    /// To answer the last words.
+    Answer,
+    /// To write a summary that gets through this gate.
+    Summarise(Gate),
+    /// Nothing more: this summary got through.
+    Summarised(Summary),
 }
 
 /// One turn.
 #[derive(Clone, Debug)]
 pub struct Turn {
+    task: Task,
     limits: Limits,
     model_calls: u32,
     tool_runs: u32,
-    usage: Usage,
+    spent: Vec<Call>,
     said: Vec<Said>,
     /// Words of a reply that broke off and is being continued.
     half: String,
@@ -92,12 +110,13 @@ pub struct Turn {
 
 impl Turn {
     /// A turn that begins by asking the model.
-    pub fn begin(limits: Limits, patience: Patience) -> Self {
+    pub fn begin(task: Task, limits: Limits, patience: Patience) -> Self {
         Self {
+            task,
             limits,
             model_calls: 0,
             tool_runs: 0,
-            usage: Usage::default(),
+            spent: Vec::new(),
             said: Vec::new(),
             half: String::new(),
             patience,
@@ -115,25 +134,57 @@ impl Turn {
         &self.said
     }
 
-    /// The words of a reply that broke off, which the next one continues.
-    pub fn half(&self) -> &str {
-        &self.half
+    /// What the model reads after the conversation and nobody keeps: the request for a summary, and the words
+    /// of a reply that broke off, which the next one continues.
+    pub fn aside(&self) -> Vec<Arc<Said>> {
+        let asked = match &self.task {
+            Task::Summarise(gate) => gate.asked(),
+            Task::Answer | Task::Summarised(_) => &[],
+        };
+        let half = (!self.half.is_empty()).then(|| context::continuing(&self.half));
+        asked.iter().cloned().chain(half.into_iter().flatten()).collect()
     }
 
-    /// What it cost so far.
+    /// The summary that got through its gate.
+    pub fn into_summary(self) -> Option<Summary> {
+        match self.task {
+            Task::Summarised(summary) => Some(summary),
+            Task::Answer | Task::Summarise(_) => None,
+        }
+    }
+
+    /// What each of its calls used, in order.
+    pub fn spent(&self) -> &[Call] {
+        &self.spent
+    }
+
+    /// What all of them used.
     pub fn usage(&self) -> Usage {
-        self.usage
+        let mut sum = Usage::default();
+        self.spent.iter().for_each(|call| sum += call.usage);
+        sum
+    }
+
+    /// Takes what a call used, however it ended.
+    pub fn used(&mut self, call: Call) {
+        self.spent.push(call);
     }
 
     /// Takes a reply of the model.
     pub fn replied(&mut self, mut reply: Reply) {
         self.model_calls += 1;
         reply.blocks = continued(std::mem::take(&mut self.half), reply.blocks);
-        self.usage += reply.usage;
+        match self.task {
+            Task::Answer => self.answer(reply),
+            Task::Summarise(_) | Task::Summarised(_) => self.summarise(&reply),
+        }
+    }
+
+    fn answer(&mut self, reply: Reply) {
         let calls: Vec<ToolCall> = calls(&reply.blocks).cloned().collect();
         self.next = match reply.stop {
-            Stop::Refusal => Step::Done(Ending::Failed(Failure::Refused)),
-            Stop::Length => Step::Done(Ending::Failed(Failure::TooLong)),
+            Stop::Refusal => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Refused))),
+            Stop::Length => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::TooLong))),
             Stop::Said | Stop::Tools if calls.is_empty() => self.answered(&reply.blocks),
             Stop::Said | Stop::Tools => self.wants(calls),
         };
@@ -146,6 +197,25 @@ impl Turn {
         if !blocks.is_empty() {
             self.said.push(Said::Assistant(blocks, reach));
         }
+    }
+
+    /// A summary calls no tools: a call in it is left out, and the words are judged.
+    fn summarise(&mut self, reply: &Reply) {
+        let Task::Summarise(gate) = &mut self.task else { return };
+        self.next = match reply.stop {
+            Stop::Refusal => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Refused))),
+            Stop::Length => Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::TooLong))),
+            Stop::Said | Stop::Tools => match gate.judge(reply.blocks.text()) {
+                Verdict::Again => Step::CallModel,
+                Verdict::Refused(lost) => {
+                    Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Forgetful(lost))))
+                }
+                Verdict::Passed(summary) => {
+                    self.task = Task::Summarised(summary);
+                    Step::Done(Ending::Finished)
+                }
+            },
+        };
     }
 
     /// Takes what came of the tools.
@@ -173,7 +243,7 @@ impl Turn {
     /// Ends it early, keeping the words of a reply that did not come to its end.
     pub fn cut(&mut self, words: &str, ending: Ending) {
         let words = std::mem::take(&mut self.half) + words;
-        if !words.trim().is_empty() {
+        if self.task == Task::Answer && !words.trim().is_empty() {
             self.said.push(Said::Assistant(vec![Block::Text(words)], Reach::Cut));
         }
         self.next = Step::Done(ending);
@@ -184,20 +254,25 @@ impl Turn {
         if blocks.iter().any(speaks) {
             return Step::Done(Ending::Finished);
         }
-        Step::Done(Ending::Failed(Failure::Empty))
+        Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Empty)))
     }
 
     fn wants(&mut self, calls: Vec<ToolCall>) -> Step {
         self.tool_runs += u32::try_from(calls.len()).unwrap_or(u32::MAX);
         if self.tool_runs > self.limits.tool_runs || self.model_calls >= self.limits.model_calls {
-            let text = format!(
-                "i stopped myself after {} tool calls in one answer; that looked like running in circles.",
-                self.limits.tool_runs
-            );
-            return Step::Done(Ending::Failed(Failure::Stopped(text)));
+            return circles(&format!("{} tool calls", self.limits.tool_runs));
+        }
+        if self.usage().fresh() > self.limits.tokens {
+            return circles(&format!("more than {} tokens", self.limits.tokens));
         }
         Step::RunTools(calls)
     }
+}
+
+/// The end of a turn that does not end by itself.
+fn circles(after: &str) -> Step {
+    let text = format!("i stopped myself after {after} in one answer; that looked like running in circles.");
+    Step::Done(Ending::Failed(Failure::Stopped(text)))
 }
 
 /// The reply to which `blocks` are the end and `half` the beginning.
@@ -220,12 +295,12 @@ fn uncalled(blocks: Vec<Block>) -> Vec<Block> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::Json;
+    use crate::conversation::{Heard, Json};
     use crate::patience;
     use crate::tool::Outcome;
 
     fn begin(limits: patience::Limits) -> Turn {
-        Turn::begin(Limits::HOUSE, Patience::new(limits, 7))
+        Turn::begin(Task::Answer, Limits::HOUSE, Patience::new(limits, 7))
     }
 
     fn text(words: &str) -> Block {
@@ -259,10 +334,10 @@ mod tests {
     fn a_reply_ends_the_turn_in_one_of_five_ways() {
         let check = |blocks, stop, ending: Ending| assert_eq!(after(blocks, stop).step(), Step::Done(ending));
         check(vec![text("hi")], Stop::Said, Ending::Finished);
-        check(vec![text(" \n")], Stop::Said, Ending::Failed(Failure::Empty));
-        check(vec![], Stop::Tools, Ending::Failed(Failure::Empty));
-        check(vec![text("hi")], Stop::Length, Ending::Failed(Failure::TooLong));
-        check(vec![text("no")], Stop::Refusal, Ending::Failed(Failure::Refused));
+        check(vec![text(" \n")], Stop::Said, Ending::Failed(Failure::Unsaid(Unsaid::Empty)));
+        check(vec![], Stop::Tools, Ending::Failed(Failure::Unsaid(Unsaid::Empty)));
+        check(vec![text("hi")], Stop::Length, Ending::Failed(Failure::Unsaid(Unsaid::TooLong)));
+        check(vec![text("no")], Stop::Refusal, Ending::Failed(Failure::Unsaid(Unsaid::Refused)));
     }
 
     #[test]
@@ -274,13 +349,13 @@ mod tests {
         assert_eq!(turn.step(), Step::CallModel);
         turn.replied(reply(vec![text("done")], Stop::Said));
         assert_eq!(turn.step(), Step::Done(Ending::Finished));
-        assert_eq!((turn.said().len(), turn.usage().input), (3, 20));
+        assert_eq!(turn.said().len(), 3);
     }
 
     #[test]
     fn a_call_in_a_reply_that_was_cut_is_never_run_and_never_kept() {
         let turn = after(vec![text("let me"), call("a")], Stop::Length);
-        assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::TooLong)));
+        assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::TooLong))));
         assert_eq!(turn.said(), [Said::Assistant(vec![text("let me")], Reach::Cut)]);
     }
 
@@ -301,10 +376,10 @@ mod tests {
         turn.failed("Lisbon ", Failure::CutOff("gone".to_owned()));
         assert!(matches!(turn.step(), Step::Wait(_)));
         turn.waited();
-        assert_eq!((turn.step(), turn.half()), (Step::CallModel, "Lisbon "));
+        assert_eq!((turn.step(), turn.aside()), (Step::CallModel, context::continuing("Lisbon ").to_vec()));
         turn.replied(reply(vec![text("is lovely.")], Stop::Said));
         assert_eq!(turn.said(), [Said::Assistant(vec![text("Lisbon is lovely.")], Reach::Whole)]);
-        assert_eq!(turn.half(), "");
+        assert_eq!(turn.aside(), []);
     }
 
     /// E2: when patience ends, what was heard of all tries stays, once, as a half.
@@ -326,5 +401,60 @@ mod tests {
             panic!("it was not stopped")
         };
         assert!(why.contains("50 tool calls"), "{why}");
+    }
+
+    /// E4: a turn that goes on and on also ends at its tokens; what came from the cache is not counted.
+    #[test]
+    fn the_limit_counts_tokens_too_and_says_so() {
+        let limits = Limits { tokens: 100, ..Limits::HOUSE };
+        let mut turn = Turn::begin(Task::Answer, limits, Patience::new(patience::Limits::NONE, 7));
+        let mut takes = |usage| {
+            turn.used(Call { model: "m".to_owned(), usage });
+            turn.replied(reply(vec![call("a")], Stop::Tools));
+            turn.step()
+        };
+        assert!(matches!(
+            takes(Usage { input: 100, cache_read: 900, ..Usage::default() }),
+            Step::RunTools(_)
+        ));
+        let Step::Done(Ending::Failed(Failure::Stopped(why))) =
+            takes(Usage { output: 1, ..Usage::default() })
+        else {
+            panic!("it was not stopped")
+        };
+        assert!(why.contains("more than 100 tokens"), "{why}");
+        assert_eq!((turn.spent().len(), turn.usage().held()), (2, 1_001));
+    }
+
+    fn summing_up(said: &str) -> Turn {
+        let heard = Heard { preface: String::new(), text: said.to_owned(), images: Vec::new() };
+        let gate = Gate::new(&[Arc::new(Said::Human(heard))], "");
+        Turn::begin(Task::Summarise(gate), Limits::HOUSE, Patience::new(patience::Limits::HOUSE, 7))
+    }
+
+    /// A summary is judged, says nothing in the conversation, and breaks off and is continued like any reply.
+    #[test]
+    fn a_summary_in_two_halves_is_one_summary() {
+        let mut turn = summing_up("the booking is LH4711");
+        turn.failed("The human has booked ", Failure::CutOff("gone".to_owned()));
+        turn.waited();
+        assert_eq!(turn.aside().len(), 3, "the request, the half and the note to go on");
+        turn.replied(reply(vec![text("the flight LH4711.")], Stop::Said));
+        assert_eq!((turn.step(), turn.said()), (Step::Done(Ending::Finished), &[][..]));
+        let words = turn.into_summary().map(|summary| summary.text);
+        assert_eq!(words.as_deref(), Some("The human has booked the flight LH4711."));
+    }
+
+    #[test]
+    fn a_summary_that_forgets_twice_is_refused_and_one_that_calls_tools_is_read() {
+        let forgetful = || reply(vec![text("There was talk of a flight."), call("a")], Stop::Tools);
+        let mut turn = summing_up("the booking is LH4711");
+        turn.replied(forgetful());
+        assert_eq!(turn.step(), Step::CallModel);
+        turn.replied(forgetful());
+        let Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Forgetful(_)))) = turn.step() else {
+            panic!("it passed")
+        };
+        assert_eq!((turn.said().len(), turn.into_summary()), (0, None));
     }
 }

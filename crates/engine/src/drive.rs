@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::assistant::{Answer, Ended, Request, Shown, Start};
+use domain::assistant::{Answer, Ended, Left, Purpose, Request, Shown, Start};
 use domain::context::{self, Context};
-use domain::conversation::{Block, Said, calls};
-use domain::failure::Failure;
+use domain::conversation::{Block, Said, Usage, calls};
+use domain::cost::{Attended, Call};
+use domain::failure::{Failure, SpendLimit};
 use domain::patience::{self, Patience};
 use domain::permission::Decision;
 use domain::tool::{Outcome, ToolCall, ToolResult};
@@ -17,7 +18,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::desk::Desk;
-use crate::ports::{Hands, Journal, Model, Surface};
+use crate::ports::{Hands, Hearing, Journal, Model, Surface};
 
 /// The longest a tool may run.
 const TOOL_TIME: Duration = Duration::from_secs(120);
@@ -37,6 +38,8 @@ pub struct World {
     pub instructions: Arc<str>,
     /// How patient a turn is with the model.
     pub patience: patience::Limits,
+    /// How far a turn may go.
+    pub limits: Limits,
     /// A place for each call of a model that may go on at a time.
     pub calls: Arc<Semaphore>,
 }
@@ -69,42 +72,78 @@ struct Drive {
     context: Context,
     /// How much of what the turn said is written down.
     written: usize,
+    /// How many of its calls are.
+    counted: usize,
+}
+
+/// Hears one reply: shows the words, and keeps them in case it breaks off.
+struct Ear<'a> {
+    drive: &'a Drive,
+    heard: Mutex<(String, Usage)>,
+}
+
+impl Hearing for Ear<'_> {
+    fn words(&self, text: &str) {
+        // A notice comes before the words it is about, not in the middle of them.
+        self.drive.tell_notice();
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).0.push_str(text);
+        self.drive.tell_words(text);
+    }
+
+    fn used(&self, usage: Usage) {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).1 = usage;
+    }
 }
 
 impl Drive {
     async fn begin(start: Start, world: World, desk: Desk, stop: CancellationToken) -> Result<Self, Ended> {
         let unread = |error| {
             let failure = Failure::Stopped(format!("i can't read our conversation: {error}"));
-            Ended { said: Vec::new(), ending: Ending::Failed(failure), usage: Default::default() }
+            Ended::failed(failure)
         };
         let said = world.journal.path(start.from).await.map_err(unread)?;
         let (tools, instructions) = (world.hands.tools(), Arc::clone(&world.instructions));
+        let task = start.purpose.task(&said);
         let context = Context { branch: start.branch.clone(), tools, instructions, said };
-        let turn = Turn::begin(Limits::HOUSE, Patience::new(world.patience, start.seed));
-        Ok(Self { start, world, desk, stop, turn, context, written: 0 })
+        let turn = Turn::begin(task, world.limits, Patience::new(world.patience, start.seed));
+        Ok(Self { start, world, desk, stop, turn, context, written: 0, counted: 0 })
     }
 
     async fn call_model(&mut self) {
-        let words = Mutex::new(String::new());
-        let listener = |text: &str| {
-            // A notice comes before the words it is about, not in the middle of them.
-            self.tell_notice();
-            words.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
-            let text = text.to_owned();
-            self.world.surface.show(&Shown::Delta { turn: self.start.turn, text });
-        };
-        let context = match self.turn.half() {
-            "" => Cow::Borrowed(&self.context),
-            half => Cow::Owned(self.context.continuing(half)),
+        match self.start.account.attended {
+            Attended::Waited => self.call().await,
+            Attended::Unattended => {
+                let answer = self.desk.ask(Request::MaySpend(self.start.turn, self.uncounted())).await;
+                if answer != Answer::Noted {
+                    return self.give_up(answer);
+                }
+                self.counted = self.turn.spent().len();
+                self.call().await;
+            }
+        }
+    }
+
+    /// The calls that are not written down yet.
+    fn uncounted(&self) -> Vec<Call> {
+        self.turn.spent().iter().skip(self.counted).cloned().collect()
+    }
+
+    async fn call(&mut self) {
+        let ear = Ear { drive: self, heard: Mutex::default() };
+        let context = match self.turn.aside() {
+            aside if aside.is_empty() => Cow::Borrowed(&self.context),
+            aside => Cow::Owned(self.context.and(&aside)),
         };
         let call = async {
             // The semaphore is never closed; without a place the call would still be right, only early.
             let _place = self.world.calls.acquire().await;
-            self.world.model.reply(&context, &listener).await
+            self.world.model.reply(&context, &ear).await
         };
         let reply = self.stop.run_until_cancelled(call).await;
-        let words = words.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (words, heard) = ear.heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.tell_notice();
+        let usage = reply.as_ref().and_then(|reply| reply.as_ref().ok()).map_or(heard, |reply| reply.usage);
+        self.count(usage);
         let before = self.turn.said().len();
         match reply {
             Some(Ok(reply)) => self.turn.replied(reply),
@@ -112,6 +151,23 @@ impl Drive {
             None => self.turn.cut(&words, Ending::Interrupted),
         }
         self.remember(before);
+    }
+
+    /// A summary is no answer: nobody reads it as it is written.
+    fn tell_words(&self, text: &str) {
+        match self.start.purpose {
+            Purpose::Answer => {
+                self.world.surface.show(&Shown::Delta { turn: self.start.turn, text: text.to_owned() });
+            }
+            Purpose::Compact(_) => {}
+        }
+    }
+
+    /// Counts a call. One that came to nothing and cost nothing is none.
+    fn count(&mut self, usage: Usage) {
+        if usage != Usage::default() {
+            self.turn.used(Call { model: self.world.model.name().to_owned(), usage });
+        }
     }
 
     /// Waits before the next try, and says so: silence would look like a hang.
@@ -130,8 +186,10 @@ impl Drive {
     }
 
     async fn run_tools(&mut self, calls: Vec<ToolCall>) {
-        let answer = self.ask(Request::MayRun(self.start.turn, self.last_blocks())).await;
+        let request = Request::MayRun(self.start.turn, self.last_blocks(), self.uncounted());
+        let answer = self.ask(request).await;
         let Answer::Decided(decisions) = answer else { return self.give_up(answer) };
+        self.counted = self.turn.spent().len();
         let results = join_all(decisions.iter().map(|decision| self.run_one(decision))).await;
         debug_assert_eq!(calls.len(), results.len(), "a call without a decision");
         let before = self.turn.said().len();
@@ -175,13 +233,17 @@ impl Drive {
 
     /// Ends a turn whose next step could not be written down. The calls in it never ran, or are told.
     fn give_up(&mut self, answer: Answer) {
-        let reason = match answer {
-            Answer::Refused(reason) => reason,
-            Answer::Heard(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) => {
-                "something broke on my side.".to_owned()
+        let failure = match answer {
+            Answer::Overspent(refusal) => {
+                self.counted = self.turn.spent().len();
+                Failure::SpendLimit(SpendLimit::Day(refusal))
+            }
+            Answer::Refused(reason) => Failure::Stopped(reason),
+            Answer::Heard(_) | Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) => {
+                Failure::Stopped("something broke on my side.".to_owned())
             }
         };
-        self.turn.cut("", Ending::Failed(Failure::Stopped(reason)));
+        self.turn.cut("", Ending::Failed(failure));
     }
 
     /// What the turn has said since `before` is part of the next request.
@@ -192,17 +254,18 @@ impl Drive {
     fn last_blocks(&self) -> Vec<Block> {
         match self.turn.said().last() {
             Some(Said::Assistant(blocks, _)) => blocks.clone(),
-            Some(Said::Human(_) | Said::Tools(_) | Said::Summary(_)) | None => Vec::new(),
+            Some(Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_)) | None => Vec::new(),
         }
     }
 
     fn ended(mut self, ending: Ending) -> Ended {
-        let usage = self.turn.usage();
+        let (usage, spent) = (self.turn.usage(), self.uncounted());
         let mut said = self.turn.said().to_vec();
         said.drain(..self.written.min(said.len()));
         answer_calls(&mut said);
         self.context.said.clear();
-        Ended { said, ending, usage }
+        let left = self.turn.into_summary().map_or(Left::Said(said), Left::Summary);
+        Ended { left, ending, usage, spent }
     }
 }
 

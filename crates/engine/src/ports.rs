@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::assistant::Shown;
 use domain::context::Context;
-use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
+use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, Usage};
 use domain::failure::Failure;
 use domain::record::Record;
 use domain::tool::{ToolCall, ToolResult, ToolSpec};
@@ -15,8 +15,23 @@ use jiff::Zoned;
 
 use crate::desk::Desk;
 
-/// Hears a few words of a reply as they come.
-pub type Listener<'a> = &'a (dyn Fn(&str) + Send + Sync);
+/// Hears a reply as it comes.
+pub trait Hearing: Send + Sync {
+    /// A few words more.
+    fn words(&self, text: &str);
+
+    /// What the call has used so far. It is told as soon as it is known, because a reply may break off.
+    fn used(&self, _usage: Usage) {}
+}
+
+impl<F: Fn(&str) + Send + Sync> Hearing for F {
+    fn words(&self, text: &str) {
+        self(text);
+    }
+}
+
+/// Who hears a reply as it comes.
+pub type Listener<'a> = &'a dyn Hearing;
 
 /// Something that answers.
 pub trait Model: Send + Sync {

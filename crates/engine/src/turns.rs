@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use domain::assistant::{Ended, Start};
 use domain::failure::Failure;
-use domain::turn::{Ending, TurnId};
+use domain::turn::TurnId;
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -64,5 +64,5 @@ impl Turns {
 
 fn broken() -> Ended {
     let failure = Failure::Stopped("something broke on my side; your message is kept.".to_owned());
-    Ended { said: Vec::new(), ending: Ending::Failed(failure), usage: Default::default() }
+    Ended::failed(failure)
 }

@@ -44,7 +44,7 @@ fn the_model_is_told_the_time_of_every_message() {
         .iter()
         .filter_map(|said| match &**said {
             Said::Human(heard) => Some(domain::context::heard(heard)),
-            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) => None,
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => None,
         })
         .collect();
     assert_eq!(

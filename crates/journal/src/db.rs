@@ -7,8 +7,10 @@ mod body;
 mod damage;
 mod devices;
 mod fresh;
+mod path;
 mod read;
 mod schema;
+mod spending;
 mod write;
 
 use std::path::Path;
@@ -19,7 +21,7 @@ use rusqlite::{Connection, OpenFlags};
 pub use damage::{back_up_daily, rescue};
 pub use devices::KnownDevice;
 pub use fresh::make_if_missing;
-pub use read::PathCache;
+pub use path::PathCache;
 pub use write::FileChange;
 
 /// The database of a data directory.

@@ -15,10 +15,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
+use domain::cost::{Day, Limit, Report};
 use domain::record::Record;
 use engine::ports::{Journal as Port, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
-use jiff::Timestamp;
+use jiff::{Timestamp, Zoned};
 
 pub use db::KnownDevice;
 use db::{Database, PathCache};
@@ -59,6 +60,16 @@ impl Journal {
     /// The session under which `branch` speaks: nothing, if nothing was said there.
     pub async fn session(&self, branch: Branch) -> Result<Option<SessionId>, Unreadable> {
         self.read(move |reader| reader.database.session(&branch)).await
+    }
+
+    /// What was spent until `now`, with lists of the last `days`.
+    pub async fn report(&self, now: Zoned, days: u16, limit: Limit) -> Result<Report, Unreadable> {
+        self.read(move |reader| reader.database.report(&now, days, limit)).await
+    }
+
+    /// What unattended work used on the day of `now`.
+    pub async fn day(&self, now: Zoned) -> Result<Day, Unreadable> {
+        self.read(move |reader| reader.database.spent_on_day(&now)).await
     }
 
     /// The browsers that were paired.

@@ -70,7 +70,8 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     let mut notices = Vec::new();
     let mut database = open_database(&place, emptied, &mut notices)?;
     let mut files = SessionFiles::open(&place, &mut notices).map_err(|error| damaged(&error))?;
-    let memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
+    let mut memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
+    memory.created = files.created(place.now).map_err(|error| damaged(&error))?;
     let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
     let journal = Journal {

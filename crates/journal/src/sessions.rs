@@ -41,6 +41,11 @@ impl SessionFiles {
         Ok(value)
     }
 
+    /// When the main conversation began, if the history knows.
+    pub fn created(&self, now: Timestamp) -> Result<Option<Timestamp>, Trouble> {
+        Ok(self.history.age(now)?.map(|age| now - age))
+    }
+
     /// Makes the changes that the database asks for. Making one twice is the same as making it once.
     pub fn make(&mut self, changes: &[FileChange]) -> Result<(), Trouble> {
         for change in changes {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::conversation::{Block, Json};
+use domain::conversation::{Block, Json, Usage};
 use domain::failure::Failure;
 use domain::turn::Reply;
 use serde::Deserialize;
@@ -40,6 +40,9 @@ pub trait Assembly: Sized {
 
     /// Whether anything was heard yet.
     fn heard(&self) -> Heard;
+
+    /// What the call has used, as far as that was told.
+    fn used(&self) -> Usage;
 
     /// Whether the reply is whole though its stream never said that it ends.
     fn is_whole(&self) -> bool {

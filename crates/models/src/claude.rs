@@ -144,7 +144,7 @@ impl Claude {
             }
             while let Some(news) = heard.recv().await {
                 match news {
-                    News::Words(words) => listener(&words),
+                    News::Words(words) => listener.words(&words),
                     News::Done(done) => return done,
                 }
             }

@@ -153,9 +153,11 @@ impl Line {
             left = left.checked_sub(piece.len()).ok_or_else(too_much)?;
             for event in decoder.feed(&piece).map_err(|error| garbled(&error.to_string()))? {
                 deadline = Instant::now() + self.stall;
-                match assembly.take(&event)? {
+                let taken = assembly.take(&event);
+                listener.used(assembly.used());
+                match taken? {
                     News::Quiet => {}
-                    News::Words(words) => listener(&words),
+                    News::Words(words) => listener.words(&words),
                     News::Ended => return assembly.finish(),
                 }
             }

@@ -23,6 +23,11 @@ impl Offline {
         Self { human: human.to_owned() }
     }
 
+    /// A note of ours is a request for a summary, which takes somebody who can read.
+    fn is_asked_to_sum_up(context: &Context) -> bool {
+        matches!(context.said.last().map(AsRef::as_ref), Some(Said::Human(heard)) if heard.is_note())
+    }
+
     fn answer(&self, context: &Context) -> Block {
         let text = last_words(context);
         let meant = read(text);
@@ -61,6 +66,8 @@ impl Offline {
     }
 }
 
+const CANNOT_SUM_UP: &str = "the offline brain can't write a summary: that takes a model.";
+
 const HELP: &str = "\
 without a model i do a few things, and those reliably:
 - `remember: locker 214` keeps something; so does anything else you write
@@ -83,7 +90,7 @@ fn tool_for(meant: &Meant, text: &str) -> Option<(&'static str, String)> {
 fn last_words(context: &Context) -> &str {
     let heard = context.said.iter().rev().find_map(|said| match said.as_ref() {
         Said::Human(heard) => Some(heard.text.as_str()),
-        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) => None,
+        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => None,
     });
     heard.unwrap_or_default()
 }
@@ -92,7 +99,7 @@ fn last_words(context: &Context) -> &str {
 fn last_result(context: &Context) -> Option<&ToolResult> {
     match context.said.last().map(AsRef::as_ref) {
         Some(Said::Tools(results)) => results.last(),
-        Some(Said::Human(_) | Said::Assistant(..) | Said::Summary(_)) | None => None,
+        Some(Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_)) | None => None,
     }
 }
 
@@ -106,10 +113,13 @@ impl Model for Offline {
         context: &'a Context,
         listener: Listener<'a>,
     ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        if Self::is_asked_to_sum_up(context) {
+            return Box::pin(async { Err(Failure::Stopped(CANNOT_SUM_UP.to_owned())) });
+        }
         let block = self.answer(context);
         let stop = match &block {
             Block::Text(text) => {
-                listener(text);
+                listener.words(text);
                 Stop::Said
             }
             Block::Call(_) | Block::Opaque(_) => Stop::Tools,

@@ -170,7 +170,7 @@ impl OpenAi {
         let words = completion.take_whole(&self.line.whole(response).await?)?;
         let reply = completion.finish()?;
         if !words.is_empty() {
-            listener(&words);
+            listener.words(&words);
         }
         Ok(reply)
     }

@@ -1,6 +1,6 @@
 //! A vendor's words, made safe to show: bounded, on one line, and without the key.
 
-use domain::failure::Failure;
+use domain::failure::{Failure, SpendLimit};
 
 /// The most characters of the vendor's words that the human reads.
 const MESSAGE_CHARS: usize = 300;
@@ -10,14 +10,18 @@ pub fn presentable(failure: Failure, secret: &str) -> Failure {
     let safe = |text: String| presentable_text(text, secret);
     match failure {
         Failure::Unreachable(text) => Failure::Unreachable(safe(text)),
-        Failure::SpendLimit(text) => Failure::SpendLimit(safe(text)),
+        Failure::SpendLimit(SpendLimit::Account(text)) => {
+            Failure::SpendLimit(SpendLimit::Account(safe(text)))
+        }
+        Failure::SpendLimit(SpendLimit::Day(_)) => failure,
         Failure::BadKey(text) => Failure::BadKey(safe(text)),
         Failure::Rejected(text) => Failure::Rejected(safe(text)),
         Failure::Broken(text) => Failure::Broken(safe(text)),
         Failure::CutOff(text) => Failure::CutOff(safe(text)),
         Failure::Garbled(text) => Failure::Garbled(safe(text)),
         Failure::Stopped(text) => Failure::Stopped(safe(text)),
-        Failure::Busy(_) | Failure::Empty | Failure::TooLong | Failure::Refused => failure,
+        Failure::Full(text) => Failure::Full(safe(text)),
+        Failure::Busy(_) | Failure::Unsaid(_) => failure,
     }
 }
 

@@ -13,6 +13,7 @@ const UNREACHABLE = "i can't reach the assistant. is it running?";
 
 export const pair = (code) => post("/api/pair", { code });
 export const say = (text) => post("/api/messages", { text });
+export const command = (text) => post("/api/commands", { text });
 export const stop = () => post("/api/stop", {});
 export const health = () => ask("/api/health");
 
@@ -26,7 +27,7 @@ export function follow(heard, lost) {
   let waits = 500;
   const open = () => {
     source = new EventSource("/api/events");
-    for (const name of ["hello", "reload", "said", "began", "delta", "working", "waiting", "ended", "notice"]) {
+    for (const name of ["hello", "reload", "said", "began", "delta", "working", "waiting", "ended", "compacting", "compacted", "notice"]) {
       source.addEventListener(name, (event) => {
         waits = 500;
         heard(name, JSON.parse(event.data));

@@ -29,12 +29,21 @@ export function bubble(entry, results) {
       }
       break;
     case "summary":
-      li.append(make("p", "under", "what came before, in short:"), spoken(entry.text));
+      li.append(folded("compacted: what came before, in short", entry.text));
+      break;
+    case "recalled":
+      li.append(make("p", "under", "the summary was taken back; every word counts again"));
       break;
     default:
       li.classList.add("bare");
   }
   return li;
+}
+
+function folded(title, text) {
+  const details = make("details", "steps");
+  details.append(make("summary", "", title), spoken(text));
+  return details;
 }
 
 export function spoken(text) {

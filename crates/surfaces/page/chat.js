@@ -36,6 +36,8 @@ export class Chat {
     if (name === "working") this.working(data);
     if (name === "waiting") this.working({ turn: data.turn, tool: `the model is not there, trying again in ${data.seconds} s` });
     if (name === "ended" && data.branch === MAIN) this.ended(data);
+    if (name === "compacting" && data.branch === MAIN) this.compacting(data);
+    if (name === "compacted" && data.branch === MAIN) this.compacted(data);
     if (name === "notice") this.notice(data.text);
     this.settle(stay);
   }
@@ -45,6 +47,7 @@ export class Chat {
     for (const run of this.running.values()) run.li.remove();
     this.running.clear();
     for (const run of scene.running.filter((run) => run.branch === MAIN)) this.began(run.turn, run.text, run.tool);
+    if (scene.compacting) this.compacting(scene.compacting);
     const page = await assistant.messages();
     this.merge(page);
     for (const words of this.pending.filter((words) => words.state === "unsure")) this.unsent(words, words.why);
@@ -144,6 +147,30 @@ export class Chat {
     this.running.delete(turn);
     if (how === "failed") this.notice(why);
     if (how === "interrupted" && run && !run.spoke) this.notice("stopped before anything was said.", true);
+  }
+
+  compacting({ turn, tokens }) {
+    this.began(turn, "", `compacting our conversation${tokens ? `, ${Math.round(tokens / 1000)}k tokens` : ""}`);
+  }
+
+  compacted({ turn, done, text }) {
+    this.running.get(turn)?.li.remove();
+    this.running.delete(turn);
+    this.notice(done ? `compacted: ${text}` : text, done);
+  }
+
+  // A command is answered in a note; work that it begins is shown as it goes on.
+  async command(text) {
+    const stay = this.atEnd();
+    try {
+      const answer = await assistant.command(text);
+      if (answer.text) this.notice(answer.text, true);
+      if (text.trim() === "/undo") await this.catchUp({ running: [] });
+    } catch (error) {
+      this.notice(error.message);
+      if (error.status === 0) this.parts.takeBack(text);
+    }
+    this.settle(stay);
   }
 
   notice(text, quiet) {

@@ -36,7 +36,7 @@ function show(health) {
   part("chat").hidden = false;
   const composer = new Composer(
     { words: part("words"), send: part("send"), stop: part("stop") },
-    (text) => chat.say(text),
+    (text) => (text.startsWith("/") ? chat.command(text) : chat.say(text)),
     () => assistant.stop().catch((error) => state(error.message, true)),
   );
   chat = new Chat({

@@ -22,6 +22,15 @@ pub struct Client {
     name: String,
 }
 
+/// What came of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obeyed {
+    /// It was done, and these are the words for it.
+    Told(String),
+    /// Work began, which is shown under this number.
+    Begun(u64),
+}
+
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
@@ -57,6 +66,13 @@ impl Client {
         let body = serde_json::json!({ "text": text });
         let answer = self.post("/api/messages", &body).await?;
         answer["message"].as_u64().ok_or_else(|| broken("it gave no number to the message"))
+    }
+
+    /// Gives a command, such as `/compact`; what it answers, or the number of the work that began.
+    pub async fn command(&self, text: &str) -> Result<Obeyed, Unanswered> {
+        let answer = self.post("/api/commands", &serde_json::json!({ "text": text })).await?;
+        let words = answer["text"].as_str().map(str::to_owned);
+        Ok(answer["turn"].as_u64().map_or(Obeyed::Told(words.unwrap_or_default()), Obeyed::Begun))
     }
 
     /// Everything that is shown from now on.
@@ -124,7 +140,8 @@ pub struct Events {
 /// Something that was shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// Its name: `said`, `began`, `delta`, `working`, `ended`, `notice`, `hello`, `reload`.
+    /// Its name: `said`, `began`, `delta`, `working`, `ended`, `compacting`, `compacted`, `notice`,
+    /// `hello`, `reload`.
     pub name: String,
     /// What it says.
     pub data: Value,

@@ -35,6 +35,8 @@ pub struct Scene {
     pub number: u64,
     /// The turns that go on.
     pub running: BTreeMap<TurnId, Running>,
+    /// The compaction that goes on, and how many tokens there are.
+    pub compacting: Option<(TurnId, Option<u64>)>,
 }
 
 /// A turn that goes on.
@@ -97,6 +99,8 @@ impl Scene {
             Shown::Ended { turn, .. } => {
                 self.running.remove(turn);
             }
+            Shown::Compacting { turn, tokens, .. } => self.compacting = Some((*turn, *tokens)),
+            Shown::Compacted { .. } => self.compacting = None,
             Shown::Notice(_) | Shown::Waiting { .. } => {}
         }
     }
@@ -113,7 +117,7 @@ impl Scene {
             match said {
                 Said::Assistant(..) => run.words.clear(),
                 Said::Tools(_) => run.tool = None,
-                Said::Human(_) | Said::Summary(_) => {}
+                Said::Human(_) | Said::Summary(_) | Said::Recalled(_) => {}
             }
         }
     }

@@ -9,7 +9,9 @@ use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, Lines};
 
-use crate::client::{Client, Events, Unanswered};
+use domain::command::is_command;
+
+use crate::client::{Client, Events, Obeyed, Unanswered};
 pub use telling::Ended;
 use telling::Telling;
 
@@ -31,6 +33,22 @@ pub enum Stopped {
     /// The terminal itself broke.
     #[error("the terminal cannot be read or written: {0}")]
     Terminal(#[from] io::Error),
+}
+
+/// Gives a command and waits for the end of the work that it begins; the words it ends with.
+pub async fn obey(client: &Client, command: &str) -> Result<Result<String, String>, Stopped> {
+    let mut events = client.events().await?;
+    let turn = match client.command(command).await? {
+        Obeyed::Told(text) => return Ok(Ok(text)),
+        Obeyed::Begun(turn) => turn,
+    };
+    while let Some(shown) = events.next().await {
+        if shown.name == "compacted" && shown.data["turn"].as_u64() == Some(turn) {
+            let text = shown.data["text"].as_str().unwrap_or_default().to_owned();
+            return Ok(if shown.data["done"] == true { Ok(text) } else { Err(text) });
+        }
+    }
+    Err(Unanswered::Broken("it ended before the work did".to_owned()).into())
 }
 
 /// Says `text`, writes the answer to `out` as it comes, and tells how it ended.
@@ -104,6 +122,14 @@ async fn answer_lines(
         if line.trim().is_empty() {
             continue;
         }
+        if is_command(&line) {
+            let text = match obey(client, &line).await {
+                Ok(Ok(text) | Err(text)) | Err(Stopped::Unanswered(Unanswered::Refused(text))) => text,
+                Err(error) => return Err(error),
+            };
+            out.write_all(format!("{text}\n").as_bytes()).await?;
+            continue;
+        }
         match once(client, &line, out).await {
             Ok(Ended::Answered | Ended::Unseen) => {}
             Ok(Ended::Not(why)) => out.write_all(format!("{why}\n").as_bytes()).await?,
@@ -131,8 +157,9 @@ async fn talk(
                 match said(client, line.trim(), &mut telling).await? {
                     Said::Nothing => prompt(out).await?,
                     Said::Sent => {}
-                    Said::Refused(why) => {
-                        out.write_all(format!("  {why}\n").as_bytes()).await?;
+                    Said::Told(text) => {
+                        let text = text.replace('\n', "\n  ");
+                        out.write_all(format!("  {text}\n").as_bytes()).await?;
                         prompt(out).await?;
                     }
                     Said::Leave => return Ok(()),
@@ -154,27 +181,37 @@ async fn talk(
 enum Said {
     Nothing,
     Sent,
-    Refused(String),
+    Told(String),
     Leave,
 }
 
 async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said, Stopped> {
-    let sent = match line {
-        "" => return Ok(Said::Nothing),
-        "/quit" | "/exit" => return Ok(Said::Leave),
-        "/stop" => client.post("/api/stop", &serde_json::json!({})).await.map(drop),
+    match line {
+        "" => Ok(Said::Nothing),
+        "/quit" | "/exit" => Ok(Said::Leave),
+        command if is_command(command) => obeyed(client.command(command).await, telling),
         words => {
             telling.expect(words);
-            client.say(words).await.map(drop)
-        }
-    };
-    match sent {
-        Ok(()) => Ok(Said::Sent),
-        Err(Unanswered::Refused(why)) => {
-            if line != "/stop" {
-                telling.unexpect();
+            match client.say(words).await {
+                Ok(_) => Ok(Said::Sent),
+                Err(Unanswered::Refused(why)) => {
+                    telling.unexpect();
+                    Ok(Said::Told(why))
+                }
+                Err(error) => Err(error.into()),
             }
-            Ok(Said::Refused(why))
+        }
+    }
+}
+
+fn obeyed(obeyed: Result<Obeyed, Unanswered>, telling: &mut Telling) -> Result<Said, Stopped> {
+    match obeyed {
+        // What was stopped says so itself.
+        Ok(Obeyed::Told(text)) if text.is_empty() => Ok(Said::Sent),
+        Ok(Obeyed::Told(text)) | Err(Unanswered::Refused(text)) => Ok(Said::Told(text)),
+        Ok(Obeyed::Begun(turn)) => {
+            telling.expect_work(turn);
+            Ok(Said::Sent)
         }
         Err(error) => Err(error.into()),
     }

@@ -4,6 +4,7 @@
 //! directory that only the human can open. Nothing here decides anything about the conversation.
 
 mod api;
+pub mod cost;
 pub mod devices;
 pub mod door;
 mod events;
@@ -153,7 +154,9 @@ impl App {
             .route("/api/pairings", post(api::pairings))
             .route("/api/messages", get(api::messages).post(api::say))
             .route("/api/stop", post(api::stop))
+            .route("/api/commands", post(api::command))
             .route("/api/sessions", get(api::sessions))
+            .route("/api/cost", get(cost::show))
             .route("/api/devices", get(api::devices))
             .route("/api/devices/remove", post(api::forget))
             .route("/api/health", get(api::health))

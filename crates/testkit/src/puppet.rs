@@ -150,11 +150,11 @@ impl Model for Puppet {
                     Ok(reply)
                 }
                 Line::Fails(words, failure) => {
-                    speak(&words, listener);
+                    begin(&words, listener);
                     Err(failure)
                 }
                 Line::Holds(words) => {
-                    speak(&words, listener);
+                    begin(&words, listener);
                     std::future::pending().await
                 }
                 Line::Panics(words) => {
@@ -179,7 +179,7 @@ fn call(name: &str, input: &str) -> Block {
 fn calls(context: &Context) -> impl Iterator<Item = &ToolCall> {
     let blocks = context.said.iter().flat_map(|said| match &**said {
         Said::Assistant(blocks, _) => blocks.as_slice(),
-        Said::Human(_) | Said::Tools(_) | Said::Summary(_) => &[],
+        Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => &[],
     });
     blocks.filter_map(|block| match block {
         Block::Call(call) => Some(call),
@@ -198,9 +198,17 @@ fn numbered(mut reply: Reply, before: usize) -> Reply {
     reply
 }
 
+/// Who has begun to speak has read, and that is counted however it ends.
+fn begin(words: &str, listener: Listener<'_>) {
+    if !words.is_empty() {
+        listener.used(Usage { input: 10, ..Usage::default() });
+    }
+    speak(words, listener);
+}
+
 /// Words come in pieces, as they do from a real model.
 fn speak(words: &str, listener: Listener<'_>) {
-    words.split_inclusive(' ').for_each(listener);
+    words.split_inclusive(' ').for_each(|words| listener.words(words));
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

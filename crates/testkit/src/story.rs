@@ -8,6 +8,7 @@
     reason = "a fixture that cannot be made stops the test at once, with its reason"
 )]
 
+mod changes;
 mod fragile;
 mod held;
 mod teller;
@@ -18,11 +19,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::assistant::{Answer, Assistant, Event, Request};
+use domain::compaction::Room;
 use domain::context::{Names, instructions};
-use domain::conversation::{Branch, Conversation, SessionId};
+use domain::conversation::Conversation;
+use domain::cost::Spent;
 use domain::dice::Dice;
 use domain::patience;
-use domain::record::{MessageId, Record, SessionChange, SurfaceName};
+use domain::record::{MessageId, Record, SurfaceName};
+use domain::turn::{Limits, TurnId};
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Hands, Journal as _};
@@ -40,6 +44,7 @@ use tools::Toolbox;
 
 use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
+pub use changes::{compact, fork};
 pub use fragile::BREAK;
 use fragile::Fragile;
 use held::HeldJournal;
@@ -56,6 +61,7 @@ pub struct Story {
     puppet: Arc<Puppet>,
     teller: Arc<Teller>,
     patience: patience::Limits,
+    room: Room,
     troubles: Arc<Troubles>,
     house: Option<Living>,
 }
@@ -95,7 +101,9 @@ impl Story {
         let dir = quick_directory();
         let (teller, troubles) = (Arc::default(), Arc::default());
         let patience = patience::Limits::NONE;
-        let mut story = Self { runtime, dir, clock, lines, puppet, teller, patience, troubles, house: None };
+        let room = Room::HOUSE;
+        let mut story =
+            Self { runtime, dir, clock, lines, puppet, teller, patience, room, troubles, house: None };
         story.wake();
         story
     }
@@ -106,6 +114,41 @@ impl Story {
         self.die();
         self.wake();
         self
+    }
+
+    /// From now on the model reads only so many tokens at once.
+    pub fn room(&mut self, limit: u64) -> &mut Self {
+        self.room = Room { limit, ..Room::HOUSE };
+        self.die();
+        self.wake();
+        self
+    }
+
+    /// The human gives a command, such as `/compact`, and waits for the end of the work that it begins.
+    pub fn human_commands(&mut self, command: &str) -> &mut Self {
+        if let Some(turn) = self.command(command) {
+            self.while_alive(self.teller.heard_the_end_of_work(turn));
+        }
+        self
+    }
+
+    /// The human gives a command and does not wait.
+    pub fn human_begins_command(&mut self, command: &str) -> &mut Self {
+        self.command(command);
+        self
+    }
+
+    fn command(&mut self, command: &str) -> Option<TurnId> {
+        self.teller.tell(format!("human> {command}"));
+        let request = domain::command::read(command).expect("a command");
+        let desk = self.living().desk.clone();
+        match self.while_alive(desk.ask(request))? {
+            Answer::Begun(turn) => return Some(turn),
+            Answer::Told(text) => self.teller.tell(format!("told> {text}")),
+            Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
+            Answer::Heard(_) | Answer::Decided(_) | Answer::Overspent(_) | Answer::Noted => {}
+        }
+        None
     }
 
     /// What the model will say next, one line to a call.
@@ -244,6 +287,15 @@ impl Story {
         self.puppet.seen()
     }
 
+    /// Every call of the model that is written down, oldest first.
+    pub fn spending(&self) -> Vec<Spent> {
+        let database = journal::peek(&self.paths()).expect("a journal that can be read");
+        let mut all = Vec::new();
+        let read = database.expect("a journal").spent_since(jiff::Timestamp::MIN, |spent| all.push(spent));
+        read.expect("a ledger");
+        all
+    }
+
     /// The data directory.
     pub fn paths(&self) -> Paths {
         Paths::new(self.dir.path())
@@ -266,7 +318,11 @@ impl Story {
                 self.teller.tell(format!("refused> {why}"));
                 None
             }
-            answer @ (Answer::Decided(_) | Answer::Noted | Answer::Told(_)) => {
+            answer @ (Answer::Begun(_)
+            | Answer::Decided(_)
+            | Answer::Noted
+            | Answer::Told(_)
+            | Answer::Overspent(_)) => {
                 panic!("a message was answered with {answer:?}")
             }
         }
@@ -304,7 +360,7 @@ impl Story {
             self.teller.tell(format!("notice> {notice}"));
         }
         // What was shown while the program died is gone; what it still owes is in its memory.
-        let unfinished = memory.unfinished.iter().map(|left| left.answers);
+        let unfinished = memory.unfinished.iter().map(|left| left.answers.id);
         self.teller.expect_only(unfinished.chain(memory.waiting.iter().map(|message| message.id)));
         let (journal, hands) = (Arc::new(journal), Arc::new(Fragile(Toolbox::new())));
         let (desk, pile) = Desk::new();
@@ -319,9 +375,10 @@ impl Story {
             surface: self.teller.clone(),
             instructions: instructions(&names),
             patience: self.patience,
+            limits: Limits::HOUSE,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
-        let assistant = Assistant::new(memory, hands.tools(), Dice::new(7));
+        let assistant = Assistant::new(memory, hands.tools(), self.room, Dice::new(7));
         let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
         let mut tasks = JoinSet::new();
         let enter = self.runtime.enter();
@@ -330,27 +387,6 @@ impl Story {
         self.runtime.block_on(desk.tell(Event::Started));
         self.house = Some(Living { desk, journal, tasks });
     }
-}
-
-/// A fork of main as a command would make it, for [`Story::change`].
-pub fn fork(conversation: &mut Conversation, name: &str, now: &Zoned) -> Vec<Record> {
-    let fork = Branch::fork(name).expect("a name");
-    let session = SessionId::read(&format!("session-of-{name}")).expect("a session");
-    let moved = conversation.fork(&Branch::Main, fork, session, now.timestamp());
-    moved.map(Record::Moved).into_iter().collect()
-}
-
-/// A compaction of main as a command would make it, for [`Story::change`].
-pub fn compact(conversation: &mut Conversation, summary: &str, now: &Zoned) -> Vec<Record> {
-    let session = SessionId::read("compacted-session").expect("a session");
-    let at = now.timestamp();
-    let compacted = conversation.compact(&Branch::Main, summary.to_owned(), session.clone(), at);
-    let (entry, moved) = compacted.expect("a main conversation");
-    vec![
-        Record::Said(Branch::Main, entry),
-        Record::Moved(moved),
-        Record::Session(SessionChange::Saved(session, at)),
-    ]
 }
 
 /// In memory, where there is some: a story is about order, and does not wait for disks.

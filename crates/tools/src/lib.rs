@@ -62,9 +62,11 @@ impl Hands for Toolbox {
             match desk.ask(request).await {
                 Answer::Told(text) => result(text, Outcome::Done),
                 Answer::Refused(text) => result(text, Outcome::Failed),
-                Answer::Heard(_) | Answer::Decided(_) | Answer::Noted => {
-                    result("done".to_owned(), Outcome::Done)
-                }
+                Answer::Heard(_)
+                | Answer::Begun(_)
+                | Answer::Decided(_)
+                | Answer::Noted
+                | Answer::Overspent(_) => result("done".to_owned(), Outcome::Done),
             }
         })
     }

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Shown, Start};
+use domain::assistant::{Purpose, Shown, Start};
 use domain::context::{Names, instructions};
 use domain::conversation::{Branch, Conversation, Heard, Said};
+use domain::cost::Account;
 use domain::dice::Dice;
 use domain::patience;
 use domain::record::Record;
-use domain::turn::{Ending, TurnId};
+use domain::turn::{Ending, Limits, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::{World, drive};
 use engine::ports::Surface;
@@ -50,6 +51,7 @@ impl Family {
             surface: Arc::new(Nobody),
             instructions: instructions(&names),
             patience: patience::Limits::HOUSE,
+            limits: Limits::HOUSE,
             calls: Arc::new(Semaphore::new(calls)),
         };
         let (desk, pile) = Desk::new();
@@ -68,7 +70,14 @@ impl Family {
         };
         let forked = self.conversation.fork(&Branch::Main, branch.clone(), self.dice.session(), NOW).unwrap();
         let entry = self.conversation.say(&branch, Said::Human(words), NOW).unwrap();
-        let start = Start { turn: TurnId(self.forks), branch: branch.clone(), from: entry.id, seed: 7 };
+        let start = Start {
+            turn: TurnId(self.forks),
+            branch: branch.clone(),
+            from: entry.id,
+            seed: 7,
+            purpose: Purpose::Answer,
+            account: Account::answer_on(&branch),
+        };
         self.world.journal.write(vec![Record::Moved(forked), Record::Said(branch, entry)]).await.unwrap();
         let turn = drive(start, self.world.clone(), self.desk.clone(), CancellationToken::new());
         async {

@@ -16,6 +16,8 @@ const DEFAULTS: &str = include_str!("../../defaults.toml");
 pub struct File {
     pub model: Model,
     pub page: Page,
+    pub spend: Spend,
+    pub prices: BTreeMap<String, Price>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -24,6 +26,8 @@ pub struct Model {
     pub r#use: String,
     pub max_tokens: u32,
     pub thinking: String,
+    pub context_tokens: u64,
+    pub compact_at_percent: u64,
     pub tries: u32,
     pub connect_seconds: u64,
     pub silence_seconds: u64,
@@ -34,6 +38,32 @@ pub struct Model {
 #[serde(deny_unknown_fields)]
 pub struct Page {
     pub address: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spend {
+    pub unattended_dollars_per_day: Most,
+    pub unattended_tokens_per_day: Most,
+    pub turn_tokens: u64,
+}
+
+/// A limit: an amount, or the word `none`.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Most {
+    Amount(f64),
+    Word(String),
+}
+
+/// Dollars for a million tokens.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+    pub cache_read: f64,
+    pub cache_write: f64,
 }
 
 impl File {

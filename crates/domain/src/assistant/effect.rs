@@ -1,10 +1,14 @@
 //! What happens to the assistant, and what it wants done.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::compaction::{Gate, Summary};
 use crate::conversation::{Branch, Entry, EntryId, Said, Usage};
+use crate::cost::{Account, Call};
+use crate::failure::Failure;
 use crate::record::{MessageId, Record};
-use crate::turn::{Ending, TurnId};
+use crate::turn::{Ending, Task, TurnId};
 
 /// Something that happened. Nobody waits for an answer.
 #[derive(Clone, Debug)]
@@ -15,15 +19,34 @@ pub enum Event {
     TurnEnded(TurnId, Ended),
 }
 
-/// What a turn leaves behind.
+/// A turn that ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
-    /// What was said and is not written down yet.
-    pub said: Vec<Said>,
+    /// What it leaves.
+    pub left: Left,
     /// How it ended.
     pub ending: Ending,
-    /// What it cost.
+    /// What it used in all.
     pub usage: Usage,
+    /// Its calls that are not written down yet.
+    pub spent: Vec<Call>,
+}
+
+impl Ended {
+    /// One that failed before it could say anything.
+    pub fn failed(failure: Failure) -> Self {
+        let (left, usage, spent) = (Left::Said(Vec::new()), Usage::default(), Vec::new());
+        Self { left, ending: Ending::Failed(failure), usage, spent }
+    }
+}
+
+/// What a turn leaves behind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Left {
+    /// What was said and is not written down yet.
+    Said(Vec<Said>),
+    /// A summary that may stand for what was said.
+    Summary(Summary),
 }
 
 /// Something the assistant wants done. Effects happen in order.
@@ -46,10 +69,33 @@ pub struct Start {
     pub turn: TurnId,
     /// Where.
     pub branch: Branch,
+    /// What for.
+    pub purpose: Purpose,
+    /// On whose account, and whether somebody waits.
+    pub account: Account,
     /// The entry it follows.
     pub from: EntryId,
     /// What its dice are seeded with.
     pub seed: u64,
+}
+
+/// What a turn is started for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To answer the last words.
+    Answer,
+    /// To sum up what was said, with these wishes of the human in mind.
+    Compact(String),
+}
+
+impl Purpose {
+    /// What the turn has to do with what was `said`.
+    pub fn task(&self, said: &[Arc<Said>]) -> Task {
+        match self {
+            Self::Answer => Task::Answer,
+            Self::Compact(instructions) => Task::Summarise(Gate::new(said, instructions)),
+        }
+    }
 }
 
 /// What a surface is told.
@@ -102,6 +148,24 @@ pub enum Shown {
         answers: MessageId,
         /// How.
         ending: Ending,
+    },
+    /// The conversation is being summed up. New words wait.
+    Compacting {
+        /// The number of this work.
+        turn: TurnId,
+        /// Where.
+        branch: Branch,
+        /// How many tokens there are, if anybody knows.
+        tokens: Option<u64>,
+    },
+    /// That work ended.
+    Compacted {
+        /// Its number.
+        turn: TurnId,
+        /// Where.
+        branch: Branch,
+        /// What it came to, or why the conversation stays as it was.
+        outcome: Result<String, String>,
     },
     /// Something the human should know.
     Notice(String),

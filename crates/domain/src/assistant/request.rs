@@ -1,24 +1,32 @@
 //! What can be asked of the assistant: by the human at a surface, and by a running turn.
 
 use jiff::Zoned;
+use jiff::tz::TimeZone;
 
-use super::{Assistant, Effect, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
+use super::{Assistant, Effect, Errand, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
 use crate::context;
 use crate::conversation::{Block, Branch, Heard, Reach, Said, calls};
+use crate::cost::{Call, Refusal, may_spend};
 use crate::permission::{Decision, decide};
 use crate::record::{Message, MessageId, Record, SurfaceName};
 use crate::tool::ToolResult;
 use crate::turn::TurnId;
 
 /// Something that is asked, by somebody who waits for the answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// The human says something.
     Say(SurfaceName, String),
     /// The human wants the answer to stop.
     Stop,
-    /// A turn wants to run the tools that the model called in these blocks.
-    MayRun(TurnId, Vec<Block>),
+    /// The human wants the conversation summed up, with these wishes in mind.
+    Compact(String),
+    /// The human wants the last compaction taken back.
+    Undo,
+    /// A turn wants to run the tools that the model called in these blocks, after these calls of the model.
+    MayRun(TurnId, Vec<Block>, Vec<Call>),
+    /// A turn that nobody waits for wants to call the model once more, after these calls.
+    MaySpend(TurnId, Vec<Call>),
     /// A turn tells what came of its tools.
     Ran(TurnId, Vec<ToolResult>),
     /// Keep this in the inbox.
@@ -34,19 +42,23 @@ pub enum Request {
 pub enum Answer {
     /// The message is on disk, under this number.
     Heard(MessageId),
+    /// Work began, or will as soon as nobody speaks; it is shown under this number.
+    Begun(TurnId),
     /// These calls may run, or not.
     Decided(Vec<Decision>),
     /// It is on disk.
     Noted,
     /// In words.
     Told(String),
+    /// No: the limit of the day is reached.
+    Overspent(Refusal),
     /// No, and what would be right.
     Refused(String),
 }
 
 /// A message as the model will read it.
-pub(super) fn heard(message: &Message, now: &Zoned) -> Heard {
-    let at = message.at.to_zoned(now.time_zone().clone());
+pub(super) fn heard(message: &Message, zone: &TimeZone) -> Heard {
+    let at = message.at.to_zoned(zone.clone());
     Heard { preface: context::stamp(&at), text: message.text.clone(), images: Vec::new() }
 }
 
@@ -62,10 +74,13 @@ impl Assistant {
         minutes.records.push(Record::Received(message.clone()));
         self.memory.waiting.push_back(message);
         let interrupt = match self.running.get(&Branch::Main) {
+            // MC-7: who compacts is not interrupted.
+            Some(Running { errand: Errand::Compact(_), .. } | Running { owed: Owed::SinceBefore, .. }) => {
+                None
+            }
             Some(Running { turn, owed: Owed::Now, .. }) => Some(Effect::Interrupt(*turn)),
-            Some(Running { owed: Owed::SinceBefore, .. }) => None,
             None => {
-                self.hear_waiting(&mut minutes, now);
+                self.hear_waiting(&mut minutes);
                 None
             }
         };
@@ -86,10 +101,27 @@ impl Assistant {
         }
     }
 
-    pub(super) fn may_run(&mut self, turn: TurnId, blocks: Vec<Block>, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let Some((branch, _)) = self.run_of(turn) else { return gone() };
+    pub(super) fn may_spend(&mut self, turn: TurnId, spent: Vec<Call>, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let Some((branch, running)) = self.run_of(turn) else { return gone() };
+        let mut minutes = Minutes::at(now);
+        self.spend(&branch, &running, spent, &mut minutes);
+        let answer = match may_spend(&running.account, &self.purse.day, &self.purse.limit) {
+            Ok(()) => Answer::Noted,
+            Err(refusal) => Answer::Overspent(refusal),
+        };
+        (answer, minutes.effects())
+    }
+
+    pub(super) fn may_run(
+        &mut self,
+        turn: TurnId,
+        (blocks, spent): (Vec<Block>, Vec<Call>),
+        now: &Zoned,
+    ) -> (Answer, Vec<Effect>) {
+        let Some((branch, running)) = self.run_of(turn) else { return gone() };
         let decisions: Vec<Decision> = calls(&blocks).map(|call| decide(call, &self.tools)).collect();
         let mut minutes = Minutes::at(now);
+        self.spend(&branch, &running, spent, &mut minutes);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered = decisions.iter().map(|decision| decision.call.clone()).collect();

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use jiff::Zoned;
 
-use super::{ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Opened, Owed, Record, Shown, Unfinished};
+use super::{
+    ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Owed, Record, Sending, Shown, Turned, Unfinished,
+};
 use crate::context::UNKNOWN_OUTCOME;
 use crate::conversation::{Branch, Said, Usage};
 use crate::failure::Failure;
@@ -17,12 +19,13 @@ impl Assistant {
         self.tell_unknown(&left.branch, &left.unanswered, minutes);
         let Unfinished { turn, branch, answers, attempts, .. } = left;
         if attempts < ATTEMPTS {
-            return self.open(Opened { turn, branch, answers, at: minutes.at }, Owed::SinceBefore, minutes);
+            let turned = Turned { turn, branch, message: answers, sending: Sending::First };
+            return self.open(turned, Owed::SinceBefore, minutes);
         }
         let text = format!("i stopped {ATTEMPTS} times while answering this, so i left it. say it again.");
         let ending = Ending::Failed(Failure::Stopped(text));
         minutes.close(turn, ending.clone(), Usage::default());
-        minutes.shown.push(Shown::Ended { turn, branch, answers, ending });
+        minutes.shown.push(Shown::Ended { turn, branch, answers: answers.id, ending });
     }
 
     /// Answers the calls whose outcome nobody knows, so that none is repeated.

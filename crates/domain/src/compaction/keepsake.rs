@@ -88,7 +88,7 @@ pub fn keepsakes(said: &[Arc<Said>]) -> Vec<Keepsake> {
         match &**said {
             Said::Human(_) | Said::Assistant(..) | Said::Summary(_) => found.read(&said.text(), age),
             // What a tool said can be asked again; what came of it is in the words around it.
-            Said::Tools(_) => {}
+            Said::Tools(_) | Said::Recalled(_) => {}
         }
     }
     found.ranked()

@@ -41,6 +41,7 @@ fn lines<'a>(said: &'a Said, names: &mut HashMap<&'a str, &'a str>) -> Vec<Strin
             results.iter().map(line).collect()
         }
         Said::Summary(text) => vec![super::summary(text)],
+        Said::Recalled(_) => Vec::new(),
     }
 }
 

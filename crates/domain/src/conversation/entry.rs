@@ -74,6 +74,8 @@ pub enum Said {
     Tools(Vec<ToolResult>),
     /// What stands for everything before it.
     Summary(String),
+    /// That the summary at this entry no longer does. Nobody reads this out: it changes what is read.
+    Recalled(EntryId),
 }
 
 /// A message of the human, as the model reads it.
@@ -85,6 +87,18 @@ pub struct Heard {
     pub text: String,
     /// What the human showed.
     pub images: Vec<Image>,
+}
+
+impl Heard {
+    /// A note of ours, with nothing of the human in it.
+    pub fn note(preface: String) -> Self {
+        Self { preface, text: String::new(), images: Vec::new() }
+    }
+
+    /// Whether it is one.
+    pub fn is_note(&self) -> bool {
+        self.text.is_empty() && self.images.is_empty()
+    }
 }
 
 /// A picture, encoded as the wire wants it.
@@ -141,12 +155,29 @@ pub struct Usage {
     pub output: u64,
 }
 
+impl Usage {
+    /// All that was read.
+    pub fn read(&self) -> u64 {
+        self.input.saturating_add(self.cache_write).saturating_add(self.cache_read)
+    }
+
+    /// All that the model held in mind: what it read, and what it said.
+    pub fn held(&self) -> u64 {
+        self.read().saturating_add(self.output)
+    }
+
+    /// What was not read from the cache.
+    pub fn fresh(&self) -> u64 {
+        self.input.saturating_add(self.cache_write).saturating_add(self.output)
+    }
+}
+
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.output += other.output;
+        self.input = self.input.saturating_add(other.input);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.output = self.output.saturating_add(other.output);
     }
 }
 
@@ -175,6 +206,7 @@ impl Text for Said {
                 results.iter().map(|result| result.text.as_str()).collect::<Vec<_>>().join("\n")
             }
             Self::Summary(text) => text.clone(),
+            Self::Recalled(_) => String::new(),
         }
     }
 }

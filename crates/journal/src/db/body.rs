@@ -1,6 +1,6 @@
 //! What was said, as JSON: the format of the column `body`.
 
-use domain::conversation::{Block, Heard, Image, Json, Reach, Said};
+use domain::conversation::{Block, EntryId, Heard, Image, Json, Reach, Said};
 use domain::tool::{Outcome, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,11 @@ struct SummaryBody {
     text: String,
 }
 
+#[derive(Serialize, Deserialize)]
+struct RecalledBody {
+    summary: u64,
+}
+
 /// The kind and body of `said`.
 pub fn write(said: &Said) -> serde_json::Result<(&'static str, String)> {
     match said {
@@ -66,6 +71,9 @@ pub fn write(said: &Said) -> serde_json::Result<(&'static str, String)> {
             Ok(("tools", serde_json::to_string(&ToolsBody { results })?))
         }
         Said::Summary(text) => Ok(("summary", serde_json::to_string(&SummaryBody { text: text.clone() })?)),
+        Said::Recalled(summary) => {
+            Ok(("recalled", serde_json::to_string(&RecalledBody { summary: summary.0 })?))
+        }
     }
 }
 
@@ -78,6 +86,10 @@ pub fn read(kind: &str, body: &str) -> Result<Said, BadBody> {
         "tools" => serde_json::from_str(body).map(tools).map_err(bad),
         "summary" => {
             serde_json::from_str(body).map(|body: SummaryBody| Said::Summary(body.text)).map_err(bad)
+        }
+        "recalled" => {
+            let recalled = |body: RecalledBody| Said::Recalled(EntryId(body.summary));
+            serde_json::from_str(body).map(recalled).map_err(bad)
         }
         other => Err(BadBody(format!("nobody says things of the kind `{other}`"))),
     }

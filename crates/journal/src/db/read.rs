@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use domain::assistant::{Memory, Unfinished};
+use domain::assistant::{Compacted, Memory, Unfinished};
 use domain::conversation::{
     Block, Branch, Conversation, Entry, EntryId, Head, Line, Lineage, Said, SessionId, Why,
 };
@@ -17,13 +17,6 @@ use rusqlite::{OptionalExtension, Row};
 
 use super::{Database, FileChange, body};
 
-/// The way to the newest entries, kept so that the next turn reads only what is new.
-///
-/// Entries never change and a parent is always smaller than its children, so a way that was walked once
-/// holds for ever, and the place where another way joins it is found by halving.
-#[derive(Debug, Default)]
-pub struct PathCache(Vec<(EntryId, Arc<Said>)>);
-
 impl Database {
     /// All that the assistant knows when it wakes up. What was said stays where it is.
     pub fn memory(&self) -> rusqlite::Result<Memory> {
@@ -31,33 +24,18 @@ impl Database {
             let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
             self.connection.query_row(&sql, [], |row| row.get(0))
         };
+        let heads = self.heads()?;
         Ok(Memory {
-            conversation: Conversation::new(self.heads()?, EntryId(next("entries")?)),
+            filled: self.filled(heads.keys())?,
+            conversation: Conversation::new(heads, EntryId(next("entries")?)),
             unfinished: self.unfinished()?,
             waiting: self.waiting()?,
             inbox: Arc::new(self.inbox()?),
             next_message: MessageId(next("messages")?),
             next_turn: TurnId(next("turns")?),
+            compacted: self.compacted()?,
+            created: None,
         })
-    }
-
-    /// What was said on the way to `head`, oldest first, from the last summary on.
-    pub fn path(&self, head: EntryId, cache: &mut PathCache) -> rusqlite::Result<Vec<Arc<Said>>> {
-        let mut fresh = Vec::new();
-        let mut next = Some(head);
-        let mut joined = 0;
-        while let Some(id) = next {
-            if let Ok(index) = cache.0.binary_search_by_key(&id, |(id, _)| *id) {
-                joined = index + 1;
-                break;
-            }
-            let entry = self.entry(id)?;
-            next = if matches!(entry.said, Said::Summary(_)) { None } else { entry.parent };
-            fresh.push((id, Arc::new(entry.said)));
-        }
-        cache.0.truncate(joined);
-        cache.0.extend(fresh.into_iter().rev());
-        Ok(cache.0.iter().map(|(_, said)| Arc::clone(said)).collect())
     }
 
     /// The newest `limit` entries on the way to where `branch` is, older than `before`, oldest first.
@@ -106,7 +84,7 @@ impl Database {
         self.connection.prepare(sql)?.query_map([], file_change)?.collect()
     }
 
-    fn entry(&self, id: EntryId) -> rusqlite::Result<Entry> {
+    pub(super) fn entry(&self, id: EntryId) -> rusqlite::Result<Entry> {
         let sql = "SELECT parent, at, kind, body FROM entries WHERE id = ?";
         self.connection.prepare_cached(sql)?.query_row([id.0], |row| {
             let (kind, text): (String, String) = (row.get(2)?, row.get(3)?);
@@ -123,13 +101,29 @@ impl Database {
         self.connection.prepare("SELECT branch, entry, session FROM heads")?.query_map([], head)?.collect()
     }
 
+    /// The compaction of main that can be taken back: nothing has moved main since.
+    fn compacted(&self) -> rusqlite::Result<Option<Compacted>> {
+        let sql = "SELECT at, why, from_entry, from_session, to_entry FROM moves \
+                   WHERE branch = ? ORDER BY id DESC LIMIT 1";
+        let compacted = |row: &Row<'_>| {
+            let (why, summary): (String, Option<u64>) = (row.get(1)?, row.get(4)?);
+            let (true, Some(summary)) = (why == Why::Compacted.as_str(), summary) else { return Ok(None) };
+            let entry = row.get::<_, Option<u64>>(2)?.map(EntryId);
+            let from = Head { entry, session: session_in(row, 3)? };
+            Ok(Some(Compacted { from, summary: EntryId(summary), at: time_in(row, 0)? }))
+        };
+        let newest = self.connection.query_row(sql, [Branch::Main.to_string()], compacted).optional();
+        newest.map(Option::flatten)
+    }
+
     fn unfinished(&self) -> rusqlite::Result<Vec<Unfinished>> {
-        let sql = "SELECT id, branch, message, attempts FROM turns WHERE closed IS NULL ORDER BY id";
+        let sql = "SELECT messages.id, at, surface, text, turns.id, branch, attempts \
+                   FROM turns JOIN messages ON messages.id = message WHERE closed IS NULL ORDER BY turns.id";
         let turn = |row: &Row<'_>| {
-            let branch = branch_in(row, 1)?;
+            let branch = branch_in(row, 5)?;
             let unanswered = self.unanswered(&branch)?;
-            let (turn, answers) = (TurnId(row.get(0)?), MessageId(row.get(2)?));
-            Ok(Unfinished { turn, branch, answers, attempts: row.get(3)?, unanswered })
+            let (turn, answers) = (TurnId(row.get(4)?), Arc::new(message(row)?));
+            Ok(Unfinished { turn, branch, answers, attempts: row.get(6)?, unanswered })
         };
         self.connection.prepare(sql)?.query_map([], turn)?.collect()
     }
@@ -149,11 +143,6 @@ impl Database {
 
     fn waiting(&self) -> rusqlite::Result<VecDeque<Message>> {
         let sql = "SELECT id, at, surface, text FROM messages WHERE entry IS NULL ORDER BY id";
-        let message = |row: &Row<'_>| {
-            let surface: String = row.get(2)?;
-            let surface = if surface == "page" { SurfaceName::Page } else { SurfaceName::Terminal };
-            Ok(Message { id: MessageId(row.get(0)?), at: time_in(row, 1)?, surface, text: row.get(3)? })
-        };
         self.connection.prepare(sql)?.query_map([], message)?.collect()
     }
 
@@ -162,6 +151,13 @@ impl Database {
             |row: &Row<'_>| Ok(Kept { id: KeptId(row.get(0)?), at: time_in(row, 1)?, text: row.get(2)? });
         self.connection.prepare("SELECT id, at, text FROM inbox ORDER BY id")?.query_map([], kept)?.collect()
     }
+}
+
+/// A message, from its id, time, surface and text.
+fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
+    let surface: String = row.get(2)?;
+    let surface = if surface == "page" { SurfaceName::Page } else { SurfaceName::Terminal };
+    Ok(Message { id: MessageId(row.get(0)?), at: time_in(row, 1)?, surface, text: row.get(3)? })
 }
 
 fn line(row: &Row<'_>) -> rusqlite::Result<Line> {
@@ -189,7 +185,7 @@ fn file_change(row: &Row<'_>) -> rusqlite::Result<FileChange> {
     Ok(FileChange { id: row.get(0)?, change })
 }
 
-fn branch_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Branch> {
+pub(super) fn branch_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Branch> {
     row.get::<_, String>(index)?.parse().map_err(|error| unread(index, error))
 }
 
@@ -198,11 +194,11 @@ fn session_in(row: &Row<'_>, index: usize) -> rusqlite::Result<SessionId> {
     SessionId::read(&text).ok_or_else(|| unread(index, format!("`{text}` is not a session")))
 }
 
-fn time_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
+pub(super) fn time_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
     Timestamp::from_microsecond(row.get(index)?).map_err(|error| unread(index, error))
 }
 
-fn unread(
+pub(super) fn unread(
     index: usize,
     error: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>,
 ) -> rusqlite::Error {

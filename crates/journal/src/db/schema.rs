@@ -5,20 +5,33 @@ use rusqlite::Connection;
 use super::Unopened;
 
 /// The format this program writes.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 9] =
-    ["entries", "heads", "moves", "messages", "turns", "decisions", "inbox", "file_changes", "devices"];
+pub const TABLES: [&str; 10] = [
+    "entries",
+    "heads",
+    "moves",
+    "messages",
+    "turns",
+    "decisions",
+    "inbox",
+    "file_changes",
+    "devices",
+    "spending",
+];
 
-const FORMAT_1: &str = include_str!("format_1.sql");
+/// What each format adds to the one before it.
+const STEPS: [(i64, &str); 2] = [(1, include_str!("format_1.sql")), (2, include_str!("format_2.sql"))];
 
-/// Makes the tables of an empty database; leaves one of a later format alone.
+/// Adds what the database lacks, all or nothing; leaves one of a later format alone.
 pub fn bring_up_to_date(connection: &Connection) -> Result<(), Unopened> {
-    if check_known(connection)? == FORMAT {
+    let found = check_known(connection)?;
+    if found == FORMAT {
         return Ok(());
     }
-    let script = format!("BEGIN IMMEDIATE;\n{FORMAT_1}\nPRAGMA user_version = {FORMAT};\nCOMMIT;");
+    let steps: String = STEPS.iter().filter(|(format, _)| *format > found).map(|(_, sql)| *sql).collect();
+    let script = format!("BEGIN IMMEDIATE;\n{steps}\nPRAGMA user_version = {FORMAT};\nCOMMIT;");
     connection.execute_batch(&script).map_err(Unopened::sorted)
 }
 

@@ -8,6 +8,7 @@ use domain::turn::{Ending, TurnId};
 use jiff::Timestamp;
 use rusqlite::{Transaction, named_params, params};
 
+use super::spending::spend;
 use super::{Database, body};
 
 /// A change to the session files that a transaction asked for.
@@ -53,6 +54,7 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
         Record::Opened(turn) => opened(transaction, turn)?,
         Record::Closed(turn) => closed(transaction, turn)?,
         Record::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at)?,
+        Record::Spent(spent) => spend(transaction, spent)?,
         Record::Kept(kept) => keep(transaction, kept)?,
         Record::Session(change) => return file_change(transaction, change).map(Some),
     }

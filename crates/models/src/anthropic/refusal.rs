@@ -1,6 +1,6 @@
 //! What the vendor says when it does not answer, and what that means for the human.
 
-use domain::failure::Failure;
+use domain::failure::{Failure, SpendLimit};
 
 use super::VENDOR;
 use super::wire::{Problem, Trouble};
@@ -12,10 +12,15 @@ pub fn failure(refusal: &Refusal) -> Failure {
     let message = format!("{}: {}", refusal.status, trouble.message);
     match (refusal.status, trouble.kind.as_str()) {
         (401 | 403, _) => bad_key(&message),
-        (402, _) | (_, "billing_error") => Failure::SpendLimit(message),
-        (429, _) if refusal.is_about_money(&trouble.message) => Failure::SpendLimit(message),
-        (400, _) if trouble.message.contains("credit balance") => Failure::SpendLimit(message),
+        (402, _) | (_, "billing_error") => Failure::SpendLimit(SpendLimit::Account(message)),
+        (429, _) if refusal.is_about_money(&trouble.message) => {
+            Failure::SpendLimit(SpendLimit::Account(message))
+        }
+        (400, _) if trouble.message.contains("credit balance") => {
+            Failure::SpendLimit(SpendLimit::Account(message))
+        }
         (429 | 503 | 529, _) | (_, "overloaded_error") => Failure::Busy(refusal.seconds()),
+        (400 | 413, _) if is_full(&trouble) => Failure::Full(message),
         (300..400, _) => Failure::Unreachable(format!("{}: the address points elsewhere", refusal.status)),
         (500.., _) => Failure::Broken(message),
         _ => Failure::Rejected(message),
@@ -26,13 +31,20 @@ pub fn failure(refusal: &Refusal) -> Failure {
 pub fn from_event(trouble: Trouble) -> Failure {
     match trouble.kind.as_str() {
         "overloaded_error" | "rate_limit_error" => Failure::Busy(None),
-        "billing_error" => Failure::SpendLimit(trouble.message),
+        "billing_error" => Failure::SpendLimit(SpendLimit::Account(trouble.message)),
         "authentication_error" | "permission_error" => bad_key(&trouble.message),
+        _ if is_full(&trouble) => Failure::Full(trouble.message),
         "invalid_request_error" | "request_too_large" | "not_found_error" => {
             Failure::Rejected(trouble.message)
         }
         _ => Failure::Broken(trouble.message),
     }
+}
+
+/// Whether the conversation is longer than the model reads.
+fn is_full(trouble: &Trouble) -> bool {
+    let text = trouble.message.to_lowercase();
+    text.contains("prompt is too long") || text.contains("exceed context limit")
 }
 
 fn bad_key(message: &str) -> Failure {

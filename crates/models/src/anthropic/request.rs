@@ -12,7 +12,7 @@ use domain::failure::Failure;
 use domain::tool::{Outcome, ToolResult, ToolSpec};
 use serde_json::value::RawValue;
 
-use crate::beginnings::{Beginnings, Body, Made, opening};
+use crate::beginnings::{Beginnings, Body, Made, before, opening};
 use crate::thinking::Thinking;
 
 use super::wire::{CacheControl, Content, Message, Request, Role, Source, ThinkingMode, Tool};
@@ -52,7 +52,7 @@ pub fn request<'a>(asked: Asked<'a>, context: &'a Context, messages: Vec<Message
 
 /// The messages that come of `said` from the place `from` on, with their marks.
 pub fn messages(said: &[Arc<Said>], from: usize) -> Vec<Made<Message<'_>>> {
-    let open = from.checked_sub(1).map(|before| open(&said[before])).unwrap_or_default();
+    let open = before(said, from).map(open).unwrap_or_default();
     let mut letters = Letters { messages: Vec::new(), open, at: from };
     for said in &said[from..] {
         letters.add(said);
@@ -101,6 +101,7 @@ impl<'a> Letters<'a> {
                 self.settle(&[]);
                 self.say(Role::User, words(context::summary(text).into()));
             }
+            Said::Recalled(_) => {}
             Said::Assistant(blocks, _) => {
                 self.settle(&[]);
                 self.say(Role::Assistant, blocks.iter().filter_map(block));
@@ -165,7 +166,7 @@ fn block(block: &Block) -> Option<Content<'_>> {
 fn open(said: &Said) -> Vec<&str> {
     match said {
         Said::Assistant(blocks, _) => calls(blocks).map(|call| call.id.as_str()).collect(),
-        Said::Human(_) | Said::Tools(_) | Said::Summary(_) => Vec::new(),
+        Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => Vec::new(),
     }
 }
 

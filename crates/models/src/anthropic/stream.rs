@@ -72,6 +72,10 @@ impl Assembly for Message {
         }
     }
 
+    fn used(&self) -> Usage {
+        self.usage
+    }
+
     fn finish(self) -> Result<Reply, Failure> {
         let stop = self.stop.ok_or_else(|| garbled("the message ended without a reason"))?;
         if self.parts.values().any(|part| !part.ended) {

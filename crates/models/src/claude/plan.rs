@@ -107,7 +107,7 @@ fn own(unheard: &[Arc<Said>]) -> usize {
     let count = unheard.iter().take_while(|said| matches!(***said, Said::Assistant(..))).count();
     match unheard.get(count).map(|said| &**said) {
         Some(Said::Tools(_)) => count.saturating_sub(1),
-        Some(Said::Human(_) | Said::Assistant(..) | Said::Summary(_)) | None => count,
+        Some(Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_)) | None => count,
     }
 }
 
@@ -130,7 +130,9 @@ fn words(unheard: &[Arc<Said>]) -> String {
     let (before, last) = match unheard.split_last() {
         Some((last, before)) => match &**last {
             Said::Human(heard) => (before, context::heard(heard)),
-            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) => (unheard, String::new()),
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => {
+                (unheard, String::new())
+            }
         },
         None => (unheard, String::new()),
     };
@@ -146,7 +148,7 @@ fn images(unheard: &[Arc<Said>]) -> Vec<&Image> {
         .iter()
         .flat_map(|said| match &**said {
             Said::Human(heard) => heard.images.as_slice(),
-            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) => &[],
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => &[],
         })
         .collect();
     images[images.len().saturating_sub(IMAGES)..].to_vec()

@@ -1,6 +1,6 @@
 //! What it means for the human when a turn of the program ends badly, or the program itself does.
 
-use domain::failure::Failure;
+use domain::failure::{Failure, SpendLimit};
 
 use super::settings::Environment;
 use super::wire::Ended;
@@ -27,9 +27,9 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
         }
         None if lower.contains("login") || lower.contains("api key") => Failure::BadKey(words),
         None if lower.contains("credit balance") || lower.contains("usage limit") => {
-            Failure::SpendLimit(words)
+            Failure::SpendLimit(SpendLimit::Account(words))
         }
-        None if lower.contains("prompt is too long") => Failure::Rejected(words),
+        None if lower.contains("prompt is too long") => Failure::Full(words),
         None if lower.contains("connect") || lower.contains("timed out") => Failure::Unreachable(words),
         None if words.is_empty() => Failure::Broken(ended.subtype.clone()),
         None => Failure::Broken(words),

@@ -1,6 +1,6 @@
 //! What a server says when it does not answer, and what that means for the human.
 
-use domain::failure::Failure;
+use domain::failure::{Failure, SpendLimit};
 
 use super::VENDOR;
 use super::wire::{Problem, Trouble};
@@ -29,13 +29,14 @@ pub fn failure(refusal: &Refusal, asked: Asked<'_>) -> Failure {
     let trouble = trouble(&refusal.body).unwrap_or_else(|| plain(refusal));
     let message = format!("{}: {}", refusal.status, trouble.message);
     match refusal.status {
-        _ if trouble.is_about_money() => Failure::SpendLimit(message),
+        _ if trouble.is_about_money() => Failure::SpendLimit(SpendLimit::Account(message)),
+        400 | 413 | 422 | 500 if trouble.is_about_length() => Failure::Full(message),
         401 | 403 => Failure::BadKey(match asked.key {
             Sent::Key => format!("{}, {message}", VENDOR.variable),
             Sent::Nothing => format!("{} is not set, {message}", VENDOR.variable),
         }),
-        402 => Failure::SpendLimit(message),
-        429 if refusal.is_about_money(&trouble.message) => Failure::SpendLimit(message),
+        402 => Failure::SpendLimit(SpendLimit::Account(message)),
+        429 if refusal.is_about_money(&trouble.message) => Failure::SpendLimit(SpendLimit::Account(message)),
         429 | 503 | 529 => Failure::Busy(refusal.seconds()),
         404 => Failure::Rejected(format!("{message}. {}", way_out(&trouble.message, asked.model))),
         300..=399 => Failure::Unreachable(format!("{}: the address points elsewhere", refusal.status)),
@@ -68,8 +69,9 @@ pub fn from_event(json: &str) -> Failure {
     let trouble = Trouble::read(json).unwrap_or_default();
     let kind = trouble.kind.as_str();
     match (trouble.number(), trouble.word(), kind) {
-        _ if trouble.is_about_money() => Failure::SpendLimit(trouble.message),
-        (Some(402), ..) => Failure::SpendLimit(trouble.message),
+        _ if trouble.is_about_money() => Failure::SpendLimit(SpendLimit::Account(trouble.message)),
+        _ if trouble.is_about_length() => Failure::Full(trouble.message),
+        (Some(402), ..) => Failure::SpendLimit(SpendLimit::Account(trouble.message)),
         (Some(429 | 503 | 529), ..) | (_, Some("rate_limit_exceeded"), _) => Failure::Busy(None),
         (.., "rate_limit_error" | "overloaded_error" | "unavailable_error") => Failure::Busy(None),
         (Some(401 | 403), ..) | (_, Some("invalid_api_key"), _) | (.., "authentication_error") => {
@@ -95,6 +97,16 @@ impl Trouble {
 
     fn number(&self) -> Option<u64> {
         self.code.as_u64().or_else(|| self.word()?.parse().ok())
+    }
+
+    /// Whether the conversation is longer than the model reads: OpenAI has a code for it, vLLM and OpenRouter
+    /// speak of the maximum context length, llama.cpp of the context size.
+    fn is_about_length(&self) -> bool {
+        let text = self.message.to_lowercase();
+        self.word() == Some("context_length_exceeded")
+            || self.kind == "exceed_context_size_error"
+            || text.contains("maximum context length")
+            || text.contains("exceeds the available context size")
     }
 
     fn is_about_money(&self) -> bool {

@@ -130,6 +130,10 @@ impl Assembly for Completion {
         self.stop.is_some()
     }
 
+    fn used(&self) -> Usage {
+        self.usage
+    }
+
     fn finish(self) -> Result<Reply, Failure> {
         // A server that ended its answer without a reason has ended it all the same.
         let natural = if self.calls.is_empty() { Stop::Said } else { Stop::Tools };

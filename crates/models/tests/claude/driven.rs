@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use domain::assistant::{Answer, Ended, Request, Shown, Start};
+use domain::assistant::{Answer, Ended, Left, Purpose, Request, Shown, Start};
 use domain::conversation::{Block, Branch, Entry, EntryId, Lineage, Reach, Said, Text};
 use domain::permission::decide;
 use domain::record::Record;
@@ -71,7 +71,7 @@ impl Surface for Outside {
 
 /// The door: what the assistant would answer to the two things a turn asks.
 fn answer(request: Request, tools: &[ToolSpec]) -> Answer {
-    let Request::MayRun(_, blocks) = request else { return Answer::Noted };
+    let Request::MayRun(_, blocks, _) = request else { return Answer::Noted };
     let calls = blocks.iter().filter_map(|block| match block {
         Block::Call(call) => Some(decide(call, tools)),
         Block::Text(_) | Block::Opaque(_) => None,
@@ -95,9 +95,12 @@ async fn turn(
         surface: outside.clone(),
         instructions: Arc::clone(&talk.0.instructions),
         patience: domain::patience::Limits::NONE,
+        limits: domain::turn::Limits::HOUSE,
         calls: std::sync::Arc::new(tokio::sync::Semaphore::new(4)),
     };
-    let start = Start { turn: TurnId(1), branch: Branch::Main, from: EntryId(1), seed: 7 };
+    let account = domain::cost::Account::answer_on(&Branch::Main);
+    let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
+    let start = Start { turn, branch, purpose, account, from, seed: 7 };
     let door = async {
         while let Some(Letter::Asked(request, reply)) = pile.recv().await {
             let _ = reply.send(answer(request, &talk.0.tools));
@@ -129,7 +132,7 @@ async fn the_driver_runs_the_programs_calls_and_an_interrupted_turn_keeps_its_ha
     let (ended, notes) = turn(claude.clone(), &talk, words.clone(), CancellationToken::new()).await;
     assert_eq!(ended.ending, Ending::Finished);
     assert_eq!(notes, [r#"{"text":"a"}"#, r#"{"text":"b"}"#]);
-    let [Said::Assistant(last, Reach::Whole)] = &ended.said[..] else { panic!("{:?}", ended.said) };
+    let [Said::Assistant(last, Reach::Whole)] = said(&ended) else { panic!("{ended:?}") };
     assert_eq!(last.text(), "Done.");
     while heard.try_recv().is_ok() {}
 
@@ -142,12 +145,19 @@ async fn the_driver_runs_the_programs_calls_and_an_interrupted_turn_keeps_its_ha
     };
     let ((ended, _), ()) = tokio::join!(turn(claude.clone(), &talk, words.clone(), stop.clone()), stopping);
     assert_eq!(ended.ending, Ending::Interrupted);
-    let [half @ Said::Assistant(blocks, Reach::Cut)] = &ended.said[..] else { panic!("{:?}", ended.said) };
+    let [half @ Said::Assistant(blocks, Reach::Cut)] = said(&ended) else { panic!("{ended:?}") };
     assert!("Once upon a time".starts_with(&blocks.text()), "{blocks:?}");
 
     talk.hear(half.clone());
     talk.human("hello?");
     let (ended, _) = turn(claude.clone(), &talk, words, CancellationToken::new()).await;
-    assert_eq!(ended.said[0].text(), "Hello.");
+    assert_eq!(said(&ended)[0].text(), "Hello.");
     claude.close().await;
+}
+
+fn said(ended: &Ended) -> &[Said] {
+    match &ended.left {
+        Left::Said(said) => said,
+        Left::Summary(summary) => panic!("nobody asked for {summary:?}"),
+    }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use domain::compaction::thousands;
 use serde_json::Value;
 
 use crate::client::Shown;
@@ -32,6 +33,8 @@ enum Whose {
 pub struct Telling {
     whose: Whose,
     turn: Option<u64>,
+    /// The number of work that we asked for.
+    work: Option<u64>,
     /// The words written since the last thing that is on disk.
     written: String,
     ended: Option<Ended>,
@@ -61,7 +64,7 @@ impl Telling {
     }
 
     fn new(whose: Whose, margin: Margin) -> Self {
-        Self { whose, turn: None, written: String::new(), ended: None, margin }
+        Self { whose, turn: None, work: None, written: String::new(), ended: None, margin }
     }
 
     /// These words of our own will come back; they are on the screen already.
@@ -76,6 +79,11 @@ impl Telling {
         if let Whose::All(sent) = &mut self.whose {
             sent.pop_back();
         }
+    }
+
+    /// The work with this number is ours: its end is awaited like an answer's.
+    pub fn expect_work(&mut self, turn: u64) {
+        self.work = Some(turn);
     }
 
     /// How the answer ended, told once.
@@ -115,6 +123,8 @@ impl Telling {
             "said" => self.said(&data["entry"]),
             "ended" if self.is_ours(data) => self.end(data),
             "waiting" if self.is_ours(data) => self.wait(data),
+            "compacting" => self.compacting(data),
+            "compacted" => self.compacted(data),
             "notice" => format!("{}\n", data["text"].as_str().unwrap_or_default()),
             _ => String::new(),
         }
@@ -150,6 +160,28 @@ impl Telling {
         match self.whose {
             Whose::One(_) => String::new(),
             Whose::All(_) => format!("(the model is not there; trying again in {} s)\n", data["seconds"]),
+        }
+    }
+
+    fn compacting(&self, data: &Value) -> String {
+        let size = data["tokens"].as_u64().map(|tokens| format!(", {} tokens", thousands(tokens)));
+        match self.whose {
+            Whose::One(_) => String::new(),
+            Whose::All(_) => format!("(compacting our conversation{}...)\n", size.unwrap_or_default()),
+        }
+    }
+
+    fn compacted(&mut self, data: &Value) -> String {
+        let text = data["text"].as_str().unwrap_or_default();
+        let line = if data["done"] == true { format!("compacted: {text}") } else { text.to_owned() };
+        if self.work.is_some() && data["turn"].as_u64() == self.work {
+            self.work = None;
+            let ended = if data["done"] == true { Ended::Answered } else { Ended::Not(line.clone()) };
+            self.ended = Some(ended);
+        }
+        match self.whose {
+            Whose::One(_) => String::new(),
+            Whose::All(_) => format!("({})\n", clean(&line)),
         }
     }
 

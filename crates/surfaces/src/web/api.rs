@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use domain::assistant::{Answer, Request as Ask};
+use domain::command;
 use domain::conversation::{Branch, EntryId, draw};
 use domain::record::SurfaceName;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -110,7 +111,23 @@ pub(super) async fn say(
             Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
         }
         Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Decided(_) | Answer::Noted | Answer::Told(_) => Err(puzzled()),
+        Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) | Answer::Overspent(_) => {
+            Err(puzzled())
+        }
+    }
+}
+
+/// A command is the same on every surface: words that begin with a slash.
+pub(super) async fn command(State(app): State<App>, request: Request) -> Result<Json<wire::Obeyed>, Refusal> {
+    let wire::Command { text } = read(&app, request, BODY_BYTES).await?;
+    let ask = command::read(&text).map_err(Refusal::refused)?;
+    let obeyed = |text, turn| Ok(Json(wire::Obeyed { ok: true, text, turn }));
+    match app.ports().desk.ask(ask).await {
+        Answer::Told(text) => obeyed(Some(text), None),
+        Answer::Begun(turn) => obeyed(None, Some(turn.0)),
+        Answer::Noted => obeyed(None, None),
+        Answer::Refused(reason) => Err(Refusal::refused(reason)),
+        Answer::Decided(_) | Answer::Heard(_) | Answer::Overspent(_) => Err(puzzled()),
     }
 }
 
@@ -119,7 +136,9 @@ pub(super) async fn stop(State(app): State<App>, request: Request) -> Result<Jso
     match app.ports().desk.ask(Ask::Stop).await {
         Answer::Noted => Ok(Json(wire::Done { ok: true })),
         Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Decided(_) | Answer::Heard(_) | Answer::Told(_) => Err(puzzled()),
+        Answer::Begun(_) | Answer::Decided(_) | Answer::Heard(_) | Answer::Told(_) | Answer::Overspent(_) => {
+            Err(puzzled())
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Vitals: how the assistant is, told by whoever wired it together.
 
+use domain::cost::Report;
+use engine::ports::Unreadable;
 use futures_util::future::BoxFuture;
 
 /// How the assistant is.
@@ -27,4 +29,7 @@ pub struct Health {
 pub trait Vitals: Send + Sync {
     /// How it is now.
     fn health(&self) -> BoxFuture<'_, Health>;
+
+    /// What was spent, with lists of the last `days`.
+    fn cost(&self, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>>;
 }

@@ -1,7 +1,9 @@
 //! What goes over the wire: the JSON that the page and the command line read and write.
 
+mod sessions;
+
 use domain::assistant::Shown;
-use domain::conversation::{Block, Entry, Line, Lineage, Reach, Said, SessionId, Text, Why};
+use domain::conversation::{Block, Entry, Reach, Said, Text};
 use domain::tool::Outcome;
 use domain::turn::Ending;
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::devices::Device;
 use super::vitals::Health;
 use crate::stage::Scene;
+pub use sessions::Sessions;
 
 /// The most characters of a tool's input or result that are sent.
 const TOOL_CHARS: usize = 4_000;
@@ -61,6 +64,21 @@ pub struct Heard {
     pub message: u64,
 }
 
+/// A command, on its way in.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    pub text: String,
+}
+
+/// What came of a command: words, or the number of the work that began.
+#[derive(Serialize)]
+pub struct Obeyed {
+    pub ok: bool,
+    pub text: Option<String>,
+    pub turn: Option<u64>,
+}
+
 /// Nothing, on its way in.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,6 +124,7 @@ pub enum SaidWire {
     Assistant { text: String, whole: bool, calls: Vec<CallWire> },
     Tools { results: Vec<ResultWire> },
     Summary { text: String },
+    Recalled { summary: u64 },
 }
 
 /// A call of a tool.
@@ -157,6 +176,7 @@ impl From<&Said> for SaidWire {
                     .collect(),
             },
             Said::Summary(text) => Self::Summary { text: text.clone() },
+            Said::Recalled(summary) => Self::Recalled { summary: summary.0 },
         }
     }
 }
@@ -181,6 +201,14 @@ fn shortened(text: &str) -> String {
 #[derive(Serialize)]
 pub struct SceneWire {
     pub running: Vec<RunningWire>,
+    pub compacting: Option<CompactingWire>,
+}
+
+/// A compaction that goes on.
+#[derive(Serialize)]
+pub struct CompactingWire {
+    pub turn: u64,
+    pub tokens: Option<u64>,
 }
 
 /// A turn that goes on.
@@ -202,7 +230,8 @@ impl From<Scene> for SceneWire {
             text: run.words,
             tool: run.tool,
         });
-        Self { running: running.collect() }
+        let compacting = scene.compacting.map(|(turn, tokens)| CompactingWire { turn: turn.0, tokens });
+        Self { running: running.collect(), compacting }
     }
 }
 
@@ -216,6 +245,8 @@ pub enum ShownWire {
     Working { turn: u64, tool: String },
     Waiting { turn: u64, seconds: u64 },
     Ended { turn: u64, branch: String, answers: u64, how: &'static str, why: Option<String> },
+    Compacting { turn: u64, branch: String, tokens: Option<u64> },
+    Compacted { turn: u64, branch: String, done: bool, text: String },
     Notice { text: String },
 }
 
@@ -228,6 +259,8 @@ impl ShownWire {
             Self::Working { .. } => "working",
             Self::Waiting { .. } => "waiting",
             Self::Ended { .. } => "ended",
+            Self::Compacting { .. } => "compacting",
+            Self::Compacted { .. } => "compacted",
             Self::Notice { .. } => "notice",
         }
     }
@@ -251,79 +284,17 @@ impl From<&Shown> for ShownWire {
                 };
                 Self::Ended { turn: turn.0, branch: branch.to_string(), answers: answers.0, how, why }
             }
+            Shown::Compacting { turn, branch, tokens } => {
+                Self::Compacting { turn: turn.0, branch: branch.to_string(), tokens: *tokens }
+            }
+            Shown::Compacted { turn, branch, outcome } => Self::Compacted {
+                turn: turn.0,
+                branch: branch.to_string(),
+                done: outcome.is_ok(),
+                text: outcome.clone().unwrap_or_else(|why| why),
+            },
             Shown::Notice(text) => Self::Notice { text: text.clone() },
         }
-    }
-}
-
-/// How the names moved, and the same as a drawing.
-#[derive(Serialize)]
-pub struct Sessions {
-    pub lines: Vec<LineWire>,
-    pub open: Vec<OpenWire>,
-    pub drawing: String,
-}
-
-/// One move of a name.
-#[derive(Serialize)]
-pub struct LineWire {
-    pub at: String,
-    pub branch: String,
-    pub why: &'static str,
-    pub from: Option<PlaceWire>,
-    pub to: Option<PlaceWire>,
-}
-
-/// A place in the tree.
-#[derive(Serialize)]
-pub struct PlaceWire {
-    pub session: String,
-    pub depth: u64,
-}
-
-/// A branch that exists.
-#[derive(Serialize)]
-pub struct OpenWire {
-    pub branch: String,
-    pub session: String,
-    pub depth: u64,
-}
-
-impl Sessions {
-    pub fn new(lineage: &Lineage, drawing: String) -> Self {
-        let open = lineage.open.iter().map(|(branch, session, depth)| OpenWire {
-            branch: branch.to_string(),
-            session: session.to_string(),
-            depth: *depth,
-        });
-        Self { lines: lineage.lines.iter().map(LineWire::from).collect(), open: open.collect(), drawing }
-    }
-}
-
-impl From<&Line> for LineWire {
-    fn from(line: &Line) -> Self {
-        let place = |place: &Option<(SessionId, u64)>| {
-            place.as_ref().map(|(session, depth)| PlaceWire { session: session.to_string(), depth: *depth })
-        };
-        Self {
-            at: line.at.to_string(),
-            branch: line.branch.to_string(),
-            why: why(line.why),
-            from: place(&line.from),
-            to: place(&line.to),
-        }
-    }
-}
-
-fn why(why: Why) -> &'static str {
-    match why {
-        Why::Created => "created",
-        Why::Forked => "forked",
-        Why::Promoted => "promoted",
-        Why::Compacted => "compacted",
-        Why::Cleared => "cleared",
-        Why::Ended => "ended",
-        Why::Undone => "undone",
     }
 }
 

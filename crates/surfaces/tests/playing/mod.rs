@@ -1,16 +1,18 @@
 //! The rest of the house, played: a journal in memory, a clock to set, and an assistant that echoes.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Assistant, Effect, Ended, Event, Memory, Request, Shown, Start};
+use domain::assistant::{Assistant, Effect, Ended, Event, Left, Memory, Request, Shown, Start};
+use domain::compaction::Room;
 use domain::conversation::{
     Block, Branch, Conversation, Entry, EntryId, Json, Lineage, Reach, Said, SessionId, Text, Usage,
 };
+use domain::cost::{Account, Call, Limit, Micros, Report, Spent};
 use domain::dice::Dice;
-use domain::failure::Failure;
-use domain::record::{MessageId, Record};
+use domain::failure::{Failure, Unsaid};
+use domain::record::Record;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use engine::desk::{Desk, Letter};
@@ -78,6 +80,23 @@ impl Journal for Ledger {
 pub struct Well(pub watch::Sender<String>);
 
 impl Vitals for Well {
+    fn cost(&self, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>> {
+        let now: jiff::Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
+        let limit = Limit { money: Some(Micros(5_000_000)), tokens: None };
+        let mut report = Report::new(&now, days, limit);
+        let usage = Usage { input: 10, cache_read: 90, cache_write: 0, output: 5 };
+        let spent = Spent {
+            at: now.timestamp(),
+            branch: Branch::Main,
+            turn: TurnId(1),
+            account: Account::answer_on(&Branch::Main),
+            call: Call { model: "played".to_owned(), usage },
+            cost: Some(Micros(1_250_000)),
+        };
+        report.add(&spent, now.date());
+        Box::pin(async { Ok(report) })
+    }
+
     fn health(&self) -> BoxFuture<'_, Health> {
         let page = self.0.borrow().clone();
         Box::pin(async {
@@ -149,15 +168,7 @@ async fn wake(house: &House, history: Vec<String>) -> Assistant {
         let entry = conversation.say(&Branch::Main, said, now.timestamp()).unwrap();
         house.journal.write(vec![Record::Said(Branch::Main, entry)]).await.unwrap();
     }
-    let memory = Memory {
-        conversation,
-        unfinished: Vec::new(),
-        waiting: VecDeque::new(),
-        inbox: Default::default(),
-        next_message: MessageId(1),
-        next_turn: TurnId(1),
-    };
-    Assistant::new(memory, Arc::from(TOOLS), Dice::new(7))
+    Assistant::new(Memory::of(conversation), Arc::from(TOOLS), Room::HOUSE, Dice::new(7))
 }
 
 async fn perform(
@@ -185,12 +196,15 @@ async fn perform(
 async fn answer(house: &House, start: Start, stop: CancellationToken) -> Ended {
     let heard = house.journal.entries().iter().find(|entry| entry.id == start.from).map(|e| e.said.text());
     let heard = heard.unwrap_or_default();
-    let finished = |said, ending| Ended { said, ending, usage: Usage::default() };
+    let finished = |said, ending| {
+        let (left, usage) = (Left::Said(said), Usage::default());
+        Ended { left, ending, usage, spent: Vec::new() }
+    };
     if heard.starts_with("!tool") {
         consult(house, start.turn).await;
     }
     if heard.starts_with("!fail") {
-        return finished(Vec::new(), Ending::Failed(Failure::Empty));
+        return finished(Vec::new(), Ending::Failed(Failure::Unsaid(Unsaid::Empty)));
     }
     let mut said = String::new();
     let endless = heard.starts_with("!forever").then(|| (0..).map(|number| format!("word {number} ")));
@@ -215,7 +229,7 @@ async fn consult(house: &House, turn: TurnId) {
         name: "read_calendar".to_owned(),
         input: Json("{}".to_owned()),
     };
-    house.desk.ask(Request::MayRun(turn, vec![Block::Call(call.clone())])).await;
+    house.desk.ask(Request::MayRun(turn, vec![Block::Call(call.clone())], Vec::new())).await;
     house.stage.show(&Shown::Working { turn, tool: call.name.clone() });
     tokio::time::sleep(house.pace * 20).await;
     let result = ToolResult { call: call.id, text: "15:00 dentist".to_owned(), outcome: Outcome::Done };

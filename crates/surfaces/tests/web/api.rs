@@ -125,3 +125,30 @@ async fn a_silent_stream_shows_that_it_lives() {
         told.push_str(std::str::from_utf8(&buffer[..count]).unwrap());
     }
 }
+
+#[tokio::test]
+async fn what_was_spent_comes_added_up_with_what_is_left() {
+    let rig = Rig::new().await;
+    let cost = rig.send(&rig.own("GET", "/api/cost?days=7", "")).await.json();
+    let today = serde_json::json!({
+        "calls": 1, "unpriced_calls": 0, "input": 10, "cache_read": 90, "cache_write": 0, "output": 5,
+        "cached_percent": 90, "dollars": 1.25,
+    });
+    assert_eq!((&cost["today"], &cost["month"], &cost["days"]), (&today, &today, &7.into()));
+    assert_eq!(
+        (&cost["by_source"][0]["name"], &cost["by_model"][0]["name"]),
+        (&"main".into(), &"played".into())
+    );
+    assert_eq!(
+        (&cost["by_day"][0]["name"], &cost["by_day"][0]["dollars"]),
+        (&"2026-11-15".into(), &1.25.into())
+    );
+    assert_eq!(
+        (&cost["unattended"]["dollars_left"], &cost["unattended"]["tokens_left"]),
+        (&5.0.into(), &serde_json::Value::Null)
+    );
+    for wrong in ["/api/cost?days=0", "/api/cost?days=x", "/api/cost?day=7", "/api/cost?days=65000"] {
+        let answer = rig.send(&rig.own("GET", wrong, "")).await;
+        assert!(answer.status == 400 && answer.sentence().contains("?days=NUMBER"), "{wrong}");
+    }
+}

@@ -21,7 +21,8 @@ use tokio_util::sync::CancellationToken;
 use crate::playing::{House, Ledger, Well, play};
 
 /// Every address of the API that is read.
-pub const READS: [&str; 5] = ["/api/messages", "/api/sessions", "/api/health", "/api/devices", "/api/events"];
+pub const READS: [&str; 6] =
+    ["/api/messages", "/api/sessions", "/api/cost", "/api/health", "/api/devices", "/api/events"];
 /// Every address that is written to.
 pub const WRITES: [&str; 5] =
     ["/api/pair", "/api/pairings", "/api/messages", "/api/stop", "/api/devices/remove"];

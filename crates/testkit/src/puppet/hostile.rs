@@ -36,6 +36,7 @@ fn texts(said: &Said) -> Vec<&str> {
         Said::Human(heard) => vec![&heard.preface, &heard.text],
         Said::Tools(results) => results.iter().map(|result| result.text.as_str()).collect(),
         Said::Summary(text) => vec![text],
+        Said::Recalled(_) => Vec::new(),
         Said::Assistant(..) => Vec::new(),
     }
 }

@@ -23,6 +23,8 @@ struct Telling {
     expected: BTreeSet<MessageId>,
     begun: BTreeSet<MessageId>,
     ended: BTreeSet<MessageId>,
+    /// The work that ended.
+    worked: BTreeSet<TurnId>,
 }
 
 impl Teller {
@@ -54,6 +56,11 @@ impl Teller {
     /// Waits for the end of the answer to `message`.
     pub async fn heard_the_end_of(&self, message: MessageId) {
         self.when(|telling| telling.ended.contains(&message)).await;
+    }
+
+    /// Waits for the end of the work `turn`.
+    pub async fn heard_the_end_of_work(&self, turn: TurnId) {
+        self.when(|telling| telling.worked.contains(&turn)).await;
     }
 
     /// Waits for the first word of the answer to `message`.
@@ -106,6 +113,17 @@ impl Telling {
                     Ending::Failed(failure) => self.lines.push(format!("{branch}> failed: {failure}")),
                 }
             }
+            Shown::Compacting { branch, tokens, .. } => {
+                let size = tokens.map(|tokens| format!(" {tokens} tokens"));
+                self.lines.push(format!("{branch}> compacting{}", size.unwrap_or_default()));
+            }
+            Shown::Compacted { turn, branch, outcome } => {
+                self.worked.insert(*turn);
+                self.lines.push(match outcome {
+                    Ok(report) => format!("{branch}> compacted: {report}"),
+                    Err(why) => format!("{branch}> {why}"),
+                });
+            }
             Shown::Notice(text) => self.lines.push(format!("notice> {text}")),
         }
     }
@@ -134,6 +152,7 @@ impl Telling {
                 }
             }
             Said::Summary(text) => self.lines.push(format!("{branch}> summary: {text}")),
+            Said::Recalled(_) => self.lines.push(format!("{branch}> the summary is taken back")),
         }
     }
 }

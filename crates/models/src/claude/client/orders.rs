@@ -103,7 +103,7 @@ impl Speech {
 fn results(ask: &Ask) -> Option<&[ToolResult]> {
     match (&ask.wanted, ask.context.said.last()?.as_ref()) {
         (Wanted::Reply, Said::Tools(results)) => Some(results),
-        (Wanted::Reply, Said::Human(_) | Said::Assistant(..) | Said::Summary(_))
+        (Wanted::Reply, Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_))
         | (Wanted::Summary(_), _) => None,
     }
 }

@@ -27,8 +27,8 @@ async fn every_refusal_of_this_vendor_is_a_failure_of_its_kind() {
         told += &format!("{name}: {}\n", fails(act).await);
     }
     expect![[r#"
-        429 about money: SpendLimit("429: You have reached your specified workspace spend limit.")
-        400 about money: SpendLimit("400: Your credit balance is too low.")
+        429 about money: SpendLimit(Account("429: You have reached your specified workspace spend limit."))
+        400 about money: SpendLimit(Account("400: Your credit balance is too low."))
         529: Busy(None)
         400 overloaded: Busy(None)
     "#]]

@@ -29,7 +29,7 @@ async fn every_refusal_of_a_chat_server_is_a_failure_of_its_kind() {
         told += &format!("{name}: {}\n", fails(act).await);
     }
     expect![[r#"
-        429 about money: SpendLimit("429: You exceeded your current quota, please check your plan and billing details.")
+        429 about money: SpendLimit(Account("429: You exceeded your current quota, please check your plan and billing details."))
         404: Rejected("404: The model `test-1` does not exist. `test-1` in OLLIM_MODEL must be a model that this server has")
         404 of Ollama: Rejected("404: model \"test-1\" not found, try pulling it first. `ollama pull test-1` fetches it")
         404 of a page: Rejected("404: Not Found. check OPENAI_BASE_URL; it usually ends in /v1")
@@ -61,7 +61,7 @@ async fn every_stream_of_a_chat_server_that_breaks_is_a_failure_of_its_kind() {
     }
     expect![[r#"
         too many: Busy(None)
-        no money after words: SpendLimit("it broke on our side")
+        no money after words: SpendLimit(Account("it broke on our side"))
         a bad key: BadKey("OPENAI_API_KEY, it broke on our side")
         a bad request: Rejected("it broke on our side")
         broken after words: Broken("it broke on our side")

@@ -1,0 +1,169 @@
+//! `ollim-bot cost`: what the model cost. Read from the disk, so it works whether or not it runs.
+
+use std::process::ExitCode;
+
+use domain::cost::{Limit, Report, Total};
+use engine::ports::Clock;
+use surfaces::web::cost::CostWire;
+
+use super::answer;
+use crate::cli::{CostBy, Output};
+use crate::clock::SystemClock;
+use crate::exit::Failed;
+use crate::settings::Settings;
+
+/// Shows it.
+pub fn show(settings: &Settings, days: u16, by: CostBy, output: Output) -> Result<ExitCode, Failed> {
+    let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
+    let now = SystemClock::new(settings.zone.value.clone()).now();
+    let limit = settings.spend.purse.limit;
+    let report = match journal::peek(&settings.paths).map_err(|error| failed(&error))? {
+        Some(database) => database.report(&now, days, limit).map_err(|error| failed(&error))?,
+        None => Report::new(&now, days, limit),
+    };
+    let value = serde_json::to_value(CostWire::from(&report)).map_err(|error| failed(&error))?;
+    answer(output, &value, &tell(&report, by));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(report: &Report, by: CostBy) -> String {
+    let span = if report.days == 1 { "today".to_owned() } else { format!("the last {} days", report.days) };
+    if report.month.calls == 0 && report.lists.days.is_empty() {
+        let limit = allowance(report);
+        return format!("no model was called in {span}, so nothing was spent.\n{limit}");
+    }
+    let totals = [("today", report.today), ("7 days", report.week), ("30 days", report.month)];
+    let totals = totals.map(|(name, total)| (name.to_owned(), total));
+    let list: Vec<(String, Total)> = match by {
+        CostBy::Source => rows(report.lists.sources.iter()),
+        CostBy::Model => rows(report.lists.models.iter()),
+        CostBy::Day => rows(report.lists.days.iter()),
+    };
+    let word = match by {
+        CostBy::Source => "source",
+        CostBy::Model => "model",
+        CostBy::Day => "day",
+    };
+    let width = totals.iter().chain(&list).map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    let lines = |rows: &[(String, Total)]| -> String { rows.iter().map(|row| line(row, width)).collect() };
+    format!(
+        "{}\n{span}, by {word}:\n{}\n{}{}",
+        lines(&totals),
+        lines(&list),
+        allowance(report),
+        unpriced(report)
+    )
+}
+
+fn rows<'a, N: ToString + 'a>(rows: impl Iterator<Item = (&'a N, &'a Total)>) -> Vec<(String, Total)> {
+    rows.map(|(name, total)| (name.to_string(), *total)).collect()
+}
+
+fn line((name, total): &(String, Total), width: usize) -> String {
+    let calls = if total.calls == 1 { "call " } else { "calls" };
+    let cached = total.cached_percent().map(|percent| format!("{percent} % cached")).unwrap_or_default();
+    let money = match (total.calls, total.unpriced) {
+        (calls, unpriced) if calls > 0 && calls == unpriced => "no price".to_owned(),
+        _ => total.cost.to_string(),
+    };
+    let tokens = short(total.usage.held());
+    let line =
+        format!("  {name:<width$}  {money:>9}  {:>6} {calls}  {tokens:>7} tokens  {cached}", total.calls);
+    line.trim_end().to_owned() + "\n"
+}
+
+/// What work that nobody waits for may still use.
+fn allowance(report: &Report) -> String {
+    let used = &report.unattended;
+    let Limit { money, tokens } = report.limit;
+    let money = money.map(|most| format!("{} of {most}", used.cost));
+    let tokens = tokens.map(|most| format!("{} of {} tokens", short(used.tokens), short(most)));
+    let said: Vec<String> = money.into_iter().chain(tokens).collect();
+    match said.is_empty() {
+        true => "work nobody waits for has no daily limit ([spend] in settings.toml sets one).".to_owned(),
+        false => format!("work nobody waits for, today: {}.", said.join(", ")),
+    }
+}
+
+fn unpriced(report: &Report) -> String {
+    let unpriced = report.lists.models.iter().filter(|(_, total)| total.unpriced > 0);
+    let names: Vec<&str> = unpriced.map(|(name, _)| name.as_str()).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(
+            "\nthe price of {} is not known: those calls are counted in tokens alone. [prices] in settings.toml sets it.",
+            names.join(", ")
+        ),
+    }
+}
+
+/// A count of tokens in three digits or so.
+fn short(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", tokens as f64 / 1e3),
+        _ => format!("{:.1}M", tokens as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::conversation::{Branch, Usage};
+    use domain::cost::{Account, Attended, Call, Micros, Source, Spent};
+    use domain::turn::TurnId;
+    use expect_test::expect;
+    use jiff::Zoned;
+
+    use super::*;
+
+    fn report(limit: Limit) -> Report {
+        let now: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
+        Report::new(&now, 30, limit)
+    }
+
+    fn spent(model: &str, source: Source, cost: Option<u64>) -> Spent {
+        let attended = match source {
+            Source::Main | Source::Fork | Source::Compaction => Attended::Waited,
+            Source::Routine(_) | Source::Reminder(_) | Source::Webhook(_) => Attended::Unattended,
+        };
+        let usage = Usage { input: 1_200, cache_read: 98_000, cache_write: 800, output: 450 };
+        let account = Account { source, attended };
+        let call = Call { model: model.to_owned(), usage };
+        let at = jiff::Timestamp::UNIX_EPOCH;
+        Spent { at, branch: Branch::Main, turn: TurnId(1), account, call, cost: cost.map(Micros) }
+    }
+
+    #[test]
+    fn spending_reads_as_a_table_that_says_what_it_does_not_know() {
+        let limit = Limit { money: Some(Micros(5_000_000)), tokens: Some(5_000_000) };
+        let mut report = report(limit);
+        let mail = || Source::Routine("mail".to_owned());
+        report.add(&spent("anthropic:claude-opus-5-5", Source::Main, Some(1_234_000)), report.date);
+        report.add(&spent("openai:qwen3", mail(), None), report.date);
+        let earlier = "2026-11-10".parse().unwrap();
+        report.add(&spent("anthropic:claude-opus-5-5", mail(), Some(20_000)), earlier);
+        expect![[r#"
+              today             $1.23       2 calls   200.9k tokens  98 % cached
+              7 days            $1.25       3 calls   301.4k tokens  98 % cached
+              30 days           $1.25       3 calls   301.4k tokens  98 % cached
+
+            the last 30 days, by source:
+              main              $1.23       1 call    100.5k tokens  98 % cached
+              routine:mail      $0.02       2 calls   200.9k tokens  98 % cached
+
+            work nobody waits for, today: $0.00 of $5.00, 2.5k of 5.0M tokens.
+            the price of openai:qwen3 is not known: those calls are counted in tokens alone. [prices] in settings.toml sets it."#]]
+        .assert_eq(&tell(&report, CostBy::Source));
+        assert!(tell(&report, CostBy::Model).contains("  openai:qwen3                no price       1 call"));
+        assert!(tell(&report, CostBy::Day).contains("by day:\n  2026-11-10      $0.02"));
+    }
+
+    #[test]
+    fn nothing_spent_is_a_sentence() {
+        assert_eq!(
+            tell(&report(Limit::default()), CostBy::Source),
+            "no model was called in the last 30 days, so nothing was spent.\n\
+             work nobody waits for has no daily limit ([spend] in settings.toml sets one)."
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! What the assistant writes down of calls, and what it remembers of them.
+
+use super::{Assistant, Minutes, Record, Running};
+use crate::conversation::Branch;
+use crate::cost::{Call, Source, Spent};
+
+impl Assistant {
+    /// Writes down the calls that the turn `running` made on `branch`.
+    pub(super) fn spend(
+        &mut self,
+        branch: &Branch,
+        running: &Running,
+        calls: Vec<Call>,
+        minutes: &mut Minutes,
+    ) {
+        let Running { turn, account, .. } = running;
+        let mut day = self.purse.day.on(minutes.zone.to_datetime(minutes.at).date());
+        for call in calls {
+            self.fill(branch, &account.source, &call);
+            let cost = self.purse.prices.of(&call);
+            let (branch, account) = (branch.clone(), account.clone());
+            let spent = Spent { at: minutes.at, branch, turn: *turn, account, call, cost };
+            day.count(&spent);
+            minutes.records.push(Record::Spent(spent));
+        }
+        self.purse.day = day;
+    }
+
+    /// Remembers how full the context of `branch` was. The call for a summary is about to be replaced by it,
+    /// and a call that broke off before it was counted tells nothing.
+    fn fill(&mut self, branch: &Branch, source: &Source, call: &Call) {
+        let held = call.usage.held();
+        if held > 0 && *source != Source::Compaction {
+            self.memory.filled.insert(branch.clone(), held);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use jiff::Zoned;
+
+    use super::super::{Answer, Memory, Request};
+    use super::*;
+    use crate::compaction::Room;
+    use crate::conversation::{Conversation, EntryId, Usage};
+    use crate::cost::{Account, Attended, Limit, Micros, Price, Prices, Purse, Refusal};
+    use crate::dice::Dice;
+    use crate::record::SurfaceName;
+    use crate::turn::TurnId;
+
+    fn at(time: &str) -> Zoned {
+        format!("2026-11-{time}[Europe/Madrid]").parse().unwrap()
+    }
+
+    /// An assistant in the middle of a turn that may use 100 millionths of a dollar a day, at one a token.
+    fn working(account: Account) -> Assistant {
+        let memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
+        let price = Price { input: Micros(1_000_000), ..Price::default() };
+        let limit = Limit { money: Some(Micros(100)), tokens: None };
+        let prices = Prices::new([("known".to_owned(), price)]);
+        let purse = Purse { prices: Arc::new(prices), limit, ..Purse::default() };
+        let mut assistant = Assistant::new(memory, Arc::new([]), Room::HOUSE, Dice::new(7)).minding(purse);
+        assistant.asked(Request::Say(SurfaceName::Page, "go".to_owned()), &at("15T08:00"));
+        for running in assistant.running.values_mut() {
+            running.account = account.clone();
+        }
+        assistant
+    }
+
+    fn routine() -> Account {
+        Account { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended }
+    }
+
+    fn call(model: &str, input: u64) -> Call {
+        Call { model: model.to_owned(), usage: Usage { input, cache_read: 7, ..Usage::default() } }
+    }
+
+    fn asks(assistant: &mut Assistant, calls: Vec<Call>, time: &str) -> Answer {
+        assistant.asked(Request::MaySpend(TurnId(1), calls), &at(time)).0
+    }
+
+    /// E4: a run that nobody waits for is refused the call after the one that reached the limit, until the
+    /// next day; a price that is not known costs it nothing.
+    #[test]
+    fn the_day_ends_for_unattended_work_at_its_limit_and_begins_anew() {
+        let mut assistant = working(routine());
+        assert_eq!(asks(&mut assistant, vec![], "15T08:00"), Answer::Noted);
+        assert_eq!(
+            asks(&mut assistant, vec![call("known", 99), call("who", 900)], "15T08:01"),
+            Answer::Noted
+        );
+        let refusal = Refusal::Money { spent: Micros(109), most: Micros(100) };
+        assert_eq!(asks(&mut assistant, vec![call("known", 10)], "15T23:59"), Answer::Overspent(refusal));
+        assert_eq!(asks(&mut assistant, vec![], "16T00:00"), Answer::Noted);
+
+        let mut waited = working(Account::answer_on(&Branch::Main));
+        assert_eq!(asks(&mut waited, vec![call("known", 1_000)], "15T08:01"), Answer::Noted);
+        assert_eq!(waited.purse.day.cost, Micros(0), "what is waited for does not count");
+    }
+
+    #[test]
+    fn the_newest_call_tells_how_full_a_branch_is_unless_it_asked_for_a_summary() {
+        let mut assistant = working(Account::answer_on(&Branch::Main));
+        asks(&mut assistant, vec![call("known", 10), call("known", 20)], "15T08:01");
+        assert_eq!(assistant.memory.filled, [(Branch::Main, 27)].into());
+        asks(&mut assistant, vec![Call { model: "known".to_owned(), usage: Usage::default() }], "15T08:01");
+        assert_eq!(assistant.memory.filled, [(Branch::Main, 27)].into());
+        let summary = Account { source: Source::Compaction, attended: Attended::Waited };
+        let mut assistant = working(summary);
+        asks(&mut assistant, vec![call("known", 10)], "15T08:01");
+        assert_eq!(assistant.memory.filled, BTreeMap::new());
+    }
+}

@@ -1,0 +1,78 @@
+//! Commands: words that begin with a slash, the same on every surface.
+
+use crate::assistant::Request;
+
+/// A command that the human can give.
+struct Spec {
+    /// Its name, with the slash.
+    name: &'static str,
+    /// What may follow it.
+    takes: &'static str,
+    /// What it does.
+    does: &'static str,
+    /// What it asks, given what followed it.
+    read: fn(&str) -> Request,
+}
+
+const SPECS: [Spec; 4] = [
+    Spec { name: "/stop", takes: "", does: "stops the answer", read: |_| Request::Stop },
+    Spec {
+        name: "/compact",
+        takes: "[what to mind]",
+        does: "lets a summary stand for what was said so far",
+        read: |words| Request::Compact(words.to_owned()),
+    },
+    Spec { name: "/undo", takes: "", does: "takes the last compaction back", read: |_| Request::Undo },
+    Spec {
+        name: "/status",
+        takes: "",
+        does: "tells what is in the inbox and what waits",
+        read: |_| Request::Status,
+    },
+];
+
+/// Whether `text` is a command at all.
+pub fn is_command(text: &str) -> bool {
+    text.starts_with('/')
+}
+
+/// What `text` asks, or what would be right instead.
+pub fn read(text: &str) -> Result<Request, String> {
+    let (name, words) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+    let Some(spec) = SPECS.iter().find(|spec| spec.name == name) else {
+        return Err(format!("there is no command `{name}`. these are the commands:\n{}", list()));
+    };
+    match (spec.takes, words.trim()) {
+        ("", words) if !words.is_empty() => Err(format!("`{name}` stands alone: leave out `{words}`.")),
+        (_, words) => Ok((spec.read)(words)),
+    }
+}
+
+/// All commands, a line each.
+pub fn list() -> String {
+    let line = |spec: &Spec| {
+        let call = format!("{} {}", spec.name, spec.takes);
+        format!("{:<26} {}", call.trim_end(), spec.does)
+    };
+    SPECS.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_read_with_what_follows_it() {
+        let check = |text: &str, expected: Result<Request, &str>| match (read(text), expected) {
+            (Ok(read), Ok(expected)) => assert_eq!(read, expected, "{text}"),
+            (Err(read), Err(expected)) => assert!(read.contains(expected), "{text}: {read}"),
+            (read, expected) => panic!("{text}: {read:?} instead of {expected:?}"),
+        };
+        check("/compact", Ok(Request::Compact(String::new())));
+        check("/compact  keep the jokes ", Ok(Request::Compact("keep the jokes".to_owned())));
+        check("/undo", Ok(Request::Undo));
+        check("/undo all of it", Err("leave out `all of it`"));
+        check("/compacted", Err("there is no command `/compacted`"));
+        check("/", Err("/compact [what to mind]"));
+    }
+}

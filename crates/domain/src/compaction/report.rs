@@ -1,0 +1,58 @@
+//! What a compaction came to, in one line for the human.
+
+use jiff::SignedDuration;
+
+/// What is known about a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// How many messages of the human the summary stands for.
+    pub turns: usize,
+    /// How old the conversation is, if anybody knows.
+    pub age: Option<SignedDuration>,
+    /// How many tokens it had, if the model told.
+    pub tokens: Option<u64>,
+}
+
+impl Report {
+    /// CP-4: `12 turns · 3h 12m · 90k tokens compacted`; what is not known is left out.
+    pub fn line(&self) -> String {
+        let turns = format!("{} turns", self.turns);
+        let tokens = self.tokens.map(|tokens| format!("{} tokens compacted", thousands(tokens)));
+        [Some(turns), self.age.map(age), tokens].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+}
+
+/// So many tokens in thousands: `90k`.
+pub fn thousands(tokens: u64) -> String {
+    format!("{}k", (tokens + 500) / 1000)
+}
+
+fn age(age: SignedDuration) -> String {
+    let minutes = age.as_mins().max(0);
+    match (minutes / 60, minutes % 60) {
+        (0, 0) => "< 1m".to_owned(),
+        (0, minutes) => format!("{minutes}m"),
+        (hours, 0) => format!("{hours}h"),
+        (hours, minutes) => format!("{hours}h {minutes}m"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CP-4: hours are not folded into days, and what is not known is not there.
+    #[test]
+    fn the_line_tells_turns_age_and_tokens() {
+        let check = |minutes: Option<i64>, tokens, expected: &str| {
+            let report = Report { turns: 12, age: minutes.map(SignedDuration::from_mins), tokens };
+            assert_eq!(report.line(), expected);
+        };
+        check(Some(192), Some(90_400), "12 turns · 3h 12m · 90k tokens compacted");
+        check(Some(180), Some(499), "12 turns · 3h · 0k tokens compacted");
+        check(Some(45), None, "12 turns · 45m");
+        check(Some(0), None, "12 turns · < 1m");
+        check(Some(60 * 50), Some(500), "12 turns · 50h · 1k tokens compacted");
+        check(None, None, "12 turns");
+    }
+}

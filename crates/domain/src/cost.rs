@@ -1,0 +1,61 @@
+//! What calls of the model cost, and how much may be spent while nobody waits.
+//!
+//! Money is counted in millionths of a dollar. A price that is not known is no price: the tokens are counted
+//! then, and the reader is told. The rule for unattended work is a function of three values, so that it can be
+//! asked before every single call.
+
+mod limit;
+mod money;
+mod price;
+mod report;
+mod source;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+pub use limit::{Day, Limit, Refusal, may_spend};
+pub use money::Micros;
+pub use price::{Price, Prices};
+pub use report::{Lists, Report, Total};
+pub use source::{Account, Attended, Source, UnknownSource};
+
+use crate::conversation::{Branch, Usage};
+use crate::turn::TurnId;
+
+/// One call of a model, as the one who made it saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Who answered: the vendor, and its id of the model.
+    pub model: String,
+    /// What it used, as far as that was told.
+    pub usage: Usage,
+}
+
+/// One call, as it is written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spent {
+    /// When.
+    pub at: Timestamp,
+    /// Where.
+    pub branch: Branch,
+    /// In which turn.
+    pub turn: TurnId,
+    /// On whose account.
+    pub account: Account,
+    /// The call.
+    pub call: Call,
+    /// What it cost; nothing, if nobody knows the price.
+    pub cost: Option<Micros>,
+}
+
+/// What the assistant needs to know of money.
+#[derive(Clone, Debug, Default)]
+pub struct Purse {
+    /// What models cost.
+    pub prices: Arc<Prices>,
+    /// What unattended work may cost in a day.
+    pub limit: Limit,
+    /// What it has used today.
+    pub day: Day,
+}

@@ -1,0 +1,138 @@
+//! The daily limit for work that nobody waits for.
+//!
+//! It is asked before every call, so the day ends with at most one call more than the limit for each run that
+//! goes on at the time.
+
+use jiff::civil::Date;
+
+use super::{Account, Attended, Micros, Spent};
+
+/// What unattended work may cost in a day; nothing is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limit {
+    /// In money.
+    pub money: Option<Micros>,
+    /// In tokens that were not read from the cache.
+    pub tokens: Option<u64>,
+}
+
+/// What unattended work used on one day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Day {
+    /// The day, where the human lives.
+    pub date: Date,
+    /// The money.
+    pub cost: Micros,
+    /// The tokens that were not read from the cache.
+    pub tokens: u64,
+}
+
+impl Day {
+    /// A day on which nothing was used.
+    pub fn fresh(date: Date) -> Self {
+        Self { date, cost: Micros::default(), tokens: 0 }
+    }
+
+    /// The same day, or a fresh one if `today` is another.
+    #[must_use]
+    pub fn on(self, today: Date) -> Self {
+        if self.date == today { self } else { Self::fresh(today) }
+    }
+
+    /// Counts `spent`, if nobody waited for it.
+    pub fn count(&mut self, spent: &Spent) {
+        match spent.account.attended {
+            Attended::Waited => {}
+            Attended::Unattended => {
+                self.cost += spent.cost.unwrap_or_default();
+                self.tokens = self.tokens.saturating_add(spent.call.usage.fresh());
+            }
+        }
+    }
+}
+
+/// Before the first word of a day is known, there was no day.
+impl Default for Day {
+    fn default() -> Self {
+        Self::fresh(Date::ZERO)
+    }
+}
+
+/// Whether `account` may make one more call on this `day`.
+pub fn may_spend(account: &Account, day: &Day, limit: &Limit) -> Result<(), Refusal> {
+    match account.attended {
+        Attended::Waited => return Ok(()),
+        Attended::Unattended => {}
+    }
+    if let Some(most) = limit.money.filter(|most| day.cost >= *most) {
+        return Err(Refusal::Money { spent: day.cost, most });
+    }
+    if let Some(most) = limit.tokens.filter(|most| day.tokens >= *most) {
+        return Err(Refusal::Tokens { spent: day.tokens, most });
+    }
+    Ok(())
+}
+
+/// Why not. The human must act, or wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The money of the day is gone.
+    #[error(
+        "what i may spend in a day while you don't wait is spent ({spent} of {most}). i go on tomorrow; to let me \
+         go on today, raise `unattended_dollars_per_day` under [spend] in settings.toml and start me again."
+    )]
+    Money {
+        /// What was spent.
+        spent: Micros,
+        /// The limit.
+        most: Micros,
+    },
+    /// The tokens of the day are gone.
+    #[error(
+        "what i may use in a day while you don't wait is used up ({spent} of {most} tokens). i go on tomorrow; to let \
+         me go on today, raise `unattended_tokens_per_day` under [spend] in settings.toml and start me again."
+    )]
+    Tokens {
+        /// What was used.
+        spent: u64,
+        /// The limit.
+        most: u64,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::super::Source;
+    use super::*;
+
+    fn account(attended: Attended) -> Account {
+        Account { source: Source::Routine("mail".to_owned()), attended }
+    }
+
+    /// E4: whoever is waited for is never refused; the rest stops at whichever limit is reached first.
+    #[test]
+    fn unattended_work_stops_at_its_limit_and_a_waiting_human_never_meets_it() {
+        let day =
+            |cost: u64, tokens: u64| Day { cost: Micros(cost), tokens, ..Day::fresh(date(2026, 11, 15)) };
+        let both = Limit { money: Some(Micros(100)), tokens: Some(1_000) };
+        let check = |attended, day: Day, limit: Limit, answer: Result<(), Refusal>| {
+            assert_eq!(may_spend(&account(attended), &day, &limit), answer);
+        };
+        let money = Refusal::Money { spent: Micros(100), most: Micros(100) };
+        let tokens = Refusal::Tokens { spent: 1_001, most: 1_000 };
+        check(Attended::Unattended, day(99, 999), both, Ok(()));
+        check(Attended::Unattended, day(100, 0), both, Err(money));
+        check(Attended::Unattended, day(0, 1_001), both, Err(tokens));
+        check(Attended::Unattended, day(u64::MAX, u64::MAX), Limit::default(), Ok(()));
+        check(Attended::Waited, day(u64::MAX, u64::MAX), both, Ok(()));
+    }
+
+    #[test]
+    fn a_new_day_begins_with_nothing_spent() {
+        let spent = Day { cost: Micros(5), tokens: 7, ..Day::fresh(date(2026, 11, 15)) };
+        assert_eq!(spent.on(date(2026, 11, 15)), spent);
+        assert_eq!(spent.on(date(2026, 11, 16)), Day::fresh(date(2026, 11, 16)));
+    }
+}

@@ -1,0 +1,209 @@
+//! The report: what was spent today, in the last days, and on whose account.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use jiff::{ToSpan, Zoned};
+
+use super::{Day, Limit, Micros, Spent};
+use crate::conversation::Usage;
+
+/// Some calls, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    /// How many.
+    pub calls: u64,
+    /// How many of them nobody knows the price of.
+    pub unpriced: u64,
+    /// What they used.
+    pub usage: Usage,
+    /// What those with a price cost.
+    pub cost: Micros,
+}
+
+impl Total {
+    /// The part of what was read that came from the cache, in percent; nothing, if nothing was read.
+    pub fn cached_percent(&self) -> Option<u64> {
+        let Usage { input, cache_read, cache_write, .. } = self.usage;
+        let read = input + cache_read + cache_write;
+        (read > 0).then(|| cache_read * 100 / read)
+    }
+
+    fn add(&mut self, spent: &Spent) {
+        self.calls += 1;
+        self.usage += spent.call.usage;
+        match spent.cost {
+            Some(cost) => self.cost += cost,
+            None => self.unpriced += 1,
+        }
+    }
+}
+
+/// What was spent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The day on which it is told.
+    pub date: Date,
+    /// How many days the lists look back, today included.
+    pub days: u16,
+    /// Today.
+    pub today: Total,
+    /// The last seven days.
+    pub week: Total,
+    /// The last thirty days.
+    pub month: Total,
+    /// The lists.
+    pub lists: Lists,
+    /// What unattended work used today.
+    pub unattended: Day,
+    /// What it may use.
+    pub limit: Limit,
+}
+
+/// The days of the report, added up by what one may ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lists {
+    /// By account.
+    pub sources: BTreeMap<String, Total>,
+    /// By model.
+    pub models: BTreeMap<String, Total>,
+    /// By day.
+    pub days: BTreeMap<Date, Total>,
+}
+
+/// The spans that are always told.
+const WEEK: u16 = 7;
+const MONTH: u16 = 30;
+
+impl Report {
+    /// A report as of `now` whose lists look `days` back. Nothing is counted yet.
+    pub fn new(now: &Zoned, days: u16, limit: Limit) -> Self {
+        let date = now.date();
+        let (today, week, month) = Default::default();
+        Self {
+            date,
+            days: days.max(1),
+            today,
+            week,
+            month,
+            lists: Lists::default(),
+            unattended: Day::fresh(date),
+            limit,
+        }
+    }
+
+    /// The first day that is looked at.
+    pub fn since(&self) -> Date {
+        self.first(self.days.max(MONTH))
+    }
+
+    /// Counts `spent`, which happened on `date` where the human lives.
+    pub fn add(&mut self, spent: &Spent, date: Date) {
+        if date == self.date {
+            self.today.add(spent);
+            self.unattended.count(spent);
+        }
+        if date >= self.first(WEEK) {
+            self.week.add(spent);
+        }
+        if date >= self.first(MONTH) {
+            self.month.add(spent);
+        }
+        if date >= self.first(self.days) {
+            self.lists.add(spent, date);
+        }
+    }
+
+    /// What unattended work may still use today: money, and tokens.
+    pub fn left(&self) -> (Option<Micros>, Option<u64>) {
+        let Day { cost, tokens, .. } = self.unattended;
+        let money = self.limit.money.map(|most| most.less(cost));
+        (money, self.limit.tokens.map(|most| most.saturating_sub(tokens)))
+    }
+
+    /// The first of the last `days`.
+    fn first(&self, days: u16) -> Date {
+        self.date.saturating_sub((i64::from(days) - 1).days())
+    }
+}
+
+impl Lists {
+    fn add(&mut self, spent: &Spent, date: Date) {
+        self.sources.entry(spent.account.source.to_string()).or_default().add(spent);
+        self.models.entry(spent.call.model.clone()).or_default().add(spent);
+        self.days.entry(date).or_default().add(spent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::super::{Account, Attended, Call, Source};
+    use super::*;
+    use crate::conversation::Branch;
+    use crate::turn::TurnId;
+
+    fn spent(model: &str, account: Account, cost: Option<u64>) -> Spent {
+        let usage = Usage { input: 10, cache_read: 30, cache_write: 0, output: 5 };
+        Spent {
+            at: Timestamp::UNIX_EPOCH,
+            branch: Branch::Main,
+            turn: TurnId(1),
+            account,
+            call: Call { model: model.to_owned(), usage },
+            cost: cost.map(Micros),
+        }
+    }
+
+    fn main() -> Account {
+        Account::answer_on(&Branch::Main)
+    }
+
+    fn routine() -> Account {
+        Account { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended }
+    }
+
+    fn report(days: u16) -> Report {
+        let now: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
+        let limit = Limit { money: Some(Micros(100)), tokens: None };
+        let mut report = Report::new(&now, days, limit);
+        for (date, spent) in [
+            ("2026-11-15", spent("a:x", main(), Some(7))),
+            ("2026-11-15", spent("b:y", routine(), Some(30))),
+            ("2026-11-09", spent("a:x", main(), None)),
+            ("2026-11-08", spent("a:x", main(), Some(1))),
+            ("2026-10-17", spent("a:x", main(), Some(1))),
+            ("2026-10-16", spent("a:x", main(), Some(1))),
+        ] {
+            report.add(&spent, date.parse().unwrap());
+        }
+        report
+    }
+
+    #[test]
+    fn today_the_week_and_the_month_count_whole_days_and_say_what_has_no_price() {
+        let report = report(1);
+        let seen = |total: Total| (total.calls, total.unpriced, total.cost.0);
+        assert_eq!(seen(report.today), (2, 0, 37));
+        assert_eq!(seen(report.week), (3, 1, 37));
+        assert_eq!(seen(report.month), (5, 1, 39));
+        assert_eq!(report.today.cached_percent(), Some(75));
+        assert_eq!(Total::default().cached_percent(), None);
+        assert_eq!(report.since(), "2026-10-17".parse().unwrap());
+    }
+
+    #[test]
+    fn lists_look_as_far_back_as_they_are_asked_to() {
+        let names = |days| report(days).lists.sources.into_iter().map(|(name, total)| (name, total.calls));
+        assert_eq!(names(1).collect::<Vec<_>>(), [("main".to_owned(), 1), ("routine:mail".to_owned(), 1)]);
+        assert_eq!(names(31).collect::<Vec<_>>(), [("main".to_owned(), 5), ("routine:mail".to_owned(), 1)]);
+        assert_eq!(report(2).lists.days.len(), 1);
+        assert_eq!(report(31).lists.models.len(), 2);
+    }
+
+    #[test]
+    fn what_is_left_counts_only_what_nobody_waited_for() {
+        assert_eq!(report(1).left(), (Some(Micros(70)), None));
+    }
+}

@@ -1,0 +1,131 @@
+//! One turn on its own, with an assistant that only counts.
+
+#![expect(clippy::expect_used, reason = "a fixture that cannot be made stops the test at once")]
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use domain::assistant::{Answer, Ended, Purpose, Request, Shown, Start};
+use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, calls};
+use domain::cost::{Account, Call, Day, Refusal};
+use domain::permission::decide;
+use domain::record::Record;
+use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::turn::{Limits, TurnId};
+use engine::desk::{Desk, Letter};
+use engine::drive::{World, drive};
+use engine::ports::{Hands, Journal, Surface, Unreadable, Unwritten};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use testkit::puppet::{Line, Puppet};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// How it ended.
+pub struct Run {
+    pub how: Ended,
+    /// How often the model was called.
+    pub calls: usize,
+    /// How many calls the assistant was told of on the way.
+    pub counted: usize,
+}
+
+struct Nowhere;
+
+const NOTE: ToolSpec = ToolSpec { name: "note", description: "Notes.", schema: "{}" };
+
+impl Hands for Nowhere {
+    fn tools(&self) -> Arc<[ToolSpec]> {
+        Arc::from([NOTE])
+    }
+
+    fn run<'a>(&'a self, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
+        ready(ToolResult { call: call.id.clone(), text: "noted".to_owned(), outcome: Outcome::Done }).boxed()
+    }
+}
+
+impl Journal for Nowhere {
+    fn write(&self, _: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>> {
+        ready(Ok(())).boxed()
+    }
+
+    fn path(&self, _: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
+        ready(Ok(Vec::new())).boxed()
+    }
+
+    fn recent(
+        &self,
+        _: Branch,
+        _: Option<EntryId>,
+        _: usize,
+    ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>> {
+        ready(Ok(Vec::new())).boxed()
+    }
+
+    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
+        ready(Ok(Lineage::default())).boxed()
+    }
+}
+
+impl Surface for Nowhere {
+    fn show(&self, _: &Shown) {}
+}
+
+/// What an assistant that counts would answer.
+struct Counter<R> {
+    rule: R,
+    counted: RefCell<Vec<Call>>,
+}
+
+impl<R: Fn(&Day) -> Result<(), Refusal>> Counter<R> {
+    fn answer(&self, request: Request) -> Answer {
+        if let Request::MayRun(_, blocks, spent) = request {
+            self.counted.borrow_mut().extend(spent);
+            return Answer::Decided(calls(&blocks).map(|call| decide(call, &[NOTE])).collect());
+        }
+        let Request::MaySpend(_, spent) = request else { return Answer::Noted };
+        self.counted.borrow_mut().extend(spent);
+        let tokens = self.counted.borrow().iter().map(|call| call.usage.fresh()).sum();
+        let answer = (self.rule)(&Day { tokens, ..Day::default() });
+        answer.map_or_else(Answer::Overspent, |()| Answer::Noted)
+    }
+}
+
+/// Runs one turn to its end, with a model that always says `line`.
+pub fn run(
+    account: Account,
+    limits: Limits,
+    rule: impl Fn(&Day) -> Result<(), Refusal>,
+    line: fn() -> Line,
+) -> Run {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    let model = Arc::new(Puppet::answering(move |_| line()));
+    let world = World {
+        model: model.clone(),
+        hands: Arc::new(Nowhere),
+        journal: Arc::new(Nowhere),
+        surface: Arc::new(Nowhere),
+        instructions: Arc::from(""),
+        patience: domain::patience::Limits::NONE,
+        limits,
+        calls: Arc::new(Semaphore::new(1)),
+    };
+    let (desk, mut pile) = Desk::new();
+    let counter = Counter { rule, counted: RefCell::default() };
+    let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
+    let start = Start { turn, branch, purpose, account, from, seed: 7 };
+    let how = runtime.expect("a runtime").block_on(async {
+        let door = async {
+            while let Some(Letter::Asked(request, reply)) = pile.recv().await {
+                let _ = reply.send(counter.answer(request));
+            }
+            std::future::pending::<()>().await
+        };
+        tokio::select! {
+            ended = drive(start, world, desk, CancellationToken::new()) => ended,
+            () = door => unreachable!("it waits for ever"),
+        }
+    });
+    let counted = counter.counted.borrow().len();
+    Run { how, calls: model.seen().len(), counted }
+}

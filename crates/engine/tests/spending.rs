@@ -1,0 +1,106 @@
+//! Stories of what calls of the model use, and who is asked before they are made.
+
+mod alone;
+
+use domain::conversation::Branch;
+use domain::cost::{Account, Attended, Day, Limit, Refusal, Source, may_spend};
+use domain::failure::{Failure, SpendLimit};
+use domain::turn::{Ending, Limits};
+use testkit::puppet::Line;
+use testkit::story::Story;
+
+fn story() -> Story {
+    Story::new("2026-11-15T08:00[Europe/Madrid]")
+}
+
+fn used(story: &Story) -> Vec<(u64, u64, u64)> {
+    let row = |spent: domain::cost::Spent| (spent.turn.0, spent.call.usage.input, spent.call.usage.output);
+    story.spending().into_iter().map(row).collect()
+}
+
+#[test]
+fn every_call_is_written_down_once_with_the_decision_that_follows_it() {
+    let mut story = story();
+    story.model([
+        Line::calls("inbox_add", r#"{"text":"milk"}"#),
+        Line::says("Kept."),
+        Line::says("Any time."),
+    ]);
+    story.human("remember milk").human("thanks").crash();
+
+    assert_eq!(used(&story), [(1, 10, 5), (1, 10, 5), (2, 10, 5)]);
+    let first = &story.spending()[0];
+    assert_eq!((&first.branch, &first.account.source), (&Branch::Main, &Source::Main));
+    assert_eq!((first.account.attended, first.call.model.as_str()), (Attended::Waited, "puppet:answering"));
+    assert_eq!(first.cost, None, "nobody knows what a puppet costs");
+}
+
+/// E2: a reply that broke off was paid for as far as it came, and so was one that the human stopped.
+#[test]
+fn a_reply_that_broke_off_is_counted_as_far_as_it_was_told() {
+    let mut story = story();
+    story.patient().model([
+        Line::fails(Failure::Busy(None)),
+        Line::Fails("Lisbon ".to_owned(), Failure::CutOff("gone".to_owned())),
+        Line::says("is lovely."),
+        Line::holds("Well, "),
+        Line::says("Stopped."),
+    ]);
+    story.human("lisbon?").human_begins("and porto?").human_stops().human("thanks");
+
+    assert_eq!(used(&story), [(1, 10, 0), (1, 10, 5), (2, 10, 0), (3, 10, 5)]);
+}
+
+#[test]
+fn a_call_is_counted_once_though_the_program_dies_around_the_writing() {
+    use testkit::story::Trouble;
+    for trouble in [Trouble::Fails, Trouble::DiesBefore, Trouble::DiesAfter] {
+        let mut story = story();
+        story.model([Line::says("Good morning."), Line::says("Good morning again."), Line::says("Bye.")]);
+        story.trouble(2, trouble).human("hello");
+        match trouble {
+            Trouble::Fails => {}
+            Trouble::DiesBefore | Trouble::DiesAfter => {
+                story.crash().settle();
+            }
+        }
+        story.human("bye");
+        assert_eq!(used(&story), [(1, 10, 5), (2, 10, 5)], "{trouble:?}");
+    }
+}
+
+/// A model that never stops calling tools, 15 tokens a call.
+fn endless() -> Line {
+    Line::calls("note", "{}")
+}
+
+fn account(attended: Attended) -> Account {
+    Account { source: Source::Routine("mail".to_owned()), attended }
+}
+
+/// E4: the limit of the day holds within one call, and the ending says who must act.
+#[test]
+fn unattended_work_is_stopped_by_the_limit_of_the_day_before_its_next_call() {
+    let limit = Limit { money: None, tokens: Some(40) };
+    let unattended = account(Attended::Unattended);
+    let rule = move |day: &Day| may_spend(&unattended, day, &limit);
+    let ended = alone::run(account(Attended::Unattended), Limits::HOUSE, rule, endless);
+
+    let refusal = Refusal::Tokens { spent: 45, most: 40 };
+    let failure = Failure::SpendLimit(SpendLimit::Day(refusal));
+    assert_eq!(ended.how.ending, Ending::Failed(failure.clone()));
+    assert_eq!(failure.actor(), domain::failure::Actor::Human);
+    assert!(failure.to_string().contains("raise `unattended_tokens_per_day`"), "{failure}");
+    assert_eq!((ended.calls, ended.counted, ended.how.spent.len()), (3, 3, 0), "each call is told once");
+}
+
+/// E4: whoever is waited for is not asked at all, and ends at what one turn may use.
+#[test]
+fn a_turn_that_runs_in_circles_ends_at_its_tokens_though_somebody_waits() {
+    let rule = |_: &Day| -> Result<(), Refusal> { panic!("nobody asks") };
+    let limits = Limits { tokens: 100, ..Limits::HOUSE };
+    let ended = alone::run(account(Attended::Waited), limits, rule, endless);
+    let Ending::Failed(Failure::Stopped(why)) = ended.how.ending else { panic!("it went on") };
+    assert!(why.contains("more than 100 tokens"), "{why}");
+    assert_eq!((ended.calls, ended.counted, ended.how.spent.len()), (7, 6, 1));
+}

@@ -1,0 +1,20 @@
+-- What every call of a model used, and cost.
+CREATE TABLE spending (
+    id          INTEGER PRIMARY KEY,
+    at          INTEGER NOT NULL,
+    branch      TEXT NOT NULL,
+    turn        INTEGER NOT NULL,
+    source      TEXT NOT NULL, -- main, fork, compaction, routine:ID, ...
+    attended    TEXT NOT NULL, -- waited, or unattended
+    model       TEXT NOT NULL,
+    input       INTEGER NOT NULL,
+    cache_read  INTEGER NOT NULL,
+    cache_write INTEGER NOT NULL,
+    output      INTEGER NOT NULL,
+    micros      INTEGER        -- millionths of a dollar; null when the price is not known
+) STRICT;
+CREATE INDEX spending_by_time ON spending (at);
+CREATE INDEX spending_by_branch ON spending (branch);
+
+-- When a name last moved.
+CREATE INDEX moves_by_branch ON moves (branch, at);

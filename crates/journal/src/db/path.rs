@@ -1,0 +1,86 @@
+//! The way to the newest entries: what a model reads.
+//!
+//! Entries never change and a parent is always smaller than its children, so a way that was walked once holds
+//! for ever, and the place where another way joins it is found by halving. The way begins at the last summary
+//! that stands; one that was taken back further on is walked past.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use domain::conversation::{EntryId, Said};
+
+use super::Database;
+
+type Step = (EntryId, Arc<Said>);
+
+/// The last way that was walked, kept so that the next turn reads only what is new.
+#[derive(Debug, Default)]
+pub struct PathCache(Vec<Step>);
+
+impl Database {
+    /// What was said on the way to `head`, oldest first, from the last summary on.
+    pub fn path(&self, head: EntryId, cache: &mut PathCache) -> rusqlite::Result<Vec<Arc<Said>>> {
+        let (fresh, joined) = self.walk(Some(head), cache)?;
+        cache.0.truncate(joined);
+        cache.0.extend(fresh.into_iter().rev());
+        while let Some(summary) = cache.begins_with_a_recalled_summary() {
+            let (older, _) = self.walk(self.entry(summary)?.parent, cache)?;
+            if older.is_empty() {
+                break;
+            }
+            cache.0.splice(0..0, older.into_iter().rev());
+        }
+        Ok(cache.read())
+    }
+
+    /// The steps from `next` back to a standing summary, to the root, or to a step that `cache` knows; and how
+    /// many steps of the cache lead there.
+    fn walk(&self, mut next: Option<EntryId>, cache: &PathCache) -> rusqlite::Result<(Vec<Step>, usize)> {
+        let (mut steps, mut recalled) = (Vec::new(), cache.recalled());
+        while let Some(id) = next {
+            if let Ok(index) = cache.0.binary_search_by_key(&id, |(id, _)| *id) {
+                return Ok((steps, index + 1));
+            }
+            let entry = self.entry(id)?;
+            next = match entry.said {
+                Said::Summary(_) if !recalled.contains(&id) => None,
+                Said::Summary(_) | Said::Human(_) | Said::Assistant(..) | Said::Tools(_) => entry.parent,
+                Said::Recalled(summary) => {
+                    recalled.insert(summary);
+                    entry.parent
+                }
+            };
+            steps.push((id, Arc::new(entry.said)));
+        }
+        Ok((steps, 0))
+    }
+}
+
+impl PathCache {
+    fn recalled(&self) -> BTreeSet<EntryId> {
+        let recalled = self.0.iter().filter_map(|(_, said)| match **said {
+            Said::Recalled(summary) => Some(summary),
+            Said::Human(_) | Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) => None,
+        });
+        recalled.collect()
+    }
+
+    fn begins_with_a_recalled_summary(&self) -> Option<EntryId> {
+        let (id, said) = self.0.first()?;
+        let recalled = matches!(**said, Said::Summary(_)) && self.recalled().contains(id);
+        recalled.then_some(*id)
+    }
+
+    /// The whole way from the last summary that stands, without those that do not.
+    fn read(&self) -> Vec<Arc<Said>> {
+        let recalled = self.recalled();
+        let stands = |(id, said): &Step| matches!(**said, Said::Summary(_)) && !recalled.contains(id);
+        let start = self.0.iter().rposition(stands).unwrap_or(0);
+        let is_read = |step: &&Step| match *step.1 {
+            Said::Human(_) | Said::Assistant(..) | Said::Tools(_) => true,
+            Said::Summary(_) => stands(step),
+            Said::Recalled(_) => false,
+        };
+        self.0[start..].iter().filter(is_read).map(|(_, said)| Arc::clone(said)).collect()
+    }
+}

@@ -1,0 +1,115 @@
+//! The ledger: what every call of a model used, as rows.
+
+use std::collections::BTreeMap;
+
+use domain::conversation::{Branch, Usage};
+use domain::cost::{Account, Attended, Call, Day, Limit, Micros, Report, Spent};
+use domain::turn::TurnId;
+use jiff::{Timestamp, Zoned};
+use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
+
+use super::read::{branch_in, time_in, unread};
+use super::{Database, schema};
+
+/// The format that brought the ledger.
+const LEDGER: i64 = 2;
+
+impl Database {
+    /// Gives every call since `since` to `each`, oldest first.
+    pub fn spent_since(&self, since: Timestamp, mut each: impl FnMut(Spent)) -> rusqlite::Result<()> {
+        if !self.has_ledger() {
+            return Ok(());
+        }
+        let sql = "SELECT at, branch, turn, source, attended, model, input, cache_read, cache_write, output, \
+                   micros FROM spending WHERE at >= ? ORDER BY at, id";
+        let mut rows = self.connection.prepare(sql)?;
+        for row in rows.query_map([since.as_microsecond()], spent)? {
+            each(row?);
+        }
+        Ok(())
+    }
+
+    /// What was spent until `now`, with lists of the last `days`.
+    pub fn report(&self, now: &Zoned, days: u16, limit: Limit) -> rusqlite::Result<Report> {
+        let mut report = Report::new(now, days, limit);
+        let zone = now.time_zone();
+        let since = report.since().to_zoned(zone.clone()).map_err(|error| unread(0, error))?;
+        self.spent_since(since.timestamp(), |spent| {
+            report.add(&spent, zone.to_datetime(spent.at).date());
+        })?;
+        Ok(report)
+    }
+
+    /// What unattended work used on the day of `now`.
+    pub fn spent_on_day(&self, now: &Zoned) -> rusqlite::Result<Day> {
+        let mut day = Day::fresh(now.date());
+        let midnight = now.start_of_day().map_err(|error| unread(0, error))?;
+        let sql = "SELECT coalesce(sum(micros), 0), coalesce(sum(input + cache_write + output), 0) FROM spending \
+                   WHERE at >= ? AND attended = ?";
+        let row = params![midnight.timestamp().as_microsecond(), Attended::Unattended.as_str()];
+        (day.cost, day.tokens) =
+            self.connection.query_row(sql, row, |row| Ok((Micros(row.get(0)?), row.get(1)?)))?;
+        Ok(day)
+    }
+
+    /// How many tokens the newest call on each of `branches` held in mind. A branch whose name moved since
+    /// then stands elsewhere, and nobody has counted there yet.
+    pub(super) fn filled<'a>(
+        &self,
+        branches: impl Iterator<Item = &'a Branch>,
+    ) -> rusqlite::Result<BTreeMap<Branch, u64>> {
+        let sql = "SELECT input + cache_read + cache_write + output FROM spending \
+                   WHERE branch = :branch AND source <> 'compaction' AND input + cache_read + cache_write + output > 0 \
+                   AND at >= coalesce((SELECT max(at) FROM moves WHERE moves.branch = :branch), 0) \
+                   ORDER BY id DESC LIMIT 1";
+        let mut newest = self.connection.prepare(sql)?;
+        let mut filled = BTreeMap::new();
+        for branch in branches {
+            let held = newest.query_row(named_params! { ":branch": branch.to_string() }, |row| row.get(0));
+            filled.extend(held.optional()?.map(|held| (branch.clone(), held)));
+        }
+        Ok(filled)
+    }
+
+    /// One that is only read may be older than the ledger.
+    fn has_ledger(&self) -> bool {
+        schema::check_known(&self.connection).is_ok_and(|format| format >= LEDGER)
+    }
+}
+
+/// Writes one call down.
+pub fn spend(transaction: &Transaction<'_>, spent: &Spent) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO spending (at, branch, turn, source, attended, model, input, cache_read, cache_write, \
+               output, micros) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let Spent { at, branch, turn, account, call: Call { model, usage }, cost } = spent;
+    let row = params![
+        at.as_microsecond(),
+        branch.to_string(),
+        turn.0,
+        account.source.to_string(),
+        account.attended.as_str(),
+        model,
+        usage.input,
+        usage.cache_read,
+        usage.cache_write,
+        usage.output,
+        cost.map(|cost| cost.0),
+    ];
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
+}
+
+fn spent(row: &Row<'_>) -> rusqlite::Result<Spent> {
+    let source = row.get::<_, String>(3)?.parse().map_err(|error| unread(3, error))?;
+    let attended = row.get::<_, String>(4)?;
+    let attended = if attended == "waited" { Attended::Waited } else { Attended::Unattended };
+    let usage =
+        Usage { input: row.get(6)?, cache_read: row.get(7)?, cache_write: row.get(8)?, output: row.get(9)? };
+    Ok(Spent {
+        at: time_in(row, 0)?,
+        branch: branch_in(row, 1)?,
+        turn: TurnId(row.get(2)?),
+        account: Account { source, attended },
+        call: Call { model: row.get(5)?, usage },
+        cost: row.get::<_, Option<u64>>(10)?.map(Micros),
+    })
+}

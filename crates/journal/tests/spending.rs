@@ -1,0 +1,157 @@
+//! The ledger of the log: an older log gets one, and what it says is there after a restart.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "the test makes an old log behind the journal's back")]
+
+use std::sync::Arc;
+
+use domain::conversation::{Branch, Conversation, SessionId, Text, Usage};
+use domain::cost::{Account, Attended, Call, Micros, Source, Spent};
+use domain::record::Record;
+use domain::turn::TurnId;
+use engine::ports::Journal as _;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use journal::disk::RealDisk;
+use journal::{Opened, Paths, Place, open, peek};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+/// The tables as the first released format had them.
+const FORMAT_1: &str = include_str!("../src/db/format_1.sql");
+
+fn now() -> Timestamp {
+    "2026-11-15T09:00:00Z".parse().unwrap()
+}
+
+fn open_at(dir: &TempDir, now: Timestamp) -> Opened {
+    let zone = TimeZone::get("Europe/Madrid").unwrap();
+    open(Place { paths: Paths::new(dir.path()), disk: Arc::new(RealDisk), zone, now, pid: 1 }).unwrap()
+}
+
+fn write(opened: &Opened, records: Vec<Record>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(opened.journal.write(records)).unwrap();
+}
+
+fn spent(at: Timestamp, account: Account, input: u64, cost: Option<u64>) -> Spent {
+    let usage = Usage { input, cache_read: 100, cache_write: 20, output: 5 };
+    let call = Call { model: "anthropic:claude-sonnet-5-5".to_owned(), usage };
+    Spent { at, branch: Branch::Main, turn: TurnId(1), account, call, cost: cost.map(Micros) }
+}
+
+fn main() -> Account {
+    Account::answer_on(&Branch::Main)
+}
+
+fn routine() -> Account {
+    Account { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended }
+}
+
+fn all(dir: &TempDir) -> Vec<Spent> {
+    let mut all = Vec::new();
+    let database = peek(&Paths::new(dir.path())).unwrap().unwrap();
+    database.spent_since(Timestamp::MIN, |spent| all.push(spent)).unwrap();
+    all
+}
+
+fn old_log(dir: &TempDir) {
+    let paths = Paths::new(dir.path());
+    std::fs::create_dir_all(paths.state()).unwrap();
+    let old = Connection::open(paths.database()).unwrap();
+    old.execute_batch(&format!(
+        "{FORMAT_1}
+         INSERT INTO entries VALUES (1, NULL, 1, 1, 'human', '{{\"preface\":\"\",\"text\":\"hello\"}}');
+         INSERT INTO heads VALUES ('main', 1, 'old-session');
+         INSERT INTO moves VALUES (1, 1, 'main', 'created', NULL, NULL, NULL, 'old-session');
+         INSERT INTO inbox VALUES (1, 1, 'milk');
+         PRAGMA user_version = 1;"
+    ))
+    .unwrap();
+}
+
+#[test]
+fn a_log_without_a_ledger_gets_one_and_keeps_all_it_had() {
+    let dir = tempfile::tempdir().unwrap();
+    old_log(&dir);
+    assert_eq!(all(&dir), [], "who only reads an old log finds an empty ledger");
+
+    let opened = open_at(&dir, now());
+    assert_eq!(opened.memory.inbox[0].text, "milk");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let entries = runtime.block_on(opened.journal.recent(Branch::Main, None, 10)).unwrap();
+    assert_eq!(entries.iter().map(|entry| entry.said.text()).collect::<Vec<_>>(), ["hello"]);
+    let row = spent(now(), main(), 7, Some(42));
+    write(&opened, vec![Record::Spent(row.clone())]);
+    drop(opened);
+
+    drop(open_at(&dir, now()));
+    assert_eq!(all(&dir), [row]);
+    let format: i64 = Connection::open(Paths::new(dir.path()).database())
+        .unwrap()
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .unwrap();
+    assert_eq!(format, 2);
+}
+
+#[test]
+fn a_restart_knows_what_was_spent_today_and_how_full_the_branch_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let opened = open_at(&dir, now());
+    let mut conversation = Conversation::new(Default::default(), domain::conversation::EntryId(1));
+    let session = SessionId::read("a-session").unwrap();
+    let created = conversation.create(Branch::Main, session, now());
+    // Midnight in Madrid is an hour before midnight in Greenwich.
+    let (yesterday, today) = ("2026-11-14T22:59:59Z", "2026-11-14T23:00:00Z");
+    write(
+        &opened,
+        vec![
+            Record::Moved(domain::conversation::Move { at: yesterday.parse().unwrap(), ..created }),
+            Record::Spent(spent(yesterday.parse().unwrap(), routine(), 1, Some(1_000))),
+            Record::Spent(spent(today.parse().unwrap(), routine(), 2, Some(30))),
+            Record::Spent(spent(now(), routine(), 3, None)),
+            Record::Spent(spent(now(), main(), 4, Some(500))),
+            Record::Spent(spent(
+                now(),
+                Account { source: Source::Compaction, attended: Attended::Waited },
+                9,
+                None,
+            )),
+        ],
+    );
+    drop(opened);
+
+    let opened = open_at(&dir, now());
+    assert_eq!(opened.memory.filled, [(Branch::Main, 4 + 125)].into());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let day = |now: Timestamp| {
+        let now = now.to_zoned(TimeZone::get("Europe/Madrid").unwrap());
+        let day = runtime.block_on(opened.journal.day(now)).unwrap();
+        (day.cost, day.tokens)
+    };
+    assert_eq!(day(now()), (Micros(30), 2 + 3 + 2 * 25));
+    assert_eq!(day(now() + 24.hours()), (Micros(0), 0));
+}
+
+#[test]
+fn a_branch_whose_name_moved_is_not_as_full_as_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let opened = open_at(&dir, now());
+    let mut conversation = Conversation::new(Default::default(), domain::conversation::EntryId(1));
+    let session = SessionId::read("a-session").unwrap();
+    let created = conversation.create(Branch::Main, session.clone(), now());
+    let later = now() + 1.minute();
+    let (entry, compacted) =
+        conversation.compact(&Branch::Main, "all of it".to_owned(), session, later).unwrap();
+    write(
+        &opened,
+        vec![
+            Record::Moved(created),
+            Record::Spent(spent(now(), main(), 4, None)),
+            Record::Said(Branch::Main, entry),
+            Record::Moved(compacted),
+        ],
+    );
+    drop(opened);
+    assert_eq!(open_at(&dir, later).memory.filled, Default::default());
+}

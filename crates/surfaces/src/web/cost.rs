@@ -1,0 +1,126 @@
+//! What was spent, as the page and the command line read it.
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use domain::cost::{Limit, Micros, Report, Total};
+use serde::{Deserialize, Serialize};
+
+use super::App;
+use super::refusal::Refusal;
+
+/// How many days the lists look back, if nobody says.
+pub const DAYS: u16 = 30;
+/// The most days that are looked back.
+pub const MOST_DAYS: u16 = 3660;
+
+/// How far back is wanted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Span {
+    days: Option<u16>,
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    span: Result<Query<Span>, QueryRejection>,
+) -> Result<Json<CostWire>, Refusal> {
+    let days = span.ok().map(|Query(span)| span.days.unwrap_or(DAYS));
+    let days = days.filter(|days| (1..=MOST_DAYS).contains(days)).ok_or_else(|| {
+        Refusal::malformed(format!("ask with `?days=NUMBER`, from 1 to {MOST_DAYS}, or without it."))
+    })?;
+    let report = app.ports().vitals.cost(days).await.map_err(|unreadable| Refusal::broken(unreadable.0))?;
+    Ok(Json(CostWire::from(&report)))
+}
+
+/// What was spent.
+#[derive(Serialize)]
+pub struct CostWire {
+    date: String,
+    days: u16,
+    today: TotalWire,
+    week: TotalWire,
+    month: TotalWire,
+    by_source: Vec<RowWire>,
+    by_model: Vec<RowWire>,
+    by_day: Vec<RowWire>,
+    unattended: UnattendedWire,
+}
+
+/// Some calls, added up. Dollars are those of the calls with a known price; the others are counted apart.
+#[derive(Serialize)]
+struct TotalWire {
+    calls: u64,
+    unpriced_calls: u64,
+    input: u64,
+    cache_read: u64,
+    cache_write: u64,
+    output: u64,
+    cached_percent: Option<u64>,
+    dollars: f64,
+}
+
+#[derive(Serialize)]
+struct RowWire {
+    name: String,
+    #[serde(flatten)]
+    total: TotalWire,
+}
+
+/// What unattended work used today, and what it may use; null is no limit.
+#[derive(Serialize)]
+struct UnattendedWire {
+    dollars: f64,
+    tokens: u64,
+    dollars_per_day: Option<f64>,
+    tokens_per_day: Option<u64>,
+    dollars_left: Option<f64>,
+    tokens_left: Option<u64>,
+}
+
+impl From<&Report> for CostWire {
+    fn from(report: &Report) -> Self {
+        let row = |(name, total): (String, &Total)| RowWire { name, total: total.into() };
+        let named = |(name, total)| row((String::clone(name), total));
+        let lists = &report.lists;
+        Self {
+            date: report.date.to_string(),
+            days: report.days,
+            today: (&report.today).into(),
+            week: (&report.week).into(),
+            month: (&report.month).into(),
+            by_source: lists.sources.iter().map(named).collect(),
+            by_model: lists.models.iter().map(named).collect(),
+            by_day: lists.days.iter().map(|(day, total)| row((day.to_string(), total))).collect(),
+            unattended: unattended(report),
+        }
+    }
+}
+
+impl From<&Total> for TotalWire {
+    fn from(total: &Total) -> Self {
+        Self {
+            calls: total.calls,
+            unpriced_calls: total.unpriced,
+            input: total.usage.input,
+            cache_read: total.usage.cache_read,
+            cache_write: total.usage.cache_write,
+            output: total.usage.output,
+            cached_percent: total.cached_percent(),
+            dollars: total.cost.as_dollars(),
+        }
+    }
+}
+
+fn unattended(report: &Report) -> UnattendedWire {
+    let Limit { money, tokens } = report.limit;
+    let (money_left, tokens_left) = report.left();
+    UnattendedWire {
+        dollars: report.unattended.cost.as_dollars(),
+        tokens: report.unattended.tokens,
+        dollars_per_day: money.map(Micros::as_dollars),
+        tokens_per_day: tokens,
+        dollars_left: money_left.map(Micros::as_dollars),
+        tokens_left,
+    }
+}
