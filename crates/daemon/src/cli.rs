@@ -98,6 +98,8 @@ pub enum Command {
         #[arg(long)]
         undo: bool,
     },
+    /// Try again what waits because the model refused the key
+    Retry,
     /// Whether it runs, and how it is
     Status,
     /// What is wrong, and what to do about it

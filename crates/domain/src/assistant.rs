@@ -5,6 +5,7 @@
 
 mod compacting;
 mod effect;
+mod holding;
 mod request;
 mod spending;
 mod tending;
@@ -17,6 +18,7 @@ use jiff::{Timestamp, Zoned};
 
 pub use compacting::Compacted;
 pub use effect::{Effect, Ended, Event, Left, Purpose, Shown, Start};
+pub use holding::Known;
 pub use request::{Answer, Request};
 
 use crate::compaction::Room;
@@ -126,8 +128,10 @@ enum Sending {
 enum Owed {
     /// Since the words it answers.
     Now,
-    /// Since before the program died. It has waited long enough: new words wait for it.
+    /// Since before the program died or lost its key. It has waited long enough: new words wait for it.
     SinceBefore,
+    /// It cannot be given before the model takes our key: nobody speaks, and all words wait.
+    Held,
 }
 
 /// Its state and its decisions.
@@ -142,6 +146,8 @@ pub struct Assistant {
     tools: Arc<[ToolSpec]>,
     room: Room,
     purse: Purse,
+    /// What the human knows of a model that refuses our key.
+    refusal: Known,
     dice: Dice,
 }
 
@@ -149,7 +155,8 @@ impl Assistant {
     /// Wakes up with `memory`, to speak with a model that has so much `room`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
         let (running, wanted) = (BTreeMap::new(), VecDeque::new());
-        Self { memory, running, wanted, refused: None, tools, room, purse: Purse::default(), dice }
+        let (purse, refusal) = (Purse::default(), Known::default());
+        Self { memory, running, wanted, refused: None, tools, room, purse, refusal, dice }
     }
 
     /// The same, knowing prices and limits.
@@ -164,6 +171,7 @@ impl Assistant {
         match event {
             Event::Started => self.started(now),
             Event::TurnEnded(turn, ended) => self.turn_ended(turn, ended, now),
+            Event::KeyRenewed => self.key_renewed(now),
         }
     }
 
@@ -171,7 +179,8 @@ impl Assistant {
     pub fn asked(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
         match request {
             Request::Say(surface, text) => self.say(surface, text, now),
-            Request::Stop => self.stop(),
+            Request::Stop => self.stop(now),
+            Request::Retry => self.retry(now),
             Request::Compact(instructions) => self.compact(instructions, now),
             Request::Undo => self.undo(now),
             Request::MayRun(turn, blocks, spent) => self.may_run(turn, (blocks, spent), now),
@@ -199,8 +208,15 @@ impl Assistant {
         self.spend(&branch, &running, ended.spent.clone(), &mut minutes);
         match running.errand.clone() {
             Errand::Answer(message, sending) => {
-                self.write_the_rest(&branch, &running, &ended, &mut minutes);
-                self.answered(Turned { turn, branch, message, sending }, ended, &mut minutes);
+                let turned = Turned { turn, branch, message, sending };
+                match &ended.ending {
+                    // Half an answer is not kept: the whole one is still to come.
+                    Ending::Failed(why @ Failure::BadKey(_)) => self.hold(turned, why, &mut minutes),
+                    Ending::Finished | Ending::Interrupted | Ending::Failed(_) => {
+                        self.write_the_rest(&turned.branch, &running, &ended, &mut minutes);
+                        self.answered(turned, ended, &mut minutes);
+                    }
+                }
             }
             Errand::Compact(compacting) => self.compaction_ended(turn, compacting, ended, &mut minutes),
         }

@@ -14,8 +14,14 @@ struct Spec {
     read: fn(&str) -> Request,
 }
 
-const SPECS: [Spec; 4] = [
+const SPECS: [Spec; 5] = [
     Spec { name: "/stop", takes: "", does: "stops the answer", read: |_| Request::Stop },
+    Spec {
+        name: "/retry",
+        takes: "",
+        does: "tries again what waits for a key of the model",
+        read: |_| Request::Retry,
+    },
     Spec {
         name: "/compact",
         takes: "[what to mind]",

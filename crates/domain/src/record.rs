@@ -25,6 +25,8 @@ pub enum Record {
     Opened(Opened),
     /// A turn ended.
     Closed(Closed),
+    /// A turn waits for a key: it was not its fault that it did not get on.
+    Held(TurnId),
     /// A call was decided upon.
     Decided(TurnId, Decision, Timestamp),
     /// A model was called.

@@ -47,6 +47,11 @@ pub trait Model: Send + Sync {
         listener: Listener<'a>,
     ) -> BoxFuture<'a, Result<Reply, Failure>>;
 
+    /// Whether its key is another one than it was last refused with.
+    fn renewed(&self) -> bool {
+        false
+    }
+
     /// What the human should know about it since this was last asked: most models have nothing to say.
     fn notice(&self) -> Option<String> {
         None

@@ -206,6 +206,12 @@ impl Story {
         self.settle()
     }
 
+    /// The human gives the model another key, where it looks for one.
+    pub fn human_renews_the_key(&mut self) -> &mut Self {
+        self.puppet.renew();
+        self
+    }
+
     /// Waits until the model has begun to speak again after a crash.
     pub fn speaks_again(&mut self) -> &mut Self {
         self.runtime.block_on(self.teller.heard_a_word());
@@ -221,6 +227,12 @@ impl Story {
     /// Waits until something was told that has `words` in it.
     pub fn hears(&mut self, words: &str) -> &mut Self {
         self.while_alive(self.teller.heard(words));
+        self
+    }
+
+    /// Waits until the last thing that was told has `words` in it.
+    pub fn hears_last(&mut self, words: &str) -> &mut Self {
+        self.while_alive(self.teller.heard_last(words));
         self
     }
 

@@ -19,6 +19,8 @@ pub enum Request {
     Say(SurfaceName, String),
     /// The human wants the answer to stop.
     Stop,
+    /// The human wants what waits for a key to be tried again.
+    Retry,
     /// The human wants the conversation summed up, with these wishes in mind.
     Compact(String),
     /// The human wants the last compaction taken back.
@@ -79,6 +81,10 @@ impl Assistant {
                 None
             }
             Some(Running { turn, owed: Owed::Now, .. }) => Some(Effect::Interrupt(*turn)),
+            Some(Running { owed: Owed::Held, .. }) => {
+                self.try_held(&mut minutes);
+                None
+            }
             None => {
                 self.hear_waiting(&mut minutes);
                 None
@@ -94,8 +100,9 @@ impl Assistant {
         }
     }
 
-    pub(super) fn stop(&mut self) -> (Answer, Vec<Effect>) {
-        match self.running.get(&Branch::Main) {
+    pub(super) fn stop(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
+        match self.running.get(&Branch::Main).cloned() {
+            Some(held) if held.owed == Owed::Held => (Answer::Noted, self.let_go(&held, now)),
             Some(running) => (Answer::Noted, vec![Effect::Interrupt(running.turn)]),
             None => (Answer::Refused("nothing is running.".to_owned()), Vec::new()),
         }

@@ -1,6 +1,6 @@
 //! What the assistant writes down of calls, and what it remembers of them.
 
-use super::{Assistant, Minutes, Record, Running};
+use super::{Assistant, Known, Minutes, Record, Running};
 use crate::conversation::Branch;
 use crate::cost::{Call, Source, Spent};
 
@@ -14,6 +14,10 @@ impl Assistant {
         minutes: &mut Minutes,
     ) {
         let Running { turn, account, .. } = running;
+        if !calls.is_empty() {
+            // Who counts our tokens takes our key: the next refusal is news again.
+            self.refusal = Known::Unknown;
+        }
         let mut day = self.purse.day.on(minutes.zone.to_datetime(minutes.at).date());
         for call in calls {
             self.fill(branch, &account.source, &call);
