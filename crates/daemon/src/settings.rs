@@ -2,6 +2,7 @@
 
 mod environment;
 mod file;
+mod key;
 mod spend;
 mod zone;
 
@@ -76,7 +77,7 @@ impl Settings {
         Ok(Self {
             names: names(environment),
             zone: zone::read(environment)?,
-            brain: brain(environment, &file)?,
+            brain: brain(environment, &paths, &file)?,
             patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
             spend: spend::read(&file)?,
             room: room(&file)?,
@@ -111,10 +112,10 @@ fn names(environment: &Environment) -> Guessed<Names> {
     Guessed { value: Names { assistant, human: human.to_owned() }, from }
 }
 
-fn brain(environment: &Environment, file: &File) -> Result<Brain, Failed> {
+fn brain(environment: &Environment, paths: &Paths, file: &File) -> Result<Brain, Failed> {
     let wanted = environment.get("OLLIM_MODEL").unwrap_or(&file.model.r#use);
-    let key = environment.get("ANTHROPIC_API_KEY");
-    let wanted = match (wanted, key) {
+    let key = key::read(environment, paths, key::ANTHROPIC)?;
+    let wanted = match (wanted, &key) {
         ("auto", Some(_)) => "anthropic:sonnet",
         ("auto", None) => "offline",
         (other, _) => other,
@@ -125,11 +126,12 @@ fn brain(environment: &Environment, file: &File) -> Result<Brain, Failed> {
         (Some(("anthropic", model)), Some(key)) if !model.is_empty() => {
             Ok(Brain::Anthropic(messages_api(environment, file, (model, key))))
         }
-        (Some(("anthropic", model)), None) if !model.is_empty() => {
-            Err(unset("ANTHROPIC_API_KEY is not set. set it, or use OLLIM_MODEL=offline."))
-        }
+        (Some(("anthropic", model)), None) if !model.is_empty() => Err(unset(
+            "ANTHROPIC_API_KEY is not set. set it (or ANTHROPIC_API_KEY_FILE, or write state/anthropic.key), or use OLLIM_MODEL=offline.",
+        )),
         (Some(("openai", model)), _) if !model.is_empty() => {
-            let settings = chat_completions(environment, file, model);
+            let key = key::read(environment, paths, key::OPENAI)?;
+            let settings = chat_completions(environment, file, (model, key));
             settings.map(Brain::OpenAi).ok_or_else(|| {
                 unset("OPENAI_API_KEY is not set. set it, or OPENAI_BASE_URL to a server that needs none.")
             })
@@ -141,11 +143,15 @@ fn brain(environment: &Environment, file: &File) -> Result<Brain, Failed> {
     }
 }
 
-fn messages_api(environment: &Environment, file: &File, (model, key): (&str, &str)) -> anthropic::Settings {
+fn messages_api(
+    environment: &Environment,
+    file: &File,
+    (model, key): (&str, anthropic::Key),
+) -> anthropic::Settings {
     let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or("https://api.anthropic.com");
     anthropic::Settings {
         base_url: base_url.to_owned(),
-        key: anthropic::Key::new(key),
+        key,
         model: file.model.aliases.get(model).cloned().unwrap_or_else(|| model.to_owned()),
         max_tokens: file.model.max_tokens,
         connect: Duration::from_secs(file.model.connect_seconds),
@@ -154,14 +160,18 @@ fn messages_api(environment: &Environment, file: &File, (model, key): (&str, &st
 }
 
 /// Nothing, if neither a key nor a server of one's own is named: the vendor itself wants to be paid.
-fn chat_completions(environment: &Environment, file: &File, model: &str) -> Option<openai::Settings> {
-    let (base_url, key) = (environment.get("OPENAI_BASE_URL"), environment.get("OPENAI_API_KEY"));
+fn chat_completions(
+    environment: &Environment,
+    file: &File,
+    (model, key): (&str, Option<openai::Key>),
+) -> Option<openai::Settings> {
+    let base_url = environment.get("OPENAI_BASE_URL");
     if base_url.is_none() && key.is_none() {
         return None;
     }
     Some(openai::Settings {
         base_url: base_url.unwrap_or("https://api.openai.com/v1").to_owned(),
-        key: openai::Key::new(key.unwrap_or_default()),
+        key: key.unwrap_or_default(),
         model: model.to_owned(),
         max_tokens: file.model.max_tokens,
         connect: Duration::from_secs(file.model.connect_seconds),

@@ -16,7 +16,6 @@ use domain::turn::Reply;
 use engine::ports::{Listener, Model};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
 
 pub use crate::door::BadSettings;
@@ -54,7 +53,6 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Anthropic {
     line: Line,
-    header: HeaderValue,
     name: String,
     settings: Settings,
 }
@@ -63,11 +61,11 @@ impl Anthropic {
     /// The model that `settings` name. Nobody is called yet.
     pub fn new(settings: Settings) -> Result<Self, BadSettings> {
         let address = door::below(&VENDOR.base(&settings.base_url)?, "/v1/messages");
-        let header = settings.key.header("")?;
+        settings.key.header("")?;
         let patience = Patience { connect: settings.connect, stall: settings.stall };
         let line = Line::new(address, settings.key.clone(), patience)?;
         let name = format!("anthropic:{}", settings.model);
-        Ok(Self { line, header, name, settings })
+        Ok(Self { line, name, settings })
     }
 
     /// Whether the model is there and takes our key. It costs nothing: tokens are counted, not used.
@@ -102,9 +100,11 @@ impl Anthropic {
     }
 
     async fn send(&self, address: Url, body: Vec<u8>) -> Result<Response, Failure> {
-        let request = self.line.post(address, body);
-        let request = request.header("anthropic-version", VERSION).header("x-api-key", self.header.clone());
-        self.line.send(request).await
+        let request = self.line.post(address, body).header("anthropic-version", VERSION);
+        match self.line.header("")? {
+            Some(key) => self.line.send(request.header("x-api-key", key)).await,
+            None => Err(Failure::BadKey(format!("{} is empty", VENDOR.variable))),
+        }
     }
 
     async fn refused(&self, response: Response) -> Failure {
@@ -115,6 +115,10 @@ impl Anthropic {
 impl Model for Anthropic {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn renewed(&self) -> bool {
+        self.line.renewed()
     }
 
     fn reply<'a>(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 14] = [
     "HOME",
     "USER",
     "OLLIM_DATA_DIR",
@@ -16,8 +16,10 @@ const KNOWN: [&str; 12] = [
     "OLLIM_MODEL",
     "OLLIM_HTTP",
     "ANTHROPIC_API_KEY",
+    "ANTHROPIC_API_KEY_FILE",
     "ANTHROPIC_BASE_URL",
     "OPENAI_API_KEY",
+    "OPENAI_API_KEY_FILE",
     "OPENAI_BASE_URL",
 ];
 

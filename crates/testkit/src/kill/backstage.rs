@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
-use crate::model_server::{ModelServer, Received};
+use crate::model_server::{ModelServer, Options, Received};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -24,12 +24,20 @@ impl Backstage {
     /// # Panics
     /// If there is no port for it.
     pub fn open() -> Self {
+        Self::open_with(Options::default())
+    }
+
+    /// Opens one as `options` want it.
+    ///
+    /// # Panics
+    /// If there is no port for it.
+    pub fn open_with(options: Options) -> Self {
         let (ready, opened) = mpsc::channel();
         let stop = CancellationToken::new();
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
             runtime().block_on(async move {
-                let server = Arc::new(ModelServer::start().await.expect("a port"));
+                let server = Arc::new(ModelServer::start_with(options).await.expect("a port"));
                 let _ = ready.send(server);
                 stopped.cancelled().await;
             });
