@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::{Assistant, Event, Shown};
-use domain::context::instructions;
+use domain::context::{REFERENCES, instructions};
 use domain::cost::Purse;
 use domain::dice::Dice;
 use engine::desk::Desk;
@@ -100,9 +100,9 @@ impl House {
         house.tasks.spawn(engine.run(house.stop.clone()));
         // What is owed from before comes before whatever the doors let in.
         desk.tell(Event::Started).await;
-        let nightly = back_up_daily(journal.clone(), clock.clone(), stage.clone());
+        let chores = chores(journal.clone(), clock.clone(), stage.clone());
         let stop = house.stop.clone();
-        house.tasks.spawn(async move { stop.run_until_cancelled(nightly).await.unwrap_or_default() });
+        house.tasks.spawn(async move { stop.run_until_cancelled(chores).await.unwrap_or_default() });
         let ports = Wiring {
             desk: desk.clone(),
             journal,
@@ -146,6 +146,14 @@ impl House {
         }
         Ok(())
     }
+}
+
+/// What is done beside everything else, in nobody's way.
+async fn chores(journal: Arc<Journal>, clock: Arc<dyn Clock>, stage: Arc<Stage>) {
+    if let Err(problem) = journal.place(&REFERENCES).await {
+        tracing::warn!(problem, "The reference documents could not be placed; the next start tries again.");
+    }
+    back_up_daily(journal, clock, stage).await;
 }
 
 /// Backs the journal up once a day. It looks at the clock often instead of sleeping long, because a machine

@@ -9,6 +9,7 @@ mod holding;
 mod request;
 mod spending;
 mod tending;
+mod wishing;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -186,6 +187,7 @@ impl Assistant {
             Request::MayRun(turn, blocks, spent) => self.may_run(turn, (blocks, spent), now),
             Request::MaySpend(turn, spent) => self.may_spend(turn, spent, now),
             Request::Ran(turn, results) => self.ran(turn, results, now),
+            Request::Wished(turn, wish) => self.wished(turn, wish),
             Request::Keep(text) => self.keep(text, now),
             Request::Inbox => self.read_inbox(),
             Request::Status => self.status(),

@@ -209,8 +209,10 @@ impl Drive {
         if let Err(refusal) = decision.verdict() {
             return failed(call, refusal);
         }
-        self.world.surface.show(&Shown::Working { turn: self.start.turn, tool: call.name.clone() });
-        let run = tokio::time::timeout(TOOL_TIME, self.world.hands.run(call, &self.desk));
+        self.world
+            .surface
+            .show(&Shown::Working { turn: self.start.turn, tool: self.world.hands.caption(call) });
+        let run = tokio::time::timeout(TOOL_TIME, self.world.hands.run(self.start.turn, call, &self.desk));
         match self.stop.run_until_cancelled(run).await {
             Some(Ok(result)) => ToolResult { text: context::tool_result(result.text), ..result },
             Some(Err(_)) => {
@@ -239,9 +241,12 @@ impl Drive {
                 Failure::SpendLimit(SpendLimit::Day(refusal))
             }
             Answer::Refused(reason) => Failure::Stopped(reason),
-            Answer::Heard(_) | Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) => {
-                Failure::Stopped("something broke on my side.".to_owned())
-            }
+            Answer::Heard(_)
+            | Answer::Begun(_)
+            | Answer::Decided(_)
+            | Answer::Noted
+            | Answer::Told(_)
+            | Answer::Shown(_) => Failure::Stopped("something broke on my side.".to_owned()),
         };
         self.turn.cut("", Ending::Failed(failure));
     }

@@ -8,8 +8,8 @@ use domain::context::Context;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, Usage};
 use domain::failure::Failure;
 use domain::record::Record;
-use domain::tool::{ToolCall, ToolResult, ToolSpec};
-use domain::turn::Reply;
+use domain::tool::{Caption, ToolCall, ToolResult, ToolSpec};
+use domain::turn::{Reply, TurnId};
 use futures_util::future::BoxFuture;
 use jiff::Zoned;
 
@@ -63,8 +63,13 @@ pub trait Hands: Send + Sync {
     /// The tools there are.
     fn tools(&self) -> Arc<[ToolSpec]>;
 
-    /// Runs one call that was allowed. Whatever goes wrong is a result the model can read.
-    fn run<'a>(&'a self, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult>;
+    /// What the human reads while `call` runs.
+    fn caption(&self, call: &ToolCall) -> String {
+        Caption::of(&call.name, |_| None).plain()
+    }
+
+    /// Runs one call of `turn` that was allowed. Whatever goes wrong is a result the model can read.
+    fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult>;
 }
 
 /// Where facts are kept.

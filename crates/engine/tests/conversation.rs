@@ -92,9 +92,9 @@ fn a_wrong_call_is_answered_in_words_the_model_can_act_on() {
             main> calls rm_rf {}
             main> calls inbox_add {"txet":"milk"}
             main> calls inbox_add {"text":" "}
-            main> rm_rf: there is no tool called `rm_rf`. the tools are: inbox_add, inbox_list, status. use one of those, or answer in words.
-            main> inbox_add: that input does not fit `inbox_add`: unknown field `txet`, expected `text` at line 1 column 7. it must match {"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}.
-            main> inbox_add: there is nothing in that to keep.
+            main> rm_rf: Error: there is no tool called `rm_rf`. the tools are: inbox_add, inbox_list, status, discord_embed, ping_user, follow_up_chain, enter_fork, report_updates, save_context, exit_fork, compact_session. use one of those, or answer in words.
+            main> inbox_add: Error: that input does not fit `inbox_add`: `text` is missing; it must be text. `txet` is not known; use `text`.
+            main> inbox_add: Error: there is nothing in that to keep.
             main> assistant: Sorry.
         "#]],
     );

@@ -12,6 +12,7 @@ pub mod items;
 mod job_head;
 pub mod pending_updates;
 pub mod ping_budget;
+pub mod reference;
 pub mod reminders;
 pub mod routine_sessions;
 pub mod routines;

@@ -14,6 +14,7 @@ mod sessions;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use domain::context::Reference;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
 use domain::cost::{Day, Limit, Report};
 use domain::record::Record;
@@ -94,6 +95,16 @@ impl Journal {
         let keeper = Keeper::new("backup", ()).map_err(|error| error.to_string())?;
         let done = keeper.ask(move |()| db::back_up_daily(&paths, &*disk, now)).await;
         done.unwrap_or_else(|| Err("the backup was stopped".to_owned()))
+    }
+
+    /// Places `documents` where the model can read them; what a person changed stays as it is.
+    pub async fn place(&self, documents: &'static [Reference]) -> Result<(), String> {
+        let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
+        let keeper = Keeper::new("documents", ()).map_err(|error| error.to_string())?;
+        let place = move |document| files::reference::place(&*disk, paths.root(), document);
+        let placed =
+            keeper.ask(move |()| documents.iter().try_for_each(|document| place(document).map(drop)));
+        placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
     }
 
     async fn change(

@@ -22,6 +22,7 @@ export class Chat {
     this.reading = false;
     parts.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
     parts.down.addEventListener("click", () => this.toEnd());
+    parts.log.addEventListener("click", (event) => this.pressed(event.target));
     setInterval(() => this.tick(), 1000);
   }
 
@@ -197,6 +198,13 @@ export class Chat {
     this.parts.log.append(li);
     this.settle(true);
     await this.send(words);
+  }
+
+  // A button of an embed says its words once.
+  pressed(button) {
+    if (!button.dataset.says || button.disabled) return;
+    button.disabled = true;
+    this.say(button.dataset.says);
   }
 
   async send(words) {

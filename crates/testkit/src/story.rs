@@ -9,6 +9,7 @@
 )]
 
 mod changes;
+mod commands;
 mod fragile;
 mod held;
 mod teller;
@@ -26,7 +27,7 @@ use domain::cost::Spent;
 use domain::dice::Dice;
 use domain::patience;
 use domain::record::{MessageId, Record, SurfaceName};
-use domain::turn::{Limits, TurnId};
+use domain::turn::Limits;
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Hands, Journal as _};
@@ -122,33 +123,6 @@ impl Story {
         self.die();
         self.wake();
         self
-    }
-
-    /// The human gives a command, such as `/compact`, and waits for the end of the work that it begins.
-    pub fn human_commands(&mut self, command: &str) -> &mut Self {
-        if let Some(turn) = self.command(command) {
-            self.while_alive(self.teller.heard_the_end_of_work(turn));
-        }
-        self
-    }
-
-    /// The human gives a command and does not wait.
-    pub fn human_begins_command(&mut self, command: &str) -> &mut Self {
-        self.command(command);
-        self
-    }
-
-    fn command(&mut self, command: &str) -> Option<TurnId> {
-        self.teller.tell(format!("human> {command}"));
-        let request = domain::command::read(command).expect("a command");
-        let desk = self.living().desk.clone();
-        match self.while_alive(desk.ask(request))? {
-            Answer::Begun(turn) => return Some(turn),
-            Answer::Told(text) => self.teller.tell(format!("told> {text}")),
-            Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
-            Answer::Heard(_) | Answer::Decided(_) | Answer::Overspent(_) | Answer::Noted => {}
-        }
-        None
     }
 
     /// What the model will say next, one line to a call.
@@ -334,7 +308,8 @@ impl Story {
             | Answer::Decided(_)
             | Answer::Noted
             | Answer::Told(_)
-            | Answer::Overspent(_)) => {
+            | Answer::Overspent(_)
+            | Answer::Shown(_)) => {
                 panic!("a message was answered with {answer:?}")
             }
         }

@@ -37,6 +37,9 @@ const FOOTPRINT: &[&str] = &["cargo", "xtask", "footprint"];
 /// Measures one turn through the whole house. The words are those of the bench, which is run once.
 const TURN: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", "turn"];
 
+/// Counts what every request costs before anything was said.
+const OVERHEAD: &[&str] = &["cargo", "run", "--quiet", "-p", "tools", "--example", "overhead"];
+
 /// Every promise.
 pub const ROWS: &[Row] = &[
     row(
@@ -116,7 +119,11 @@ pub const ROWS: &[Row] = &[
     promise("fire jitter, p99", Target::AtMost(ms(20.0))),
     promise("history search over 1 M entries, p99", Target::AtMost(ms(20.0))),
     promise("cached share of a background fork's input", Target::AtLeast(percent(98.0))),
-    promise("fixed prompt overhead, tokens", Target::AtMost(count(5000.0))),
+    row(
+        "fixed prompt overhead, tokens",
+        Target::AtMost(count(5000.0)),
+        by(OVERHEAD, |said| after(said, "fixed prompt overhead: ", Unit::Count)),
+    ),
     row(
         "release binary",
         Target::AtMost(mb(25.0)),

@@ -7,10 +7,12 @@ use super::{Assistant, Effect, Errand, MESSAGE_CHARS, MESSAGES_WAITING, Minutes,
 use crate::context;
 use crate::conversation::{Block, Branch, Heard, Reach, Said, calls};
 use crate::cost::{Call, Refusal, may_spend};
+use crate::embed::Embed;
 use crate::permission::{Decision, decide};
 use crate::record::{Message, MessageId, Record, SurfaceName};
 use crate::tool::ToolResult;
 use crate::turn::TurnId;
+use crate::wish::Wish;
 
 /// Something that is asked, by somebody who waits for the answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +33,8 @@ pub enum Request {
     MaySpend(TurnId, Vec<Call>),
     /// A turn tells what came of its tools.
     Ran(TurnId, Vec<ToolResult>),
+    /// A turn wants something that depends on where it runs.
+    Wished(TurnId, Wish),
     /// Keep this in the inbox.
     Keep(String),
     /// What is in the inbox?
@@ -54,6 +58,8 @@ pub enum Answer {
     Told(String),
     /// No: the limit of the day is reached.
     Overspent(Refusal),
+    /// This is shown to the human, with the tool's result.
+    Shown(Embed),
     /// No, and what would be right.
     Refused(String),
 }
@@ -125,8 +131,11 @@ impl Assistant {
         (blocks, spent): (Vec<Block>, Vec<Call>),
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
-        let Some((branch, running)) = self.run_of(turn) else { return gone() };
-        let decisions: Vec<Decision> = calls(&blocks).map(|call| decide(call, &self.tools)).collect();
+        let (Some((branch, running)), Some(authority)) = (self.run_of(turn), self.authority(turn)) else {
+            return gone();
+        };
+        let decisions: Vec<Decision> =
+            calls(&blocks).map(|call| decide(call, &self.tools, &authority)).collect();
         let mut minutes = Minutes::at(now);
         self.spend(&branch, &running, spent, &mut minutes);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
@@ -167,6 +176,6 @@ fn check(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn gone() -> (Answer, Vec<Effect>) {
+pub(super) fn gone() -> (Answer, Vec<Effect>) {
     (Answer::Refused("this turn has already ended; stop.".to_owned()), Vec::new())
 }

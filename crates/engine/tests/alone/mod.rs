@@ -8,8 +8,10 @@ use std::sync::Arc;
 use domain::assistant::{Answer, Ended, Purpose, Request, Shown, Start};
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, calls};
 use domain::cost::{Account, Call, Day, Refusal};
-use domain::permission::decide;
+use domain::permission::{Authority, decide};
+use domain::place::{Follow, Place};
 use domain::record::Record;
+use domain::schedule::ToolRule;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Limits, TurnId};
 use engine::desk::{Desk, Letter};
@@ -39,7 +41,7 @@ impl Hands for Nowhere {
         Arc::from([NOTE])
     }
 
-    fn run<'a>(&'a self, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(&'a self, _: TurnId, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
         ready(ToolResult { call: call.id.clone(), text: "noted".to_owned(), outcome: Outcome::Done }).boxed()
     }
 }
@@ -81,7 +83,8 @@ impl<R: Fn(&Day) -> Result<(), Refusal>> Counter<R> {
     fn answer(&self, request: Request) -> Answer {
         if let Request::MayRun(_, blocks, spent) = request {
             self.counted.borrow_mut().extend(spent);
-            return Answer::Decided(calls(&blocks).map(|call| decide(call, &[NOTE])).collect());
+            let authority = Authority { place: Place::Main(Follow::Alone), tools: ToolRule::Usual };
+            return Answer::Decided(calls(&blocks).map(|call| decide(call, &[NOTE], &authority)).collect());
         }
         let Request::MaySpend(_, spent) = request else { return Answer::Noted };
         self.counted.borrow_mut().extend(spent);

@@ -4,6 +4,8 @@ use domain::conversation::{Block, EntryId, Heard, Image, Json, Reach, Said};
 use domain::tool::{Outcome, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 
+use super::embed_body::EmbedBody;
+
 #[derive(Serialize, Deserialize)]
 struct HumanBody {
     preface: String,
@@ -45,6 +47,8 @@ struct ResultBody {
     text: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    embed: Option<EmbedBody>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -120,11 +124,12 @@ fn block_body(block: &Block) -> BlockBody {
 }
 
 fn result_body(result: &ToolResult) -> ResultBody {
-    ResultBody {
-        call: result.call.clone(),
-        text: result.text.clone(),
-        failed: result.outcome == Outcome::Failed,
-    }
+    let (failed, embed) = match &result.outcome {
+        Outcome::Done => (false, None),
+        Outcome::Shown(embed) => (false, Some(EmbedBody::from(embed))),
+        Outcome::Failed => (true, None),
+    };
+    ResultBody { call: result.call.clone(), text: result.text.clone(), failed, embed }
 }
 
 fn human(body: HumanBody) -> Said {
@@ -145,7 +150,11 @@ fn assistant(body: AssistantBody) -> Said {
 
 fn tools(body: ToolsBody) -> Said {
     let result = |body: ResultBody| {
-        let outcome = if body.failed { Outcome::Failed } else { Outcome::Done };
+        let outcome = match (body.failed, body.embed) {
+            (true, _) => Outcome::Failed,
+            (false, Some(embed)) => Outcome::Shown(embed.into()),
+            (false, None) => Outcome::Done,
+        };
         ToolResult { call: body.call, text: body.text, outcome }
     };
     Said::Tools(body.results.into_iter().map(result).collect())

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use domain::compaction::thousands;
 use serde_json::Value;
 
+use super::embed;
 use crate::client::Shown;
 
 /// How an answer ended.
@@ -126,6 +127,7 @@ impl Telling {
             "held" => self.held(data),
             "compacting" => self.compacting(data),
             "compacted" => self.compacted(data),
+            "working" if self.is_ours(data) => self.work(data),
             "notice" => format!("{}\n", data["text"].as_str().unwrap_or_default()),
             _ => String::new(),
         }
@@ -204,6 +206,13 @@ impl Telling {
         }
     }
 
+    fn work(&self, data: &Value) -> String {
+        match self.whose {
+            Whose::One(_) => String::new(),
+            Whose::All(_) => format!("({})\n", clean(data["tool"].as_str().unwrap_or("working"))),
+        }
+    }
+
     fn began(&mut self, data: &Value) -> String {
         let ours = match self.whose {
             Whose::One(message) => data["answers"].as_u64() == Some(message),
@@ -236,6 +245,7 @@ impl Telling {
                 false => format!("\n(you, elsewhere) {}\n", clean(text)),
             },
             (Some("assistant"), _) if self.turn.is_some() => self.whole(text),
+            (Some("tools"), _) if self.turn.is_some() => embeds(entry),
             _ => String::new(),
         }
     }
@@ -263,6 +273,13 @@ impl Telling {
         self.ended = Some(ended);
         format!("{open_line}{words}")
     }
+}
+
+/// What the tools of `entry` show.
+fn embeds(entry: &Value) -> String {
+    let results = entry["results"].as_array().into_iter().flatten();
+    let shown = results.map(|result| &result["embed"]).filter(|embed| embed.is_object());
+    clean(&shown.map(embed::drawn).collect::<String>())
 }
 
 /// Words without what would command the terminal instead of being read.
@@ -347,6 +364,19 @@ mod tests {
     fn words_cannot_command_the_terminal() {
         let bell = "\u{1b}[2J\u{7}hi\u{9b}31m";
         assert_eq!(told(Telling::of(3), &answer(&[bell], bell)), "[2Jhi31m\n");
+    }
+
+    #[test]
+    fn what_tools_do_and_show_is_told() {
+        let results =
+            json!([{ "text": "Embed sent.", "embed": { "title": "To\u{7}day" } }, { "text": "kept" }]);
+        let all = [
+            shown("began", json!({ "turn": 7, "answers": 3 })),
+            shown("working", json!({ "turn": 7, "tool": "discord_embed" })),
+            shown("said", json!({ "entry": { "by": "tools", "results": results } })),
+        ];
+        assert_eq!(told(Telling::of_all(), &all), "  (discord_embed)\n  ┌ Today\n  └\n");
+        assert_eq!(told(Telling::of(3), &all), "┌ Today\n└\n");
     }
 
     #[test]

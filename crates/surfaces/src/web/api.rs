@@ -106,15 +106,9 @@ pub(super) async fn say(
         Door::Tcp(_) => SurfaceName::Page,
         Door::Unix => SurfaceName::Terminal,
     };
-    match app.ports().desk.ask(Ask::Say(surface, text)).await {
-        Answer::Heard(id) => {
-            Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
-        }
-        Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) | Answer::Overspent(_) => {
-            Err(puzzled())
-        }
-    }
+    let answer = app.ports().desk.ask(Ask::Say(surface, text)).await;
+    let Answer::Heard(id) = answer else { return Err(unexpected(answer)) };
+    Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
 }
 
 /// A command is the same on every surface: words that begin with a slash.
@@ -126,20 +120,19 @@ pub(super) async fn command(State(app): State<App>, request: Request) -> Result<
         Answer::Told(text) => obeyed(Some(text), None),
         Answer::Begun(turn) => obeyed(None, Some(turn.0)),
         Answer::Noted => obeyed(None, None),
-        Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Decided(_) | Answer::Heard(_) | Answer::Overspent(_) => Err(puzzled()),
+        answer @ (Answer::Heard(_)
+        | Answer::Decided(_)
+        | Answer::Overspent(_)
+        | Answer::Shown(_)
+        | Answer::Refused(_)) => Err(unexpected(answer)),
     }
 }
 
 pub(super) async fn stop(State(app): State<App>, request: Request) -> Result<Json<wire::Done>, Refusal> {
     let wire::Nothing {} = read(&app, request, PAIR_BYTES).await?;
-    match app.ports().desk.ask(Ask::Stop).await {
-        Answer::Noted => Ok(Json(wire::Done { ok: true })),
-        Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Begun(_) | Answer::Decided(_) | Answer::Heard(_) | Answer::Told(_) | Answer::Overspent(_) => {
-            Err(puzzled())
-        }
-    }
+    let answer = app.ports().desk.ask(Ask::Stop).await;
+    let Answer::Noted = answer else { return Err(unexpected(answer)) };
+    Ok(Json(wire::Done { ok: true }))
 }
 
 pub(super) async fn sessions(State(app): State<App>) -> Result<Json<wire::Sessions>, Refusal> {
@@ -188,6 +181,18 @@ fn label(headers: &HeaderMap) -> String {
     agent.unwrap_or("a browser").chars().take(LABEL_CHARS).collect()
 }
 
-fn puzzled() -> Refusal {
-    Refusal::broken("the assistant answered something else than was asked. say it again.")
+/// The answer that is no answer to what was asked: mostly a refusal.
+fn unexpected(answer: Answer) -> Refusal {
+    match answer {
+        Answer::Refused(reason) => Refusal::refused(reason),
+        Answer::Heard(_)
+        | Answer::Begun(_)
+        | Answer::Decided(_)
+        | Answer::Noted
+        | Answer::Told(_)
+        | Answer::Overspent(_)
+        | Answer::Shown(_) => {
+            Refusal::broken("the assistant answered something else than was asked. say it again.")
+        }
+    }
 }

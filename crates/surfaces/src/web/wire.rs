@@ -1,13 +1,15 @@
 //! What goes over the wire: the JSON that the page and the command line read and write.
 
+mod embed;
 mod sessions;
 
 use domain::assistant::{Known, Shown};
 use domain::conversation::{Block, Entry, Reach, Said, Text};
-use domain::tool::Outcome;
+use domain::tool::{Outcome, ToolResult};
 use domain::turn::Ending;
 use serde::{Deserialize, Serialize};
 
+use self::embed::EmbedWire;
 use super::devices::Device;
 use super::vitals::Health;
 use crate::stage::Scene;
@@ -141,6 +143,7 @@ pub struct ResultWire {
     pub call: String,
     pub done: bool,
     pub text: String,
+    pub embed: Option<EmbedWire>,
 }
 
 impl From<&Entry> for EntryWire {
@@ -162,19 +165,7 @@ impl From<&Said> for SaidWire {
                 },
                 calls: blocks.iter().filter_map(call).collect(),
             },
-            Said::Tools(results) => Self::Tools {
-                results: results
-                    .iter()
-                    .map(|result| ResultWire {
-                        call: result.call.clone(),
-                        done: match result.outcome {
-                            Outcome::Done => true,
-                            Outcome::Failed => false,
-                        },
-                        text: shortened(&result.text),
-                    })
-                    .collect(),
-            },
+            Said::Tools(results) => Self::Tools { results: results.iter().map(result).collect() },
             Said::Summary(text) => Self::Summary { text: text.clone() },
             Said::Recalled(summary) => Self::Recalled { summary: summary.0 },
         }
@@ -188,6 +179,15 @@ fn call(block: &Block) -> Option<CallWire> {
         }
         Block::Text(_) | Block::Opaque(_) => None,
     }
+}
+
+fn result(result: &ToolResult) -> ResultWire {
+    let (done, embed) = match &result.outcome {
+        Outcome::Done => (true, None),
+        Outcome::Shown(embed) => (true, Some(embed.into())),
+        Outcome::Failed => (false, None),
+    };
+    ResultWire { call: result.call.clone(), done, text: shortened(&result.text), embed }
 }
 
 fn shortened(text: &str) -> String {

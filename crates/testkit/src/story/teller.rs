@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::assistant::{Known, Shown};
 use domain::conversation::{Block, Branch, Reach, Said};
 use domain::record::MessageId;
+use domain::tool::Outcome;
 use domain::turn::{Ending, TurnId};
 use engine::ports::Surface;
 use tokio::sync::watch;
@@ -161,6 +162,9 @@ impl Telling {
                 for result in results {
                     let tool = self.tools.get(&result.call).map_or("a tool", String::as_str);
                     self.lines.push(format!("{branch}> {tool}: {}", result.text));
+                    if let Outcome::Shown(embed) = &result.outcome {
+                        self.lines.push(format!("{branch}> shows: {}", embed.title));
+                    }
                 }
             }
             Said::Summary(text) => self.lines.push(format!("{branch}> summary: {text}")),
