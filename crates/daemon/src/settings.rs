@@ -6,11 +6,13 @@ mod key;
 mod spend;
 mod zone;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use domain::compaction::Room;
 use domain::context::Names;
+use domain::model::Choices;
 use domain::patience;
 use jiff::tz::TimeZone;
 use journal::Paths;
@@ -21,6 +23,9 @@ use file::File;
 pub use spend::Spend;
 
 use crate::exit::Failed;
+
+/// RC-3: the names that `config.json` can keep.
+const CHOSEN: [&str; 3] = ["haiku", "opus", "sonnet"];
 
 /// Everything that can be set. Each adapter gets the piece it needs.
 #[derive(Clone, Debug)]
@@ -33,6 +38,8 @@ pub struct Settings {
     pub zone: Guessed<TimeZone>,
     /// Who answers.
     pub brain: Brain,
+    /// The short names of models that can be chosen: those that `config.json` can keep.
+    pub aliases: BTreeMap<String, String>,
     /// How patient it is with a model that fails.
     pub patience: patience::Limits,
     /// What may be spent.
@@ -78,6 +85,13 @@ impl Settings {
             names: names(environment),
             zone: zone::read(environment)?,
             brain: brain(environment, &paths, &file)?,
+            aliases: file
+                .model
+                .aliases
+                .clone()
+                .into_iter()
+                .filter(|(name, _)| CHOSEN.contains(&name.as_str()))
+                .collect(),
             patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
             spend: spend::read(&file)?,
             room: room(&file)?,
@@ -103,6 +117,17 @@ fn room(file: &File) -> Result<Room, Failed> {
 
 /// The least that a model must read at once: our own instructions and tools take a good part of it.
 const FEWEST_TOKENS: u64 = 4_000;
+
+impl Settings {
+    /// The models that can be chosen while the program runs, if `usual` is the one that answers.
+    pub fn choices(&self, usual: &str) -> Choices {
+        let names = match &self.brain {
+            Brain::Anthropic(_) => self.aliases.clone(),
+            Brain::Offline | Brain::OpenAi(_) => BTreeMap::new(),
+        };
+        Choices { usual: usual.to_owned(), names }
+    }
+}
 
 fn names(environment: &Environment) -> Guessed<Names> {
     let assistant = environment.get("OLLIM_BOT_NAME").unwrap_or("ollim").to_owned();

@@ -3,6 +3,7 @@
 //! It holds names, numbers and what waits; never the conversation itself. Every decision comes out as
 //! effects in the order in which they must happen, the writing first.
 
+mod choosing;
 mod compacting;
 mod effect;
 mod holding;
@@ -28,6 +29,7 @@ use crate::cost::{Account, Purse};
 use crate::dice::Dice;
 use crate::failure::Failure;
 use crate::inbox::Kept;
+use crate::model::Choices;
 use crate::record::{Closed, Message, MessageId, Opened, Record, SessionChange};
 use crate::tool::{ToolCall, ToolSpec};
 use crate::turn::{Ending, TurnId};
@@ -61,6 +63,8 @@ pub struct Memory {
     pub compacted: Option<Compacted>,
     /// When the main conversation began.
     pub created: Option<Timestamp>,
+    /// The short name of the model that was chosen; nothing, for the usual one.
+    pub model: Option<String>,
 }
 
 impl Memory {
@@ -76,6 +80,7 @@ impl Memory {
             filled: BTreeMap::new(),
             compacted: None,
             created: None,
+            model: None,
         }
     }
 }
@@ -149,6 +154,7 @@ pub struct Assistant {
     purse: Purse,
     /// What the human knows of a model that refuses our key.
     refusal: Known,
+    choices: Arc<Choices>,
     dice: Dice,
 }
 
@@ -156,14 +162,21 @@ impl Assistant {
     /// Wakes up with `memory`, to speak with a model that has so much `room`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
         let (running, wanted) = (BTreeMap::new(), VecDeque::new());
-        let (purse, refusal) = (Purse::default(), Known::default());
-        Self { memory, running, wanted, refused: None, tools, room, purse, refusal, dice }
+        let (purse, refusal, choices) = (Purse::default(), Known::default(), Arc::default());
+        Self { memory, running, wanted, refused: None, tools, room, purse, refusal, choices, dice }
     }
 
     /// The same, knowing prices and limits.
     #[must_use]
     pub fn minding(mut self, purse: Purse) -> Self {
         self.purse = purse;
+        self
+    }
+
+    /// The same, with these models to choose from.
+    #[must_use]
+    pub fn choosing_from(mut self, choices: Choices) -> Self {
+        self.choices = Arc::new(choices);
         self
     }
 
@@ -191,6 +204,7 @@ impl Assistant {
             Request::Keep(text) => self.keep(text, now),
             Request::Inbox => self.read_inbox(),
             Request::Status => self.status(),
+            Request::Model(name) => self.choose_model(&name, now),
         }
     }
 
@@ -303,8 +317,9 @@ impl Assistant {
             Errand::Compact(compacting) => Purpose::Compact(compacting.instructions.clone()),
         };
         let (turn, account, seed) = (running.turn, running.account.clone(), self.dice.roll());
+        let model = self.model();
         self.running.insert(branch.clone(), running);
-        minutes.starts.push(Start { turn, branch, purpose, account, from, seed });
+        minutes.starts.push(Start { turn, branch, purpose, account, model, from, seed });
     }
 
     /// Main always exists once something is said, and its session is known to everybody.

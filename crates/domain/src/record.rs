@@ -31,6 +31,8 @@ pub enum Record {
     Decided(TurnId, Decision, Timestamp),
     /// A model was called.
     Spent(Spent),
+    /// The human chose the model of this short name, or the usual one.
+    Model(Option<String>, Timestamp),
     /// Something was put into the inbox.
     Kept(Kept),
     /// The session of the main conversation changed, or a branch got one.

@@ -104,7 +104,8 @@ impl Drive {
         let said = world.journal.path(start.from).await.map_err(unread)?;
         let (tools, instructions) = (world.hands.tools(), Arc::clone(&world.instructions));
         let task = start.purpose.task(&said);
-        let context = Context { branch: start.branch.clone(), tools, instructions, said };
+        let context =
+            Context { branch: start.branch.clone(), model: start.model.clone(), tools, instructions, said };
         let turn = Turn::begin(task, world.limits, Patience::new(world.patience, start.seed));
         Ok(Self { start, world, desk, stop, turn, context, written: 0, counted: 0 })
     }
@@ -166,7 +167,7 @@ impl Drive {
     /// Counts a call. One that came to nothing and cost nothing is none.
     fn count(&mut self, usage: Usage) {
         if usage != Usage::default() {
-            self.turn.used(Call { model: self.world.model.name().to_owned(), usage });
+            self.turn.used(Call { model: self.world.model.name_for(&self.context), usage });
         }
     }
 

@@ -93,8 +93,13 @@ impl Anthropic {
         }
     }
 
+    /// The vendor's id of the model that `context` asks for.
+    fn model<'a>(&'a self, context: &'a Context) -> &'a str {
+        context.model.as_deref().unwrap_or(&self.settings.model)
+    }
+
     fn body(&self, context: &Context) -> Result<Vec<u8>, Failure> {
-        let asked = request::Asked { model: &self.settings.model, max_tokens: self.settings.max_tokens };
+        let asked = request::Asked { model: self.model(context), max_tokens: self.settings.max_tokens };
         serde_json::to_vec(&request::request(asked, context))
             .map_err(|error| Failure::Rejected(error.to_string()))
     }
@@ -115,6 +120,10 @@ impl Anthropic {
 impl Model for Anthropic {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn name_for(&self, context: &Context) -> String {
+        format!("anthropic:{}", self.model(context))
     }
 
     fn renewed(&self) -> bool {

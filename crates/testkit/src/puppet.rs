@@ -253,7 +253,13 @@ mod tests {
 
     fn context(said: Vec<Said>) -> Context {
         let said = said.into_iter().map(Arc::new).collect();
-        Context { branch: Branch::Main, tools: Arc::from([PING]), instructions: Arc::from(""), said }
+        Context {
+            branch: Branch::Main,
+            model: None,
+            tools: Arc::from([PING]),
+            instructions: Arc::from(""),
+            said,
+        }
     }
 
     fn reply(puppet: &Puppet, context: &Context) -> (String, Result<Reply, Failure>) {

@@ -76,6 +76,8 @@ pub struct Start {
     pub purpose: Purpose,
     /// On whose account, and whether somebody waits.
     pub account: Account,
+    /// The vendor's id of the model; nothing, for the usual one.
+    pub model: Option<String>,
     /// The entry it follows.
     pub from: EntryId,
     /// What its dice are seeded with.

@@ -41,6 +41,8 @@ pub enum Request {
     Inbox,
     /// How is it going?
     Status,
+    /// The human wants this model from now on, or to know which it is, if no name is given.
+    Model(String),
 }
 
 /// What the asker hears.

@@ -116,7 +116,7 @@ pub fn run(
     let (desk, mut pile) = Desk::new();
     let counter = Counter { rule, counted: RefCell::default() };
     let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
-    let start = Start { turn, branch, purpose, account, from, seed: 7 };
+    let start = Start { turn, branch, purpose, account, model: None, from, seed: 7 };
     let how = runtime.expect("a runtime").block_on(async {
         let door = async {
             while let Some(Letter::Asked(request, reply)) = pile.recv().await {

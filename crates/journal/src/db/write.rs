@@ -58,6 +58,8 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
             transaction.prepare_cached(sql)?.execute([turn.0])?;
         }
         Record::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at)?,
+        // Kept in a file of its own.
+        Record::Model(..) => {}
         Record::Spent(spent) => spend(transaction, spent)?,
         Record::Kept(kept) => keep(transaction, kept)?,
         Record::Session(change) => return file_change(transaction, change).map(Some),

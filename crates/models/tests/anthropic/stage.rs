@@ -38,6 +38,7 @@ pub fn model(url: &str) -> Anthropic {
 pub fn context(said: Vec<Said>) -> Context {
     Context {
         branch: Branch::Main,
+        model: None,
         tools: Arc::from([TOOL]),
         instructions: Arc::from("You are a friend."),
         said: said.into_iter().map(Arc::new).collect(),

@@ -103,7 +103,7 @@ async fn turn(
     };
     let account = domain::cost::Account::answer_on(&Branch::Main);
     let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
-    let start = Start { turn, branch, purpose, account, from, seed: 7 };
+    let start = Start { turn, branch, purpose, account, model: None, from, seed: 7 };
     let door = async {
         while let Some(Letter::Asked(request, reply)) = pile.recv().await {
             let _ = reply.send(answer(request, &talk.0.tools));

@@ -39,6 +39,7 @@ pub fn model(url: &str) -> OpenAi {
 pub fn context(said: Vec<Said>) -> Context {
     Context {
         branch: domain::conversation::Branch::Main,
+        model: None,
         tools: Arc::from([TOOL]),
         instructions: Arc::from("You are a friend."),
         said: said.into_iter().map(Arc::new).collect(),
