@@ -13,6 +13,7 @@ use crate::test::step::{Outcome, Program};
 use crate::tree::{self, SourceFile};
 
 pub mod amount;
+mod claude;
 pub mod divan;
 pub mod footprint;
 pub mod rows;
@@ -45,17 +46,14 @@ impl Bench {
             shelf.said(&command(bench))?;
         }
         for row in ROWS.iter().filter(|row| wanted(row.name)) {
-            lines.push(Line {
-                name: row.name.into(),
-                target: Some(row.target),
-                measured: shelf.measure(row)?,
-            });
+            lines.push(Line { name: row.name.into(), target: row.target, measured: shelf.measure(row)? });
         }
         for bench in &benches {
             let said = shelf.said(&command(bench))?;
             let found = divan::medians(&said).into_iter().filter(|(name, _)| wanted(name) && !has_row(name));
             lines.extend(found.map(|(name, took)| Line { name, target: None, measured: Some(took) }));
         }
+        lines.extend(claude::lines(wanted));
         say(table::plain(&lines));
         if self.only.is_none() {
             let page = table::page(&lines, &machine());
@@ -179,7 +177,7 @@ mod tests {
     fn a_row_reads_its_number_out_of_what_its_program_says() {
         let row = Row {
             name: "words",
-            target: amount::Target::AtMost(amount::count(3.0)),
+            target: Some(amount::Target::AtMost(amount::count(3.0))),
             probe: rows::Probe::Program(&["echo", "words: 2"], |said| {
                 rows::after(said, "words: ", amount::Unit::Count)
             }),

@@ -13,6 +13,7 @@ use crate::tree;
 
 pub mod browser;
 pub mod claude;
+pub mod foreign;
 pub mod machine;
 pub mod report;
 pub mod step;
@@ -46,6 +47,9 @@ impl Test {
         report.step("documentation", || documentation(&root));
         browser::steps(&mut report, &root);
         claude::steps(&mut report, &root);
+        if length == Length::Long {
+            foreign::steps(&mut report, &root);
+        }
         report.step("dependencies", || dependencies(&root, length));
         say(report.summary());
         match report.failures() {
@@ -88,7 +92,7 @@ fn tests(root: &Path, length: Length) -> Outcome {
     let mut words = vec!["nextest", "run", "--workspace", "--no-fail-fast", "--color", "never"];
     if length == Length::Long {
         // The real claude program is tested in a step of its own, which installs it first.
-        words.extend(["--run-ignored", "all", "-E", "not binary(claude)"]);
+        words.extend(["--run-ignored", "all", "-E", "not binary(claude) and not test(/::claude$/)"]);
     }
     cargo(root, &words).counting(report::nextest).run()
 }

@@ -27,6 +27,8 @@ use wire::{Moment, Wire};
 /// Turns that nobody counts, and turns that are.
 const WARM_UP: usize = 20;
 const COUNTED: usize = 300;
+/// Starts of which each is counted.
+const STARTS: usize = 15;
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -35,6 +37,9 @@ fn main() {
         long_life::lay_out(dir.path(), entries).unwrap();
         runtime.block_on(with_a_model(&dir, entries));
     }
+    let dir = in_memory();
+    long_life::lay_out(dir.path(), 10_000).unwrap();
+    runtime.block_on(after_a_start(&dir));
     for (dir, place) in [(in_memory(), "in memory"), (on_disk(), "with the disk")] {
         runtime.block_on(offline(&dir, place));
     }
@@ -57,6 +62,21 @@ async fn with_a_model(dir: &TempDir, entries: u64) {
     tell(&format!("model delta to page at {entries}"), back.split_off(WARM_UP));
     drop(turns);
     house.close().await;
+}
+
+/// The first message after a start, when nothing of the conversation was read yet.
+async fn after_a_start(dir: &TempDir) {
+    let wire = Wire::listen();
+    let (mut moments, mut took) = (wire.moments, Vec::new());
+    for _ in 0..STARTS {
+        let house = open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &wire.url)]).await;
+        let mut turns = Turns { client: house.client.clone(), seen: follow(&house.client).await };
+        let turn = turns.run("and now?").await;
+        took.push(exchange(&mut moments).await.0.duration_since(turn.began));
+        drop(turns);
+        house.close().await;
+    }
+    tell("first message in to model request out at 10000", took);
 }
 
 async fn exchange(moments: &mut UnboundedReceiver<Moment>) -> (Instant, Instant) {

@@ -201,6 +201,10 @@ fn greet(settings: &Settings, house: &House) {
         Brain::Offline => "no model · everything stays on this machine".to_owned(),
         Brain::Anthropic(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
         Brain::OpenAi(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
+        Brain::Claude(brain) => {
+            let model = brain.choices.model.as_deref().unwrap_or("its own choice of model");
+            format!("{model} · what you say goes where {} sends it", brain.program.display())
+        }
     };
     let Guessed { value: names, from } = &settings.names;
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");

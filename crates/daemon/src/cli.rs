@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and the help that leads with examples.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
@@ -109,6 +110,15 @@ pub enum Command {
     Status,
     /// What is wrong, and what to do about it
     Doctor,
+    /// Become a program that ends when the process called PARENT does
+    #[command(hide = true)]
+    Leash {
+        /// Who started this
+        parent: i32,
+        /// The program and its words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        line: Vec<OsString>,
+    },
     /// Print a script that completes commands in your shell
     Completion {
         /// bash, zsh, fish, elvish or powershell

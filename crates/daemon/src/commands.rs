@@ -44,6 +44,9 @@ pub async fn run(cli: Cli, settings: Settings, disk: Arc<dyn Disk>) -> Result<Ex
         Some(Command::Status) => status::show(&settings, output).await,
         Some(Command::Doctor) => doctor::examine(&settings, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),
+        Some(Command::Leash { parent, line }) => {
+            crate::leash::become_leashed(parent, &line).map(|never| match never {})
+        }
     }
 }
 

@@ -1,11 +1,14 @@
 //! The program: settings, wiring, signals, and the command line. Only this room sees every other.
 
+mod brain;
 mod chat;
+mod claude;
 mod cli;
 mod clock;
 mod commands;
 mod exit;
 pub mod house;
+mod leash;
 mod pairing;
 pub mod settings;
 mod vitals;
@@ -40,6 +43,9 @@ pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
 fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     if let Some(Command::Completion { shell }) = &cli.command {
         return commands::completion::print(*shell);
+    }
+    if let Some(Command::Leash { parent, line }) = &cli.command {
+        return leash::become_leashed(*parent, line).map(|never| match never {});
     }
     let settings = settings::Settings::read(&cli.place.environment())?;
     start_log();

@@ -1,5 +1,6 @@
 //! Settings: read once, from the defaults, the human's file and the environment, and handed out in pieces.
 
+mod claude_code;
 mod environment;
 mod file;
 mod key;
@@ -16,7 +17,8 @@ use domain::model::Choices;
 use domain::patience;
 use jiff::tz::TimeZone;
 use journal::Paths;
-use models::{anthropic, openai};
+use models::thinking::{BadThinking, Thinking};
+use models::{anthropic, claude, openai};
 
 pub use environment::Environment;
 use file::File;
@@ -40,6 +42,8 @@ pub struct Settings {
     pub brain: Brain,
     /// The short names of models that can be chosen: those that `config.json` can keep.
     pub aliases: BTreeMap<String, String>,
+    /// How much it thinks, if anything was said about it.
+    pub thinking: Option<Thinking>,
     /// How patient it is with a model that fails.
     pub patience: patience::Limits,
     /// What may be spent.
@@ -68,6 +72,8 @@ pub enum Brain {
     Anthropic(anthropic::Settings),
     /// Any server that speaks chat completions.
     OpenAi(openai::Settings),
+    /// The Claude Code program, with the login it has.
+    Claude(claude::Settings),
 }
 
 impl Settings {
@@ -81,10 +87,11 @@ impl Settings {
                 "OLLIM_HTTP: `{page}` is not an address. write it like 127.0.0.1:7645."
             ))
         })?;
+        let thinking = thinking(environment, &file)?;
         Ok(Self {
             names: names(environment),
             zone: zone::read(environment)?,
-            brain: brain(environment, &paths, &file)?,
+            brain: brain(environment, &file, (&paths, thinking))?,
             aliases: file
                 .model
                 .aliases
@@ -92,6 +99,7 @@ impl Settings {
                 .into_iter()
                 .filter(|(name, _)| CHOSEN.contains(&name.as_str()))
                 .collect(),
+            thinking,
             patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
             spend: spend::read(&file)?,
             room: room(&file)?,
@@ -123,7 +131,7 @@ impl Settings {
     pub fn choices(&self, usual: &str) -> Choices {
         let names = match &self.brain {
             Brain::Anthropic(_) => self.aliases.clone(),
-            Brain::Offline | Brain::OpenAi(_) => BTreeMap::new(),
+            Brain::Offline | Brain::OpenAi(_) | Brain::Claude(_) => BTreeMap::new(),
         };
         Choices { usual: usual.to_owned(), names }
     }
@@ -137,7 +145,11 @@ fn names(environment: &Environment) -> Guessed<Names> {
     Guessed { value: Names { assistant, human: human.to_owned() }, from }
 }
 
-fn brain(environment: &Environment, paths: &Paths, file: &File) -> Result<Brain, Failed> {
+fn brain(
+    environment: &Environment,
+    file: &File,
+    (paths, thinking): (&Paths, Option<Thinking>),
+) -> Result<Brain, Failed> {
     let wanted = environment.get("OLLIM_MODEL").unwrap_or(&file.model.r#use);
     let key = key::read(environment, paths, key::ANTHROPIC)?;
     let wanted = match (wanted, &key) {
@@ -148,8 +160,15 @@ fn brain(environment: &Environment, paths: &Paths, file: &File) -> Result<Brain,
     let unset = |what: &str| Failed::Configuration(format!("OLLIM_MODEL asks for {wanted}, but {what}"));
     match (wanted.split_once(':'), key) {
         (None, _) if wanted == "offline" => Ok(Brain::Offline),
+        (None, _) if wanted == "claude" => {
+            Ok(Brain::Claude(claude_code::settings(environment, file, (paths, None, thinking))))
+        }
+        (Some(("claude", model)), _) if !model.is_empty() => {
+            Ok(Brain::Claude(claude_code::settings(environment, file, (paths, Some(model), thinking))))
+        }
         (Some(("anthropic", model)), Some(key)) if !model.is_empty() => {
-            Ok(Brain::Anthropic(messages_api(environment, file, (model, key))))
+            let settings = messages_api(environment, file, (model, key));
+            Ok(Brain::Anthropic(anthropic::Settings { thinking, ..settings }))
         }
         (Some(("anthropic", model)), None) if !model.is_empty() => Err(unset(
             "ANTHROPIC_API_KEY is not set. set it (or ANTHROPIC_API_KEY_FILE, or write state/anthropic.key), or use OLLIM_MODEL=offline.",
@@ -163,8 +182,19 @@ fn brain(environment: &Environment, paths: &Paths, file: &File) -> Result<Brain,
         }
         _ => Err(Failed::Configuration(format!(
             "OLLIM_MODEL: `{wanted}` is not a brain i know. use `offline`, `anthropic:` and a model such as \
-             sonnet, or `openai:` and a model of your server."
+             sonnet, `openai:` and a model of your server, or `claude` for the Claude Code program."
         ))),
+    }
+}
+
+/// How much the model thinks; as its vendor likes, if nothing is said.
+fn thinking(environment: &Environment, file: &File) -> Result<Option<Thinking>, Failed> {
+    match environment.get("OLLIM_THINKING").unwrap_or(&file.model.thinking) {
+        "auto" => Ok(None),
+        way => way
+            .parse()
+            .map(Some)
+            .map_err(|bad: BadThinking| Failed::Configuration(format!("OLLIM_THINKING: {bad}, or `auto`."))),
     }
 }
 
@@ -179,6 +209,7 @@ fn messages_api(
         key,
         model: file.model.aliases.get(model).cloned().unwrap_or_else(|| model.to_owned()),
         max_tokens: file.model.max_tokens,
+        thinking: None,
         connect: Duration::from_secs(file.model.connect_seconds),
         stall: Duration::from_secs(file.model.silence_seconds),
     }

@@ -105,7 +105,11 @@ async fn the_doctor_looks_whether_the_server_is_there() {
     let looked = house.run(&["doctor"]).await;
     let fine = format!("✓ model    test:3b at {} answers", server.url());
     assert!(looked.out.contains(&fine), "{}", looked.out);
-    assert!(server.requests().is_empty());
+    assert!(server.requests().is_empty() && !looked.out.contains("OLLIM_THINKING"), "{}", looked.out);
+    std::fs::write(house.data.path().join("settings.toml"), "[model]\nthinking = \"adaptive\"\n").unwrap();
+    let looked = house.run(&["doctor"]).await;
+    let unheeded = "! thinking OLLIM_THINKING is not told to test:3b: only the models of Anthropic take it";
+    assert!(looked.out.contains(unheeded), "{}", looked.out);
     server.stop().await;
     let looked = house.run(&["doctor"]).await;
     assert!(looked.out.contains("cannot be reached"), "{}", looked.out);

@@ -21,7 +21,7 @@ use jiff::{Timestamp, Zoned};
 pub use compacting::Compacted;
 pub use effect::{Effect, Ended, Event, Left, Purpose, Shown, Start};
 pub use holding::Known;
-pub use request::{Answer, Request};
+pub use request::{Answer, Progress, Request};
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Conversation, Entry, Said, Usage};
@@ -197,9 +197,9 @@ impl Assistant {
             Request::Retry => self.retry(now),
             Request::Compact(instructions) => self.compact(instructions, now),
             Request::Undo => self.undo(now),
-            Request::MayRun(turn, blocks, spent) => self.may_run(turn, (blocks, spent), now),
-            Request::MaySpend(turn, spent) => self.may_spend(turn, spent, now),
-            Request::Ran(turn, results) => self.ran(turn, results, now),
+            Request::Turn(turn, Progress::MayRun(blocks, spent)) => self.may_run(turn, (blocks, spent), now),
+            Request::Turn(turn, Progress::MaySpend(spent)) => self.may_spend(turn, spent, now),
+            Request::Turn(turn, Progress::Ran(results)) => self.ran(turn, results, now),
             Request::Wished(turn, wish) => self.wished(turn, wish),
             Request::Keep(text) => self.keep(text, now),
             Request::Inbox => self.read_inbox(),

@@ -3,7 +3,7 @@
 //! The one door for authority. Every call passes it, and what it decides is written down before the tool
 //! runs. A refusal is read by the model, so it says what to do instead.
 
-use crate::place::{Place, PlacedTool};
+use crate::place::{Follow, Place, PlacedTool};
 use crate::schedule::ToolRule;
 use crate::tool::{ToolCall, ToolSpec};
 
@@ -73,6 +73,11 @@ pub struct Authority {
     pub tools: ToolRule,
 }
 
+impl Authority {
+    /// That of an ordinary turn in the main conversation.
+    pub const MAIN: Self = Self { place: Place::Main(Follow::Alone), tools: ToolRule::Usual };
+}
+
 /// Decides whether `call`, of one of `tools`, may run with `authority`.
 pub fn decide(call: &ToolCall, tools: &[ToolSpec], authority: &Authority) -> Decision {
     Decision { call: call.clone(), rule: rule(&call.name, tools, authority) }
@@ -103,7 +108,7 @@ fn is_on(listed: &[String], name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::conversation::Json;
-    use crate::place::{Aside, Follow};
+    use crate::place::Aside;
 
     const TOOLS: [&str; 4] = ["inbox_add", "discord_embed", "ping_user", "save_context"];
     const ASIDE: Place = Place::Background(Aside::Forked(Follow::Alone));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::assistant::{Answer, Ended, Left, Purpose, Request, Shown, Start};
+use domain::assistant::{Answer, Ended, Left, Progress, Purpose, Request, Shown, Start};
 use domain::context::{self, Context};
 use domain::conversation::{Block, Said, Usage, calls};
 use domain::cost::{Attended, Call};
@@ -114,7 +114,8 @@ impl Drive {
         match self.start.account.attended {
             Attended::Waited => self.call().await,
             Attended::Unattended => {
-                let answer = self.desk.ask(Request::MaySpend(self.start.turn, self.uncounted())).await;
+                let answer =
+                    self.desk.ask(Request::Turn(self.start.turn, Progress::MaySpend(self.uncounted()))).await;
                 if answer != Answer::Noted {
                     return self.give_up(answer);
                 }
@@ -187,7 +188,7 @@ impl Drive {
     }
 
     async fn run_tools(&mut self, calls: Vec<ToolCall>) {
-        let request = Request::MayRun(self.start.turn, self.last_blocks(), self.uncounted());
+        let request = Request::Turn(self.start.turn, Progress::MayRun(self.last_blocks(), self.uncounted()));
         let answer = self.ask(request).await;
         let Answer::Decided(decisions) = answer else { return self.give_up(answer) };
         self.counted = self.turn.spent().len();
@@ -196,7 +197,7 @@ impl Drive {
         let before = self.turn.said().len();
         self.turn.ran(results.clone());
         self.remember(before);
-        let answer = self.ask(Request::Ran(self.start.turn, results)).await;
+        let answer = self.ask(Request::Turn(self.start.turn, Progress::Ran(results))).await;
         if answer != Answer::Noted {
             return self.give_up(answer);
         }

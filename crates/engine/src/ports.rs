@@ -61,6 +61,11 @@ pub trait Model: Send + Sync {
     fn notice(&self) -> Option<String> {
         None
     }
+
+    /// Ends what it keeps running, and waits until that is gone: most models keep nothing.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// What can be done to the world.

@@ -10,6 +10,7 @@ pub mod history;
 pub mod inquiries;
 pub mod items;
 mod job_head;
+pub mod model_places;
 pub mod pending_updates;
 pub mod ping_budget;
 pub mod reference;

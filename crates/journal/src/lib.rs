@@ -11,6 +11,7 @@ mod open;
 mod paths;
 mod sessions;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -25,7 +26,9 @@ use jiff::{Timestamp, Zoned};
 pub use db::KnownDevice;
 use db::{Database, PathCache};
 use disk::Disk;
+use files::Found;
 use files::config::{ConfigFile, Setting};
+use files::model_places::{ModelPlace, ModelPlaces};
 use keeper::Keeper;
 pub use lock::{Lock, holder};
 pub use open::{NotOpened, Opened, Place, open, peek};
@@ -90,6 +93,27 @@ impl Journal {
         self.change(move |database| database.remove_device(&id)).await
     }
 
+    /// Where models that keep a memory of their own are, and the damage their file had.
+    pub async fn model_places(
+        &self,
+        now: Timestamp,
+    ) -> Result<Found<BTreeMap<Branch, ModelPlace>>, Unreadable> {
+        let file = self.model_places_file();
+        let found = self.writer.ask(move |_| file.load(now)).await;
+        found.ok_or_else(|| Unreadable(closed().0))?.map_err(|error| Unreadable(error.to_string()))
+    }
+
+    /// Keeps these places of models, and no others. When this returns `Ok` they survive a power cut.
+    pub async fn keep_model_places(&self, places: BTreeMap<Branch, ModelPlace>) -> Result<(), Unwritten> {
+        let mut file = self.model_places_file();
+        let saved = self.writer.ask(move |_| file.save(&places)).await;
+        saved.ok_or_else(closed)?.map_err(|error| Unwritten(error.to_string()))
+    }
+
+    fn model_places_file(&self) -> ModelPlaces {
+        ModelPlaces::new(Arc::clone(&self.disk), &self.paths.state())
+    }
+
     /// Copies the log into `state/backups` if the newest copy is older than a day, and looks the copy over.
     pub async fn back_up(&self, now: Timestamp) -> Result<Option<PathBuf>, String> {
         let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
@@ -103,9 +127,7 @@ impl Journal {
     pub async fn place(&self, documents: &'static [Reference]) -> Result<(), String> {
         let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
         let keeper = Keeper::new("documents", ()).map_err(|error| error.to_string())?;
-        let place = move |document| files::reference::place(&*disk, paths.root(), document);
-        let placed =
-            keeper.ask(move |()| documents.iter().try_for_each(|document| place(document).map(drop)));
+        let placed = keeper.ask(move |()| files::reference::place(&*disk, paths.root(), documents).map(drop));
         placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
     }
 

@@ -1,7 +1,7 @@
 //! The reference documents: that they reach the data directory, and that what they teach is true.
 #![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use domain::context::{REFERENCES, Reference};
 use domain::schedule::{Charter, Reminder, Routine, WebhookSpec};
@@ -17,7 +17,7 @@ const OLD: Reference = Reference { name: "skill-spec.md", text: "# Skills\n\nOld
 const NEW: Reference = Reference { name: "skill-spec.md", text: "# Skills\n\nNew words.\n" };
 
 fn placed(disk: &MemoryDisk, document: &Reference) -> Placed {
-    place(disk, Path::new(DATA), document).unwrap()
+    place(disk, Path::new(DATA), std::slice::from_ref(document)).unwrap()[0]
 }
 
 fn text(disk: &MemoryDisk) -> String {
@@ -33,9 +33,16 @@ fn a_document_is_placed_and_follows_the_program() {
     let before = disk.files();
     assert_eq!(placed(&disk, &OLD), Placed::Kept);
     assert_eq!(disk.files(), before);
+    disk.put("/data/skill-spec.md.0.tmp", b"half");
+    disk.put("/data/mine.tmp", b"whole");
     assert_eq!(placed(&disk, &NEW), Placed::Written);
     assert!(text(&disk).starts_with(NEW.text));
-    assert_eq!(disk.files().len(), 1, "nothing is left beside it");
+    let names: Vec<_> = disk.files().into_keys().collect();
+    assert_eq!(
+        names,
+        ["/data/mine.tmp", "/data/skill-spec.md"].map(PathBuf::from),
+        "half a write is cleared away"
+    );
 }
 
 /// SU-6: what a person changed is theirs.

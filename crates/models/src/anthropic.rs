@@ -4,7 +4,7 @@
 //! for the human. Nothing is tried twice here.
 
 pub(crate) mod refusal;
-mod request;
+pub(crate) mod request;
 mod stream;
 mod wire;
 
@@ -22,8 +22,10 @@ pub use crate::door::BadSettings;
 pub use crate::key::Key;
 
 use crate::assembly::garbled;
+use crate::beginnings::{Beginnings, Body, Limits};
 use crate::door::{self, Vendor};
 use crate::line::{Kind, Line, Patience, kind};
+use crate::thinking::Thinking;
 use stream::Message;
 
 /// The version of the wire we speak.
@@ -43,6 +45,8 @@ pub struct Settings {
     pub model: String,
     /// The most tokens of one reply.
     pub max_tokens: u32,
+    /// How much it thinks; as its vendor likes, if nothing is said.
+    pub thinking: Option<Thinking>,
     /// How long to wait for a connection.
     pub connect: Duration,
     /// How long to wait for the first event, and between any two.
@@ -55,17 +59,20 @@ pub struct Anthropic {
     line: Line,
     name: String,
     settings: Settings,
+    beginnings: Beginnings,
 }
 
 impl Anthropic {
     /// The model that `settings` name. Nobody is called yet.
     pub fn new(settings: Settings) -> Result<Self, BadSettings> {
+        check_budget(&settings)?;
         let address = door::below(&VENDOR.base(&settings.base_url)?, "/v1/messages");
         settings.key.header("")?;
         let patience = Patience { connect: settings.connect, stall: settings.stall };
         let line = Line::new(address, settings.key.clone(), patience)?;
         let name = format!("anthropic:{}", settings.model);
-        Ok(Self { line, name, settings })
+        let beginnings = Beginnings::new(Limits::HOUSE);
+        Ok(Self { line, name, settings, beginnings })
     }
 
     /// Whether the model is there and takes our key. It costs nothing: tokens are counted, not used.
@@ -73,7 +80,7 @@ impl Anthropic {
         let message = serde_json::json!({ "role": "user", "content": "hello" });
         let body = serde_json::json!({ "model": self.settings.model, "messages": [message] });
         let address = door::below(self.line.address(), "/count_tokens");
-        let answered = self.send(address, body.to_string().into_bytes()).await;
+        let answered = self.send(address, body.to_string().into_bytes().into()).await;
         let response = answered.map_err(|why| self.line.presentable(why))?;
         // A server that does not count is there all the same.
         match response.status().as_u16() {
@@ -83,7 +90,11 @@ impl Anthropic {
     }
 
     async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
-        let response = self.send(self.line.address().clone(), self.body(context)?).await?;
+        let Settings { max_tokens, thinking, .. } = &self.settings;
+        let model = self.model(context);
+        let asked = request::Asked { model, max_tokens: *max_tokens, thinking: *thinking };
+        let body = request::body(asked, context, &self.beginnings)?;
+        let response = self.send(self.line.address().clone(), body).await?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
@@ -98,13 +109,7 @@ impl Anthropic {
         context.model.as_deref().unwrap_or(&self.settings.model)
     }
 
-    fn body(&self, context: &Context) -> Result<Vec<u8>, Failure> {
-        let asked = request::Asked { model: self.model(context), max_tokens: self.settings.max_tokens };
-        serde_json::to_vec(&request::request(asked, context))
-            .map_err(|error| Failure::Rejected(error.to_string()))
-    }
-
-    async fn send(&self, address: Url, body: Vec<u8>) -> Result<Response, Failure> {
+    async fn send(&self, address: Url, body: Body) -> Result<Response, Failure> {
         let request = self.line.post(address, body).header("anthropic-version", VERSION);
         match self.line.header("")? {
             Some(key) => self.line.send(request.header("x-api-key", key)).await,
@@ -114,6 +119,16 @@ impl Anthropic {
 
     async fn refused(&self, response: Response) -> Failure {
         refusal::failure(&self.line.refused(response).await)
+    }
+}
+
+/// The vendor counts what is thought as a part of the reply.
+fn check_budget(settings: &Settings) -> Result<(), BadSettings> {
+    match settings.thinking {
+        Some(Thinking::Budget(budget)) if budget >= settings.max_tokens => {
+            Err(BadSettings::Budget(budget, settings.max_tokens))
+        }
+        Some(Thinking::Budget(_) | Thinking::Adaptive | Thinking::Off) | None => Ok(()),
     }
 }
 

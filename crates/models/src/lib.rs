@@ -5,6 +5,7 @@
 
 pub mod anthropic;
 mod assembly;
+mod beginnings;
 pub mod claude;
 mod door;
 mod key;
@@ -13,3 +14,4 @@ pub mod offline;
 pub mod openai;
 mod presentable;
 mod sse;
+pub mod thinking;

@@ -1,15 +1,18 @@
 //! A line to a vendor: one request, and whatever comes back, bounded in size and in time.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use domain::failure::Failure;
 use domain::turn::Reply;
 use engine::ports::Listener;
-use reqwest::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use futures_util::stream;
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::assembly::{Assembly, News, garbled};
+use crate::beginnings::Body;
 use crate::door::{self, BadSettings};
 use crate::key::Key;
 use crate::presentable::presentable;
@@ -93,8 +96,10 @@ impl Line {
     }
 
     /// A request that sends `body` to `address`.
-    pub fn post(&self, address: Url, body: Vec<u8>) -> RequestBuilder {
-        self.client.post(address).header(CONTENT_TYPE, "application/json").body(body)
+    pub fn post(&self, address: Url, body: Body) -> RequestBuilder {
+        let request = self.client.post(address).header(CONTENT_TYPE, "application/json");
+        let request = request.header(CONTENT_LENGTH, body.len());
+        request.body(reqwest::Body::wrap_stream(stream::iter(body.0.into_iter().map(Ok::<_, Infallible>))))
     }
 
     /// A request that only looks at `address`.

@@ -6,8 +6,9 @@
 
 mod calls;
 mod refusal;
-mod request;
+pub(crate) mod request;
 mod stream;
+mod thoughts;
 mod wire;
 
 use std::sync::OnceLock;
@@ -27,6 +28,7 @@ pub use crate::door::BadSettings;
 pub use crate::key::Key;
 
 use crate::assembly::{Assembly, garbled};
+use crate::beginnings::{Beginnings, Body, Limits};
 use crate::door::{self, Vendor};
 use crate::line::{Kind, Line, Patience, kind};
 use refusal::Sent;
@@ -66,6 +68,9 @@ pub struct OpenAi {
     /// Set once the server has refused tools and answered without them.
     toolless: OnceLock<()>,
     told: AtomicBool,
+    beginnings: Beginnings,
+    /// Without tools the same words come to other bytes.
+    toolless_beginnings: Beginnings,
 }
 
 impl OpenAi {
@@ -77,7 +82,8 @@ impl OpenAi {
         let line = Line::new(door::below(&base, "/chat/completions"), settings.key.clone(), patience)?;
         let name = format!("openai:{}", settings.model);
         let (toolless, told) = (OnceLock::new(), AtomicBool::new(false));
-        Ok(Self { line, base, name, settings, toolless, told })
+        let [beginnings, toolless_beginnings] = [Limits::HOUSE; 2].map(Beginnings::new);
+        Ok(Self { line, base, name, settings, toolless, told, beginnings, toolless_beginnings })
     }
 
     /// Whether the server is there and takes our key. It costs nothing: its models are listed, not used.
@@ -130,15 +136,18 @@ impl OpenAi {
         self.line.send(self.signed(self.line.post(self.line.address().clone(), body))?).await
     }
 
-    fn body(&self, context: &Context, tools: Tools) -> Result<Vec<u8>, Failure> {
+    fn body(&self, context: &Context, tools: Tools) -> Result<Body, Failure> {
         let most = self.settings.max_tokens;
         let room = match self.base.host_str() == Some(OPENAI) {
             true => Room::CompletionTokens(most),
             false => Room::Tokens(most),
         };
         let asked = Asked { model: &self.settings.model, room, tools };
-        serde_json::to_vec(&request::request(asked, context))
-            .map_err(|error| Failure::Rejected(error.to_string()))
+        let beginnings = match tools {
+            Tools::Offered => &self.beginnings,
+            Tools::Unknown => &self.toolless_beginnings,
+        };
+        request::body(asked, context, beginnings)
     }
 
     fn signed(&self, request: RequestBuilder) -> Result<RequestBuilder, Failure> {

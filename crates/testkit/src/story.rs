@@ -8,10 +8,12 @@
     reason = "a fixture that cannot be made stops the test at once, with its reason"
 )]
 
+mod cast;
 mod changes;
 mod commands;
 mod fragile;
 mod held;
+mod looking;
 mod teller;
 mod tree;
 mod trouble;
@@ -23,7 +25,6 @@ use domain::assistant::{Answer, Assistant, Event, Request};
 use domain::compaction::Room;
 use domain::context::{Names, instructions};
 use domain::conversation::Conversation;
-use domain::cost::Spent;
 use domain::dice::Dice;
 use domain::patience;
 use domain::record::{MessageId, Record, SurfaceName};
@@ -45,10 +46,13 @@ use tools::Toolbox;
 
 use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
+use crate::troupe::Troupe;
+use cast::{Cast, next};
 pub use changes::{compact, fork};
 pub use fragile::BREAK;
 use fragile::Fragile;
 use held::HeldJournal;
+pub(crate) use held::hold;
 use teller::Teller;
 pub use trouble::Trouble;
 use trouble::{Troubled, Troubles};
@@ -59,7 +63,7 @@ pub struct Story {
     dir: TempDir,
     clock: Arc<VirtualClock>,
     lines: Arc<Mutex<VecDeque<Line>>>,
-    puppet: Arc<Puppet>,
+    cast: Cast,
     teller: Arc<Teller>,
     patience: patience::Limits,
     room: Room,
@@ -82,7 +86,18 @@ impl Story {
     pub fn new(time: &str) -> Self {
         let lines = Arc::new(Mutex::new(VecDeque::new()));
         let queue = lines.clone();
-        Self::told_with(time, Puppet::answering(move |_| next(&queue)), lines)
+        let puppet = Puppet::answering(move |_| next(&queue));
+        Self::told_with(time, Cast::Puppet(Arc::new(puppet)), lines)
+    }
+
+    /// The same, with a real engine before a played server.
+    ///
+    /// # Panics
+    /// As [`Story::new`].
+    pub fn told_by(time: &str, troupe: Troupe) -> Self {
+        let lines = Arc::new(Mutex::new(VecDeque::new()));
+        let queue = lines.clone();
+        Self::told_with(time, Cast::Troupe(troupe.saying(move || next(&queue))), lines)
     }
 
     /// A story whose model is `puppet`, from its beginning to its end.
@@ -90,21 +105,20 @@ impl Story {
     /// # Panics
     /// As [`Story::new`].
     pub fn played_by(time: &str, puppet: Puppet) -> Self {
-        Self::told_with(time, puppet, Arc::default())
+        Self::told_with(time, Cast::Puppet(Arc::new(puppet)), Arc::default())
     }
 
-    fn told_with(time: &str, puppet: Puppet, lines: Arc<Mutex<VecDeque<Line>>>) -> Self {
+    fn told_with(time: &str, cast: Cast, lines: Arc<Mutex<VecDeque<Line>>>) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         let runtime = runtime.expect("a runtime");
         let start: Zoned = time.parse().expect("a time with a zone");
         let clock = Arc::new(runtime.block_on(async { VirtualClock::new(start) }));
-        let puppet = Arc::new(puppet);
         let dir = quick_directory();
         let (teller, troubles) = (Arc::default(), Arc::default());
         let patience = patience::Limits::NONE;
         let room = Room::HOUSE;
         let mut story =
-            Self { runtime, dir, clock, lines, puppet, teller, patience, room, troubles, house: None };
+            Self { runtime, dir, clock, lines, cast, teller, patience, room, troubles, house: None };
         story.wake();
         story
     }
@@ -182,7 +196,17 @@ impl Story {
 
     /// The human gives the model another key, where it looks for one.
     pub fn human_renews_the_key(&mut self) -> &mut Self {
-        self.puppet.renew();
+        self.cast.renew();
+        self
+    }
+
+    /// Waits until the model was asked for the n-th time, and has its line.
+    pub fn asked(&mut self, times: usize) -> &mut Self {
+        self.runtime.block_on(async {
+            while self.cast.seen().len() < times {
+                tokio::task::yield_now().await;
+            }
+        });
         self
     }
 
@@ -250,36 +274,6 @@ impl Story {
         drop(journal);
         self.wake();
         self
-    }
-
-    /// All that was told.
-    pub fn told(&self) -> String {
-        self.teller.told()
-    }
-
-    /// The tree of entries, drawn.
-    pub fn tree(&self) -> String {
-        tree::draw(&self.paths())
-    }
-
-    /// The sessions, drawn as `ollim-bot sessions tree` draws them.
-    pub fn sessions(&self) -> String {
-        let lineage = self.runtime.block_on(self.living().journal.lineage()).expect("a lineage");
-        domain::conversation::draw(&lineage, self.clock.now().time_zone())
-    }
-
-    /// Every context the model was given.
-    pub fn contexts(&self) -> Vec<domain::context::Context> {
-        self.puppet.seen()
-    }
-
-    /// Every call of the model that is written down, oldest first.
-    pub fn spending(&self) -> Vec<Spent> {
-        let database = journal::peek(&self.paths()).expect("a journal that can be read");
-        let mut all = Vec::new();
-        let read = database.expect("a journal").spent_since(jiff::Timestamp::MIN, |spent| all.push(spent));
-        read.expect("a ledger");
-        all
     }
 
     /// The data directory.
@@ -353,7 +347,7 @@ impl Story {
         let (desk, pile) = Desk::new();
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
         let world = World {
-            model: self.puppet.clone(),
+            model: self.cast.model(),
             hands: hands.clone(),
             journal: Arc::new(Troubled {
                 journal: HeldJournal(journal.clone()),
@@ -379,9 +373,4 @@ impl Story {
 /// In memory, where there is some: a story is about order, and does not wait for disks.
 fn quick_directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory")
-}
-
-fn next(lines: &Mutex<VecDeque<Line>>) -> Line {
-    let line = lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-    line.unwrap_or_else(|| Line::says("(the model has no more lines)"))
 }

@@ -1,5 +1,8 @@
 //! The machine the tests run on: what it has, and how it gets what it lacks.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+
 use super::step::{NotRun, Outcome, Program};
 
 /// The machine we are on.
@@ -15,6 +18,18 @@ impl Machine {
     /// The first of some programs that is there and tells its version.
     pub fn first<'a>(self, programs: &[&'a str]) -> Option<&'a str> {
         programs.iter().copied().find(|program| self.has(program, &["--version"]))
+    }
+
+    /// What a variable of the environment says.
+    pub fn variable(self, wanted: &str) -> Option<OsString> {
+        std::env::vars_os().find(|(name, _)| name == wanted).map(|(_, value)| value)
+    }
+
+    /// A place for what we install and nobody else needs; none on a machine without a home.
+    pub fn cache(self, place: &str) -> Option<PathBuf> {
+        let caches = self.variable("XDG_CACHE_HOME").map(PathBuf::from);
+        let caches = caches.or_else(|| Some(PathBuf::from(self.variable("HOME")?).join(".cache")))?;
+        Some(caches.join("ollim-bot").join(place))
     }
 
     /// Installs packages of the system, if we may.

@@ -121,6 +121,21 @@ pub fn node(said: &str) -> Vec<String> {
     )]
 }
 
+/// The count of Python's runner, in the words of the others.
+pub fn unittest(said: &str) -> Vec<String> {
+    let count = |words: &str, end: &str| {
+        let number =
+            said.lines().rev().find_map(|line| line.split_once(words)?.1.split(end).next()?.parse().ok());
+        number.unwrap_or(0_u32)
+    };
+    let failed = count("failures=", ")").max(count("failures=", ",")) + count("errors=", ")");
+    let (ran, skipped) = (count("Ran ", " "), count("skipped=", ")"));
+    vec![format!(
+        "{} passed, {failed} failed, {skipped} skipped (foreign)",
+        ran.saturating_sub(failed + skipped)
+    )]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +178,11 @@ mod tests {
         let said = "# tests 4\n# pass 2\n# fail 1\n# cancelled 1\n# skipped 0\n# todo 0\n";
         assert_eq!(node(said), ["2 passed, 2 failed, 0 skipped (browser)"]);
         assert_eq!(node(""), ["0 passed, 0 failed, 0 skipped (browser)"]);
+
+        assert_eq!(unittest("Ran 6 tests in 3.6s\n\nOK\n"), ["6 passed, 0 failed, 0 skipped (foreign)"]);
+        let said = "Ran 6 tests in 3.6s\n\nFAILED (failures=1, errors=2)\n";
+        assert_eq!(unittest(said), ["3 passed, 3 failed, 0 skipped (foreign)"]);
+        assert_eq!(unittest(""), ["0 passed, 0 failed, 0 skipped (foreign)"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use domain::failure::Failure;
 use models::anthropic::{self, Anthropic, BadSettings};
+use models::claude::{self, Claude};
 use models::openai::{self, OpenAi};
 use serde_json::json;
 use surfaces::client::{Client, Unanswered};
@@ -21,6 +22,9 @@ const ROOM_WORKS: u64 = 50 * 1024 * 1024;
 
 /// How long the doctor waits for a model.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long the doctor waits for a program of 200 MB to start.
+const PROGRAM_PATIENCE: Duration = Duration::from_secs(20);
 
 /// How one thing is.
 struct Finding {
@@ -56,7 +60,7 @@ impl State {
 
 /// Looks at everything; 1 if something is wrong.
 pub async fn examine(settings: &Settings, output: Output) -> Result<ExitCode, Failed> {
-    let findings = [
+    let mut findings = vec![
         data(settings),
         journal(settings),
         disk(settings),
@@ -65,6 +69,7 @@ pub async fn examine(settings: &Settings, output: Output) -> Result<ExitCode, Fa
         model(settings).await,
         running(settings).await,
     ];
+    findings.extend(thinking(settings));
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     let (wrong, warnings) = (count(State::Wrong), count(State::Warning));
     let lines: String = findings
@@ -186,8 +191,32 @@ async fn model(settings: &Settings) -> Finding {
                 Err(bad) => (place, Err(bad)),
             }
         }
+        Brain::Claude(brain) => return program(brain).await,
     };
     examination(&place, examined)
+}
+
+async fn program(brain: &claude::Settings) -> Finding {
+    let patience = claude::Patience { start: PROGRAM_PATIENCE, ..brain.patience };
+    // The data directory may still be made, and where it looks from makes no difference.
+    let settings = claude::Settings { patience, folder: "/".into(), ..brain.clone() };
+    let claude = match Claude::new(settings, claude::Company::default()) {
+        Ok(claude) => claude,
+        Err(bad) => return finding("model", State::Wrong, bad.to_string()),
+    };
+    match claude.examine().await {
+        Ok(claude::Examined { version, login: Some(login) }) => finding(
+            "model",
+            State::Fine,
+            format!("{}: {version}, logged in ({login})", brain.program.display()),
+        ),
+        Ok(claude::Examined { version, login: None }) => finding(
+            "model",
+            State::Warning,
+            format!("{version} does not say whether it is logged in. `claude` in a terminal tells"),
+        ),
+        Err(failure) => finding("model", State::Wrong, failure.to_string()),
+    }
 }
 
 fn examination(place: &str, examined: Result<Result<(), Failure>, BadSettings>) -> Finding {
@@ -199,6 +228,18 @@ fn examination(place: &str, examined: Result<Result<(), Failure>, BadSettings>) 
         }
         Ok(Err(failure)) => finding("model", State::Wrong, format!("{place}: {failure}")),
     }
+}
+
+/// What was said about thinking and nobody heeds.
+fn thinking(settings: &Settings) -> Option<Finding> {
+    settings.thinking?;
+    let who = match &settings.brain {
+        Brain::Anthropic(_) | Brain::Claude(_) => return None,
+        Brain::OpenAi(settings) => settings.model.as_str(),
+        Brain::Offline => "the offline brain",
+    };
+    let text = format!("OLLIM_THINKING is not told to {who}: only the models of Anthropic take it");
+    Some(finding("thinking", State::Warning, text))
 }
 
 async fn running(settings: &Settings) -> Finding {

@@ -3,21 +3,20 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 14] = [
-    "HOME",
-    "USER",
+const KNOWN: [&str; 12] = [
+    "OLLIM_CLAUDE",
     "OLLIM_DATA_DIR",
     "OLLIM_TIMEZONE",
     "OLLIM_USER_NAME",
     "OLLIM_BOT_NAME",
     "OLLIM_MODEL",
+    "OLLIM_THINKING",
     "OLLIM_HTTP",
-    "ANTHROPIC_API_KEY",
     "ANTHROPIC_API_KEY_FILE",
-    "ANTHROPIC_BASE_URL",
     "OPENAI_API_KEY",
     "OPENAI_API_KEY_FILE",
     "OPENAI_BASE_URL",
@@ -30,7 +29,7 @@ pub struct Environment(BTreeMap<&'static str, String>);
 impl Environment {
     /// Looks every known variable up.
     pub fn new(look_up: impl Fn(&str) -> Option<String>) -> Self {
-        let found = KNOWN.iter().filter_map(|name| {
+        let found = KNOWN.iter().chain(&PASSED_ON).filter_map(|name| {
             let value = look_up(name)?.trim().to_owned();
             (!value.is_empty()).then_some((*name, value))
         });

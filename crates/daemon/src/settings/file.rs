@@ -27,6 +27,7 @@ pub struct Model {
     pub max_tokens: u32,
     pub context_tokens: u64,
     pub compact_at_percent: u64,
+    pub thinking: String,
     pub tries: u32,
     pub connect_seconds: u64,
     pub silence_seconds: u64,

@@ -27,12 +27,8 @@ pub enum Request {
     Compact(String),
     /// The human wants the last compaction taken back.
     Undo,
-    /// A turn wants to run the tools that the model called in these blocks, after these calls of the model.
-    MayRun(TurnId, Vec<Block>, Vec<Call>),
-    /// A turn that nobody waits for wants to call the model once more, after these calls.
-    MaySpend(TurnId, Vec<Call>),
-    /// A turn tells what came of its tools.
-    Ran(TurnId, Vec<ToolResult>),
+    /// A turn gets on.
+    Turn(TurnId, Progress),
     /// A turn wants something that depends on where it runs.
     Wished(TurnId, Wish),
     /// Keep this in the inbox.
@@ -43,6 +39,17 @@ pub enum Request {
     Status,
     /// The human wants this model from now on, or to know which it is, if no name is given.
     Model(String),
+}
+
+/// How a turn gets on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// It wants to run the tools that the model called in these blocks, after these calls of the model.
+    MayRun(Vec<Block>, Vec<Call>),
+    /// It is one that nobody waits for, and wants to call the model once more, after these calls.
+    MaySpend(Vec<Call>),
+    /// It tells what came of its tools.
+    Ran(Vec<ToolResult>),
 }
 
 /// What the asker hears.

@@ -47,7 +47,7 @@ mod tests {
 
     use jiff::Zoned;
 
-    use super::super::{Answer, Memory, Request};
+    use super::super::{Answer, Memory, Progress, Request};
     use super::*;
     use crate::compaction::Room;
     use crate::conversation::{Conversation, EntryId, Usage};
@@ -84,7 +84,7 @@ mod tests {
     }
 
     fn asks(assistant: &mut Assistant, calls: Vec<Call>, time: &str) -> Answer {
-        assistant.asked(Request::MaySpend(TurnId(1), calls), &at(time)).0
+        assistant.asked(Request::Turn(TurnId(1), Progress::MaySpend(calls)), &at(time)).0
     }
 
     /// E4: a run that nobody waits for is refused the call after the one that reached the limit, until the

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use domain::context::Reference;
 
-use crate::disk::{Disk, Seen, replace, sweep_beside};
+use crate::disk::{Disk, Seen, replace};
 
 /// What became of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +21,19 @@ pub enum Placed {
     Theirs,
 }
 
-/// Places `document` in the data directory `data`.
-pub fn place(disk: &dyn Disk, data: &Path, document: &Reference) -> io::Result<Placed> {
+/// Places `documents` in the data directory `data`, and clears away what a write of them that never ended left.
+pub fn place(disk: &dyn Disk, data: &Path, documents: &[Reference]) -> io::Result<Vec<Placed>> {
+    if disk.look(data)? == Some(Seen::Directory) {
+        for listed in
+            disk.list(data)?.iter().filter(|listed| listed.file && is_leftover(&listed.path, documents))
+        {
+            disk.remove(&listed.path)?;
+        }
+    }
+    documents.iter().map(|document| place_one(disk, data, document)).collect()
+}
+
+fn place_one(disk: &dyn Disk, data: &Path, document: &Reference) -> io::Result<Placed> {
     let path = data.join(document.name);
     let sealed = sealed(document.text);
     match disk.look(&path)? {
@@ -34,9 +45,15 @@ pub fn place(disk: &dyn Disk, data: &Path, document: &Reference) -> io::Result<P
             _ => return Ok(Placed::Theirs),
         },
     }
-    sweep_beside(disk, &path)?;
     replace(disk, &path, sealed.as_bytes())?;
     Ok(Placed::Written)
+}
+
+fn is_leftover(path: &Path, documents: &[Reference]) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let of_ours =
+        |document: &Reference| name.strip_prefix(document.name).is_some_and(|rest| rest.starts_with('.'));
+    name.ends_with(".tmp") && documents.iter().any(of_ours)
 }
 
 /// `text`, with a seal below it.

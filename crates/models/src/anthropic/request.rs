@@ -4,13 +4,18 @@
 //! the shorter one and the vendor's cache can be read. Only the marks that say what to cache move along.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use domain::context::{self, Context, UNKNOWN_OUTCOME};
-use domain::conversation::{Block, Heard, Json, Said};
-use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::conversation::{Block, Heard, Json, Said, calls};
+use domain::failure::Failure;
+use domain::tool::{Outcome, ToolResult, ToolSpec};
 use serde_json::value::RawValue;
 
-use super::wire::{CacheControl, Content, Message, Request, Role, Source, Tool};
+use crate::beginnings::{Beginnings, Body, Made, opening};
+use crate::thinking::Thinking;
+
+use super::wire::{CacheControl, Content, Message, Request, Role, Source, ThinkingMode, Tool};
 
 /// The input of a call that came without one.
 const NOTHING: &str = "{}";
@@ -23,24 +28,46 @@ const ANYTHING: &str = r#"{"type":"object"}"#;
 pub struct Asked<'a> {
     pub model: &'a str,
     pub max_tokens: u32,
+    pub thinking: Option<Thinking>,
 }
 
-/// The request for the reply to `context`.
-pub fn request<'a>(asked: Asked<'a>, context: &'a Context) -> Request<'a> {
-    let mut letters = Letters::default();
-    for said in &context.said {
-        letters.add(said);
-    }
-    letters.settle(&[]);
-    let mut messages = letters.messages;
-    mark_messages(&mut messages);
+/// The request for the reply to `context`, which begins as the ones before it did.
+pub fn body(asked: Asked<'_>, context: &Context, beginnings: &Beginnings) -> Result<Body, Failure> {
+    let opening = opening(&request(asked, context, Vec::new()))?;
+    beginnings.write(opening, context, |from| messages(&context.said, from))
+}
+
+/// The request for the reply to `context` in which `messages` were said.
+pub fn request<'a>(asked: Asked<'a>, context: &'a Context, messages: Vec<Message<'a>>) -> Request<'a> {
     Request {
         model: asked.model,
         max_tokens: asked.max_tokens,
         stream: true,
+        thinking: asked.thinking.map(thinking),
         tools: context.tools.iter().map(tool).collect(),
         system: system(&context.instructions),
         messages,
+    }
+}
+
+/// The messages that come of `said` from the place `from` on, with their marks.
+pub fn messages(said: &[Arc<Said>], from: usize) -> Vec<Made<Message<'_>>> {
+    let open = from.checked_sub(1).map(|before| open(&said[before])).unwrap_or_default();
+    let mut letters = Letters { messages: Vec::new(), open, at: from };
+    for said in &said[from..] {
+        letters.add(said);
+        letters.at += 1;
+    }
+    letters.settle(&[]);
+    mark_messages(&mut letters.messages);
+    letters.messages
+}
+
+fn thinking(thinking: Thinking) -> ThinkingMode {
+    match thinking {
+        Thinking::Off => ThinkingMode::Disabled,
+        Thinking::Adaptive => ThinkingMode::Adaptive,
+        Thinking::Budget(budget_tokens) => ThinkingMode::Enabled { budget_tokens },
     }
 }
 
@@ -55,10 +82,11 @@ fn system(instructions: &str) -> Vec<Content<'_>> {
 }
 
 /// Messages so far, and the calls in the last one that wait for their results.
-#[derive(Default)]
 struct Letters<'a> {
-    messages: Vec<Message<'a>>,
+    messages: Vec<Made<Message<'a>>>,
     open: Vec<&'a str>,
+    /// The place of the entry that is added.
+    at: usize,
 }
 
 impl<'a> Letters<'a> {
@@ -77,7 +105,7 @@ impl<'a> Letters<'a> {
             Said::Assistant(blocks, _) => {
                 self.settle(&[]);
                 self.say(Role::Assistant, blocks.iter().filter_map(block));
-                self.open = blocks.iter().filter_map(call).map(|call| call.id.as_str()).collect();
+                self.open = open(said);
             }
         }
     }
@@ -99,8 +127,14 @@ impl<'a> Letters<'a> {
             return;
         }
         match self.messages.last_mut() {
-            Some(last) if last.role == role => last.content.extend(content),
-            Some(_) | None => self.messages.push(Message { role, content: content.collect() }),
+            Some(last) if last.message.role == role => {
+                last.message.content.extend(content);
+                last.last = self.at;
+            }
+            Some(_) | None => {
+                let message = Message { role, content: content.collect() };
+                self.messages.push(Made { message, first: self.at, last: self.at });
+            }
         }
     }
 }
@@ -128,10 +162,11 @@ fn block(block: &Block) -> Option<Content<'_>> {
     }
 }
 
-fn call(block: &Block) -> Option<&ToolCall> {
-    match block {
-        Block::Call(call) => Some(call),
-        Block::Text(_) | Block::Opaque(_) => None,
+/// The calls in `said`, which wait for their results.
+fn open(said: &Said) -> Vec<&str> {
+    match said {
+        Said::Assistant(blocks, _) => calls(blocks).map(|call| call.id.as_str()).collect(),
+        Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => Vec::new(),
     }
 }
 
@@ -159,12 +194,12 @@ fn object_or<'a>(json: &'a str, otherwise: &'a str) -> &'a RawValue {
 }
 
 /// The newest words, and where the request before this one ended: what it wrote to the cache is read there,
-/// however many blocks were said since.
-fn mark_messages(messages: &mut [Message<'_>]) {
+/// however many blocks were said since. Roles take turns, so that is among the last three messages.
+fn mark_messages(messages: &mut [Made<Message<'_>>]) {
     let Some((last, earlier)) = messages.split_last_mut() else { return };
-    mark_last(last);
-    if let Some(before) = earlier.iter_mut().rfind(|message| message.role == Role::User) {
-        mark_last(before);
+    mark_last(&mut last.message);
+    if let Some(before) = earlier.iter_mut().rfind(|made| made.message.role == Role::User) {
+        mark_last(&mut before.message);
     }
 }
 

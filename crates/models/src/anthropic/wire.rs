@@ -12,11 +12,21 @@ pub struct Request<'a> {
     pub model: &'a str,
     pub max_tokens: u32,
     pub stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<ThinkingMode>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub system: Vec<Content<'a>>,
     pub messages: Vec<Message<'a>>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ThinkingMode {
+    Disabled,
+    Adaptive,
+    Enabled { budget_tokens: u32 },
 }
 
 #[derive(Debug, Serialize)]

@@ -103,8 +103,9 @@ impl Trouble {
     /// speak of the maximum context length, llama.cpp of the context size.
     fn is_about_length(&self) -> bool {
         let text = self.message.to_lowercase();
-        self.word() == Some("context_length_exceeded")
-            || self.kind == "exceed_context_size_error"
+        let full = |word: &str| matches!(word, "context_length_exceeded" | "exceed_context_size_error");
+        full(&self.kind)
+            || self.word().is_some_and(full)
             || text.contains("maximum context length")
             || text.contains("exceeds the available context size")
     }

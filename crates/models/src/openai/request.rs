@@ -3,10 +3,15 @@
 //! Each thing said becomes the same bytes whatever comes after it, so that a longer conversation begins with
 //! the shorter one and a server's cache can be read. What only another vendor reads is left out.
 
+use std::sync::Arc;
+
 use domain::context::{self, Context, UNKNOWN_OUTCOME};
-use domain::conversation::{Block, Heard, Said, Text};
+use domain::conversation::{Block, Heard, Said, Text, calls};
+use domain::failure::Failure;
 use domain::tool::{ToolCall, ToolResult, ToolSpec};
 use serde_json::value::RawValue;
+
+use crate::beginnings::{Beginnings, Body, Made, opening};
 
 use super::wire::{Call, Called, Content, Function, ImageUrl, Message, Part, Request, StreamOptions, Tool};
 
@@ -42,16 +47,16 @@ pub enum Tools {
     Unknown,
 }
 
-/// The request for the reply to `context`.
-pub fn request<'a>(asked: Asked<'a>, context: &'a Context) -> Request<'a> {
-    let mut letters = Letters::new(asked.tools);
-    if !context.instructions.trim().is_empty() {
-        letters.messages.push(Message::System { content: &context.instructions });
-    }
-    for said in &context.said {
-        letters.add(said);
-    }
-    letters.settle(&[]);
+/// The request for the reply to `context`, which begins as the ones before it did.
+pub fn body(asked: Asked<'_>, context: &Context, beginnings: &Beginnings) -> Result<Body, Failure> {
+    let opening = opening(&request(asked, context, Vec::new()))?;
+    beginnings.write(opening, context, |from| messages(asked.tools, &context.said, from))
+}
+
+/// The request for the reply to `context` in which `said` was said.
+pub fn request<'a>(asked: Asked<'a>, context: &'a Context, said: Vec<Message<'a>>) -> Request<'a> {
+    let system = Message::System { content: &context.instructions };
+    let system = (!context.instructions.trim().is_empty()).then_some(system);
     let (max_tokens, max_completion_tokens) = match asked.room {
         Room::Tokens(most) => (Some(most), None),
         Room::CompletionTokens(most) => (None, Some(most)),
@@ -67,8 +72,20 @@ pub fn request<'a>(asked: Asked<'a>, context: &'a Context) -> Request<'a> {
         max_tokens,
         max_completion_tokens,
         tools,
-        messages: letters.messages,
+        messages: system.into_iter().chain(said).collect(),
     }
+}
+
+/// The messages that come of `said` from the place `from` on.
+pub fn messages(tools: Tools, said: &[Arc<Said>], from: usize) -> Vec<Made<Message<'_>>> {
+    let open = from.checked_sub(1).map(|before| open(&said[before])).unwrap_or_default();
+    let mut letters = Letters { messages: Vec::new(), open, tools, at: from };
+    for said in &said[from..] {
+        letters.add(said);
+        letters.at += 1;
+    }
+    letters.settle(&[]);
+    letters.messages
 }
 
 fn tool(spec: &ToolSpec) -> Tool<'_> {
@@ -78,16 +95,14 @@ fn tool(spec: &ToolSpec) -> Tool<'_> {
 
 /// Messages so far, and the calls in the last one that wait for their results.
 struct Letters<'a> {
-    messages: Vec<Message<'a>>,
+    messages: Vec<Made<Message<'a>>>,
     open: Vec<&'a ToolCall>,
     tools: Tools,
+    /// The place of the entry that is added.
+    at: usize,
 }
 
 impl<'a> Letters<'a> {
-    fn new(tools: Tools) -> Self {
-        Self { messages: Vec::new(), open: Vec::new(), tools }
-    }
-
     fn add(&mut self, said: &'a Said) {
         match said {
             Said::Tools(results) => self.settle(results),
@@ -102,6 +117,7 @@ impl<'a> Letters<'a> {
             Said::Recalled(_) => {}
             Said::Assistant(blocks, _) => {
                 self.settle(&[]);
+                self.open = open(said);
                 self.assistant(blocks);
             }
         }
@@ -114,7 +130,7 @@ impl<'a> Letters<'a> {
             let result = results.iter().find(|result| result.call == call.id);
             let content = result.map_or(UNKNOWN_OUTCOME, |result| result.text.as_str());
             match self.tools {
-                Tools::Offered => self.messages.push(Message::Tool { tool_call_id: &call.id, content }),
+                Tools::Offered => self.push(Message::Tool { tool_call_id: &call.id, content }),
                 Tools::Unknown => self.hear(Content::Text(format!("[result of {}]\n{content}", call.name))),
             }
         }
@@ -139,17 +155,21 @@ impl<'a> Letters<'a> {
             return;
         }
         match self.messages.last_mut() {
-            Some(Message::User { content: last }) => last.join(content),
-            Some(Message::System { .. } | Message::Assistant { .. } | Message::Tool { .. }) | None => {
-                self.messages.push(Message::User { content });
+            Some(Made { message: Message::User { content: before }, last, .. }) => {
+                before.join(content);
+                *last = self.at;
             }
+            Some(_) | None => self.push(Message::User { content }),
         }
+    }
+
+    fn push(&mut self, message: Message<'a>) {
+        self.messages.push(Made { message, first: self.at, last: self.at });
     }
 
     fn assistant(&mut self, blocks: &'a [Block]) {
         let text = blocks.text().trim_end().to_owned();
         let text = (!text.trim().is_empty()).then_some(text);
-        self.open = blocks.iter().filter_map(call).collect();
         let calls: Vec<_> = match self.tools {
             Tools::Offered => self.open.iter().map(|call| wire_call(call)).collect(),
             Tools::Unknown => Vec::new(),
@@ -158,13 +178,22 @@ impl<'a> Letters<'a> {
             return;
         }
         match (self.messages.last_mut(), text) {
-            (Some(Message::Assistant { content: Some(last), tool_calls }), Some(text)) => {
-                last.push_str("\n\n");
-                last.push_str(&text);
+            (
+                Some(Made {
+                    message: Message::Assistant { content: Some(before), tool_calls }, last, ..
+                }),
+                Some(text),
+            ) => {
+                before.push_str("\n\n");
+                before.push_str(&text);
                 tool_calls.extend(calls);
+                *last = self.at;
             }
-            (Some(Message::Assistant { tool_calls, .. }), None) => tool_calls.extend(calls),
-            (_, content) => self.messages.push(Message::Assistant { content, tool_calls: calls }),
+            (Some(Made { message: Message::Assistant { tool_calls, .. }, last, .. }), None) => {
+                tool_calls.extend(calls);
+                *last = self.at;
+            }
+            (_, content) => self.push(Message::Assistant { content, tool_calls: calls }),
         }
     }
 }
@@ -203,10 +232,11 @@ fn words<'a>(text: String) -> Option<Part<'a>> {
     (!text.trim().is_empty()).then_some(Part::Text { text: text.into() })
 }
 
-fn call(block: &Block) -> Option<&ToolCall> {
-    match block {
-        Block::Call(call) => Some(call),
-        Block::Text(_) | Block::Opaque(_) => None,
+/// The calls in `said`, which wait for their results.
+fn open(said: &Said) -> Vec<&ToolCall> {
+    match said {
+        Said::Assistant(blocks, _) => calls(blocks).collect(),
+        Said::Human(_) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => Vec::new(),
     }
 }
 

@@ -12,6 +12,7 @@ use domain::turn::{Reply, Stop};
 
 use super::calls::Calls;
 use super::refusal;
+use super::thoughts::Thoughts;
 use super::wire::{CallDelta, Choice, Chunk, Delta, Tokens, Words};
 use crate::assembly::{Assembly, Heard, MOST_TOKENS, News, garbled, read};
 
@@ -22,6 +23,7 @@ const DONE: &str = "[DONE]";
 #[derive(Debug, Default)]
 pub struct Completion {
     text: String,
+    thoughts: Thoughts,
     calls: Calls,
     stop: Option<Stop>,
     usage: Usage,
@@ -72,11 +74,12 @@ impl Completion {
         for call in delta.tool_calls.unwrap_or_default().into_iter().chain(legacy) {
             self.calls.take(call)?;
         }
-        let mut words = match delta.content {
+        let content = match delta.content {
             None => String::new(),
             Some(Words::Text(text)) => text,
             Some(Words::Parts(parts)) => parts.into_iter().map(|part| part.text).collect(),
         };
+        let mut words = self.thoughts.words(content);
         if let Some(refusal) = delta.refusal.filter(|refusal| !refusal.is_empty()) {
             self.stop = Some(Stop::Refusal);
             words.push_str(&refusal);
@@ -141,7 +144,8 @@ impl Assembly for Completion {
             (Some(_), Stop::Length) | (None, _) => {}
             (Some(failure), Stop::Said | Stop::Tools | Stop::Refusal) => return Err(failure),
         }
-        let text = (!self.text.is_empty()).then_some(Block::Text(self.text));
+        let text = self.text + &self.thoughts.rest();
+        let text = (!text.is_empty()).then_some(Block::Text(text));
         let blocks = text.into_iter().chain(calls.into_iter().map(Block::Call)).collect();
         Ok(Reply { blocks, stop, usage: self.usage })
     }

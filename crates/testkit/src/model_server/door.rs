@@ -75,8 +75,10 @@ async fn count_tokens(State(house): State<House>, headers: HeaderMap, body: Byte
 fn received(headers: &HeaderMap, body: &[u8]) -> Received {
     let header =
         |name: &str| headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    // The vendor's own clients have moved from the one header to the other; it takes both.
+    let bearer = || Some(header("authorization")?.strip_prefix("Bearer ")?.to_owned());
     Received {
-        key: header("x-api-key"),
+        key: header("x-api-key").or_else(bearer),
         version: header("anthropic-version"),
         body: String::from_utf8_lossy(body).into_owned(),
         json: serde_json::from_slice(body).unwrap_or(Value::Null),

@@ -34,6 +34,7 @@ fn check_fields(request: &Value) -> Result<(), String> {
     if request["max_tokens"].as_u64().is_none_or(|tokens| tokens == 0) {
         return Err("max_tokens: Input should be greater than or equal to 1".to_owned());
     }
+    check_thinking(&request["thinking"], &request["max_tokens"])?;
     if list(&request["messages"]).is_empty() {
         return Err("messages: at least one message is required".to_owned());
     }
@@ -46,6 +47,21 @@ fn check_fields(request: &Value) -> Result<(), String> {
         }
     }
     list(&request["system"]).iter().try_for_each(check_text)
+}
+
+fn check_thinking(thinking: &Value, max_tokens: &Value) -> Result<(), String> {
+    match (thinking["type"].as_str(), thinking["budget_tokens"].as_u64()) {
+        _ if thinking.is_null() => Ok(()),
+        (Some("disabled" | "adaptive"), None) => Ok(()),
+        (Some("enabled"), Some(budget)) if budget < 1024 => {
+            Err("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024".to_owned())
+        }
+        (Some("enabled"), Some(budget)) if max_tokens.as_u64().is_some_and(|most| most > budget) => Ok(()),
+        (Some("enabled"), Some(_)) => {
+            Err("`max_tokens` must be greater than `thinking.budget_tokens`".to_owned())
+        }
+        _ => Err("thinking: Input tag does not match any of the expected tags or is incomplete".to_owned()),
+    }
 }
 
 /// The system may speak in between, as the claude program lets it; the first word is never its own.
@@ -225,6 +241,10 @@ mod tests {
         check("max_tokens: Field required", |it| it["max_tokens"] = Value::Null);
         check("max_tokens", |it| it["max_tokens"] = json!(0));
         check("model", |it| it["model"] = json!(""));
+        check("", |it| it["thinking"] = json!({"type": "adaptive"}));
+        check("thinking: Input tag", |it| it["thinking"] = json!({"type": "enabled"}));
+        check("or equal to 1024", |it| it["thinking"] = json!({"type": "enabled", "budget_tokens": 9}));
+        check("must be greater", |it| it["thinking"] = json!({"type": "enabled", "budget_tokens": 1024}));
         check("at least one message", |it| it["messages"] = json!([]));
         check("messages.0.role", |it| it["messages"][0]["role"] = json!("system"));
         check("", |it| {

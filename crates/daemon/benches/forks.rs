@@ -1,0 +1,64 @@
+//! Forks: how soon the first request of one is on the wire, and what a thousand at once cost in memory.
+//!
+//! A fork is written down and driven as the house would drive it. For the thousand, the played server runs in a
+//! process of its own, so that its memory is not taken for ours, and holds all of them until they are measured.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
+
+#[path = "forks/crowd.rs"]
+mod crowd;
+#[path = "forks/family.rs"]
+mod family;
+#[path = "turn/wire.rs"]
+mod wire;
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use crowd::Crowd;
+use family::Family;
+use tokio::sync::mpsc::UnboundedReceiver;
+use wire::{Moment, Wire};
+
+/// Forks that nobody counts, and forks that are.
+const WARM_UP: usize = 20;
+const COUNTED: usize = 300;
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    match std::env::args().any(|argument| argument == crowd::SERVER) {
+        true => runtime.block_on(crowd::serve()),
+        false => {
+            let wire = Wire::listen();
+            let family = Family::new(10_000, &wire.url, 1);
+            runtime.block_on(first_requests(family, wire.moments));
+            let crowd = Crowd::gather();
+            runtime.block_on(crowd.measure());
+        }
+    }
+}
+
+async fn first_requests(mut family: Family, mut moments: UnboundedReceiver<Moment>) {
+    let mut took = Vec::new();
+    for _ in 0..WARM_UP + COUNTED {
+        let began = Instant::now();
+        family.fork().await.await;
+        let Some(Moment::Asked(asked)) = moments.recv().await else { panic!("a request comes first") };
+        let Some(Moment::Spoke(spoke)) = moments.recv().await else { panic!("then its answer") };
+        assert!(asked < spoke, "an answer before its question");
+        took.push(asked.duration_since(began));
+    }
+    tell("fork of 10000 to the wire", took.split_off(WARM_UP));
+}
+
+fn tell(what: &str, mut took: Vec<Duration>) {
+    took.sort_unstable();
+    let part = |of_100: usize| took[(took.len() - 1) * of_100 / 100].as_nanos();
+    say(&format!("{what}, median: {} ns", part(50)));
+    say(&format!("{what}, p99: {} ns", part(99)));
+}
+
+fn say(line: &str) {
+    let mut out = std::io::stdout();
+    writeln!(out, "{line}").unwrap();
+}

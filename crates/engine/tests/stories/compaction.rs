@@ -1,0 +1,292 @@
+//! Compaction as stories: a summary takes the place of what was said, or nothing changes.
+
+use domain::conversation::{Said, Text};
+use domain::failure::Failure;
+use domain::turn::{Reply, Stop};
+use expect_test::{Expect, expect};
+use testkit::puppet::Line;
+use testkit::story::Story;
+
+use crate::{Teller, story};
+
+fn check(told: &str, expected: &Expect) {
+    expected.assert_eq(told);
+}
+
+/// A line after which the conversation holds so many tokens.
+fn filling(text: &str, tokens: u64) -> Line {
+    let Line::Reply(reply) = Line::says(text) else { panic!("a reply") };
+    let usage = domain::conversation::Usage { input: tokens, ..Default::default() };
+    Line::Reply(Reply { usage, stop: Stop::Said, ..reply })
+}
+
+fn read(story: &Story, n: usize) -> Vec<String> {
+    story.contexts()[n].said.iter().map(|said| said.text()).collect()
+}
+
+/// What we ourselves said last, and nobody keeps.
+fn last_words(story: &Story, n: usize) -> String {
+    match story.contexts()[n].said.last().map(|said| &**said) {
+        Some(Said::Human(heard)) => heard.preface.clone(),
+        other => panic!("{other:?} is no request"),
+    }
+}
+
+/// What was told, without the words of whoever says that it is too long: each vendor has its own.
+fn in_our_words(told: &str) -> String {
+    let line = |line: &str| match (line.find("can read ("), line.find("). shorten")) {
+        (Some(start), Some(end)) => format!("{}...{}\n", &line[..start + "can read (".len()], &line[end..]),
+        (Some(_), None) | (None, _) => format!("{line}\n"),
+    };
+    told.lines().map(line).collect()
+}
+
+const GOOD: &str = "The human flies to Lisbon with booking LH4711.";
+
+/// CP-1, CP-3, CP-4: by command, with one event, one line of statistics, and a summary in the place of the rest.
+pub fn a_summary_stands_for_what_was_said(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::says("Noted."), filling(GOOD, 1_234), Line::says("LH4711.")]);
+    story.human("my booking to Lisbon is LH4711").clock("11:12");
+
+    story.human_commands("/compact keep the booking").human("what was my booking?");
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> my booking to Lisbon is LH4711
+            main> assistant: Noted.
+            -- 11:12
+            human> /compact keep the booking
+            main> compacting 15 tokens
+            main> summary: The human flies to Lisbon with booking LH4711.
+            main> compacted: 1 turns · 3h 12m · 1k tokens compacted
+            human> what was my booking?
+            main> assistant: LH4711.
+        "#]],
+    );
+    let request = last_words(&story, 1);
+    assert!(request.contains("LH4711") && request.contains("keep the booking"));
+    assert_eq!(read(&story, 2), [GOOD, "what was my booking?"]);
+    let history = std::fs::read_to_string(story.paths().state().join("session_history.jsonl"));
+    let history = history.unwrap_or_default();
+    assert_eq!(history.matches("\"compacted\"").count(), 1, "{history}");
+}
+
+/// A summary that forgets is asked for once more, and then refused: nothing changes, and a note says why.
+pub fn a_forgetful_summary_is_refused_and_nothing_changes(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([
+        Line::says("Noted."),
+        Line::says("We talked about a flight that is booked."),
+        Line::says("There was talk of a journey by plane."),
+        Line::says("LH4711."),
+    ]);
+    story.human("my booking is LH4711");
+    let before = story.sessions();
+
+    story.human_commands("/compact").human("what was my booking?");
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> my booking is LH4711
+            main> assistant: Noted.
+            human> /compact
+            main> compacting 15 tokens
+            main> not compacted. the summary left out what matters (LH4711), twice, so i kept our conversation as it is.
+            human> what was my booking?
+            main> assistant: LH4711.
+        "#]],
+    );
+    let complaint = last_words(&story, 2);
+    assert!(complaint.contains("missing from your summary: LH4711"), "{complaint}");
+    assert_eq!(read(&story, 3), ["my booking is LH4711", "Noted.", "what was my booking?"]);
+    assert_eq!(story.sessions().lines().last(), before.lines().last());
+}
+
+/// CP-6, CP-7, MC-7: before the room is used up, by itself; words wait for it and are answered once, in order.
+pub fn a_long_conversation_is_compacted_before_the_next_answer(told_by: Teller) {
+    let mut story = story(told_by);
+    story.room(10_000);
+    story.model([filling("Noted.", 8_500), Line::says(GOOD), Line::says("LH4711."), Line::says("At nine.")]);
+    story.human("my booking to Lisbon is LH4711");
+
+    story.human_adds_at_once(&["what was my booking?", "and when?"]).settle();
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> my booking to Lisbon is LH4711
+            main> assistant: Noted.
+            main> compacting 8500 tokens
+            main> summary: The human flies to Lisbon with booking LH4711.
+            main> compacted: 1 turns · < 1m · 0k tokens compacted
+            human> what was my booking?
+            main> assistant: LH4711.
+            human> and when?
+            main> assistant: At nine.
+        "#]],
+    );
+}
+
+/// A compaction that was refused is not tried again at once: the conversation goes on.
+pub fn a_refused_compaction_does_not_come_back_at_every_message(told_by: Teller) {
+    let mut story = story(told_by);
+    story.room(10_000);
+    let forgetful = || Line::says("There was talk of a journey by plane.");
+    story.model([filling("Noted.", 8_100), forgetful(), forgetful(), filling("Yes.", 8_200)]);
+    story.model([filling("Still.", 8_900), Line::says(GOOD), Line::says("Good.")]);
+
+    story.human("my booking to Lisbon is LH4711").human("still there?").human("really?").human("good?");
+
+    let told = story.told();
+    assert_eq!(told.matches("compacting").count(), 2, "{told}");
+    assert!(told.contains("twice, so i kept our conversation"), "{told}");
+    assert!(told.ends_with("human> good?\nmain> assistant: Good.\n"), "{told}");
+}
+
+/// CP-6, CP-9: a turn that no longer fits waits for the compaction and is put to the model again, once.
+pub fn a_turn_that_no_longer_fits_is_answered_after_a_compaction(told_by: Teller) {
+    let mut story = story(told_by);
+    let full = || Line::fails(Failure::Full("213,000 tokens".to_owned()));
+    story.model([Line::says("Noted."), full(), Line::says(GOOD), Line::says("LH4711.")]);
+    story.human("my booking to Lisbon is LH4711").human("what was my booking?");
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> my booking to Lisbon is LH4711
+            main> assistant: Noted.
+            human> what was my booking?
+            main> compacting 15 tokens
+            main> summary: The human flies to Lisbon with booking LH4711.
+            main> compacted: 2 turns · < 1m · 0k tokens compacted
+            human> what was my booking?
+            main> assistant: LH4711.
+        "#]],
+    );
+    assert_eq!(read(&story, 3), [GOOD, "what was my booking?"]);
+}
+
+/// CP-9: one compaction to a turn: what does not fit then is told.
+pub fn a_turn_that_does_not_fit_after_a_compaction_either_says_so(told_by: Teller) {
+    let mut story = story(told_by);
+    let full = || Line::fails(Failure::Full("213,000 tokens".to_owned()));
+    story.model([Line::says("Noted."), full(), Line::says(GOOD), full()]);
+    story.human("my booking to Lisbon is LH4711").human("what was my booking?");
+    let told = story.told();
+    assert!(told.contains("failed: our conversation is longer than the model can read"), "{told}");
+    assert_eq!(told.matches("compacting").count(), 1, "{told}");
+}
+
+/// When no summary can be had, the turn that did not fit ends with its own words.
+pub fn a_turn_that_no_longer_fits_and_cannot_be_helped_says_so(told_by: Teller) {
+    let mut story = story(told_by);
+    let full = || Line::fails(Failure::Full("213,000 tokens".to_owned()));
+    story.model([full(), full(), Line::says("Hi.")]);
+    story.human("a very long story").human("hello");
+    check(
+        &in_our_words(&story.told()),
+        &expect![[r#"
+            human> a very long story
+            main> compacting
+            main> not compacted. our conversation is longer than the model can read (...). shorten it: ollim-bot compact
+            main> failed: our conversation is longer than the model can read (...). shorten it: ollim-bot compact
+            human> hello
+            main> assistant: Hi.
+        "#]],
+    );
+}
+
+/// MC-7, MC-16: who compacts is not interrupted, and who speaks is heard to the end before it is compacted.
+pub fn a_compaction_waits_for_the_answer_and_words_wait_for_the_compaction(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::says("Noted."), Line::holds("Let me see"), Line::says(GOOD), Line::says("Hi.")]);
+    story.human("my booking to Lisbon is LH4711").human_begins("think");
+
+    story.human_begins_command("/compact").human_stops().hears("compacted:").human("hello");
+
+    let told = story.told();
+    let order =
+        ["think", "/compact", "Let me see (cut)", "stopped", "compacting", "summary:", "hello", "Hi."];
+    let found: Vec<Option<usize>> = order.iter().map(|words| told.find(words)).collect();
+    assert!(found.iter().all(Option::is_some) && found.is_sorted(), "{found:?} in {told}");
+}
+
+/// A crash in the middle of a compaction leaves the conversation as it was, and the waiting words are answered.
+pub fn a_compaction_that_dies_changes_nothing(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::says("Noted."), Line::holds("The human fl"), Line::says("LH4711.")]);
+    story.human("my booking to Lisbon is LH4711");
+    story.human_begins_command("/compact").asked(2).human_adds("what was my booking?");
+
+    story.crash().settle();
+
+    let told = story.told();
+    assert!(told.ends_with("-- crash\nhuman> what was my booking?\nmain> assistant: LH4711.\n"), "{told}");
+    assert_eq!(
+        read(&story, 2),
+        ["my booking to Lisbon is LH4711", "Noted.", "what was my booking?"],
+        "every word is still there"
+    );
+}
+
+/// The head moves back: the very context from before is read again.
+pub fn undo_restores_the_exact_earlier_context(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::says("Noted."), Line::says(GOOD), Line::says("LH4711.")]);
+    story.human("my booking to Lisbon is LH4711");
+    let before = story.tree();
+
+    story.human_commands("/compact").human_commands("/undo").human("what was my booking?");
+
+    assert_eq!(
+        read(&story, 2),
+        ["my booking to Lisbon is LH4711", "Noted.", "what was my booking?"],
+        "{}",
+        story.told()
+    );
+    assert_eq!(story.contexts()[2].said[..2], story.contexts()[1].said[..2], "not a word differs");
+    assert!(before.contains("Noted.  <- main"));
+    check(
+        &story.sessions(),
+        &expect![[r#"
+            ●  main · now · 63cbe1e4 · 4 entries
+            ↶  undone 2026-11-15 08:00 · back to 63cbe1e4
+            ◆  compacted 2026-11-15 08:00 · 63cbe1e4 → 73d33b66 · 2 entries summed up
+            ○  created 2026-11-15 08:00 · 63cbe1e4
+        "#]],
+    );
+}
+
+/// What was said since the compaction stays said, after what it stood for; also across a restart.
+pub fn undo_after_more_was_said_keeps_what_was_said(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::says("Noted."), Line::says(GOOD), Line::says("Fine."), Line::says("LH4711.")]);
+    story.human("my booking to Lisbon is LH4711").human_commands("/compact").human("how are you?");
+
+    story.crash().human_commands("/undo").human("what was my booking?");
+
+    let expected =
+        ["my booking to Lisbon is LH4711", "Noted.", "how are you?", "Fine.", "what was my booking?"];
+    assert_eq!(read(&story, 3), expected, "{}", story.told());
+    story.crash().human_commands("/undo");
+    assert!(story.told().ends_with(
+        "refused> there is nothing to take back: the last thing that happened was no compaction.\n"
+    ));
+}
+
+pub fn nothing_is_compacted_where_nothing_was_said(told_by: Teller) {
+    let mut story = story(told_by);
+    story.human_commands("/compact").human_commands("/undo");
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> /compact
+            refused> there is nothing to compact: nothing was said yet.
+            human> /undo
+            refused> there is nothing to take back: the last thing that happened was no compaction.
+        "#]],
+    );
+}

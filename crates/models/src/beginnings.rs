@@ -1,0 +1,221 @@
+//! The beginnings of requests, kept as bytes: the next request of a branch writes only what is new.
+//!
+//! What was said never changes and is shared, so the same entries in the same places come to the same bytes. A
+//! fork shares the pages of the branch it left. The last messages of a request are not kept: they may still grow,
+//! and the marks that say what to cache move along in them.
+
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use domain::context::Context;
+use domain::conversation::{Branch, Said};
+use domain::failure::Failure;
+use hyper::body::Bytes;
+use serde::Serialize;
+
+/// How many messages at the end of a request are written anew each time. Marks stand in no others.
+pub const WRITTEN_ANEW: usize = 3;
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How long a page grows, in bytes, before the next one begins.
+    pub page: usize,
+    /// The most branches; the one that was silent for longest is dropped.
+    pub branches: usize,
+    /// The most bytes of all branches. What branches share is counted for each; the entries themselves, which are
+    /// held too, are about as long again.
+    pub bytes: usize,
+}
+
+impl Limits {
+    /// What a client keeps.
+    pub const HOUSE: Self = Self { page: 64 * 1024, branches: 16, bytes: 128 * 1024 * 1024 };
+}
+
+/// One message of a request, and the entries it was made of.
+#[derive(Debug)]
+pub struct Made<M> {
+    /// What stands on the wire.
+    pub message: M,
+    /// The place of the first entry in it.
+    pub first: usize,
+    /// The place of the last entry in it.
+    pub last: usize,
+}
+
+/// A request, ready to be sent. Its pieces are shared, not copied.
+#[derive(Clone, Debug, Default)]
+pub struct Body(pub Vec<Bytes>);
+
+impl Body {
+    /// Its length in bytes.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(Bytes::len).sum()
+    }
+}
+
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(vec![bytes.into()])
+    }
+}
+
+/// The bytes of a request in which nothing was said yet, up to where the messages follow.
+pub fn opening(request: &impl Serialize) -> Result<Vec<u8>, Failure> {
+    let mut bytes = serde_json::to_vec(request).map_err(unwritable)?;
+    bytes.truncate(bytes.len() - CLOSING.len());
+    Ok(bytes)
+}
+
+/// What stands after the messages.
+const CLOSING: &[u8] = b"]}";
+
+/// The kept beginnings of one client's requests, the newest last.
+#[derive(Debug)]
+pub struct Beginnings {
+    limits: Limits,
+    kept: Mutex<VecDeque<(Branch, Beginning)>>,
+}
+
+/// What was said in the newest request of a branch, and the messages it began with.
+#[derive(Clone, Debug, Default)]
+struct Beginning {
+    said: Vec<Arc<Said>>,
+    pages: Vec<Page>,
+}
+
+/// Some whole messages, each with a comma after it.
+#[derive(Clone, Debug)]
+struct Page {
+    bytes: Bytes,
+    end: End,
+}
+
+/// Where a page ends.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    /// The place of the entry that begins the message after it.
+    next: usize,
+    /// How many entries another request must share for the page to be in it as it is.
+    holds_for: usize,
+}
+
+impl Beginnings {
+    /// Nothing is kept yet.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, kept: Mutex::default() }
+    }
+
+    /// The request that begins with `opening`, up to where the messages stand, and goes on with what was said in
+    /// `context`. `make` gives the messages that come of the entries from a place on.
+    pub fn write<M: Serialize>(
+        &self,
+        mut opening: Vec<u8>,
+        context: &Context,
+        make: impl FnOnce(usize) -> Vec<Made<M>>,
+    ) -> Result<Body, Failure> {
+        let mut beginning = self.take(context);
+        let made = make(beginning.pages.last().map_or(0, |page| page.end.next));
+        let silent = beginning.pages.is_empty() && made.is_empty();
+        if !silent && !opening.ends_with(b"[") {
+            opening.push(b',');
+        }
+        let mut rest = beginning.grow(&made, self.limits.page)?;
+        rest.extend_from_slice(CLOSING);
+        let pages = beginning.pages.iter().map(|page| page.bytes.clone());
+        let body = Body([opening.into()].into_iter().chain(pages).chain([rest.into()]).collect());
+        beginning.said.extend_from_slice(&context.said[beginning.said.len()..]);
+        self.put(context.branch.clone(), beginning);
+        Ok(body)
+    }
+
+    /// The longest kept beginning of `context`. That of its own branch is taken, that of another one is shared.
+    fn take(&self, context: &Context) -> Beginning {
+        let mut kept = self.kept();
+        let own = kept.iter().position(|(branch, _)| *branch == context.branch);
+        let own = own.and_then(|at| kept.remove(at)).map(|(_, own)| own).unwrap_or_default();
+        let (mut best, mut same) = (&own, own.same(context));
+        for (_, other) in kept.iter() {
+            let with_other = other.same(context);
+            if with_other > same {
+                (best, same) = (other, with_other);
+            }
+        }
+        match std::ptr::eq(best, &own) {
+            true => own.cut(same),
+            false => best.clone().cut(same),
+        }
+    }
+
+    fn put(&self, branch: Branch, beginning: Beginning) {
+        let mut kept = self.kept();
+        kept.push_back((branch, beginning));
+        let size =
+            |kept: &VecDeque<(Branch, Beginning)>| kept.iter().map(|(_, one)| one.size()).sum::<usize>();
+        while kept.len() > self.limits.branches || size(&kept) > self.limits.bytes {
+            kept.pop_front();
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, VecDeque<(Branch, Beginning)>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Beginning {
+    /// How many entries at the beginning are the very same.
+    fn same(&self, context: &Context) -> usize {
+        self.said.iter().zip(&context.said).take_while(|(kept, said)| Arc::ptr_eq(kept, said)).count()
+    }
+
+    /// What of it holds when only the first `same` entries are the same.
+    fn cut(mut self, same: usize) -> Self {
+        self.said.truncate(same);
+        let holds = self.pages.iter().take_while(|page| page.end.holds_for <= same).count();
+        self.pages.truncate(holds);
+        self
+    }
+
+    fn size(&self) -> usize {
+        self.pages.iter().map(|page| page.bytes.len()).sum()
+    }
+
+    /// Keeps every message that stays as it is, and gives the bytes of the others.
+    fn grow<M: Serialize>(&mut self, made: &[Made<M>], page: usize) -> Result<Vec<u8>, Failure> {
+        // A short page goes on; what is already whole in it stays so.
+        let short = self.pages.pop_if(|last| last.bytes.len() < page);
+        let mut whole = short.as_ref().map(|last| (last.bytes.len(), last.end));
+        let mut bytes = short.map(|last| Vec::from(last.bytes)).unwrap_or_default();
+        for (at, one) in made.iter().enumerate() {
+            serde_json::to_writer(&mut bytes, &one.message).map_err(unwritable)?;
+            if at + 1 < made.len() {
+                bytes.push(b',');
+            }
+            whole = End::after(at, made).map(|end| (bytes.len(), end)).or(whole);
+            if let Some((_, end)) = whole.take_if(|(length, _)| *length >= page && *length == bytes.len()) {
+                self.pages.push(Page { bytes: mem::take(&mut bytes).into(), end });
+            }
+        }
+        let Some((length, end)) = whole else { return Ok(bytes) };
+        let rest = bytes.split_off(length);
+        self.pages.push(Page { bytes: bytes.into(), end });
+        Ok(rest)
+    }
+}
+
+impl End {
+    /// Where the message at `at` ends; nowhere, while it can still grow or be marked.
+    fn after<M>(at: usize, made: &[Made<M>]) -> Option<Self> {
+        let (next, marked) = (made.get(at + 1)?.first, made.get(at + WRITTEN_ANEW)?.first);
+        (made[at].last < next).then_some(Self { next, holds_for: marked + 1 })
+    }
+}
+
+fn unwritable(error: serde_json::Error) -> Failure {
+    Failure::Rejected(error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

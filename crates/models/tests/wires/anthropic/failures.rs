@@ -1,0 +1,104 @@
+//! What can go wrong on this wire alone, and what is an ending without an answer.
+
+use domain::failure::Failure;
+use expect_test::expect;
+use models::anthropic::{Anthropic, Key};
+use serde_json::json;
+use testkit::model_server::{Act, Fault, ModelServer, Options, Piece};
+
+use super::stage::{KEY, ask, context, human, model, play, settings};
+use crate::failures::{bad_call, refused};
+
+async fn fails(act: Act) -> String {
+    format!("{:?}", play(act).await.1.unwrap_err())
+}
+
+/// E1, E3, E5: who must act, and when to come back, is told apart.
+#[tokio::test]
+async fn every_refusal_of_this_vendor_is_a_failure_of_its_kind() {
+    let cases = [
+        ("429 about money", Act::spend_limited()),
+        ("400 about money", refused(400, None, "Your credit balance is too low.")),
+        ("too long", refused(400, None, "prompt is too long: 213000 tokens > 200000 maximum")),
+        ("529", Act::overloaded()),
+        ("400 overloaded", Act::refuses(400, "overloaded_error", "later")),
+    ];
+    let mut told = String::new();
+    for (name, act) in cases {
+        told += &format!("{name}: {}\n", fails(act).await);
+    }
+    expect![[r#"
+        429 about money: SpendLimit(Account("429: You have reached your specified workspace spend limit."))
+        400 about money: SpendLimit(Account("400: Your credit balance is too low."))
+        too long: Full("400: prompt is too long: 213000 tokens > 200000 maximum")
+        529: Busy(None)
+        400 overloaded: Busy(None)
+    "#]]
+    .assert_eq(&told);
+}
+
+/// E2, E3: what goes wrong after a good beginning.
+#[tokio::test]
+async fn every_stream_of_this_vendor_that_breaks_is_a_failure_of_its_kind() {
+    let words = || Act::says("one two three four five six");
+    let error = |at, kind: &str| words().with(Fault::Error(at, kind.to_owned()));
+    let cases = [
+        ("overloaded", error(0, "overloaded_error")),
+        ("overloaded after words", error(4, "overloaded_error")),
+        ("broken after words", error(4, "api_error")),
+        ("an unknown error", error(4, "new_error")),
+        ("a block that is none", Act::empty().and(Piece::Raw(json!({"type": "tool_use"})))),
+    ];
+    let mut told = String::new();
+    for (name, act) in cases {
+        told += &format!("{name}: {}\n", fails(act).await);
+    }
+    expect![[r#"
+        overloaded: Busy(None)
+        overloaded after words: Busy(None)
+        broken after words: Broken("it broke on our side")
+        an unknown error: Broken("it broke on our side")
+        a block that is none: Garbled("an event that is not in its language")
+    "#]]
+    .assert_eq(&told);
+}
+
+/// E3: five endings that are no answer are five different things.
+#[tokio::test]
+async fn an_ending_that_is_no_answer_says_which_one() {
+    let cases = [
+        ("refusal", Act::says("no").stopping("refusal")),
+        ("no room", Act::says("so").stopping("max_tokens")),
+        ("no room in a call", Act::says("so").and(bad_call(r#"{"te"#)).stopping("max_tokens")),
+        ("no more context", Act::says("so").stopping("model_context_window_exceeded")),
+        ("nothing", Act::empty()),
+        ("a word that is none", Act::says("")),
+    ];
+    let mut told = String::new();
+    for (name, act) in cases {
+        let reply = play(act).await.1.unwrap();
+        told += &format!("{name}: {:?} {:?}\n", reply.stop, reply.blocks);
+    }
+    expect![[r#"
+        refusal: Refusal [Text("no")]
+        no room: Length [Text("so")]
+        no room in a call: Length [Text("so")]
+        no more context: Length [Text("so")]
+        nothing: Said []
+        a word that is none: Said []
+    "#]]
+    .assert_eq(&told);
+}
+
+#[tokio::test]
+async fn the_version_is_told_and_a_wrong_key_refused_in_the_words_of_the_vendor() {
+    let options = Options { key: Some(KEY.to_owned()), ..Options::default() };
+    let server = ModelServer::start_with(options).await.unwrap();
+    let context = context(vec![human("hi")]);
+    assert!(ask(&model(&server.url()), &context).await.1.is_ok());
+    let mut other = settings(&server.url());
+    other.key = Key::new("sk-other");
+    let told = ask(&Anthropic::new(other).unwrap(), &context).await.1.unwrap_err();
+    assert_eq!(told, Failure::BadKey("ANTHROPIC_API_KEY, 401: invalid x-api-key".to_owned()));
+    assert_eq!(server.requests()[0].version.as_deref(), Some("2023-06-01"));
+}

@@ -1,0 +1,110 @@
+//! What main, its fork and a background fork send next, side by side: they part where the fork does.
+
+use std::sync::Arc;
+
+use domain::context::Context;
+use domain::conversation::{Block, Branch, Heard, Reach, Said};
+use domain::tool::Outcome;
+use expect_test::expect_file;
+use testkit::model_server::ModelServer;
+
+use super::stage::{answer, ask, call, context, human, model, result};
+
+fn history() -> Vec<Arc<Said>> {
+    let calls = vec![
+        Block::Text("One moment.".to_owned()),
+        call("call_1", r#"{"text":"locker 214"}"#),
+        call("call_2", r#"{"text":"train at nine"}"#),
+    ];
+    let results = vec![
+        result("call_1", "kept as 1", Outcome::Done),
+        result("call_2", "the disk is full", Outcome::Failed),
+    ];
+    let said = [
+        human("keep two things for me"),
+        Said::Assistant(calls, Reach::Whole),
+        Said::Tools(results),
+        answer("The first is kept."),
+        human("thanks"),
+        answer("You're welcome."),
+    ];
+    said.into_iter().map(Arc::new).collect()
+}
+
+/// The next three requests: of main, of a fork that starts there, and of a background run.
+fn next() -> [Context; 3] {
+    let heard = |preface: &str, text: &str| {
+        Said::Human(Heard { preface: preface.to_owned(), text: text.to_owned(), images: Vec::new() })
+    };
+    let (now, preamble) = ("[2026-11-15 Sun 09:00 AM CET]", "[background] report what matters.");
+    let words = [
+        (Branch::Main, heard(now, "is it late?")),
+        (Branch::fork("aside").unwrap(), heard(now, "what if it is?")),
+        (Branch::fork("mail").unwrap(), heard(preamble, "is there mail?")),
+    ];
+    words.map(|(branch, words)| {
+        let said = history().into_iter().chain([Arc::new(words)]).collect();
+        Context { branch, said, ..context(Vec::new()) }
+    })
+}
+
+#[tokio::test]
+async fn main_its_fork_and_a_background_fork_are_the_same_request_up_to_their_own_words() {
+    let server = ModelServer::start().await.unwrap();
+    let model = model(&server.url());
+    for context in next() {
+        ask(&model, &context).await.1.unwrap();
+    }
+    let sent = server.requests();
+    let bodies: [&str; 3] = [0, 1, 2].map(|at| sent[at].body.as_str());
+    let fork_point = bodies[0].rfind(r#"{"role":"user""#).unwrap();
+    for body in bodies {
+        assert_eq!(body[..fork_point], bodies[0][..fork_point]);
+    }
+    let shared = server.usage().into_iter().map(|usage| usage.cache_read).collect::<Vec<_>>();
+    assert!(shared[1] > 0 && shared[2] == shared[1], "{shared:?}");
+    expect_file!["snapshots/forks.txt"].assert_eq(&side_by_side(bodies));
+}
+
+fn side_by_side(bodies: [&str; 3]) -> String {
+    let pages = bodies.map(pretty);
+    let columns: Vec<Vec<&str>> = pages.iter().map(|page| page.lines().collect()).collect();
+    let width = columns.iter().flatten().map(|line| line.chars().count()).max().unwrap();
+    let mut text = format!("{:<width$} | {:<width$} | {}\n", "MAIN", "ITS FORK", "A BACKGROUND FORK");
+    for at in 0..columns.iter().map(Vec::len).max().unwrap() {
+        let cells: Vec<_> =
+            columns.iter().map(|column| column.get(at).copied().unwrap_or_default()).collect();
+        let line = format!("{:<width$} | {:<width$} | {}", cells[0], cells[1], cells[2]);
+        text += line.trim_end();
+        text += "\n";
+    }
+    text
+}
+
+/// A line to every value, in the order in which they were sent.
+fn pretty(body: &str) -> String {
+    let (mut text, mut depth, mut quoted, mut escaped) = (String::new(), 0, false, false);
+    for sign in body.chars() {
+        let newline = |depth: usize| format!("\n{}", "  ".repeat(depth));
+        match sign {
+            '"' if !escaped => quoted = !quoted,
+            '}' | ']' if !quoted => {
+                depth -= 1;
+                text += &newline(depth);
+            }
+            _ => {}
+        }
+        text.push(sign);
+        match sign {
+            '{' | '[' if !quoted => {
+                depth += 1;
+                text += &newline(depth);
+            }
+            ',' if !quoted => text += &newline(depth),
+            ':' if !quoted => text.push(' '),
+            _ => {}
+        }
+        escaped = sign == '\\' && !escaped;
+    }
+    text
+}

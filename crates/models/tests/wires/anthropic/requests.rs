@@ -1,0 +1,151 @@
+//! What is sent.
+
+use domain::context::Context;
+use domain::conversation::{Block, Heard, Image, Json, Reach, Said};
+use domain::tool::Outcome;
+use expect_test::expect;
+use models::anthropic::{Anthropic, Settings};
+use models::thinking::Thinking;
+use testkit::model_server::ModelServer;
+
+use super::stage::{answer, ask, call, context, human, model, result, settings};
+
+const OPAQUE: &str = r#"{"type" : "thinking","thinking":"h\u00e9","signature":"s+/=", "n":1.0e5}"#;
+
+fn everything() -> Vec<Said> {
+    let image = |data: &str| Image { media_type: "image/png".to_owned(), data: data.to_owned() };
+    vec![
+        Said::Summary("They like tea.".to_owned()),
+        Said::Human(Heard {
+            preface: "[2026-11-15 Sun 09:00 AM CET]".to_owned(),
+            text: "look".to_owned(),
+            images: vec![image("AAAA"), image("BBBB")],
+        }),
+        Said::Assistant(
+            vec![
+                Block::Opaque(Json(OPAQUE.to_owned())),
+                Block::Text("Looking. \n".to_owned()),
+                Block::Text(" \n".to_owned()),
+                call("a", r#"{"text": "one", "n": 1.50}"#),
+                call("b", "not json"),
+                call("c", "{}"),
+            ],
+            Reach::Whole,
+        ),
+        Said::Tools(vec![
+            result("b", "no such note", Outcome::Failed),
+            result("a", "done", Outcome::Done),
+            result("stray", "?", Outcome::Done),
+        ]),
+        Said::Assistant(vec![Block::Text("I was saying ".to_owned())], Reach::Cut),
+        human(" \n"),
+        answer("Hello again."),
+        human("one"),
+        human("two"),
+    ]
+}
+
+/// The bytes of a request, a line to a message and to a block.
+async fn sent(context: &Context) -> String {
+    let server = ModelServer::start().await.unwrap();
+    ask(&model(&server.url()), context).await.1.unwrap();
+    let body = server.requests().remove(0).body;
+    body.replace(r#"{"role""#, "\n{\"role\"").replace(r#"{"type""#, "\n  {\"type\"") + "\n"
+}
+
+/// EN-8, and everything else that can be said. The server accepts it.
+#[tokio::test]
+async fn a_context_with_everything_in_it_is_one_request() {
+    expect![[r#"
+        {"model":"claude-test-1","max_tokens":1024,"stream":true,"tools":[{"name":"note","description":"Writes a note.","input_schema":
+          {"type":"object","properties":{"text":
+          {"type":"string"}},"required":["text"]}}],"system":[
+          {"type":"text","text":"You are a friend.","cache_control":
+          {"type":"ephemeral"}}],"messages":[
+        {"role":"user","content":[
+          {"type":"text","text":"[summary of our conversation until here]\nThey like tea."},
+          {"type":"image","source":
+          {"type":"base64","media_type":"image/png","data":"AAAA"}},
+          {"type":"image","source":
+          {"type":"base64","media_type":"image/png","data":"BBBB"}},
+          {"type":"text","text":"[2026-11-15 Sun 09:00 AM CET] look"}]},
+        {"role":"assistant","content":[
+          {"type" : "thinking","thinking":"h\u00e9","signature":"s+/=", "n":1.0e5},
+          {"type":"text","text":"Looking."},
+          {"type":"tool_use","id":"a","name":"note","input":{"text": "one", "n": 1.50}},
+          {"type":"tool_use","id":"b","name":"note","input":{}},
+          {"type":"tool_use","id":"c","name":"note","input":{}}]},
+        {"role":"user","content":[
+          {"type":"tool_result","tool_use_id":"a","content":"done"},
+          {"type":"tool_result","tool_use_id":"b","content":"no such note","is_error":true},
+          {"type":"tool_result","tool_use_id":"c","content":"the program was stopped while this ran, so nobody knows whether it happened. it was not repeated. tell the human, and check before doing it again.","is_error":true,"cache_control":
+          {"type":"ephemeral"}}]},
+        {"role":"assistant","content":[
+          {"type":"text","text":"I was saying"},
+          {"type":"text","text":"Hello again."}]},
+        {"role":"user","content":[
+          {"type":"text","text":"one"},
+          {"type":"text","text":"two","cache_control":
+          {"type":"ephemeral"}}]}]}
+    "#]].assert_eq(&sent(&context(everything())).await);
+}
+
+/// Whatever comes later, what was said stays the same bytes; only the marks move.
+#[tokio::test]
+async fn every_request_begins_with_the_one_before_it() {
+    let unmarked =
+        |body: String| body.replace("\n  {\"type\":\"ephemeral\"}", "").replace(",\"cache_control\":", "");
+    let all = everything();
+    let mut before = String::new();
+    for end in [1, 2, 4, 5, 6, 7, 8, 9] {
+        let now = unmarked(sent(&context(all[..end].to_vec())).await);
+        let open = before.trim_end().trim_end_matches("]}]}");
+        assert!(now.starts_with(open), "{end}: {now}\n{open}");
+        before = now;
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_results_are_lost_does_not_spoil_the_conversation() {
+    let calls = || Said::Assistant(vec![call("a", "{}")], Reach::Whole);
+    for rest in [vec![], vec![human("hello?")], vec![answer("Hm."), human("x")], vec![Said::Tools(vec![])]] {
+        let said = [human("hi"), calls()].into_iter().chain(rest).collect();
+        assert!(sent(&context(said)).await.contains("nobody knows whether it happened"));
+    }
+}
+
+#[tokio::test]
+async fn words_of_the_model_may_come_last() {
+    let said = sent(&context(vec![human("hi"), answer("Once upon a time \n")])).await;
+    assert!(said.contains(r#""text":"Once upon a time","cache_control""#));
+}
+
+/// EN-7: how much to think is said as the vendor wants it, and not at all if nothing was chosen.
+#[tokio::test]
+async fn a_model_is_told_how_much_to_think() {
+    let server = ModelServer::start().await.unwrap();
+    let ways = [None, Some(Thinking::Off), Some(Thinking::Adaptive), Some(Thinking::Budget(2048))];
+    for thinking in ways {
+        let settings = Settings { thinking, max_tokens: 4096, ..settings(&server.url()) };
+        ask(&Anthropic::new(settings).unwrap(), &context(vec![human("hi")])).await.1.unwrap();
+    }
+    let sent: Vec<_> = server.requests().iter().map(|request| request.json["thinking"].to_string()).collect();
+    let budget = r#"{"budget_tokens":2048,"type":"enabled"}"#;
+    assert_eq!(sent, ["null", r#"{"type":"disabled"}"#, r#"{"type":"adaptive"}"#, budget]);
+    let settings = Settings { thinking: Some(Thinking::Budget(1024)), ..settings(&server.url()) };
+    let told = Anthropic::new(settings).unwrap_err().to_string();
+    assert_eq!(
+        told,
+        "thinking may take 1024 tokens, but a whole reply only 1024; raise max_tokens or think less"
+    );
+}
+
+/// EN-8: a picture without words is sent without an empty text, which would be refused.
+#[tokio::test]
+async fn a_picture_may_come_without_words() {
+    let image = Image { media_type: "image/webp".to_owned(), data: "AAAA".to_owned() };
+    let heard = Heard { preface: String::new(), text: " ".to_owned(), images: vec![image] };
+    let sent = sent(&context(vec![Said::Human(heard)])).await;
+    let picture = r#"{"type":"base64","media_type":"image/webp","data":"AAAA"},"cache_control""#;
+    assert!(sent.contains(picture) && sent.matches(r#""type":"text""#).count() == 1, "{sent}");
+}

@@ -1,0 +1,154 @@
+//! A server that means harm costs a bounded amount of memory and time.
+
+use std::time::Duration;
+
+use domain::conversation::Text;
+use domain::failure::Failure;
+use domain::turn::Reply;
+use testkit::chat_server::Style;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+use crate::stage::{ask, context, human};
+use crate::wire::{BOTH, Wire};
+
+pub const HEAD: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+
+/// Sends `start`, then `again` until nobody listens any more or `times` is reached, then `end`.
+pub struct Flood {
+    pub start: String,
+    pub again: Vec<u8>,
+    pub times: usize,
+    pub end: &'static str,
+}
+
+impl Flood {
+    /// Sends `start`, and nothing else.
+    fn only(start: impl Into<String>) -> Self {
+        Self { start: start.into(), again: Vec::new(), times: 0, end: "" }
+    }
+
+    /// Sends `again` after `start` for as long as anybody listens.
+    pub fn endless(start: impl Into<String>, again: Vec<u8>) -> Self {
+        Self { start: start.into(), again, times: usize::MAX, end: "" }
+    }
+
+    async fn serve(self, listener: TcpListener) {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        let mut asked = vec![0; 65536];
+        let _ = socket.read(&mut asked).await;
+        let _ = socket.write_all(self.start.as_bytes()).await;
+        for _ in 0..self.times {
+            if socket.write_all(&self.again).await.is_err() {
+                return;
+            }
+        }
+        let _ = socket.write_all(self.end.as_bytes()).await;
+    }
+}
+
+pub async fn answer(wire: Wire, flood: Flood) -> Result<Reply, Failure> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (model, context) = (wire.model(&url), context(vec![human("hi")]));
+    let both = async {
+        tokio::select! {
+            (_, reply) = ask(model.as_ref(), &context) => reply,
+            () = async { flood.serve(listener).await; std::future::pending().await } => unreachable!(),
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), both).await.unwrap()
+}
+
+/// One event of so many megabytes of text.
+fn text_of(wire: Wire, megabytes: usize) -> Flood {
+    let (before, after, end) = match wire {
+        Wire::Messages => (
+            "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\"}}\n\n\
+             data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"",
+            "\"}}\n\n",
+            "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n\
+             data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n\
+             data: {\"type\":\"message_stop\"}\n\n",
+        ),
+        Wire::Chat(_) => ("data: {\"choices\":[{\"delta\":{\"content\":\"", "\"}}]}\n\n", CHAT_END),
+    };
+    let mut again = vec![b'a'; megabytes * 1024 * 1024];
+    again.extend_from_slice(after.as_bytes());
+    Flood { start: format!("{HEAD}{before}"), again, times: 1, end }
+}
+
+/// How a chat server ends a stream.
+pub const CHAT_END: &str = "data: {\"choices\":[{\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+
+pub fn garbled(why: &str) -> Result<Reply, Failure> {
+    Err(Failure::Garbled(why.to_owned()))
+}
+
+#[tokio::test]
+async fn an_event_may_be_long_but_not_without_end() {
+    for wire in BOTH {
+        let long = answer(wire, text_of(wire, 10)).await.unwrap();
+        assert_eq!(long.blocks.text().len(), 10 * 1024 * 1024);
+        assert_eq!(answer(wire, text_of(wire, 17)).await, garbled("an event is longer than 16 MB"));
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_does_not_end_is_not_heard_to_the_end() {
+    for (wire, fields) in BOTH.into_iter().zip([r#""type":"ping""#, r#""choices":[]"#]) {
+        let ping = format!("data: {{{fields},\"pad\":\"{}\"}}\n\n", "a".repeat(1024 * 1024));
+        let flood = Flood::endless(HEAD, ping.into_bytes());
+        assert_eq!(answer(wire, flood).await, garbled("more than 64 MB in one reply"));
+    }
+}
+
+#[tokio::test]
+async fn headers_that_do_not_end_are_not_read_to_the_end() {
+    for wire in BOTH {
+        let endless = Flood::endless("HTTP/1.1 200 OK\r\n", b"x-more: and more and more\r\n".to_vec());
+        for flood in [endless, Flood::only("SSH-2.0-OpenSSH_9.9\r\n")] {
+            let failure = answer(wire, flood).await.unwrap_err();
+            let told = matches!(&failure, Failure::Garbled(why) if why.contains("does not speak HTTP"));
+            assert!(told, "{failure:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_does_not_end_is_not_read_to_the_end() {
+    for wire in BOTH {
+        let flood = Flood::endless("HTTP/1.1 418 Teapot\r\n\r\n", vec![b'a'; 100_000]);
+        let failure = answer(wire, flood).await.unwrap_err();
+        assert!(matches!(&failure, Failure::Rejected(why) if why.len() < 400), "{failure:?}");
+    }
+}
+
+/// Only a chat server may answer with one whole text.
+#[tokio::test]
+async fn an_answer_of_another_kind_is_not_read_at_all() {
+    let (chat, page, bytes) = (Wire::Chat(Style::OpenAi), "text/html", "application/octet-stream");
+    let kinds = [(Wire::Messages, page), (Wire::Messages, bytes), (chat, page), (chat, bytes)];
+    for (wire, kind) in kinds.into_iter().chain([(Wire::Messages, "application/json")]) {
+        let start = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n\r\n");
+        let flood = Flood::endless(start, vec![b'a'; 100_000]);
+        assert_eq!(answer(wire, flood).await, garbled("it is not a stream of events"));
+    }
+    for wire in BOTH {
+        let start = "HTTP/1.1 200 OK\r\n\r\n".to_owned();
+        let flood = Flood { start, again: vec![b'a'; 9], times: 9, end: "" };
+        assert_eq!(answer(wire, flood).await, garbled("it is not a stream of events"));
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_does_not_carry_the_key_elsewhere() {
+    for wire in BOTH {
+        let elsewhere = wire.serve().await;
+        let place = elsewhere.url() + wire.path();
+        let start = format!("HTTP/1.1 307 Moved\r\nlocation: {place}\r\ncontent-length: 0\r\n\r\n");
+        let reply = answer(wire, Flood::only(start)).await;
+        assert_eq!(reply, Err(Failure::Unreachable("307: the address points elsewhere".to_owned())));
+        assert_eq!(elsewhere.requests(), 0);
+    }
+}

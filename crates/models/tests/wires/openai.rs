@@ -1,0 +1,10 @@
+//! What is of the chat-completions API alone.
+
+mod calls;
+mod failures;
+mod hostile;
+mod requests;
+mod server;
+pub mod stage;
+mod streams;
+mod toolless;

@@ -1,0 +1,142 @@
+//! What can go wrong on this wire alone, and what is an ending without an answer.
+
+use domain::failure::Failure;
+use expect_test::expect;
+use models::openai::{Key, OpenAi};
+use serde_json::json;
+use testkit::chat_server::{ChatServer, Options};
+use testkit::play::{Act, Fault, Piece};
+
+use super::stage::{KEY, ask, context, human, model, play, settings};
+use crate::failures::{bad_call, refused};
+
+async fn fails(act: Act) -> String {
+    format!("{:?}", play(act).await.1.unwrap_err())
+}
+
+/// E1, E3, E5: who must act, and when to come back, is told apart.
+#[tokio::test]
+async fn every_refusal_of_a_chat_server_is_a_failure_of_its_kind() {
+    let quota = "You exceeded your current quota, please check your plan and billing details.";
+    let cases = [
+        ("429 about money", Act::refuses(429, "insufficient_quota", quota)),
+        ("too long", Act::refuses(400, "context_length_exceeded", "shorten the messages")),
+        ("too long for vLLM", refused(400, None, "This model's maximum context length is 8192 tokens.")),
+        ("too long for llama.cpp", Act::refuses(400, "exceed_context_size_error", "too many tokens")),
+        ("404", Act::refuses(404, "model_not_found", "The model `test-1` does not exist")),
+        ("404 of Ollama", refused(404, None, "model \"test-1\" not found, try pulling it first")),
+        ("404 of a page", refused(404, None, "Not Found")),
+    ];
+    let mut told = String::new();
+    for (name, act) in cases {
+        told += &format!("{name}: {}\n", fails(act).await);
+    }
+    expect![[r#"
+        429 about money: SpendLimit(Account("429: You exceeded your current quota, please check your plan and billing details."))
+        too long: Full("400: shorten the messages")
+        too long for vLLM: Full("400: This model's maximum context length is 8192 tokens.")
+        too long for llama.cpp: Full("400: too many tokens")
+        404: Rejected("404: The model `test-1` does not exist. `test-1` in OLLIM_MODEL must be a model that this server has")
+        404 of Ollama: Rejected("404: model \"test-1\" not found, try pulling it first. `ollama pull test-1` fetches it")
+        404 of a page: Rejected("404: Not Found. check OPENAI_BASE_URL; it usually ends in /v1")
+    "#]].assert_eq(&told);
+}
+
+/// E2, E3: what goes wrong after a good beginning.
+#[tokio::test]
+async fn every_stream_of_a_chat_server_that_breaks_is_a_failure_of_its_kind() {
+    let words = || Act::says("one two three four five six");
+    let error = |at, kind: &str| words().with(Fault::Error(at, kind.to_owned()));
+    let cases = [
+        ("too many", error(0, "rate_limit_error")),
+        ("no money after words", error(3, "insufficient_quota")),
+        ("a bad key", error(0, "authentication_error")),
+        ("a bad request", error(0, "invalid_request_error")),
+        ("broken after words", error(3, "server_error")),
+        ("an unknown error", error(3, "new_error")),
+        ("stopped with an error", words().stopping("error")),
+        ("a call without a name", raw(json!({"tool_calls": [{"index": 0, "id": "a"}]}))),
+        ("a call that is none", raw(json!({"tool_calls": [1]}))),
+        ("an error in words", chunk(json!({"error": "out of memory"}))),
+        ("an error that is flat", chunk(json!({"object": "error", "message": "no", "code": 400}))),
+        ("an error with a number", chunk(json!({"error": {"message": "later", "code": 429}}))),
+    ];
+    let mut told = String::new();
+    for (name, act) in cases {
+        told += &format!("{name}: {}\n", fails(act).await);
+    }
+    expect![[r#"
+        too many: Busy(None)
+        no money after words: SpendLimit(Account("it broke on our side"))
+        a bad key: BadKey("OPENAI_API_KEY, it broke on our side")
+        a bad request: Rejected("it broke on our side")
+        broken after words: Broken("it broke on our side")
+        an unknown error: Broken("it broke on our side")
+        stopped with an error: Broken("it stopped with an error")
+        a call without a name: Garbled("a tool call without the name of a tool")
+        a call that is none: Garbled("an event that is not in its language")
+        an error in words: Broken("out of memory")
+        an error that is flat: Rejected("no")
+        an error with a number: Busy(None)
+    "#]]
+    .assert_eq(&told);
+}
+
+/// E3: endings that are no answer are different things.
+#[tokio::test]
+async fn an_ending_that_is_no_answer_says_which_one() {
+    let cases = [
+        ("refusal", Act::says("no").stopping("content_filter")),
+        ("refusal in words", raw(json!({"refusal": "I can't."}))),
+        ("no room", Act::says("so").stopping("length")),
+        ("no room in a call", Act::says("so").and(bad_call(r#"{"te"#)).stopping("length")),
+        ("no reason", Act::says("so").stopping("null")),
+        ("a new reason", Act::says("so").stopping("eos")),
+        ("nothing", Act::empty()),
+        ("a word that is none", Act::says("")),
+    ];
+    let mut told = String::new();
+    for (name, act) in cases {
+        let reply = play(act).await.1.unwrap();
+        told += &format!("{name}: {:?} {:?}\n", reply.stop, reply.blocks);
+    }
+    expect![[r#"
+        refusal: Refusal [Text("no")]
+        refusal in words: Refusal [Text("I can't.")]
+        no room: Length [Text("so")]
+        no room in a call: Length [Text("so")]
+        no reason: Said [Text("so")]
+        a new reason: Said [Text("so")]
+        nothing: Said []
+        a word that is none: Said []
+    "#]]
+    .assert_eq(&told);
+}
+
+fn raw(delta: serde_json::Value) -> Act {
+    Act::empty().and(Piece::Raw(delta))
+}
+
+/// Whatever stands in an error's place, it is found beside the chunk's own fields.
+fn chunk(fields: serde_json::Value) -> Act {
+    Act::empty().with(Fault::Event(0, fields))
+}
+
+#[tokio::test]
+async fn a_key_is_sent_if_there_is_one_and_asked_for_if_there_is_none() {
+    let options = Options { key: Some(KEY.to_owned()), ..Options::default() };
+    let server = ChatServer::start_with(options).await.unwrap();
+    let context = context(vec![human("hi")]);
+    assert!(ask(&model(&server.url()), &context).await.1.is_ok());
+    let told = async |key: Key| {
+        let settings = models::openai::Settings { key, ..settings(&server.url()) };
+        ask(&OpenAi::new(settings).unwrap(), &context).await.1.unwrap_err()
+    };
+    let wrong = told(Key::new("sk-other")).await;
+    assert_eq!(wrong, Failure::BadKey("OPENAI_API_KEY, 401: Incorrect API key provided.".to_owned()));
+    let none = told(Key::default()).await.to_string();
+    assert!(none.contains("OPENAI_API_KEY is not set, 401: You didn't provide an API key."), "{none}");
+    let sent: Vec<_> = server.requests().into_iter().map(|request| request.authorization).collect();
+    assert_eq!(sent[0], Some(format!("Bearer {KEY}")));
+    assert_eq!(sent.last(), Some(&None));
+}

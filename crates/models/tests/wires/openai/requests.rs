@@ -1,0 +1,124 @@
+//! What is sent.
+
+use std::sync::Arc;
+
+use domain::context::Context;
+use domain::conversation::{Block, Heard, Image, Json, Reach, Said};
+use domain::tool::Outcome;
+use expect_test::expect;
+use testkit::chat_server::{ChatServer, Style};
+
+use super::stage::{answer, ask, call, context, human, model, result};
+
+const OPAQUE: &str = r#"{"type" : "thinking","thinking":"h\u00e9","signature":"s+/=", "n":1.0e5}"#;
+
+fn everything() -> Vec<Said> {
+    let image = |data: &str| Image { media_type: "image/png".to_owned(), data: data.to_owned() };
+    vec![
+        Said::Summary("They like tea.".to_owned()),
+        Said::Human(Heard {
+            preface: "[2026-11-15 Sun 09:00 AM CET]".to_owned(),
+            text: "look".to_owned(),
+            images: vec![image("AAAA"), image("BBBB")],
+        }),
+        Said::Assistant(
+            vec![
+                Block::Opaque(Json(OPAQUE.to_owned())),
+                Block::Text("Looking. \n".to_owned()),
+                Block::Text(" \n".to_owned()),
+                call("a", r#"{"text": "one", "n": 1.50}"#),
+                call("b", "not json"),
+                call("c", "{}"),
+            ],
+            Reach::Whole,
+        ),
+        Said::Tools(vec![
+            result("b", "no such note", Outcome::Failed),
+            result("a", "done", Outcome::Done),
+            result("stray", "?", Outcome::Done),
+        ]),
+        Said::Assistant(vec![Block::Text("I was saying ".to_owned())], Reach::Cut),
+        human(" \n"),
+        answer("Hello again."),
+        human("one"),
+        human("two"),
+    ]
+}
+
+/// The bytes of a request, a line to a message and to a block.
+async fn sent(context: &Context) -> String {
+    let server = ChatServer::start(Style::LlamaCpp).await.unwrap();
+    ask(&model(&server.url()), context).await.1.unwrap();
+    let body = server.requests().remove(0).body;
+    body.replace(r#"{"role""#, "\n{\"role\"").replace(r#"{"type""#, "\n  {\"type\"") + "\n"
+}
+
+/// EN-8, and everything else that can be said. The server accepts it.
+#[tokio::test]
+async fn a_context_with_everything_in_it_is_one_request() {
+    expect![[r#"
+        {"model":"test-1","stream":true,"stream_options":{"include_usage":true},"max_tokens":1024,"tools":[
+          {"type":"function","function":{"name":"note","description":"Writes a note.","parameters":
+          {"type":"object","properties":{"text":
+          {"type":"string"}},"required":["text"]}}}],"messages":[
+        {"role":"system","content":"You are a friend."},
+        {"role":"user","content":[
+          {"type":"text","text":"[summary of our conversation until here]\nThey like tea."},
+          {"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}},
+          {"type":"image_url","image_url":{"url":"data:image/png;base64,BBBB"}},
+          {"type":"text","text":"[2026-11-15 Sun 09:00 AM CET] look"}]},
+        {"role":"assistant","content":"Looking.","tool_calls":[
+          {"type":"function","id":"a","function":{"name":"note","arguments":"{\"text\": \"one\", \"n\": 1.50}"}},
+          {"type":"function","id":"b","function":{"name":"note","arguments":"{}"}},
+          {"type":"function","id":"c","function":{"name":"note","arguments":"{}"}}]},
+        {"role":"tool","tool_call_id":"a","content":"done"},
+        {"role":"tool","tool_call_id":"b","content":"no such note"},
+        {"role":"tool","tool_call_id":"c","content":"the program was stopped while this ran, so nobody knows whether it happened. it was not repeated. tell the human, and check before doing it again."},
+        {"role":"assistant","content":"I was saying\n\nHello again."},
+        {"role":"user","content":"one\n\ntwo"}]}
+    "#]].assert_eq(&sent(&context(everything())).await);
+}
+
+/// Whatever comes later, what was said stays the same bytes.
+#[tokio::test]
+async fn every_request_begins_with_the_one_before_it() {
+    let all = everything();
+    let mut before = String::new();
+    for end in [2, 4, 5, 6, 7, 8, 9] {
+        let now = sent(&context(all[..end].to_vec())).await;
+        let open = before.trim_end().trim_end_matches(['"', ']', '}']);
+        assert!(now.starts_with(open), "{end}: {now}\n{open}");
+        before = now;
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_results_are_lost_does_not_spoil_the_conversation() {
+    let calls = || Said::Assistant(vec![call("a", "{}")], Reach::Whole);
+    for rest in [vec![], vec![human("hello?")], vec![answer("Hm."), human("x")], vec![Said::Tools(vec![])]] {
+        let said = [human("hi"), calls()].into_iter().chain(rest).collect();
+        assert!(sent(&context(said)).await.contains("nobody knows whether it happened"));
+    }
+}
+
+/// Without instructions or tools there is nothing in their place, which some servers would refuse.
+#[tokio::test]
+async fn what_there_is_none_of_is_left_out() {
+    let mut bare = context(vec![human("hi")]);
+    (bare.tools, bare.instructions) = (Arc::from([]), Arc::from(""));
+    expect![[r#"
+        {"model":"test-1","stream":true,"stream_options":{"include_usage":true},"max_tokens":1024,"messages":[
+        {"role":"user","content":"hi"}]}
+    "#]]
+    .assert_eq(&sent(&bare).await);
+}
+
+/// EN-8: a picture without words is sent without an empty text, which would be refused.
+#[tokio::test]
+async fn a_picture_may_come_without_words() {
+    let image = Image { media_type: "image/webp".to_owned(), data: "AAAA".to_owned() };
+    let heard = Heard { preface: String::new(), text: " ".to_owned(), images: vec![image] };
+    let sent = sent(&context(vec![Said::Human(heard)])).await;
+    let picture = r#"{"type":"image_url","image_url":{"url":"data:image/webp;base64,AAAA"}}]}]}"#;
+    assert!(sent.contains(picture) && !sent.contains(r#""type":"text""#), "{sent}");
+}

@@ -1,0 +1,100 @@
+//! A server that cannot call tools is talked to all the same, and the human is told once.
+
+use domain::conversation::{Block, Reach, Said};
+use domain::failure::Failure;
+use domain::tool::Outcome;
+use engine::ports::Model;
+use testkit::chat_server::{ChatServer, Style};
+use testkit::play::Act;
+
+use super::stage::{answer, ask, call, context, human, model, result};
+
+const NOTICE: &str =
+    "test-1 cannot use tools, so i can talk with it but do nothing. choose another model in OLLIM_MODEL.";
+
+#[tokio::test]
+async fn a_model_without_tools_is_asked_once_more_without_them_and_never_again_with_them() {
+    let server = ChatServer::start(Style::NoTools).await.unwrap();
+    let model = model(&server.url());
+    let first = context(vec![human("hi")]);
+    assert_eq!(model.notice(), None);
+    assert_eq!(ask(&model, &first).await.1.unwrap().blocks, [Block::Text("you said: hi".to_owned())]);
+    assert_eq!((model.notice().as_deref(), model.notice()), (Some(NOTICE), None));
+    let next = context(vec![human("hi"), answer("Hello."), human("and?")]);
+    assert_eq!(ask(&model, &next).await.0, "you said: and?");
+    let offered: Vec<_> =
+        server.requests().iter().map(|request| request.json.get("tools").is_some()).collect();
+    assert_eq!(offered, [true, false, false]);
+    assert_eq!(model.notice(), None);
+}
+
+#[tokio::test]
+async fn what_tools_said_before_is_read_as_plain_words() {
+    let server = ChatServer::start(Style::NoTools).await.unwrap();
+    let said = vec![
+        human("note it"),
+        Said::Assistant(
+            vec![Block::Text("Noting.".to_owned()), call("a", "{}"), call("b", "{}")],
+            Reach::Whole,
+        ),
+        Said::Tools(vec![result("a", "kept as 1", Outcome::Done)]),
+        human("thanks"),
+    ];
+    ask(&model(&server.url()), &context(said)).await.1.unwrap();
+    let sent = &server.requests()[1].json["messages"];
+    assert_eq!(sent[2], serde_json::json!({"role": "assistant", "content": "Noting."}));
+    let words = sent[3]["content"].as_str().unwrap();
+    assert!(words.starts_with("[result of note]\nkept as 1\n\n[result of note]\nthe program was stopped"));
+    assert!(words.ends_with("\n\nthanks"), "{words}");
+}
+
+/// In the words of Ollama, llama.cpp, vLLM, OpenRouter and a server that does not say why.
+#[tokio::test]
+async fn every_way_to_say_so_is_understood() {
+    let ways = [
+        (400, "registry.ollama.ai/library/gemma:latest does not support tools"),
+        (500, "tools param requires --jinja flag"),
+        (500, "Unsupported param: tools"),
+        (400, "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"),
+        (404, "No endpoints found that support tool use. To learn more, visit the page."),
+        (501, "Not Implemented"),
+    ];
+    for (status, words) in ways {
+        let server = ChatServer::start(Style::OpenAi).await.unwrap();
+        server.script([Act::refuses(status, "api_error", words), Act::says("Hello.")]);
+        let model = model(&server.url());
+        assert_eq!(ask(&model, &context(vec![human("hi")])).await.0, "Hello.", "{words}");
+        assert_eq!(model.notice().as_deref(), Some(NOTICE), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_for_another_reason_is_not_tried_again() {
+    let ways = [
+        (400, "messages with role 'tool' must be a response to a preceding message with 'tool_calls'."),
+        (400, "this model does not support images"),
+        (404, "model \"tools\" not found"),
+        (500, "out of memory"),
+        (429, "too many requests for tools; this requires patience"),
+    ];
+    for (status, words) in ways {
+        let server = ChatServer::start(Style::OpenAi).await.unwrap();
+        server.script([Act::refuses(status, "api_error", words), Act::says("Hello.")]);
+        let model = model(&server.url());
+        assert!(ask(&model, &context(vec![human("hi")])).await.1.is_err(), "{words}");
+        assert_eq!((server.requests().len(), model.notice()), (1, None), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_better_without_tools_is_not_blamed_on_them() {
+    let server = ChatServer::start(Style::OpenAi).await.unwrap();
+    let refusal = Act::refuses(400, "api_error", "this does not support tools");
+    server.script([refusal, Act::rate_limited(3), Act::says("Hello.")]);
+    let model = model(&server.url());
+    let context = context(vec![human("hi")]);
+    assert_eq!(ask(&model, &context).await.1, Err(Failure::Busy(Some(3))));
+    assert_eq!(model.notice(), None);
+    assert_eq!(ask(&model, &context).await.0, "Hello.");
+    assert!(server.requests()[2].json.get("tools").is_some());
+}
