@@ -115,6 +115,12 @@ pub async fn obey(
     told(obeyed?, output)
 }
 
+/// Gives a command that means something only to an assistant that runs: one that starts does it by itself.
+pub async fn obey_if_running(settings: &Settings, command: &str, output: Output) -> Result<ExitCode, Failed> {
+    let client = Client::new(&settings.paths.state(), SOCKET);
+    told(terminal::obey(&client, command).await?, output)
+}
+
 fn told(obeyed: Result<String, String>, output: Output) -> Result<ExitCode, Failed> {
     let text = obeyed.map_err(Failed::NotDone)?;
     match output.json {

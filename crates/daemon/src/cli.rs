@@ -102,6 +102,13 @@ pub enum Command {
         #[arg(long)]
         undo: bool,
     },
+    /// Choose the model of the next answers, or tell which it is
+    Model {
+        /// haiku, opus, sonnet, or default
+        name: Option<String>,
+    },
+    /// Try again what waits because the model refused the key
+    Retry,
     /// Whether it runs, and how it is
     Status,
     /// What is wrong, and what to do about it

@@ -39,6 +39,10 @@ pub async fn run(cli: Cli, settings: Settings, disk: Arc<dyn Disk>) -> Result<Ex
                 if undo { "/undo".to_owned() } else { format!("/compact {}", instructions.join(" ")) };
             chat::obey(&settings, disk, &command, output).await
         }
+        Some(Command::Model { name }) => {
+            chat::obey(&settings, disk, &format!("/model {}", name.unwrap_or_default()), output).await
+        }
+        Some(Command::Retry) => chat::obey_if_running(&settings, "/retry", output).await,
         Some(Command::Status) => status::show(&settings, output).await,
         Some(Command::Doctor) => doctor::examine(&settings, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),

@@ -90,8 +90,9 @@ impl House {
         };
         let day = journal.day(clock.now()).await.map_err(|error| Failed::NotDone(error.to_string()))?;
         let purse = Purse { day, ..settings.spend.purse.clone() };
-        let assistant =
-            Assistant::new(memory, world.hands.tools(), settings.room, Dice::new(seed()?)).minding(purse);
+        let assistant = Assistant::new(memory, world.hands.tools(), settings.room, Dice::new(seed()?))
+            .minding(purse)
+            .choosing_from(settings.choices(model.name()));
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),

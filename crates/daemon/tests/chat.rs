@@ -94,7 +94,6 @@ fn a_failing_model_is_told_in_words_and_costs_nothing() {
         assert!(last.body.contains("are you there?"), "{sentence}: the message is kept");
         assert_eq!(examine(program.data()), [""; 0], "{sentence}");
     };
-    check(Act::refuses(401, "authentication_error", "invalid x-api-key"), "the model refused the key");
     check(Act::rate_limited(30), "overloaded right now, and asks to wait 30 s");
     check(Act::spend_limited(), "spend limit");
     check(Act::overloaded(), "the model is overloaded right now");
@@ -205,4 +204,36 @@ fn what_an_answer_cost_is_told_by_command_and_page_alike() {
     assert!(listed.contains("today, by model:\n  anthropic:"), "{listed}");
     assert_eq!(program.run(&["cost", "--days", "0"]).status.code(), Some(2));
     assert_eq!(program.run(&["cost", "--by", "mood"]).status.code(), Some(2));
+}
+
+/// MC-26, MC-29, RC-3: the chosen model answers from the next message on, also after a restart, and is what the
+/// ledger names.
+#[test]
+fn another_model_can_be_chosen_while_it_runs_and_stays_chosen() {
+    let (backstage, program) = stage();
+    let running = program.start();
+    program.run(&["chat", "--once", "one"]);
+    let chosen = program.run(&["model", "Haiku"]);
+    assert_eq!(stdout(&chosen), "from the next answer on, haiku answers (claude-haiku-5-5).\n");
+    program.run(&["chat", "--once", "two"]);
+    let unknown = program.run(&["model", "gpt"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(
+        stderr(&unknown).contains("i know no model called `gpt`. choose haiku, opus, sonnet or default.")
+    );
+    running.kill();
+    program.run(&["chat", "--once", "three"]);
+    assert_eq!(stdout(&program.run(&["model"])), "haiku answers (claude-haiku-5-5).\n");
+    program.run(&["model", "default"]);
+    program.run(&["chat", "--once", "four"]);
+
+    let requests = backstage.requests();
+    let asked: Vec<&str> = requests.iter().filter_map(|request| request.json["model"].as_str()).collect();
+    assert_eq!(asked, ["claude-sonnet-5-5", "claude-haiku-5-5", "claude-haiku-5-5", "claude-sonnet-5-5"]);
+    let config = std::fs::read_to_string(program.data().join("state/config.json")).expect("a config");
+    let config: Value = serde_json::from_str(&config).expect("JSON");
+    assert_eq!(config["model_main"], Value::Null);
+    let cost = json_of(&program.run(&["cost", "--json"]));
+    assert_eq!(cost["by_model"][0]["name"], "anthropic:claude-haiku-5-5");
+    assert_eq!(cost["by_model"][0]["calls"], 2);
 }

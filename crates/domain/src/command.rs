@@ -14,8 +14,20 @@ struct Spec {
     read: fn(&str) -> Request,
 }
 
-const SPECS: [Spec; 4] = [
+const SPECS: [Spec; 6] = [
     Spec { name: "/stop", takes: "", does: "stops the answer", read: |_| Request::Stop },
+    Spec {
+        name: "/retry",
+        takes: "",
+        does: "tries again what waits for a key of the model",
+        read: |_| Request::Retry,
+    },
+    Spec {
+        name: "/model",
+        takes: "[name]",
+        does: "chooses the model of the next answers, or tells which it is",
+        read: |words| Request::Model(words.to_owned()),
+    },
     Spec {
         name: "/compact",
         takes: "[what to mind]",

@@ -29,6 +29,8 @@ pub struct Context {
     /// Where the reply is said. Nobody reads it out to the model: it is for models that keep a memory of
     /// their own, one for each branch.
     pub branch: Branch,
+    /// The vendor's id of the model that should answer; nothing, for the usual one.
+    pub model: Option<String>,
     /// The tools that may be called.
     pub tools: Arc<[ToolSpec]>,
     /// Who the model is and how it behaves.

@@ -14,6 +14,7 @@ pub mod dice;
 pub mod embed;
 pub mod failure;
 pub mod inbox;
+pub mod model;
 pub mod patience;
 pub mod permission;
 pub mod place;

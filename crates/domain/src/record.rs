@@ -25,10 +25,14 @@ pub enum Record {
     Opened(Opened),
     /// A turn ended.
     Closed(Closed),
+    /// A turn waits for a key: it was not its fault that it did not get on.
+    Held(TurnId),
     /// A call was decided upon.
     Decided(TurnId, Decision, Timestamp),
     /// A model was called.
     Spent(Spent),
+    /// The human chose the model of this short name, or the usual one.
+    Model(Option<String>, Timestamp),
     /// Something was put into the inbox.
     Kept(Kept),
     /// The session of the main conversation changed, or a branch got one.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::assistant::{Answer, Ended, Left, Purpose, Request, Shown, Start};
+use domain::assistant::{Answer, Ended, Left, Progress, Purpose, Request, Shown, Start};
 use domain::context::{self, Context};
 use domain::conversation::{Block, Said, Usage, calls};
 use domain::cost::{Attended, Call};
@@ -104,7 +104,8 @@ impl Drive {
         let said = world.journal.path(start.from).await.map_err(unread)?;
         let (tools, instructions) = (world.hands.tools(), Arc::clone(&world.instructions));
         let task = start.purpose.task(&said);
-        let context = Context { branch: start.branch.clone(), tools, instructions, said };
+        let context =
+            Context { branch: start.branch.clone(), model: start.model.clone(), tools, instructions, said };
         let turn = Turn::begin(task, world.limits, Patience::new(world.patience, start.seed));
         Ok(Self { start, world, desk, stop, turn, context, written: 0, counted: 0 })
     }
@@ -113,7 +114,8 @@ impl Drive {
         match self.start.account.attended {
             Attended::Waited => self.call().await,
             Attended::Unattended => {
-                let answer = self.desk.ask(Request::MaySpend(self.start.turn, self.uncounted())).await;
+                let answer =
+                    self.desk.ask(Request::Turn(self.start.turn, Progress::MaySpend(self.uncounted()))).await;
                 if answer != Answer::Noted {
                     return self.give_up(answer);
                 }
@@ -166,7 +168,7 @@ impl Drive {
     /// Counts a call. One that came to nothing and cost nothing is none.
     fn count(&mut self, usage: Usage) {
         if usage != Usage::default() {
-            self.turn.used(Call { model: self.world.model.name().to_owned(), usage });
+            self.turn.used(Call { model: self.world.model.name_for(&self.context), usage });
         }
     }
 
@@ -186,7 +188,7 @@ impl Drive {
     }
 
     async fn run_tools(&mut self, calls: Vec<ToolCall>) {
-        let request = Request::MayRun(self.start.turn, self.last_blocks(), self.uncounted());
+        let request = Request::Turn(self.start.turn, Progress::MayRun(self.last_blocks(), self.uncounted()));
         let answer = self.ask(request).await;
         let Answer::Decided(decisions) = answer else { return self.give_up(answer) };
         self.counted = self.turn.spent().len();
@@ -195,7 +197,7 @@ impl Drive {
         let before = self.turn.said().len();
         self.turn.ran(results.clone());
         self.remember(before);
-        let answer = self.ask(Request::Ran(self.start.turn, results)).await;
+        let answer = self.ask(Request::Turn(self.start.turn, Progress::Ran(results))).await;
         if answer != Answer::Noted {
             return self.give_up(answer);
         }

@@ -38,6 +38,11 @@ pub trait Model: Send + Sync {
     /// What it is called, for people: `offline`, `anthropic:sonnet`.
     fn name(&self) -> &str;
 
+    /// Who answers `context`: its name, or that of the model which the context asks for.
+    fn name_for(&self, _context: &Context) -> String {
+        self.name().to_owned()
+    }
+
     /// Replies to `context`, telling `listener` the words as they come. Dropping the future ends the call.
     ///
     /// A failure is a value with words for the human; this never panics on what came over the wire.
@@ -46,6 +51,11 @@ pub trait Model: Send + Sync {
         context: &'a Context,
         listener: Listener<'a>,
     ) -> BoxFuture<'a, Result<Reply, Failure>>;
+
+    /// Whether its key is another one than it was last refused with.
+    fn renewed(&self) -> bool {
+        false
+    }
 
     /// What the human should know about it since this was last asked: most models have nothing to say.
     fn notice(&self) -> Option<String> {

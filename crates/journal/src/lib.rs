@@ -27,6 +27,7 @@ pub use db::KnownDevice;
 use db::{Database, PathCache};
 use disk::Disk;
 use files::Found;
+use files::config::{ConfigFile, Setting};
 use files::model_places::{ModelPlace, ModelPlaces};
 use keeper::Keeper;
 pub use lock::{Lock, holder};
@@ -48,6 +49,7 @@ pub struct Journal {
 struct Writer {
     database: Database,
     files: SessionFiles,
+    config: ConfigFile,
 }
 
 struct Reader {
@@ -144,6 +146,11 @@ impl Writer {
     /// The database first, then the files that follow from it. A file that cannot be written now is written
     /// later: what it says is already safe.
     fn write(&mut self, records: &[Record]) -> Result<(), Unwritten> {
+        for record in records {
+            if let Record::Model(name, at) = record {
+                self.keep_model(name.as_deref(), *at)?;
+            }
+        }
         let changes = self.database.write(records).map_err(|error| unwritten(&error))?;
         if changes.is_empty() {
             return Ok(());
@@ -159,6 +166,17 @@ impl Writer {
             }
         }
         Ok(())
+    }
+}
+
+impl Writer {
+    /// The one setting that the assistant keeps, in the file that people know it from.
+    fn keep_model(&mut self, name: Option<&str>, at: Timestamp) -> Result<(), Unwritten> {
+        let unkept = |error: &dyn std::fmt::Display| Unwritten(error.to_string());
+        let mut config = self.config.load(at).map_err(|error| unkept(&error))?.value;
+        let named = Setting::ModelMain.set(&mut config, name.unwrap_or("default"));
+        named.map_err(|error| unkept(&error))?;
+        self.config.save(&config).map_err(|error| unkept(&error))
     }
 }
 

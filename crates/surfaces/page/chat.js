@@ -39,6 +39,7 @@ export class Chat {
     if (name === "ended" && data.branch === MAIN) this.ended(data);
     if (name === "compacting" && data.branch === MAIN) this.compacting(data);
     if (name === "compacted" && data.branch === MAIN) this.compacted(data);
+    if (name === "held" && data.branch === MAIN) this.held(data);
     if (name === "notice") this.notice(data.text);
     this.settle(stay);
   }
@@ -49,6 +50,7 @@ export class Chat {
     this.running.clear();
     for (const run of scene.running.filter((run) => run.branch === MAIN)) this.began(run.turn, run.text, run.tool);
     if (scene.compacting) this.compacting(scene.compacting);
+    if (scene.held) this.notice(scene.held);
     const page = await assistant.messages();
     this.merge(page);
     for (const words of this.pending.filter((words) => words.state === "unsure")) this.unsent(words, words.why);
@@ -148,6 +150,12 @@ export class Chat {
     this.running.delete(turn);
     if (how === "failed") this.notice(why);
     if (how === "interrupted" && run && !run.spoke) this.notice("stopped before anything was said.", true);
+  }
+
+  held({ turn, first, why }) {
+    this.running.get(turn)?.li.remove();
+    this.running.delete(turn);
+    if (first) this.notice(why);
   }
 
   compacting({ turn, tokens }) {

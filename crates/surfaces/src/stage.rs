@@ -37,6 +37,8 @@ pub struct Scene {
     pub running: BTreeMap<TurnId, Running>,
     /// The compaction that goes on, and how many tokens there are.
     pub compacting: Option<(TurnId, Option<u64>)>,
+    /// What everything waits for, if the model refuses our key.
+    pub held: Option<String>,
 }
 
 /// A turn that goes on.
@@ -98,6 +100,11 @@ impl Scene {
             Shown::Said { branch, entry } => self.wrote(branch, &entry.said),
             Shown::Ended { turn, .. } => {
                 self.running.remove(turn);
+                self.held = None;
+            }
+            Shown::Held { turn, why, .. } => {
+                self.running.remove(turn);
+                self.held = Some(why.to_string());
             }
             Shown::Compacting { turn, tokens, .. } => self.compacting = Some((*turn, *tokens)),
             Shown::Compacted { .. } => self.compacting = None,

@@ -194,6 +194,12 @@ impl Story {
         self.settle()
     }
 
+    /// The human gives the model another key, where it looks for one.
+    pub fn human_renews_the_key(&mut self) -> &mut Self {
+        self.cast.renew();
+        self
+    }
+
     /// Waits until the model was asked for the n-th time, and has its line.
     pub fn asked(&mut self, times: usize) -> &mut Self {
         self.runtime.block_on(async {
@@ -219,6 +225,12 @@ impl Story {
     /// Waits until something was told that has `words` in it.
     pub fn hears(&mut self, words: &str) -> &mut Self {
         self.while_alive(self.teller.heard(words));
+        self
+    }
+
+    /// Waits until the last thing that was told has `words` in it.
+    pub fn hears_last(&mut self, words: &str) -> &mut Self {
+        self.while_alive(self.teller.heard_last(words));
         self
     }
 

@@ -52,7 +52,6 @@ impl Family {
             instructions: instructions(&names),
             limits: Limits::HOUSE,
             patience: patience::Limits::HOUSE,
-            limits: Limits::HOUSE,
             calls: Arc::new(Semaphore::new(calls)),
         };
         let (desk, pile) = Desk::new();
@@ -74,17 +73,11 @@ impl Family {
         let start = Start {
             turn: TurnId(self.forks),
             branch: branch.clone(),
-<<<<<<< HEAD
             purpose: Purpose::Answer,
+            model: None,
             account: Account::answer_on(&branch),
             from: entry.id,
             seed: 7,
-=======
-            from: entry.id,
-            seed: 7,
-            purpose: Purpose::Answer,
-            account: Account::answer_on(&branch),
->>>>>>> wire
         };
         self.world.journal.write(vec![Record::Moved(forked), Record::Said(branch, entry)]).await.unwrap();
         let turn = drive(start, self.world.clone(), self.desk.clone(), CancellationToken::new());

@@ -13,6 +13,7 @@ use super::{
 use crate::compaction::{Report, Summary};
 use crate::conversation::{Branch, EntryId, Head, Said, Usage};
 use crate::cost::Account;
+use crate::failure::Failure;
 use crate::record::{Record, SessionChange};
 use crate::turn::{Ending, TurnId};
 
@@ -67,6 +68,9 @@ impl Assistant {
         }
         if !self.wanted.is_empty() || self.is_compacting() {
             return refused("i am compacting already.");
+        }
+        if self.waits_for_key() {
+            return refused("the model refuses the key, so i can't sum anything up before it takes one.");
         }
         let turn = self.next_turn();
         self.wanted.push_back(Wanted { turn, instructions });
@@ -126,8 +130,13 @@ impl Assistant {
             Left::Said(_) => (Err(self.leave_as_it_is(&ended.ending)), Self::give_up),
         };
         minutes.shown.push(Shown::Compacted { turn, branch: Branch::Main, outcome });
-        if let Some(stuck) = compacting.stuck {
-            after(self, &stuck, minutes);
+        match (compacting.stuck, &ended.ending) {
+            (Some(stuck), Ending::Failed(why @ Failure::BadKey(_))) => {
+                let (turn, branch, message) = (stuck.turn, Branch::Main, Arc::clone(&stuck.message));
+                self.hold(Turned { turn, branch, message, sending: Sending::First }, why, minutes);
+            }
+            (Some(stuck), _) => after(self, &stuck, minutes),
+            (None, _) => {}
         }
     }
 

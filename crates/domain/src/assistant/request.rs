@@ -21,16 +21,14 @@ pub enum Request {
     Say(Saying),
     /// The human wants the answer to stop.
     Stop,
+    /// The human wants what waits for a key to be tried again.
+    Retry,
     /// The human wants the conversation summed up, with these wishes in mind.
     Compact(String),
     /// The human wants the last compaction taken back.
     Undo,
-    /// A turn wants to run the tools that the model called in these blocks, after these calls of the model.
-    MayRun(TurnId, Vec<Block>, Vec<Call>),
-    /// A turn that nobody waits for wants to call the model once more, after these calls.
-    MaySpend(TurnId, Vec<Call>),
-    /// A turn tells what came of its tools.
-    Ran(TurnId, Vec<ToolResult>),
+    /// A turn gets on.
+    Turn(TurnId, Progress),
     /// A turn wants something that depends on where it runs.
     Wished(TurnId, Wish),
     /// Keep this in the inbox.
@@ -39,6 +37,19 @@ pub enum Request {
     Inbox,
     /// How is it going?
     Status,
+    /// The human wants this model from now on, or to know which it is, if no name is given.
+    Model(String),
+}
+
+/// How a turn gets on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// It wants to run the tools that the model called in these blocks, after these calls of the model.
+    MayRun(Vec<Block>, Vec<Call>),
+    /// It is one that nobody waits for, and wants to call the model once more, after these calls.
+    MaySpend(Vec<Call>),
+    /// It tells what came of its tools.
+    Ran(Vec<ToolResult>),
 }
 
 /// Words of the human, and what they show.
@@ -104,6 +115,10 @@ impl Assistant {
                 None
             }
             Some(Running { turn, owed: Owed::Now, .. }) => Some(Effect::Interrupt(*turn)),
+            Some(Running { owed: Owed::Held, .. }) => {
+                self.try_held(&mut minutes);
+                None
+            }
             None => {
                 self.hear_waiting(&mut minutes);
                 None
@@ -119,8 +134,9 @@ impl Assistant {
         }
     }
 
-    pub(super) fn stop(&mut self) -> (Answer, Vec<Effect>) {
-        match self.running.get(&Branch::Main) {
+    pub(super) fn stop(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
+        match self.running.get(&Branch::Main).cloned() {
+            Some(held) if held.owed == Owed::Held => (Answer::Noted, self.let_go(&held, now)),
             Some(running) => (Answer::Noted, vec![Effect::Interrupt(running.turn)]),
             None => (Answer::Refused("nothing is running.".to_owned()), Vec::new()),
         }

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use domain::assistant::{Answer, Ended, Purpose, Request, Shown, Start};
+use domain::assistant::{Answer, Ended, Progress, Purpose, Request, Shown, Start};
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, calls};
 use domain::cost::{Account, Call, Day, Refusal};
 use domain::permission::{Authority, decide};
@@ -81,12 +81,12 @@ struct Counter<R> {
 
 impl<R: Fn(&Day) -> Result<(), Refusal>> Counter<R> {
     fn answer(&self, request: Request) -> Answer {
-        if let Request::MayRun(_, blocks, spent) = request {
+        if let Request::Turn(_, Progress::MayRun(blocks, spent)) = request {
             self.counted.borrow_mut().extend(spent);
             let authority = Authority { place: Place::Main(Follow::Alone), tools: ToolRule::Usual };
             return Answer::Decided(calls(&blocks).map(|call| decide(call, &[NOTE], &authority)).collect());
         }
-        let Request::MaySpend(_, spent) = request else { return Answer::Noted };
+        let Request::Turn(_, Progress::MaySpend(spent)) = request else { return Answer::Noted };
         self.counted.borrow_mut().extend(spent);
         let tokens = self.counted.borrow().iter().map(|call| call.usage.fresh()).sum();
         let answer = (self.rule)(&Day { tokens, ..Day::default() });
@@ -116,7 +116,7 @@ pub fn run(
     let (desk, mut pile) = Desk::new();
     let counter = Counter { rule, counted: RefCell::default() };
     let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
-    let start = Start { turn, branch, purpose, account, from, seed: 7 };
+    let start = Start { turn, branch, purpose, account, model: None, from, seed: 7 };
     let how = runtime.expect("a runtime").block_on(async {
         let door = async {
             while let Some(Letter::Asked(request, reply)) = pile.recv().await {

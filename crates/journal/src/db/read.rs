@@ -35,6 +35,7 @@ impl Database {
             next_turn: TurnId(next("turns")?),
             compacted: self.compacted()?,
             created: None,
+            model: None,
         })
     }
 

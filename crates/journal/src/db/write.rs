@@ -53,7 +53,13 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
         }
         Record::Opened(turn) => opened(transaction, turn)?,
         Record::Closed(turn) => closed(transaction, turn)?,
+        Record::Held(turn) => {
+            let sql = "UPDATE turns SET attempts = 0 WHERE id = ?";
+            transaction.prepare_cached(sql)?.execute([turn.0])?;
+        }
         Record::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at)?,
+        // Kept in a file of its own.
+        Record::Model(..) => {}
         Record::Spent(spent) => spend(transaction, spent)?,
         Record::Kept(kept) => keep(transaction, kept)?,
         Record::Session(change) => return file_change(transaction, change).map(Some),

@@ -179,7 +179,7 @@ mod tests {
 
     fn context(branch: Branch, said: Vec<Said>) -> Context {
         let said = said.into_iter().map(Arc::new).collect();
-        Context { branch, tools: Arc::from([]), instructions: Arc::from(""), said }
+        Context { branch, model: None, tools: Arc::from([]), instructions: Arc::from(""), said }
     }
 
     fn place(session: &str, context: &Context, said: usize) -> Place {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use domain::assistant::{Answer, Ended, Left, Purpose, Request, Shown, Start};
+use domain::assistant::{Answer, Ended, Left, Progress, Purpose, Request, Shown, Start};
 use domain::conversation::{Block, Branch, Entry, EntryId, Lineage, Reach, Said, Text};
 use domain::permission::{Authority, decide};
 use domain::place::{Follow, Place};
@@ -73,7 +73,7 @@ impl Surface for Outside {
 
 /// The door: what the assistant would answer to the two things a turn asks.
 fn answer(request: Request, tools: &[ToolSpec]) -> Answer {
-    let Request::MayRun(_, blocks, _) = request else { return Answer::Noted };
+    let Request::Turn(_, Progress::MayRun(blocks, _)) = request else { return Answer::Noted };
     let authority = Authority { place: Place::Main(Follow::Alone), tools: ToolRule::Usual };
     let calls = blocks.iter().filter_map(|block| match block {
         Block::Call(call) => Some(decide(call, tools, &authority)),
@@ -103,7 +103,7 @@ async fn turn(
     };
     let account = domain::cost::Account::answer_on(&Branch::Main);
     let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
-    let start = Start { turn, branch, purpose, account, from, seed: 7 };
+    let start = Start { turn, branch, purpose, account, model: None, from, seed: 7 };
     let door = async {
         while let Some(Letter::Asked(request, reply)) = pile.recv().await {
             let _ = reply.send(answer(request, &talk.0.tools));

@@ -124,6 +124,7 @@ impl Telling {
             "said" => self.said(&data["entry"]),
             "ended" if self.is_ours(data) => self.end(data),
             "waiting" if self.is_ours(data) => self.wait(data),
+            "held" => self.held(data),
             "compacting" => self.compacting(data),
             "compacted" => self.compacted(data),
             "working" if self.is_ours(data) => self.work(data),
@@ -156,6 +157,24 @@ impl Telling {
             self.ended = Some(Ended::Unseen);
         }
         String::new()
+    }
+
+    /// The model takes no key, and our words are among those that wait for one.
+    fn held(&mut self, data: &Value) -> String {
+        let why = data["why"].as_str().unwrap_or_default().to_owned();
+        let (ours, words) = match (&self.whose, data["first"].as_bool()) {
+            (Whose::One(message), _) => (data["newest"].as_u64() >= Some(*message), String::new()),
+            (Whose::All(_), Some(true)) => (true, format!("({})\n", clean(&why))),
+            (Whose::All(_), _) => (true, "(kept. it is answered once the model takes the key.)\n".to_owned()),
+        };
+        if !ours {
+            return String::new();
+        }
+        self.turn = None;
+        let open_line = if self.written.is_empty() { "" } else { "\n" };
+        self.written.clear();
+        self.ended = Some(Ended::Not(why));
+        format!("{open_line}{words}")
     }
 
     fn wait(&self, data: &Value) -> String {

@@ -3,7 +3,7 @@
 mod embed;
 mod sessions;
 
-use domain::assistant::Shown;
+use domain::assistant::{Known, Shown};
 use domain::conversation::{Block, Entry, Reach, Said, Text};
 use domain::tool::{Outcome, ToolResult};
 use domain::turn::Ending;
@@ -206,6 +206,7 @@ fn shortened(text: &str) -> String {
 pub struct SceneWire {
     pub running: Vec<RunningWire>,
     pub compacting: Option<CompactingWire>,
+    pub held: Option<String>,
 }
 
 /// A compaction that goes on.
@@ -235,7 +236,7 @@ impl From<Scene> for SceneWire {
             tool: run.tool,
         });
         let compacting = scene.compacting.map(|(turn, tokens)| CompactingWire { turn: turn.0, tokens });
-        Self { running: running.collect(), compacting }
+        Self { running: running.collect(), compacting, held: scene.held }
     }
 }
 
@@ -251,6 +252,7 @@ pub enum ShownWire {
     Ended { turn: u64, branch: String, answers: u64, how: &'static str, why: Option<String> },
     Compacting { turn: u64, branch: String, tokens: Option<u64> },
     Compacted { turn: u64, branch: String, done: bool, text: String },
+    Held { turn: u64, branch: String, newest: u64, first: bool, why: String },
     Notice { text: String },
 }
 
@@ -265,6 +267,7 @@ impl ShownWire {
             Self::Ended { .. } => "ended",
             Self::Compacting { .. } => "compacting",
             Self::Compacted { .. } => "compacted",
+            Self::Held { .. } => "held",
             Self::Notice { .. } => "notice",
         }
     }
@@ -296,6 +299,13 @@ impl From<&Shown> for ShownWire {
                 branch: branch.to_string(),
                 done: outcome.is_ok(),
                 text: outcome.clone().unwrap_or_else(|why| why),
+            },
+            Shown::Held { turn, branch, newest, known, why } => Self::Held {
+                turn: turn.0,
+                branch: branch.to_string(),
+                newest: newest.0,
+                first: *known == Known::Unknown,
+                why: why.to_string(),
             },
             Shown::Notice(text) => Self::Notice { text: text.clone() },
         }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use crate::elsewhere::{Elsewhere, runtime};
-use crate::model_server::{ModelServer, Received};
+use crate::model_server::{ModelServer, Options, Received};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -20,8 +20,16 @@ impl Backstage {
     /// # Panics
     /// If there is no port for it.
     pub fn open() -> Self {
+        Self::open_with(Options::default())
+    }
+
+    /// Opens one as `options` want it.
+    ///
+    /// # Panics
+    /// If there is no port for it.
+    pub fn open_with(options: Options) -> Self {
         let elsewhere = Elsewhere::open();
-        let server = elsewhere.run(async { ModelServer::start().await.expect("a port") });
+        let server = elsewhere.run(async { ModelServer::start_with(options).await.expect("a port") });
         Self { server, _elsewhere: elsewhere }
     }
 

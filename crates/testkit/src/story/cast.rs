@@ -26,6 +26,14 @@ impl Cast {
         }
     }
 
+    /// The model has another key. One that is a real engine looks for its key where it is kept.
+    pub fn renew(&self) {
+        match self {
+            Self::Puppet(puppet) => puppet.renew(),
+            Self::Troupe(_) => {}
+        }
+    }
+
     /// Every context the model was given.
     pub fn seen(&self) -> Vec<Context> {
         match self {

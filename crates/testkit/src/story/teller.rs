@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::assistant::Shown;
+use domain::assistant::{Known, Shown};
 use domain::conversation::{Block, Branch, Reach, Said};
 use domain::record::MessageId;
 use domain::tool::Outcome;
@@ -84,6 +84,11 @@ impl Teller {
         self.when(|telling| telling.lines.iter().any(|line| line.contains(words))).await;
     }
 
+    /// Waits until the last line has `words` in it.
+    pub async fn heard_last(&self, words: &str) {
+        self.when(|telling| telling.lines.last().is_some_and(|line| line.contains(words))).await;
+    }
+
     async fn when(&self, is_so: impl FnMut(&Telling) -> bool) {
         // The sender is ours, so it is never gone.
         let _ = self.0.subscribe().wait_for(is_so).await;
@@ -123,6 +128,13 @@ impl Telling {
                 self.lines.push(match outcome {
                     Ok(report) => format!("{branch}> compacted: {report}"),
                     Err(why) => format!("{branch}> {why}"),
+                });
+            }
+            Shown::Held { turn, branch, known, why, .. } => {
+                self.running.remove(turn);
+                self.lines.push(match known {
+                    Known::Unknown => format!("notice> {why}"),
+                    Known::Told => format!("{branch}> still waits"),
                 });
             }
             Shown::Notice(text) => self.lines.push(format!("notice> {text}")),

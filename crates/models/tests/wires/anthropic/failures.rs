@@ -30,10 +30,7 @@ async fn every_refusal_of_this_vendor_is_a_failure_of_its_kind() {
     expect![[r#"
         429 about money: SpendLimit(Account("429: You have reached your specified workspace spend limit."))
         400 about money: SpendLimit(Account("400: Your credit balance is too low."))
-<<<<<<< HEAD
         too long: Full("400: prompt is too long: 213000 tokens > 200000 maximum")
-=======
->>>>>>> wire
         529: Busy(None)
         400 overloaded: Busy(None)
     "#]]

@@ -33,12 +33,9 @@ async fn every_refusal_of_a_chat_server_is_a_failure_of_its_kind() {
     }
     expect![[r#"
         429 about money: SpendLimit(Account("429: You exceeded your current quota, please check your plan and billing details."))
-<<<<<<< HEAD
         too long: Full("400: shorten the messages")
         too long for vLLM: Full("400: This model's maximum context length is 8192 tokens.")
         too long for llama.cpp: Full("400: too many tokens")
-=======
->>>>>>> wire
         404: Rejected("404: The model `test-1` does not exist. `test-1` in OLLIM_MODEL must be a model that this server has")
         404 of Ollama: Rejected("404: model \"test-1\" not found, try pulling it first. `ollama pull test-1` fetches it")
         404 of a page: Rejected("404: Not Found. check OPENAI_BASE_URL; it usually ends in /v1")
