@@ -6,7 +6,9 @@
 mod choosing;
 mod compacting;
 mod effect;
+mod forking;
 mod holding;
+mod reporting;
 mod request;
 mod spending;
 mod tending;
@@ -21,6 +23,7 @@ use jiff::{Timestamp, Zoned};
 pub use compacting::Compacted;
 pub use effect::{Effect, Ended, Event, Left, Purpose, Shown, Start};
 pub use holding::Known;
+pub use forking::Way;
 pub use request::{Answer, Progress, Request, Saying};
 
 use crate::compaction::Room;
@@ -28,11 +31,14 @@ use crate::conversation::{Branch, Conversation, Entry, Said, Usage};
 use crate::cost::{Account, Purse};
 use crate::dice::Dice;
 use crate::failure::Failure;
+use crate::fork::Fork;
 use crate::inbox::Kept;
 use crate::model::Choices;
-use crate::record::{Closed, Message, MessageId, Opened, Record, SessionChange};
+use crate::record::{Closed, Message, MessageChange, MessageId, Opened, Record, SessionChange, TurnChange};
+use crate::report::{Report, ReportId};
 use crate::tool::{ToolCall, ToolSpec};
 use crate::turn::{Ending, TurnId};
+use crate::wish::Asked;
 use compacting::{Compacting, Wanted};
 
 /// The longest message that is taken at once, in characters.
@@ -67,6 +73,12 @@ pub struct Memory {
     pub created: Option<Timestamp>,
     /// The short name of the model that was chosen; nothing, for the usual one.
     pub model: Option<String>,
+    /// The reports that main has not read, oldest first, shared with every copy of this memory.
+    pub reports: Arc<Vec<Report>>,
+    /// The number of the next report.
+    pub next_report: ReportId,
+    /// The side conversation that is open.
+    pub fork: Option<Fork>,
 }
 
 impl Memory {
@@ -83,6 +95,9 @@ impl Memory {
             compacted: None,
             created: None,
             model: None,
+            reports: Arc::default(),
+            next_report: ReportId(1),
+            fork: None,
         }
     }
 }
@@ -149,6 +164,8 @@ pub struct Assistant {
     running: BTreeMap<Branch, Running>,
     /// Compactions that were asked for while somebody spoke.
     wanted: VecDeque<Wanted>,
+    /// A side conversation that the model asked for; it begins when its turn has ended.
+    entering: Option<Asked>,
     /// How full main was when its last compaction failed.
     refused: Option<u64>,
     tools: Arc<[ToolSpec]>,
@@ -165,7 +182,7 @@ impl Assistant {
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
         let (running, wanted) = (BTreeMap::new(), VecDeque::new());
         let (purse, refusal, choices) = (Purse::default(), Known::default(), Arc::default());
-        Self { memory, running, wanted, refused: None, tools, room, purse, refusal, choices, dice }
+        Self { memory, running, wanted, entering: None, refused: None, tools, room, purse, refusal, choices, dice }
     }
 
     /// The same, knowing prices and limits.
@@ -188,6 +205,7 @@ impl Assistant {
             Event::Started => self.started(now),
             Event::TurnEnded(turn, ended) => self.turn_ended(turn, ended, now),
             Event::KeyRenewed => self.key_renewed(now),
+            Event::Woke => self.woke(now),
         }
     }
 
@@ -202,7 +220,11 @@ impl Assistant {
             Request::Turn(turn, Progress::MayRun(blocks, spent)) => self.may_run(turn, (blocks, spent), now),
             Request::Turn(turn, Progress::MaySpend(spent)) => self.may_spend(turn, spent, now),
             Request::Turn(turn, Progress::Ran(results)) => self.ran(turn, results, now),
-            Request::Wished(turn, wish) => self.wished(turn, wish),
+            Request::Wished(turn, wish) => self.wished(turn, wish, now),
+            Request::Fork(topic) => self.fork(topic, now),
+            Request::Leave(way) => self.leave_asked(way, now),
+            Request::Clear => self.clear(now),
+            Request::Reports => self.read_reports(now),
             Request::Keep(text) => self.keep(text, now),
             Request::Inbox => self.read_inbox(),
             Request::Status => self.status(),
@@ -238,6 +260,7 @@ impl Assistant {
             }
             Errand::Compact(compacting) => self.compaction_ended(turn, compacting, ended, &mut minutes),
         }
+        self.turn_around(&mut minutes);
         self.hear_waiting(&mut minutes);
         minutes.effects()
     }
@@ -259,19 +282,21 @@ impl Assistant {
             return self.make_room(turned, ended, minutes);
         }
         let Turned { turn, branch, message, .. } = turned;
-        minutes.close(turn, ended.ending.clone(), ended.usage);
-        minutes.shown.push(Shown::Ended { turn, branch, answers: message.id, ending: ended.ending });
+        let ending = self.as_meant(ended.ending);
+        minutes.close(turn, ending.clone(), ended.usage);
+        minutes.shown.push(Shown::Ended { turn, branch, answers: message.id, ending });
     }
 
     /// Goes on with what has waited longest, if nobody is speaking.
     fn hear_waiting(&mut self, minutes: &mut Minutes) {
-        if self.running.contains_key(&Branch::Main) {
+        if self.speaking().is_some() {
             return;
         }
         if let Some(wanted) = self.wanted.pop_front() {
             return self.begin_wanted(wanted, minutes);
         }
-        if !self.memory.waiting.is_empty() && self.is_full() {
+        if self.memory.waiting.front().is_some_and(|next| self.branch_of(next) == Branch::Main) && self.is_full()
+        {
             return self.begin_compaction(Compacting::by_itself(), minutes);
         }
         if let Some(message) = self.memory.waiting.pop_front() {
@@ -279,13 +304,26 @@ impl Assistant {
         }
     }
 
-    /// Says `message` on main and starts the turn that answers it.
+    /// Who speaks with the human: main, or the side conversation. Only one of them does at a time.
+    fn speaking(&self) -> Option<(&Branch, &Running)> {
+        let fork = self.memory.fork.as_ref().map(|fork| &fork.branch);
+        self.running.iter().find(|(branch, _)| **branch == Branch::Main || Some(*branch) == fork)
+    }
+
+    /// Where `message` is heard.
+    fn branch_of(&self, message: &Message) -> Branch {
+        let here = || self.memory.fork.as_ref().map_or(Branch::Main, |fork| fork.branch.clone());
+        message.branch.clone().unwrap_or_else(here)
+    }
+
+    /// Says `message` where the human is and starts the turn that answers it.
     fn begin(&mut self, message: Arc<Message>, minutes: &mut Minutes) {
-        let branch = Branch::Main;
+        let branch = self.branch_of(&message);
         self.ensure_main(minutes);
-        let said = Said::Human(request::heard(&message, &minutes.zone));
+        let said = Said::Human(self.heard(&message, &branch, minutes));
         let Some(entry) = self.say_on(&branch, said, minutes) else { return };
-        minutes.records.push(Record::Taken(message.id, entry.id));
+        self.hand_over(&branch, entry.id, minutes);
+        minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
         let turn = self.next_turn();
         self.open(Turned { turn, branch, message, sending: Sending::First }, Owed::Now, minutes);
     }
@@ -300,12 +338,8 @@ impl Assistant {
     fn open(&mut self, turned: Turned, owed: Owed, minutes: &mut Minutes) {
         let Turned { turn, branch, message, sending } = turned;
         let answers = message.id;
-        minutes.records.push(Record::Opened(Opened {
-            turn,
-            branch: branch.clone(),
-            answers,
-            at: minutes.at,
-        }));
+        let opened = Opened { turn, branch: branch.clone(), answers, at: minutes.at };
+        minutes.records.push(Record::Turn(TurnChange::Opened(opened)));
         minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
         let (errand, account) = (Errand::Answer(message, sending), Account::answer_on(&branch));
         self.start(branch, Running { turn, errand, account, owed, unanswered: Vec::new() }, minutes);
@@ -375,7 +409,7 @@ impl Minutes {
     }
 
     fn close(&mut self, turn: TurnId, ending: Ending, usage: Usage) {
-        self.records.push(Record::Closed(Closed { turn, ending, usage, at: self.at }));
+        self.records.push(Record::Turn(TurnChange::Closed(Closed { turn, ending, usage, at: self.at })));
     }
 
     /// Written first, all at once, so that a writing that fails leaves nothing half done; then shown; then begun.

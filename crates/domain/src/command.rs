@@ -1,6 +1,6 @@
 //! Commands: words that begin with a slash, the same on every surface.
 
-use crate::assistant::Request;
+use crate::assistant::{Request, Way};
 
 /// A command that the human can give.
 struct Spec {
@@ -14,7 +14,7 @@ struct Spec {
     read: fn(&str) -> Request,
 }
 
-const SPECS: [Spec; 6] = [
+const SPECS: [Spec; 12] = [
     Spec { name: "/stop", takes: "", does: "stops the answer", read: |_| Request::Stop },
     Spec {
         name: "/retry",
@@ -33,6 +33,37 @@ const SPECS: [Spec; 6] = [
         takes: "[what to mind]",
         does: "lets a summary stand for what was said so far",
         read: |words| Request::Compact(words.to_owned()),
+    },
+    Spec {
+        name: "/fork",
+        takes: "[topic]",
+        does: "steps aside: what is said there stays out of our conversation",
+        read: |words| Request::Fork(words.to_owned()),
+    },
+    Spec {
+        name: "/save",
+        takes: "",
+        does: "makes the side conversation the main one",
+        read: |_| Request::Leave(Way::Save),
+    },
+    Spec {
+        name: "/report",
+        takes: "[summary]",
+        does: "leaves the side conversation with a summary for the main one",
+        read: |words| Request::Leave(Way::Report(words.to_owned())),
+    },
+    Spec {
+        name: "/exit",
+        takes: "",
+        does: "leaves the side conversation and keeps nothing",
+        read: |_| Request::Leave(Way::Drop),
+    },
+    Spec { name: "/clear", takes: "", does: "starts our conversation over", read: |_| Request::Clear },
+    Spec {
+        name: "/updates",
+        takes: "",
+        does: "tells what background runs left for us",
+        read: |_| Request::Reports,
     },
     Spec { name: "/undo", takes: "", does: "takes the last compaction back", read: |_| Request::Undo },
     Spec {

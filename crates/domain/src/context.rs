@@ -6,6 +6,8 @@
 mod instructions;
 mod overhead;
 mod reference;
+mod forking;
+mod reports;
 mod retold;
 mod stamp;
 
@@ -15,6 +17,8 @@ pub use instructions::{Names, instructions};
 pub use overhead::overhead;
 pub use reference::{REFERENCES, Reference};
 pub use retold::{RETOLD_CHARS, retold};
+pub use forking::{REPORT_WANTED, fork_started};
+pub use reports::{QUOTED, Reader, preface};
 pub use stamp::stamp;
 
 use crate::conversation::{Block, Branch, Heard, Reach, Said};
@@ -62,9 +66,15 @@ const CONTINUE: &str = "[the connection broke here. go on exactly where your wor
 
 /// What the model reads of a message: the preface, then the human's words.
 pub fn heard(heard: &Heard) -> String {
-    match (heard.preface.as_str(), heard.text.as_str()) {
-        (preface, "") => preface.to_owned(),
+    joined(&heard.preface, &heard.text)
+}
+
+/// A preface and the words after it: on the same line, unless the preface has lines of its own.
+pub fn joined(preface: &str, text: &str) -> String {
+    match (preface, text) {
+        (preface, "") => preface.trim_end().to_owned(),
         ("", text) => text.to_owned(),
+        (preface, text) if preface.ends_with('\n') => format!("{preface}{text}"),
         (preface, text) => format!("{preface} {text}"),
     }
 }

@@ -6,8 +6,10 @@ use jiff::Timestamp;
 
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::Spent;
+use crate::fork::Fork;
 use crate::inbox::Kept;
 use crate::permission::Decision;
+use crate::report::{Report, ReportId};
 use crate::turn::{Ending, TurnId};
 
 /// One fact.
@@ -17,16 +19,14 @@ pub enum Record {
     Said(Branch, Entry),
     /// A name moved for another reason.
     Moved(Move),
-    /// The human sent a message; it waits for its turn.
-    Received(Message),
-    /// A waiting message became an entry.
-    Taken(MessageId, EntryId),
-    /// A turn began.
-    Opened(Opened),
-    /// A turn ended.
-    Closed(Closed),
-    /// A turn waits for a key: it was not its fault that it did not get on.
-    Held(TurnId),
+    /// Something happened to a message.
+    Message(MessageChange),
+    /// Something happened to a turn.
+    Turn(TurnChange),
+    /// Something happened to a report.
+    Report(ReportChange),
+    /// Something happened to the side conversation.
+    Fork(ForkChange),
     /// A call was decided upon.
     Decided(TurnId, Decision, Timestamp),
     /// A model was called.
@@ -39,19 +39,61 @@ pub enum Record {
     Session(SessionChange),
 }
 
+/// What happened to a message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MessageChange {
+    /// It came, and waits for its turn.
+    Received(Message),
+    /// It became an entry.
+    Taken(MessageId, EntryId),
+    /// Nobody will answer it: the side conversation it was meant for has ended.
+    Dropped(MessageId),
+}
+
+/// What happened to a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TurnChange {
+    /// It began.
+    Opened(Opened),
+    /// It ended.
+    Closed(Closed),
+    /// It waits for a key: it was not its fault that it did not get on.
+    Held(TurnId),
+}
+
+/// What happened to a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReportChange {
+    /// It was left for main.
+    Left(Report),
+    /// Main has read these, in this entry; or it took them over from a fork that had.
+    Read(Vec<ReportId>, Option<EntryId>),
+}
+
+/// What happened to the side conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ForkChange {
+    /// It is open, and this is how it stands.
+    Open(Fork),
+    /// It has ended.
+    Ended(Branch),
+}
+
 /// The number of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageId(pub u64);
 
-/// A message of the human, before it is part of the conversation.
+/// A message, before it is part of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// Its number.
     pub id: MessageId,
     /// When it came.
     pub at: Timestamp,
-    /// Where it was said.
+    /// Who said it, and where.
     pub surface: SurfaceName,
+    /// Where it is heard; wherever the human is, if that is open.
+    pub branch: Option<Branch>,
     /// Its words.
     pub text: String,
     /// Its pictures.
@@ -65,14 +107,22 @@ pub enum SurfaceName {
     Terminal,
     /// The local page.
     Page,
+    /// Nowhere: we said it ourselves.
+    House,
 }
 
 impl SurfaceName {
+    /// The surface of that name; an unknown one is taken for the terminal.
+    pub fn named(name: &str) -> Self {
+        [Self::Page, Self::House].into_iter().find(|surface| surface.as_str() == name).unwrap_or(Self::Terminal)
+    }
+
     /// The name, as it is kept and shown.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Terminal => "terminal",
             Self::Page => "page",
+            Self::House => "house",
         }
     }
 }
@@ -120,4 +170,13 @@ pub enum SessionChange {
     },
     /// The human started over.
     Cleared(SessionId, Timestamp),
+    /// A side conversation began.
+    Forked {
+        /// Its id.
+        fork: SessionId,
+        /// The id of main.
+        from: Option<SessionId>,
+        /// When.
+        at: Timestamp,
+    },
 }

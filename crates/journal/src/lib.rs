@@ -9,6 +9,7 @@ mod keeper;
 mod lock;
 mod open;
 mod paths;
+mod reports;
 mod sessions;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ use keeper::Keeper;
 pub use lock::{Lock, holder};
 pub use open::{NotOpened, Opened, Place, open, peek};
 pub use paths::Paths;
+use reports::ReportFile;
 use sessions::SessionFiles;
 
 /// The journal of one data directory: one thread writes, one reads.
@@ -50,6 +52,7 @@ struct Writer {
     database: Database,
     files: SessionFiles,
     config: ConfigFile,
+    reports: ReportFile,
 }
 
 struct Reader {
@@ -152,6 +155,9 @@ impl Writer {
             }
         }
         let changes = self.database.write(records).map_err(|error| unwritten(&error))?;
+        if records.iter().any(|record| matches!(record, Record::Report(_))) {
+            self.reports.follow(&self.database);
+        }
         if changes.is_empty() {
             return Ok(());
         }

@@ -81,6 +81,10 @@ impl SessionFiles {
                 self.history.append(&event(to, EventKind::Swapped, &at, from.clone()))?;
                 self.sessions.save(to, Saving::Swap, &mut self.history, &at)
             }
+            SessionChange::Forked { fork, from, at } => {
+                let forked = event(fork, EventKind::InteractiveFork, &self.zoned(*at), from.clone());
+                self.history.append(&forked).map(drop)
+            }
             SessionChange::Cleared(session, at) => {
                 self.history.append(&event(session, EventKind::Cleared, &self.zoned(*at), None))?;
                 self.sessions.delete()

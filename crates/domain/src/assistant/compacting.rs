@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::{Timestamp, Zoned};
 
 use super::{
-    Answer, Assistant, Effect, Ended, Errand, Left, Minutes, Owed, Running, Sending, Shown, Turned, request,
+    Answer, Assistant, Effect, Ended, Errand, Left, Minutes, Owed, Running, Sending, Shown, Turned,
 };
 use crate::compaction::{Report, Summary};
 use crate::conversation::{Branch, EntryId, Head, Said, Usage};
@@ -171,8 +171,10 @@ impl Assistant {
     /// CP-6, CP-9: the words are put to the model again, once.
     fn go_on(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
         let (turn, branch, message) = (stuck.turn, Branch::Main, Arc::clone(&stuck.message));
-        let said = Said::Human(request::heard(&message, &minutes.zone));
-        self.say_on(&branch, said, minutes);
+        let said = Said::Human(self.heard(&message, &branch, minutes));
+        if let Some(entry) = self.say_on(&branch, said, minutes) {
+            self.hand_over(&branch, entry.id, minutes);
+        }
         self.open(Turned { turn, branch, message, sending: Sending::Again }, Owed::Now, minutes);
     }
 
@@ -186,7 +188,7 @@ impl Assistant {
 
     /// Takes the last compaction back. What was said since stays said.
     pub(super) fn undo(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
-        if self.running.contains_key(&Branch::Main) {
+        if self.speaking().is_some() {
             return refused("i am in the middle of something. stop me, or ask again when i am done.");
         }
         let Some(Compacted { from, summary, .. }) = self.memory.compacted.take() else {

@@ -18,6 +18,8 @@ pub enum Event {
     Started,
     /// A turn ended.
     TurnEnded(TurnId, Ended),
+    /// The time came for which the assistant wanted to be woken.
+    Woke,
     /// The key of the model is another one than it refused.
     KeyRenewed,
 }
@@ -184,6 +186,20 @@ pub enum Shown {
         known: Known,
         /// What the model says, and what to do.
         why: Failure,
+    },
+    /// A side conversation began: what is said next is said there.
+    Forked {
+        /// Where.
+        branch: Branch,
+        /// What it is about.
+        topic: Option<String>,
+    },
+    /// It ended: what is said next is said on main.
+    Unforked {
+        /// Where it was.
+        branch: Branch,
+        /// How it ended, in words.
+        text: String,
     },
     /// Something the human should know.
     Notice(String),

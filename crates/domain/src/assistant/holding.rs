@@ -9,7 +9,7 @@ use super::{Answer, Assistant, Effect, Errand, Minutes, Owed, Running, Shown, Tu
 use crate::conversation::{Branch, Usage};
 use crate::cost::Account;
 use crate::failure::Failure;
-use crate::record::{MessageId, Record};
+use crate::record::{MessageId, Record, TurnChange};
 use crate::turn::Ending;
 
 /// What the human knows of a refusal.
@@ -31,7 +31,7 @@ impl Assistant {
     /// E5: lets the turn wait for a key, and tells the human once.
     pub(super) fn hold(&mut self, turned: Turned, why: &Failure, minutes: &mut Minutes) {
         let Turned { turn, branch, message, sending } = turned;
-        minutes.records.push(Record::Held(turn));
+        minutes.records.push(Record::Turn(TurnChange::Held(turn)));
         minutes.shown.push(Shown::Held {
             turn,
             branch: branch.clone(),
@@ -67,11 +67,11 @@ impl Assistant {
         minutes.effects()
     }
 
-    /// The human gives up on what waits on main: it ends without an answer, and the next words have their turn.
-    pub(super) fn let_go(&mut self, running: &Running, now: &Zoned) -> Vec<Effect> {
-        self.running.remove(&Branch::Main);
+    /// The human gives up on what waits on `branch`: it ends without an answer, and the next words have their turn.
+    pub(super) fn let_go(&mut self, branch: &Branch, running: &Running, now: &Zoned) -> Vec<Effect> {
+        self.running.remove(branch);
         let mut minutes = Minutes::at(now);
-        if let Some(Turned { turn, branch, message, .. }) = turned(&Branch::Main, running) {
+        if let Some(Turned { turn, branch, message, .. }) = turned(branch, running) {
             minutes.close(turn, Ending::Interrupted, Usage::default());
             let (answers, ending) = (message.id, Ending::Interrupted);
             minutes.shown.push(Shown::Ended { turn, branch, answers, ending });

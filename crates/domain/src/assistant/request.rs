@@ -1,15 +1,14 @@
 //! What can be asked of the assistant: by the human at a surface, and by a running turn.
 
 use jiff::Zoned;
-use jiff::tz::TimeZone;
 
+use super::forking::Way;
 use super::{Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
-use crate::context;
-use crate::conversation::{Block, Branch, Heard, Image, Reach, Said, calls};
+use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, may_spend};
 use crate::embed::Embed;
 use crate::permission::{Decision, decide};
-use crate::record::{Message, MessageId, Record, SurfaceName};
+use crate::record::{Message, MessageChange, MessageId, Record, SurfaceName};
 use crate::tool::ToolResult;
 use crate::turn::TurnId;
 use crate::wish::Wish;
@@ -27,6 +26,14 @@ pub enum Request {
     Compact(String),
     /// The human wants the last compaction taken back.
     Undo,
+    /// The human wants to step aside, to talk about this.
+    Fork(String),
+    /// The human wants to leave the side conversation.
+    Leave(Way),
+    /// The human wants to start over.
+    Clear,
+    /// What waits to be told?
+    Reports,
     /// A turn gets on.
     Turn(TurnId, Progress),
     /// A turn wants something that depends on where it runs.
@@ -91,12 +98,6 @@ pub enum Answer {
     Refused(String),
 }
 
-/// A message as the model will read it.
-pub(super) fn heard(message: &Message, zone: &TimeZone) -> Heard {
-    let at = message.at.to_zoned(zone.clone());
-    Heard { preface: context::stamp(&at), text: message.text.clone(), images: message.images.clone() }
-}
-
 impl Assistant {
     pub(super) fn say(&mut self, saying: Saying, now: &Zoned) -> (Answer, Vec<Effect>) {
         if let Err(refusal) = check(&saying).and_then(|()| self.has_room()) {
@@ -105,11 +106,11 @@ impl Assistant {
         let id = self.memory.next_message;
         self.memory.next_message = MessageId(id.0 + 1);
         let Saying { surface, text, images } = saying;
-        let message = Message { id, at: now.timestamp(), surface, text, images };
+        let message = Message { id, at: now.timestamp(), surface, branch: None, text, images };
         let mut minutes = Minutes::at(now);
-        minutes.records.push(Record::Received(message.clone()));
+        minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         self.memory.waiting.push_back(message);
-        let interrupt = match self.running.get(&Branch::Main) {
+        let interrupt = match self.speaking().map(|(_, running)| running) {
             // MC-7: who compacts is not interrupted.
             Some(Running { errand: Errand::Compact(_), .. } | Running { owed: Owed::SinceBefore, .. }) => {
                 None
@@ -135,9 +136,9 @@ impl Assistant {
     }
 
     pub(super) fn stop(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
-        match self.running.get(&Branch::Main).cloned() {
-            Some(held) if held.owed == Owed::Held => (Answer::Noted, self.let_go(&held, now)),
-            Some(running) => (Answer::Noted, vec![Effect::Interrupt(running.turn)]),
+        match self.speaking().map(|(branch, running)| (branch.clone(), running.clone())) {
+            Some((branch, held)) if held.owed == Owed::Held => (Answer::Noted, self.let_go(&branch, &held, now)),
+            Some((_, running)) => (Answer::Noted, vec![Effect::Interrupt(running.turn)]),
             None => (Answer::Refused("nothing is running.".to_owned()), Vec::new()),
         }
     }
@@ -187,7 +188,9 @@ impl Assistant {
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered.clear();
         }
-        (Answer::Noted, minutes.effects())
+        // IF-8: who asked to step aside has nothing more to say here.
+        let aside = (branch == Branch::Main && self.entering.is_some()).then_some(Effect::Interrupt(turn));
+        (Answer::Noted, minutes.effects().into_iter().chain(aside).collect())
     }
 }
 

@@ -1,8 +1,11 @@
 //! What the assistant makes of a wish: the place of the run that wished it decides.
 
+use jiff::Zoned;
+
 use super::{Answer, Assistant, Effect};
 use crate::conversation::Branch;
 use crate::embed::{Embed, Footer};
+use crate::fork::Exit;
 use crate::permission::Authority;
 use crate::place::{Follow, Place};
 use crate::schedule::ToolRule;
@@ -24,7 +27,7 @@ impl Assistant {
         }
     }
 
-    pub(super) fn wished(&mut self, turn: TurnId, wish: Wish) -> (Answer, Vec<Effect>) {
+    pub(super) fn wished(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some(place) = self.place(turn) else { return super::request::gone() };
         if let Err(sentence) = place.admits(wish.tool()) {
             return (Answer::Refused(sentence.to_owned()), Vec::new());
@@ -33,6 +36,22 @@ impl Assistant {
         match (wish, place) {
             (Wish::Show(embed, _), Place::Main(_)) => shown(embed, Footer::None),
             (Wish::Show(embed, _), Place::Fork) => shown(embed, Footer::Fork),
+            (Wish::EnterFork(asked), Place::Main(_)) => {
+                self.entering = Some(asked);
+                told("Entering fork: this turn is being interrupted, and goes on there.", Vec::new())
+            }
+            (Wish::Save, Place::Fork) => told(
+                "the fork will be promoted to the main conversation after your response.",
+                self.will_leave(Exit::Save, now),
+            ),
+            (Wish::Report(text), Place::Fork) => told(
+                "the summary is queued for main, and the fork is discarded after your response. more tool calls \
+                 only delay that.",
+                self.will_leave(Exit::Report(text), now),
+            ),
+            (Wish::ExitFork, Place::Fork) => {
+                told("the fork will be discarded after your response.", self.will_leave(Exit::Drop, now))
+            }
             (
                 Wish::Show(..)
                 | Wish::Ping(..)
@@ -49,6 +68,10 @@ impl Assistant {
             ),
         }
     }
+}
+
+fn told(text: &str, effects: Vec<Effect>) -> (Answer, Vec<Effect>) {
+    (Answer::Told(text.to_owned()), effects)
 }
 
 /// The embed is part of the tool's result, which is written down before anybody sees it.

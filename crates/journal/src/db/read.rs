@@ -36,6 +36,9 @@ impl Database {
             compacted: self.compacted()?,
             created: None,
             model: None,
+            reports: Arc::new(self.reports()?),
+            next_report: self.next_report()?,
+            fork: self.fork()?,
         })
     }
 
@@ -118,15 +121,15 @@ impl Database {
     }
 
     fn unfinished(&self) -> rusqlite::Result<Vec<Unfinished>> {
-        let sql = "SELECT messages.id, at, surface, text, images, turns.id, branch, attempts, entry \
+        let sql = "SELECT messages.id, at, surface, text, images, messages.branch, turns.id, turns.branch, attempts, entry \
                    FROM turns JOIN messages ON messages.id = message WHERE closed IS NULL ORDER BY turns.id";
         let turn = |row: &Row<'_>| {
-            let branch = branch_in(row, 6)?;
+            let branch = branch_in(row, 7)?;
             let unanswered = self.unanswered(&branch)?;
-            let shown = row.get::<_, Option<u64>>(8)?.map(|entry| self.shown(EntryId(entry))).transpose()?;
+            let shown = row.get::<_, Option<u64>>(9)?.map(|entry| self.shown(EntryId(entry))).transpose()?;
             let answers = Message { images: shown.unwrap_or_default(), ..message(row)? };
-            let (turn, answers) = (TurnId(row.get(5)?), Arc::new(answers));
-            Ok(Unfinished { turn, branch, answers, attempts: row.get(7)?, unanswered })
+            let (turn, answers) = (TurnId(row.get(6)?), Arc::new(answers));
+            Ok(Unfinished { turn, branch, answers, attempts: row.get(8)?, unanswered })
         };
         self.connection.prepare(sql)?.query_map([], turn)?.collect()
     }
@@ -153,7 +156,7 @@ impl Database {
     }
 
     fn waiting(&self) -> rusqlite::Result<VecDeque<Message>> {
-        let sql = "SELECT id, at, surface, text, images FROM messages WHERE entry IS NULL ORDER BY id";
+        let sql = "SELECT id, at, surface, text, images, branch FROM messages WHERE entry IS NULL ORDER BY id";
         self.connection.prepare(sql)?.query_map([], message)?.collect()
     }
 
@@ -164,13 +167,15 @@ impl Database {
     }
 }
 
-/// A message, from its id, time, surface, text and pictures.
+/// A message, from its id, time, surface, text, pictures and branch.
 fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let surface: String = row.get(2)?;
-    let surface = if surface == "page" { SurfaceName::Page } else { SurfaceName::Terminal };
+    let surface = SurfaceName::named(&surface);
+    let branch: Option<String> = row.get(5)?;
+    let branch = branch.map(|branch| branch.parse().map_err(|error| unread(5, error))).transpose()?;
     let images: String = row.get(4)?;
     let images = body::read_images(&images).map_err(|error| unread(4, error))?;
-    Ok(Message { id: MessageId(row.get(0)?), at: time_in(row, 1)?, surface, text: row.get(3)?, images })
+    Ok(Message { id: MessageId(row.get(0)?), at: time_in(row, 1)?, surface, branch, text: row.get(3)?, images })
 }
 
 fn line(row: &Row<'_>) -> rusqlite::Result<Line> {
@@ -193,6 +198,10 @@ fn file_change(row: &Row<'_>) -> rusqlite::Result<FileChange> {
             SessionChange::Swapped { to: session, from, at }
         }
         "cleared" => SessionChange::Cleared(session, at),
+        "forked" => {
+            let from = row.get::<_, Option<String>>(4)?.as_deref().and_then(SessionId::read);
+            SessionChange::Forked { fork: session, from, at }
+        }
         other => return Err(unread(2, format!("no file changes in the way `{other}`"))),
     };
     Ok(FileChange { id: row.get(0)?, change })
@@ -207,11 +216,11 @@ fn session_in(row: &Row<'_>, index: usize) -> rusqlite::Result<SessionId> {
     SessionId::read(&text).ok_or_else(|| unread(index, format!("`{text}` is not a session")))
 }
 
-pub(super) fn time_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
+pub(super) pub(super) fn time_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
     Timestamp::from_microsecond(row.get(index)?).map_err(|error| unread(index, error))
 }
 
-pub(super) fn unread(
+pub(super) pub(super) fn unread(
     index: usize,
     error: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>,
 ) -> rusqlite::Error {

@@ -5,10 +5,12 @@ use rusqlite::Connection;
 use super::Unopened;
 
 /// The format this program writes.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 10] = [
+pub const TABLES: [&str; 12] = [
+    "reports",
+    "forks",
     "entries",
     "heads",
     "moves",
@@ -22,7 +24,11 @@ pub const TABLES: [&str; 10] = [
 ];
 
 /// What each format adds to the one before it.
-const STEPS: [(i64, &str); 2] = [(1, include_str!("format_1.sql")), (2, include_str!("format_2.sql"))];
+const STEPS: [(i64, &str); 3] = [
+    (1, include_str!("format_1.sql")),
+    (2, include_str!("format_2.sql")),
+    (3, include_str!("format_3.sql")),
+];
 
 /// Adds what the database lacks, all or nothing; leaves one of a later format alone.
 pub fn bring_up_to_date(connection: &Connection) -> Result<(), Unopened> {

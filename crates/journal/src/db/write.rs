@@ -3,13 +3,15 @@
 use domain::conversation::{Branch, Entry, Head, Move, SessionId, Text};
 use domain::inbox::Kept;
 use domain::permission::Decision;
-use domain::record::{Closed, Message, MessageId, Opened, Record, SessionChange};
+use domain::record::{
+    Closed, Message, MessageChange, MessageId, Opened, Record, SessionChange, TurnChange,
+};
 use domain::turn::{Ending, TurnId};
 use jiff::Timestamp;
 use rusqlite::{Transaction, named_params, params};
 
 use super::spending::spend;
-use super::{Database, body};
+use super::{Database, aside, body};
 
 /// A change to the session files that a transaction asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,17 +48,10 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
     match record {
         Record::Said(branch, entry) => said(transaction, branch, entry)?,
         Record::Moved(moved) => move_name(transaction, moved)?,
-        Record::Received(message) => received(transaction, message)?,
-        Record::Taken(message, entry) => {
-            let sql = "UPDATE messages SET entry = ?, images = '[]' WHERE id = ?";
-            transaction.prepare_cached(sql)?.execute(params![entry.0, message.0])?;
-        }
-        Record::Opened(turn) => opened(transaction, turn)?,
-        Record::Closed(turn) => closed(transaction, turn)?,
-        Record::Held(turn) => {
-            let sql = "UPDATE turns SET attempts = 0 WHERE id = ?";
-            transaction.prepare_cached(sql)?.execute([turn.0])?;
-        }
+        Record::Message(change) => message(transaction, change)?,
+        Record::Turn(change) => turn(transaction, change)?,
+        Record::Report(change) => aside::write_report(transaction, change)?,
+        Record::Fork(change) => aside::write_fork(transaction, change)?,
         Record::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at)?,
         // Kept in a file of its own.
         Record::Model(..) => {}
@@ -113,11 +108,36 @@ fn move_name(transaction: &Transaction<'_>, moved: &Move) -> rusqlite::Result<()
     Ok(())
 }
 
+fn message(transaction: &Transaction<'_>, change: &MessageChange) -> rusqlite::Result<()> {
+    match change {
+        MessageChange::Received(message) => received(transaction, message),
+        MessageChange::Taken(message, entry) => {
+            let sql = "UPDATE messages SET entry = ?, images = '[]' WHERE id = ?";
+            transaction.prepare_cached(sql)?.execute(params![entry.0, message.0]).map(drop)
+        }
+        MessageChange::Dropped(message) => {
+            transaction.prepare_cached("DELETE FROM messages WHERE id = ?")?.execute([message.0]).map(drop)
+        }
+    }
+}
+
+fn turn(transaction: &Transaction<'_>, change: &TurnChange) -> rusqlite::Result<()> {
+    match change {
+        TurnChange::Opened(turn) => opened(transaction, turn),
+        TurnChange::Closed(turn) => closed(transaction, turn),
+        TurnChange::Held(turn) => {
+            let sql = "UPDATE turns SET attempts = 0 WHERE id = ?";
+            transaction.prepare_cached(sql)?.execute([turn.0]).map(drop)
+        }
+    }
+}
+
 fn received(transaction: &Transaction<'_>, message: &Message) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO messages (id, at, surface, text, images) VALUES (?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO messages (id, at, surface, text, images, branch) VALUES (?, ?, ?, ?, ?, ?)";
     let (at, images) =
         (message.at.as_microsecond(), body::write_images(&message.images).map_err(unwritable)?);
-    let row = params![message.id.0, at, message.surface.as_str(), message.text, images];
+    let branch = message.branch.as_ref().map(ToString::to_string);
+    let row = params![message.id.0, at, message.surface.as_str(), message.text, images, branch];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
@@ -176,6 +196,7 @@ fn file_change(transaction: &Transaction<'_>, change: &SessionChange) -> rusqlit
         SessionChange::Saved(session, at) => ("saved", session, None, at),
         SessionChange::Swapped { to, from, at } => ("swapped", to, from.as_ref(), at),
         SessionChange::Cleared(session, at) => ("cleared", session, None, at),
+        SessionChange::Forked { fork, from, at } => ("forked", fork, from.as_ref(), at),
     };
     let sql = "INSERT INTO file_changes (at, kind, session, parent) VALUES (?, ?, ?, ?)";
     let row = params![at.as_microsecond(), kind, session.as_str(), parent.map(SessionId::as_str)];

@@ -108,6 +108,14 @@ impl PendingUpdates {
         Ok(damage)
     }
 
+    /// Lets these wait, and no others.
+    pub fn replace(&mut self, updates: &[PendingUpdate]) -> Result<(), Trouble> {
+        match updates.is_empty() {
+            true => self.clear(),
+            false => self.write(updates),
+        }
+    }
+
     /// Removes all.
     pub fn clear(&mut self) -> Result<(), Trouble> {
         self.file.remove().map(|_| ())

@@ -1,0 +1,72 @@
+//! What stands before a message: the time, and what background runs left.
+
+use jiff::Zoned;
+
+use super::stamp;
+use crate::report::{Report, ago};
+
+/// The most reports that are quoted; the rest are counted and can be read with `ollim-bot updates`.
+pub const QUOTED: usize = 10;
+
+/// Who reads them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// Main, which reads each once and tells the human.
+    Main,
+    /// A fork, which only looks.
+    Fork,
+}
+
+/// The time `sent`, and the `reports` that wait at the time `now`, for `reader`.
+pub fn preface(sent: &Zoned, reports: &[Report], reader: Reader, now: &Zoned) -> String {
+    if reports.is_empty() {
+        return stamp(sent);
+    }
+    let note = match reader {
+        Reader::Main => "mention what matters of these in your answer; you see them only this once",
+        Reader::Fork => "only for you to know; the main conversation will see them too",
+    };
+    let hidden = reports.len().saturating_sub(QUOTED);
+    let mut lines = vec![format!("{} RECENT BACKGROUND UPDATES ({note}):", stamp(sent))];
+    if hidden > 0 {
+        lines.push(format!("- ({hidden} earlier ones are not quoted; `ollim-bot updates` lists them)"));
+    }
+    let line = |report: &Report| format!("- ({}) {}", ago(report.at, now.timestamp()), report.text);
+    lines.extend(reports[hidden..].iter().map(line));
+    lines.join("\n") + "\n\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::ReportId;
+
+    fn now() -> Zoned {
+        "2026-03-05T13:02[America/Los_Angeles]".parse().unwrap()
+    }
+
+    fn reports(count: u64) -> Vec<Report> {
+        let at = now().timestamp() - jiff::SignedDuration::from_mins(31);
+        let report = |n| Report { id: ReportId(n), at, from: "routine:mail".to_owned(), text: format!("no {n}") };
+        (1..=count).map(report).collect()
+    }
+
+    /// PU-10, PU-12, MC-15: time, then what was left, then the words; a fork is told that it only looks.
+    #[test]
+    fn reports_stand_between_the_time_and_the_words() {
+        assert_eq!(preface(&now(), &[], Reader::Main, &now()), "[2026-03-05 Thu 01:02 PM PT]");
+        let main = preface(&now(), &reports(1), Reader::Main, &now());
+        assert!(main.starts_with("[2026-03-05 Thu 01:02 PM PT] RECENT BACKGROUND UPDATES ("), "{main}");
+        assert!(main.ends_with("):\n- (31m ago) no 1\n\n"), "{main}");
+        let fork = preface(&now(), &reports(1), Reader::Fork, &now());
+        assert!(fork.contains("the main conversation will see them too"), "{fork}");
+    }
+
+    /// PU-2: what is not quoted is counted, and the newest are quoted, oldest first.
+    #[test]
+    fn more_than_ten_are_counted() {
+        let text = preface(&now(), &reports(13), Reader::Main, &now());
+        assert!(text.contains("- (3 earlier ones are not quoted"), "{text}");
+        assert!(!text.contains("no 3\n") && text.contains("no 4\n") && text.contains("no 13\n"), "{text}");
+    }
+}

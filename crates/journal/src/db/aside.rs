@@ -1,0 +1,108 @@
+//! What happens beside main, as rows: reports that wait for it, and the side conversation that is open.
+
+use domain::fork::{Exit, Fork, Leaving};
+use domain::record::{ForkChange, ReportChange};
+use domain::report::{Report, ReportId};
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+use super::Database;
+use super::read::{branch_in, time_in, unread};
+
+impl Database {
+    /// The reports that main has not read, oldest first.
+    pub fn reports(&self) -> rusqlite::Result<Vec<Report>> {
+        let sql = "SELECT id, at, source, text FROM reports WHERE read IS NULL ORDER BY id";
+        let report = |row: &Row<'_>| {
+            let (id, from, text) = (ReportId(row.get(0)?), row.get(2)?, row.get(3)?);
+            Ok(Report { id, at: time_in(row, 1)?, from, text })
+        };
+        self.connection.prepare(sql)?.query_map([], report)?.collect()
+    }
+
+    /// The number of the next report.
+    pub fn next_report(&self) -> rusqlite::Result<ReportId> {
+        let sql = "SELECT coalesce(max(id), 0) + 1 FROM reports";
+        self.connection.query_row(sql, [], |row| row.get(0)).map(ReportId)
+    }
+
+    /// The side conversation that is open.
+    pub(super) fn fork(&self) -> rusqlite::Result<Option<Fork>> {
+        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report FROM forks";
+        self.connection.query_row(sql, [], fork).optional()
+    }
+}
+
+fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
+    let asked = row.get::<_, Option<i64>>(4)?.map(Timestamp::from_microsecond).transpose();
+    let (leaving, report): (String, Option<String>) = (row.get(6)?, row.get(7)?);
+    let leaving = match leaving.as_str() {
+        "not" => Leaving::Not,
+        "save" => Leaving::So(Exit::Save),
+        "report" => Leaving::So(Exit::Report(report.unwrap_or_default())),
+        "drop" => Leaving::So(Exit::Drop),
+        "with-report" => Leaving::WithReport,
+        other => return Err(unread(6, format!("no fork is left in the way `{other}`"))),
+    };
+    Ok(Fork {
+        branch: branch_in(row, 0)?,
+        topic: row.get(1)?,
+        idle_minutes: row.get(2)?,
+        active: time_in(row, 3)?,
+        asked: asked.map_err(|error| unread(4, error))?,
+        seen: row.get::<_, Option<u64>>(5)?.map(ReportId),
+        leaving,
+    })
+}
+
+/// Writes down what happened to a report.
+pub fn write_report(transaction: &Transaction<'_>, change: &ReportChange) -> rusqlite::Result<()> {
+    match change {
+        ReportChange::Left(report) => {
+            let sql = "INSERT INTO reports (id, at, source, text) VALUES (?, ?, ?, ?)";
+            let row = params![report.id.0, report.at.as_microsecond(), report.from, report.text];
+            transaction.prepare_cached(sql)?.execute(row).map(drop)
+        }
+        ReportChange::Read(reports, entry) => {
+            let sql = "UPDATE reports SET read = 1, entry = ? WHERE id = ?";
+            let entry = entry.map(|entry| entry.0);
+            for report in reports {
+                transaction.prepare_cached(sql)?.execute(params![entry, report.0])?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Writes down what happened to the side conversation.
+pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlite::Result<()> {
+    let fork = match change {
+        ForkChange::Open(fork) => fork,
+        ForkChange::Ended(branch) => {
+            let sql = "DELETE FROM forks WHERE branch = ?";
+            return transaction.prepare_cached(sql)?.execute([branch.to_string()]).map(drop);
+        }
+    };
+    let (leaving, report) = match &fork.leaving {
+        Leaving::Not => ("not", None),
+        Leaving::So(Exit::Save) => ("save", None),
+        Leaving::So(Exit::Report(text)) => ("report", Some(text)),
+        Leaving::So(Exit::Drop) => ("drop", None),
+        Leaving::WithReport => ("with-report", None),
+    };
+    let sql = "INSERT OR REPLACE INTO forks (branch, topic, idle, active, asked, seen, leaving, report) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    transaction
+        .prepare_cached(sql)?
+        .execute(params![
+            fork.branch.to_string(),
+            fork.topic,
+            fork.idle_minutes,
+            fork.active.as_microsecond(),
+            fork.asked.map(Timestamp::as_microsecond),
+            fork.seen.map(|seen| seen.0),
+            leaving,
+            report,
+        ])
+        .map(drop)
+}

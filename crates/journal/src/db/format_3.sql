@@ -1,0 +1,25 @@
+-- Where a message is heard: null, if that is wherever the human is.
+ALTER TABLE messages ADD COLUMN branch TEXT;
+
+-- What forks and background runs left for main; `read` is null while it waits.
+CREATE TABLE reports (
+    id     INTEGER PRIMARY KEY,
+    at     INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    text   TEXT NOT NULL,
+    read   INTEGER,           -- 1 once main has read it
+    entry  INTEGER            -- where; null, if a fork had and became main
+) STRICT;
+CREATE INDEX unread_reports ON reports (id) WHERE read IS NULL;
+
+-- The side conversation that is open.
+CREATE TABLE forks (
+    branch  TEXT PRIMARY KEY,
+    topic   TEXT,
+    idle    INTEGER NOT NULL, -- minutes
+    active  INTEGER NOT NULL,
+    asked   INTEGER,
+    seen    INTEGER,
+    leaving TEXT NOT NULL,    -- not, save, report, drop, with-report
+    report  TEXT              -- the words, when it leaves with a report
+) STRICT;

@@ -1,0 +1,75 @@
+//! The file of reports beside the log: `pending_updates.json` shows what the log knows.
+//!
+//! The log is written first. The file follows, and after a crash it is made to follow at the next start. What
+//! another program put into the file is taken over as a report of its own.
+
+use std::sync::Arc;
+
+use domain::record::{Record, ReportChange};
+use domain::report::{Report, ReportId};
+use domain::schedule::Moment;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::db::Database;
+use crate::files::pending_updates::{PendingUpdate, PendingUpdates};
+use crate::files::{Found, Trouble};
+use crate::open::Place;
+
+/// The file, and the zone in which it tells times.
+pub struct ReportFile {
+    file: PendingUpdates,
+    zone: TimeZone,
+}
+
+impl ReportFile {
+    /// The file of the data directory at `place`.
+    pub fn new(place: &Place) -> Self {
+        let file = PendingUpdates::new(Arc::clone(&place.disk), &place.paths.state());
+        Self { file, zone: place.zone.clone() }
+    }
+
+    /// Lets the file say what the log knows. If that fails, the next start does it.
+    pub fn follow(&mut self, database: &Database) {
+        let waiting = database.reports().map_err(|error| error.to_string());
+        let written = waiting.and_then(|waiting| {
+            let updates: Vec<PendingUpdate> = waiting.iter().map(|report| self.update(report)).collect();
+            self.file.replace(&updates).map_err(|error| error.to_string())
+        });
+        if let Err(error) = written {
+            tracing::warn!(error, "pending_updates.json could not be written; the next start will.");
+        }
+    }
+
+    /// Takes over what others left in the file, and lets it follow the log again; damage is told in `notices`.
+    pub fn reconcile(
+        &mut self,
+        database: &mut Database,
+        now: Timestamp,
+        notices: &mut Vec<String>,
+    ) -> Result<(), Trouble> {
+        let Found { value: found, damage } = self.file.peek(now)?;
+        notices.extend(damage.map(|damage| damage.to_string()));
+        let strangers: Vec<PendingUpdate> = found.into_iter().filter(|update| update.id().is_none()).collect();
+        let taken = database.next_report().and_then(|next| {
+            let left = strangers.iter().zip(next.0..).map(|(update, id)| left(update, ReportId(id)));
+            database.write(&left.collect::<Vec<_>>()).map(drop)
+        });
+        if let Err(error) = taken {
+            notices.push(format!("the updates in pending_updates.json could not be read in: {error}."));
+            return Ok(());
+        }
+        self.follow(database);
+        Ok(())
+    }
+
+    fn update(&self, report: &Report) -> PendingUpdate {
+        let at = Moment::of(&report.at.to_zoned(self.zone.clone()));
+        PendingUpdate::new(at, report.text.clone()).with_id(&report.id.0.to_string())
+    }
+}
+
+fn left(update: &PendingUpdate, id: ReportId) -> Record {
+    let (at, from, text) = (update.at.timestamp(), "elsewhere".to_owned(), update.message.clone());
+    Record::Report(ReportChange::Left(Report { id, at, from, text }))
+}
