@@ -216,11 +216,11 @@ fn session_in(row: &Row<'_>, index: usize) -> rusqlite::Result<SessionId> {
     SessionId::read(&text).ok_or_else(|| unread(index, format!("`{text}` is not a session")))
 }
 
-pub(super) pub(super) fn time_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
+pub(super) fn time_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
     Timestamp::from_microsecond(row.get(index)?).map_err(|error| unread(index, error))
 }
 
-pub(super) pub(super) fn unread(
+pub(super) fn unread(
     index: usize,
     error: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>,
 ) -> rusqlite::Error {
