@@ -131,7 +131,8 @@ impl Settings {
     pub fn choices(&self, usual: &str) -> Choices {
         let names = match &self.brain {
             Brain::Anthropic(_) => self.aliases.clone(),
-            Brain::Offline | Brain::OpenAi(_) | Brain::Claude(_) => BTreeMap::new(),
+            Brain::Claude(_) => claude_code::aliases(),
+            Brain::Offline | Brain::OpenAi(_) => BTreeMap::new(),
         };
         Choices { usual: usual.to_owned(), names }
     }

@@ -37,6 +37,8 @@ pub struct Context {
     pub instructions: Arc<str>,
     /// What was said, oldest first, from the last summary on.
     pub said: Vec<Arc<Said>>,
+    /// How many of these, at the end, are only read now: the next request goes on without them.
+    pub aside: usize,
 }
 
 impl Context {
@@ -45,7 +47,13 @@ impl Context {
     pub fn and(&self, aside: &[Arc<Said>]) -> Self {
         let mut context = self.clone();
         context.said.extend_from_slice(aside);
+        context.aside += aside.len();
         context
+    }
+
+    /// What was said and is kept, without what is only read now.
+    pub fn kept(&self) -> &[Arc<Said>] {
+        &self.said[..self.said.len().saturating_sub(self.aside)]
     }
 }
 
