@@ -261,7 +261,6 @@ async fn after_an_answer_that_was_continued_the_whole_memory_answers() {
     rig.server.script([cut(), cut(), Act::says("is lovely in march.")]);
     talk.human("where to?");
     let (half, reply) = ask(&rig.claude, &talk.0).await;
-    println!("{half:?} {reply:?}");
     reply.unwrap_err();
     let session = sessions.all()[0].1.session.clone();
     let (rest, reply) = ask(&rig.claude, &talk.0.and(&continuing(&half))).await;
