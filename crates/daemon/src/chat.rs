@@ -1,11 +1,15 @@
 //! Running and talking: the assistant in this process or another, and the human before this terminal.
 
 use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use domain::conversation::Image;
 use journal::disk::Disk;
-use surfaces::client::{Client, Unanswered};
+use surfaces::client::{Client, Unanswered, Words};
 use surfaces::terminal::{self, Ended, Reader, chat, once};
 use tokio::io::{BufReader, stdin, stdout};
 use tokio::signal::unix::{SignalKind, signal};
@@ -72,20 +76,19 @@ pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>) -> Result<ExitCode, 
 pub async fn say_once(
     settings: &Settings,
     disk: Arc<dyn Disk>,
-    words: &[String],
+    words: Words,
     output: Output,
 ) -> Result<ExitCode, Failed> {
-    let text = words_or_stdin(words)?;
     let client = Client::new(&settings.paths.state(), SOCKET);
     if client.get("/api/health").await.is_ok() {
-        return answer(&client, &text, output).await;
+        return answer(&client, &words, output).await;
     }
     let house = House::open(settings, disk, Doors::Local).await?;
     for notice in &house.notices {
         note(notice);
     }
     let answered = tokio::select! {
-        answered = answer(&house.client, &text, output) => answered,
+        answered = answer(&house.client, &words, output) => answered,
         () = told_to_stop() => Err(Failed::NotDone("stopped.".to_owned())),
     };
     house.close().await;
@@ -127,17 +130,17 @@ fn told(obeyed: Result<String, String>, output: Output) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-async fn answer(client: &Client, text: &str, output: Output) -> Result<ExitCode, Failed> {
+async fn answer(client: &Client, words: &Words, output: Output) -> Result<ExitCode, Failed> {
     if !output.json {
-        let ended = once(client, text, &mut stdout()).await?;
+        let ended = once(client, words, &mut stdout()).await?;
         return Ok(why_not(&ended).map_or(ExitCode::SUCCESS, |why| {
             note(why);
             ExitCode::FAILURE
         }));
     }
-    let mut words = Vec::new();
-    let ended = once(client, text, &mut words).await?;
-    let answer = String::from_utf8_lossy(&words).trim_end().to_owned();
+    let mut told = Vec::new();
+    let ended = once(client, words, &mut told).await?;
+    let answer = String::from_utf8_lossy(&told).trim_end().to_owned();
     let told = match why_not(&ended) {
         None => serde_json::json!({ "ok": true, "answer": answer }),
         Some(why) => {
@@ -154,6 +157,18 @@ fn why_not(ended: &Ended) -> Option<&str> {
         Ended::Answered | Ended::Unseen => None,
         Ended::Not(why) => Some(why),
     }
+}
+
+/// What to say: the words that were given or come in, and the pictures in these files.
+pub fn words(words: &[String], images: &[PathBuf]) -> Result<Words, Failed> {
+    let text = if images.is_empty() { words_or_stdin(words)? } else { words.join(" ") };
+    let picture = |path: &PathBuf| {
+        let bytes = std::fs::read(path);
+        let bytes = bytes.map_err(|error| Failed::Usage(format!("{}: {error}", path.display())))?;
+        let image = Image::read(BASE64_STANDARD.encode(bytes));
+        image.map(|image| image.data).map_err(|none| Failed::Usage(format!("{}: {none}", path.display())))
+    };
+    Ok(Words { text, images: images.iter().map(picture).collect::<Result<_, _>>()? })
 }
 
 fn words_or_stdin(words: &[String]) -> Result<String, Failed> {

@@ -69,6 +69,9 @@ pub enum Command {
         /// Say one thing (the words that follow, or stdin), print the answer, and leave
         #[arg(long)]
         once: bool,
+        /// Show a picture with it (jpeg, png, gif or webp)
+        #[arg(long, requires = "once", value_name = "FILE")]
+        image: Vec<PathBuf>,
         /// What to say
         #[arg(requires = "once")]
         text: Vec<String>,

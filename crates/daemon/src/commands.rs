@@ -26,7 +26,9 @@ pub async fn run(cli: Cli, settings: Settings, disk: Arc<dyn Disk>) -> Result<Ex
         Some(Command::Run { no_chat: false }) => chat::run(&settings, disk, Attached::IfTerminal).await,
         Some(Command::Run { no_chat: true }) => chat::run(&settings, disk, Attached::Never).await,
         Some(Command::Chat { once: false, .. }) => chat::talk(&settings, disk).await,
-        Some(Command::Chat { once: true, text }) => chat::say_once(&settings, disk, &text, output).await,
+        Some(Command::Chat { once: true, text, image }) => {
+            chat::say_once(&settings, disk, chat::words(&text, &image)?, output).await
+        }
         Some(Command::Open) => open::open(&settings, output).await,
         Some(Command::Sessions { shape }) => {
             sessions::show(&settings, shape.unwrap_or(SessionsShape::List), output)

@@ -21,7 +21,7 @@ use jiff::{Timestamp, Zoned};
 pub use compacting::Compacted;
 pub use effect::{Effect, Ended, Event, Left, Purpose, Shown, Start};
 pub use holding::Known;
-pub use request::{Answer, Progress, Request};
+pub use request::{Answer, Progress, Request, Saying};
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Conversation, Entry, Said, Usage};
@@ -37,6 +37,8 @@ use compacting::{Compacting, Wanted};
 
 /// The longest message that is taken at once, in characters.
 pub const MESSAGE_CHARS: usize = 100_000;
+/// The most pictures in one message.
+pub const IMAGES: usize = 20;
 /// The most messages that wait at a time.
 pub const MESSAGES_WAITING: usize = 100;
 /// How often a turn is tried when the program dies under it.
@@ -192,7 +194,7 @@ impl Assistant {
     /// Answers `request`, and decides what follows from it.
     pub fn asked(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
         match request {
-            Request::Say(surface, text) => self.say(surface, text, now),
+            Request::Say(saying) => self.say(saying, now),
             Request::Stop => self.stop(now),
             Request::Retry => self.retry(now),
             Request::Compact(instructions) => self.compact(instructions, now),

@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 
-use crate::conversation::{Branch, Entry, EntryId, Move, SessionId, Usage};
+use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::Spent;
 use crate::inbox::Kept;
 use crate::permission::Decision;
@@ -54,6 +54,8 @@ pub struct Message {
     pub surface: SurfaceName,
     /// Its words.
     pub text: String,
+    /// Its pictures.
+    pub images: Vec<Image>,
 }
 
 /// Where the human is.

@@ -25,7 +25,8 @@ fn talk_on_the_side(conversation: &mut Conversation, now: Zoned) -> Vec<Record> 
     let heard = Heard { preface: String::new(), text: "about my tax".to_owned(), images: Vec::new() };
     let entry = conversation.say(&branch, Said::Human(heard.clone()), at).expect("a fork");
     let (turn, answers) = (TurnId(90), MessageId(90));
-    let message = Message { id: answers, at, surface: SurfaceName::Terminal, text: heard.text };
+    let message =
+        Message { id: answers, at, surface: SurfaceName::Terminal, text: heard.text, images: Vec::new() };
     records.extend([Record::Received(message), Record::Said(branch.clone(), entry.clone())]);
     records.push(Record::Taken(answers, entry.id));
     records.push(Record::Opened(Opened { turn, branch, answers, at }));

@@ -69,6 +69,11 @@ pub fn opening(request: &impl Serialize) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
+/// The entry before the place `from` that the model reads, if there is one.
+pub fn before(said: &[Arc<Said>], from: usize) -> Option<&Said> {
+    said[..from].iter().map(AsRef::as_ref).rfind(|said| !matches!(said, Said::Recalled(_)))
+}
+
 /// What stands after the messages.
 const CLOSING: &[u8] = b"]}";
 

@@ -18,7 +18,8 @@ export function bubble(entry, results) {
   li.dataset.date = at.toDateString();
   switch (entry.by) {
     case "human":
-      li.append(make("div", "bubble", entry.text));
+      if (entry.text) li.append(make("div", "bubble", entry.text));
+      if (entry.images) li.append(make("p", "under", entry.images === 1 ? "a picture" : `${entry.images} pictures`));
       break;
     case "assistant":
       if (entry.text.trim()) li.append(spoken(entry.text));

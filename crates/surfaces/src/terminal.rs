@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, Lines}
 
 use domain::command::is_command;
 
-use crate::client::{Client, Events, Obeyed, Unanswered};
+use crate::client::{Client, Events, Obeyed, Unanswered, Words};
 pub use telling::Ended;
 use telling::Telling;
 
@@ -52,25 +52,24 @@ pub async fn obey(client: &Client, command: &str) -> Result<Result<String, Strin
     Err(Unanswered::Broken("it ended before the work did".to_owned()).into())
 }
 
-/// Says `text`, writes the answer to `out` as it comes, and tells how it ended.
+/// Says `words`, writes the answer to `out` as it comes, and tells how it ended.
 pub async fn once(
     client: &Client,
-    text: &str,
+    words: &Words,
     out: &mut (impl AsyncWrite + Unpin),
 ) -> Result<Ended, Stopped> {
     let mut events = client.events().await?;
-    let message = client.say(text).await?;
+    let message = client.say(words).await?;
     let mut telling = Telling::of(message);
     loop {
         let Some(shown) = events.next().await else {
             return Err(Unanswered::Broken("it ended before the answer did".to_owned()).into());
         };
-        let words = telling.hear(&shown);
-        out.write_all(words.as_bytes()).await?;
+        out.write_all(telling.hear(&shown).as_bytes()).await?;
         out.flush().await?;
         match telling.ended() {
             None => {}
-            Some(Ended::Unseen) => return read_later(client, text, out).await,
+            Some(Ended::Unseen) => return read_later(client, &words.text, out).await,
             Some(ended) => return Ok(ended),
         }
     }
@@ -131,7 +130,7 @@ async fn answer_lines(
             out.write_all(format!("{text}\n").as_bytes()).await?;
             continue;
         }
-        match once(client, &line, out).await {
+        match once(client, &line.as_str().into(), out).await {
             Ok(Ended::Answered | Ended::Unseen) => {}
             Ok(Ended::Not(why)) => out.write_all(format!("{why}\n").as_bytes()).await?,
             Err(Stopped::Unanswered(Unanswered::Refused(why))) => {
@@ -193,7 +192,7 @@ async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said
         command if is_command(command) => obeyed(client.command(command).await, telling),
         words => {
             telling.expect(words);
-            match client.say(words).await {
+            match client.say(&words.into()).await {
                 Ok(_) => Ok(Said::Sent),
                 Err(Unanswered::Refused(why)) => {
                     telling.unexpect();

@@ -21,10 +21,10 @@ mod trouble;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use domain::assistant::{Answer, Assistant, Event, Request};
+use domain::assistant::{Answer, Assistant, Event, Request, Saying};
 use domain::compaction::Room;
 use domain::context::{Names, instructions};
-use domain::conversation::Conversation;
+use domain::conversation::{Conversation, Image};
 use domain::dice::Dice;
 use domain::patience;
 use domain::record::{MessageId, Record, SurfaceName};
@@ -176,7 +176,7 @@ impl Story {
     /// The human says several things in one breath: all lie on the desk before the first is read.
     pub fn human_adds_at_once(&mut self, texts: &[&str]) -> &mut Self {
         let desk = self.living().desk.clone();
-        let ask = |text: &&str| desk.ask(Request::Say(SurfaceName::Terminal, (*text).to_owned()));
+        let ask = |text: &&str| desk.ask(Request::Say(Saying::words(SurfaceName::Terminal, text)));
         let answers = self.while_alive(join_all(texts.iter().map(ask))).unwrap_or_default();
         for answer in answers {
             self.heard(answer);
@@ -281,9 +281,22 @@ impl Story {
         Paths::new(self.dir.path())
     }
 
+    /// The human shows a picture, says something, and hears the answer.
+    pub fn human_shows(&mut self, image: Image, text: &str) -> &mut Self {
+        let saying = Saying { images: vec![image], ..Saying::words(SurfaceName::Terminal, text) };
+        if let Some(message) = self.put(saying) {
+            self.while_alive(self.teller.heard_the_end_of(message));
+        }
+        self
+    }
+
     fn say(&mut self, text: &str) -> Option<MessageId> {
+        self.put(Saying::words(SurfaceName::Terminal, text))
+    }
+
+    fn put(&mut self, saying: Saying) -> Option<MessageId> {
         let desk = self.living().desk.clone();
-        let request = Request::Say(SurfaceName::Terminal, text.to_owned());
+        let request = Request::Say(saying);
         let answer = self.while_alive(desk.ask(request))?;
         self.heard(answer)
     }

@@ -3,9 +3,9 @@
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 
-use super::{Assistant, Effect, Errand, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
+use super::{Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
 use crate::context;
-use crate::conversation::{Block, Branch, Heard, Reach, Said, calls};
+use crate::conversation::{Block, Branch, Heard, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, may_spend};
 use crate::embed::Embed;
 use crate::permission::{Decision, decide};
@@ -18,7 +18,7 @@ use crate::wish::Wish;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// The human says something.
-    Say(SurfaceName, String),
+    Say(Saying),
     /// The human wants the answer to stop.
     Stop,
     /// The human wants what waits for a key to be tried again.
@@ -52,6 +52,24 @@ pub enum Progress {
     Ran(Vec<ToolResult>),
 }
 
+/// Words of the human, and what they show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saying {
+    /// Where they say it.
+    pub surface: SurfaceName,
+    /// The words.
+    pub text: String,
+    /// The pictures.
+    pub images: Vec<Image>,
+}
+
+impl Saying {
+    /// Words alone.
+    pub fn words(surface: SurfaceName, text: &str) -> Self {
+        Self { surface, text: text.to_owned(), images: Vec::new() }
+    }
+}
+
 /// What the asker hears.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
@@ -76,17 +94,18 @@ pub enum Answer {
 /// A message as the model will read it.
 pub(super) fn heard(message: &Message, zone: &TimeZone) -> Heard {
     let at = message.at.to_zoned(zone.clone());
-    Heard { preface: context::stamp(&at), text: message.text.clone(), images: Vec::new() }
+    Heard { preface: context::stamp(&at), text: message.text.clone(), images: message.images.clone() }
 }
 
 impl Assistant {
-    pub(super) fn say(&mut self, surface: SurfaceName, text: String, now: &Zoned) -> (Answer, Vec<Effect>) {
-        if let Err(refusal) = check(&text).and_then(|()| self.has_room()) {
+    pub(super) fn say(&mut self, saying: Saying, now: &Zoned) -> (Answer, Vec<Effect>) {
+        if let Err(refusal) = check(&saying).and_then(|()| self.has_room()) {
             return (Answer::Refused(refusal), Vec::new());
         }
         let id = self.memory.next_message;
         self.memory.next_message = MessageId(id.0 + 1);
-        let message = Message { id, at: now.timestamp(), surface, text };
+        let Saying { surface, text, images } = saying;
+        let message = Message { id, at: now.timestamp(), surface, text, images };
         let mut minutes = Minutes::at(now);
         minutes.records.push(Record::Received(message.clone()));
         self.memory.waiting.push_back(message);
@@ -172,11 +191,15 @@ impl Assistant {
     }
 }
 
-fn check(text: &str) -> Result<(), String> {
-    if text.trim().is_empty() {
+fn check(saying: &Saying) -> Result<(), String> {
+    let (words, pictures) = (saying.text.trim(), saying.images.len());
+    if words.is_empty() && pictures == 0 {
         return Err("there are no words in that message.".to_owned());
     }
-    let length = text.chars().count();
+    if pictures > IMAGES {
+        return Err(format!("that message has {pictures} pictures and the most i look at is {IMAGES}."));
+    }
+    let length = saying.text.chars().count();
     if length > MESSAGE_CHARS {
         return Err(format!(
             "that message has {length} characters and the most i take at once is {MESSAGE_CHARS}. send it in parts."

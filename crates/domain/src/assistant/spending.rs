@@ -47,7 +47,7 @@ mod tests {
 
     use jiff::Zoned;
 
-    use super::super::{Answer, Memory, Progress, Request};
+    use super::super::{Answer, Memory, Progress, Request, Saying};
     use super::*;
     use crate::compaction::Room;
     use crate::conversation::{Conversation, EntryId, Usage};
@@ -68,7 +68,7 @@ mod tests {
         let prices = Prices::new([("known".to_owned(), price)]);
         let purse = Purse { prices: Arc::new(prices), limit, ..Purse::default() };
         let mut assistant = Assistant::new(memory, Arc::new([]), Room::HOUSE, Dice::new(7)).minding(purse);
-        assistant.asked(Request::Say(SurfaceName::Page, "go".to_owned()), &at("15T08:00"));
+        assistant.asked(Request::Say(Saying::words(SurfaceName::Page, "go")), &at("15T08:00"));
         for running in assistant.running.values_mut() {
             running.account = account.clone();
         }

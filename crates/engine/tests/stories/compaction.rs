@@ -1,6 +1,6 @@
 //! Compaction as stories: a summary takes the place of what was said, or nothing changes.
 
-use domain::conversation::{Said, Text};
+use domain::conversation::{Image, Said, Text};
 use domain::failure::Failure;
 use domain::turn::{Reply, Stop};
 use expect_test::{Expect, expect};
@@ -40,6 +40,10 @@ fn in_our_words(told: &str) -> String {
     };
     told.lines().map(line).collect()
 }
+
+/// A picture of one pixel.
+const PIXEL: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const GOOD: &str = "The human flies to Lisbon with booking LH4711.";
 
@@ -178,6 +182,27 @@ pub fn a_turn_that_does_not_fit_after_a_compaction_either_says_so(told_by: Telle
     let told = story.told();
     assert!(told.contains("failed: our conversation is longer than the model can read"), "{told}");
     assert_eq!(told.matches("compacting").count(), 1, "{told}");
+}
+
+/// CP-6, AT-4: a picture without words is shown, survives a crash, and is shown again after a compaction, once.
+pub fn a_picture_is_shown_again_after_a_compaction(told_by: Teller) {
+    let mut story = story(told_by);
+    let full = Line::fails(Failure::Full("213,000 tokens".to_owned()));
+    let sum = "The human showed a picture of the letter LH4711.";
+    story.model([Line::says("Noted."), full, Line::says(sum), Line::says("A cat.")]);
+    story.human("my booking is LH4711");
+
+    let Ok(picture) = Image::read(PIXEL.to_owned()) else { panic!("a picture") };
+    story.human_shows(picture, "");
+
+    let pictures = |n: usize| {
+        let said = story.contexts()[n].said.clone();
+        let shown =
+            said.iter().filter(|said| matches!(&***said, Said::Human(heard) if heard.images.len() == 1));
+        shown.count()
+    };
+    assert_eq!((pictures(1), pictures(3)), (1, 1), "{}", story.told());
+    assert!(story.told().ends_with("main> assistant: A cat.\n"), "{}", story.told());
 }
 
 /// When no summary can be had, the turn that did not fit ends with its own words.

@@ -104,12 +104,30 @@ pub fn read(kind: &str, body: &str) -> Result<Said, BadBody> {
 #[error("{0}")]
 pub struct BadBody(String);
 
+/// Pictures, as JSON.
+pub fn write_images(images: &[Image]) -> serde_json::Result<String> {
+    serde_json::to_string(&images.iter().map(image_body).collect::<Vec<_>>())
+}
+
+/// Pictures, from JSON.
+pub fn read_images(json: &str) -> Result<Vec<Image>, BadBody> {
+    let images: Vec<ImageBody> = serde_json::from_str(json).map_err(|error| BadBody(error.to_string()))?;
+    Ok(images.into_iter().map(image).collect())
+}
+
+fn image_body(image: &Image) -> ImageBody {
+    ImageBody { media_type: image.media_type.clone(), data: image.data.clone() }
+}
+
+fn image(body: ImageBody) -> Image {
+    Image { media_type: body.media_type, data: body.data }
+}
+
 fn human_body(heard: &Heard) -> HumanBody {
-    let image = |image: &Image| ImageBody { media_type: image.media_type.clone(), data: image.data.clone() };
     HumanBody {
         preface: heard.preface.clone(),
         text: heard.text.clone(),
-        images: heard.images.iter().map(image).collect(),
+        images: heard.images.iter().map(image_body).collect(),
     }
 }
 
@@ -133,7 +151,6 @@ fn result_body(result: &ToolResult) -> ResultBody {
 }
 
 fn human(body: HumanBody) -> Said {
-    let image = |image: ImageBody| Image { media_type: image.media_type, data: image.data };
     let images = body.images.into_iter().map(image).collect();
     Said::Human(Heard { preface: body.preface, text: body.text, images })
 }

@@ -12,7 +12,7 @@ use domain::failure::Failure;
 use domain::tool::{Outcome, ToolResult, ToolSpec};
 use serde_json::value::RawValue;
 
-use crate::beginnings::{Beginnings, Body, Made, opening};
+use crate::beginnings::{Beginnings, Body, Made, before, opening};
 use crate::thinking::Thinking;
 
 use super::wire::{CacheControl, Content, Message, Request, Role, Source, ThinkingMode, Tool};
@@ -52,7 +52,7 @@ pub fn request<'a>(asked: Asked<'a>, context: &'a Context, messages: Vec<Message
 
 /// The messages that come of `said` from the place `from` on, with their marks.
 pub fn messages(said: &[Arc<Said>], from: usize) -> Vec<Made<Message<'_>>> {
-    let open = from.checked_sub(1).map(|before| open(&said[before])).unwrap_or_default();
+    let open = before(said, from).map(open).unwrap_or_default();
     let mut letters = Letters { messages: Vec::new(), open, at: from };
     for said in &said[from..] {
         letters.add(said);

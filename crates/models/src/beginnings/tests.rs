@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use domain::context::Context;
-use domain::conversation::{Block, Branch, Heard, Image, Json, Reach, Said};
+use domain::conversation::{Block, Branch, EntryId, Heard, Image, Json, Reach, Said};
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use proptest::prelude::*;
 
@@ -47,6 +47,7 @@ fn said() -> impl Strategy<Value = Said> {
         3 => human,
         3 => blocks.prop_map(|blocks| Said::Assistant(blocks, Reach::Whole)),
         2 => results,
+        1 => Just(Said::Recalled(EntryId(1))),
     ]
 }
 

@@ -11,7 +11,7 @@ use domain::failure::Failure;
 use domain::tool::{ToolCall, ToolResult, ToolSpec};
 use serde_json::value::RawValue;
 
-use crate::beginnings::{Beginnings, Body, Made, opening};
+use crate::beginnings::{Beginnings, Body, Made, before, opening};
 
 use super::wire::{Call, Called, Content, Function, ImageUrl, Message, Part, Request, StreamOptions, Tool};
 
@@ -78,7 +78,7 @@ pub fn request<'a>(asked: Asked<'a>, context: &'a Context, said: Vec<Message<'a>
 
 /// The messages that come of `said` from the place `from` on.
 pub fn messages(tools: Tools, said: &[Arc<Said>], from: usize) -> Vec<Made<Message<'_>>> {
-    let open = from.checked_sub(1).map(|before| open(&said[before])).unwrap_or_default();
+    let open = before(said, from).map(open).unwrap_or_default();
     let mut letters = Letters { messages: Vec::new(), open, tools, at: from };
     for said in &said[from..] {
         letters.add(said);

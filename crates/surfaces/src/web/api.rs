@@ -6,9 +6,9 @@ use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use domain::assistant::{Answer, Request as Ask};
+use domain::assistant::{Answer, Request as Ask, Saying};
 use domain::command;
-use domain::conversation::{Branch, EntryId, draw};
+use domain::conversation::{Branch, EntryId, Image, draw};
 use domain::record::SurfaceName;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
@@ -20,7 +20,9 @@ use super::refusal::Refusal;
 use super::secret::Secret;
 use super::wire;
 
-/// The largest body of a request, in bytes.
+/// The largest message with its pictures, in bytes.
+pub const SAY_BYTES: usize = 32 * 1024 * 1024;
+/// The largest body of any other request, in bytes.
 pub const BODY_BYTES: usize = 1024 * 1024;
 /// The largest body of a stranger's request, in bytes.
 const PAIR_BYTES: usize = 1024;
@@ -101,12 +103,14 @@ pub(super) async fn say(
     Extension(through): Extension<Through>,
     request: Request,
 ) -> Result<Response, Refusal> {
-    let wire::Say { text } = read(&app, request, BODY_BYTES).await?;
+    let wire::Say { text, images } = read(&app, request, SAY_BYTES).await?;
+    let images = images.into_iter().map(Image::read).collect::<Result<Vec<_>, _>>();
+    let images = images.map_err(|none| Refusal::refused(none.to_string()))?;
     let surface = match through.door {
         Door::Tcp(_) => SurfaceName::Page,
         Door::Unix => SurfaceName::Terminal,
     };
-    let answer = app.ports().desk.ask(Ask::Say(surface, text)).await;
+    let answer = app.ports().desk.ask(Ask::Say(Saying { surface, text, images })).await;
     let Answer::Heard(id) = answer else { return Err(unexpected(answer)) };
     Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
 }

@@ -56,7 +56,11 @@ pub struct PairLink {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Say {
+    #[serde(default)]
     pub text: String,
+    /// Base64.
+    #[serde(default)]
+    pub images: Vec<String>,
 }
 
 /// The message is on disk.
@@ -122,7 +126,7 @@ pub struct EntryWire {
 #[derive(Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub enum SaidWire {
-    Human { text: String },
+    Human { text: String, images: usize },
     Assistant { text: String, whole: bool, calls: Vec<CallWire> },
     Tools { results: Vec<ResultWire> },
     Summary { text: String },
@@ -156,7 +160,7 @@ impl From<&Entry> for EntryWire {
 impl From<&Said> for SaidWire {
     fn from(said: &Said) -> Self {
         match said {
-            Said::Human(heard) => Self::Human { text: heard.text.clone() },
+            Said::Human(heard) => Self::Human { text: heard.text.clone(), images: heard.images.len() },
             Said::Assistant(blocks, reach) => Self::Assistant {
                 text: blocks.text(),
                 whole: match reach {
