@@ -37,7 +37,8 @@ pub enum Stopped {
 }
 
 /// For work whose end was among what was missed.
-const ENDED_UNSEEN: &str = "it ended while i could not follow. `ollim-bot sessions tree` shows what came of it.";
+const ENDED_UNSEEN: &str =
+    "it ended while i could not follow. `ollim-bot sessions tree` shows what came of it.";
 
 /// Gives a command and waits for the end of the work that it begins; the words it ends with.
 pub async fn obey(client: &Client, command: &str) -> Result<Result<String, String>, Stopped> {

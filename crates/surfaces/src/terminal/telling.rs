@@ -367,8 +367,7 @@ mod tests {
 
     #[test]
     fn what_tools_do_and_show_is_told() {
-        let results =
-            json!([{ "text": "Embed sent.", "embed": { "title": "Today" } }, { "text": "kept" }]);
+        let results = json!([{ "text": "Embed sent.", "embed": { "title": "Today" } }, { "text": "kept" }]);
         let all = [
             shown("began", json!({ "turn": 7, "answers": 3 })),
             shown("working", json!({ "turn": 7, "tool": "discord_embed" })),
