@@ -18,6 +18,7 @@ export class Chat {
     this.running = new Map(); // turn -> what it says
     this.hush = make("li", "assistant"); // dots, while nobody has begun to answer
     this.hush.append(dots());
+    this.read = Promise.resolve();
     this.refusal = null; // what the model says of our key, as far as it was told
     this.more = false;
     this.reading = false;
@@ -52,16 +53,23 @@ export class Chat {
     this.running.clear();
     for (const run of scene.running.filter((run) => run.branch === MAIN)) this.began(run.turn, run.text, run.tool);
     if (scene.compacting) this.compacting(scene.compacting);
-    if (scene.held && scene.held !== this.refusal) this.notice(scene.held);
-    this.refusal = scene.held;
+    if (!scene.held) this.refusal = null;
     await this.readAgain();
+    if (scene.held && scene.held !== this.refusal) this.notice(scene.held);
+    if (scene.held) this.refusal = scene.held;
     for (const words of this.pending.filter((words) => words.state === "unsure")) this.unsent(words, words.why);
     this.settle(stay);
   }
 
+  // One reading after the other, so that the newest has the last word.
+  readAgain() {
+    this.read = this.read.catch(() => {}).then(() => this.readNewest());
+    return this.read;
+  }
+
   // The newest page replaces what it contradicts: the conversation may have started over, or a summary may
   // have been taken back. What is said while it is read is not in it, and stays.
-  async readAgain() {
+  async readNewest() {
     const stay = this.atEnd();
     const before = [...this.shown.keys()];
     const { messages, more } = await assistant.messages();
