@@ -48,7 +48,7 @@ const CACHED: &[&str] = &[
     "--package",
     "models",
     "--test",
-    "anthropic",
+    "wires",
     "cached_share",
     "--",
     "--nocapture",
