@@ -4,6 +4,7 @@ mod claude_code;
 mod environment;
 mod file;
 mod key;
+mod log;
 mod spend;
 mod zone;
 
@@ -19,6 +20,7 @@ use jiff::tz::TimeZone;
 use journal::Paths;
 use models::thinking::{BadThinking, Thinking};
 use models::{anthropic, claude, openai};
+use tracing_subscriber::filter::LevelFilter;
 
 pub use environment::Environment;
 use file::File;
@@ -52,6 +54,8 @@ pub struct Settings {
     pub room: Room,
     /// Where the page listens.
     pub page: SocketAddr,
+    /// How much is logged.
+    pub log: LevelFilter,
 }
 
 /// A value, and where it comes from.
@@ -104,6 +108,7 @@ impl Settings {
             spend: spend::read(&file)?,
             room: room(&file)?,
             page,
+            log: log::read(environment)?,
             paths,
         })
     }

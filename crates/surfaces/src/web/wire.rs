@@ -236,7 +236,7 @@ impl From<Scene> for SceneWire {
             tool: run.tool,
         });
         let compacting = scene.compacting.map(|(turn, tokens)| CompactingWire { turn: turn.0, tokens });
-        Self { running: running.collect(), compacting, held: scene.held }
+        Self { running: running.collect(), compacting, held: scene.held.into_values().next() }
     }
 }
 

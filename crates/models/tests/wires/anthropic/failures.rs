@@ -47,6 +47,7 @@ async fn every_stream_of_this_vendor_that_breaks_is_a_failure_of_its_kind() {
         ("overloaded after words", error(4, "overloaded_error")),
         ("broken after words", error(4, "api_error")),
         ("an unknown error", error(4, "new_error")),
+        ("too large", error(0, "request_too_large")),
         ("a block that is none", Act::empty().and(Piece::Raw(json!({"type": "tool_use"})))),
     ];
     let mut told = String::new();
@@ -58,6 +59,7 @@ async fn every_stream_of_this_vendor_that_breaks_is_a_failure_of_its_kind() {
         overloaded after words: Busy(None)
         broken after words: Broken("it broke on our side")
         an unknown error: Broken("it broke on our side")
+        too large: Full("it broke on our side")
         a block that is none: Garbled("an event that is not in its language")
     "#]]
     .assert_eq(&told);
