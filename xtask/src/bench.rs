@@ -13,6 +13,7 @@ use crate::test::step::{Outcome, Program};
 use crate::tree::{self, SourceFile};
 
 pub mod amount;
+mod claude;
 pub mod divan;
 pub mod footprint;
 pub mod rows;
@@ -52,6 +53,7 @@ impl Bench {
             let found = divan::medians(&said).into_iter().filter(|(name, _)| wanted(name) && !has_row(name));
             lines.extend(found.map(|(name, took)| Line { name, target: None, measured: Some(took) }));
         }
+        lines.extend(claude::lines(wanted));
         say(table::plain(&lines));
         if self.only.is_none() {
             let page = table::page(&lines, &machine());

@@ -117,7 +117,7 @@ impl Turns {
     async fn run(&mut self, text: &str) -> Ran {
         let began = Instant::now();
         let mut words = None;
-        self.client.say(text).await.unwrap();
+        self.client.say(&text.into()).await.unwrap();
         loop {
             let shown = self.seen.next().await.unwrap();
             match shown.name.as_str() {

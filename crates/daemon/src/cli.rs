@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and the help that leads with examples.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
@@ -68,6 +69,9 @@ pub enum Command {
         /// Say one thing (the words that follow, or stdin), print the answer, and leave
         #[arg(long)]
         once: bool,
+        /// Show a picture with it (jpeg, png, gif or webp)
+        #[arg(long, requires = "once", value_name = "FILE")]
+        image: Vec<PathBuf>,
         /// What to say
         #[arg(requires = "once")]
         text: Vec<String>,
@@ -98,10 +102,26 @@ pub enum Command {
         #[arg(long)]
         undo: bool,
     },
+    /// Choose the model of the next answers, or tell which it is
+    Model {
+        /// haiku, opus, sonnet, or default
+        name: Option<String>,
+    },
+    /// Try again what waits because the model refused the key
+    Retry,
     /// Whether it runs, and how it is
     Status,
     /// What is wrong, and what to do about it
     Doctor,
+    /// Become a program that ends when the process called PARENT does
+    #[command(hide = true)]
+    Leash {
+        /// Who started this
+        parent: i32,
+        /// The program and its words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        line: Vec<OsString>,
+    },
     /// Print a script that completes commands in your shell
     Completion {
         /// bash, zsh, fish, elvish or powershell

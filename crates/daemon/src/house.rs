@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::{Assistant, Event, Shown};
-use domain::context::instructions;
+use domain::context::{REFERENCES, Reference, instructions};
 use domain::cost::Purse;
 use domain::dice::Dice;
 use engine::desk::Desk;
@@ -13,9 +13,6 @@ use engine::ports::{Clock, Model, Surface};
 use engine::run::House as Engine;
 use journal::disk::Disk;
 use journal::{Journal, Opened, Place};
-use models::anthropic::{Anthropic, BadSettings};
-use models::offline::Offline;
-use models::openai::OpenAi;
 use surfaces::client::Client;
 use surfaces::stage::Stage;
 use surfaces::web::door::{bind, bind_file, serve_tcp, serve_unix};
@@ -26,10 +23,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
+use crate::brain::{self, Surroundings};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::pairing::KeptDevices;
-use crate::settings::{Brain, Settings};
+use crate::settings::Settings;
 use crate::vitals::Pulse;
 
 /// How often to look whether a backup is due.
@@ -57,6 +55,7 @@ pub struct House {
     pub link: Option<String>,
     /// What the human should know.
     pub notices: Vec<String>,
+    model: Arc<dyn Model>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -65,8 +64,8 @@ impl House {
     /// Opens the data directory and starts everything.
     pub async fn open(settings: &Settings, disk: Arc<dyn Disk>, doors: Doors) -> Result<Self, Failed> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
-        let model = model(settings)?;
-        let Opened { journal, memory, notices } = journal::open(Place {
+        brain::check(settings)?;
+        let Opened { journal, memory, mut notices } = journal::open(Place {
             paths: settings.paths.clone(),
             disk,
             zone: settings.zone.value.clone(),
@@ -74,6 +73,10 @@ impl House {
             pid: std::process::id(),
         })?;
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
+        let around =
+            Surroundings { journal: journal.clone(), surface: stage.clone(), now: clock.now().timestamp() };
+        let (model, notice) = brain::brain(settings, around).await?;
+        notices.extend(notice);
         let (desk, pile) = Desk::new();
         let world = World {
             model: Arc::clone(&model),
@@ -87,22 +90,24 @@ impl House {
         };
         let day = journal.day(clock.now()).await.map_err(|error| Failed::NotDone(error.to_string()))?;
         let purse = Purse { day, ..settings.spend.purse.clone() };
-        let assistant =
-            Assistant::new(memory, world.hands.tools(), settings.room, Dice::new(seed()?)).minding(purse);
+        let assistant = Assistant::new(memory, world.hands.tools(), settings.room, Dice::new(seed()?))
+            .minding(purse)
+            .choosing_from(settings.choices(model.name()));
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
             link: None,
             notices,
+            model: Arc::clone(&model),
             stop: CancellationToken::new(),
             tasks: JoinSet::new(),
         };
         house.tasks.spawn(engine.run(house.stop.clone()));
         // What is owed from before comes before whatever the doors let in.
         desk.tell(Event::Started).await;
-        let nightly = back_up_daily(journal.clone(), clock.clone(), stage.clone());
+        let chores = chores(journal.clone(), clock.clone(), stage.clone(), doors);
         let stop = house.stop.clone();
-        house.tasks.spawn(async move { stop.run_until_cancelled(nightly).await.unwrap_or_default() });
+        house.tasks.spawn(async move { stop.run_until_cancelled(chores).await.unwrap_or_default() });
         let ports = Wiring {
             desk: desk.clone(),
             journal,
@@ -121,6 +126,7 @@ impl House {
     pub async fn close(mut self) {
         self.stop.cancel();
         while self.tasks.join_next().await.is_some() {}
+        self.model.close().await;
     }
 
     /// Until something ends that should not have.
@@ -146,6 +152,19 @@ impl House {
         }
         Ok(())
     }
+}
+
+/// What is done beside everything else, in nobody's way.
+async fn chores(journal: Arc<Journal>, clock: Arc<dyn Clock>, stage: Arc<Stage>, doors: Doors) {
+    let documents: &[Reference] = match doors {
+        Doors::LocalAndPage => &REFERENCES,
+        // Whoever asks one question does not wait for a library.
+        Doors::Local => &[],
+    };
+    if let Err(problem) = journal.place(documents).await {
+        tracing::warn!(problem, "The reference documents could not be placed; the next start tries again.");
+    }
+    back_up_daily(journal, clock, stage).await;
 }
 
 /// Backs the journal up once a day. It looks at the clock often instead of sleeping long, because a machine
@@ -200,15 +219,6 @@ impl Wiring {
             clock: self.clock,
         };
         Ok(App::new(ports, Limits::HOUSE))
-    }
-}
-
-fn model(settings: &Settings) -> Result<Arc<dyn Model>, Failed> {
-    let bad = |bad: BadSettings| Failed::Configuration(bad.to_string());
-    match &settings.brain {
-        Brain::Offline => Ok(Arc::new(Offline::new(&settings.names.value.human))),
-        Brain::Anthropic(settings) => Ok(Arc::new(Anthropic::new(settings.clone()).map_err(bad)?)),
-        Brain::OpenAi(settings) => Ok(Arc::new(OpenAi::new(settings.clone()).map_err(bad)?)),
     }
 }
 

@@ -1,11 +1,14 @@
 //! The program: settings, wiring, signals, and the command line. Only this room sees every other.
 
+mod brain;
 mod chat;
+mod claude;
 mod cli;
 mod clock;
 mod commands;
 mod exit;
 pub mod house;
+mod leash;
 mod pairing;
 pub mod settings;
 mod vitals;
@@ -15,10 +18,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use journal::Paths;
 use journal::disk::{Disk, RealDisk};
+use tracing_subscriber::filter::LevelFilter;
 
 use cli::{Cli, Command};
 use exit::Failed;
+use settings::Settings;
 
 /// Runs the program as its arguments and its environment say.
 pub fn main() -> ExitCode {
@@ -41,24 +47,27 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     if let Some(Command::Completion { shell }) = &cli.command {
         return commands::completion::print(*shell);
     }
-    let settings = settings::Settings::read(&cli.place.environment())?;
-    start_log();
+    if let Some(Command::Leash { parent, line }) = &cli.command {
+        return leash::become_leashed(*parent, line).map(|never| match never {});
+    }
+    let environment = cli.place.environment();
+    let paths = Paths::new(environment.data_dir()?);
+    let settings = Settings::read(&environment);
+    start_log(settings.as_ref().map_or(LevelFilter::WARN, |settings| settings.log));
     // Both are process-wide by nature: whoever speaks TLS first needs the provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let done = runtime.block_on(commands::run(cli, settings, disk));
+    let done = runtime.block_on(commands::run(cli, (paths, settings), disk));
     // A terminal that is still being read cannot be told to stop, and must not keep us.
     runtime.shutdown_background();
     done
 }
 
-/// The log goes to stderr, as much of it as OLLIM_LOG asks for.
-fn start_log() {
-    use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("OLLIM_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+/// The log goes to stderr.
+fn start_log(level: LevelFilter) {
     // A log on a full disk must not end the program: by default it complains on stderr, and dies of that.
     let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(level)
         .with_writer(std::io::stderr)
         .with_target(false)
         .log_internal_errors(false);

@@ -1,26 +1,35 @@
 //! Settings: read once, from the defaults, the human's file and the environment, and handed out in pieces.
 
+mod claude_code;
 mod environment;
 mod file;
+mod key;
+mod log;
 mod spend;
 mod zone;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use domain::compaction::Room;
 use domain::context::Names;
+use domain::model::Choices;
 use domain::patience;
 use jiff::tz::TimeZone;
 use journal::Paths;
 use models::thinking::{BadThinking, Thinking};
-use models::{anthropic, openai};
+use models::{anthropic, claude, openai};
+use tracing_subscriber::filter::LevelFilter;
 
 pub use environment::Environment;
 use file::File;
 pub use spend::Spend;
 
 use crate::exit::Failed;
+
+/// RC-3: the names that `config.json` can keep.
+const CHOSEN: [&str; 3] = ["haiku", "opus", "sonnet"];
 
 /// Everything that can be set. Each adapter gets the piece it needs.
 #[derive(Clone, Debug)]
@@ -33,6 +42,8 @@ pub struct Settings {
     pub zone: Guessed<TimeZone>,
     /// Who answers.
     pub brain: Brain,
+    /// The short names of models that can be chosen: those that `config.json` can keep.
+    pub aliases: BTreeMap<String, String>,
     /// How much it thinks, if anything was said about it.
     pub thinking: Option<Thinking>,
     /// How patient it is with a model that fails.
@@ -43,6 +54,8 @@ pub struct Settings {
     pub room: Room,
     /// Where the page listens.
     pub page: SocketAddr,
+    /// How much is logged.
+    pub log: LevelFilter,
 }
 
 /// A value, and where it comes from.
@@ -63,6 +76,8 @@ pub enum Brain {
     Anthropic(anthropic::Settings),
     /// Any server that speaks chat completions.
     OpenAi(openai::Settings),
+    /// The Claude Code program, with the login it has.
+    Claude(claude::Settings),
 }
 
 impl Settings {
@@ -80,12 +95,20 @@ impl Settings {
         Ok(Self {
             names: names(environment),
             zone: zone::read(environment)?,
-            brain: brain(environment, &file, thinking)?,
+            brain: brain(environment, &file, (&paths, thinking))?,
+            aliases: file
+                .model
+                .aliases
+                .clone()
+                .into_iter()
+                .filter(|(name, _)| CHOSEN.contains(&name.as_str()))
+                .collect(),
             thinking,
             patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
             spend: spend::read(&file)?,
             room: room(&file)?,
             page,
+            log: log::read(environment)?,
             paths,
         })
     }
@@ -108,6 +131,17 @@ fn room(file: &File) -> Result<Room, Failed> {
 /// The least that a model must read at once: our own instructions and tools take a good part of it.
 const FEWEST_TOKENS: u64 = 4_000;
 
+impl Settings {
+    /// The models that can be chosen while the program runs, if `usual` is the one that answers.
+    pub fn choices(&self, usual: &str) -> Choices {
+        let names = match &self.brain {
+            Brain::Anthropic(_) => self.aliases.clone(),
+            Brain::Offline | Brain::OpenAi(_) | Brain::Claude(_) => BTreeMap::new(),
+        };
+        Choices { usual: usual.to_owned(), names }
+    }
+}
+
 fn names(environment: &Environment) -> Guessed<Names> {
     let assistant = environment.get("OLLIM_BOT_NAME").unwrap_or("ollim").to_owned();
     let named = environment.get("OLLIM_USER_NAME").map(|name| (name, "OLLIM_USER_NAME"));
@@ -116,10 +150,14 @@ fn names(environment: &Environment) -> Guessed<Names> {
     Guessed { value: Names { assistant, human: human.to_owned() }, from }
 }
 
-fn brain(environment: &Environment, file: &File, thinking: Option<Thinking>) -> Result<Brain, Failed> {
+fn brain(
+    environment: &Environment,
+    file: &File,
+    (paths, thinking): (&Paths, Option<Thinking>),
+) -> Result<Brain, Failed> {
     let wanted = environment.get("OLLIM_MODEL").unwrap_or(&file.model.r#use);
-    let key = environment.get("ANTHROPIC_API_KEY");
-    let wanted = match (wanted, key) {
+    let key = key::read(environment, paths, key::ANTHROPIC)?;
+    let wanted = match (wanted, &key) {
         ("auto", Some(_)) => "anthropic:sonnet",
         ("auto", None) => "offline",
         (other, _) => other,
@@ -127,22 +165,29 @@ fn brain(environment: &Environment, file: &File, thinking: Option<Thinking>) -> 
     let unset = |what: &str| Failed::Configuration(format!("OLLIM_MODEL asks for {wanted}, but {what}"));
     match (wanted.split_once(':'), key) {
         (None, _) if wanted == "offline" => Ok(Brain::Offline),
+        (None, _) if wanted == "claude" => {
+            Ok(Brain::Claude(claude_code::settings(environment, file, (paths, None, thinking))))
+        }
+        (Some(("claude", model)), _) if !model.is_empty() => {
+            Ok(Brain::Claude(claude_code::settings(environment, file, (paths, Some(model), thinking))))
+        }
         (Some(("anthropic", model)), Some(key)) if !model.is_empty() => {
             let settings = messages_api(environment, file, (model, key));
             Ok(Brain::Anthropic(anthropic::Settings { thinking, ..settings }))
         }
-        (Some(("anthropic", model)), None) if !model.is_empty() => {
-            Err(unset("ANTHROPIC_API_KEY is not set. set it, or use OLLIM_MODEL=offline."))
-        }
+        (Some(("anthropic", model)), None) if !model.is_empty() => Err(unset(
+            "ANTHROPIC_API_KEY is not set. set it (or ANTHROPIC_API_KEY_FILE, or write state/anthropic.key), or use OLLIM_MODEL=offline.",
+        )),
         (Some(("openai", model)), _) if !model.is_empty() => {
-            let settings = chat_completions(environment, file, model);
+            let key = key::read(environment, paths, key::OPENAI)?;
+            let settings = chat_completions(environment, file, (model, key));
             settings.map(Brain::OpenAi).ok_or_else(|| {
                 unset("OPENAI_API_KEY is not set. set it, or OPENAI_BASE_URL to a server that needs none.")
             })
         }
         _ => Err(Failed::Configuration(format!(
             "OLLIM_MODEL: `{wanted}` is not a brain i know. use `offline`, `anthropic:` and a model such as \
-             sonnet, or `openai:` and a model of your server."
+             sonnet, `openai:` and a model of your server, or `claude` for the Claude Code program."
         ))),
     }
 }
@@ -158,11 +203,15 @@ fn thinking(environment: &Environment, file: &File) -> Result<Option<Thinking>, 
     }
 }
 
-fn messages_api(environment: &Environment, file: &File, (model, key): (&str, &str)) -> anthropic::Settings {
+fn messages_api(
+    environment: &Environment,
+    file: &File,
+    (model, key): (&str, anthropic::Key),
+) -> anthropic::Settings {
     let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or("https://api.anthropic.com");
     anthropic::Settings {
         base_url: base_url.to_owned(),
-        key: anthropic::Key::new(key),
+        key,
         model: file.model.aliases.get(model).cloned().unwrap_or_else(|| model.to_owned()),
         max_tokens: file.model.max_tokens,
         thinking: None,
@@ -172,14 +221,18 @@ fn messages_api(environment: &Environment, file: &File, (model, key): (&str, &st
 }
 
 /// Nothing, if neither a key nor a server of one's own is named: the vendor itself wants to be paid.
-fn chat_completions(environment: &Environment, file: &File, model: &str) -> Option<openai::Settings> {
-    let (base_url, key) = (environment.get("OPENAI_BASE_URL"), environment.get("OPENAI_API_KEY"));
+fn chat_completions(
+    environment: &Environment,
+    file: &File,
+    (model, key): (&str, Option<openai::Key>),
+) -> Option<openai::Settings> {
+    let base_url = environment.get("OPENAI_BASE_URL");
     if base_url.is_none() && key.is_none() {
         return None;
     }
     Some(openai::Settings {
         base_url: base_url.unwrap_or("https://api.openai.com/v1").to_owned(),
-        key: openai::Key::new(key.unwrap_or_default()),
+        key: key.unwrap_or_default(),
         model: model.to_owned(),
         max_tokens: file.model.max_tokens,
         connect: Duration::from_secs(file.model.connect_seconds),

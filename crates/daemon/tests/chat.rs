@@ -94,7 +94,6 @@ fn a_failing_model_is_told_in_words_and_costs_nothing() {
         assert!(last.body.contains("are you there?"), "{sentence}: the message is kept");
         assert_eq!(examine(program.data()), [""; 0], "{sentence}");
     };
-    check(Act::refuses(401, "authentication_error", "invalid x-api-key"), "the model refused the key");
     check(Act::rate_limited(30), "overloaded right now, and asks to wait 30 s");
     check(Act::spend_limited(), "spend limit");
     check(Act::overloaded(), "the model is overloaded right now");
@@ -180,6 +179,42 @@ fn a_pipe_is_answered_line_by_line() {
     assert_eq!(examine(program.data()), [""; 0]);
 }
 
+/// A program that wants documents gets one for each line, also for commands and for what is refused.
+#[test]
+fn a_pipe_that_wants_json_gets_a_document_for_each_line() {
+    let (backstage, program) = stage();
+    backstage.model().script([Act::says("one"), Act::overloaded(), Act::says("two\nlines")]);
+    let output = program.run_reading(&["chat", "--json"], "first\n\nsecond\n/nonsense\n/status\nthird\n");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = stdout(&output);
+    let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
+    assert_eq!(told.len(), 5, "{told:?}");
+    assert_eq!((&told[0], &told[1]["ok"]), (&json!({ "ok": true, "answer": "one" }), &json!(false)));
+    let refused = told[2]["error"]["message"].as_str().expect("a sentence");
+    assert!(refused.contains("there is no command `/nonsense`"), "{refused}");
+    assert_eq!((&told[3]["ok"], told[3]["text"].is_string()), (&json!(true), true));
+    assert_eq!(told[4], json!({ "ok": true, "answer": "two\nlines" }));
+}
+
+/// Words that begin with a slash are a command, however they come; no model hears them.
+#[test]
+fn a_command_that_is_said_once_or_piped_is_obeyed() {
+    let (backstage, program) = stage();
+    let help = program.run(&["chat", "--once", "/help"]);
+    assert_eq!(help.status.code(), Some(0), "{}", stderr(&help));
+    for command in ["/stop", "/compact [what to mind]", "/undo", "/help"] {
+        assert!(stdout(&help).contains(&format!("{command} ")), "{}", stdout(&help));
+    }
+    assert_eq!(stdout(&program.run_reading(&["chat", "--once"], "/help\n")), stdout(&help));
+    assert_eq!(stdout(&program.run_reading(&["chat"], "/help\n/quit\nhello\n")), stdout(&help));
+    let compact = program.run(&["chat", "--once", "/compact"]);
+    assert_eq!(compact.status.code(), Some(1));
+    assert_eq!(stderr(&compact), stderr(&program.run(&["compact"])));
+    let unknown = program.run(&["chat", "--once", "--json", "/nonsense"]);
+    assert_eq!(json_of(&unknown)["ok"], false);
+    assert_eq!(backstage.requests().len(), 0);
+}
+
 /// `ollim-bot cost` and the page tell the same, and the price of a model is found by its name.
 #[test]
 fn what_an_answer_cost_is_told_by_command_and_page_alike() {
@@ -205,4 +240,36 @@ fn what_an_answer_cost_is_told_by_command_and_page_alike() {
     assert!(listed.contains("today, by model:\n  anthropic:"), "{listed}");
     assert_eq!(program.run(&["cost", "--days", "0"]).status.code(), Some(2));
     assert_eq!(program.run(&["cost", "--by", "mood"]).status.code(), Some(2));
+}
+
+/// MC-26, MC-29, RC-3: the chosen model answers from the next message on, also after a restart, and is what the
+/// ledger names.
+#[test]
+fn another_model_can_be_chosen_while_it_runs_and_stays_chosen() {
+    let (backstage, program) = stage();
+    let running = program.start();
+    program.run(&["chat", "--once", "one"]);
+    let chosen = program.run(&["model", "Haiku"]);
+    assert_eq!(stdout(&chosen), "from the next answer on, haiku answers (claude-haiku-5-5).\n");
+    program.run(&["chat", "--once", "two"]);
+    let unknown = program.run(&["model", "gpt"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(
+        stderr(&unknown).contains("i know no model called `gpt`. choose haiku, opus, sonnet or default.")
+    );
+    running.kill();
+    program.run(&["chat", "--once", "three"]);
+    assert_eq!(stdout(&program.run(&["model"])), "haiku answers (claude-haiku-5-5).\n");
+    program.run(&["model", "default"]);
+    program.run(&["chat", "--once", "four"]);
+
+    let requests = backstage.requests();
+    let asked: Vec<&str> = requests.iter().filter_map(|request| request.json["model"].as_str()).collect();
+    assert_eq!(asked, ["claude-sonnet-5-5", "claude-haiku-5-5", "claude-haiku-5-5", "claude-sonnet-5-5"]);
+    let config = std::fs::read_to_string(program.data().join("state/config.json")).expect("a config");
+    let config: Value = serde_json::from_str(&config).expect("JSON");
+    assert_eq!(config["model_main"], Value::Null);
+    let cost = json_of(&program.run(&["cost", "--json"]));
+    assert_eq!(cost["by_model"][0]["name"], "anthropic:claude-haiku-5-5");
+    assert_eq!(cost["by_model"][0]["calls"], 2);
 }

@@ -154,7 +154,7 @@ const PYTHON_HISTORY: &str = concat!(
     "\n"
 );
 
-/// SU-12: asked to end, it ends, and leaves nothing behind but what it remembers and the lock.
+/// SU-12, SU-6, DD-2: asked to end, it ends, and leaves nothing behind but what it remembers, its documents and the lock.
 #[test]
 fn asked_to_end_it_ends_and_leaves_only_its_memory() {
     let program = Program::offline(BINARY);
@@ -173,10 +173,13 @@ fn asked_to_end_it_ends_and_leaves_only_its_memory() {
         names,
         [
             ".gitignore",
+            "routine-reminder-spec.md",
+            "skill-spec.md",
             "state/bot.lock",
             "state/journal.db",
             "state/session_history.jsonl",
-            "state/sessions.json"
+            "state/sessions.json",
+            "webhook-spec.md"
         ]
     );
     assert_eq!(examine(program.data()), [""; 0]);

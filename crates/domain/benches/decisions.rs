@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
-use domain::assistant::{Assistant, Memory, Request};
+use domain::assistant::{Assistant, Memory, Request, Saying};
 use domain::brain;
 use domain::compaction::Room;
 use domain::conversation::{Conversation, EntryId};
@@ -26,7 +26,7 @@ fn offline_brain_reads() -> brain::Meant {
 #[divan::bench]
 fn message_is_decided_upon(bencher: Bencher) {
     let now: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
-    let words = || (awake(), Request::Say(SurfaceName::Page, "good morning".to_owned()));
+    let words = || (awake(), Request::Say(Saying::words(SurfaceName::Page, "good morning")));
     bencher.with_inputs(words).bench_local_values(|(mut assistant, request)| {
         let decided = assistant.asked(request, &now);
         (assistant, decided)

@@ -3,11 +3,14 @@
 //! It holds names, numbers and what waits; never the conversation itself. Every decision comes out as
 //! effects in the order in which they must happen, the writing first.
 
+mod choosing;
 mod compacting;
 mod effect;
+mod holding;
 mod request;
 mod spending;
 mod tending;
+mod wishing;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -17,7 +20,8 @@ use jiff::{Timestamp, Zoned};
 
 pub use compacting::Compacted;
 pub use effect::{Effect, Ended, Event, Left, Purpose, Shown, Start};
-pub use request::{Answer, Request};
+pub use holding::Known;
+pub use request::{Answer, Progress, Request, Saying};
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Conversation, Entry, Said, Usage};
@@ -25,6 +29,7 @@ use crate::cost::{Account, Purse};
 use crate::dice::Dice;
 use crate::failure::Failure;
 use crate::inbox::Kept;
+use crate::model::Choices;
 use crate::record::{Closed, Message, MessageId, Opened, Record, SessionChange};
 use crate::tool::{ToolCall, ToolSpec};
 use crate::turn::{Ending, TurnId};
@@ -32,6 +37,8 @@ use compacting::{Compacting, Wanted};
 
 /// The longest message that is taken at once, in characters.
 pub const MESSAGE_CHARS: usize = 100_000;
+/// The most pictures in one message.
+pub const IMAGES: usize = 20;
 /// The most messages that wait at a time.
 pub const MESSAGES_WAITING: usize = 100;
 /// How often a turn is tried when the program dies under it.
@@ -58,6 +65,8 @@ pub struct Memory {
     pub compacted: Option<Compacted>,
     /// When the main conversation began.
     pub created: Option<Timestamp>,
+    /// The short name of the model that was chosen; nothing, for the usual one.
+    pub model: Option<String>,
 }
 
 impl Memory {
@@ -73,6 +82,7 @@ impl Memory {
             filled: BTreeMap::new(),
             compacted: None,
             created: None,
+            model: None,
         }
     }
 }
@@ -126,8 +136,10 @@ enum Sending {
 enum Owed {
     /// Since the words it answers.
     Now,
-    /// Since before the program died. It has waited long enough: new words wait for it.
+    /// Since before the program died or lost its key. It has waited long enough: new words wait for it.
     SinceBefore,
+    /// It cannot be given before the model takes our key: nobody speaks, and all words wait.
+    Held,
 }
 
 /// Its state and its decisions.
@@ -142,6 +154,9 @@ pub struct Assistant {
     tools: Arc<[ToolSpec]>,
     room: Room,
     purse: Purse,
+    /// What the human knows of a model that refuses our key.
+    refusal: Known,
+    choices: Arc<Choices>,
     dice: Dice,
 }
 
@@ -149,7 +164,8 @@ impl Assistant {
     /// Wakes up with `memory`, to speak with a model that has so much `room`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
         let (running, wanted) = (BTreeMap::new(), VecDeque::new());
-        Self { memory, running, wanted, refused: None, tools, room, purse: Purse::default(), dice }
+        let (purse, refusal, choices) = (Purse::default(), Known::default(), Arc::default());
+        Self { memory, running, wanted, refused: None, tools, room, purse, refusal, choices, dice }
     }
 
     /// The same, knowing prices and limits.
@@ -159,27 +175,38 @@ impl Assistant {
         self
     }
 
+    /// The same, with these models to choose from.
+    #[must_use]
+    pub fn choosing_from(mut self, choices: Choices) -> Self {
+        self.choices = Arc::new(choices);
+        self
+    }
+
     /// Decides what follows from `event`.
     pub fn on(&mut self, event: Event, now: &Zoned) -> Vec<Effect> {
         match event {
             Event::Started => self.started(now),
             Event::TurnEnded(turn, ended) => self.turn_ended(turn, ended, now),
+            Event::KeyRenewed => self.key_renewed(now),
         }
     }
 
     /// Answers `request`, and decides what follows from it.
     pub fn asked(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
         match request {
-            Request::Say(surface, text) => self.say(surface, text, now),
-            Request::Stop => self.stop(),
+            Request::Say(saying) => self.say(saying, now),
+            Request::Stop => self.stop(now),
+            Request::Retry => self.retry(now),
             Request::Compact(instructions) => self.compact(instructions, now),
             Request::Undo => self.undo(now),
-            Request::MayRun(turn, blocks, spent) => self.may_run(turn, (blocks, spent), now),
-            Request::MaySpend(turn, spent) => self.may_spend(turn, spent, now),
-            Request::Ran(turn, results) => self.ran(turn, results, now),
+            Request::Turn(turn, Progress::MayRun(blocks, spent)) => self.may_run(turn, (blocks, spent), now),
+            Request::Turn(turn, Progress::MaySpend(spent)) => self.may_spend(turn, spent, now),
+            Request::Turn(turn, Progress::Ran(results)) => self.ran(turn, results, now),
+            Request::Wished(turn, wish) => self.wished(turn, wish),
             Request::Keep(text) => self.keep(text, now),
             Request::Inbox => self.read_inbox(),
             Request::Status => self.status(),
+            Request::Model(name) => self.choose_model(&name, now),
         }
     }
 
@@ -199,8 +226,15 @@ impl Assistant {
         self.spend(&branch, &running, ended.spent.clone(), &mut minutes);
         match running.errand.clone() {
             Errand::Answer(message, sending) => {
-                self.write_the_rest(&branch, &running, &ended, &mut minutes);
-                self.answered(Turned { turn, branch, message, sending }, ended, &mut minutes);
+                let turned = Turned { turn, branch, message, sending };
+                match &ended.ending {
+                    // Half an answer is not kept: the whole one is still to come.
+                    Ending::Failed(why @ Failure::BadKey(_)) => self.hold(turned, why, &mut minutes),
+                    Ending::Finished | Ending::Interrupted | Ending::Failed(_) => {
+                        self.write_the_rest(&turned.branch, &running, &ended, &mut minutes);
+                        self.answered(turned, ended, &mut minutes);
+                    }
+                }
             }
             Errand::Compact(compacting) => self.compaction_ended(turn, compacting, ended, &mut minutes),
         }
@@ -285,8 +319,9 @@ impl Assistant {
             Errand::Compact(compacting) => Purpose::Compact(compacting.instructions.clone()),
         };
         let (turn, account, seed) = (running.turn, running.account.clone(), self.dice.roll());
+        let model = self.model();
         self.running.insert(branch.clone(), running);
-        minutes.starts.push(Start { turn, branch, purpose, account, from, seed });
+        minutes.starts.push(Start { turn, branch, purpose, account, model, from, seed });
     }
 
     /// Main always exists once something is said, and its session is known to everybody.

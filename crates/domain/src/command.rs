@@ -14,8 +14,20 @@ struct Spec {
     read: fn(&str) -> Request,
 }
 
-const SPECS: [Spec; 4] = [
+const SPECS: [Spec; 6] = [
     Spec { name: "/stop", takes: "", does: "stops the answer", read: |_| Request::Stop },
+    Spec {
+        name: "/retry",
+        takes: "",
+        does: "tries again what waits for a key of the model",
+        read: |_| Request::Retry,
+    },
+    Spec {
+        name: "/model",
+        takes: "[name]",
+        does: "chooses the model of the next answers, or tells which it is",
+        read: |words| Request::Model(words.to_owned()),
+    },
     Spec {
         name: "/compact",
         takes: "[what to mind]",
@@ -48,13 +60,17 @@ pub fn read(text: &str) -> Result<Request, String> {
     }
 }
 
+/// The command that tells which ones there are. Nobody needs to be asked for that.
+pub const HELP: &str = "/help";
+
 /// All commands, a line each.
 pub fn list() -> String {
     let line = |spec: &Spec| {
         let call = format!("{} {}", spec.name, spec.takes);
         format!("{:<26} {}", call.trim_end(), spec.does)
     };
-    SPECS.iter().map(line).collect::<Vec<_>>().join("\n")
+    let help = format!("{HELP:<26} tells these commands");
+    SPECS.iter().map(line).chain([help]).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

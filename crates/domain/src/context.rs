@@ -3,11 +3,19 @@
 //! The order is fixed: tools, instructions, what was said. Nothing before the newest words changes between
 //! two requests on a branch, so what was read once can be read again from the vendor's cache.
 
+mod instructions;
+mod measure;
+mod overhead;
+mod reference;
 mod retold;
 mod stamp;
 
 use std::sync::Arc;
 
+pub use instructions::{Names, instructions};
+pub use measure::{Measure, Pictures};
+pub use overhead::overhead;
+pub use reference::{REFERENCES, Reference};
 pub use retold::{RETOLD_CHARS, retold};
 pub use stamp::stamp;
 
@@ -23,6 +31,8 @@ pub struct Context {
     /// Where the reply is said. Nobody reads it out to the model: it is for models that keep a memory of
     /// their own, one for each branch.
     pub branch: Branch,
+    /// The vendor's id of the model that should answer; nothing, for the usual one.
+    pub model: Option<String>,
     /// The tools that may be called.
     pub tools: Arc<[ToolSpec]>,
     /// Who the model is and how it behaves.
@@ -51,21 +61,6 @@ pub fn continuing(half: &str) -> [Arc<Said>; 2] {
 /// What the model reads after its own words when they broke off.
 const CONTINUE: &str = "[the connection broke here. go on exactly where your words stop, without repeating any of \
     them and without a remark about it.]";
-
-/// The names the instructions speak of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Names {
-    /// The assistant's.
-    pub assistant: String,
-    /// The human's.
-    pub human: String,
-}
-
-/// The instructions: `prompts/system.md`, with the names filled in.
-pub fn instructions(names: &Names) -> Arc<str> {
-    const SYSTEM: &str = include_str!("../../../prompts/system.md");
-    SYSTEM.replace("{assistant}", &names.assistant).replace("{human}", &names.human).into()
-}
 
 /// What the model reads of a message: the preface, then the human's words.
 pub fn heard(heard: &Heard) -> String {
@@ -115,13 +110,5 @@ mod tests {
         let read = tool_result(long);
         assert!(read.ends_with("ü\n[5 more characters were left out]"));
         assert_eq!(read.matches('ü').count(), TOOL_RESULT_CHARS);
-    }
-
-    #[test]
-    fn the_instructions_know_both_names_and_leave_no_gap() {
-        let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
-        let text = instructions(&names);
-        assert!(text.starts_with("You are ollim, the personal assistant of julius."), "{text}");
-        assert!(!text.contains('{'), "a name is missing in {text}");
     }
 }

@@ -8,6 +8,7 @@
 mod branch;
 mod drawing;
 mod entry;
+mod image;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,8 @@ use jiff::Timestamp;
 
 pub use branch::{Branch, ForkName, InvalidName};
 pub use drawing::{Line, Lineage, draw};
-pub use entry::{Block, Entry, EntryId, Heard, Image, Json, Reach, Said, SessionId, Text, Usage, calls};
+pub use entry::{Block, Entry, EntryId, Heard, Json, Reach, Said, SessionId, Text, Usage, calls};
+pub use image::{IMAGE_BYTES, Image, NoImage};
 
 /// Where a branch is, and the session it speaks under.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,7 +21,10 @@ pub enum Failure {
     #[error("{0}")]
     SpendLimit(#[from] SpendLimit),
     /// It does not accept our key.
-    #[error("the model refused the key ({0}). check it, and `ollim-bot doctor` tells whether it works.")]
+    #[error(
+        "the model refused the key ({0}). what you say is kept, and answered in order once it takes one. renew the \
+         key; `ollim-bot doctor` tells whether it works. a changed key file i notice by myself, otherwise say anything."
+    )]
     BadKey(String),
     /// It does not accept our request.
     #[error("the model did not accept the request: {0}")]

@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 
-use crate::conversation::{Branch, Entry, EntryId, Move, SessionId, Usage};
+use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::Spent;
 use crate::inbox::Kept;
 use crate::permission::Decision;
@@ -25,10 +25,14 @@ pub enum Record {
     Opened(Opened),
     /// A turn ended.
     Closed(Closed),
+    /// A turn waits for a key: it was not its fault that it did not get on.
+    Held(TurnId),
     /// A call was decided upon.
     Decided(TurnId, Decision, Timestamp),
     /// A model was called.
     Spent(Spent),
+    /// The human chose the model of this short name, or the usual one.
+    Model(Option<String>, Timestamp),
     /// Something was put into the inbox.
     Kept(Kept),
     /// The session of the main conversation changed, or a branch got one.
@@ -50,6 +54,8 @@ pub struct Message {
     pub surface: SurfaceName,
     /// Its words.
     pub text: String,
+    /// Its pictures.
+    pub images: Vec<Image>,
 }
 
 /// Where the human is.

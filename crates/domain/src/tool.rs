@@ -1,6 +1,11 @@
 //! Tools as the model sees them: what there is, what is asked for, and what came of it.
 
+mod caption;
+
+pub use caption::Caption;
+
 use crate::conversation::Json;
+use crate::embed::Embed;
 
 /// A tool that may be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,10 +41,12 @@ pub struct ToolResult {
 }
 
 /// How a call went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It did what was asked.
     Done,
+    /// It did what was asked, and this is shown to the human with it.
+    Shown(Embed),
     /// It failed, was refused, or nobody knows; the text says which.
     Failed,
 }

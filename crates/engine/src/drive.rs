@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::assistant::{Answer, Ended, Left, Purpose, Request, Shown, Start};
-use domain::context::{self, Context};
+use domain::assistant::{Answer, Ended, Left, Progress, Purpose, Request, Shown, Start};
+use domain::context::{self, Context, Measure};
 use domain::conversation::{Block, Said, Usage, calls};
 use domain::cost::{Attended, Call};
 use domain::failure::{Failure, SpendLimit};
@@ -104,8 +104,10 @@ impl Drive {
         let said = world.journal.path(start.from).await.map_err(unread)?;
         let (tools, instructions) = (world.hands.tools(), Arc::clone(&world.instructions));
         let task = start.purpose.task(&said);
-        let context = Context { branch: start.branch.clone(), tools, instructions, said };
-        let turn = Turn::begin(task, world.limits, Patience::new(world.patience, start.seed));
+        let context =
+            Context { branch: start.branch.clone(), model: start.model.clone(), tools, instructions, said };
+        let turn = Turn::begin(task, world.limits, Patience::new(world.patience, start.seed))
+            .reading(Measure::all(&context.said));
         Ok(Self { start, world, desk, stop, turn, context, written: 0, counted: 0 })
     }
 
@@ -113,7 +115,8 @@ impl Drive {
         match self.start.account.attended {
             Attended::Waited => self.call().await,
             Attended::Unattended => {
-                let answer = self.desk.ask(Request::MaySpend(self.start.turn, self.uncounted())).await;
+                let answer =
+                    self.desk.ask(Request::Turn(self.start.turn, Progress::MaySpend(self.uncounted()))).await;
                 if answer != Answer::Noted {
                     return self.give_up(answer);
                 }
@@ -130,10 +133,7 @@ impl Drive {
 
     async fn call(&mut self) {
         let ear = Ear { drive: self, heard: Mutex::default() };
-        let context = match self.turn.aside() {
-            aside if aside.is_empty() => Cow::Borrowed(&self.context),
-            aside => Cow::Owned(self.context.and(&aside)),
-        };
+        let context = self.readable();
         let call = async {
             // The semaphore is never closed; without a place the call would still be right, only early.
             let _place = self.world.calls.acquire().await;
@@ -142,6 +142,7 @@ impl Drive {
         let reply = self.stop.run_until_cancelled(call).await;
         let (words, heard) = ear.heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.tell_notice();
+        let measure = self.turn.measure();
         let usage = reply.as_ref().and_then(|reply| reply.as_ref().ok()).map_or(heard, |reply| reply.usage);
         self.count(usage);
         let before = self.turn.said().len();
@@ -151,6 +152,19 @@ impl Drive {
             None => self.turn.cut(&words, Ending::Interrupted),
         }
         self.remember(before);
+        if self.turn.measure().pictures != measure.pictures && self.start.purpose == Purpose::Answer {
+            let text = "the model could not take a picture, so i ask it again without pictures.";
+            self.world.surface.show(&Shown::Notice(text.to_owned()));
+        }
+    }
+
+    /// What the model reads in the next call.
+    fn readable(&self) -> Cow<'_, Context> {
+        match (self.turn.measure().of(&self.context.said), self.turn.aside()) {
+            (None, aside) if aside.is_empty() => Cow::Borrowed(&self.context),
+            (None, aside) => Cow::Owned(self.context.and(&aside)),
+            (Some(said), aside) => Cow::Owned(Context { said, ..self.context.clone() }.and(&aside)),
+        }
     }
 
     /// A summary is no answer: nobody reads it as it is written.
@@ -166,7 +180,7 @@ impl Drive {
     /// Counts a call. One that came to nothing and cost nothing is none.
     fn count(&mut self, usage: Usage) {
         if usage != Usage::default() {
-            self.turn.used(Call { model: self.world.model.name().to_owned(), usage });
+            self.turn.used(Call { model: self.world.model.name_for(&self.context), usage });
         }
     }
 
@@ -186,7 +200,7 @@ impl Drive {
     }
 
     async fn run_tools(&mut self, calls: Vec<ToolCall>) {
-        let request = Request::MayRun(self.start.turn, self.last_blocks(), self.uncounted());
+        let request = Request::Turn(self.start.turn, Progress::MayRun(self.last_blocks(), self.uncounted()));
         let answer = self.ask(request).await;
         let Answer::Decided(decisions) = answer else { return self.give_up(answer) };
         self.counted = self.turn.spent().len();
@@ -195,7 +209,7 @@ impl Drive {
         let before = self.turn.said().len();
         self.turn.ran(results.clone());
         self.remember(before);
-        let answer = self.ask(Request::Ran(self.start.turn, results)).await;
+        let answer = self.ask(Request::Turn(self.start.turn, Progress::Ran(results))).await;
         if answer != Answer::Noted {
             return self.give_up(answer);
         }
@@ -209,12 +223,18 @@ impl Drive {
         if let Err(refusal) = decision.verdict() {
             return failed(call, refusal);
         }
-        self.world.surface.show(&Shown::Working { turn: self.start.turn, tool: call.name.clone() });
-        let run = tokio::time::timeout(TOOL_TIME, self.world.hands.run(call, &self.desk));
+        self.world
+            .surface
+            .show(&Shown::Working { turn: self.start.turn, tool: self.world.hands.caption(call) });
+        let run = tokio::time::timeout(TOOL_TIME, self.world.hands.run(self.start.turn, call, &self.desk));
         match self.stop.run_until_cancelled(run).await {
             Some(Ok(result)) => ToolResult { text: context::tool_result(result.text), ..result },
             Some(Err(_)) => {
-                failed(call, format!("it took longer than {} s and was stopped.", TOOL_TIME.as_secs()))
+                let seconds = TOOL_TIME.as_secs();
+                failed(
+                    call,
+                    format!("it took longer than {seconds} s, so nobody waits for it; it may have happened."),
+                )
             }
             None => {
                 failed(call, "the human stopped this before it was done; it may have happened.".to_owned())
@@ -239,9 +259,12 @@ impl Drive {
                 Failure::SpendLimit(SpendLimit::Day(refusal))
             }
             Answer::Refused(reason) => Failure::Stopped(reason),
-            Answer::Heard(_) | Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) => {
-                Failure::Stopped("something broke on my side.".to_owned())
-            }
+            Answer::Heard(_)
+            | Answer::Begun(_)
+            | Answer::Decided(_)
+            | Answer::Noted
+            | Answer::Told(_)
+            | Answer::Shown(_) => Failure::Stopped("something broke on my side.".to_owned()),
         };
         self.turn.cut("", Ending::Failed(failure));
     }

@@ -8,8 +8,8 @@ use domain::context::Context;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, Usage};
 use domain::failure::Failure;
 use domain::record::Record;
-use domain::tool::{ToolCall, ToolResult, ToolSpec};
-use domain::turn::Reply;
+use domain::tool::{Caption, ToolCall, ToolResult, ToolSpec};
+use domain::turn::{Reply, TurnId};
 use futures_util::future::BoxFuture;
 use jiff::Zoned;
 
@@ -38,6 +38,11 @@ pub trait Model: Send + Sync {
     /// What it is called, for people: `offline`, `anthropic:sonnet`.
     fn name(&self) -> &str;
 
+    /// Who answers `context`: its name, or that of the model which the context asks for.
+    fn name_for(&self, _context: &Context) -> String {
+        self.name().to_owned()
+    }
+
     /// Replies to `context`, telling `listener` the words as they come. Dropping the future ends the call.
     ///
     /// A failure is a value with words for the human; this never panics on what came over the wire.
@@ -47,9 +52,19 @@ pub trait Model: Send + Sync {
         listener: Listener<'a>,
     ) -> BoxFuture<'a, Result<Reply, Failure>>;
 
+    /// Whether its key is another one than it was last refused with.
+    fn renewed(&self) -> bool {
+        false
+    }
+
     /// What the human should know about it since this was last asked: most models have nothing to say.
     fn notice(&self) -> Option<String> {
         None
+    }
+
+    /// Ends what it keeps running, and waits until that is gone: most models keep nothing.
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
     }
 }
 
@@ -58,8 +73,13 @@ pub trait Hands: Send + Sync {
     /// The tools there are.
     fn tools(&self) -> Arc<[ToolSpec]>;
 
-    /// Runs one call that was allowed. Whatever goes wrong is a result the model can read.
-    fn run<'a>(&'a self, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult>;
+    /// What the human reads while `call` runs.
+    fn caption(&self, call: &ToolCall) -> String {
+        Caption::of(&call.name, |_| None).plain()
+    }
+
+    /// Runs one call of `turn` that was allowed. Whatever goes wrong is a result the model can read.
+    fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult>;
 }
 
 /// Where facts are kept.

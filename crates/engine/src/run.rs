@@ -17,6 +17,9 @@ use crate::turns::Turns;
 /// How long to wait before a fact that could not be written is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
+/// How often to look whether a key that was refused is another one by now.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
 /// The assistant at its desk.
 pub struct House {
     assistant: Assistant,
@@ -28,6 +31,8 @@ pub struct House {
     owed: VecDeque<Event>,
     /// When that is tried again.
     next_try: Instant,
+    /// When the key is looked at again, if everything waits for it.
+    next_look: Instant,
     /// Whether the human has been told that writing fails.
     told: Told,
 }
@@ -55,6 +60,7 @@ impl House {
             world,
             owed: VecDeque::new(),
             next_try: Instant::now(),
+            next_look: Instant::now(),
             told: Told::Nothing,
         }
     }
@@ -70,6 +76,9 @@ impl House {
                     self.happened(Event::TurnEnded(turn, ended)).await;
                 }
                 Some(letter) = self.pile.recv() => self.open(letter).await,
+                () = tokio::time::sleep_until(self.next_look), if self.assistant.waits_for_key() => {
+                    self.look_for_key().await;
+                }
                 () = tokio::time::sleep_until(self.next_try), if !self.owed.is_empty() => self.try_again().await,
             }
         }
@@ -84,6 +93,10 @@ impl House {
     }
 
     async fn asked(&mut self, request: Request, reply: oneshot::Sender<Answer>) {
+        // What happened before is decided before what is asked now.
+        if !self.owed.is_empty() {
+            self.try_again().await;
+        }
         let before = self.assistant.clone();
         let (answer, effects) = self.assistant.asked(request, &self.clock.now());
         let answer = match self.perform(effects).await {
@@ -108,6 +121,13 @@ impl House {
             self.owed.push_back(event);
             self.next_try = Instant::now() + TRY_AGAIN;
             self.tell_once(&unwritten);
+        }
+    }
+
+    async fn look_for_key(&mut self) {
+        self.next_look = Instant::now() + LOOK_AGAIN;
+        if self.world.model.renewed() {
+            self.happened(Event::KeyRenewed).await;
         }
     }
 

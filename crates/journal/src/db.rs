@@ -6,6 +6,7 @@
 mod body;
 mod damage;
 mod devices;
+mod embed_body;
 mod fresh;
 mod path;
 mod read;

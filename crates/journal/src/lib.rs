@@ -11,9 +11,11 @@ mod open;
 mod paths;
 mod sessions;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use domain::context::Reference;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
 use domain::cost::{Day, Limit, Report};
 use domain::record::Record;
@@ -24,6 +26,9 @@ use jiff::{Timestamp, Zoned};
 pub use db::KnownDevice;
 use db::{Database, PathCache};
 use disk::Disk;
+use files::Found;
+use files::config::{ConfigFile, Setting};
+use files::model_places::{ModelPlace, ModelPlaces};
 use keeper::Keeper;
 pub use lock::{Lock, holder};
 pub use open::{NotOpened, Opened, Place, open, peek};
@@ -44,6 +49,7 @@ pub struct Journal {
 struct Writer {
     database: Database,
     files: SessionFiles,
+    config: ConfigFile,
 }
 
 struct Reader {
@@ -87,6 +93,27 @@ impl Journal {
         self.change(move |database| database.remove_device(&id)).await
     }
 
+    /// Where models that keep a memory of their own are, and the damage their file had.
+    pub async fn model_places(
+        &self,
+        now: Timestamp,
+    ) -> Result<Found<BTreeMap<Branch, ModelPlace>>, Unreadable> {
+        let file = self.model_places_file();
+        let found = self.writer.ask(move |_| file.load(now)).await;
+        found.ok_or_else(|| Unreadable(closed().0))?.map_err(|error| Unreadable(error.to_string()))
+    }
+
+    /// Keeps these places of models, and no others. When this returns `Ok` they survive a power cut.
+    pub async fn keep_model_places(&self, places: BTreeMap<Branch, ModelPlace>) -> Result<(), Unwritten> {
+        let mut file = self.model_places_file();
+        let saved = self.writer.ask(move |_| file.save(&places)).await;
+        saved.ok_or_else(closed)?.map_err(|error| Unwritten(error.to_string()))
+    }
+
+    fn model_places_file(&self) -> ModelPlaces {
+        ModelPlaces::new(Arc::clone(&self.disk), &self.paths.state())
+    }
+
     /// Copies the log into `state/backups` if the newest copy is older than a day, and looks the copy over.
     pub async fn back_up(&self, now: Timestamp) -> Result<Option<PathBuf>, String> {
         let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
@@ -94,6 +121,14 @@ impl Journal {
         let keeper = Keeper::new("backup", ()).map_err(|error| error.to_string())?;
         let done = keeper.ask(move |()| db::back_up_daily(&paths, &*disk, now)).await;
         done.unwrap_or_else(|| Err("the backup was stopped".to_owned()))
+    }
+
+    /// Places `documents` where the model can read them; what a person changed stays as it is.
+    pub async fn place(&self, documents: &'static [Reference]) -> Result<(), String> {
+        let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
+        let keeper = Keeper::new("documents", ()).map_err(|error| error.to_string())?;
+        let placed = keeper.ask(move |()| files::reference::place(&*disk, paths.root(), documents).map(drop));
+        placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
     }
 
     async fn change(
@@ -111,6 +146,11 @@ impl Writer {
     /// The database first, then the files that follow from it. A file that cannot be written now is written
     /// later: what it says is already safe.
     fn write(&mut self, records: &[Record]) -> Result<(), Unwritten> {
+        for record in records {
+            if let Record::Model(name, at) = record {
+                self.keep_model(name.as_deref(), *at)?;
+            }
+        }
         let changes = self.database.write(records).map_err(|error| unwritten(&error))?;
         if changes.is_empty() {
             return Ok(());
@@ -126,6 +166,17 @@ impl Writer {
             }
         }
         Ok(())
+    }
+}
+
+impl Writer {
+    /// The one setting that the assistant keeps, in the file that people know it from.
+    fn keep_model(&mut self, name: Option<&str>, at: Timestamp) -> Result<(), Unwritten> {
+        let unkept = |error: &dyn std::fmt::Display| Unwritten(error.to_string());
+        let mut config = self.config.load(at).map_err(|error| unkept(&error))?.value;
+        let named = Setting::ModelMain.set(&mut config, name.unwrap_or("default"));
+        named.map_err(|error| unkept(&error))?;
+        self.config.save(&config).map_err(|error| unkept(&error))
     }
 }
 

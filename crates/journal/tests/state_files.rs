@@ -4,13 +4,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::conversation::SessionId;
+use domain::conversation::{Branch, SessionId};
 use domain::schedule::Moment;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use journal::disk::Disk;
 use journal::files::config::{ConfigFile, Deliberation, KnownModel, PermissionMode, Setting};
 use journal::files::fork_messages::{ForkMessages, Origin, Sent};
 use journal::files::inquiries::Inquiries;
+use journal::files::model_places::{ModelMark, ModelPlace, ModelPlaces};
 use journal::files::pending_updates::{PendingUpdate, PendingUpdates};
 use journal::files::ping_budget::{KeptBudget, PingBudgetFile};
 use serde_json::{Value, json};
@@ -214,4 +215,22 @@ fn a_wrong_setting_is_named_and_harms_no_other() {
     assert_eq!((config.timeouts.bg_fork_seconds, config.timeouts.fork_idle_minutes), (1800, 7));
     assert_eq!((config.permission_mode, config.updates.automatic), (PermissionMode::DontAsk, true));
     assert!(found.warnings[0].to_string().contains("haiku"), "{}", found.warnings[0]);
+}
+
+/// Where a model is survives, and a file that cannot be read is kept aside: the model is told anew.
+#[test]
+fn the_places_of_models_are_kept_and_damage_is_kept_aside() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut file = ModelPlaces::new(disk.clone(), state());
+    let mark = |said: usize| ModelMark { said, print: format!("print-{said}") };
+    let place = ModelPlace { session: "s-1".to_owned(), heard: mark(1), told: mark(3) };
+    let places = [(Branch::Main, place.clone()), (Branch::fork("aside").unwrap(), place)].into();
+    file.save(&places).unwrap();
+    assert_eq!(file.load(at()).unwrap().value, places);
+    assert_eq!(kept(&disk, "model_places.json").unwrap()["fork/aside"]["told"]["said"], 3);
+    for damaged in ["{\"main\":", "{\"nobody/x\":{}}", "[]", "\0\0"] {
+        disk.put(state().join("model_places.json"), damaged.as_bytes());
+        let found = file.load(at()).unwrap();
+        assert!(found.value.is_empty() && found.damage.is_some(), "{damaged}");
+    }
 }

@@ -16,7 +16,6 @@ use domain::turn::Reply;
 use engine::ports::{Listener, Model};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use reqwest::header::HeaderValue;
 use reqwest::{Response, Url};
 
 pub use crate::door::BadSettings;
@@ -58,7 +57,6 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Anthropic {
     line: Line,
-    header: HeaderValue,
     name: String,
     settings: Settings,
     beginnings: Beginnings,
@@ -69,12 +67,12 @@ impl Anthropic {
     pub fn new(settings: Settings) -> Result<Self, BadSettings> {
         check_budget(&settings)?;
         let address = door::below(&VENDOR.base(&settings.base_url)?, "/v1/messages");
-        let header = settings.key.header("")?;
+        settings.key.header("")?;
         let patience = Patience { connect: settings.connect, stall: settings.stall };
         let line = Line::new(address, settings.key.clone(), patience)?;
         let name = format!("anthropic:{}", settings.model);
         let beginnings = Beginnings::new(Limits::HOUSE);
-        Ok(Self { line, header, name, settings, beginnings })
+        Ok(Self { line, name, settings, beginnings })
     }
 
     /// Whether the model is there and takes our key. It costs nothing: tokens are counted, not used.
@@ -92,7 +90,8 @@ impl Anthropic {
     }
 
     async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
-        let Settings { model, max_tokens, thinking, .. } = &self.settings;
+        let Settings { max_tokens, thinking, .. } = &self.settings;
+        let model = self.model(context);
         let asked = request::Asked { model, max_tokens: *max_tokens, thinking: *thinking };
         let body = request::body(asked, context, &self.beginnings)?;
         let response = self.send(self.line.address().clone(), body).await?;
@@ -105,10 +104,17 @@ impl Anthropic {
         }
     }
 
+    /// The vendor's id of the model that `context` asks for.
+    fn model<'a>(&'a self, context: &'a Context) -> &'a str {
+        context.model.as_deref().unwrap_or(&self.settings.model)
+    }
+
     async fn send(&self, address: Url, body: Body) -> Result<Response, Failure> {
-        let request = self.line.post(address, body);
-        let request = request.header("anthropic-version", VERSION).header("x-api-key", self.header.clone());
-        self.line.send(request).await
+        let request = self.line.post(address, body).header("anthropic-version", VERSION);
+        match self.line.header("")? {
+            Some(key) => self.line.send(request.header("x-api-key", key)).await,
+            None => Err(Failure::BadKey(format!("{} is empty", VENDOR.variable))),
+        }
     }
 
     async fn refused(&self, response: Response) -> Failure {
@@ -129,6 +135,14 @@ fn check_budget(settings: &Settings) -> Result<(), BadSettings> {
 impl Model for Anthropic {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn name_for(&self, context: &Context) -> String {
+        format!("anthropic:{}", self.model(context))
+    }
+
+    fn renewed(&self) -> bool {
+        self.line.renewed()
     }
 
     fn reply<'a>(

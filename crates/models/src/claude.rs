@@ -8,6 +8,7 @@ mod assembly;
 mod client;
 mod company;
 mod control;
+mod examination;
 mod plan;
 mod process;
 mod refusal;
@@ -31,10 +32,11 @@ use tokio::task::JoinSet;
 
 pub use client::Compaction;
 pub use company::{
-    Boundary, Company, Hooks, Notice, Notices, Opinion, Permissions, Place, Remembered, Sessions, Stopping,
-    Trigger, Use, Verdict,
+    Boundary, Company, Hooks, Mark, Notice, Notices, Opinion, Permissions, Place, Remembered, Sessions,
+    Stopping, Trigger, Use, Verdict,
 };
-pub use settings::{BadSettings, Choices, Environment, Mode, Patience, Settings, Thinking};
+pub use examination::Examined;
+pub use settings::{BadSettings, Choices, Environment, Leash, Mode, Patience, Settings, Thinking};
 
 use client::{Ask, News, Order, Outcome, Shared, Wanted};
 
@@ -65,21 +67,6 @@ impl Claude {
         let choices = Mutex::new(settings.choices.clone());
         let shared = Arc::new(Shared { settings, choices, company });
         Ok(Self { name, shared, clients: Mutex::default() })
-    }
-
-    /// Which version of the program there is. Nobody is called.
-    pub async fn examine(&self) -> Result<String, Failure> {
-        let settings = &self.shared.settings;
-        let name = settings.program.display().to_string();
-        let answered = settings.program().arg("--version").kill_on_drop(true).output();
-        match tokio::time::timeout(settings.patience.start, answered).await {
-            Ok(Ok(output)) if output.status.success() => {
-                Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-            }
-            Ok(Ok(output)) => Err(refusal::gone(&String::from_utf8_lossy(&output.stderr))),
-            Ok(Err(error)) => Err(refusal::unstarted(&name, &error)),
-            Err(_) => Err(Failure::Unreachable(format!("`{name} --version` does not answer"))),
-        }
     }
 
     /// Speaks with another model from now on; none is the program's own choice.
@@ -114,13 +101,13 @@ impl Claude {
     }
 
     /// Lets go of a branch that has ended: its program ends, and what it remembers is not gone on with.
-    pub fn leave(&self, branch: &Branch) {
+    pub async fn leave(&self, branch: &Branch) {
         self.clients().live.remove(branch);
-        self.shared.company.sessions.forget(branch);
+        self.shared.company.sessions.forget(branch).await;
     }
 
     /// Ends every program, and waits until all are gone. A later reply starts anew.
-    pub async fn close(&self) {
+    async fn end(&self) {
         let mut tasks = {
             let mut clients = self.clients();
             clients.live.clear();
@@ -145,6 +132,7 @@ impl Claude {
             while let Some(news) = heard.recv().await {
                 match news {
                     News::Words(words) => listener.words(&words),
+                    News::Used(usage) => listener.used(usage),
                     News::Done(done) => return done,
                 }
             }
@@ -202,5 +190,9 @@ impl Model for Claude {
         self.ask(context, &Wanted::Reply, listener)
             .map(|outcome| outcome.map(|outcome| outcome.reply))
             .boxed()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.end().boxed()
     }
 }

@@ -1,41 +1,116 @@
-//! A vendor's key, which does not show itself.
+//! A vendor's key, which does not show itself and may be exchanged while the program runs.
 
 use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use reqwest::header::HeaderValue;
 
 use crate::door::BadSettings;
 
-/// A secret that does not show itself.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Key(String);
+/// A secret that does not show itself. Where it is kept is looked up for every call, so that a new one needs
+/// no restart.
+#[derive(Clone)]
+pub struct Key(Arc<Kept>);
+
+struct Kept {
+    source: Box<dyn Fn() -> String + Send + Sync>,
+    last: Mutex<Last>,
+}
+
+/// The last one that was sent.
+#[derive(Default)]
+struct Last {
+    text: String,
+    fate: Fate,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Fate {
+    #[default]
+    Sent,
+    Refused,
+}
 
 impl Key {
-    /// The key `text`.
+    /// The key `text`, for ever.
     pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
+        let text = text.into();
+        Self::kept_by(move || text.clone())
     }
 
-    /// Whether there is none: a server on the same machine often wants none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// The key that `source` knows when it is asked.
+    pub fn kept_by(source: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        let source = Box::new(source);
+        let last = Mutex::new(Last { text: source(), fate: Fate::Sent });
+        Self(Arc::new(Kept { source, last }))
     }
 
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
+    /// Whether it is another one than was last refused.
+    pub fn renewed(&self) -> bool {
+        let last = self.last();
+        last.fate == Fate::Refused && (self.0.source)() != last.text
     }
 
-    /// The key after `scheme`, as a header that is not logged.
-    pub(crate) fn header(&self, scheme: &str) -> Result<HeaderValue, BadSettings> {
-        let text = format!("{scheme}{}", self.0);
-        let mut header = HeaderValue::from_str(&text).map_err(|_| BadSettings::Key)?;
+    /// The vendor refused the one that was last sent.
+    pub(crate) fn refused(&self) {
+        self.last().fate = Fate::Refused;
+    }
+
+    /// The one that was last sent.
+    pub(crate) fn sent(&self) -> String {
+        self.last().text.clone()
+    }
+
+    /// The key after `scheme`, as a header that is not logged; nothing, if there is no key: a server on the same
+    /// machine often wants none.
+    pub(crate) fn header(&self, scheme: &str) -> Result<Option<HeaderValue>, BadSettings> {
+        let text = (self.0.source)();
+        *self.last() = Last { text: text.clone(), fate: Fate::Sent };
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let mut header = HeaderValue::from_str(&format!("{scheme}{text}")).map_err(|_| BadSettings::Key)?;
         header.set_sensitive(true);
-        Ok(header)
+        Ok(Some(header))
+    }
+
+    fn last(&self) -> MutexGuard<'_, Last> {
+        self.0.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Key {
+    fn default() -> Self {
+        Self::new("")
     }
 }
 
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(hidden)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_renewed_when_it_was_refused_and_is_another_one() {
+        let place = Arc::new(Mutex::new("old".to_owned()));
+        let key = Key::kept_by({
+            let place = place.clone();
+            move || place.lock().unwrap().clone()
+        });
+        let header = || key.header("Bearer ").unwrap().unwrap();
+        assert_eq!((header().to_str().unwrap(), key.renewed()), ("Bearer old", false));
+        key.refused();
+        assert!(!key.renewed(), "it is still the same");
+        *place.lock().unwrap() = "new".to_owned();
+        assert!(key.renewed());
+        assert_eq!((header().to_str().unwrap(), key.renewed()), ("Bearer new", false));
+        assert!(header().is_sensitive() && format!("{key:?}") == "Key(hidden)");
+        *place.lock().unwrap() = String::new();
+        assert_eq!(key.header("").unwrap(), None);
     }
 }

@@ -7,7 +7,7 @@ use domain::failure::Failure;
 use domain::turn::Reply;
 use engine::ports::Listener;
 use futures_util::stream;
-use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -81,6 +81,24 @@ impl Refusal {
         let message = message.to_lowercase();
         self.status == 429 && self.retry_after.is_none() && SPENT.iter().any(|word| message.contains(word))
     }
+}
+
+/// Whether a refusal in these words is about who we are, and not about what we said.
+pub fn is_about_key(words: &str) -> bool {
+    const WHO: [&str; 10] = [
+        "key",
+        "keys",
+        "permission",
+        "permissions",
+        "authentication",
+        "unauthenticated",
+        "authorized",
+        "unauthorized",
+        "account",
+        "credentials",
+    ];
+    let words = words.to_lowercase();
+    words.split(|c: char| !c.is_alphanumeric()).any(|word| WHO.contains(&word))
 }
 
 impl Line {
@@ -181,9 +199,22 @@ impl Line {
         String::from_utf8(body).map_err(|_| garbled("an answer that is not text"))
     }
 
-    /// `failure` with words that are safe to show.
+    /// `failure` with words that are safe to show. A refused key is remembered as such.
     pub fn presentable(&self, failure: Failure) -> Failure {
-        presentable(failure, self.key.as_str())
+        if matches!(failure, Failure::BadKey(_)) {
+            self.key.refused();
+        }
+        presentable(failure, &self.key.sent())
+    }
+
+    /// The key after `scheme`, as it is now.
+    pub fn header(&self, scheme: &str) -> Result<Option<HeaderValue>, Failure> {
+        self.key.header(scheme).map_err(|bad| Failure::BadKey(bad.to_string()))
+    }
+
+    /// Whether the key is another one than was last refused.
+    pub fn renewed(&self) -> bool {
+        self.key.renewed()
     }
 
     fn silence(&self) -> String {

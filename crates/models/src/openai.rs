@@ -21,7 +21,7 @@ use domain::turn::Reply;
 use engine::ports::{Listener, Model};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use reqwest::header::{AUTHORIZATION, HeaderValue};
+use reqwest::header::AUTHORIZATION;
 use reqwest::{RequestBuilder, Response, Url};
 
 pub use crate::door::BadSettings;
@@ -63,7 +63,6 @@ pub struct Settings {
 pub struct OpenAi {
     line: Line,
     base: Url,
-    header: Option<HeaderValue>,
     name: String,
     settings: Settings,
     /// Set once the server has refused tools and answered without them.
@@ -78,21 +77,18 @@ impl OpenAi {
     /// The model that `settings` name. Nobody is called yet.
     pub fn new(settings: Settings) -> Result<Self, BadSettings> {
         let base = base(&settings.base_url)?;
-        let header = match settings.key.is_empty() {
-            true => None,
-            false => Some(settings.key.header("Bearer ")?),
-        };
+        settings.key.header("Bearer ")?;
         let patience = Patience { connect: settings.connect, stall: settings.stall };
         let line = Line::new(door::below(&base, "/chat/completions"), settings.key.clone(), patience)?;
         let name = format!("openai:{}", settings.model);
         let (toolless, told) = (OnceLock::new(), AtomicBool::new(false));
         let [beginnings, toolless_beginnings] = [Limits::HOUSE; 2].map(Beginnings::new);
-        Ok(Self { line, base, header, name, settings, toolless, told, beginnings, toolless_beginnings })
+        Ok(Self { line, base, name, settings, toolless, told, beginnings, toolless_beginnings })
     }
 
     /// Whether the server is there and takes our key. It costs nothing: its models are listed, not used.
     pub async fn examine(&self) -> Result<(), Failure> {
-        let request = self.signed(self.line.get(door::below(&self.base, "/models")));
+        let request = self.signed(self.line.get(door::below(&self.base, "/models")))?;
         let answered = self.line.send(request).await;
         let response = answered.map_err(|why| self.line.presentable(why))?;
         // A server that lists nothing is there all the same.
@@ -137,7 +133,7 @@ impl OpenAi {
 
     async fn send(&self, context: &Context, tools: Tools) -> Result<Response, Failure> {
         let body = self.body(context, tools)?;
-        self.line.send(self.signed(self.line.post(self.line.address().clone(), body))).await
+        self.line.send(self.signed(self.line.post(self.line.address().clone(), body))?).await
     }
 
     fn body(&self, context: &Context, tools: Tools) -> Result<Body, Failure> {
@@ -154,11 +150,11 @@ impl OpenAi {
         request::body(asked, context, beginnings)
     }
 
-    fn signed(&self, request: RequestBuilder) -> RequestBuilder {
-        match &self.header {
-            Some(header) => request.header(AUTHORIZATION, header.clone()),
+    fn signed(&self, request: RequestBuilder) -> Result<RequestBuilder, Failure> {
+        Ok(match self.line.header("Bearer ")? {
+            Some(header) => request.header(AUTHORIZATION, header),
             None => request,
-        }
+        })
     }
 
     async fn hear_whole(
@@ -180,7 +176,7 @@ impl OpenAi {
     }
 
     fn failure(&self, refusal: &crate::line::Refusal) -> Failure {
-        let key = if self.header.is_some() { Sent::Key } else { Sent::Nothing };
+        let key = if self.settings.key.sent().is_empty() { Sent::Nothing } else { Sent::Key };
         refusal::failure(refusal, refusal::Asked { model: &self.settings.model, key })
     }
 }
@@ -188,6 +184,10 @@ impl OpenAi {
 impl Model for OpenAi {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn renewed(&self) -> bool {
+        self.line.renewed()
     }
 
     fn reply<'a>(

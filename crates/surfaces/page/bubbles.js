@@ -18,7 +18,8 @@ export function bubble(entry, results) {
   li.dataset.date = at.toDateString();
   switch (entry.by) {
     case "human":
-      li.append(make("div", "bubble", entry.text));
+      if (entry.text) li.append(make("div", "bubble", entry.text));
+      if (entry.images) li.append(make("p", "under", entry.images === 1 ? "a picture" : `${entry.images} pictures`));
       break;
     case "assistant":
       if (entry.text.trim()) li.append(spoken(entry.text));
@@ -34,8 +35,11 @@ export function bubble(entry, results) {
     case "recalled":
       li.append(make("p", "under", "the summary was taken back; every word counts again"));
       break;
-    default:
-      li.classList.add("bare");
+    default: {
+      const embeds = (entry.results ?? []).filter((result) => result.embed).map((result) => embed(result.embed));
+      if (embeds.length) li.append(...embeds);
+      else li.classList.add("bare");
+    }
   }
   return li;
 }
@@ -52,6 +56,32 @@ export function spoken(text) {
   return div;
 }
 
+// A title, some facts and buttons. A button that says something can be pressed; what it says is on it.
+export function embed({ title, description, color, fields, buttons, footer }) {
+  const card = make("section", `embed ${color}`);
+  card.append(make("h3", "", title));
+  if (description) card.append(spoken(description));
+  if (fields.length) {
+    const facts = card.appendChild(make("dl"));
+    for (const { name, value, inline } of fields) {
+      const fact = facts.appendChild(make("div", inline ? "" : "wide"));
+      fact.append(make("dt", "", name), make("dd", "", value));
+    }
+  }
+  if (buttons.length) {
+    const row = card.appendChild(make("p", "buttons"));
+    for (const { label, style, says } of buttons) {
+      const button = row.appendChild(make("button", style, label));
+      button.type = "button";
+      button.disabled = !says;
+      button.title = says ?? "this cannot be done from here yet";
+      if (says) button.dataset.says = says;
+    }
+  }
+  if (footer) card.append(make("p", "under", footer));
+  return card;
+}
+
 export function note(text, quiet) {
   const li = make("li", quiet ? "note quiet" : "note");
   li.append(make("div", "bubble", text));
@@ -66,7 +96,8 @@ export function dots() {
   return div;
 }
 
-export const plain = (tool) => tool.replace(/[_-]+/g, " ");
+// The name of a tool in words. What stands in brackets is left as it is.
+export const plain = (tool) => tool.replace(/^[^(]*/, (name) => name.replace(/[_-]+/g, " "));
 
 function steps(calls, results) {
   const details = make("details", "steps");

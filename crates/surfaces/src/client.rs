@@ -22,6 +22,21 @@ pub struct Client {
     name: String,
 }
 
+/// What the human says, and shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    /// The words.
+    pub text: String,
+    /// The pictures, in base64.
+    pub images: Vec<String>,
+}
+
+impl From<&str> for Words {
+    fn from(text: &str) -> Self {
+        Self { text: text.to_owned(), images: Vec::new() }
+    }
+}
+
 /// What came of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obeyed {
@@ -62,8 +77,8 @@ impl Client {
     }
 
     /// Says something; the number of the message, which is then on disk.
-    pub async fn say(&self, text: &str) -> Result<u64, Unanswered> {
-        let body = serde_json::json!({ "text": text });
+    pub async fn say(&self, words: &Words) -> Result<u64, Unanswered> {
+        let body = serde_json::json!({ "text": words.text, "images": words.images });
         let answer = self.post("/api/messages", &body).await?;
         answer["message"].as_u64().ok_or_else(|| broken("it gave no number to the message"))
     }
@@ -140,8 +155,8 @@ pub struct Events {
 /// Something that was shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// Its name: `said`, `began`, `delta`, `working`, `ended`, `compacting`, `compacted`, `notice`,
-    /// `hello`, `reload`.
+    /// Its name: `said`, `began`, `delta`, `working`, `ended`, `compacting`, `compacted`, `undone`,
+    /// `held`, `waiting`, `notice`, `hello`, `reload`.
     pub name: String,
     /// What it says.
     pub data: Value,

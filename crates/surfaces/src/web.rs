@@ -27,7 +27,7 @@ use axum::routing::{get, post};
 use engine::desk::Desk;
 use engine::ports::{Clock, Journal};
 
-pub use api::BODY_BYTES;
+pub use api::{BODY_BYTES, SAY_BYTES};
 use devices::{Devices, Unkept};
 use pairing::{Pairing, Patience};
 use tokio::sync::broadcast;

@@ -3,6 +3,7 @@
 pub mod chat_server;
 pub mod clock;
 pub mod disk;
+pub mod elsewhere;
 pub mod kill;
 pub mod long_life;
 pub mod model_server;
@@ -10,3 +11,4 @@ pub mod oracle;
 pub mod play;
 pub mod puppet;
 pub mod story;
+pub mod troupe;

@@ -7,6 +7,7 @@ mod hostile;
 mod random;
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::context::Context;
@@ -69,6 +70,7 @@ pub struct Puppet {
     name: String,
     play: Mutex<Play>,
     seen: Mutex<Vec<Context>>,
+    renewed: AtomicBool,
 }
 
 type Answer = Box<dyn FnMut(&Context) -> Line + Send>;
@@ -106,8 +108,18 @@ impl Puppet {
         locked(&self.seen).clone()
     }
 
+    /// Its key is another one from now on, until somebody looks.
+    pub fn renew(&self) {
+        self.renewed.store(true, Ordering::Relaxed);
+    }
+
     fn playing(name: &str, play: Play) -> Self {
-        Self { name: format!("puppet:{name}"), play: Mutex::new(play), seen: Mutex::default() }
+        Self {
+            name: format!("puppet:{name}"),
+            play: Mutex::new(play),
+            seen: Mutex::default(),
+            renewed: AtomicBool::new(false),
+        }
     }
 
     fn line(&self, context: &Context) -> Line {
@@ -135,6 +147,10 @@ impl Puppet {
 impl Model for Puppet {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn renewed(&self) -> bool {
+        self.renewed.swap(false, Ordering::Relaxed)
     }
 
     fn reply<'a>(
@@ -237,7 +253,13 @@ mod tests {
 
     fn context(said: Vec<Said>) -> Context {
         let said = said.into_iter().map(Arc::new).collect();
-        Context { branch: Branch::Main, tools: Arc::from([PING]), instructions: Arc::from(""), said }
+        Context {
+            branch: Branch::Main,
+            model: None,
+            tools: Arc::from([PING]),
+            instructions: Arc::from(""),
+            said,
+        }
     }
 
     fn reply(puppet: &Puppet, context: &Context) -> (String, Result<Reply, Failure>) {

@@ -8,9 +8,12 @@
     reason = "a fixture that cannot be made stops the test at once, with its reason"
 )]
 
+mod cast;
 mod changes;
+mod commands;
 mod fragile;
 mod held;
+mod looking;
 mod teller;
 mod tree;
 mod trouble;
@@ -18,15 +21,14 @@ mod trouble;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use domain::assistant::{Answer, Assistant, Event, Request};
+use domain::assistant::{Answer, Assistant, Event, Request, Saying};
 use domain::compaction::Room;
 use domain::context::{Names, instructions};
-use domain::conversation::Conversation;
-use domain::cost::Spent;
+use domain::conversation::{Conversation, Image};
 use domain::dice::Dice;
 use domain::patience;
 use domain::record::{MessageId, Record, SurfaceName};
-use domain::turn::{Limits, TurnId};
+use domain::turn::Limits;
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Hands, Journal as _};
@@ -44,10 +46,13 @@ use tools::Toolbox;
 
 use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
+use crate::troupe::Troupe;
+use cast::{Cast, next};
 pub use changes::{compact, fork};
 pub use fragile::BREAK;
 use fragile::Fragile;
 use held::HeldJournal;
+pub(crate) use held::hold;
 use teller::Teller;
 pub use trouble::Trouble;
 use trouble::{Troubled, Troubles};
@@ -58,7 +63,7 @@ pub struct Story {
     dir: TempDir,
     clock: Arc<VirtualClock>,
     lines: Arc<Mutex<VecDeque<Line>>>,
-    puppet: Arc<Puppet>,
+    cast: Cast,
     teller: Arc<Teller>,
     patience: patience::Limits,
     room: Room,
@@ -81,7 +86,18 @@ impl Story {
     pub fn new(time: &str) -> Self {
         let lines = Arc::new(Mutex::new(VecDeque::new()));
         let queue = lines.clone();
-        Self::told_with(time, Puppet::answering(move |_| next(&queue)), lines)
+        let puppet = Puppet::answering(move |_| next(&queue));
+        Self::told_with(time, Cast::Puppet(Arc::new(puppet)), lines)
+    }
+
+    /// The same, with a real engine before a played server.
+    ///
+    /// # Panics
+    /// As [`Story::new`].
+    pub fn told_by(time: &str, troupe: Troupe) -> Self {
+        let lines = Arc::new(Mutex::new(VecDeque::new()));
+        let queue = lines.clone();
+        Self::told_with(time, Cast::Troupe(troupe.saying(move || next(&queue))), lines)
     }
 
     /// A story whose model is `puppet`, from its beginning to its end.
@@ -89,21 +105,20 @@ impl Story {
     /// # Panics
     /// As [`Story::new`].
     pub fn played_by(time: &str, puppet: Puppet) -> Self {
-        Self::told_with(time, puppet, Arc::default())
+        Self::told_with(time, Cast::Puppet(Arc::new(puppet)), Arc::default())
     }
 
-    fn told_with(time: &str, puppet: Puppet, lines: Arc<Mutex<VecDeque<Line>>>) -> Self {
+    fn told_with(time: &str, cast: Cast, lines: Arc<Mutex<VecDeque<Line>>>) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
         let runtime = runtime.expect("a runtime");
         let start: Zoned = time.parse().expect("a time with a zone");
         let clock = Arc::new(runtime.block_on(async { VirtualClock::new(start) }));
-        let puppet = Arc::new(puppet);
         let dir = quick_directory();
         let (teller, troubles) = (Arc::default(), Arc::default());
         let patience = patience::Limits::NONE;
         let room = Room::HOUSE;
         let mut story =
-            Self { runtime, dir, clock, lines, puppet, teller, patience, room, troubles, house: None };
+            Self { runtime, dir, clock, lines, cast, teller, patience, room, troubles, house: None };
         story.wake();
         story
     }
@@ -122,33 +137,6 @@ impl Story {
         self.die();
         self.wake();
         self
-    }
-
-    /// The human gives a command, such as `/compact`, and waits for the end of the work that it begins.
-    pub fn human_commands(&mut self, command: &str) -> &mut Self {
-        if let Some(turn) = self.command(command) {
-            self.while_alive(self.teller.heard_the_end_of_work(turn));
-        }
-        self
-    }
-
-    /// The human gives a command and does not wait.
-    pub fn human_begins_command(&mut self, command: &str) -> &mut Self {
-        self.command(command);
-        self
-    }
-
-    fn command(&mut self, command: &str) -> Option<TurnId> {
-        self.teller.tell(format!("human> {command}"));
-        let request = domain::command::read(command).expect("a command");
-        let desk = self.living().desk.clone();
-        match self.while_alive(desk.ask(request))? {
-            Answer::Begun(turn) => return Some(turn),
-            Answer::Told(text) => self.teller.tell(format!("told> {text}")),
-            Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
-            Answer::Heard(_) | Answer::Decided(_) | Answer::Overspent(_) | Answer::Noted => {}
-        }
-        None
     }
 
     /// What the model will say next, one line to a call.
@@ -188,7 +176,7 @@ impl Story {
     /// The human says several things in one breath: all lie on the desk before the first is read.
     pub fn human_adds_at_once(&mut self, texts: &[&str]) -> &mut Self {
         let desk = self.living().desk.clone();
-        let ask = |text: &&str| desk.ask(Request::Say(SurfaceName::Terminal, (*text).to_owned()));
+        let ask = |text: &&str| desk.ask(Request::Say(Saying::words(SurfaceName::Terminal, text)));
         let answers = self.while_alive(join_all(texts.iter().map(ask))).unwrap_or_default();
         for answer in answers {
             self.heard(answer);
@@ -206,6 +194,22 @@ impl Story {
         self.settle()
     }
 
+    /// The human gives the model another key, where it looks for one.
+    pub fn human_renews_the_key(&mut self) -> &mut Self {
+        self.cast.renew();
+        self
+    }
+
+    /// Waits until the model was asked for the n-th time, and has its line.
+    pub fn asked(&mut self, times: usize) -> &mut Self {
+        self.runtime.block_on(async {
+            while self.cast.seen().len() < times {
+                tokio::task::yield_now().await;
+            }
+        });
+        self
+    }
+
     /// Waits until the model has begun to speak again after a crash.
     pub fn speaks_again(&mut self) -> &mut Self {
         self.runtime.block_on(self.teller.heard_a_word());
@@ -221,6 +225,12 @@ impl Story {
     /// Waits until something was told that has `words` in it.
     pub fn hears(&mut self, words: &str) -> &mut Self {
         self.while_alive(self.teller.heard(words));
+        self
+    }
+
+    /// Waits until the last thing that was told has `words` in it.
+    pub fn hears_last(&mut self, words: &str) -> &mut Self {
+        self.while_alive(self.teller.heard_last(words));
         self
     }
 
@@ -266,44 +276,27 @@ impl Story {
         self
     }
 
-    /// All that was told.
-    pub fn told(&self) -> String {
-        self.teller.told()
-    }
-
-    /// The tree of entries, drawn.
-    pub fn tree(&self) -> String {
-        tree::draw(&self.paths())
-    }
-
-    /// The sessions, drawn as `ollim-bot sessions tree` draws them.
-    pub fn sessions(&self) -> String {
-        let lineage = self.runtime.block_on(self.living().journal.lineage()).expect("a lineage");
-        domain::conversation::draw(&lineage, self.clock.now().time_zone())
-    }
-
-    /// Every context the model was given.
-    pub fn contexts(&self) -> Vec<domain::context::Context> {
-        self.puppet.seen()
-    }
-
-    /// Every call of the model that is written down, oldest first.
-    pub fn spending(&self) -> Vec<Spent> {
-        let database = journal::peek(&self.paths()).expect("a journal that can be read");
-        let mut all = Vec::new();
-        let read = database.expect("a journal").spent_since(jiff::Timestamp::MIN, |spent| all.push(spent));
-        read.expect("a ledger");
-        all
-    }
-
     /// The data directory.
     pub fn paths(&self) -> Paths {
         Paths::new(self.dir.path())
     }
 
+    /// The human shows a picture, says something, and hears the answer.
+    pub fn human_shows(&mut self, image: Image, text: &str) -> &mut Self {
+        let saying = Saying { images: vec![image], ..Saying::words(SurfaceName::Terminal, text) };
+        if let Some(message) = self.put(saying) {
+            self.while_alive(self.teller.heard_the_end_of(message));
+        }
+        self
+    }
+
     fn say(&mut self, text: &str) -> Option<MessageId> {
+        self.put(Saying::words(SurfaceName::Terminal, text))
+    }
+
+    fn put(&mut self, saying: Saying) -> Option<MessageId> {
         let desk = self.living().desk.clone();
-        let request = Request::Say(SurfaceName::Terminal, text.to_owned());
+        let request = Request::Say(saying);
         let answer = self.while_alive(desk.ask(request))?;
         self.heard(answer)
     }
@@ -322,7 +315,8 @@ impl Story {
             | Answer::Decided(_)
             | Answer::Noted
             | Answer::Told(_)
-            | Answer::Overspent(_)) => {
+            | Answer::Overspent(_)
+            | Answer::Shown(_)) => {
                 panic!("a message was answered with {answer:?}")
             }
         }
@@ -366,7 +360,7 @@ impl Story {
         let (desk, pile) = Desk::new();
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
         let world = World {
-            model: self.puppet.clone(),
+            model: self.cast.model(),
             hands: hands.clone(),
             journal: Arc::new(Troubled {
                 journal: HeldJournal(journal.clone()),
@@ -392,9 +386,4 @@ impl Story {
 /// In memory, where there is some: a story is about order, and does not wait for disks.
 fn quick_directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory")
-}
-
-fn next(lines: &Mutex<VecDeque<Line>>) -> Line {
-    let line = lines.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-    line.unwrap_or_else(|| Line::says("(the model has no more lines)"))
 }

@@ -4,7 +4,7 @@ use domain::assistant::Request;
 use domain::tool::ToolSpec;
 use serde::Deserialize;
 
-use crate::{Tool, Wanted, parse};
+use crate::{Tool, parsed};
 
 /// Keeps something.
 pub const ADD: Tool = Tool {
@@ -13,7 +13,7 @@ pub const ADD: Tool = Tool {
         description: "Keeps something the human wants remembered, in their own words, until it is dealt with.",
         schema: r#"{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}"#,
     },
-    read: add,
+    read: |_, input| parsed(input).map(|Add { text }| Request::Keep(text)),
 };
 
 /// Reads the inbox out.
@@ -23,23 +23,10 @@ pub const LIST: Tool = Tool {
         description: "Lists what is in the inbox, oldest first.",
         schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
     },
-    read: list,
+    read: |_, _| Ok(Request::Inbox),
 };
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Add {
     text: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct List {}
-
-fn add(input: &str) -> Wanted {
-    parse(&ADD, input).map(|Add { text }| Request::Keep(text))
-}
-
-fn list(input: &str) -> Wanted {
-    parse(&LIST, input).map(|List {}| Request::Inbox)
 }

@@ -1,18 +1,27 @@
-//! What the model can do: one file a tool, and the list of them.
+//! What the model can do: one file a tool or a few that belong together, and the list of them.
 //!
-//! A tool reads the input the model wrote and either asks the assistant or touches the world. Whatever goes
-//! wrong is told in words the model can act on.
+//! A tool reads the input the model wrote and asks the assistant. The input is held against the tool's own
+//! schema first. Whatever goes wrong is told in words the model can act on, and starts with `Error`.
 
+mod chain;
+mod embed;
+mod fork;
 mod inbox;
+mod ping;
+mod routine;
+mod schema;
 mod status;
 
 use std::sync::Arc;
 
 use domain::assistant::{Answer, Request};
-use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Caption, Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::turn::TurnId;
 use engine::desk::Desk;
 use engine::ports::Hands;
 use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 /// What a tool makes of its input: something to ask the assistant, or why not.
 type Wanted = Result<Request, String>;
@@ -20,11 +29,27 @@ type Wanted = Result<Request, String>;
 /// One tool.
 struct Tool {
     spec: ToolSpec,
-    read: fn(&str) -> Wanted,
+    /// Reads an input that fits the schema. The turn is the one that called.
+    read: fn(TurnId, Value) -> Wanted,
 }
 
 /// All tools, in the order in which the model is told of them.
-const TOOLS: [Tool; 3] = [inbox::ADD, inbox::LIST, status::STATUS];
+const TOOLS: [Tool; 11] = [
+    inbox::ADD,
+    inbox::LIST,
+    status::STATUS,
+    embed::EMBED,
+    ping::PING,
+    chain::FOLLOW_UP,
+    fork::ENTER,
+    fork::REPORT,
+    fork::SAVE,
+    fork::EXIT,
+    routine::COMPACT,
+];
+
+/// A schema that takes an object and asks for nothing in it.
+const NOTHING: &str = r#"{"type":"object","properties":{}}"#;
 
 /// The tools.
 pub struct Toolbox {
@@ -49,33 +74,72 @@ impl Hands for Toolbox {
         Arc::clone(&self.specs)
     }
 
-    fn run<'a>(&'a self, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult> {
+    fn caption(&self, call: &ToolCall) -> String {
+        let input: Value = serde_json::from_str(&call.input.0).unwrap_or_default();
+        Caption::of(&call.name, |key| input[key].as_str().map(str::to_owned)).plain()
+    }
+
+    fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let result = |text, outcome| ToolResult { call: call.id.clone(), text, outcome };
-            let Some(tool) = TOOLS.iter().find(|tool| tool.spec.name == call.name) else {
-                return result(format!("there is no tool called `{}`.", call.name), Outcome::Failed);
+            let (text, outcome) = match wanted(turn, call) {
+                Ok(request) => outcome(desk.ask(request).await),
+                Err(reason) => failed(reason),
             };
-            let request = match (tool.read)(&call.input.0) {
-                Ok(request) => request,
-                Err(reason) => return result(reason, Outcome::Failed),
-            };
-            match desk.ask(request).await {
-                Answer::Told(text) => result(text, Outcome::Done),
-                Answer::Refused(text) => result(text, Outcome::Failed),
-                Answer::Heard(_)
-                | Answer::Begun(_)
-                | Answer::Decided(_)
-                | Answer::Noted
-                | Answer::Overspent(_) => result("done".to_owned(), Outcome::Done),
-            }
+            ToolResult { call: call.id.clone(), text, outcome }
         })
     }
 }
 
-/// Reads an input that must fit `T`, or says what is wrong with it.
-fn parse<'a, T: serde::Deserialize<'a>>(tool: &Tool, input: &'a str) -> Result<T, String> {
-    let wrong = |error| {
-        format!("that input does not fit `{}`: {error}. it must match {}.", tool.spec.name, tool.spec.schema)
+/// What `call` asks of the assistant, or what is wrong with it.
+fn wanted(turn: TurnId, call: &ToolCall) -> Wanted {
+    let Some(tool) = TOOLS.iter().find(|tool| tool.spec.name == call.name) else {
+        return Err(format!("there is no tool called `{}`.", call.name));
     };
-    serde_json::from_str(input).map_err(wrong)
+    let input = schema::read(tool.spec.schema, &call.input.0);
+    let wanted = input.and_then(|input| (tool.read)(turn, input));
+    wanted.map_err(|wrong| format!("that input does not fit `{}`: {wrong}", tool.spec.name))
 }
+
+fn outcome(answer: Answer) -> (String, Outcome) {
+    match answer {
+        Answer::Told(text) => (text, Outcome::Done),
+        Answer::Shown(embed) => ("Embed sent.".to_owned(), Outcome::Shown(embed)),
+        Answer::Refused(text) => failed(text),
+        Answer::Heard(_) | Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Overspent(_) => {
+            ("done".to_owned(), Outcome::Done)
+        }
+    }
+}
+
+fn failed(reason: String) -> (String, Outcome) {
+    let text = match reason.starts_with("Error") {
+        true => reason,
+        false => format!("Error: {reason}"),
+    };
+    (text, Outcome::Failed)
+}
+
+/// Reads what fits the schema into `T`. What a schema cannot say is found here.
+fn parsed<T: DeserializeOwned>(input: Value) -> Result<T, String> {
+    serde_json::from_value(input).map_err(|error| format!("{error}."))
+}
+
+/// Words that say something.
+fn words(field: &str, text: String) -> Result<String, String> {
+    match text.trim().is_empty() {
+        true => Err(format!("`{field}` is blank. write what it should say.")),
+        false => Ok(text),
+    }
+}
+
+/// A number of minutes, at least one. A number such as `5.0` is whole too.
+fn minutes(field: &str, number: &serde_json::Number) -> Result<u32, String> {
+    let whole = number.as_f64().filter(|number| number.fract() == 0.0).unwrap_or_default();
+    match (1.0..=f64::from(u32::MAX)).contains(&whole) {
+        true => Ok(whole as u32),
+        false => Err(format!("`{field}` must be a whole number of minutes, at least 1, and is {number}.")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,9 @@
 
 use crate::tree::SourceFile;
 
+/// What a story is given: who tells it. A list elsewhere makes a test of it for each teller.
+const STORY: &str = "(told_by: Teller)";
+
 /// One id named by one test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mention {
@@ -63,7 +66,7 @@ fn rust(file: &SourceFile) -> Vec<Mention> {
             above.is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
         } else if let Some(name) = function(line) {
             let above = std::mem::take(&mut above);
-            if above.is_test {
+            if above.is_test || line.contains(STORY) {
                 mentions.extend(above.belongs_to(file, name));
             }
         } else if line.is_empty() || line.ends_with(['{', '}', ';']) {
@@ -172,6 +175,7 @@ mod tests {
         assert_eq!(named("a.rs", &[doc, "#[test]", "fn a() {}"]), ["SE-1"]);
         assert_eq!(named("a.rs", &["#[tokio::test(start_paused = true)]", doc, "async fn a() {}"]), ["SE-1"]);
         assert_eq!(named("a.rs", &["proptest! {", doc, "#[test]", "fn a(x in 0..9u8) {}", "}"]), ["SE-1"]);
+        assert_eq!(named("a.rs", &[doc, "pub fn a(told_by: Teller) {"]), ["SE-1"]);
         assert_eq!(named("a.rs", &[doc, "fn a() {}"]), [""; 0]);
         assert_eq!(named("a.rs", &[doc, "struct A;", "#[test]", "fn a() {}"]), [""; 0]);
     }

@@ -10,7 +10,7 @@ use super::step::{NotRun, Outcome, Program};
 const VERSION: &str = "2.1.325";
 
 /// Where the tests look for the program; a human who has it elsewhere can say so.
-const VARIABLE: &str = "OLLIM_TEST_CLAUDE";
+pub const VARIABLE: &str = "OLLIM_TEST_CLAUDE";
 
 /// Installs the program and runs the tests that need it. A machine that cannot have it is no failure of ours, but
 /// the summary says that these tests did not run: nobody may take its absence for a pass.
@@ -26,6 +26,11 @@ pub fn steps(report: &mut Report, root: &Path) {
         Outcome::Failed(_, why) => unready(&why),
         Outcome::NotRun(_, why) => unready(&why),
     });
+}
+
+/// The program, if it is there already.
+pub fn installed() -> Option<PathBuf> {
+    program().filter(|program| version(program).is_some())
 }
 
 fn unready(why: &str) -> Outcome {
@@ -72,9 +77,19 @@ fn version(program: &Path) -> Option<String> {
     said.split_whitespace().next().map(str::to_owned)
 }
 
+/// The client alone, the whole house on it, and the stories that every engine tells.
 fn tests(program: &Path, root: &Path) -> Outcome {
-    let words = ["test", "--package", "models", "--test", "claude", "--color", "never"];
-    let which = ["--", "--include-ignored", "--skip", "measure::"];
-    let words: Vec<_> = words.into_iter().chain(which).collect();
-    Program::new("cargo", &words).within(root).with(VARIABLE, program).counting(report::libtest).run()
+    let alone = ["--package", "models", "--package", "ollim-bot", "--test", "claude"];
+    let all = ["--include-ignored", "--skip", "measure::"];
+    let run = |what: &[&str], which: &[&str]| {
+        let words: Vec<_> = ["test", "--no-fail-fast", "--color", "never"]
+            .iter()
+            .chain(what)
+            .chain(&["--"])
+            .chain(which)
+            .copied()
+            .collect();
+        Program::new("cargo", &words).within(root).with(VARIABLE, program).counting(report::libtest).run()
+    };
+    run(&alone, &all).and(|| run(&["--package", "engine", "--test", "stories"], &["--ignored", "claude"]))
 }

@@ -20,6 +20,22 @@ impl Outcome {
     pub fn passed(&self) -> bool {
         matches!(self, Self::Passed(_))
     }
+
+    /// This, and `next` if it passed: one outcome with the counts of both.
+    pub fn and(self, next: impl FnOnce() -> Self) -> Self {
+        let Self::Passed(mut counts) = self else { return self };
+        match next() {
+            Self::Passed(more) => {
+                counts.extend(more);
+                Self::Passed(counts)
+            }
+            Self::Failed(more, said) => {
+                counts.extend(more);
+                Self::Failed(counts, said)
+            }
+            not_run @ Self::NotRun(..) => not_run,
+        }
+    }
 }
 
 /// Whether a step that could not run is a failure.
@@ -131,6 +147,18 @@ mod tests {
     #[test]
     fn a_program_that_fails_keeps_all_it_said() {
         assert_eq!(shell("echo why; exit 3").run(), Outcome::Failed(vec![], "why\n".into()));
+    }
+
+    #[test]
+    fn two_runs_are_one_outcome_and_the_second_waits_for_the_first() {
+        let passed = |count: &str| Outcome::Passed(vec![count.to_owned()]);
+        let failed = Outcome::Failed(vec!["2".into()], "why".into());
+        assert_eq!(passed("1").and(|| passed("2")), Outcome::Passed(vec!["1".into(), "2".into()]));
+        assert_eq!(
+            passed("1").and(|| failed.clone()),
+            Outcome::Failed(vec!["1".into(), "2".into()], "why".into())
+        );
+        assert_eq!(failed.clone().and(|| passed("1")), failed);
     }
 
     #[test]

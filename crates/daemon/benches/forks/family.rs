@@ -50,8 +50,8 @@ impl Family {
             journal: Arc::new(opened.journal),
             surface: Arc::new(Nobody),
             instructions: instructions(&names),
-            patience: patience::Limits::HOUSE,
             limits: Limits::HOUSE,
+            patience: patience::Limits::HOUSE,
             calls: Arc::new(Semaphore::new(calls)),
         };
         let (desk, pile) = Desk::new();
@@ -73,10 +73,11 @@ impl Family {
         let start = Start {
             turn: TurnId(self.forks),
             branch: branch.clone(),
+            purpose: Purpose::Answer,
+            model: None,
+            account: Account::answer_on(&branch),
             from: entry.id,
             seed: 7,
-            purpose: Purpose::Answer,
-            account: Account::answer_on(&branch),
         };
         self.world.journal.write(vec![Record::Moved(forked), Record::Said(branch, entry)]).await.unwrap();
         let turn = drive(start, self.world.clone(), self.desk.clone(), CancellationToken::new());

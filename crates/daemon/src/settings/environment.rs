@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
 const KNOWN: [&str; 13] = [
-    "HOME",
-    "USER",
+    "OLLIM_CLAUDE",
     "OLLIM_DATA_DIR",
     "OLLIM_TIMEZONE",
     "OLLIM_USER_NAME",
@@ -16,9 +16,10 @@ const KNOWN: [&str; 13] = [
     "OLLIM_MODEL",
     "OLLIM_THINKING",
     "OLLIM_HTTP",
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_BASE_URL",
+    "OLLIM_LOG",
+    "ANTHROPIC_API_KEY_FILE",
     "OPENAI_API_KEY",
+    "OPENAI_API_KEY_FILE",
     "OPENAI_BASE_URL",
 ];
 
@@ -29,7 +30,7 @@ pub struct Environment(BTreeMap<&'static str, String>);
 impl Environment {
     /// Looks every known variable up.
     pub fn new(look_up: impl Fn(&str) -> Option<String>) -> Self {
-        let found = KNOWN.iter().filter_map(|name| {
+        let found = KNOWN.iter().chain(&PASSED_ON).filter_map(|name| {
             let value = look_up(name)?.trim().to_owned();
             (!value.is_empty()).then_some((*name, value))
         });

@@ -25,9 +25,9 @@ pub struct File {
 pub struct Model {
     pub r#use: String,
     pub max_tokens: u32,
-    pub thinking: String,
     pub context_tokens: u64,
     pub compact_at_percent: u64,
+    pub thinking: String,
     pub tries: u32,
     pub connect_seconds: u64,
     pub silence_seconds: u64,

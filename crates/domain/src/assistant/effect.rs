@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Known;
 use crate::compaction::{Gate, Summary};
 use crate::conversation::{Branch, Entry, EntryId, Said, Usage};
 use crate::cost::{Account, Call};
@@ -17,6 +18,8 @@ pub enum Event {
     Started,
     /// A turn ended.
     TurnEnded(TurnId, Ended),
+    /// The key of the model is another one than it refused.
+    KeyRenewed,
 }
 
 /// A turn that ended.
@@ -73,6 +76,8 @@ pub struct Start {
     pub purpose: Purpose,
     /// On whose account, and whether somebody waits.
     pub account: Account,
+    /// The vendor's id of the model; nothing, for the usual one.
+    pub model: Option<String>,
     /// The entry it follows.
     pub from: EntryId,
     /// What its dice are seeded with.
@@ -166,6 +171,26 @@ pub enum Shown {
         branch: Branch,
         /// What it came to, or why the conversation stays as it was.
         outcome: Result<String, String>,
+    },
+    /// The model refuses our key, so a turn waits, and all words up to the newest wait behind it.
+    Held {
+        /// The turn.
+        turn: TurnId,
+        /// Where.
+        branch: Branch,
+        /// The newest message that waits.
+        newest: MessageId,
+        /// Whether the human was told before.
+        known: Known,
+        /// What the model says, and what to do.
+        why: Failure,
+    },
+    /// A compaction was taken back: its summary no longer stands for anything.
+    Undone {
+        /// Where.
+        branch: Branch,
+        /// The entry of the summary.
+        summary: EntryId,
     },
     /// Something the human should know.
     Notice(String),

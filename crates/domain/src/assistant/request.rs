@@ -3,38 +3,71 @@
 use jiff::Zoned;
 use jiff::tz::TimeZone;
 
-use super::{Assistant, Effect, Errand, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
+use super::{Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
 use crate::context;
-use crate::conversation::{Block, Branch, Heard, Reach, Said, calls};
+use crate::conversation::{Block, Branch, Heard, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, may_spend};
+use crate::embed::Embed;
 use crate::permission::{Decision, decide};
 use crate::record::{Message, MessageId, Record, SurfaceName};
 use crate::tool::ToolResult;
 use crate::turn::TurnId;
+use crate::wish::Wish;
 
 /// Something that is asked, by somebody who waits for the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// The human says something.
-    Say(SurfaceName, String),
+    Say(Saying),
     /// The human wants the answer to stop.
     Stop,
+    /// The human wants what waits for a key to be tried again.
+    Retry,
     /// The human wants the conversation summed up, with these wishes in mind.
     Compact(String),
     /// The human wants the last compaction taken back.
     Undo,
-    /// A turn wants to run the tools that the model called in these blocks, after these calls of the model.
-    MayRun(TurnId, Vec<Block>, Vec<Call>),
-    /// A turn that nobody waits for wants to call the model once more, after these calls.
-    MaySpend(TurnId, Vec<Call>),
-    /// A turn tells what came of its tools.
-    Ran(TurnId, Vec<ToolResult>),
+    /// A turn gets on.
+    Turn(TurnId, Progress),
+    /// A turn wants something that depends on where it runs.
+    Wished(TurnId, Wish),
     /// Keep this in the inbox.
     Keep(String),
     /// What is in the inbox?
     Inbox,
     /// How is it going?
     Status,
+    /// The human wants this model from now on, or to know which it is, if no name is given.
+    Model(String),
+}
+
+/// How a turn gets on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// It wants to run the tools that the model called in these blocks, after these calls of the model.
+    MayRun(Vec<Block>, Vec<Call>),
+    /// It is one that nobody waits for, and wants to call the model once more, after these calls.
+    MaySpend(Vec<Call>),
+    /// It tells what came of its tools.
+    Ran(Vec<ToolResult>),
+}
+
+/// Words of the human, and what they show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saying {
+    /// Where they say it.
+    pub surface: SurfaceName,
+    /// The words.
+    pub text: String,
+    /// The pictures.
+    pub images: Vec<Image>,
+}
+
+impl Saying {
+    /// Words alone.
+    pub fn words(surface: SurfaceName, text: &str) -> Self {
+        Self { surface, text: text.to_owned(), images: Vec::new() }
+    }
 }
 
 /// What the asker hears.
@@ -52,6 +85,8 @@ pub enum Answer {
     Told(String),
     /// No: the limit of the day is reached.
     Overspent(Refusal),
+    /// This is shown to the human, with the tool's result.
+    Shown(Embed),
     /// No, and what would be right.
     Refused(String),
 }
@@ -59,17 +94,18 @@ pub enum Answer {
 /// A message as the model will read it.
 pub(super) fn heard(message: &Message, zone: &TimeZone) -> Heard {
     let at = message.at.to_zoned(zone.clone());
-    Heard { preface: context::stamp(&at), text: message.text.clone(), images: Vec::new() }
+    Heard { preface: context::stamp(&at), text: message.text.clone(), images: message.images.clone() }
 }
 
 impl Assistant {
-    pub(super) fn say(&mut self, surface: SurfaceName, text: String, now: &Zoned) -> (Answer, Vec<Effect>) {
-        if let Err(refusal) = check(&text).and_then(|()| self.has_room()) {
+    pub(super) fn say(&mut self, saying: Saying, now: &Zoned) -> (Answer, Vec<Effect>) {
+        if let Err(refusal) = check(&saying).and_then(|()| self.has_room()) {
             return (Answer::Refused(refusal), Vec::new());
         }
         let id = self.memory.next_message;
         self.memory.next_message = MessageId(id.0 + 1);
-        let message = Message { id, at: now.timestamp(), surface, text };
+        let Saying { surface, text, images } = saying;
+        let message = Message { id, at: now.timestamp(), surface, text, images };
         let mut minutes = Minutes::at(now);
         minutes.records.push(Record::Received(message.clone()));
         self.memory.waiting.push_back(message);
@@ -79,6 +115,10 @@ impl Assistant {
                 None
             }
             Some(Running { turn, owed: Owed::Now, .. }) => Some(Effect::Interrupt(*turn)),
+            Some(Running { owed: Owed::Held, .. }) => {
+                self.try_held(&mut minutes);
+                None
+            }
             None => {
                 self.hear_waiting(&mut minutes);
                 None
@@ -94,8 +134,9 @@ impl Assistant {
         }
     }
 
-    pub(super) fn stop(&mut self) -> (Answer, Vec<Effect>) {
-        match self.running.get(&Branch::Main) {
+    pub(super) fn stop(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
+        match self.running.get(&Branch::Main).cloned() {
+            Some(held) if held.owed == Owed::Held => (Answer::Noted, self.let_go(&held, now)),
             Some(running) => (Answer::Noted, vec![Effect::Interrupt(running.turn)]),
             None => (Answer::Refused("nothing is running.".to_owned()), Vec::new()),
         }
@@ -118,8 +159,11 @@ impl Assistant {
         (blocks, spent): (Vec<Block>, Vec<Call>),
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
-        let Some((branch, running)) = self.run_of(turn) else { return gone() };
-        let decisions: Vec<Decision> = calls(&blocks).map(|call| decide(call, &self.tools)).collect();
+        let (Some((branch, running)), Some(authority)) = (self.run_of(turn), self.authority(turn)) else {
+            return gone();
+        };
+        let decisions: Vec<Decision> =
+            calls(&blocks).map(|call| decide(call, &self.tools, &authority)).collect();
         let mut minutes = Minutes::at(now);
         self.spend(&branch, &running, spent, &mut minutes);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
@@ -147,11 +191,15 @@ impl Assistant {
     }
 }
 
-fn check(text: &str) -> Result<(), String> {
-    if text.trim().is_empty() {
+fn check(saying: &Saying) -> Result<(), String> {
+    let (words, pictures) = (saying.text.trim(), saying.images.len());
+    if words.is_empty() && pictures == 0 {
         return Err("there are no words in that message.".to_owned());
     }
-    let length = text.chars().count();
+    if pictures > IMAGES {
+        return Err(format!("that message has {pictures} pictures and the most i look at is {IMAGES}."));
+    }
+    let length = saying.text.chars().count();
     if length > MESSAGE_CHARS {
         return Err(format!(
             "that message has {length} characters and the most i take at once is {MESSAGE_CHARS}. send it in parts."
@@ -160,6 +208,6 @@ fn check(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn gone() -> (Answer, Vec<Effect>) {
+pub(super) fn gone() -> (Answer, Vec<Effect>) {
     (Answer::Refused("this turn has already ended; stop.".to_owned()), Vec::new())
 }

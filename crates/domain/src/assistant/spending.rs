@@ -1,6 +1,6 @@
 //! What the assistant writes down of calls, and what it remembers of them.
 
-use super::{Assistant, Minutes, Record, Running};
+use super::{Assistant, Known, Minutes, Record, Running};
 use crate::conversation::Branch;
 use crate::cost::{Call, Source, Spent};
 
@@ -14,6 +14,10 @@ impl Assistant {
         minutes: &mut Minutes,
     ) {
         let Running { turn, account, .. } = running;
+        if !calls.is_empty() {
+            // Who counts our tokens takes our key: the next refusal is news again.
+            self.refusal = Known::Unknown;
+        }
         let mut day = self.purse.day.on(minutes.zone.to_datetime(minutes.at).date());
         for call in calls {
             self.fill(branch, &account.source, &call);
@@ -43,7 +47,7 @@ mod tests {
 
     use jiff::Zoned;
 
-    use super::super::{Answer, Memory, Request};
+    use super::super::{Answer, Memory, Progress, Request, Saying};
     use super::*;
     use crate::compaction::Room;
     use crate::conversation::{Conversation, EntryId, Usage};
@@ -64,7 +68,7 @@ mod tests {
         let prices = Prices::new([("known".to_owned(), price)]);
         let purse = Purse { prices: Arc::new(prices), limit, ..Purse::default() };
         let mut assistant = Assistant::new(memory, Arc::new([]), Room::HOUSE, Dice::new(7)).minding(purse);
-        assistant.asked(Request::Say(SurfaceName::Page, "go".to_owned()), &at("15T08:00"));
+        assistant.asked(Request::Say(Saying::words(SurfaceName::Page, "go")), &at("15T08:00"));
         for running in assistant.running.values_mut() {
             running.account = account.clone();
         }
@@ -80,7 +84,7 @@ mod tests {
     }
 
     fn asks(assistant: &mut Assistant, calls: Vec<Call>, time: &str) -> Answer {
-        assistant.asked(Request::MaySpend(TurnId(1), calls), &at(time)).0
+        assistant.asked(Request::Turn(TurnId(1), Progress::MaySpend(calls)), &at(time)).0
     }
 
     /// E4: a run that nobody waits for is refused the call after the one that reached the limit, until the

@@ -34,8 +34,10 @@ fn lines<'a>(said: &'a Said, names: &mut HashMap<&'a str, &'a str>) -> Vec<Strin
         Said::Assistant(blocks, _) => blocks.iter().filter_map(|block| line(block, names)).collect(),
         Said::Tools(results) => {
             let name = |id: &str| names.get(id).copied().unwrap_or("a tool").to_owned();
-            let line = |result: &crate::tool::ToolResult| match result.outcome {
-                Outcome::Done => format!("{} answered: {}", name(&result.call), result.text),
+            let line = |result: &crate::tool::ToolResult| match &result.outcome {
+                Outcome::Done | Outcome::Shown(_) => {
+                    format!("{} answered: {}", name(&result.call), result.text)
+                }
                 Outcome::Failed => format!("{} failed: {}", name(&result.call), result.text),
             };
             results.iter().map(line).collect()

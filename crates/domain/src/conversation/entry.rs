@@ -4,6 +4,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+use super::Image;
 use crate::tool::{ToolCall, ToolResult};
 
 /// The number of an entry. Numbers grow, so a parent is always smaller than its children.
@@ -99,15 +100,6 @@ impl Heard {
     pub fn is_note(&self) -> bool {
         self.text.is_empty() && self.images.is_empty()
     }
-}
-
-/// A picture, encoded as the wire wants it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Image {
-    /// Such as `image/png`.
-    pub media_type: String,
-    /// Base64.
-    pub data: String,
 }
 
 /// Whether an answer is all that was meant.

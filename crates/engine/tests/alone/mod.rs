@@ -5,11 +5,13 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use domain::assistant::{Answer, Ended, Purpose, Request, Shown, Start};
+use domain::assistant::{Answer, Ended, Progress, Purpose, Request, Shown, Start};
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, calls};
 use domain::cost::{Account, Call, Day, Refusal};
-use domain::permission::decide;
+use domain::permission::{Authority, decide};
+use domain::place::{Follow, Place};
 use domain::record::Record;
+use domain::schedule::ToolRule;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Limits, TurnId};
 use engine::desk::{Desk, Letter};
@@ -39,7 +41,7 @@ impl Hands for Nowhere {
         Arc::from([NOTE])
     }
 
-    fn run<'a>(&'a self, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(&'a self, _: TurnId, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
         ready(ToolResult { call: call.id.clone(), text: "noted".to_owned(), outcome: Outcome::Done }).boxed()
     }
 }
@@ -79,11 +81,12 @@ struct Counter<R> {
 
 impl<R: Fn(&Day) -> Result<(), Refusal>> Counter<R> {
     fn answer(&self, request: Request) -> Answer {
-        if let Request::MayRun(_, blocks, spent) = request {
+        if let Request::Turn(_, Progress::MayRun(blocks, spent)) = request {
             self.counted.borrow_mut().extend(spent);
-            return Answer::Decided(calls(&blocks).map(|call| decide(call, &[NOTE])).collect());
+            let authority = Authority { place: Place::Main(Follow::Alone), tools: ToolRule::Usual };
+            return Answer::Decided(calls(&blocks).map(|call| decide(call, &[NOTE], &authority)).collect());
         }
-        let Request::MaySpend(_, spent) = request else { return Answer::Noted };
+        let Request::Turn(_, Progress::MaySpend(spent)) = request else { return Answer::Noted };
         self.counted.borrow_mut().extend(spent);
         let tokens = self.counted.borrow().iter().map(|call| call.usage.fresh()).sum();
         let answer = (self.rule)(&Day { tokens, ..Day::default() });
@@ -113,7 +116,7 @@ pub fn run(
     let (desk, mut pile) = Desk::new();
     let counter = Counter { rule, counted: RefCell::default() };
     let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
-    let start = Start { turn, branch, purpose, account, from, seed: 7 };
+    let start = Start { turn, branch, purpose, account, model: None, from, seed: 7 };
     let how = runtime.expect("a runtime").block_on(async {
         let door = async {
             while let Some(Letter::Asked(request, reply)) = pile.recv().await {

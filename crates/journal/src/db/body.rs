@@ -4,6 +4,8 @@ use domain::conversation::{Block, EntryId, Heard, Image, Json, Reach, Said};
 use domain::tool::{Outcome, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 
+use super::embed_body::EmbedBody;
+
 #[derive(Serialize, Deserialize)]
 struct HumanBody {
     preface: String,
@@ -45,6 +47,8 @@ struct ResultBody {
     text: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    embed: Option<EmbedBody>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -100,12 +104,30 @@ pub fn read(kind: &str, body: &str) -> Result<Said, BadBody> {
 #[error("{0}")]
 pub struct BadBody(String);
 
+/// Pictures, as JSON.
+pub fn write_images(images: &[Image]) -> serde_json::Result<String> {
+    serde_json::to_string(&images.iter().map(image_body).collect::<Vec<_>>())
+}
+
+/// Pictures, from JSON.
+pub fn read_images(json: &str) -> Result<Vec<Image>, BadBody> {
+    let images: Vec<ImageBody> = serde_json::from_str(json).map_err(|error| BadBody(error.to_string()))?;
+    Ok(images.into_iter().map(image).collect())
+}
+
+fn image_body(image: &Image) -> ImageBody {
+    ImageBody { media_type: image.media_type.clone(), data: image.data.clone() }
+}
+
+fn image(body: ImageBody) -> Image {
+    Image { media_type: body.media_type, data: body.data }
+}
+
 fn human_body(heard: &Heard) -> HumanBody {
-    let image = |image: &Image| ImageBody { media_type: image.media_type.clone(), data: image.data.clone() };
     HumanBody {
         preface: heard.preface.clone(),
         text: heard.text.clone(),
-        images: heard.images.iter().map(image).collect(),
+        images: heard.images.iter().map(image_body).collect(),
     }
 }
 
@@ -120,15 +142,15 @@ fn block_body(block: &Block) -> BlockBody {
 }
 
 fn result_body(result: &ToolResult) -> ResultBody {
-    ResultBody {
-        call: result.call.clone(),
-        text: result.text.clone(),
-        failed: result.outcome == Outcome::Failed,
-    }
+    let (failed, embed) = match &result.outcome {
+        Outcome::Done => (false, None),
+        Outcome::Shown(embed) => (false, Some(EmbedBody::from(embed))),
+        Outcome::Failed => (true, None),
+    };
+    ResultBody { call: result.call.clone(), text: result.text.clone(), failed, embed }
 }
 
 fn human(body: HumanBody) -> Said {
-    let image = |image: ImageBody| Image { media_type: image.media_type, data: image.data };
     let images = body.images.into_iter().map(image).collect();
     Said::Human(Heard { preface: body.preface, text: body.text, images })
 }
@@ -145,7 +167,11 @@ fn assistant(body: AssistantBody) -> Said {
 
 fn tools(body: ToolsBody) -> Said {
     let result = |body: ResultBody| {
-        let outcome = if body.failed { Outcome::Failed } else { Outcome::Done };
+        let outcome = match (body.failed, body.embed) {
+            (true, _) => Outcome::Failed,
+            (false, Some(embed)) => Outcome::Shown(embed.into()),
+            (false, None) => Outcome::Done,
+        };
         ToolResult { call: body.call, text: body.text, outcome }
     };
     Said::Tools(body.results.into_iter().map(result).collect())

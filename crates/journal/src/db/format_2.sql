@@ -16,5 +16,8 @@ CREATE TABLE spending (
 CREATE INDEX spending_by_time ON spending (at);
 CREATE INDEX spending_by_branch ON spending (branch);
 
+-- What the human showed, as JSON, while it waits; then it is part of the entry.
+ALTER TABLE messages ADD COLUMN images TEXT NOT NULL DEFAULT '[]';
+
 -- When a name last moved.
 CREATE INDEX moves_by_branch ON moves (branch, at);

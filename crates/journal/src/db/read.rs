@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::assistant::{Compacted, Memory, Unfinished};
 use domain::conversation::{
-    Block, Branch, Conversation, Entry, EntryId, Head, Line, Lineage, Said, SessionId, Why,
+    Block, Branch, Conversation, Entry, EntryId, Head, Image, Line, Lineage, Said, SessionId, Why,
 };
 use domain::inbox::{Kept, KeptId};
 use domain::record::{Message, MessageId, SessionChange, SurfaceName};
@@ -32,10 +32,20 @@ impl Database {
             waiting: self.waiting()?,
             inbox: Arc::new(self.inbox()?),
             next_message: MessageId(next("messages")?),
-            next_turn: TurnId(next("turns")?),
+            next_turn: self.next_turn()?,
             compacted: self.compacted()?,
             created: None,
+            model: None,
         })
+    }
+
+    /// The number of the next turn. A compaction has no row among the turns, only one for what it cost.
+    fn next_turn(&self) -> rusqlite::Result<TurnId> {
+        let newest = "(SELECT turn FROM spending ORDER BY id DESC LIMIT 1000)";
+        let sql = format!(
+            "SELECT max(coalesce((SELECT max(id) FROM turns), 0), coalesce((SELECT max(turn) FROM {newest}), 0))"
+        );
+        self.connection.query_row(&sql, [], |row| row.get::<_, u64>(0)).map(|newest| TurnId(newest + 1))
     }
 
     /// The newest `limit` entries on the way to where `branch` is, older than `before`, oldest first.
@@ -117,15 +127,25 @@ impl Database {
     }
 
     fn unfinished(&self) -> rusqlite::Result<Vec<Unfinished>> {
-        let sql = "SELECT messages.id, at, surface, text, turns.id, branch, attempts \
+        let sql = "SELECT messages.id, at, surface, text, images, turns.id, branch, attempts, entry \
                    FROM turns JOIN messages ON messages.id = message WHERE closed IS NULL ORDER BY turns.id";
         let turn = |row: &Row<'_>| {
-            let branch = branch_in(row, 5)?;
+            let branch = branch_in(row, 6)?;
             let unanswered = self.unanswered(&branch)?;
-            let (turn, answers) = (TurnId(row.get(4)?), Arc::new(message(row)?));
-            Ok(Unfinished { turn, branch, answers, attempts: row.get(6)?, unanswered })
+            let shown = row.get::<_, Option<u64>>(8)?.map(|entry| self.shown(EntryId(entry))).transpose()?;
+            let answers = Message { images: shown.unwrap_or_default(), ..message(row)? };
+            let (turn, answers) = (TurnId(row.get(5)?), Arc::new(answers));
+            Ok(Unfinished { turn, branch, answers, attempts: row.get(7)?, unanswered })
         };
         self.connection.prepare(sql)?.query_map([], turn)?.collect()
+    }
+
+    /// The pictures of the message that became `entry`.
+    fn shown(&self, entry: EntryId) -> rusqlite::Result<Vec<Image>> {
+        match self.entry(entry)?.said {
+            Said::Human(heard) => Ok(heard.images),
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => Ok(Vec::new()),
+        }
     }
 
     /// The calls in the last words of `branch`: if they had results, these would be the last words.
@@ -142,7 +162,7 @@ impl Database {
     }
 
     fn waiting(&self) -> rusqlite::Result<VecDeque<Message>> {
-        let sql = "SELECT id, at, surface, text FROM messages WHERE entry IS NULL ORDER BY id";
+        let sql = "SELECT id, at, surface, text, images FROM messages WHERE entry IS NULL ORDER BY id";
         self.connection.prepare(sql)?.query_map([], message)?.collect()
     }
 
@@ -153,11 +173,13 @@ impl Database {
     }
 }
 
-/// A message, from its id, time, surface and text.
+/// A message, from its id, time, surface, text and pictures.
 fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let surface: String = row.get(2)?;
     let surface = if surface == "page" { SurfaceName::Page } else { SurfaceName::Terminal };
-    Ok(Message { id: MessageId(row.get(0)?), at: time_in(row, 1)?, surface, text: row.get(3)? })
+    let images: String = row.get(4)?;
+    let images = body::read_images(&images).map_err(|error| unread(4, error))?;
+    Ok(Message { id: MessageId(row.get(0)?), at: time_in(row, 1)?, surface, text: row.get(3)?, images })
 }
 
 fn line(row: &Row<'_>) -> rusqlite::Result<Line> {

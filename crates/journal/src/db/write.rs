@@ -48,12 +48,18 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
         Record::Moved(moved) => move_name(transaction, moved)?,
         Record::Received(message) => received(transaction, message)?,
         Record::Taken(message, entry) => {
-            let sql = "UPDATE messages SET entry = ? WHERE id = ?";
+            let sql = "UPDATE messages SET entry = ?, images = '[]' WHERE id = ?";
             transaction.prepare_cached(sql)?.execute(params![entry.0, message.0])?;
         }
         Record::Opened(turn) => opened(transaction, turn)?,
         Record::Closed(turn) => closed(transaction, turn)?,
+        Record::Held(turn) => {
+            let sql = "UPDATE turns SET attempts = 0 WHERE id = ?";
+            transaction.prepare_cached(sql)?.execute([turn.0])?;
+        }
         Record::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at)?,
+        // Kept in a file of its own.
+        Record::Model(..) => {}
         Record::Spent(spent) => spend(transaction, spent)?,
         Record::Kept(kept) => keep(transaction, kept)?,
         Record::Session(change) => return file_change(transaction, change).map(Some),
@@ -62,8 +68,7 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
 }
 
 fn said(transaction: &Transaction<'_>, branch: &Branch, entry: &Entry) -> rusqlite::Result<()> {
-    let (kind, body) =
-        body::write(&entry.said).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    let (kind, body) = body::write(&entry.said).map_err(unwritable)?;
     let sql = "INSERT INTO entries (id, parent, depth, at, kind, body) VALUES (:id, :parent, \
                coalesce((SELECT depth + 1 FROM entries WHERE id = :parent), 1), :at, :kind, :body)";
     transaction.prepare_cached(sql)?.execute(named_params! {
@@ -109,9 +114,10 @@ fn move_name(transaction: &Transaction<'_>, moved: &Move) -> rusqlite::Result<()
 }
 
 fn received(transaction: &Transaction<'_>, message: &Message) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO messages (id, at, surface, text) VALUES (?, ?, ?, ?)";
-    let at = message.at.as_microsecond();
-    let row = params![message.id.0, at, message.surface.as_str(), message.text];
+    let sql = "INSERT INTO messages (id, at, surface, text, images) VALUES (?, ?, ?, ?, ?)";
+    let (at, images) =
+        (message.at.as_microsecond(), body::write_images(&message.images).map_err(unwritable)?);
+    let row = params![message.id.0, at, message.surface.as_str(), message.text, images];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
@@ -175,4 +181,8 @@ fn file_change(transaction: &Transaction<'_>, change: &SessionChange) -> rusqlit
     let row = params![at.as_microsecond(), kind, session.as_str(), parent.map(SessionId::as_str)];
     transaction.prepare_cached(sql)?.execute(row)?;
     Ok(FileChange { id: transaction.last_insert_rowid(), change: change.clone() })
+}
+
+fn unwritable(error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

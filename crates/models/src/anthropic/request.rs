@@ -115,8 +115,8 @@ impl<'a> Letters<'a> {
     fn settle(&mut self, results: &'a [ToolResult]) {
         let open = std::mem::take(&mut self.open);
         let settled = open.into_iter().map(|id| match results.iter().find(|result| result.call == id) {
-            Some(result) => tool_result(id, &result.text, result.outcome),
-            None => tool_result(id, UNKNOWN_OUTCOME, Outcome::Failed),
+            Some(result) => tool_result(id, &result.text, &result.outcome),
+            None => tool_result(id, UNKNOWN_OUTCOME, &Outcome::Failed),
         });
         self.say(Role::User, settled);
     }
@@ -170,9 +170,9 @@ fn open(said: &Said) -> Vec<&str> {
     }
 }
 
-fn tool_result<'a>(tool_use_id: &'a str, text: &'a str, outcome: Outcome) -> Content<'a> {
+fn tool_result<'a>(tool_use_id: &'a str, text: &'a str, outcome: &Outcome) -> Content<'a> {
     let is_error = match outcome {
-        Outcome::Done => false,
+        Outcome::Done | Outcome::Shown(_) => false,
         Outcome::Failed => true,
     };
     Content::ToolResult { tool_use_id, content: text, is_error, cache_control: None }

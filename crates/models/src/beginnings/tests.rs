@@ -114,6 +114,7 @@ impl Tree {
         };
         Context {
             branch: name,
+            model: None,
             tools: Arc::from([TOOL]),
             instructions: Arc::from("Be kind."),
             said: self.paths[branch].clone(),
@@ -171,7 +172,7 @@ fn long(turns: usize) -> Vec<Arc<Said>> {
 }
 
 fn context(branch: Branch, said: Vec<Arc<Said>>) -> Context {
-    Context { branch, tools: Arc::from([]), instructions: Arc::from(""), said }
+    Context { branch, model: None, tools: Arc::from([]), instructions: Arc::from(""), said }
 }
 
 /// How many entries are read when a request is written.

@@ -94,6 +94,16 @@ impl Assembly {
         self.wanted.iter().all(|id| calls.contains(id.as_str()))
     }
 
+    /// What it has used so far.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Whether the listener has heard a word.
+    pub fn was_heard(&self) -> bool {
+        self.heard != Heard::Nothing
+    }
+
     /// Whether nothing was said and nothing called.
     pub fn is_silent(&self) -> bool {
         self.blocks.is_empty() && self.wanted.is_empty()

@@ -26,7 +26,7 @@ pub use ask::{Ask, Compaction, News, Order, Outcome, Wanted};
 use super::assembly::Assembly;
 use super::company::{Company, Notice, Place};
 use super::control::{Answered, Control};
-use super::plan::{self, Plan};
+use super::plan::{self, Plan, Start};
 use super::process::Process;
 use super::refusal;
 use super::settings::{Choices, Settings};
@@ -73,8 +73,8 @@ enum Phase {
     Starting(oneshot::Receiver<Answered>, Plan),
     Idle,
     Speaking(Box<Speech>),
-    /// It waits for our tools.
-    Calling,
+    /// It waits for our tools, and has heard this much.
+    Calling(usize),
     /// It was interrupted; when it is done, it will have heard this much of this.
     Draining(Option<(Context, usize)>),
 }
@@ -158,7 +158,12 @@ async fn start(
     let _ = control.request(&settings.initialize(), answer).await;
     let told = (Arc::clone(&context.instructions), Arc::clone(&context.tools));
     let tools = Tools::new(Arc::clone(&context.tools));
-    Ok((Program { control, tools, session: String::new(), told }, Phase::Starting(ready, plan)))
+    // Only a session that goes on is known by its name before the program says it.
+    let session = match &plan.start {
+        Start::Resume(session) => session.clone(),
+        Start::Fork(_) | Start::Fresh => String::new(),
+    };
+    Ok((Program { control, tools, session, told }, Phase::Starting(ready, plan)))
 }
 
 impl Client {
@@ -181,7 +186,7 @@ impl Client {
         let left = async {
             match &self.phase {
                 Phase::Speaking(speech) => speech.ask.news.closed().await,
-                Phase::Starting(..) | Phase::Idle | Phase::Calling | Phase::Draining(_) => {
+                Phase::Starting(..) | Phase::Idle | Phase::Calling(_) | Phase::Draining(_) => {
                     std::future::pending().await
                 }
             }
@@ -200,7 +205,7 @@ impl Client {
         let patience = &self.shared.settings.patience;
         let time = match &self.phase {
             Phase::Starting(..) => patience.start,
-            Phase::Idle | Phase::Calling => patience.idle,
+            Phase::Idle | Phase::Calling(_) => patience.idle,
             Phase::Draining(_) => DRAIN_TIME,
             Phase::Speaking(_) if self.some_calls() => CALL_TIME,
             // Somebody is asked, and may take as long as people do.
@@ -215,7 +220,7 @@ impl Client {
     async fn late(&mut self) -> Next {
         match &self.phase {
             Phase::Speaking(_) if self.some_calls() => self.hand_over_calls().await,
-            Phase::Idle | Phase::Calling => Next::Over,
+            Phase::Idle | Phase::Calling(_) => Next::Over,
             Phase::Draining(_) => self.begin_again().await,
             Phase::Starting(..) => {
                 let seconds = self.shared.settings.patience.start.as_secs_f32();
@@ -243,7 +248,7 @@ impl Client {
                 let complaint = self.shared.settings.environment.hide(&self.program.control.complaint());
                 self.over(refusal::gone(&complaint)).await
             }
-            Phase::Idle | Phase::Calling | Phase::Draining(_) => self.begin_again().await,
+            Phase::Idle | Phase::Calling(_) | Phase::Draining(_) => self.begin_again().await,
         }
     }
 
@@ -283,19 +288,21 @@ impl Client {
         Next::Over
     }
 
-    fn keep(&self, context: &Context, heard: usize) {
+    /// Writes down that the program has heard the first `heard` things of `context`, and is told `told` of them.
+    async fn keep(&mut self, context: &Context, heard: usize, told: usize) {
         if self.program.session.is_empty() {
             return;
         }
-        let (session, print) = (self.program.session.clone(), plan::print(context, heard));
-        self.shared.company.sessions.keep(&self.branch, Place { session, said: heard, print });
+        let session = self.program.session.clone();
+        let place = Place { session, heard: plan::mark(context, heard), told: plan::mark(context, told) };
+        self.shared.company.sessions.keep(&self.branch, place).await;
     }
 
     /// Lets the program end its turn, and waits for that in the phase that follows.
     async fn interrupt(&mut self) -> Next {
         let heard = match std::mem::replace(&mut self.phase, Phase::Idle) {
             Phase::Speaking(speech) => Some((speech.ask.context, speech.heard)),
-            Phase::Starting(..) | Phase::Idle | Phase::Calling | Phase::Draining(_) => None,
+            Phase::Starting(..) | Phase::Idle | Phase::Calling(_) | Phase::Draining(_) => None,
         };
         self.phase = Phase::Draining(heard);
         self.questions.clear();

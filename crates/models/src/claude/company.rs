@@ -127,9 +127,19 @@ pub trait Notices: Send + Sync {
 pub struct Place {
     /// The program's own id.
     pub session: String,
-    /// How many things said it has heard.
+    /// What it has certainly heard.
+    pub heard: Mark,
+    /// What it may have heard: written down before it is told, so that whoever dies in between does not forget
+    /// what the program may remember.
+    pub told: Mark,
+}
+
+/// The beginning of what was said, up to some point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// How many things said.
     pub said: usize,
-    /// What these were, as a fingerprint: a past that was changed is not the past it heard.
+    /// What these were, as a fingerprint: a past that was changed is not the past that was heard.
     pub print: String,
 }
 
@@ -138,11 +148,11 @@ pub trait Sessions: Send + Sync {
     /// All that is known, main first.
     fn all(&self) -> Vec<(Branch, Place)>;
 
-    /// It is here now.
-    fn keep(&self, branch: &Branch, place: Place);
+    /// It is here now. When this returns, that is known after a crash too.
+    fn keep<'a>(&'a self, branch: &'a Branch, place: Place) -> BoxFuture<'a, ()>;
 
     /// It is nowhere any more.
-    fn forget(&self, branch: &Branch);
+    fn forget<'a>(&'a self, branch: &'a Branch) -> BoxFuture<'a, ()>;
 }
 
 /// Places that are kept as long as the program that asks runs.
@@ -155,12 +165,14 @@ impl Sessions for Remembered {
         places.iter().map(|(branch, place)| (branch.clone(), place.clone())).collect()
     }
 
-    fn keep(&self, branch: &Branch, place: Place) {
+    fn keep<'a>(&'a self, branch: &'a Branch, place: Place) -> BoxFuture<'a, ()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(branch.clone(), place);
+        ready(()).boxed()
     }
 
-    fn forget(&self, branch: &Branch) {
+    fn forget<'a>(&'a self, branch: &'a Branch) -> BoxFuture<'a, ()> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(branch);
+        ready(()).boxed()
     }
 }
 

@@ -1,16 +1,17 @@
 //! Where the program begins: in the memory it has of this branch, in a copy of another's, or with none.
 //!
-//! The program keeps its own history. It is only trusted as far as it is known to be ours: a place is a number
-//! of things said and their fingerprint, and a past that was cleared, undone or summed up has another one.
+//! The program keeps its own history. It is only trusted as far as it is known to be ours: a mark is a number
+//! of things said and their fingerprint, and a past that was cleared, undone or summed up has another one. What
+//! the program was told and may not have heard must be in the past too, or it would remember what nobody said.
 
 use std::sync::Arc;
 
 use domain::context::{self, Context};
-use domain::conversation::{Branch, Image, Said};
+use domain::conversation::{Branch, Image, Reach, Said};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::company::Place;
+use super::company::{Mark, Place};
 
 /// The most pictures in one message; the newest stay.
 const IMAGES: usize = 20;
@@ -52,22 +53,24 @@ impl Plan {
     /// The best beginning for `context`, given all places that are known.
     pub fn new(context: &Context, places: &[(Branch, Place)]) -> Self {
         let prints = prints(context);
-        let fits = |place: &&Place| prints.get(place.said).is_some_and(|print| *print == place.print);
+        let holds = |mark: &Mark| prints.get(mark.said).is_some_and(|print| *print == mark.print);
+        let fits = |place: &&Place| holds(&place.heard) && holds(&place.told);
         let own = places.iter().find(|(branch, _)| *branch == context.branch).map(|(_, place)| place);
         if let Some(place) = own.filter(fits) {
-            return Self { start: Start::Resume(place.session.clone()), heard: place.said };
+            return Self { start: Start::Resume(place.session.clone()), heard: place.heard.said };
         }
         let others = places.iter().map(|(_, place)| place);
-        match others.filter(|place| place.said > 0).filter(fits).max_by_key(|place| place.said) {
-            Some(place) => Self { start: Start::Fork(place.session.clone()), heard: place.said },
+        match others.filter(|place| place.heard.said > 0).filter(fits).max_by_key(|place| place.heard.said) {
+            Some(place) => Self { start: Start::Fork(place.session.clone()), heard: place.heard.said },
             None => Self { start: Start::Fresh, heard: 0 },
         }
     }
 }
 
-/// The fingerprint of the first `count` things said.
-pub fn print(context: &Context, count: usize) -> String {
-    prints(context).swap_remove(count.min(context.said.len()))
+/// The first `count` things said.
+pub fn mark(context: &Context, count: usize) -> Mark {
+    let said = count.min(context.said.len());
+    Mark { said, print: prints(context).swap_remove(said) }
 }
 
 /// The fingerprints of the first nothing, one, two and more things said, in one reading.
@@ -101,10 +104,11 @@ pub fn message(context: &Context, heard: usize) -> Value {
     message
 }
 
-/// How much of what followed was said by the program itself, and so is in its memory. Results of calls that it
-/// does not wait for any more are told together with the calls.
+/// How much of what followed was said by the program itself, and so is in its memory. It does not always remember
+/// words that were cut off. Results of calls that it does not wait for any more are told together with the calls.
 fn own(unheard: &[Arc<Said>]) -> usize {
-    let count = unheard.iter().take_while(|said| matches!(***said, Said::Assistant(..))).count();
+    let whole = |said: &&Arc<Said>| matches!(***said, Said::Assistant(_, Reach::Whole));
+    let count = unheard.iter().take_while(whole).count();
     match unheard.get(count).map(|said| &**said) {
         Some(Said::Tools(_)) => count.saturating_sub(1),
         Some(Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_)) | None => count,
@@ -161,7 +165,7 @@ fn picture(image: &Image) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use domain::conversation::{Block, Heard, Reach};
+    use domain::conversation::{Block, Heard};
 
     use super::*;
 
@@ -175,11 +179,12 @@ mod tests {
 
     fn context(branch: Branch, said: Vec<Said>) -> Context {
         let said = said.into_iter().map(Arc::new).collect();
-        Context { branch, tools: Arc::from([]), instructions: Arc::from(""), said }
+        Context { branch, model: None, tools: Arc::from([]), instructions: Arc::from(""), said }
     }
 
     fn place(session: &str, context: &Context, said: usize) -> Place {
-        Place { session: session.to_owned(), said, print: print(context, said) }
+        let mark = || mark(context, said);
+        Place { session: session.to_owned(), heard: mark(), told: mark() }
     }
 
     #[test]
@@ -203,6 +208,20 @@ mod tests {
         check(main, &promoted, Start::Fork("f".into()), 3);
     }
 
+    /// A program that died in a turn may have heard what it was told. If that was taken back since, it is not
+    /// gone on with.
+    #[test]
+    fn what_may_have_been_heard_and_was_taken_back_is_not_remembered() {
+        let past = context(Branch::Main, vec![human("a"), answer("b"), human("secret")]);
+        let place = Place { told: mark(&past, 3), ..place("m", &past, 1) };
+        let places = [(Branch::Main, place)];
+        let start = |context: &Context| Plan::new(context, &places).start;
+        assert_eq!(start(&past), Start::Resume("m".into()));
+        let undone = context(Branch::Main, vec![human("a"), answer("b"), human("hello")]);
+        assert_eq!(start(&undone), Start::Fresh);
+        assert_eq!(start(&context(Branch::Main, vec![human("a"), answer("b")])), Start::Fresh);
+    }
+
     #[test]
     fn only_what_was_not_heard_is_told() {
         let check = |said: Vec<Said>, heard: usize, expected: &str| {
@@ -223,5 +242,7 @@ mod tests {
             &(told("human: c\nyou: d") + "\n\ne"),
         );
         check(vec![human("a"), answer("b")], 1, "go on.");
+        let half = Said::Assistant(vec![Block::Text("b".to_owned())], Reach::Cut);
+        check(vec![human("a"), half, human("c")], 1, &(told("you: b") + "\n\nc"));
     }
 }

@@ -1,6 +1,6 @@
 //! What it means for the human when a turn of the program ends badly, or the program itself does.
 
-use domain::failure::{Failure, SpendLimit};
+use domain::failure::{Failure, SpendLimit, Unsaid};
 
 use super::settings::Environment;
 use super::wire::Ended;
@@ -20,6 +20,9 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
     let words = if ended.result.is_empty() { ended.errors.join("; ") } else { ended.result.clone() };
     let words = environment.hide(&words);
     let lower = words.to_lowercase();
+    if ended.stop_reason.as_deref() == Some("refusal") {
+        return Unsaid::Refused.into();
+    }
     let failure = match status(ended, &words) {
         Some(status) => {
             let body = body(&words).as_bytes().to_vec();
@@ -29,6 +32,7 @@ pub fn failure(ended: &Ended, environment: &Environment) -> Failure {
         None if lower.contains("credit balance") || lower.contains("usage limit") => {
             Failure::SpendLimit(SpendLimit::Account(words))
         }
+        None if lower.contains("output token maximum") => Unsaid::TooLong.into(),
         None if lower.contains("prompt is too long") => Failure::Full(words),
         None if lower.contains("connect") || lower.contains("timed out") => Failure::Unreachable(words),
         None if words.is_empty() => Failure::Broken(ended.subtype.clone()),
@@ -48,6 +52,14 @@ pub fn unstarted(program: &str, error: &std::io::Error) -> Failure {
         return Failure::Unreachable(format!("there is no program `{program}`; {REMEDY}"));
     }
     Failure::Unreachable(format!("the program `{program}` does not start: {error}; {REMEDY}"))
+}
+
+/// The program has no account to speak for.
+pub fn logged_out() -> Failure {
+    Failure::BadKey(
+        "the claude program is not logged in; run `claude auth login` once, or set ANTHROPIC_API_KEY"
+            .to_owned(),
+    )
 }
 
 /// The program went away in the middle of something.
@@ -93,6 +105,11 @@ mod tests {
             None,
             "Not logged in · Please run /login",
             Failure::BadKey("Not logged in · Please run /login".to_owned()),
+        );
+        check(
+            None,
+            "API Error: Claude's response exceeded the 32000 output token maximum.",
+            Unsaid::TooLong.into(),
         );
         check(None, "Connection refused", Failure::Unreachable("Connection refused".to_owned()));
         check(None, "", Failure::Broken(String::new()));

@@ -26,6 +26,19 @@ pub struct Settings {
     pub own_tools: Vec<String>,
     /// How long things may take.
     pub patience: Patience,
+    /// What ends it when we are killed.
+    pub leash: Leash,
+}
+
+/// What ends the program when the one who started it is killed. The end of its input does not: in the middle of
+/// an answer it goes on speaking, and somebody pays for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Leash {
+    /// Nothing.
+    #[default]
+    None,
+    /// It is started by these words, which are followed by our process number and the command.
+    By(Vec<String>),
 }
 
 /// Variables and their values, which do not show themselves.
@@ -36,6 +49,12 @@ impl Environment {
     /// Adds a variable.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         self.0.push((name.to_owned(), value.into()));
+    }
+
+    /// The folders of the PATH.
+    fn path(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let paths = self.0.iter().filter(|(name, _)| name == "PATH");
+        paths.flat_map(|(_, value)| std::env::split_paths(value))
     }
 
     /// `text` without the values that are secret by their name.
@@ -89,12 +108,20 @@ impl Mode {
     }
 }
 
-/// What the program does only if it is told to: give up soon enough for the human to hear of it, and wait for
-/// our tools instead of going on without them.
-const MANNERS: [(&str, &str); 3] = [
+/// What the program does only if it is told to: give up soon enough for the human to hear of it, say nothing twice
+/// (a reply that broke off is ours to continue), wait for our tools instead of going on without them, and talk to
+/// nobody but the model. Left to itself it also pays for a title of each session.
+const MANNERS: [(&str, &str); 10] = [
     ("CLAUDE_CODE_ENTRYPOINT", "ollim-bot"),
     ("CLAUDE_CODE_MAX_RETRIES", "2"),
+    ("CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK", "1"),
+    ("CLAUDE_CODE_DISABLE_REFUSAL_RETRY", "1"),
+    ("CLAUDE_CODE_DISABLE_REFUSAL_FALLBACK", "1"),
     ("CLAUDE_CODE_DISABLE_MCP_TASK_BACKGROUND", "1"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("DISABLE_TELEMETRY", "1"),
+    ("DISABLE_ERROR_REPORTING", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
 ];
 
 /// How long things may take.
@@ -122,9 +149,16 @@ impl Default for Patience {
 pub enum BadSettings {
     /// A path was given, and nothing is there.
     #[error(
-        "there is no program at `{0}`; install it with `npm install -g @anthropic-ai/claude-code`, or set OLLIM_CLAUDE to its path"
+        "there is no claude program at `{0}`. install it with `npm install -g @anthropic-ai/claude-code`, or set \
+         OLLIM_CLAUDE to its path."
     )]
     Program(String),
+    /// A bare name is looked for on the PATH, and is not there.
+    #[error(
+        "there is no program called `{0}` on the PATH. install it with `npm install -g \
+         @anthropic-ai/claude-code`, or set OLLIM_CLAUDE to its path."
+    )]
+    Unfound(String),
     /// The program cannot run nowhere.
     #[error("`{0}` is not a folder, so the claude program cannot run there")]
     Folder(String),
@@ -133,12 +167,22 @@ pub enum BadSettings {
 impl Settings {
     /// Says what is wrong with them.
     pub fn check(&self) -> Result<(), BadSettings> {
-        let named = self.program.components().count() == 1;
-        if !named && !self.program.is_file() {
-            return Err(BadSettings::Program(self.program.display().to_string()));
-        }
+        self.check_program()?;
         if !self.folder.is_dir() {
             return Err(BadSettings::Folder(self.folder.display().to_string()));
+        }
+        Ok(())
+    }
+
+    /// Says whether the program is missing. The folder may still be made.
+    pub fn check_program(&self) -> Result<(), BadSettings> {
+        let name = self.program.display().to_string();
+        if self.program.components().count() > 1 {
+            if !self.program.is_file() {
+                return Err(BadSettings::Program(name));
+            }
+        } else if !self.environment.path().any(|folder| folder.join(&self.program).is_file()) {
+            return Err(BadSettings::Unfound(name));
         }
         Ok(())
     }
@@ -155,7 +199,14 @@ impl Settings {
 
     /// The program, and nothing it knows but what these settings say.
     pub fn program(&self) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = match &self.leash {
+            Leash::By(words) if !words.is_empty() => {
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]).arg(std::process::id().to_string()).arg(&self.program);
+                command
+            }
+            Leash::By(_) | Leash::None => Command::new(&self.program),
+        };
         command.env_clear().current_dir(&self.folder).envs(MANNERS);
         command.envs(self.environment.0.iter().map(|(name, value)| (name, value)));
         command

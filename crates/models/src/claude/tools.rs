@@ -137,8 +137,8 @@ fn hello(params: &Value) -> Value {
 }
 
 fn outcome(result: &ToolResult) -> Value {
-    let failed = match result.outcome {
-        Outcome::Done => false,
+    let failed = match &result.outcome {
+        Outcome::Done | Outcome::Shown(_) => false,
         Outcome::Failed => true,
     };
     json!({"content": [{"type": "text", "text": result.text}], "isError": failed})

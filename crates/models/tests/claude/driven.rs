@@ -2,10 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use domain::assistant::{Answer, Ended, Left, Purpose, Request, Shown, Start};
+use domain::assistant::{Answer, Ended, Left, Progress, Purpose, Request, Shown, Start};
 use domain::conversation::{Block, Branch, Entry, EntryId, Lineage, Reach, Said, Text};
-use domain::permission::decide;
+use domain::permission::{Authority, decide};
+use domain::place::{Follow, Place};
 use domain::record::Record;
+use domain::schedule::ToolRule;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use engine::desk::{Desk, Letter};
@@ -32,7 +34,7 @@ impl Hands for Outside {
         Arc::clone(&self.talk.0.tools)
     }
 
-    fn run<'a>(&'a self, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(&'a self, _: TurnId, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
         self.notes.lock().unwrap().push(call.input.0.clone());
         ready(ToolResult { call: call.id.clone(), text: "noted".to_owned(), outcome: Outcome::Done }).boxed()
     }
@@ -71,9 +73,10 @@ impl Surface for Outside {
 
 /// The door: what the assistant would answer to the two things a turn asks.
 fn answer(request: Request, tools: &[ToolSpec]) -> Answer {
-    let Request::MayRun(_, blocks, _) = request else { return Answer::Noted };
+    let Request::Turn(_, Progress::MayRun(blocks, _)) = request else { return Answer::Noted };
+    let authority = Authority { place: Place::Main(Follow::Alone), tools: ToolRule::Usual };
     let calls = blocks.iter().filter_map(|block| match block {
-        Block::Call(call) => Some(decide(call, tools)),
+        Block::Call(call) => Some(decide(call, tools, &authority)),
         Block::Text(_) | Block::Opaque(_) => None,
     });
     Answer::Decided(calls.collect())
@@ -100,7 +103,7 @@ async fn turn(
     };
     let account = domain::cost::Account::answer_on(&Branch::Main);
     let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
-    let start = Start { turn, branch, purpose, account, from, seed: 7 };
+    let start = Start { turn, branch, purpose, account, model: None, from, seed: 7 };
     let door = async {
         while let Some(Letter::Asked(request, reply)) = pile.recv().await {
             let _ = reply.send(answer(request, &talk.0.tools));

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use domain::conversation::{Json, Text};
+use engine::ports::Model;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use models::claude::{Company, Hooks, Opinion, Permissions, Stopping, Use, Verdict};

@@ -1,36 +1,89 @@
-//! What the program costs, for the page of benchmarks. Nothing is judged here.
+//! What the program costs, and what our own client does, for the page of benchmarks. Nothing is judged here.
 
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use engine::ports::Model;
+use models::anthropic::{Anthropic, Key, Settings};
+use testkit::model_server::{Act, ModelServer};
 
 use crate::stage::{Rig, Talk};
 
-fn resident_megabytes(process: u32) -> u64 {
+/// How often each thing is measured; the median is told.
+const TIMES: usize = 5;
+
+fn resident_bytes(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+/// The time from asking until the server is asked.
+async fn to_request(server: &ModelServer, model: &dyn Model, talk: &mut Talk) -> Duration {
+    let asked: Arc<Mutex<Option<Instant>>> = Arc::default();
+    let noted = asked.clone();
+    server.answering(move |_| {
+        noted.lock().unwrap().get_or_insert_with(Instant::now);
+        Act::says("Hello.")
+    });
+    let start = Instant::now();
+    talk.say(model, "hi").await;
+    let asked = asked.lock().unwrap().unwrap();
+    asked - start
+}
+
+#[expect(clippy::print_stdout, reason = "whoever measures reads this")]
+fn tell<T: Ord + Copy>(what: &str, mut measured: Vec<T>, words: impl Fn(T) -> String) {
+    measured.sort_unstable();
+    println!("{what}: {}", words(measured[measured.len() / 2]));
+}
+
+fn tell_time(what: &str, measured: Vec<Duration>) {
+    tell(what, measured, |time| format!("{} ns", time.as_nanos()));
 }
 
 #[tokio::test]
-#[ignore = "measures the claude program; run it by hand with --nocapture"]
+#[ignore = "measures the claude program for `cargo xtask bench`"]
 async fn spawn_turn_fork_and_memory_are_measured() {
-    for _ in 0..3 {
+    let (mut fresh, mut warm, mut fork, mut resume) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut resident = Vec::new();
+    for _ in 0..TIMES {
         let rig = Rig::new().await;
         let mut talk = Talk::main();
-        let measure = async |talk: &mut Talk, what: &str| {
-            let start = Instant::now();
-            talk.say(&rig.claude, "hi").await;
-            println!("{what}: {} ms", start.elapsed().as_millis());
-        };
-        measure(&mut talk, "fresh, spawn to reply").await;
-        measure(&mut talk, "warm turn").await;
-        measure(&mut talk.fork("aside"), "fork, spawn to reply").await;
-        for process in rig.notices.processes() {
-            println!("resident: {} MB", resident_megabytes(process));
-        }
-        let start = Instant::now();
+        fresh.push(to_request(&rig.server, &rig.claude, &mut talk).await);
+        warm.push(to_request(&rig.server, &rig.claude, &mut talk).await);
+        resident.push(resident_bytes(rig.notices.processes()[0]));
+        fork.push(to_request(&rig.server, &rig.claude, &mut talk.fork("aside")).await);
         rig.claude.close().await;
-        println!("close of two: {} ms", start.elapsed().as_millis());
-        measure(&mut talk, "resume, spawn to reply").await;
+        resume.push(to_request(&rig.server, &rig.claude, &mut talk).await);
         rig.claude.close().await;
     }
+    tell_time("claude program, fresh, to its request", fresh);
+    tell_time("claude program, warm, to its request", warm);
+    tell_time("claude program, fork, to its request", fork);
+    tell_time("claude program, resumed, to its request", resume);
+    tell("claude program, memory", resident, |bytes| format!("{bytes} B"));
+}
+
+#[tokio::test]
+#[ignore = "measures our own client for `cargo xtask bench`"]
+async fn our_own_client_is_measured_beside_it() {
+    let (mut fresh, mut warm) = (Vec::new(), Vec::new());
+    for _ in 0..TIMES {
+        let server = ModelServer::start().await.unwrap();
+        let client = Anthropic::new(Settings {
+            base_url: server.url(),
+            key: Key::new("sk-test"),
+            model: "claude-test-1".to_owned(),
+            max_tokens: 1024,
+            thinking: None,
+            connect: Duration::from_secs(10),
+            stall: Duration::from_secs(60),
+        });
+        let (client, mut talk) = (client.unwrap(), Talk::main());
+        fresh.push(to_request(&server, &client, &mut talk).await);
+        warm.push(to_request(&server, &client, &mut talk).await);
+    }
+    tell_time("our own client, fresh, to its request", fresh);
+    tell_time("our own client, warm, to its request", warm);
 }

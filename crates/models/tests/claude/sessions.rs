@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::conversation::{Said, Text};
-use models::claude::{Company, Notice, Place, Remembered, Sessions, Trigger};
+use engine::ports::Model;
+use models::claude::{Claude, Company, Notice, Place, Remembered, Sessions, Trigger};
 use rustix::process::{Pid, Signal, kill_process};
 use testkit::model_server::{Act, Gate};
 
-use crate::stage::{Rig, Talk, runs};
+use crate::stage::{Rig, Talk, program, runs, settings};
 
 fn kill(process: u32) {
     kill_process(Pid::from_raw(process.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
@@ -95,7 +96,9 @@ async fn a_session_the_program_does_not_know_is_told_anew_with_a_notice() {
     talk.say(&rig.claude, "my name is Ada").await;
     rig.claude.close().await;
     let (branch, place) = sessions.all().remove(0);
-    sessions.keep(&branch, Place { session: "00000000-0000-4000-8000-000000000000".to_owned(), ..place });
+    sessions
+        .keep(&branch, Place { session: "00000000-0000-4000-8000-000000000000".to_owned(), ..place })
+        .await;
     talk.say(&rig.claude, "who am i?").await;
     assert!(rig.last_request().contains("human: my name is Ada"), "{}", rig.last_request());
     let lost = |notice: &Notice| matches!(notice, Notice::SessionLost(_));
@@ -180,8 +183,62 @@ async fn a_branch_that_was_left_ends_its_program_and_is_not_gone_on_with() {
     main.say(&rig.claude, "hello").await;
     let mut fork = main.fork("aside");
     fork.say(&rig.claude, "only here").await;
-    rig.claude.leave(&fork.0.branch);
+    rig.claude.leave(&fork.0.branch).await;
     assert_eq!(sessions.all().len(), 1);
     rig.claude.close().await;
     assert!(rig.notices.processes().into_iter().all(|process| !runs(process)));
+}
+
+/// Another model is another client of the same memory: nothing is told twice.
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn another_model_goes_on_in_the_same_memory() {
+    let sessions = Arc::new(Remembered::default());
+    let company = || Company { sessions: sessions.clone(), ..Company::default() };
+    let rig = Rig::with(|_| {}, company()).await;
+    let mut talk = Talk::main();
+    talk.say(&rig.claude, "my name is Ada").await;
+    rig.claude.close().await;
+    let before = sessions.all()[0].1.session.clone();
+    let mut settings = settings(program(), &rig.home, &rig.server.url());
+    settings.choices.model = Some("claude-test-2".to_owned());
+    let other = Claude::new(settings, company()).unwrap();
+    talk.say(&other, "who am i?").await;
+    let sent = rig.last_request();
+    assert_eq!(rig.server.requests().pop().unwrap().json["model"], "claude-test-2");
+    assert!(sent.contains("you said: my name is Ada") && !sent.contains("not in your memory"), "{sent}");
+    assert_eq!(sessions.all()[0].1.session, before);
+    other.close().await;
+}
+
+/// Our own compaction: the summary is asked for as one more turn, which nobody keeps, and then stands alone. The
+/// program remembers all of it and must not go on from there, not even after a restart; taken back, it may.
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn after_a_compaction_of_ours_the_old_memory_answers_nothing() {
+    let sessions = Arc::new(Remembered::default());
+    let company = || Company { sessions: sessions.clone(), ..Company::default() };
+    let rig = Rig::with(|_| {}, company()).await;
+    let mut talk = Talk::main();
+    talk.say(&rig.claude, "the secret word is plover").await;
+    talk.clone().say(&rig.claude, "sum up our conversation").await;
+    let old = sessions.all()[0].1.session.clone();
+    let mut compacted = Talk::main();
+    compacted.hear(Said::Summary("They shared a word.".to_owned()));
+    let check = |rig: &Rig| {
+        let sent = rig.last_request();
+        assert!(sent.contains("They shared a word."), "{sent}");
+        assert!(!sent.contains("plover") && !sent.contains("sum up our conversation"), "{sent}");
+    };
+    compacted.say(&rig.claude, "hello").await;
+    check(&rig);
+    assert_ne!(sessions.all()[0].1.session, old);
+    rig.claude.close().await;
+    let other = Claude::new(settings(program(), &rig.home, &rig.server.url()), company()).unwrap();
+    compacted.say(&other, "and again").await;
+    check(&rig);
+    talk.say(&other, "what was the word?").await;
+    let sent = rig.last_request();
+    assert!(sent.contains("plover") && !sent.contains("sum up our conversation"), "{sent}");
+    other.close().await;
 }

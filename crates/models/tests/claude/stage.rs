@@ -10,7 +10,9 @@ use domain::failure::Failure;
 use domain::tool::{Outcome, ToolResult, ToolSpec};
 use domain::turn::Reply;
 use engine::ports::Model;
-use models::claude::{Choices, Claude, Company, Environment, Notice, Notices, Patience, Settings, Thinking};
+use models::claude::{
+    Choices, Claude, Company, Environment, Leash, Notice, Notices, Patience, Settings, Thinking,
+};
 use tempfile::TempDir;
 use testkit::model_server::{ModelServer, Options};
 
@@ -68,11 +70,7 @@ pub fn settings(program: PathBuf, home: &TempDir, url: &str) -> Settings {
     let path = std::env::var("PATH").unwrap();
     let mut environment = vec![("PATH", path), ("HOME", home.display().to_string())];
     environment.extend([("ANTHROPIC_BASE_URL", url.to_owned()), ("ANTHROPIC_API_KEY", "sk-test".to_owned())]);
-    let quiet = ["TELEMETRY", "AUTOUPDATER", "ERROR_REPORTING"].map(|what| format!("DISABLE_{what}"));
-    let one = || "1".to_owned();
-    environment.extend(quiet.iter().map(|name| (name.as_str(), one())));
-    environment
-        .extend([("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", one()), ("CLAUDE_CODE_MAX_RETRIES", one())]);
+    environment.push(("CLAUDE_CODE_MAX_RETRIES", "1".to_owned()));
     let mut known = Environment::default();
     environment.into_iter().for_each(|(name, value)| known.set(name, value));
     Settings {
@@ -86,6 +84,7 @@ pub fn settings(program: PathBuf, home: &TempDir, url: &str) -> Settings {
         },
         own_tools: Vec::new(),
         patience: Patience { start: Duration::from_secs(60), ..Patience::default() },
+        leash: Leash::None,
     }
 }
 
@@ -117,7 +116,7 @@ pub struct Talk(pub Context);
 impl Talk {
     pub fn new(branch: Branch) -> Self {
         let (tools, instructions) = (Arc::from([NOTE]), Arc::from("You are a friend."));
-        Self(Context { branch, tools, instructions, said: Vec::new() })
+        Self(Context { branch, model: None, tools, instructions, said: Vec::new() })
     }
 
     pub fn main() -> Self {

@@ -2,6 +2,7 @@
 
 use domain::conversation::{Block, Text};
 use domain::turn::{Reply, Stop};
+use engine::ports::Model;
 use serde_json::json;
 use testkit::model_server::Act;
 

@@ -2,6 +2,7 @@
 
 use domain::conversation::{Block, Heard, Image, Reach, Said};
 use domain::turn::Stop;
+use engine::ports::Model;
 use models::claude::{Mode, Thinking};
 use testkit::model_server::{Act, Gate};
 
@@ -58,7 +59,7 @@ async fn an_interrupted_answer_is_half_kept_and_the_next_message_works() {
     let (told, mut words) = tokio::sync::mpsc::unbounded_channel();
     let listener = move |text: &str| told.send(text.to_owned()).unwrap();
     let half = {
-        let reply = engine::ports::Model::reply(&rig.claude, &talk.0, &listener);
+        let reply = rig.claude.reply(&talk.0, &listener);
         tokio::select! {
             _ = reply => panic!("it was held"),
             half = words.recv() => half.unwrap(),

@@ -20,6 +20,7 @@ const TOOL: ToolSpec = ToolSpec {
 pub fn context(said: Vec<Said>) -> Context {
     Context {
         branch: Branch::Main,
+        model: None,
         tools: Arc::from([TOOL]),
         instructions: Arc::from("You are a friend."),
         said: said.into_iter().map(Arc::new).collect(),

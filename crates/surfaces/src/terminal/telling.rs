@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use domain::compaction::thousands;
 use serde_json::Value;
 
+use super::embed;
 use crate::client::Shown;
 
 /// How an answer ended.
@@ -19,6 +20,16 @@ pub enum Ended {
     Not(String),
     /// Nobody saw: this terminal was too slow to follow. The answer is in the conversation.
     Unseen,
+}
+
+impl Ended {
+    /// Why there is no whole answer, if there is none.
+    pub fn why(self) -> Option<String> {
+        match self {
+            Self::Answered | Self::Unseen => None,
+            Self::Not(why) => Some(why),
+        }
+    }
 }
 
 /// Whose answers are told.
@@ -123,8 +134,10 @@ impl Telling {
             "said" => self.said(&data["entry"]),
             "ended" if self.is_ours(data) => self.end(data),
             "waiting" if self.is_ours(data) => self.wait(data),
+            "held" => self.held(data),
             "compacting" => self.compacting(data),
             "compacted" => self.compacted(data),
+            "working" if self.is_ours(data) => self.work(data),
             "notice" => format!("{}\n", data["text"].as_str().unwrap_or_default()),
             _ => String::new(),
         }
@@ -139,7 +152,7 @@ impl Telling {
         let Some(running) = speaking else { return String::new() };
         self.turn = running["turn"].as_u64();
         self.written = running["text"].as_str().unwrap_or_default().to_owned();
-        clean(&self.written)
+        self.written.clone()
     }
 
     /// Words were missed. If the answer goes on, the whole of it follows; if not, it ended unseen.
@@ -154,6 +167,24 @@ impl Telling {
             self.ended = Some(Ended::Unseen);
         }
         String::new()
+    }
+
+    /// The model takes no key, and our words are among those that wait for one.
+    fn held(&mut self, data: &Value) -> String {
+        let why = data["why"].as_str().unwrap_or_default().to_owned();
+        let (ours, words) = match (&self.whose, data["first"].as_bool()) {
+            (Whose::One(message), _) => (data["newest"].as_u64() >= Some(*message), String::new()),
+            (Whose::All(_), Some(true)) => (true, format!("({why})\n")),
+            (Whose::All(_), _) => (true, "(kept. it is answered once the model takes the key.)\n".to_owned()),
+        };
+        if !ours {
+            return String::new();
+        }
+        self.turn = None;
+        let open_line = if self.written.is_empty() { "" } else { "\n" };
+        self.written.clear();
+        self.ended = Some(Ended::Not(why));
+        format!("{open_line}{words}")
     }
 
     fn wait(&self, data: &Value) -> String {
@@ -181,7 +212,14 @@ impl Telling {
         }
         match self.whose {
             Whose::One(_) => String::new(),
-            Whose::All(_) => format!("({})\n", clean(&line)),
+            Whose::All(_) => format!("({line})\n"),
+        }
+    }
+
+    fn work(&self, data: &Value) -> String {
+        match self.whose {
+            Whose::One(_) => String::new(),
+            Whose::All(_) => format!("({})\n", data["tool"].as_str().unwrap_or("working")),
         }
     }
 
@@ -203,7 +241,7 @@ impl Telling {
 
     fn delta(&mut self, text: &str) -> String {
         self.written.push_str(text);
-        clean(text)
+        text.to_owned()
     }
 
     fn said(&mut self, entry: &Value) -> String {
@@ -214,9 +252,10 @@ impl Telling {
                     sent.pop_front();
                     String::new()
                 }
-                false => format!("\n(you, elsewhere) {}\n", clean(text)),
+                false => format!("\n(you, elsewhere) {text}\n"),
             },
             (Some("assistant"), _) if self.turn.is_some() => self.whole(text),
+            (Some("tools"), _) if self.turn.is_some() => embeds(entry),
             _ => String::new(),
         }
     }
@@ -225,9 +264,9 @@ impl Telling {
     fn whole(&mut self, text: &str) -> String {
         let written = std::mem::take(&mut self.written);
         match text.strip_prefix(written.as_str()) {
-            Some(rest) if !text.is_empty() => clean(rest) + "\n",
+            Some(rest) if !text.is_empty() => format!("{rest}\n"),
             Some(_) => String::new(),
-            None => format!("\n{}\n", clean(text)),
+            None => format!("\n{text}\n"),
         }
     }
 
@@ -246,9 +285,11 @@ impl Telling {
     }
 }
 
-/// Words without what would command the terminal instead of being read.
-fn clean(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+/// What the tools of `entry` show.
+fn embeds(entry: &Value) -> String {
+    let results = entry["results"].as_array().into_iter().flatten();
+    let shown = results.map(|result| &result["embed"]).filter(|embed| embed.is_object());
+    shown.map(embed::drawn).collect()
 }
 
 #[cfg(test)]
@@ -325,9 +366,15 @@ mod tests {
     }
 
     #[test]
-    fn words_cannot_command_the_terminal() {
-        let bell = "\u{1b}[2J\u{7}hi\u{9b}31m";
-        assert_eq!(told(Telling::of(3), &answer(&[bell], bell)), "[2Jhi31m\n");
+    fn what_tools_do_and_show_is_told() {
+        let results = json!([{ "text": "Embed sent.", "embed": { "title": "Today" } }, { "text": "kept" }]);
+        let all = [
+            shown("began", json!({ "turn": 7, "answers": 3 })),
+            shown("working", json!({ "turn": 7, "tool": "discord_embed" })),
+            shown("said", json!({ "entry": { "by": "tools", "results": results } })),
+        ];
+        assert_eq!(told(Telling::of_all(), &all), "  (discord_embed)\n  ┌ Today\n  └\n");
+        assert_eq!(told(Telling::of(3), &all), "┌ Today\n└\n");
     }
 
     #[test]

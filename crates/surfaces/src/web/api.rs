@@ -6,9 +6,9 @@ use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use domain::assistant::{Answer, Request as Ask};
+use domain::assistant::{Answer, Request as Ask, Saying};
 use domain::command;
-use domain::conversation::{Branch, EntryId, draw};
+use domain::conversation::{Branch, EntryId, Image, draw};
 use domain::record::SurfaceName;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
@@ -20,7 +20,9 @@ use super::refusal::Refusal;
 use super::secret::Secret;
 use super::wire;
 
-/// The largest body of a request, in bytes.
+/// The largest message with its pictures, in bytes.
+pub const SAY_BYTES: usize = 32 * 1024 * 1024;
+/// The largest body of any other request, in bytes.
 pub const BODY_BYTES: usize = 1024 * 1024;
 /// The largest body of a stranger's request, in bytes.
 const PAIR_BYTES: usize = 1024;
@@ -101,45 +103,43 @@ pub(super) async fn say(
     Extension(through): Extension<Through>,
     request: Request,
 ) -> Result<Response, Refusal> {
-    let wire::Say { text } = read(&app, request, BODY_BYTES).await?;
+    let wire::Say { text, images } = read(&app, request, SAY_BYTES).await?;
+    let images = images.into_iter().map(Image::read).collect::<Result<Vec<_>, _>>();
+    let images = images.map_err(|none| Refusal::refused(none.to_string()))?;
     let surface = match through.door {
         Door::Tcp(_) => SurfaceName::Page,
         Door::Unix => SurfaceName::Terminal,
     };
-    match app.ports().desk.ask(Ask::Say(surface, text)).await {
-        Answer::Heard(id) => {
-            Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
-        }
-        Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Told(_) | Answer::Overspent(_) => {
-            Err(puzzled())
-        }
-    }
+    let answer = app.ports().desk.ask(Ask::Say(Saying { surface, text, images })).await;
+    let Answer::Heard(id) = answer else { return Err(unexpected(answer)) };
+    Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
 }
 
 /// A command is the same on every surface: words that begin with a slash.
 pub(super) async fn command(State(app): State<App>, request: Request) -> Result<Json<wire::Obeyed>, Refusal> {
     let wire::Command { text } = read(&app, request, BODY_BYTES).await?;
-    let ask = command::read(&text).map_err(Refusal::refused)?;
     let obeyed = |text, turn| Ok(Json(wire::Obeyed { ok: true, text, turn }));
+    if text.trim() == command::HELP {
+        return obeyed(Some(command::list()), None);
+    }
+    let ask = command::read(&text).map_err(Refusal::refused)?;
     match app.ports().desk.ask(ask).await {
         Answer::Told(text) => obeyed(Some(text), None),
         Answer::Begun(turn) => obeyed(None, Some(turn.0)),
         Answer::Noted => obeyed(None, None),
-        Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Decided(_) | Answer::Heard(_) | Answer::Overspent(_) => Err(puzzled()),
+        answer @ (Answer::Heard(_)
+        | Answer::Decided(_)
+        | Answer::Overspent(_)
+        | Answer::Shown(_)
+        | Answer::Refused(_)) => Err(unexpected(answer)),
     }
 }
 
 pub(super) async fn stop(State(app): State<App>, request: Request) -> Result<Json<wire::Done>, Refusal> {
     let wire::Nothing {} = read(&app, request, PAIR_BYTES).await?;
-    match app.ports().desk.ask(Ask::Stop).await {
-        Answer::Noted => Ok(Json(wire::Done { ok: true })),
-        Answer::Refused(reason) => Err(Refusal::refused(reason)),
-        Answer::Begun(_) | Answer::Decided(_) | Answer::Heard(_) | Answer::Told(_) | Answer::Overspent(_) => {
-            Err(puzzled())
-        }
-    }
+    let answer = app.ports().desk.ask(Ask::Stop).await;
+    let Answer::Noted = answer else { return Err(unexpected(answer)) };
+    Ok(Json(wire::Done { ok: true }))
 }
 
 pub(super) async fn sessions(State(app): State<App>) -> Result<Json<wire::Sessions>, Refusal> {
@@ -188,6 +188,18 @@ fn label(headers: &HeaderMap) -> String {
     agent.unwrap_or("a browser").chars().take(LABEL_CHARS).collect()
 }
 
-fn puzzled() -> Refusal {
-    Refusal::broken("the assistant answered something else than was asked. say it again.")
+/// The answer that is no answer to what was asked: mostly a refusal.
+fn unexpected(answer: Answer) -> Refusal {
+    match answer {
+        Answer::Refused(reason) => Refusal::refused(reason),
+        Answer::Heard(_)
+        | Answer::Begun(_)
+        | Answer::Decided(_)
+        | Answer::Noted
+        | Answer::Told(_)
+        | Answer::Overspent(_)
+        | Answer::Shown(_) => {
+            Refusal::broken("the assistant answered something else than was asked. say it again.")
+        }
+    }
 }

@@ -1,13 +1,15 @@
 //! What goes over the wire: the JSON that the page and the command line read and write.
 
+mod embed;
 mod sessions;
 
-use domain::assistant::Shown;
+use domain::assistant::{Known, Shown};
 use domain::conversation::{Block, Entry, Reach, Said, Text};
-use domain::tool::Outcome;
+use domain::tool::{Outcome, ToolResult};
 use domain::turn::Ending;
 use serde::{Deserialize, Serialize};
 
+use self::embed::EmbedWire;
 use super::devices::Device;
 use super::vitals::Health;
 use crate::stage::Scene;
@@ -54,7 +56,11 @@ pub struct PairLink {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Say {
+    #[serde(default)]
     pub text: String,
+    /// Base64.
+    #[serde(default)]
+    pub images: Vec<String>,
 }
 
 /// The message is on disk.
@@ -120,7 +126,7 @@ pub struct EntryWire {
 #[derive(Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub enum SaidWire {
-    Human { text: String },
+    Human { text: String, images: usize },
     Assistant { text: String, whole: bool, calls: Vec<CallWire> },
     Tools { results: Vec<ResultWire> },
     Summary { text: String },
@@ -141,6 +147,7 @@ pub struct ResultWire {
     pub call: String,
     pub done: bool,
     pub text: String,
+    pub embed: Option<EmbedWire>,
 }
 
 impl From<&Entry> for EntryWire {
@@ -153,7 +160,7 @@ impl From<&Entry> for EntryWire {
 impl From<&Said> for SaidWire {
     fn from(said: &Said) -> Self {
         match said {
-            Said::Human(heard) => Self::Human { text: heard.text.clone() },
+            Said::Human(heard) => Self::Human { text: heard.text.clone(), images: heard.images.len() },
             Said::Assistant(blocks, reach) => Self::Assistant {
                 text: blocks.text(),
                 whole: match reach {
@@ -162,19 +169,7 @@ impl From<&Said> for SaidWire {
                 },
                 calls: blocks.iter().filter_map(call).collect(),
             },
-            Said::Tools(results) => Self::Tools {
-                results: results
-                    .iter()
-                    .map(|result| ResultWire {
-                        call: result.call.clone(),
-                        done: match result.outcome {
-                            Outcome::Done => true,
-                            Outcome::Failed => false,
-                        },
-                        text: shortened(&result.text),
-                    })
-                    .collect(),
-            },
+            Said::Tools(results) => Self::Tools { results: results.iter().map(result).collect() },
             Said::Summary(text) => Self::Summary { text: text.clone() },
             Said::Recalled(summary) => Self::Recalled { summary: summary.0 },
         }
@@ -190,6 +185,15 @@ fn call(block: &Block) -> Option<CallWire> {
     }
 }
 
+fn result(result: &ToolResult) -> ResultWire {
+    let (done, embed) = match &result.outcome {
+        Outcome::Done => (true, None),
+        Outcome::Shown(embed) => (true, Some(embed.into())),
+        Outcome::Failed => (false, None),
+    };
+    ResultWire { call: result.call.clone(), done, text: shortened(&result.text), embed }
+}
+
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(TOOL_CHARS) {
         Some((end, _)) => format!("{}… ({} characters in all)", &text[..end], text.chars().count()),
@@ -202,6 +206,7 @@ fn shortened(text: &str) -> String {
 pub struct SceneWire {
     pub running: Vec<RunningWire>,
     pub compacting: Option<CompactingWire>,
+    pub held: Option<String>,
 }
 
 /// A compaction that goes on.
@@ -231,7 +236,7 @@ impl From<Scene> for SceneWire {
             tool: run.tool,
         });
         let compacting = scene.compacting.map(|(turn, tokens)| CompactingWire { turn: turn.0, tokens });
-        Self { running: running.collect(), compacting }
+        Self { running: running.collect(), compacting, held: scene.held.into_values().next() }
     }
 }
 
@@ -247,6 +252,8 @@ pub enum ShownWire {
     Ended { turn: u64, branch: String, answers: u64, how: &'static str, why: Option<String> },
     Compacting { turn: u64, branch: String, tokens: Option<u64> },
     Compacted { turn: u64, branch: String, done: bool, text: String },
+    Held { turn: u64, branch: String, newest: u64, first: bool, why: String },
+    Undone { branch: String, summary: u64 },
     Notice { text: String },
 }
 
@@ -261,6 +268,8 @@ impl ShownWire {
             Self::Ended { .. } => "ended",
             Self::Compacting { .. } => "compacting",
             Self::Compacted { .. } => "compacted",
+            Self::Held { .. } => "held",
+            Self::Undone { .. } => "undone",
             Self::Notice { .. } => "notice",
         }
     }
@@ -293,6 +302,16 @@ impl From<&Shown> for ShownWire {
                 done: outcome.is_ok(),
                 text: outcome.clone().unwrap_or_else(|why| why),
             },
+            Shown::Held { turn, branch, newest, known, why } => Self::Held {
+                turn: turn.0,
+                branch: branch.to_string(),
+                newest: newest.0,
+                first: *known == Known::Unknown,
+                why: why.to_string(),
+            },
+            Shown::Undone { branch, summary } => {
+                Self::Undone { branch: branch.to_string(), summary: summary.0 }
+            }
             Shown::Notice(text) => Self::Notice { text: text.clone() },
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Assistant, Effect, Ended, Event, Left, Memory, Request, Shown, Start};
+use domain::assistant::{Assistant, Effect, Ended, Event, Left, Memory, Progress, Request, Shown, Start};
 use domain::compaction::Room;
 use domain::conversation::{
     Block, Branch, Conversation, Entry, EntryId, Json, Lineage, Reach, Said, SessionId, Text, Usage,
@@ -229,9 +229,9 @@ async fn consult(house: &House, turn: TurnId) {
         name: "read_calendar".to_owned(),
         input: Json("{}".to_owned()),
     };
-    house.desk.ask(Request::MayRun(turn, vec![Block::Call(call.clone())], Vec::new())).await;
+    house.desk.ask(Request::Turn(turn, Progress::MayRun(vec![Block::Call(call.clone())], Vec::new()))).await;
     house.stage.show(&Shown::Working { turn, tool: call.name.clone() });
     tokio::time::sleep(house.pace * 20).await;
     let result = ToolResult { call: call.id, text: "15:00 dentist".to_owned(), outcome: Outcome::Done };
-    house.desk.ask(Request::Ran(turn, vec![result])).await;
+    house.desk.ask(Request::Turn(turn, Progress::Ran(vec![result]))).await;
 }

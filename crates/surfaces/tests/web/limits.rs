@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use surfaces::web::{BODY_BYTES, Limits};
+use surfaces::web::{Limits, SAY_BYTES};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::rig::{Rig, read};
@@ -82,7 +82,7 @@ async fn oversized_heads_and_bodies_are_refused() {
     let fits = format!("{{\"text\":\"{}\"}}", "a".repeat(90_000));
     assert_eq!(rig.send(&rig.own("POST", "/api/messages", &fits)).await.status, 202);
     let declared = rig.own("POST", "/api/messages", "").without("content-length");
-    let declared = declared.with("content-length", &(BODY_BYTES + 1).to_string());
+    let declared = declared.with("content-length", &(SAY_BYTES + 1).to_string());
     assert_eq!(rig.send(&declared).await.status, 413);
     let pair = rig.stranger("POST", "/api/pair", &"a".repeat(5_000));
     assert_eq!(rig.send(&pair).await.status, 413);
@@ -92,7 +92,7 @@ async fn oversized_heads_and_bodies_are_refused() {
 async fn an_undeclared_flood_is_cut_off() {
     let rig = Rig::new().await;
     let raw =
-        rig.own("POST", "/api/messages", "").without("content-length").with("transfer-encoding", "chunked");
+        rig.own("POST", "/api/commands", "").without("content-length").with("transfer-encoding", "chunked");
     let mut stream = rig.connect().await;
     stream.write_all(raw.text().as_bytes()).await.unwrap();
     let chunk = format!("10000\r\n{}\r\n", "a".repeat(0x10000));

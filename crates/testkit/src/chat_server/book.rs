@@ -90,6 +90,7 @@ impl Book {
         let (total, read) = self.cache.charge(request);
         let usage =
             Usage { input: total - read, cache_read: read, cache_write: 0, output: output_tokens(act) };
+        let usage = act.charge.as_deref().copied().unwrap_or(usage);
         self.usage.push(usage);
         usage
     }

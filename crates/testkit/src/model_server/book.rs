@@ -98,6 +98,7 @@ impl Book {
             cache_write: charge.written,
             output: output_tokens(act),
         };
+        let usage = act.charge.as_deref().copied().unwrap_or(usage);
         self.usage.push(usage);
         usage
     }

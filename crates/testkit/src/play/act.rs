@@ -1,5 +1,6 @@
 //! What the server plays in answer to one request.
 
+use domain::conversation::Usage;
 use serde_json::Value;
 
 use super::gate::Gate;
@@ -12,6 +13,7 @@ pub struct Act {
     pub(crate) fault: Option<Fault>,
     pub(crate) hold: Option<(At, Gate)>,
     pub(crate) chopped: Option<u64>,
+    pub(crate) charge: Option<Box<Usage>>,
 }
 
 /// A part of an answer.
@@ -82,7 +84,7 @@ pub(crate) enum At {
 impl Act {
     /// An answer without a word in it.
     pub fn empty() -> Self {
-        Self { pieces: Vec::new(), stop: None, fault: None, hold: None, chopped: None }
+        Self { pieces: Vec::new(), stop: None, fault: None, hold: None, chopped: None, charge: None }
     }
 
     /// An answer of these words.
@@ -186,6 +188,13 @@ impl Act {
     #[must_use]
     pub fn chopped(mut self, seed: u64) -> Self {
         self.chopped = Some(seed);
+        self
+    }
+
+    /// Charges this for it, instead of what is counted.
+    #[must_use]
+    pub fn charging(mut self, usage: Usage) -> Self {
+        self.charge = Some(Box::new(usage));
         self
     }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use domain::tool::{ToolCall, ToolResult, ToolSpec};
+use domain::turn::TurnId;
 use engine::desk::Desk;
 use engine::ports::Hands;
 use futures_util::future::BoxFuture;
@@ -19,8 +20,8 @@ impl Hands for Fragile {
         self.0.tools()
     }
 
-    fn run<'a>(&'a self, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult> {
+    fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult> {
         assert!(!call.input.0.contains(BREAK), "these hands were told to break");
-        self.0.run(call, desk)
+        self.0.run(turn, call, desk)
     }
 }

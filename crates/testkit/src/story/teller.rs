@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::assistant::Shown;
+use domain::assistant::{Known, Shown};
 use domain::conversation::{Block, Branch, Reach, Said};
 use domain::record::MessageId;
+use domain::tool::Outcome;
 use domain::turn::{Ending, TurnId};
 use engine::ports::Surface;
 use tokio::sync::watch;
@@ -83,6 +84,11 @@ impl Teller {
         self.when(|telling| telling.lines.iter().any(|line| line.contains(words))).await;
     }
 
+    /// Waits until the last line has `words` in it.
+    pub async fn heard_last(&self, words: &str) {
+        self.when(|telling| telling.lines.last().is_some_and(|line| line.contains(words))).await;
+    }
+
     async fn when(&self, is_so: impl FnMut(&Telling) -> bool) {
         // The sender is ours, so it is never gone.
         let _ = self.0.subscribe().wait_for(is_so).await;
@@ -124,12 +130,23 @@ impl Telling {
                     Err(why) => format!("{branch}> {why}"),
                 });
             }
+            Shown::Held { turn, branch, known, why, .. } => {
+                self.running.remove(turn);
+                self.lines.push(match known {
+                    Known::Unknown => format!("notice> {why}"),
+                    Known::Told => format!("{branch}> still waits"),
+                });
+            }
+            Shown::Undone { branch, .. } => self.lines.push(format!("{branch}> undone")),
             Shown::Notice(text) => self.lines.push(format!("notice> {text}")),
         }
     }
 
     fn said(&mut self, branch: &Branch, said: &Said) {
         match said {
+            // What we say ourselves nobody hears but the model.
+            Said::Human(heard) if heard.text.is_empty() && heard.images.is_empty() => {}
+            Said::Human(heard) if heard.text.is_empty() => self.lines.push("human> (a picture)".to_owned()),
             Said::Human(heard) => self.lines.push(format!("human> {}", heard.text)),
             Said::Assistant(blocks, reach) => {
                 let cut = if *reach == Reach::Cut { " (cut)" } else { "" };
@@ -149,6 +166,9 @@ impl Telling {
                 for result in results {
                     let tool = self.tools.get(&result.call).map_or("a tool", String::as_str);
                     self.lines.push(format!("{branch}> {tool}: {}", result.text));
+                    if let Outcome::Shown(embed) = &result.outcome {
+                        self.lines.push(format!("{branch}> shows: {}", embed.title));
+                    }
                 }
             }
             Said::Summary(text) => self.lines.push(format!("{branch}> summary: {text}")),

@@ -1,6 +1,7 @@
 //! What is wanted of a client, and what the one who wants it hears.
 
 use domain::context::Context;
+use domain::conversation::Usage;
 use domain::failure::Failure;
 use domain::turn::Reply;
 use serde_json::Value;
@@ -37,6 +38,8 @@ pub enum Wanted {
 pub enum News {
     /// A few words more.
     Words(String),
+    /// What the reply has used so far.
+    Used(Usage),
     /// The end.
     Done(Result<Outcome, Failure>),
 }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use domain::conversation::Usage;
 use domain::failure::Failure;
 
+use super::super::assembly::Assembly;
 use super::super::company::{Boundary, Notice, Trigger};
 use super::super::plan::Plan;
 use super::super::refusal;
@@ -23,7 +25,9 @@ impl Client {
             Frame::Boundary(metadata) => self.compacted(&metadata),
             Frame::Told(event) => {
                 let Phase::Speaking(speech) = &mut self.phase else { return Next::Go };
+                let before = speech.assembly.usage();
                 let words = speech.assembly.told(event);
+                speech.count(before).await;
                 speech.say(words).await;
             }
             Frame::Spoke(message) => {
@@ -56,11 +60,12 @@ impl Client {
 
     /// The calls become a reply; the program waits until their results come.
     pub(super) async fn hand_over_calls(&mut self) -> Next {
-        let Phase::Speaking(mut speech) = std::mem::replace(&mut self.phase, Phase::Calling) else {
+        let Phase::Speaking(mut speech) = std::mem::replace(&mut self.phase, Phase::Idle) else {
             return Next::Go;
         };
+        self.phase = Phase::Calling(speech.heard);
         let reply = speech.assembly.calling(self.program.tools.take_new());
-        self.keep(&speech.ask.context, speech.heard);
+        self.keep(&speech.ask.context, speech.heard, speech.heard).await;
         let outcome = Outcome { reply, compaction: speech.compaction };
         // Whoever asked may have left; then the results never come, and the program is told so later.
         let _ = speech.ask.news.send(News::Done(Ok(outcome))).await;
@@ -96,11 +101,11 @@ impl Client {
             Phase::Draining(heard) => {
                 self.over_with(ended);
                 if let Some((context, heard)) = heard {
-                    self.keep(&context, heard);
+                    self.keep(&context, heard, heard).await;
                 }
                 self.next().await
             }
-            Phase::Calling => {
+            Phase::Calling(_) => {
                 self.over_with(ended);
                 Next::Go
             }
@@ -118,7 +123,7 @@ impl Client {
         let sessions = &self.shared.company.sessions;
         for (branch, place) in sessions.all() {
             if plan.start.session() == Some(&place.session) {
-                sessions.forget(&branch);
+                sessions.forget(&branch).await;
             }
         }
         self.begin_again().await
@@ -133,14 +138,14 @@ impl Client {
     }
 
     async fn finish(&mut self, mut speech: Speech, ended: &Ended) -> Next {
-        self.keep(&speech.ask.context, speech.heard);
+        self.keep(&speech.ask.context, speech.heard, speech.heard).await;
         let unanswered = speech.assembly.is_silent() && speech.compaction.boundaries > 0;
         if unanswered && !ended.is_error && speech.may_ask_again() {
             return self.ask_again(speech).await;
         }
         speech.compaction.turns = ended.num_turns;
         let done = match ended.is_error {
-            true => Err(self.failure(ended)),
+            true => Err(cut_off(self.failure(ended), &speech.assembly)),
             false => {
                 let reply = speech.assembly.finish(ended.stop_reason.as_deref());
                 Ok(Outcome { reply, compaction: speech.compaction })
@@ -190,7 +195,24 @@ impl Speech {
         }
     }
 
+    /// A reply may break off, so what it used is told as soon as it is more than `before`.
+    async fn count(&self, before: Usage) {
+        let usage = self.assembly.usage();
+        if usage != before {
+            // Whoever asked may have left.
+            let _ = self.ask.news.send(News::Used(usage)).await;
+        }
+    }
+
     fn may_ask_again(&self) -> bool {
         self.progress != Progress::AskedAgain && self.message.is_some() && self.ask.wanted == Wanted::Reply
     }
+}
+
+/// Whoever was heard was reached: a connection that is lost then cuts the answer off.
+fn cut_off(failure: Failure, heard: &Assembly) -> Failure {
+    if heard.was_heard() && matches!(failure, Failure::Unreachable(_)) {
+        return Failure::CutOff("the connection was lost".to_owned());
+    }
+    failure
 }

@@ -23,7 +23,7 @@ impl Client {
             }
             Order::Ask(ask) => match &self.phase {
                 Phase::Idle => self.begin(ask).await,
-                Phase::Calling => self.go_on(ask).await,
+                Phase::Calling(heard) => self.go_on(ask, *heard).await,
                 Phase::Starting(..) | Phase::Speaking(_) | Phase::Draining(_) => {
                     self.waiting = Some(ask);
                     Next::Go
@@ -56,7 +56,7 @@ impl Client {
         if ask.news.is_closed() {
             return Next::Go;
         }
-        let (message, heard) = match &ask.wanted {
+        let (message, told) = match &ask.wanted {
             Wanted::Reply => (plan::message(&ask.context, heard), ask.context.said.len()),
             Wanted::Summary(_) if heard == 0 => {
                 ask.fail(Failure::Stopped("there is nothing to sum up yet.".to_owned())).await;
@@ -64,23 +64,25 @@ impl Client {
             }
             Wanted::Summary(command) => (plan::command(command), heard),
         };
+        self.keep(&ask.context, heard, told).await;
         // If it cannot be written to, it is gone, and that is found out when reading.
         let _ = self.program.control.say(&message).await;
-        let mut speech = Speech::new(*ask, heard);
+        let mut speech = Speech::new(*ask, told);
         speech.message = Some(message);
         self.phase = Phase::Speaking(Box::new(speech));
         Next::Go
     }
 
     /// The program waits for its tools: either their results came, or it is told to stop waiting.
-    async fn go_on(&mut self, ask: Box<Ask>) -> Next {
+    async fn go_on(&mut self, ask: Box<Ask>, heard: usize) -> Next {
         let answers = results(&ask).and_then(|results| self.program.tools.ran(results));
         let Some(answers) = answers else {
             self.waiting = Some(ask);
             return self.interrupt().await;
         };
-        let heard = ask.context.said.len();
-        self.phase = Phase::Speaking(Box::new(Speech::new(*ask, heard)));
+        let told = ask.context.said.len();
+        self.keep(&ask.context, heard, told).await;
+        self.phase = Phase::Speaking(Box::new(Speech::new(*ask, told)));
         self.answer(answers).await
     }
 

@@ -20,6 +20,9 @@ async fn every_refusal_of_a_chat_server_is_a_failure_of_its_kind() {
     let quota = "You exceeded your current quota, please check your plan and billing details.";
     let cases = [
         ("429 about money", Act::refuses(429, "insufficient_quota", quota)),
+        ("too long", Act::refuses(400, "context_length_exceeded", "shorten the messages")),
+        ("too long for vLLM", refused(400, None, "This model's maximum context length is 8192 tokens.")),
+        ("too long for llama.cpp", Act::refuses(400, "exceed_context_size_error", "too many tokens")),
         ("404", Act::refuses(404, "model_not_found", "The model `test-1` does not exist")),
         ("404 of Ollama", refused(404, None, "model \"test-1\" not found, try pulling it first")),
         ("404 of a page", refused(404, None, "Not Found")),
@@ -30,6 +33,9 @@ async fn every_refusal_of_a_chat_server_is_a_failure_of_its_kind() {
     }
     expect![[r#"
         429 about money: SpendLimit(Account("429: You exceeded your current quota, please check your plan and billing details."))
+        too long: Full("400: shorten the messages")
+        too long for vLLM: Full("400: This model's maximum context length is 8192 tokens.")
+        too long for llama.cpp: Full("400: too many tokens")
         404: Rejected("404: The model `test-1` does not exist. `test-1` in OLLIM_MODEL must be a model that this server has")
         404 of Ollama: Rejected("404: model \"test-1\" not found, try pulling it first. `ollama pull test-1` fetches it")
         404 of a page: Rejected("404: Not Found. check OPENAI_BASE_URL; it usually ends in /v1")
@@ -53,6 +59,9 @@ async fn every_stream_of_a_chat_server_that_breaks_is_a_failure_of_its_kind() {
         ("a call that is none", raw(json!({"tool_calls": [1]}))),
         ("an error in words", chunk(json!({"error": "out of memory"}))),
         ("an error that is flat", chunk(json!({"object": "error", "message": "no", "code": 400}))),
+        ("forbidden words", chunk(json!({"error": {"message": "flagged", "code": 403}}))),
+        ("a forbidden key", chunk(json!({"error": {"message": "no permission", "code": 403}}))),
+        ("too large", chunk(json!({"error": {"message": "too large", "code": 413}}))),
         ("an error with a number", chunk(json!({"error": {"message": "later", "code": 429}}))),
     ];
     let mut told = String::new();
@@ -71,6 +80,9 @@ async fn every_stream_of_a_chat_server_that_breaks_is_a_failure_of_its_kind() {
         a call that is none: Garbled("an event that is not in its language")
         an error in words: Broken("out of memory")
         an error that is flat: Rejected("no")
+        forbidden words: Rejected("flagged")
+        a forbidden key: BadKey("OPENAI_API_KEY, no permission")
+        too large: Full("too large")
         an error with a number: Busy(None)
     "#]]
     .assert_eq(&told);

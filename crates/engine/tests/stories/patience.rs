@@ -1,24 +1,26 @@
 //! Stories of a model that fails for a while.
 
+use domain::conversation::Text;
 use domain::failure::Failure;
 use expect_test::expect;
 use testkit::puppet::Line;
 use testkit::story::Story;
 
-fn story() -> Story {
-    let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
+use crate::{Teller, story};
+
+fn patient(told_by: Teller) -> Story {
+    let mut story = story(told_by);
     story.patient();
     story
 }
 
 fn cut(words: &str) -> Line {
-    Line::Fails(words.to_owned(), Failure::CutOff("connection closed".to_owned()))
+    Line::Fails(words.to_owned(), Failure::CutOff("the connection was lost".to_owned()))
 }
 
 /// E1, E2: the human sees one continuous answer, and the model is asked to go on, not to start over.
-#[test]
-fn an_answer_that_breaks_off_is_continued_after_a_while() {
-    let mut story = story();
+pub fn an_answer_that_breaks_off_is_continued_after_a_while(told_by: Teller) {
+    let mut story = patient(told_by);
     story.model([
         Line::fails(Failure::Busy(None)),
         cut("Lisbon is "),
@@ -37,15 +39,14 @@ fn an_answer_that_breaks_off_is_continued_after_a_while() {
     "#]]
     .assert_eq(&story.told());
     let contexts = story.contexts();
-    let last = |n: usize| domain::conversation::Text::text(&**contexts[n].said.iter().nth_back(1).unwrap());
-    assert_eq!(last(3), "Lisbon is lovely in ", "the fourth call continues what was heard");
+    let last = |n: usize| contexts[n].said.iter().nth_back(1).map(|said| said.text());
+    assert_eq!(last(3).as_deref(), Some("Lisbon is lovely in "), "the fourth call continues what was heard");
     assert_eq!(contexts[4].said.len(), 3, "and nothing of the repair stays in the conversation");
 }
 
 /// E2: a tool that ran before the break is not run again.
-#[test]
-fn a_break_after_a_tool_does_not_repeat_it() {
-    let mut story = story();
+pub fn a_break_after_a_tool_does_not_repeat_it(told_by: Teller) {
+    let mut story = patient(told_by);
     story.model([
         Line::calls("inbox_add", r#"{"text":"milk"}"#),
         cut("Kept"),
@@ -71,9 +72,8 @@ fn a_break_after_a_tool_does_not_repeat_it() {
 }
 
 /// E1: patience ends, and the human hears why; the half answer stays.
-#[test]
-fn a_model_that_never_comes_back_is_given_up() {
-    let mut story = story();
+pub fn a_model_that_never_comes_back_is_given_up(told_by: Teller) {
+    let mut story = patient(told_by);
     story.model([cut("Well, ")]);
     story.model((0..9).map(|_| Line::fails(Failure::Busy(None))));
 
@@ -89,12 +89,11 @@ fn a_model_that_never_comes_back_is_given_up() {
 }
 
 /// MC-6: waiting for a model does not keep the human waiting.
-#[test]
-fn a_new_message_ends_the_waiting() {
-    let mut story = story();
+pub fn a_new_message_ends_the_waiting(told_by: Teller) {
+    let mut story = patient(told_by);
     story.model([Line::fails(Failure::Busy(Some(300))), Line::says("Here.")]);
 
-    story.human_adds("a").human("b");
+    story.human_adds("a").asked(1).human("b");
 
     expect![[r#"
         human> a

@@ -1,21 +1,20 @@
 //! Stories of one conversation: answers, tools, interruptions, failures and crashes.
 
-use domain::conversation::Said;
+use domain::conversation::{Block, Said};
+use domain::failure::Failure;
+use domain::turn::Stop;
 use expect_test::{Expect, expect};
 use testkit::puppet::Line;
-use testkit::story::{Story, Trouble, compact, fork};
+use testkit::story::{Trouble, compact, fork};
 
-fn story() -> Story {
-    Story::new("2026-11-15T08:00[Europe/Madrid]")
-}
+use crate::{Teller, story};
 
 fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
-#[test]
-fn a_message_is_answered_and_the_next_one_continues() {
-    let mut story = story();
+pub fn a_message_is_answered_and_the_next_one_continues(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::says("Morning."), Line::says("Still here.")]);
 
     story.human("good morning").human("still there?");
@@ -33,9 +32,8 @@ fn a_message_is_answered_and_the_next_one_continues() {
 }
 
 /// MC-12, MC-14: every message reaches the model with its time before it.
-#[test]
-fn the_model_is_told_the_time_of_every_message() {
-    let mut story = story();
+pub fn the_model_is_told_the_time_of_every_message(told_by: Teller) {
+    let mut story = story(told_by);
     story.human("good morning").clock("21:30").human("good night");
 
     let contexts = story.contexts();
@@ -53,9 +51,8 @@ fn the_model_is_told_the_time_of_every_message() {
     );
 }
 
-#[test]
-fn a_tool_runs_between_two_replies() {
-    let mut story = story();
+pub fn a_tool_runs_between_two_replies(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::calls("inbox_add", r#"{"text":"milk"}"#), Line::says("Kept.")]);
 
     story.human("remember milk");
@@ -71,15 +68,10 @@ fn a_tool_runs_between_two_replies() {
     );
 }
 
-#[test]
-fn a_wrong_call_is_answered_in_words_the_model_can_act_on() {
-    let mut story = story();
+pub fn a_wrong_call_is_answered_in_words_the_model_can_act_on(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([
-        Line::calls_all(&[
-            ("rm_rf", "{}"),
-            ("inbox_add", r#"{"txet":"milk"}"#),
-            ("inbox_add", r#"{"text":" "}"#),
-        ]),
+        Line::calls_all(&[("inbox_add", r#"{"txet":"milk"}"#), ("inbox_add", r#"{"text":" "}"#)]),
         Line::says("Sorry."),
     ]);
 
@@ -89,21 +81,35 @@ fn a_wrong_call_is_answered_in_words_the_model_can_act_on() {
         &story.told(),
         &expect![[r#"
             human> do it
-            main> calls rm_rf {}
             main> calls inbox_add {"txet":"milk"}
             main> calls inbox_add {"text":" "}
-            main> rm_rf: there is no tool called `rm_rf`. the tools are: inbox_add, inbox_list, status. use one of those, or answer in words.
-            main> inbox_add: that input does not fit `inbox_add`: unknown field `txet`, expected `text` at line 1 column 7. it must match {"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}.
-            main> inbox_add: there is nothing in that to keep.
+            main> inbox_add: Error: that input does not fit `inbox_add`: `text` is missing; it must be text. `txet` is not known; use `text`.
+            main> inbox_add: Error: there is nothing in that to keep.
+            main> assistant: Sorry.
+        "#]],
+    );
+}
+
+pub fn a_call_of_a_tool_that_nobody_has_is_answered_with_those_there_are(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::calls("rm_rf", "{}"), Line::says("Sorry.")]);
+
+    story.human("do it");
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> do it
+            main> calls rm_rf {}
+            main> rm_rf: Error: there is no tool called `rm_rf`. the tools are: inbox_add, inbox_list, status, discord_embed, ping_user, follow_up_chain, enter_fork, report_updates, save_context, exit_fork, compact_session. use one of those, or answer in words.
             main> assistant: Sorry.
         "#]],
     );
 }
 
 /// MC-6: a new message interrupts, and the half answer stays before the words that cut it off.
-#[test]
-fn a_new_message_cuts_the_answer_off_and_the_tree_stays_in_order() {
-    let mut story = story();
+pub fn a_new_message_cuts_the_answer_off_and_the_tree_stays_in_order(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::holds("Once upon a time there was"), Line::says("Fine.")]);
 
     story.human_begins("tell me a story").human("no, stop");
@@ -130,9 +136,8 @@ fn a_new_message_cuts_the_answer_off_and_the_tree_stays_in_order() {
 }
 
 /// MC-6: messages that wait are answered in the order in which they came.
-#[test]
-fn messages_that_wait_are_answered_in_order() {
-    let mut story = story();
+pub fn messages_that_wait_are_answered_in_order(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::holds("One mo"), Line::says("To b."), Line::says("To c.")]);
 
     story.human_begins("a").human_adds_at_once(&["b", "c"]).settle();
@@ -151,9 +156,8 @@ fn messages_that_wait_are_answered_in_order() {
     );
 }
 
-#[test]
-fn the_human_can_stop_an_answer_and_there_may_be_none() {
-    let mut story = story();
+pub fn the_human_can_stop_an_answer_and_there_may_be_none(told_by: Teller) {
+    let mut story = story(told_by);
     story.human_stops();
     story.model([Line::holds("Well,")]);
     story.human_begins("hello").human_stops();
@@ -169,9 +173,8 @@ fn the_human_can_stop_an_answer_and_there_may_be_none() {
     );
 }
 
-#[test]
-fn a_message_without_words_is_refused_and_costs_nothing() {
-    let mut story = story();
+pub fn a_message_without_words_is_refused_and_costs_nothing(told_by: Teller) {
+    let mut story = story(told_by);
     story.human(" \n\t ").human(&"x".repeat(100_001)).human("fine");
 
     check(
@@ -186,24 +189,22 @@ fn a_message_without_words_is_refused_and_costs_nothing() {
     assert_eq!(story.contexts().len(), 1);
 }
 
+fn half(text: &str) -> Vec<Block> {
+    vec![Block::Text(text.to_owned())]
+}
+
 /// E3: none of these counts as an answer, and each says something else.
-#[test]
-fn a_model_that_does_not_answer_says_why_and_the_next_message_works() {
-    use domain::conversation::Block;
-    use domain::failure::Failure;
-    use domain::turn::Stop;
-    let half = |text: &str| vec![Block::Text(text.to_owned())];
-    let mut story = story();
+pub fn a_model_that_does_not_answer_says_why_and_the_next_message_works(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([
         Line::of(Vec::new(), Stop::Said),
-        Line::of(half("A long"), Stop::Length),
         Line::of(half("I would rather"), Stop::Refusal),
-        Line::Fails("Half a".to_owned(), Failure::CutOff("connection closed".to_owned())),
-        Line::fails(Failure::Busy(Some(7))),
+        Line::Fails("Half a".to_owned(), Failure::CutOff("the connection was lost".to_owned())),
+        Line::fails(Failure::Busy(None)),
         Line::says("Back."),
     ]);
 
-    story.human("1").human("2").human("3").human("4").human("5").human("6");
+    story.human("1").human("2").human("3").human("4").human("5");
 
     check(
         &story.told(),
@@ -211,26 +212,57 @@ fn a_model_that_does_not_answer_says_why_and_the_next_message_works() {
             human> 1
             main> failed: the model answered nothing. your message is kept; say it again, or in other words.
             human> 2
-            main> assistant: A long (cut)
-            main> failed: the answer grew longer than the limit and was cut. say `go on` to hear the rest.
-            human> 3
             main> assistant: I would rather (cut)
             main> failed: the model declined to answer that.
-            human> 4
+            human> 3
             main> assistant: Half a (cut)
-            main> failed: the model stopped in the middle (connection closed). what it said so far is kept; say `go on` to continue.
+            main> failed: the model stopped in the middle (the connection was lost). what it said so far is kept; say `go on` to continue.
+            human> 4
+            main> failed: the model is overloaded right now. your message is kept; say it again in a moment.
             human> 5
-            main> failed: the model is overloaded right now, and asks to wait 7 s. your message is kept; say it again in a moment.
-            human> 6
             main> assistant: Back.
         "#]],
     );
 }
 
+/// E3: an answer that has no room left is half an answer.
+pub fn an_answer_that_grows_too_long_is_cut_and_says_so(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::of(half("A long"), Stop::Length), Line::says("story.")]);
+
+    story.human("tell me").human("go on");
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> tell me
+            main> assistant: A long (cut)
+            main> failed: the answer grew longer than the limit and was cut. say `go on` to hear the rest.
+            human> go on
+            main> assistant: story.
+        "#]],
+    );
+}
+
+/// E1: who asks to be left alone for a while is quoted.
+pub fn a_model_that_asks_to_wait_says_how_long(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::fails(Failure::Busy(Some(7)))]);
+
+    story.human("hello?");
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> hello?
+            main> failed: the model is overloaded right now, and asks to wait 7 s. your message is kept; say it again in a moment.
+        "#]],
+    );
+}
+
 /// E4: a model that calls tools for ever is stopped.
-#[test]
-fn a_model_that_runs_in_circles_is_stopped() {
-    let mut story = story();
+pub fn a_model_that_runs_in_circles_is_stopped(told_by: Teller) {
+    let mut story = story(told_by);
     story.model((0..60).map(|_| Line::calls("inbox_list", "{}")));
 
     story.human("go");
@@ -242,9 +274,8 @@ fn a_model_that_runs_in_circles_is_stopped() {
     ) || told.ends_with("main> failed: i stopped myself after 50 tool calls in one answer; that looked like running in circles.\n"), "{told}");
 }
 
-#[test]
-fn a_crash_in_the_middle_of_an_answer_loses_nothing_and_the_answer_comes_after_it() {
-    let mut story = story();
+pub fn a_crash_in_the_middle_of_an_answer_loses_nothing_and_the_answer_comes_after_it(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::says("Morning."), Line::holds("Lisbon is"), Line::says("Lisbon is lovely.")]);
 
     story.human("good morning").human_begins("tell me about lisbon").crash().settle();
@@ -271,9 +302,8 @@ fn a_crash_in_the_middle_of_an_answer_loses_nothing_and_the_answer_comes_after_i
 }
 
 /// A message that waited when the program died is answered after it, and after the one before it.
-#[test]
-fn a_message_that_waits_survives_a_crash() {
-    let mut story = story();
+pub fn a_message_that_waits_survives_a_crash(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::holds("Hm"), Line::says("To a."), Line::says("To b.")]);
 
     story.human_begins("a").trouble(1, Trouble::DiesAfter).human_adds("b").crash().settle();
@@ -291,9 +321,8 @@ fn a_message_that_waits_survives_a_crash() {
 }
 
 /// An answer that is owed since before a crash is given first: new words wait for it and do not cut it off.
-#[test]
-fn new_words_after_a_crash_wait_for_the_answer_that_is_owed() {
-    let mut story = story();
+pub fn new_words_after_a_crash_wait_for_the_answer_that_is_owed(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::holds("Lis"), Line::says("Lisbon is lovely."), Line::says("Tuesday.")]);
 
     story.human_begins("tell me about lisbon").crash().human_adds("and what day is it?").settle();
@@ -311,9 +340,8 @@ fn new_words_after_a_crash_wait_for_the_answer_that_is_owed() {
 }
 
 /// A turn that kills the program three times is given up, so that the next message is answered.
-#[test]
-fn a_turn_that_the_program_dies_of_is_not_tried_for_ever() {
-    let mut story = story();
+pub fn a_turn_that_the_program_dies_of_is_not_tried_for_ever(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::holds("a"), Line::holds("b"), Line::holds("c"), Line::says("Fine.")]);
 
     story.human_begins("poison").crash().speaks_again().crash().speaks_again().crash().settle();
@@ -327,9 +355,8 @@ fn a_turn_that_the_program_dies_of_is_not_tried_for_ever() {
     assert!(told.ends_with("human> hello?\nmain> assistant: Fine.\n"), "{told}");
 }
 
-#[test]
-fn a_conversation_with_a_fork_and_a_compaction_is_drawn() {
-    let mut story = story();
+pub fn a_conversation_with_a_fork_and_a_compaction_is_drawn(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::says("Morning."), Line::says("Sure."), Line::says("Yes.")]);
     story.human("good morning").clock("09:00");
     story.change(|conversation, now| fork(conversation, "insurance", &now));

@@ -6,7 +6,7 @@ use testkit::oracle::{Ledger, examine};
 use testkit::puppet::{Line, Puppet};
 use testkit::story::{BREAK, Story, Trouble};
 
-const MORNING: &str = "2026-11-15T08:00[Europe/Madrid]";
+use crate::{MORNING, Teller, story};
 
 fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
@@ -25,9 +25,8 @@ fn wrong(story: &mut Story, ledger: &Ledger) -> Vec<String> {
 }
 
 /// B3: a message that cannot be written down is refused, and nothing of it is left.
-#[test]
-fn a_message_that_cannot_be_written_is_refused_and_leaves_nothing() {
-    let mut story = Story::new(MORNING);
+pub fn a_message_that_cannot_be_written_is_refused_and_leaves_nothing(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::says("Morning.")]);
 
     story.trouble(1, Trouble::Fails).human("good morning").human("good morning again");
@@ -44,9 +43,8 @@ fn a_message_that_cannot_be_written_is_refused_and_leaves_nothing() {
 }
 
 /// B3: an answer that cannot be written down is kept and tried again; the human is told once.
-#[test]
-fn an_answer_that_cannot_be_written_is_tried_until_it_can() {
-    let mut story = Story::new(MORNING);
+pub fn an_answer_that_cannot_be_written_is_tried_until_it_can(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::says("Morning."), Line::says("Still here.")]);
 
     story.trouble(2, Trouble::Fails).trouble(3, Trouble::Fails).trouble(4, Trouble::Fails);
@@ -71,9 +69,8 @@ fn an_answer_that_cannot_be_written_is_tried_until_it_can() {
 }
 
 /// B3: no tool runs whose decision could not be written down first.
-#[test]
-fn a_tool_whose_decision_cannot_be_written_does_not_run() {
-    let mut story = Story::new(MORNING);
+pub fn a_tool_whose_decision_cannot_be_written_does_not_run(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([
         Line::calls("inbox_add", r#"{"text":"milk"}"#),
         Line::calls("inbox_list", "{}"),
@@ -99,9 +96,8 @@ fn a_tool_whose_decision_cannot_be_written_does_not_run() {
 }
 
 /// B3: a tool that ran is told of, even if that could not be written down at once.
-#[test]
-fn a_result_that_cannot_be_written_at_once_is_not_lost() {
-    let mut story = Story::new(MORNING);
+pub fn a_result_that_cannot_be_written_at_once_is_not_lost(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::calls("status", "{}"), Line::says("Fine.")]);
 
     story.trouble(3, Trouble::Fails).human("how are you?").human("go on");
@@ -120,9 +116,8 @@ fn a_result_that_cannot_be_written_at_once_is_not_lost() {
     assert_whole(&mut story);
 }
 
-#[test]
-fn a_model_that_breaks_ends_only_its_own_turn() {
-    let mut story = Story::new(MORNING);
+pub fn a_model_that_breaks_ends_only_its_own_turn(told_by: Teller) {
+    let mut story = story(told_by);
     story.model([Line::Panics("Good mor".to_owned()), Line::says("Here again.")]);
 
     story.human("good morning").human("what happened?");
@@ -139,9 +134,8 @@ fn a_model_that_breaks_ends_only_its_own_turn() {
     assert_whole(&mut story);
 }
 
-#[test]
-fn a_tool_that_breaks_ends_only_its_own_turn_and_its_calls_are_answered() {
-    let mut story = Story::new(MORNING);
+pub fn a_tool_that_breaks_ends_only_its_own_turn_and_its_calls_are_answered(told_by: Teller) {
+    let mut story = story(told_by);
     let broken = format!(r#"{{"text":"{BREAK}"}}"#);
     story.model([Line::calls_all(&[("inbox_add", &broken), ("status", "{}")]), Line::says("Here again.")]);
 
@@ -164,10 +158,9 @@ fn a_tool_that_breaks_ends_only_its_own_turn_and_its_calls_are_answered() {
 }
 
 /// Whatever writing the program dies at, before it or after it, the owed answer comes and nothing is said twice.
-#[test]
-fn a_death_at_any_writing_loses_nothing() {
+pub fn a_death_at_any_writing_loses_nothing(told_by: Teller) {
     for (nth, trouble) in (1..=5).flat_map(|nth| [(nth, Trouble::DiesBefore), (nth, Trouble::DiesAfter)]) {
-        let mut story = Story::new(MORNING);
+        let mut story = story(told_by);
         story.model([
             Line::calls("inbox_add", r#"{"text":"milk"}"#),
             Line::says("Kept."),

@@ -1,0 +1,71 @@
+//! Who answers, put together as the settings say.
+
+use std::sync::Arc;
+
+use engine::ports::{Model, Surface};
+use jiff::Timestamp;
+use journal::Journal;
+use models::anthropic::{Anthropic, BadSettings};
+use models::claude::{self, Claude};
+use models::offline::Offline;
+use models::openai::OpenAi;
+
+use crate::claude::company;
+use crate::exit::Failed;
+use crate::settings::{Brain, Settings};
+
+/// What a brain may need of the house.
+pub struct Surroundings {
+    /// Where it can keep its place.
+    pub journal: Arc<Journal>,
+    /// Where it can tell something.
+    pub surface: Arc<dyn Surface>,
+    /// Now.
+    pub now: Timestamp,
+}
+
+/// Says what is wrong with the brain of `settings`, before anything is made or opened.
+pub fn check(settings: &Settings) -> Result<(), Failed> {
+    match &settings.brain {
+        Brain::Offline => Ok(()),
+        Brain::Anthropic(settings) => Anthropic::new(settings.clone()).map(drop).map_err(bad),
+        Brain::OpenAi(settings) => OpenAi::new(settings.clone()).map(drop).map_err(bad),
+        Brain::Claude(settings) => settings.check_program().map_err(bad_claude),
+    }
+}
+
+/// The brain of `settings`, and what the human should know about it.
+pub async fn brain(
+    settings: &Settings,
+    around: Surroundings,
+) -> Result<(Arc<dyn Model>, Option<String>), Failed> {
+    let model: Arc<dyn Model> = match &settings.brain {
+        Brain::Offline => Arc::new(Offline::new(&settings.names.value.human)),
+        Brain::Anthropic(settings) => Arc::new(Anthropic::new(settings.clone()).map_err(bad)?),
+        Brain::OpenAi(settings) => Arc::new(OpenAi::new(settings.clone()).map_err(bad)?),
+        Brain::Claude(settings) => return program(settings, around).await,
+    };
+    Ok((model, None))
+}
+
+async fn program(
+    settings: &claude::Settings,
+    around: Surroundings,
+) -> Result<(Arc<dyn Model>, Option<String>), Failed> {
+    let found = around.journal.model_places(around.now).await;
+    let found = found.map_err(|error| Failed::Configuration(error.to_string()))?;
+    let company = company(around.journal, found.value, around.surface);
+    let claude = Claude::new(settings.clone(), company).map_err(bad_claude)?;
+    let notice = found.damage.map(|damage| {
+        format!("{damage}. the claude program is told our conversation again; nothing of it is lost.")
+    });
+    Ok((Arc::new(claude), notice))
+}
+
+fn bad(bad: BadSettings) -> Failed {
+    Failed::Configuration(bad.to_string())
+}
+
+fn bad_claude(bad: claude::BadSettings) -> Failed {
+    Failed::Configuration(bad.to_string())
+}

@@ -1,0 +1,53 @@
+//! What the Claude Code program needs to run: where it is, and what it may know of our environment.
+
+use std::time::Duration;
+
+use journal::Paths;
+use models::claude::{Choices, Environment as Known, Patience, Settings};
+use models::thinking::Thinking;
+
+use super::environment::Environment;
+use super::file::File;
+use crate::leash::leash;
+
+/// What the program is told of our environment: who pays, how to get out, where it keeps its own things.
+pub const PASSED_ON: [&str; 14] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "TMPDIR",
+    "CLAUDE_CONFIG_DIR",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_FILE",
+];
+
+/// The program as `environment` and `file` want it, in the data directory, with `model` if one is named.
+pub fn settings(
+    environment: &Environment,
+    file: &File,
+    (paths, model, thinking): (&Paths, Option<&str>, Option<Thinking>),
+) -> Settings {
+    let thinking = thinking.unwrap_or_default();
+    let mut known = Known::default();
+    for name in PASSED_ON {
+        if let Some(value) = environment.get(name) {
+            known.set(name, value);
+        }
+    }
+    Settings {
+        program: environment.get("OLLIM_CLAUDE").unwrap_or("claude").into(),
+        folder: paths.root().to_owned(),
+        environment: known,
+        choices: Choices { model: model.map(str::to_owned), thinking, ..Choices::default() },
+        own_tools: Vec::new(),
+        patience: Patience { stall: Duration::from_secs(file.model.silence_seconds), ..Patience::default() },
+        leash: leash(),
+    }
+}

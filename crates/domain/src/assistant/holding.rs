@@ -1,0 +1,96 @@
+//! Holding: the model refuses our key, so everything waits, in order, until it takes one.
+//!
+//! The turn that met the refusal stays open, on disk too, and new words queue behind it. The human is told once.
+//! It is tried again when the key changed, when the human says anything, or when asked to.
+
+use jiff::Zoned;
+
+use super::{Answer, Assistant, Effect, Errand, Minutes, Owed, Running, Shown, Turned};
+use crate::conversation::{Branch, Usage};
+use crate::cost::Account;
+use crate::failure::Failure;
+use crate::record::{MessageId, Record};
+use crate::turn::Ending;
+
+/// What the human knows of a refusal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing yet.
+    #[default]
+    Unknown,
+    /// It was told, and nothing has changed since.
+    Told,
+}
+
+impl Assistant {
+    /// Whether everything waits for a key.
+    pub fn waits_for_key(&self) -> bool {
+        self.running.values().any(|running| running.owed == Owed::Held)
+    }
+
+    /// E5: lets the turn wait for a key, and tells the human once.
+    pub(super) fn hold(&mut self, turned: Turned, why: &Failure, minutes: &mut Minutes) {
+        let Turned { turn, branch, message, sending } = turned;
+        minutes.records.push(Record::Held(turn));
+        minutes.shown.push(Shown::Held {
+            turn,
+            branch: branch.clone(),
+            newest: MessageId(self.memory.next_message.0.saturating_sub(1)),
+            known: std::mem::replace(&mut self.refusal, Known::Told),
+            why: why.clone(),
+        });
+        let (errand, account) = (Errand::Answer(message, sending), Account::answer_on(&branch));
+        self.running
+            .insert(branch, Running { turn, errand, account, owed: Owed::Held, unanswered: Vec::new() });
+    }
+
+    /// Tries again what waits for a key. It is owed since before, so new words do not cut it off.
+    pub(super) fn try_held(&mut self, minutes: &mut Minutes) {
+        let held = self.running.iter().filter(|(_, running)| running.owed == Owed::Held);
+        let held: Vec<Turned> = held.filter_map(|(branch, running)| turned(branch, running)).collect();
+        for turned in held {
+            self.open(turned, Owed::SinceBefore, minutes);
+        }
+    }
+
+    /// The human has done something about it, or wants it tried all the same.
+    pub(super) fn retry(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
+        if !self.waits_for_key() {
+            return (Answer::Refused("nothing waits to be tried again.".to_owned()), Vec::new());
+        }
+        (Answer::Told("i try it again.".to_owned()), self.key_renewed(now))
+    }
+
+    pub(super) fn key_renewed(&mut self, now: &Zoned) -> Vec<Effect> {
+        let mut minutes = Minutes::at(now);
+        self.try_held(&mut minutes);
+        minutes.effects()
+    }
+
+    /// The human gives up on what waits on main: it ends without an answer, and the next words have their turn.
+    pub(super) fn let_go(&mut self, running: &Running, now: &Zoned) -> Vec<Effect> {
+        self.running.remove(&Branch::Main);
+        let mut minutes = Minutes::at(now);
+        if let Some(Turned { turn, branch, message, .. }) = turned(&Branch::Main, running) {
+            minutes.close(turn, Ending::Interrupted, Usage::default());
+            let (answers, ending) = (message.id, Ending::Interrupted);
+            minutes.shown.push(Shown::Ended { turn, branch, answers, ending });
+            let (words, rest) =
+                (message.text.chars().take(40).collect::<String>(), self.memory.waiting.len());
+            let text = format!("stopped: i will not answer `{words}`. messages still waiting: {rest}.");
+            minutes.shown.push(Shown::Notice(text));
+        }
+        self.hear_waiting(&mut minutes);
+        minutes.effects()
+    }
+}
+
+fn turned(branch: &Branch, running: &Running) -> Option<Turned> {
+    match &running.errand {
+        Errand::Answer(message, sending) => {
+            let (branch, message) = (branch.clone(), message.clone());
+            Some(Turned { turn: running.turn, branch, message, sending: *sending })
+        }
+        Errand::Compact(_) => None,
+    }
+}

@@ -1,0 +1,57 @@
+//! What the assistant makes of a wish: the place of the run that wished it decides.
+
+use super::{Answer, Assistant, Effect};
+use crate::conversation::Branch;
+use crate::embed::{Embed, Footer};
+use crate::permission::Authority;
+use crate::place::{Follow, Place};
+use crate::schedule::ToolRule;
+use crate::turn::TurnId;
+use crate::wish::Wish;
+
+impl Assistant {
+    /// Where `turn` runs and what it may use there: nothing, if it has ended.
+    pub(super) fn authority(&self, turn: TurnId) -> Option<Authority> {
+        Some(Authority { place: self.place(turn)?, tools: ToolRule::Usual })
+    }
+
+    /// Where `turn` runs: nothing, if it has ended.
+    fn place(&self, turn: TurnId) -> Option<Place> {
+        let (branch, _) = self.run_of(turn)?;
+        match branch {
+            Branch::Main => Some(Place::Main(Follow::Alone)),
+            Branch::Fork(_) => Some(Place::Fork),
+        }
+    }
+
+    pub(super) fn wished(&mut self, turn: TurnId, wish: Wish) -> (Answer, Vec<Effect>) {
+        let Some(place) = self.place(turn) else { return super::request::gone() };
+        if let Err(sentence) = place.admits(wish.tool()) {
+            return (Answer::Refused(sentence.to_owned()), Vec::new());
+        }
+        let tool = wish.tool().name();
+        match (wish, place) {
+            (Wish::Show(embed, _), Place::Main(_)) => shown(embed, Footer::None),
+            (Wish::Show(embed, _), Place::Fork) => shown(embed, Footer::Fork),
+            (
+                Wish::Show(..)
+                | Wish::Ping(..)
+                | Wish::FollowUp(_)
+                | Wish::Save
+                | Wish::Report(_)
+                | Wish::EnterFork(_)
+                | Wish::ExitFork
+                | Wish::Compact(_),
+                _,
+            ) => (
+                Answer::Refused(format!("Error: `{tool}` is not available yet. go on without it.")),
+                Vec::new(),
+            ),
+        }
+    }
+}
+
+/// The embed is part of the tool's result, which is written down before anybody sees it.
+fn shown(embed: Embed, footer: Footer) -> (Answer, Vec<Effect>) {
+    (Answer::Shown(Embed { footer, ..embed }.fitted()), Vec::new())
+}

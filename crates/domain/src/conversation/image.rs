@@ -1,0 +1,102 @@
+//! Pictures: what the human shows, encoded as the wire wants it.
+
+/// The most bytes that one picture may have.
+pub const IMAGE_BYTES: usize = 20 * 1024 * 1024;
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Such as `image/png`.
+    pub media_type: String,
+    /// Base64.
+    pub data: String,
+}
+
+/// Why something is no picture. The human must act.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoImage {
+    /// Nobody knows how to read it.
+    #[error("that is no picture i can see. jpeg, png, gif and webp work.")]
+    Unknown,
+    /// It is too large.
+    #[error("that picture is larger than {} MB. make it smaller, and show it again.", IMAGE_BYTES / 1024 / 1024)]
+    TooLarge,
+}
+
+impl Image {
+    /// AT-1: the picture whose base64 is `data`. What it is, its first bytes tell, and nobody else.
+    pub fn read(data: String) -> Result<Self, NoImage> {
+        if data.len() / 4 * 3 > IMAGE_BYTES {
+            return Err(NoImage::TooLarge);
+        }
+        let digits = data.trim_end_matches('=');
+        if !digits.bytes().all(|byte| value(byte).is_some()) {
+            return Err(NoImage::Unknown);
+        }
+        let media_type = media_type(&first_bytes(&data)).ok_or(NoImage::Unknown)?;
+        Ok(Self { media_type: media_type.to_owned(), data })
+    }
+}
+
+fn media_type(first: &[u8]) -> Option<&'static str> {
+    match first {
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// The first twelve bytes, or as many as there are.
+fn first_bytes(base64: &str) -> Vec<u8> {
+    let digits: Vec<u32> = base64.bytes().take(16).map_while(value).collect();
+    let bytes = digits.chunks(4).flat_map(|four| {
+        let bits = four.iter().fold(0, |bits, digit| bits << 6 | digit) << (6 * (4 - four.len()));
+        let [_, bytes @ ..] = bits.to_be_bytes();
+        bytes.into_iter().take(four.len().saturating_sub(1))
+    });
+    bytes.collect()
+}
+
+fn value(digit: u8) -> Option<u32> {
+    let value = match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    };
+    Some(value.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AT-1: the first bytes decide.
+    #[test]
+    fn a_picture_is_known_by_its_first_bytes() {
+        let check = |base64: &str, expected: Result<&str, NoImage>| {
+            let read = Image::read(base64.to_owned()).map(|image| image.media_type);
+            assert_eq!(read.as_deref(), expected.as_ref().map(|text| *text), "{base64}");
+        };
+        check("/9j/4AAQSkZJRg==", Ok("image/jpeg"));
+        check("iVBORw0KGgoAAAAN", Ok("image/png"));
+        check("R0lGODlhAQABAAAA", Ok("image/gif"));
+        check("UklGRiQAAABXRUJQVlA4", Ok("image/webp"));
+        check("UklGRiQAAABXQVZF", Err(NoImage::Unknown));
+        check("aGVsbG8gd29ybGQ=", Err(NoImage::Unknown));
+        check("not base64 at all!", Err(NoImage::Unknown));
+        check("/9j/ 4AAQ", Err(NoImage::Unknown));
+        check("", Err(NoImage::Unknown));
+    }
+
+    /// AT-3: what is too large is said to be.
+    #[test]
+    fn a_picture_has_a_largest_size() {
+        let large = "/9j/".to_owned() + &"A".repeat(IMAGE_BYTES / 3 * 4);
+        assert_eq!(Image::read(large), Err(NoImage::TooLarge));
+    }
+}

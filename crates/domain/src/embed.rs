@@ -1,0 +1,238 @@
+//! Embeds: a title, some facts and buttons, shown apart from the words around them.
+//!
+//! An embed is made from a draft, and fits every surface from then on: what is too long for the smallest of
+//! them is cut when it is made, and nobody has to cut it again.
+
+mod button;
+mod fit;
+
+pub use button::{Action, Button, Style};
+
+use fit::{Room, cut, without_emoji};
+
+/// The most characters of a title, and of the name of a field.
+pub const TITLE_CHARS: usize = 256;
+/// The most characters of a description.
+pub const DESCRIPTION_CHARS: usize = 4_096;
+/// The most characters of the value of a field.
+pub const VALUE_CHARS: usize = 1_024;
+/// The most fields.
+pub const FIELDS: usize = 25;
+/// The most characters in all, buttons aside.
+pub const ALL_CHARS: usize = 6_000;
+/// The most buttons.
+pub const BUTTONS: usize = 25;
+
+/// Something shown, that fits wherever it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Embed {
+    /// What it is about.
+    pub title: String,
+    /// What there is to say; may be empty.
+    pub description: String,
+    /// What kind of news it is.
+    pub colour: Colour,
+    /// Facts, each with a name.
+    pub fields: Vec<Field>,
+    /// What can be done about it.
+    pub buttons: Vec<Button>,
+    /// Where it came from.
+    pub footer: Footer,
+}
+
+/// What kind of news it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Colour {
+    /// Information.
+    #[default]
+    Blue,
+    /// Success.
+    Green,
+    /// Urgency.
+    Red,
+    /// Caution.
+    Yellow,
+    /// Anything else.
+    Purple,
+}
+
+/// A fact with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// The fact.
+    pub value: String,
+    /// Where it stands.
+    pub stands: Stands,
+}
+
+/// Where a field stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stands {
+    /// Beside its neighbours, if there is room.
+    #[default]
+    Beside,
+    /// On a line of its own.
+    Alone,
+}
+
+/// Where an embed came from, in a word below it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Footer {
+    /// From main, which needs no word.
+    #[default]
+    None,
+    /// From a side conversation.
+    Fork,
+    /// From an unattended run.
+    Background,
+}
+
+impl Colour {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Blue, Self::Green, Self::Red, Self::Yellow, Self::Purple];
+
+    /// The colour of that name, or blue.
+    pub fn read(name: &str) -> Self {
+        Self::ALL.into_iter().find(|colour| colour.name() == name.trim()).unwrap_or_default()
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blue => "blue",
+            Self::Green => "green",
+            Self::Red => "red",
+            Self::Yellow => "yellow",
+            Self::Purple => "purple",
+        }
+    }
+
+    /// Red, green and blue in one number.
+    pub fn rgb(self) -> u32 {
+        match self {
+            Self::Blue => 0x34_98DB,
+            Self::Green => 0x2E_CC71,
+            Self::Red => 0xE7_4C3C,
+            Self::Yellow => 0xFE_E75C,
+            Self::Purple => 0x9B_59B6,
+        }
+    }
+}
+
+impl Footer {
+    /// The footer of that word, or none.
+    pub fn read(word: &str) -> Self {
+        [Self::Fork, Self::Background]
+            .into_iter()
+            .find(|footer| footer.word() == Some(word))
+            .unwrap_or_default()
+    }
+
+    /// The word, if there is one.
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Fork => Some("fork"),
+            Self::Background => Some("bg"),
+        }
+    }
+}
+
+impl Embed {
+    /// The embed with only a title, which everything else is added to.
+    pub fn titled(title: &str) -> Self {
+        Self {
+            title: title.to_owned(),
+            description: String::new(),
+            colour: Colour::default(),
+            fields: Vec::new(),
+            buttons: Vec::new(),
+            footer: Footer::None,
+        }
+    }
+
+    /// The same, cut where a surface has no room for more.
+    #[must_use]
+    pub fn fitted(self) -> Self {
+        let mut room = Room::of(ALL_CHARS - self.footer.word().map_or(0, str::len));
+        let title = room.take(&without_emoji(&self.title), TITLE_CHARS);
+        let description = room.take(&with_lines(&self.description), DESCRIPTION_CHARS);
+        let field = |field: Field| {
+            let name = room.take(&field.name, TITLE_CHARS);
+            let value = room.take(&with_lines(&field.value), VALUE_CHARS);
+            Field { name, value, ..field }
+        };
+        let fields = self.fields.into_iter().take(FIELDS).map(field);
+        let fields = fields.filter(|field| !(field.name.is_empty() && field.value.is_empty())).collect();
+        let buttons = self.buttons.into_iter().take(BUTTONS).map(Button::fitted).collect();
+        Self { title, description, fields, buttons, ..self }
+    }
+}
+
+/// Models write a line break as a backslash and an n where they mean one.
+fn with_lines(text: &str) -> String {
+    text.replace("\\n", "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn field(name: &str, value: &str) -> Field {
+        Field { name: name.to_owned(), value: value.to_owned(), stands: Stands::Beside }
+    }
+
+    /// XB-1, TL-5: five colours, and blue for every other word.
+    #[test]
+    fn an_unknown_colour_is_blue() {
+        let check = |name: &str, rgb: u32| assert_eq!(Colour::read(name).rgb(), rgb, "{name}");
+        check("blue", 0x3498DB);
+        check("green", 0x2ECC71);
+        check("red", 0xE74C3C);
+        check("yellow", 0xFEE75C);
+        check("purple", 0x9B59B6);
+        check("mauve", 0x3498DB);
+    }
+
+    /// XB-2, XB-3: emoji leave the title alone, and a written line break becomes one.
+    #[test]
+    fn the_title_is_plain_and_the_words_have_lines() {
+        let mut embed = Embed::titled("🎉 Done ✅  for today ⏰");
+        embed.description = "first\\nsecond 🎉".to_owned();
+        embed.fields = vec![field("a\\nb", "c\\nd")];
+        let embed = embed.fitted();
+        assert_eq!(embed.title, "Done for today");
+        assert_eq!(embed.description, "first\nsecond 🎉");
+        assert_eq!(embed.fields, [field("a\\nb", "c\nd")]);
+    }
+
+    /// XB-4: whatever is too long is cut, alone and together.
+    #[test]
+    fn everything_is_cut_to_what_fits() {
+        let mut embed = Embed::titled(&"t".repeat(300));
+        embed.description = "d".repeat(5_000);
+        embed.fields = vec![field(&"n".repeat(300), &"v".repeat(2_000)); 40];
+        let embed = embed.fitted();
+        let chars = |text: &str| text.encode_utf16().count();
+        assert_eq!((chars(&embed.title), chars(&embed.description)), (256, 4_096));
+        assert_eq!((chars(&embed.fields[0].name), chars(&embed.fields[0].value)), (256, 1_024));
+        let fields: usize = embed.fields.iter().map(|field| chars(&field.name) + chars(&field.value)).sum();
+        assert_eq!(256 + 4_096 + fields, 6_000);
+        assert!(
+            embed.fields.iter().all(|field| !field.name.is_empty()),
+            "a field without a name is left out"
+        );
+        let many = Embed { fields: vec![field("n", "v"); 40], ..Embed::titled("t") };
+        assert_eq!(many.fitted().fields.len(), 25);
+    }
+
+    /// XB-4: a character that counts twice is cut as a whole.
+    #[test]
+    fn no_character_is_cut_in_half() {
+        let mut embed = Embed::titled("t");
+        embed.description = "𝄞".repeat(3_000);
+        assert_eq!(embed.fitted().description.chars().count(), 2_048);
+    }
+}

@@ -1,0 +1,271 @@
+//! Places: where a turn runs, and which tools do their work there.
+//!
+//! A place belongs to the run that a turn is part of. The model is told of the same tools everywhere, so that
+//! what it reads stays the same for every branch; a tool that is called in the wrong place says so instead.
+
+/// Where a turn runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the main conversation.
+    Main(Follow),
+    /// In a side conversation that the human takes part in.
+    Fork,
+    /// Unattended.
+    Background(Aside),
+}
+
+/// What an unattended run stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aside {
+    /// A fork of main.
+    Forked(Follow),
+    /// Nothing but its prompt.
+    Isolated(Follow),
+    /// A session of its own, which goes on from run to run. Only routines have one, and routines have no chain.
+    Persistent,
+}
+
+/// Whether a run is a check in a chain of reminders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// It is not.
+    Alone,
+    /// It is, after `depth` others, of which `max` may follow the first.
+    Check {
+        /// How many came before.
+        depth: u32,
+        /// How many may follow the first.
+        max: u32,
+    },
+}
+
+/// A tool whose work depends on the place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlacedTool {
+    /// Shows an embed.
+    Embed,
+    /// Interrupts the human.
+    Ping,
+    /// Asks for one more check.
+    FollowUp,
+    /// Makes the fork the main conversation.
+    Save,
+    /// Leaves a summary for main.
+    Report,
+    /// Starts a side conversation.
+    EnterFork,
+    /// Ends it, and keeps nothing.
+    ExitFork,
+    /// Shortens what a persistent routine remembers.
+    Compact,
+}
+
+impl PlacedTool {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Embed,
+        Self::Ping,
+        Self::FollowUp,
+        Self::Save,
+        Self::Report,
+        Self::EnterFork,
+        Self::ExitFork,
+        Self::Compact,
+    ];
+
+    /// The name by which the model calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Embed => "discord_embed",
+            Self::Ping => "ping_user",
+            Self::FollowUp => "follow_up_chain",
+            Self::Save => "save_context",
+            Self::Report => "report_updates",
+            Self::EnterFork => "enter_fork",
+            Self::ExitFork => "exit_fork",
+            Self::Compact => "compact_session",
+        }
+    }
+
+    /// The tool of that name: nothing, if it works the same everywhere.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+}
+
+impl Place {
+    /// Whether `tool` does its work here, or what the model is told instead.
+    pub fn admits(self, tool: PlacedTool) -> Result<(), &'static str> {
+        match tool {
+            PlacedTool::Embed => Ok(()),
+            PlacedTool::Ping => self.admits_ping(),
+            PlacedTool::FollowUp => self.admits_follow_up(),
+            PlacedTool::Save => self.admits_save(),
+            PlacedTool::Report => self.admits_report(),
+            PlacedTool::EnterFork => self.admits_enter(),
+            PlacedTool::ExitFork => self.admits_exit(),
+            PlacedTool::Compact => self.admits_compact(),
+        }
+    }
+
+    fn admits_ping(self) -> Result<(), &'static str> {
+        match self {
+            Self::Background(_) => Ok(()),
+            Self::Main(_) | Self::Fork => {
+                Err("Error: `ping_user` is only available in background forks. the \
+                human reads this conversation, so simply say it.")
+            }
+        }
+    }
+
+    fn admits_follow_up(self) -> Result<(), &'static str> {
+        match self.follow() {
+            Follow::Check { depth, max } if depth < max => Ok(()),
+            Follow::Check { .. } => {
+                Err("Error: limit reached, this was the last check of its chain. if it is \
+                unresolved and cannot wait, ping now; otherwise let it end.")
+            }
+            Follow::Alone => {
+                Err("Error: there is no active reminder context, so there is nothing to follow up. \
+                for a new reminder use `ollim-bot reminder add`.")
+            }
+        }
+    }
+
+    fn admits_save(self) -> Result<(), &'static str> {
+        match self {
+            Self::Fork => Ok(()),
+            Self::Background(_) => {
+                Err("Error: `save_context` is not available in background forks. leave what \
+                matters with `report_updates`.")
+            }
+            Self::Main(_) => {
+                Err("Error: you are not in an interactive fork. this is the main conversation, and \
+                it is kept anyway.")
+            }
+        }
+    }
+
+    fn admits_report(self) -> Result<(), &'static str> {
+        match self {
+            Self::Fork | Self::Background(_) => Ok(()),
+            Self::Main(_) => {
+                Err("Error: you are not in a forked session. this is the main conversation, so \
+                simply say it.")
+            }
+        }
+    }
+
+    fn admits_enter(self) -> Result<(), &'static str> {
+        match self {
+            Self::Main(_) => Ok(()),
+            Self::Fork => {
+                Err("Error: you are already in an interactive fork, and forks are never nested. go on \
+                here, or end this one first.")
+            }
+            Self::Background(_) => {
+                Err("Error: `enter_fork` is not available in background forks. nobody is here \
+                to talk to; leave what matters with `report_updates`.")
+            }
+        }
+    }
+
+    fn admits_exit(self) -> Result<(), &'static str> {
+        match self {
+            Self::Fork => Ok(()),
+            Self::Background(_) => Err("Error: background forks end by themselves when you stop. there is \
+                nothing to leave."),
+            Self::Main(_) => Err("Error: you are not in an interactive fork, so there is nothing to leave."),
+        }
+    }
+
+    fn admits_compact(self) -> Result<(), &'static str> {
+        match self {
+            Self::Background(Aside::Persistent) => Ok(()),
+            Self::Main(_) | Self::Fork | Self::Background(Aside::Forked(_) | Aside::Isolated(_)) => Err(
+                "Error: `compact_session` works only in the session of a persistent routine. go on without it.",
+            ),
+        }
+    }
+
+    fn follow(self) -> Follow {
+        match self {
+            Self::Main(follow) | Self::Background(Aside::Forked(follow) | Aside::Isolated(follow)) => follow,
+            Self::Fork | Self::Background(Aside::Persistent) => Follow::Alone,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CHECK: Follow = Follow::Check { depth: 1, max: 3 };
+    const LAST: Follow = Follow::Check { depth: 3, max: 3 };
+
+    fn check(tool: PlacedTool, place: Place, expected: &str) {
+        let told = place.admits(tool).err().unwrap_or("yes");
+        match expected {
+            "yes" => assert_eq!(told, "yes", "{tool:?} in {place:?}"),
+            words => {
+                assert!(told.starts_with("Error") && told.contains(words), "{tool:?} in {place:?}: {told}")
+            }
+        }
+    }
+
+    /// TL-2, TL-4, TL-7, TL-9, TL-10, TL-12, TL-14, TL-15, RP-22, CH-9: the whole table of places.
+    #[test]
+    fn a_tool_works_in_its_place_and_says_so_elsewhere() {
+        let places = [
+            Place::Main(Follow::Alone),
+            Place::Main(CHECK),
+            Place::Fork,
+            Place::Background(Aside::Forked(Follow::Alone)),
+            Place::Background(Aside::Isolated(CHECK)),
+            Place::Background(Aside::Persistent),
+        ];
+        let aside = "only available in background forks";
+        let chainless = "no active reminder context";
+        let unattended = "not available in background forks";
+        let outside = "not in an interactive fork";
+        let inside = "already in an interactive fork";
+        let routine = "persistent routine";
+        let table: [(PlacedTool, [&str; 6]); 8] = [
+            (PlacedTool::Embed, ["yes", "yes", "yes", "yes", "yes", "yes"]),
+            (PlacedTool::Ping, [aside, aside, aside, "yes", "yes", "yes"]),
+            (PlacedTool::FollowUp, [chainless, "yes", chainless, chainless, "yes", chainless]),
+            (PlacedTool::Save, [outside, outside, "yes", unattended, unattended, unattended]),
+            (
+                PlacedTool::Report,
+                ["not in a forked session", "not in a forked session", "yes", "yes", "yes", "yes"],
+            ),
+            (PlacedTool::EnterFork, ["yes", "yes", inside, unattended, unattended, unattended]),
+            (
+                PlacedTool::ExitFork,
+                [outside, outside, "yes", "by themselves", "by themselves", "by themselves"],
+            ),
+            (PlacedTool::Compact, [routine, routine, routine, routine, routine, "yes"]),
+        ];
+        for (tool, row) in table {
+            for (place, expected) in places.into_iter().zip(row) {
+                check(tool, place, expected);
+            }
+        }
+    }
+
+    /// TL-9, CH-9: the last check of a chain is told that it is the last.
+    #[test]
+    fn a_chain_ends_where_it_said_it_would() {
+        check(PlacedTool::FollowUp, Place::Background(Aside::Forked(LAST)), "limit reached");
+        check(PlacedTool::FollowUp, Place::Main(LAST), "limit reached");
+        check(PlacedTool::Save, Place::Background(Aside::Forked(LAST)), "report_updates");
+    }
+
+    #[test]
+    fn a_tool_is_known_by_its_name() {
+        for tool in PlacedTool::ALL {
+            assert_eq!(PlacedTool::named(tool.name()), Some(tool));
+        }
+        assert_eq!(PlacedTool::named("inbox_add"), None);
+    }
+}

@@ -1,0 +1,119 @@
+//! Stories of a model that refuses our key.
+
+use domain::failure::Failure;
+use expect_test::expect;
+use testkit::puppet::Line;
+use testkit::story::Story;
+
+fn story() -> Story {
+    Story::new("2026-11-15T08:00[Europe/Madrid]")
+}
+
+fn refused() -> Line {
+    Line::fails(Failure::BadKey("401: expired".to_owned()))
+}
+
+/// E5: one notice, the queue waits, and after the login every message is answered, in order.
+#[test]
+fn what_is_said_while_the_key_is_refused_waits_and_is_answered_in_order() {
+    let mut story = story();
+    story.model([
+        refused(),
+        refused(),
+        refused(),
+        Line::says("One."),
+        Line::says("Two."),
+        Line::says("Three."),
+    ]);
+
+    story.human_adds("first").hears("refused the key").human_adds("second").hears_last("still waits");
+    story.human_adds("third").hears_last("still waits").human_renews_the_key().settle();
+
+    expect![[r#"
+        human> first
+        notice> the model refused the key (401: expired). what you say is kept, and answered in order once it takes one. renew the key; `ollim-bot doctor` tells whether it works. a changed key file i notice by myself, otherwise say anything.
+        main> still waits
+        main> still waits
+        main> assistant: One.
+        human> second
+        main> assistant: Two.
+        human> third
+        main> assistant: Three.
+    "#]]
+    .assert_eq(&story.told());
+    expect![[r#"
+        human: first
+        assistant: One.
+        human: second
+        assistant: Two.
+        human: third
+        assistant: Three.  <- main
+    "#]]
+    .assert_eq(&story.tree());
+}
+
+/// E5: another key is noticed without a word of the human, and the next refusal is news again.
+#[test]
+fn a_renewed_key_is_noticed_and_a_later_refusal_is_told_anew() {
+    let mut story = story();
+    story.model([refused(), Line::says("One."), refused(), Line::says("Two.")]);
+    story.human_adds("first").hears("refused the key").human_renews_the_key().settle();
+    story.human_adds("second").hears("human> second").human_renews_the_key().settle();
+
+    let told = story.told();
+    assert_eq!(told.matches("notice> the model refused the key").count(), 2, "{told}");
+    assert!(told.contains("assistant: One.") && told.contains("assistant: Two."), "{told}");
+}
+
+/// E5: a tool that ran before the refusal is not run again, and half an answer is not kept beside the whole one.
+#[test]
+fn a_turn_that_is_refused_in_the_middle_goes_on_where_it_was() {
+    let mut story = story();
+    story.patient().model([
+        Line::calls("inbox_add", r#"{"text":"milk"}"#),
+        Line::Fails("Ke".to_owned(), Failure::CutOff("gone".to_owned())),
+        refused(),
+        Line::says("Kept."),
+    ]);
+    story.human_adds("remember milk").hears("refused the key").human_commands("/retry").settle();
+
+    expect![[r#"
+        human: remember milk
+        assistant: calls inbox_add
+        tools: kept as 1
+        assistant: Kept.  <- main
+    "#]]
+    .assert_eq(&story.tree());
+}
+
+/// E5, A1: a restart keeps what waits, as often as it happens, and answers it once the key is taken.
+#[test]
+fn what_waits_for_a_key_survives_any_number_of_restarts() {
+    let mut story = story();
+    story.model(std::iter::repeat_with(refused).take(7));
+    story.human_adds("first").hears("refused the key").human_adds("second").hears("still waits");
+    for _ in 0..5 {
+        story.crash().hears_last("notice> the model refused the key");
+    }
+    story.model([Line::says("One."), Line::says("Two.")]);
+    story.crash().settle();
+
+    expect![[r#"
+        human: first
+        assistant: One.
+        human: second
+        assistant: Two.  <- main
+    "#]]
+    .assert_eq(&story.tree());
+}
+
+#[test]
+fn the_human_can_give_up_on_what_waits_and_the_next_words_have_their_turn() {
+    let mut story = story();
+    story.model([refused(), refused(), Line::says("Two.")]);
+    story.human_adds("first").hears("refused the key").human_adds("second").hears("still waits");
+    story.human_stops();
+    let told = story.told();
+    let stopped = "main> stopped\nnotice> stopped: i will not answer `first`. messages still waiting: 1.\n";
+    assert!(told.ends_with(&format!("{stopped}human> second\nmain> assistant: Two.\n")), "{told}");
+}

@@ -1,0 +1,128 @@
+//! Stories of tools whose work depends on where they are called.
+
+#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+
+use domain::conversation::{Branch, Conversation, Heard, Said};
+use domain::embed::{Action, Colour, Embed};
+use domain::record::{Message, MessageId, Opened, Record, SurfaceName};
+use domain::tool::Outcome;
+use domain::turn::TurnId;
+use expect_test::expect;
+use jiff::Zoned;
+use testkit::puppet::Line;
+use testkit::story::{Story, fork};
+
+const TODAY: &str = r#"{"title":"📅 Today","color":"green","fields":[{"name":"15:00","value":"dentist"}],"buttons":[{"label":"Plan it","action":"agent:plan the day"}]}"#;
+
+fn story() -> Story {
+    Story::new("2026-11-15T08:00[Europe/Madrid]")
+}
+
+/// A fork on which the human said something that nobody has answered yet.
+fn talk_on_the_side(conversation: &mut Conversation, now: Zoned) -> Vec<Record> {
+    let (branch, at) = (Branch::fork("tax").expect("a name"), now.timestamp());
+    let mut records = fork(conversation, "tax", &now);
+    let heard = Heard { preface: String::new(), text: "about my tax".to_owned(), images: Vec::new() };
+    let entry = conversation.say(&branch, Said::Human(heard.clone()), at).expect("a fork");
+    let (turn, answers) = (TurnId(90), MessageId(90));
+    let message =
+        Message { id: answers, at, surface: SurfaceName::Terminal, text: heard.text, images: Vec::new() };
+    records.extend([Record::Received(message), Record::Said(branch.clone(), entry.clone())]);
+    records.push(Record::Taken(answers, entry.id));
+    records.push(Record::Opened(Opened { turn, branch, answers, at }));
+    records
+}
+
+fn embeds(said: &[std::sync::Arc<Said>]) -> Vec<Embed> {
+    let results = said.iter().filter_map(|said| match &**said {
+        Said::Tools(results) => Some(results.clone()),
+        Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_) => None,
+    });
+    let shown = results.flatten().filter_map(|result| match result.outcome {
+        Outcome::Shown(embed) => Some(embed),
+        Outcome::Done | Outcome::Failed => None,
+    });
+    shown.collect()
+}
+
+/// TL-4: an embed is shown, and is still part of the conversation after a crash.
+#[test]
+fn an_embed_is_shown_and_stays() {
+    let mut story = story();
+    story.model([Line::calls("discord_embed", TODAY), Line::says("There."), Line::says("Yes.")]);
+
+    story.human("my day?").crash().human("is it still there?");
+
+    expect![[r#"
+        human> my day?
+        main> calls discord_embed {"title":"📅 Today","color":"green","fields":[{"name":"15:00","value":"dentist"}],"buttons":[{"label":"Plan it","action":"agent:plan the day"}]}
+        main> discord_embed: Embed sent.
+        main> shows: Today
+        main> assistant: There.
+        -- crash
+        human> is it still there?
+        main> assistant: Yes.
+    "#]]
+    .assert_eq(&story.told());
+    let contexts = story.contexts();
+    let [embed] = embeds(&contexts.last().expect("a request").said).try_into().expect("one embed");
+    assert_eq!((embed.title.as_str(), embed.colour, embed.footer.word()), ("Today", Colour::Green, None));
+    assert_eq!(embed.buttons[0].action, Action::Ask("plan the day".to_owned()));
+}
+
+/// TL-2, TL-7, TL-9, TL-10, TL-12, TL-15, RP-22: on main, what belongs elsewhere says so.
+#[test]
+fn on_main_the_tools_of_other_places_say_so() {
+    let mut story = story();
+    let calls = [
+        ("ping_user", r#"{"message":"up"}"#),
+        ("follow_up_chain", r#"{"minutes_from_now":5}"#),
+        ("save_context", "{}"),
+        ("report_updates", r#"{"message":"so"}"#),
+        ("exit_fork", "{}"),
+        ("compact_session", r#"{"instructions":"all"}"#),
+        ("enter_fork", "{}"),
+    ];
+    story.model([Line::calls_all(&calls), Line::says("Well.")]);
+
+    story.human("try everything");
+
+    let told = story.told();
+    let check = |tool: &str, words: &str| {
+        let start = format!("main> {tool}: Error: ");
+        let line = told.lines().find(|line| line.starts_with(&start)).expect("an error");
+        assert!(line.contains(words), "{line}");
+    };
+    check("ping_user", "only available in background forks");
+    check("follow_up_chain", "no active reminder context");
+    check("save_context", "not in an interactive fork");
+    check("report_updates", "not in a forked session");
+    check("exit_fork", "not in an interactive fork");
+    check("compact_session", "persistent routine");
+    check("enter_fork", "not available yet");
+}
+
+/// TL-2, TL-4, TL-14: the place is that of the turn that calls, while main has its own.
+#[test]
+fn a_turn_on_a_fork_is_in_the_fork() {
+    let mut story = story();
+    story.model([
+        Line::says("Morning."),
+        Line::calls_all(&[("enter_fork", "{}"), ("discord_embed", TODAY), ("save_context", "{}")]),
+        Line::says("Done."),
+    ]);
+
+    story.human("good morning").change(talk_on_the_side).settle();
+
+    let told = story.told();
+    assert!(told.contains("fork/tax> enter_fork: Error: you are already in an interactive fork"), "{told}");
+    assert!(told.contains("fork/tax> discord_embed: Embed sent."), "{told}");
+    assert!(told.contains("fork/tax> save_context: Error: `save_context` is not available yet"), "{told}");
+    let contexts = story.contexts();
+    let last = contexts.last().expect("a request");
+    assert_eq!(embeds(&last.said)[0].footer.word(), Some("fork"));
+    let main = &contexts[0];
+    assert_eq!((&main.branch, &last.branch), (&Branch::Main, &Branch::fork("tax").expect("a name")));
+    assert_eq!(main.instructions, last.instructions, "what comes first is the same on every branch");
+    assert_eq!(main.tools, last.tools, "what comes first is the same on every branch");
+}

@@ -1,0 +1,125 @@
+//! The stories of the engine, each told by every model that can tell it.
+//!
+//! One list, and beside each story its tellers. Who is missing there is missing for a reason that stands after
+//! `but for`.
+
+mod compaction;
+mod conversation;
+mod patience;
+mod trouble;
+
+use testkit::story::Story;
+use testkit::troupe::Troupe;
+
+const MORNING: &str = "2026-11-15T08:00[Europe/Madrid]";
+
+/// Who plays the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Teller {
+    /// A function of what it reads.
+    Puppet,
+    /// Our client of the Messages API, before a played server.
+    Anthropic,
+    /// Our client of chat completions, before a played server.
+    OpenAi,
+    /// The real Claude Code program, before a played server.
+    Claude,
+}
+
+/// A story that begins in the morning.
+fn story(told_by: Teller) -> Story {
+    match told_by {
+        Teller::Puppet => Story::new(MORNING),
+        Teller::Anthropic => Story::told_by(MORNING, Troupe::anthropic()),
+        Teller::OpenAi => Story::told_by(MORNING, Troupe::openai()),
+        Teller::Claude => Story::told_by(MORNING, Troupe::claude()),
+    }
+}
+
+macro_rules! told_by {
+    ($story:path, puppet) => {
+        #[test]
+        fn puppet() {
+            $story($crate::Teller::Puppet);
+        }
+    };
+    ($story:path, anthropic) => {
+        #[test]
+        fn anthropic() {
+            $story($crate::Teller::Anthropic);
+        }
+    };
+    ($story:path, openai) => {
+        #[test]
+        fn openai() {
+            $story($crate::Teller::OpenAi);
+        }
+    };
+    ($story:path, claude) => {
+        #[test]
+        #[ignore = "needs the claude program: `cargo xtask test` installs it"]
+        fn claude() {
+            $story($crate::Teller::Claude);
+        }
+    };
+}
+
+macro_rules! stories {
+    ($($room:ident::$story:ident: $($teller:ident)+ $(, but for $missing:ident: $why:literal)*;)+) => {
+        $(mod $story {
+            $(told_by!(crate::$room::$story, $teller);)+
+        })+
+    };
+}
+
+stories! {
+    conversation::a_message_is_answered_and_the_next_one_continues: puppet anthropic openai claude;
+    conversation::the_model_is_told_the_time_of_every_message: puppet anthropic openai claude;
+    conversation::a_tool_runs_between_two_replies: puppet anthropic openai claude;
+    conversation::a_wrong_call_is_answered_in_words_the_model_can_act_on: puppet anthropic openai claude;
+    conversation::a_call_of_a_tool_that_nobody_has_is_answered_with_those_there_are: puppet anthropic openai,
+        but for claude: "the program answers such a call by itself, and we never hear of it";
+    conversation::a_new_message_cuts_the_answer_off_and_the_tree_stays_in_order: puppet anthropic openai claude;
+    conversation::messages_that_wait_are_answered_in_order: puppet anthropic openai claude;
+    conversation::the_human_can_stop_an_answer_and_there_may_be_none: puppet anthropic openai claude;
+    conversation::a_message_without_words_is_refused_and_costs_nothing: puppet anthropic openai claude;
+    conversation::a_model_that_does_not_answer_says_why_and_the_next_message_works: puppet anthropic openai claude;
+    conversation::an_answer_that_grows_too_long_is_cut_and_says_so: puppet anthropic openai,
+        but for claude: "the program asks its model three times to go on before it gives up";
+    conversation::a_model_that_asks_to_wait_says_how_long: puppet anthropic openai,
+        but for claude: "the program does not tell how long its vendor wants to be left alone";
+    conversation::a_model_that_runs_in_circles_is_stopped: puppet anthropic openai claude;
+    conversation::a_crash_in_the_middle_of_an_answer_loses_nothing_and_the_answer_comes_after_it: puppet anthropic openai claude;
+    conversation::a_message_that_waits_survives_a_crash: puppet anthropic openai claude;
+    conversation::new_words_after_a_crash_wait_for_the_answer_that_is_owed: puppet anthropic openai claude;
+    conversation::a_turn_that_the_program_dies_of_is_not_tried_for_ever: puppet anthropic openai claude;
+    conversation::a_conversation_with_a_fork_and_a_compaction_is_drawn: puppet anthropic openai claude;
+    compaction::a_summary_stands_for_what_was_said: puppet anthropic openai claude;
+    compaction::a_forgetful_summary_is_refused_and_nothing_changes: puppet anthropic openai claude;
+    compaction::a_long_conversation_is_compacted_before_the_next_answer: puppet anthropic openai claude;
+    compaction::a_refused_compaction_does_not_come_back_at_every_message: puppet anthropic openai claude;
+    compaction::a_turn_that_no_longer_fits_is_answered_after_a_compaction: puppet anthropic openai claude;
+    compaction::a_turn_that_does_not_fit_after_a_compaction_either_says_so: puppet anthropic openai claude;
+    compaction::new_words_wait_for_the_answer_that_waited_for_a_compaction: puppet anthropic openai claude;
+    compaction::a_picture_is_shown_again_after_a_compaction: puppet anthropic openai claude;
+    compaction::a_turn_that_no_longer_fits_and_cannot_be_helped_says_so: puppet anthropic openai claude;
+    compaction::a_compaction_waits_for_the_answer_and_words_wait_for_the_compaction: puppet anthropic openai claude;
+    compaction::a_compaction_that_dies_changes_nothing: puppet anthropic openai claude;
+    compaction::undo_restores_the_exact_earlier_context: puppet anthropic openai claude;
+    compaction::undo_after_more_was_said_keeps_what_was_said: puppet anthropic openai claude;
+    compaction::nothing_is_compacted_where_nothing_was_said: puppet anthropic openai claude;
+    patience::an_answer_that_breaks_off_is_continued_after_a_while: puppet anthropic openai claude;
+    patience::a_break_after_a_tool_does_not_repeat_it: puppet anthropic openai claude;
+    patience::a_model_that_never_comes_back_is_given_up: puppet anthropic openai claude;
+    patience::a_new_message_ends_the_waiting: puppet anthropic openai claude;
+    trouble::a_message_that_cannot_be_written_is_refused_and_leaves_nothing: puppet anthropic openai claude;
+    trouble::an_answer_that_cannot_be_written_is_tried_until_it_can: puppet anthropic openai claude;
+    trouble::a_tool_whose_decision_cannot_be_written_does_not_run: puppet anthropic openai claude;
+    trouble::a_result_that_cannot_be_written_at_once_is_not_lost: puppet anthropic openai claude;
+    trouble::a_model_that_breaks_ends_only_its_own_turn: puppet,
+        but for anthropic: "no server can make our client panic",
+        but for openai: "no server can make our client panic",
+        but for claude: "no server can make our client panic";
+    trouble::a_tool_that_breaks_ends_only_its_own_turn_and_its_calls_are_answered: puppet anthropic openai claude;
+    trouble::a_death_at_any_writing_loses_nothing: puppet anthropic openai claude;
+}

@@ -1,0 +1,80 @@
+//! An embed as JSON, inside the result of the tool that showed it.
+//!
+//! The words are those in which the model writes one, so that a colour or an action that a later version knows
+//! can be read by an earlier one too.
+
+use domain::embed::{Action, Button, Colour, Embed, Field, Footer, Stands, Style};
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+pub struct EmbedBody {
+    title: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    description: String,
+    color: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    fields: Vec<FieldBody>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    buttons: Vec<ButtonBody>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    footer: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FieldBody {
+    name: String,
+    value: String,
+    inline: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ButtonBody {
+    label: String,
+    style: String,
+    action: String,
+}
+
+impl From<&Embed> for EmbedBody {
+    fn from(embed: &Embed) -> Self {
+        let field = |field: &Field| FieldBody {
+            name: field.name.clone(),
+            value: field.value.clone(),
+            inline: field.stands == Stands::Beside,
+        };
+        let button = |button: &Button| ButtonBody {
+            label: button.label.clone(),
+            style: button.style.name().to_owned(),
+            action: button.action.to_text(),
+        };
+        Self {
+            title: embed.title.clone(),
+            description: embed.description.clone(),
+            color: embed.colour.name().to_owned(),
+            fields: embed.fields.iter().map(field).collect(),
+            buttons: embed.buttons.iter().map(button).collect(),
+            footer: embed.footer.word().map(str::to_owned),
+        }
+    }
+}
+
+impl From<EmbedBody> for Embed {
+    fn from(body: EmbedBody) -> Self {
+        let field = |FieldBody { name, value, inline }| {
+            let stands = if inline { Stands::Beside } else { Stands::Alone };
+            Field { name, value, stands }
+        };
+        let button = |body: ButtonBody| Button {
+            label: body.label,
+            style: Style::read(&body.style),
+            action: Action::read(&body.action),
+        };
+        Self {
+            title: body.title,
+            description: body.description,
+            colour: Colour::read(&body.color),
+            fields: body.fields.into_iter().map(field).collect(),
+            buttons: body.buttons.into_iter().map(button).collect(),
+            footer: Footer::read(&body.footer.unwrap_or_default()),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The reference documents: that they reach the data directory, and that what they teach is true.
+#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
+
+use std::path::{Path, PathBuf};
+
+use domain::context::{REFERENCES, Reference};
+use domain::schedule::{Charter, Reminder, Routine, WebhookSpec};
+use jiff::tz::TimeZone;
+use journal::disk::Disk;
+use journal::files::items::Item;
+use journal::files::reference::{Placed, place};
+use journal::files::skills;
+use testkit::disk::MemoryDisk;
+
+const DATA: &str = "/data";
+const OLD: Reference = Reference { name: "skill-spec.md", text: "# Skills\n\nOld words.\n" };
+const NEW: Reference = Reference { name: "skill-spec.md", text: "# Skills\n\nNew words.\n" };
+
+fn placed(disk: &MemoryDisk, document: &Reference) -> Placed {
+    place(disk, Path::new(DATA), std::slice::from_ref(document)).unwrap()[0]
+}
+
+fn text(disk: &MemoryDisk) -> String {
+    String::from_utf8(disk.read(&Path::new(DATA).join(NEW.name)).unwrap()).unwrap()
+}
+
+/// DD-2, SU-6, SP-13: a document is there from the first start on, and follows the program.
+#[test]
+fn a_document_is_placed_and_follows_the_program() {
+    let disk = MemoryDisk::default();
+    assert_eq!(placed(&disk, &OLD), Placed::Written);
+    assert!(text(&disk).starts_with(OLD.text));
+    let before = disk.files();
+    assert_eq!(placed(&disk, &OLD), Placed::Kept);
+    assert_eq!(disk.files(), before);
+    disk.put("/data/skill-spec.md.0.tmp", b"half");
+    disk.put("/data/mine.tmp", b"whole");
+    assert_eq!(placed(&disk, &NEW), Placed::Written);
+    assert!(text(&disk).starts_with(NEW.text));
+    let names: Vec<_> = disk.files().into_keys().collect();
+    assert_eq!(
+        names,
+        ["/data/mine.tmp", "/data/skill-spec.md"].map(PathBuf::from),
+        "half a write is cleared away"
+    );
+}
+
+/// SU-6: what a person changed is theirs.
+#[test]
+fn a_document_that_somebody_changed_is_left_alone() {
+    let change = |change: &dyn Fn(String) -> Vec<u8>| {
+        let disk = MemoryDisk::default();
+        placed(&disk, &OLD);
+        let changed = change(text(&disk));
+        disk.put(Path::new(DATA).join(OLD.name), &changed);
+        assert_eq!(placed(&disk, &NEW), Placed::Theirs);
+        assert_eq!(disk.read(&Path::new(DATA).join(OLD.name)).unwrap(), changed);
+    };
+    change(&|text| text.replace("Old", "My").into_bytes());
+    change(&|text| (text + "My own note.\n").into_bytes());
+    change(&|_| b"mine".to_vec());
+    change(&|_| Vec::new());
+    change(&|_| vec![0xff, 0xfe]);
+}
+
+/// The examples of a document: its fenced blocks that are called markdown.
+fn examples(name: &str) -> Vec<String> {
+    let document = REFERENCES.iter().find(|document| document.name == name).unwrap();
+    let blocks = document.text.split("```markdown\n").skip(1);
+    blocks.map(|block| block.split_once("```\n").unwrap().0.to_owned()).collect()
+}
+
+/// The keys of a frontmatter that stand at its margin.
+fn keys(example: &str) -> Vec<&str> {
+    let head = example.split("---\n").nth(1).unwrap();
+    let lines = head.lines().filter(|line| !line.starts_with([' ', '-']));
+    lines.map(|line| line.split_once(':').unwrap().0).collect()
+}
+
+/// SP-13: every example is a file that works, and every key in it is explained.
+#[test]
+fn every_example_is_a_file_that_works() {
+    let zone = TimeZone::UTC;
+    let (mut routines, mut reminders) = (Vec::new(), Vec::new());
+    for example in examples("routine-reminder-spec.md") {
+        match example.contains("\ncron: ") {
+            true => routines.push(Routine::read(&example, &zone).unwrap()),
+            false => reminders.push(Reminder::read(&example, &zone).unwrap()),
+        }
+    }
+    assert!(routines.iter().any(|routine| matches!(routine.charter, Charter::Persistent(_))));
+    assert!(routines.iter().any(|routine| matches!(routine.charter, Charter::Alone(_))));
+    assert!(reminders.iter().any(|reminder| reminder.chain.max > 0));
+    let webhooks: Vec<_> =
+        examples("webhook-spec.md").iter().map(|text| WebhookSpec::read(text, &zone).unwrap()).collect();
+    assert!(webhooks.iter().all(|webhook| webhook.fields.contains(r#""additionalProperties":false"#)));
+    let skills: Vec<_> = examples("skill-spec.md").iter().map(|text| skills::parse(text).unwrap()).collect();
+    assert!(skills.len() > 1 && skills.iter().all(|skill| skill.is_well_named()));
+    for document in &REFERENCES {
+        for key in examples(document.name).iter().flat_map(|example| keys(example)) {
+            assert!(
+                document.text.contains(&format!("`{key}`")),
+                "{} does not explain `{key}`",
+                document.name
+            );
+        }
+    }
+}
+
+/// The document `name` speaks of all of `words`.
+fn speaks_of(name: &str, words: &str) {
+    let document = REFERENCES.iter().find(|document| document.name == name).unwrap();
+    for word in words.split("; ") {
+        assert!(document.text.contains(word), "{name} does not speak of {word}");
+    }
+}
+
+/// SP-13, RP-36: the documents name every field, flag and pattern.
+#[test]
+fn the_documents_are_complete() {
+    let jobs = "routine-reminder-spec.md";
+    let voice = "`update-main-session`; `allow-ping`; `allowed-tools`; `disallowed-tools`";
+    let terms = "`id`; `model`; `thinking`; `isolated`";
+    speaks_of(jobs, terms);
+    speaks_of(jobs, voice);
+    speaks_of(jobs, "`cron`; `background`; `description`; `skills`; `session`; `run-at`");
+    speaks_of(
+        jobs,
+        "`max-chain`; `chain-depth`; `chain-parent`; follow_up_chain; compact_session; report_updates",
+    );
+    speaks_of(jobs, "--delay; --max-chain; --no-thinking; --isolated; --update-main-session; --no-ping");
+    speaks_of(jobs, "--allowed-tools; --skills; --session persistent");
+    speaks_of(jobs, "Gather, then decide; Conditional silence; stand alone; Errors.; Reporting.");
+    speaks_of("webhook-spec.md", terms);
+    speaks_of("webhook-spec.md", voice);
+    speaks_of("webhook-spec.md", "`fields`; Enums over strings; maxLength; additionalProperties: false");
+    speaks_of("webhook-spec.md", "WEBHOOK_PORT; WEBHOOK_SECRET; 10 KiB; draft 7");
+    speaks_of(
+        "skill-spec.md",
+        "`name`; `description`; `allowed-tools`; SKILL.md; !`; 10 seconds; 30 for all; 2000",
+    );
+}

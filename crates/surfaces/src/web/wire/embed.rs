@@ -1,0 +1,54 @@
+//! An embed on its way to the page and the terminal.
+
+use domain::embed::{Button, Embed, Field, Stands};
+use serde::Serialize;
+
+/// An embed.
+#[derive(Serialize)]
+pub struct EmbedWire {
+    pub title: String,
+    pub description: String,
+    pub color: &'static str,
+    pub fields: Vec<FieldWire>,
+    pub buttons: Vec<ButtonWire>,
+    pub footer: Option<&'static str>,
+}
+
+/// A fact with a name.
+#[derive(Serialize)]
+pub struct FieldWire {
+    pub name: String,
+    pub value: String,
+    pub inline: bool,
+}
+
+/// A button. What it says is what the human says by pressing it; without that it cannot be pressed.
+#[derive(Serialize)]
+pub struct ButtonWire {
+    pub label: String,
+    pub style: &'static str,
+    pub says: Option<String>,
+}
+
+impl From<&Embed> for EmbedWire {
+    fn from(embed: &Embed) -> Self {
+        let field = |field: &Field| FieldWire {
+            name: field.name.clone(),
+            value: field.value.clone(),
+            inline: field.stands == Stands::Beside,
+        };
+        let button = |button: &Button| ButtonWire {
+            label: button.label.clone(),
+            style: button.style.name(),
+            says: button.action.said(),
+        };
+        Self {
+            title: embed.title.clone(),
+            description: embed.description.clone(),
+            color: embed.colour.name(),
+            fields: embed.fields.iter().map(field).collect(),
+            buttons: embed.buttons.iter().map(button).collect(),
+            footer: embed.footer.word(),
+        }
+    }
+}

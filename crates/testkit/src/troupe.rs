@@ -1,0 +1,206 @@
+//! A troupe: a real engine and the played server behind it, as the model of a story.
+//!
+//! The engine and the server live elsewhere, where time is real; in the story no time passes while a call goes
+//! on. What the puppet would say with one call, the server says to every request of that call: an engine may
+//! ask more than once.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a fixture that cannot be made stops the test at once, with its reason"
+)]
+
+mod acting;
+mod engines;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use domain::context::Context;
+use domain::conversation::Usage;
+use domain::failure::Failure;
+use domain::turn::Reply;
+use engine::ports::{Hearing, Listener, Model};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use crate::chat_server::{ChatServer, Style};
+use crate::elsewhere::Elsewhere;
+use crate::model_server::{Gate, ModelServer};
+use crate::puppet::Line;
+use crate::story::hold;
+use acting::Wire;
+
+/// Makes the engine for the server at an address. After a crash it is asked again.
+type Casting = Box<dyn Fn(&str) -> Arc<dyn Model>>;
+
+/// What the model says next.
+type Lines = Arc<dyn Fn() -> Line + Send + Sync>;
+
+/// An engine and its server.
+pub struct Troupe {
+    lines: Lines,
+    server: Arc<Server>,
+    cast: Casting,
+    seen: Arc<Mutex<Vec<Context>>>,
+    elsewhere: Elsewhere,
+}
+
+enum Server {
+    Messages(ModelServer, Wire),
+    Chat(ChatServer),
+}
+
+impl Troupe {
+    /// An engine that speaks the Messages API.
+    pub fn anthropic() -> Self {
+        Self::on_messages(Wire::Messages, engines::anthropic)
+    }
+
+    /// An engine that speaks chat completions.
+    pub fn openai() -> Self {
+        let elsewhere = Elsewhere::open();
+        let server = elsewhere.run(async { ChatServer::start(Style::OpenAi).await.expect("a port") });
+        Self::new(elsewhere, Server::Chat(server), Box::new(engines::openai))
+    }
+
+    /// The Claude Code program, where `OLLIM_TEST_CLAUDE` says it is.
+    pub fn claude() -> Self {
+        Self::on_messages(Wire::Program, engines::claude())
+    }
+
+    fn on_messages(wire: Wire, cast: impl Fn(&str) -> Arc<dyn Model> + 'static) -> Self {
+        let elsewhere = Elsewhere::open();
+        let server = elsewhere.run(async { ModelServer::start().await.expect("a port") });
+        Self::new(elsewhere, Server::Messages(server, wire), Box::new(cast))
+    }
+
+    fn new(elsewhere: Elsewhere, server: Server, cast: Casting) -> Self {
+        let lines: Lines = Arc::new(|| Line::says("(nobody told the model what to say)"));
+        Self { lines, server: Arc::new(server), cast, seen: Arc::default(), elsewhere }
+    }
+
+    /// The same, with `lines` to say.
+    pub(crate) fn saying(mut self, lines: impl Fn() -> Line + Send + Sync + 'static) -> Self {
+        self.lines = Arc::new(lines);
+        self
+    }
+
+    /// An engine that has just started.
+    pub(crate) fn model(&self) -> Arc<dyn Model> {
+        let url = match &*self.server {
+            Server::Messages(server, _) => server.url(),
+            Server::Chat(server) => server.url(),
+        };
+        Arc::new(Actor {
+            engine: (self.cast)(&url),
+            lines: self.lines.clone(),
+            server: self.server.clone(),
+            seen: self.seen.clone(),
+            elsewhere: self.elsewhere.handle().clone(),
+        })
+    }
+
+    /// Every context the engine was given.
+    pub(crate) fn seen(&self) -> Vec<Context> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Server {
+    /// Says `line` to every request from now on. What goes wrong after words of it waits at `gate`.
+    fn says(&self, line: &Line, gate: &Gate) {
+        match self {
+            Self::Messages(server, wire) => {
+                let act = wire.act(line, gate);
+                server.answering(move |_| act.clone());
+            }
+            Self::Chat(server) => {
+                let act = Wire::Chat.act(line, gate);
+                server.answering(move |_| act.clone());
+            }
+        }
+    }
+}
+
+/// How many bytes are heard at once: what is told of an answer that breaks off is told of all its words.
+fn held(line: &Line) -> usize {
+    match line {
+        Line::Holds(words) | Line::Fails(words, _) => words.len(),
+        Line::Reply(_) | Line::Panics(_) => 0,
+    }
+}
+
+/// An engine in a story.
+struct Actor {
+    engine: Arc<dyn Model>,
+    lines: Lines,
+    server: Arc<Server>,
+    seen: Arc<Mutex<Vec<Context>>>,
+    elsewhere: Handle,
+}
+
+/// What is heard elsewhere.
+enum Heard {
+    Words(String),
+    Used(Usage),
+}
+
+/// Passes on what it hears.
+struct Ear(mpsc::UnboundedSender<Heard>);
+
+impl Hearing for Ear {
+    fn words(&self, text: &str) {
+        // Whoever has left does not want to hear it.
+        let _ = self.0.send(Heard::Words(text.to_owned()));
+    }
+
+    fn used(&self, usage: Usage) {
+        let _ = self.0.send(Heard::Used(usage));
+    }
+}
+
+impl Model for Actor {
+    fn name(&self) -> &str {
+        self.engine.name()
+    }
+
+    fn reply<'a>(
+        &'a self,
+        context: &'a Context,
+        listener: Listener<'a>,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        async move {
+            let hold = hold();
+            let line = (self.lines)();
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(context.clone());
+            let gate = Gate::new();
+            self.server.says(&line, &gate);
+            let (words, mut heard) = mpsc::unbounded_channel();
+            let (engine, context) = (self.engine.clone(), context.clone());
+            // Whoever leaves takes the call along, as if it were made here.
+            let mut call = JoinSet::new();
+            call.spawn_on(async move { engine.reply(&context, &Ear(words)).await }, &self.elsewhere);
+            let mut half = String::new();
+            while let Some(heard) = heard.recv().await {
+                match heard {
+                    Heard::Words(words) => half.push_str(&words),
+                    Heard::Used(usage) => listener.used(usage),
+                }
+                if !half.is_empty() && half.len() >= held(&line) {
+                    listener.words(&std::mem::take(&mut half));
+                    gate.release();
+                }
+            }
+            let reply = call.join_next().await.expect("one call").expect("an engine that does not panic");
+            drop(hold);
+            reply
+        }
+        .boxed()
+    }
+
+    fn notice(&self) -> Option<String> {
+        self.engine.notice()
+    }
+}

@@ -1,0 +1,79 @@
+//! The engines, set up for a server on this machine.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::ports::Model;
+use models::anthropic::{self, Anthropic};
+use models::claude::{
+    self as program, Choices, Claude, Company, Environment, Leash, Patience, Remembered, Thinking,
+};
+use models::openai::{self, OpenAi};
+
+const CONNECT: Duration = Duration::from_secs(10);
+const STALL: Duration = Duration::from_secs(60);
+
+/// Our client of the Messages API.
+pub fn anthropic(url: &str) -> Arc<dyn Model> {
+    let model = Anthropic::new(anthropic::Settings {
+        base_url: url.to_owned(),
+        key: anthropic::Key::new("sk-test"),
+        model: "claude-test-1".to_owned(),
+        max_tokens: 1024,
+        thinking: None,
+        connect: CONNECT,
+        stall: STALL,
+    });
+    Arc::new(model.expect("a client"))
+}
+
+/// Our client of chat completions.
+pub fn openai(url: &str) -> Arc<dyn Model> {
+    let model = OpenAi::new(openai::Settings {
+        base_url: url.to_owned(),
+        key: openai::Key::new("sk-test"),
+        model: "test-1".to_owned(),
+        max_tokens: 1024,
+        connect: CONNECT,
+        stall: STALL,
+    });
+    Arc::new(model.expect("a client"))
+}
+
+/// The Claude Code program, in a house that knows nothing of the one we are in. What is known of its places
+/// survives a crash, as it does on disk.
+pub fn claude() -> impl Fn(&str) -> Arc<dyn Model> {
+    let home = tempfile::tempdir().expect("a home");
+    let sessions = Arc::new(Remembered::default());
+    move |url| {
+        let mut environment = Environment::default();
+        environment.set("PATH", "/usr/bin:/bin");
+        environment.set("HOME", home.path().display().to_string());
+        environment.set("ANTHROPIC_BASE_URL", url);
+        environment.set("ANTHROPIC_API_KEY", "sk-test");
+        // How often a failed request is worth another is the story's to tell.
+        environment.set("CLAUDE_CODE_MAX_RETRIES", "0");
+        let model = Some("claude-test-1".to_owned());
+        let settings = program::Settings {
+            program: program_path(),
+            folder: home.path().to_owned(),
+            environment,
+            choices: Choices { model, thinking: Thinking::Off, ..Choices::default() },
+            own_tools: Vec::new(),
+            patience: Patience::default(),
+            leash: Leash::None,
+        };
+        let company = Company { sessions: sessions.clone(), ..Company::default() };
+        Arc::new(Claude::new(settings, company).expect("a program"))
+    }
+}
+
+/// The real program, as the one command that runs these tests has put it there.
+#[expect(clippy::disallowed_methods, reason = "nothing but the environment can tell where it is")]
+fn program_path() -> PathBuf {
+    match std::env::var_os("OLLIM_TEST_CLAUDE") {
+        Some(path) => path.into(),
+        None => panic!("set OLLIM_TEST_CLAUDE to the claude program, or run `cargo xtask test`"),
+    }
+}

@@ -1,0 +1,30 @@
+//! Following a reminder up with another check.
+
+use domain::assistant::Request;
+use domain::tool::ToolSpec;
+use domain::turn::TurnId;
+use domain::wish::Wish;
+use serde::Deserialize;
+use serde_json::{Number, Value};
+
+use crate::{Tool, Wanted, minutes, parsed};
+
+/// Asks for one more check.
+pub const FOLLOW_UP: Tool = Tool {
+    spec: ToolSpec {
+        name: "follow_up_chain",
+        description: "In a chain reminder: schedules the next check of the same chain. Not calling it ends the chain.",
+        schema: r#"{"type":"object","required":["minutes_from_now"],"properties":{"minutes_from_now":{"type":"integer"}}}"#,
+    },
+    read: follow_up,
+};
+
+#[derive(Deserialize)]
+struct FollowUp {
+    minutes_from_now: Number,
+}
+
+fn follow_up(turn: TurnId, input: Value) -> Wanted {
+    let FollowUp { minutes_from_now } = parsed(input)?;
+    Ok(Request::Wished(turn, Wish::FollowUp(minutes("minutes_from_now", &minutes_from_now)?)))
+}

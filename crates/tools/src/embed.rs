@@ -1,0 +1,89 @@
+//! Showing an embed.
+
+use domain::assistant::Request;
+use domain::embed::{Action, Button, Colour, Embed, Field, Footer, Stands, Style};
+use domain::tool::ToolSpec;
+use domain::turn::TurnId;
+use domain::wish::Wish;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::ping::Critical;
+use crate::{Tool, Wanted, parsed};
+
+/// Shows an embed.
+pub const EMBED: Tool = Tool {
+    spec: ToolSpec {
+        name: "discord_embed",
+        description: "Shows structured data (a list, a plan, a status) as an embed, with buttons that act on it. \
+            In a background run it counts as a ping.",
+        schema: concat!(
+            r#"{"type":"object","required":["title"],"properties":{"title":{"type":"string"},"#,
+            r#""description":{"type":"string"},"#,
+            r#""color":{"type":"string","description":"one of blue, green, red, yellow, purple; meaning information, success, urgency, caution, other"},"#,
+            r#""fields":{"type":"array","items":{"type":"object","required":["name","value"],"#,
+            r#""properties":{"name":{"type":"string"},"value":{"type":"string"},"inline":{"type":"boolean"}}}},"#,
+            r#""buttons":{"type":"array","maxItems":5,"items":{"type":"object","required":["label","action"],"#,
+            r#""properties":{"label":{"type":"string","description":"use the word Close for a button that deletes the message"},"#,
+            r#""style":{"type":"string","description":"one of success, danger, primary, secondary"},"#,
+            r#""action":{"type":"string","description":"task_done:<task_id>, task_del:<task_id>, event_del:<event_id> or agent:<prompt>"}}}},"#,
+            r#""critical":{"type":"boolean"}}}"#,
+        ),
+    },
+    read: embed,
+};
+
+#[derive(Deserialize)]
+struct EmbedInput {
+    title: String,
+    #[serde(default)]
+    description: String,
+    #[serde(default)]
+    color: String,
+    #[serde(default)]
+    fields: Vec<FieldInput>,
+    #[serde(default)]
+    buttons: Vec<ButtonInput>,
+    #[serde(default)]
+    critical: Critical,
+}
+
+#[derive(Deserialize)]
+struct FieldInput {
+    name: String,
+    value: String,
+    inline: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct ButtonInput {
+    label: String,
+    #[serde(default)]
+    style: String,
+    action: String,
+}
+
+fn embed(turn: TurnId, input: Value) -> Wanted {
+    let EmbedInput { title, description, color, fields, buttons, critical } = parsed(input)?;
+    let embed = Embed {
+        title,
+        description,
+        colour: Colour::read(&color),
+        fields: fields.into_iter().map(field).collect(),
+        buttons: buttons.into_iter().map(button).collect(),
+        footer: Footer::None,
+    };
+    Ok(Request::Wished(turn, Wish::Show(embed, critical.into())))
+}
+
+fn field(FieldInput { name, value, inline }: FieldInput) -> Field {
+    let stands = match inline {
+        Some(false) => Stands::Alone,
+        Some(true) | None => Stands::Beside,
+    };
+    Field { name, value, stands }
+}
+
+fn button(ButtonInput { label, style, action }: ButtonInput) -> Button {
+    Button { label, style: Style::read(&style), action: Action::read(&action) }
+}

@@ -1,0 +1,75 @@
+//! Side conversations: starting one, and the three ways out of it.
+
+use domain::assistant::Request;
+use domain::tool::ToolSpec;
+use domain::turn::TurnId;
+use domain::wish::{Asked, Wish};
+use serde::Deserialize;
+use serde_json::{Number, Value};
+
+use crate::{NOTHING, Tool, Wanted, minutes, parsed, words};
+
+/// Starts a side conversation.
+pub const ENTER: Tool = Tool {
+    spec: ToolSpec {
+        name: "enter_fork",
+        description: "In the main conversation: starts an interactive fork, and interrupts this turn. What is said \
+            there stays out of main. `idle_timeout` is in minutes; 10 if left out.",
+        schema: r#"{"type":"object","properties":{"topic":{"type":"string"},"idle_timeout":{"type":"integer"}}}"#,
+    },
+    read: enter,
+};
+
+/// Leaves a summary for main; in a side conversation this also ends it.
+pub const REPORT: Tool = Tool {
+    spec: ToolSpec {
+        name: "report_updates",
+        description: "In a fork: leaves a short summary that the main conversation reads once. An interactive fork is \
+            discarded after your response; a background run goes on.",
+        schema: r#"{"type":"object","required":["message"],"properties":{"message":{"type":"string"}}}"#,
+    },
+    read: report,
+};
+
+/// Makes the side conversation the main one.
+pub const SAVE: Tool = Tool {
+    spec: ToolSpec {
+        name: "save_context",
+        description: "In an interactive fork: makes all of it the main conversation after your response. Rarely right.",
+        schema: NOTHING,
+    },
+    read: |turn, _| Ok(Request::Wished(turn, Wish::Save)),
+};
+
+/// Ends the side conversation and keeps nothing.
+pub const EXIT: Tool = Tool {
+    spec: ToolSpec {
+        name: "exit_fork",
+        description: "In an interactive fork: discards it after your response, when nothing is worth keeping.",
+        schema: NOTHING,
+    },
+    read: |turn, _| Ok(Request::Wished(turn, Wish::ExitFork)),
+};
+
+#[derive(Deserialize)]
+struct Enter {
+    topic: Option<String>,
+    idle_timeout: Option<Number>,
+}
+
+fn enter(turn: TurnId, input: Value) -> Wanted {
+    let Enter { topic, idle_timeout } = parsed(input)?;
+    let topic = topic.map(|topic| topic.trim().to_owned()).filter(|topic| !topic.is_empty());
+    let idle_minutes = idle_timeout.map(|time| minutes("idle_timeout", &time)).transpose()?;
+    Ok(Request::Wished(turn, Wish::EnterFork(Asked { topic, idle_minutes })))
+}
+
+#[derive(Deserialize)]
+struct Report {
+    message: String,
+}
+
+fn report(turn: TurnId, input: Value) -> Wanted {
+    let Report { message } = parsed(input)?;
+    Ok(Request::Wished(turn, Wish::Report(words("message", message)?)))
+}

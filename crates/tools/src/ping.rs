@@ -1,0 +1,47 @@
+//! Interrupting the human from the background.
+
+use domain::assistant::Request;
+use domain::tool::ToolSpec;
+use domain::turn::TurnId;
+use domain::wish::{Urgency, Wish};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{Tool, Wanted, parsed, words};
+
+/// Interrupts the human.
+pub const PING: Tool = Tool {
+    spec: ToolSpec {
+        name: "ping_user",
+        description: "In a background run: sends the human a message now. It costs one ping of the budget, and a run \
+            has one. `critical` passes the budget and is for what cannot wait.",
+        schema: r#"{"type":"object","required":["message"],"properties":{"message":{"type":"string"},"critical":{"type":"boolean"}}}"#,
+    },
+    read: ping,
+};
+
+/// The word of the model on whether something can wait.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Critical(bool);
+
+impl From<Critical> for Urgency {
+    fn from(Critical(critical): Critical) -> Self {
+        match critical {
+            true => Self::Critical,
+            false => Self::Normal,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Ping {
+    message: String,
+    #[serde(default)]
+    critical: Critical,
+}
+
+fn ping(turn: TurnId, input: Value) -> Wanted {
+    let Ping { message, critical } = parsed(input)?;
+    Ok(Request::Wished(turn, Wish::Ping(words("message", message)?, critical.into())))
+}

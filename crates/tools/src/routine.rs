@@ -1,0 +1,30 @@
+//! What a persistent routine can do about its own session.
+
+use domain::assistant::Request;
+use domain::tool::ToolSpec;
+use domain::turn::TurnId;
+use domain::wish::Wish;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{Tool, Wanted, parsed, words};
+
+/// Shortens what a persistent routine remembers.
+pub const COMPACT: Tool = Tool {
+    spec: ToolSpec {
+        name: "compact_session",
+        description: "In a persistent routine: compacts its session after you have finished, when it has grown large.",
+        schema: r#"{"type":"object","required":["instructions"],"properties":{"instructions":{"type":"string","description":"what to keep and what to drop when compacting"}}}"#,
+    },
+    read: compact,
+};
+
+#[derive(Deserialize)]
+struct Compact {
+    instructions: String,
+}
+
+fn compact(turn: TurnId, input: Value) -> Wanted {
+    let Compact { instructions } = parsed(input)?;
+    Ok(Request::Wished(turn, Wish::Compact(words("instructions", instructions)?)))
+}

@@ -1,0 +1,262 @@
+//! What the tools make of what a model writes.
+
+use domain::assistant::Request;
+use domain::context::{Names, instructions, overhead};
+use domain::conversation::Json;
+use domain::embed::{Action, Colour, Stands, Style};
+use domain::place::PlacedTool;
+use domain::tool::ToolCall;
+use domain::turn::TurnId;
+use domain::wish::{Asked, Urgency, Wish};
+use engine::ports::Hands;
+use serde_json::{Value, json};
+
+use crate::{TOOLS, Toolbox, schema, wanted};
+
+fn call(name: &str, input: &str) -> ToolCall {
+    ToolCall { id: "a".to_owned(), name: name.to_owned(), input: Json(input.to_owned()) }
+}
+
+fn wish(name: &str, input: Value) -> Wish {
+    match wanted(TurnId(7), &call(name, &input.to_string())) {
+        Ok(Request::Wished(TurnId(7), wish)) => wish,
+        other => panic!("{name} made of {input}: {other:?}"),
+    }
+}
+
+fn refused(name: &str, input: &str) -> String {
+    wanted(TurnId(7), &call(name, input)).expect_err("it fits")
+}
+
+/// TL-1: the eight tools of every place, and ours for the inbox.
+#[test]
+fn the_model_is_told_of_all_tools() {
+    let names: Vec<&str> = TOOLS.iter().map(|tool| tool.spec.name).collect();
+    for tool in PlacedTool::ALL {
+        assert!(names.contains(&tool.name()), "{} is missing", tool.name());
+    }
+    assert_eq!(names.len(), PlacedTool::ALL.len() + 3);
+    for name in ["inbox_add", "inbox_list", "status"] {
+        assert!(names.contains(&name), "{name} is missing");
+    }
+}
+
+/// What every request costs before anything was said.
+#[test]
+fn the_instructions_and_the_tools_are_short() {
+    let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
+    let tokens = overhead(&instructions(&names), &Toolbox::new().tools());
+    assert!(tokens <= 5_000, "{tokens} tokens");
+}
+
+/// TL-3, TL-6, TL-8, TL-10, TL-11, TL-13, TL-15, TL-16: the schemas, word for word.
+#[test]
+fn the_schemas_are_as_agreed() {
+    let schema = |name: &str| -> Value {
+        let tool = TOOLS.iter().find(|tool| tool.spec.name == name).expect("a tool");
+        serde_json::from_str(tool.spec.schema).expect("a schema")
+    };
+    let (text, number, truth) =
+        (json!({"type": "string"}), json!({"type": "integer"}), json!({"type": "boolean"}));
+    let object = |required: &[&str], properties: Value| match required {
+        [] => json!({"type": "object", "properties": properties}),
+        _ => json!({"type": "object", "required": required, "properties": properties}),
+    };
+    assert_eq!(schema("ping_user"), object(&["message"], json!({"message": text, "critical": truth})));
+    assert_eq!(schema("follow_up_chain"), object(&["minutes_from_now"], json!({"minutes_from_now": number})));
+    assert_eq!(schema("save_context"), object(&[], json!({})));
+    assert_eq!(schema("exit_fork"), object(&[], json!({})));
+    assert_eq!(schema("report_updates"), object(&["message"], json!({"message": text})));
+    assert_eq!(schema("enter_fork"), object(&[], json!({"topic": text, "idle_timeout": number})));
+    let instructions =
+        json!({"type": "string", "description": "what to keep and what to drop when compacting"});
+    assert_eq!(schema("compact_session"), object(&["instructions"], json!({"instructions": instructions})));
+
+    let embed = schema("discord_embed");
+    assert_eq!(embed["required"], json!(["title"]));
+    let names: Vec<&String> = embed["properties"].as_object().expect("fields").keys().collect();
+    assert_eq!(names, ["buttons", "color", "critical", "description", "fields", "title"]);
+    assert_eq!(embed["properties"]["buttons"]["maxItems"], 5);
+    assert_eq!(embed["properties"]["buttons"]["items"]["required"], json!(["label", "action"]));
+    assert_eq!(embed["properties"]["fields"]["items"]["required"], json!(["name", "value"]));
+    let button = &embed["properties"]["buttons"]["items"]["properties"];
+    assert!(button["label"]["description"].as_str().expect("advice").contains("Close"));
+    assert!(
+        button["style"]["description"]
+            .as_str()
+            .expect("advice")
+            .contains("success, danger, primary, secondary")
+    );
+    let actions = button["action"]["description"].as_str().expect("advice");
+    for action in ["task_done:<task_id>", "task_del:<task_id>", "event_del:<event_id>", "agent:<prompt>"] {
+        assert!(actions.contains(action), "{action}");
+    }
+}
+
+/// TL-3, TL-5: an embed with everything, and one with nothing but what it must have.
+#[test]
+fn an_embed_is_read_with_its_defaults() {
+    let Wish::Show(plain, Urgency::Normal) = wish("discord_embed", json!({"title": "Today"})) else {
+        panic!("no embed");
+    };
+    assert_eq!((plain.colour, plain.fields.len(), plain.buttons.len()), (Colour::Blue, 0, 0));
+    let full = json!({
+        "title": "Today", "description": "two things", "color": "mauve", "critical": true, "else": 1,
+        "fields": [{"name": "a", "value": "b"}, {"name": "c", "value": "d", "inline": false}],
+        "buttons": [
+            {"label": "Done", "style": "success", "action": "task_done:x1"},
+            {"label": "Close", "style": "odd", "action": "agent:close it"},
+        ],
+    });
+    let Wish::Show(embed, Urgency::Critical) = wish("discord_embed", full) else { panic!("no embed") };
+    assert_eq!(embed.colour, Colour::Blue, "an unknown colour is the default");
+    assert_eq!(
+        embed.fields.iter().map(|field| field.stands).collect::<Vec<_>>(),
+        [Stands::Beside, Stands::Alone]
+    );
+    assert_eq!((embed.buttons[0].style, embed.buttons[1].style), (Style::Success, Style::Secondary));
+    assert_eq!(embed.buttons[1].action, Action::Ask("close it".to_owned()));
+}
+
+/// TL-6, TL-8, TL-11, TL-13, TL-16, RP-21: what the other tools are read as.
+#[test]
+fn every_call_becomes_a_wish_of_its_turn() {
+    assert_eq!(wish("ping_user", json!({"message": "up"})), Wish::Ping("up".to_owned(), Urgency::Normal));
+    let urgent = wish("ping_user", json!({"message": "up", "critical": true}));
+    assert_eq!(urgent, Wish::Ping("up".to_owned(), Urgency::Critical));
+    assert_eq!(wish("follow_up_chain", json!({"minutes_from_now": 5})), Wish::FollowUp(5));
+    assert_eq!(wish("follow_up_chain", json!({"minutes_from_now": 5.0})), Wish::FollowUp(5));
+    assert_eq!(wish("save_context", json!({})), Wish::Save);
+    assert_eq!(wish("exit_fork", json!({"left": "over"})), Wish::ExitFork);
+    assert_eq!(wish("report_updates", json!({"message": "two mails"})), Wish::Report("two mails".to_owned()));
+    let asked = Asked { topic: Some("tax".to_owned()), idle_minutes: Some(20) };
+    assert_eq!(wish("enter_fork", json!({"topic": " tax ", "idle_timeout": 20})), Wish::EnterFork(asked));
+    assert_eq!(wish("enter_fork", json!({})), Wish::EnterFork(Asked::default()));
+    let instructions = Wish::Compact("keep names".to_owned());
+    assert_eq!(wish("compact_session", json!({"instructions": "keep names"})), instructions);
+}
+
+/// TL-9, TL-17: what a schema cannot say is refused in words too.
+#[test]
+fn minutes_start_at_one_and_words_are_not_blank() {
+    for number in ["0", "-5", "1e300", "4294967296"] {
+        let told = refused("follow_up_chain", &format!(r#"{{"minutes_from_now":{number}}}"#));
+        assert!(told.contains("`minutes_from_now` must be a whole number of minutes, at least 1"), "{told}");
+    }
+    assert!(refused("enter_fork", r#"{"idle_timeout":0}"#).contains("`idle_timeout`"));
+    assert!(refused("report_updates", r#"{"message":" \n"}"#).contains("`message` is blank"));
+}
+
+/// TL-17: a mistake is named with its place and with what would be right.
+#[test]
+fn an_input_that_does_not_fit_is_refused_in_words() {
+    let check = |name: &str, input: &str, expected: &str| assert_eq!(refused(name, input), expected);
+    let embed = |wrong: &str| format!("that input does not fit `discord_embed`: {wrong}");
+    check("discord_embed", "{}", &embed("`title` is missing; it must be text."));
+    check("discord_embed", r#"{"title":5}"#, &embed("`title` must be text, and is a number."));
+    check("discord_embed", "[]", &embed("the input must be an object, and is a list."));
+    check("discord_embed", "null", &embed("the input must be an object, and is null."));
+    let fields = r#"{"title":"t","fields":[{"name":"a","value":"b","inline":"yes"},{"name":"c"},7]}"#;
+    let wrong = "`fields[0].inline` must be true or false, and is text. `fields[1].value` is missing; it must be \
+        text. `fields[2]` must be an object, and is a number.";
+    check("discord_embed", fields, &embed(wrong));
+    let buttons = json!({"title": "t", "buttons": vec![json!({"label": "a", "action": "b"}); 6]}).to_string();
+    check("discord_embed", &buttons, &embed("`buttons` may have at most 5 items, and has 6."));
+    let add = "that input does not fit `inbox_add`: ";
+    check("inbox_add", r#"{"text":""}"#, &format!("{add}`text` must have at least 1 character."));
+    check("inbox_add", r#"{"text":"a","txet":1}"#, &format!("{add}`txet` is not known; use `text`."));
+    let status = "that input does not fit `status`: `a` is not known; leave it out.";
+    check("status", r#"{"a":1}"#, status);
+    assert!(refused("status", "{").contains("it is not JSON"));
+    assert!(
+        refused("follow_up_chain", r#"{"minutes_from_now":1.5}"#)
+            .contains("must be a whole number, and is a number")
+    );
+    let told = refused("discord_embed", &json!({"title": "t", "fields": vec![1; 50]}).to_string());
+    assert!(told.ends_with("45 more like these."), "{told}");
+}
+
+/// TL-17: the words of a schema that no tool of ours uses yet.
+#[test]
+fn a_schema_can_ask_for_one_of_a_few_and_for_a_least() {
+    let schema = r#"{"type":"object","properties":{"a":{"enum":["x",2]},"b":{"type":"number","minimum":1}}}"#;
+    let check = |input: &str, expected: Result<(), &str>| {
+        assert_eq!(schema::read(schema, input).map(drop), expected.map_err(str::to_owned), "{input}");
+    };
+    check(r#"{"a":"x","b":1}"#, Ok(()));
+    check(r#"{"a":2,"b":1.5}"#, Ok(()));
+    check(r#"{"a":"y"}"#, Err("`a` must be one of \"x\", 2."));
+    check(r#"{"b":0.5}"#, Err("`b` must be at least 1, and is 0.5."));
+}
+
+/// TL-17: whatever a model sends, it gets an answer of bearable length.
+#[test]
+fn nothing_a_model_writes_breaks_a_tool() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let nested = (0..100).fold(json!(1), |inner, _| json!({ "fields": [inner] }));
+    let long = "x".repeat(10_000_000);
+    let hostile = [
+        deep.clone(),
+        format!(r#"{{"title":{deep}}}"#),
+        nested.to_string(),
+        r#"{"title":1e999}"#.to_owned(),
+        r#"{"minutes_from_now":123456789012345678901234567890}"#.to_owned(),
+        r#"{"minutes_from_now":-0.0}"#.to_owned(),
+        r#"{"message":null,"text":{},"instructions":[]}"#.to_owned(),
+        format!(r#"{{"{long}":1}}"#),
+        "\u{0}".to_owned(),
+        "\"\\ud800\"".to_owned(),
+        String::new(),
+    ];
+    for tool in &TOOLS {
+        for input in &hostile {
+            if let Err(told) = wanted(TurnId(1), &call(tool.spec.name, input)) {
+                assert!(told.len() < 2_000, "{} answers with {} bytes", tool.spec.name, told.len());
+            }
+        }
+    }
+    let same_twice = r#"{"message":"first","message":"second"}"#;
+    let read = wanted(TurnId(1), &call("report_updates", same_twice)).expect("it fits");
+    assert!(
+        matches!(read, Request::Wished(_, Wish::Report(text)) if text == "second"),
+        "the last one counts"
+    );
+    let Wish::Report(kept) = wish("report_updates", json!({ "message": long })) else { panic!("no report") };
+    assert_eq!(kept.len(), long.len());
+}
+
+/// TL-17: a word in a schema that nobody checks would be a promise nobody keeps.
+#[test]
+fn the_schemas_use_only_words_that_are_checked() {
+    const CHECKED: [&str; 9] = [
+        "type",
+        "required",
+        "properties",
+        "items",
+        "maxItems",
+        "enum",
+        "minimum",
+        "minLength",
+        "additionalProperties",
+    ];
+    fn look(schema: &Value) {
+        for word in schema.as_object().expect("a schema").keys() {
+            assert!(CHECKED.contains(&word.as_str()) || word == "description", "`{word}` is not checked");
+        }
+        schema["properties"].as_object().into_iter().flatten().for_each(|(_, schema)| look(schema));
+        schema.get("items").into_iter().for_each(look);
+    }
+    for tool in &TOOLS {
+        look(&serde_json::from_str(tool.spec.schema).expect("a schema"));
+    }
+}
+
+/// ST-20: who waits is told what a call is about.
+#[test]
+fn a_call_is_told_by_what_it_is_given() {
+    let caption = |name: &str, input: &str| Toolbox::new().caption(&call(name, input));
+    assert_eq!(caption("Read", r#"{"file_path":"/a/b/c_d.md"}"#), "Read(b/c_d.md)");
+    assert_eq!(caption("Read", "{"), "Read");
+    assert_eq!(caption("Read", r#"{"file_path":7}"#), "Read");
+    assert_eq!(caption("inbox_add", r#"{"text":"milk"}"#), "inbox_add");
+}
