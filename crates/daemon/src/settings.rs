@@ -46,16 +46,23 @@ pub struct Settings {
     pub aliases: BTreeMap<String, String>,
     /// How much it thinks, if anything was said about it.
     pub thinking: Option<Thinking>,
-    /// How patient it is with a model that fails.
-    pub patience: patience::Limits,
     /// What may be spent.
     pub spend: Spend,
-    /// How much the model reads at once, and how full that may get.
-    pub room: Room,
+    /// How a model is treated.
+    pub manners: Manners,
     /// Where the page listens.
     pub page: SocketAddr,
     /// How much is logged.
     pub log: LevelFilter,
+}
+
+/// How a model is treated.
+#[derive(Clone, Copy, Debug)]
+pub struct Manners {
+    /// How patient we are with one that fails.
+    pub patience: patience::Limits,
+    /// How much it reads at once, and how full that may get.
+    pub room: Room,
 }
 
 /// A value, and where it comes from.
@@ -104,9 +111,11 @@ impl Settings {
                 .filter(|(name, _)| CHOSEN.contains(&name.as_str()))
                 .collect(),
             thinking,
-            patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
             spend: spend::read(&file)?,
-            room: room(&file)?,
+            manners: Manners {
+                patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
+                room: room(&file)?,
+            },
             page,
             log: log::read(environment)?,
             paths,
