@@ -4,6 +4,7 @@
 //! two requests on a branch, so what was read once can be read again from the vendor's cache.
 
 mod instructions;
+mod measure;
 mod overhead;
 mod reference;
 mod retold;
@@ -12,6 +13,7 @@ mod stamp;
 use std::sync::Arc;
 
 pub use instructions::{Names, instructions};
+pub use measure::{Measure, Pictures};
 pub use overhead::overhead;
 pub use reference::{REFERENCES, Reference};
 pub use retold::{RETOLD_CHARS, retold};

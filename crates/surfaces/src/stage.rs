@@ -109,7 +109,7 @@ impl Scene {
             }
             Shown::Compacting { turn, tokens, .. } => self.compacting = Some((*turn, *tokens)),
             Shown::Compacted { .. } => self.compacting = None,
-            Shown::Notice(_) | Shown::Waiting { .. } => {}
+            Shown::Undone { .. } | Shown::Notice(_) | Shown::Waiting { .. } => {}
         }
     }
 

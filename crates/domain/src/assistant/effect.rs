@@ -185,6 +185,13 @@ pub enum Shown {
         /// What the model says, and what to do.
         why: Failure,
     },
+    /// A compaction was taken back: its summary no longer stands for anything.
+    Undone {
+        /// Where.
+        branch: Branch,
+        /// The entry of the summary.
+        summary: EntryId,
+    },
     /// Something the human should know.
     Notice(String),
 }
