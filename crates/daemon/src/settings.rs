@@ -4,7 +4,7 @@ mod claude_code;
 mod environment;
 mod file;
 mod key;
-mod log;
+pub mod log;
 mod spend;
 mod zone;
 
@@ -20,7 +20,6 @@ use jiff::tz::TimeZone;
 use journal::Paths;
 use models::thinking::{BadThinking, Thinking};
 use models::{anthropic, claude, openai};
-use tracing_subscriber::filter::LevelFilter;
 
 pub use environment::Environment;
 use file::File;
@@ -54,8 +53,6 @@ pub struct Settings {
     pub room: Room,
     /// Where the page listens.
     pub page: SocketAddr,
-    /// How much is logged.
-    pub log: LevelFilter,
 }
 
 /// A value, and where it comes from.
@@ -108,7 +105,6 @@ impl Settings {
             spend: spend::read(&file)?,
             room: room(&file)?,
             page,
-            log: log::read(environment)?,
             paths,
         })
     }
