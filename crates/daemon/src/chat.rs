@@ -165,7 +165,7 @@ fn words_or_stdin(words: &[String]) -> Result<String, Failed> {
 async fn talk_or_wait(client: &Client, attached: Attached) -> Result<(), Failed> {
     match attached {
         Attached::IfTerminal => {
-            print("\ntry:  remember: locker 214        (/stop stops an answer, /quit leaves)");
+            print("\ntry:  remember: locker 214        (/help tells the commands, /quit leaves)");
             sit_down(client, Output { json: false }).await
         }
         Attached::Never => std::future::pending().await,

@@ -52,8 +52,9 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     }
     let environment = cli.place.environment();
     let paths = Paths::new(environment.data_dir()?);
-    let settings = Settings::read(&environment);
-    start_log(settings.as_ref().map_or(LevelFilter::WARN, |settings| settings.log));
+    let level = settings::log::read(&environment);
+    start_log(*level.as_ref().unwrap_or(&LevelFilter::WARN));
+    let settings = level.and_then(|_| Settings::read(&environment));
     // Both are process-wide by nature: whoever speaks TLS first needs the provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

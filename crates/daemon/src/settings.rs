@@ -4,7 +4,7 @@ mod claude_code;
 mod environment;
 mod file;
 mod key;
-mod log;
+pub mod log;
 mod spend;
 mod zone;
 
@@ -20,7 +20,6 @@ use jiff::tz::TimeZone;
 use journal::Paths;
 use models::thinking::{BadThinking, Thinking};
 use models::{anthropic, claude, openai};
-use tracing_subscriber::filter::LevelFilter;
 
 pub use environment::Environment;
 use file::File;
@@ -52,8 +51,6 @@ pub struct Settings {
     pub manners: Manners,
     /// Where the page listens.
     pub page: SocketAddr,
-    /// How much is logged.
-    pub log: LevelFilter,
 }
 
 /// How a model is treated.
@@ -117,7 +114,6 @@ impl Settings {
                 room: room(&file)?,
             },
             page,
-            log: log::read(environment)?,
             paths,
         })
     }
