@@ -13,6 +13,7 @@ const SCRIPT = [
   { say: "**locker 214** is kept. anything else before you leave?" },
   { say: "half an answer that never ends", fault: { kind: "stall", at: 5 } },
   { say: "here is the whole answer." },
+  { say: "they greeted, and locker 214 was kept." },
 ];
 
 let home;
@@ -75,4 +76,14 @@ test("after kill -9 in the middle of an answer the page goes on, whole and in or
   assert.equal(bubblesNow.filter((text) => text === "and now?").length, 1);
   assert.deepEqual(seat.errors, []);
   assert.deepEqual(seat.abroad, []);
+});
+
+test("a summary comes, and goes when it is taken back elsewhere", async () => {
+  const compacted = home.command("compact");
+  assert.equal(compacted.code, 0, compacted.err);
+  await seat.page.waitForSelector("#log > li.summary");
+  const before = await seat.page.locator("#log > li.human").allInnerTexts();
+  assert.equal(home.command("compact", "--undo").code, 0);
+  await seat.page.waitForFunction(() => !document.querySelector("#log > li.summary"));
+  assert.deepEqual(await seat.page.locator("#log > li.human").allInnerTexts(), before);
 });

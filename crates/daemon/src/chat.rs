@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use domain::command::is_command;
 use domain::conversation::Image;
 use journal::disk::Disk;
 use surfaces::client::{Client, Unanswered, Words};
-use surfaces::terminal::{self, Ended, Reader, chat, once};
-use tokio::io::{BufReader, stdin, stdout};
+use surfaces::terminal::{self, Reader, chat, once};
+use tokio::io::{AsyncBufReadExt, BufReader, stdin, stdout};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::Output;
@@ -45,7 +46,7 @@ pub enum Attached {
 }
 
 /// Talks to the assistant that runs, or to one in this process.
-pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
+pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>, output: Output) -> Result<ExitCode, Failed> {
     let client = Client::new(&settings.paths.state(), SOCKET);
     match client.get("/api/health").await {
         Ok(_) => {}
@@ -58,7 +59,7 @@ pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>) -> Result<ExitCode, 
                 note(notice);
             }
             let talked = tokio::select! {
-                talked = sit_down(&house.client) => talked,
+                talked = sit_down(&house.client, output) => talked,
                 () = told_to_stop() => Ok(()),
             };
             house.close().await;
@@ -67,12 +68,12 @@ pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>) -> Result<ExitCode, 
         Err(error) => return Err(error.into()),
     }
     tokio::select! {
-        talked = sit_down(&client) => talked.map(|()| ExitCode::SUCCESS),
+        talked = sit_down(&client, output) => talked.map(|()| ExitCode::SUCCESS),
         () = told_to_stop() => Ok(ExitCode::SUCCESS),
     }
 }
 
-/// Says one thing, prints the answer, and leaves.
+/// Says one thing or gives one command, prints what came of it, and leaves.
 pub async fn say_once(
     settings: &Settings,
     disk: Arc<dyn Disk>,
@@ -95,26 +96,6 @@ pub async fn say_once(
     answered
 }
 
-/// Gives a command to the assistant that runs, or to one in this process, and prints what came of it.
-pub async fn obey(
-    settings: &Settings,
-    disk: Arc<dyn Disk>,
-    command: &str,
-    output: Output,
-) -> Result<ExitCode, Failed> {
-    let client = Client::new(&settings.paths.state(), SOCKET);
-    if client.get("/api/health").await.is_ok() {
-        return told(terminal::obey(&client, command).await?, output);
-    }
-    let house = House::open(settings, disk, Doors::Local).await?;
-    let obeyed = tokio::select! {
-        obeyed = terminal::obey(&house.client, command) => obeyed.map_err(Failed::from),
-        () = told_to_stop() => Err(Failed::NotDone("stopped.".to_owned())),
-    };
-    house.close().await;
-    told(obeyed?, output)
-}
-
 /// Gives a command that means something only to an assistant that runs: one that starts does it by itself.
 pub async fn obey_if_running(settings: &Settings, command: &str, output: Output) -> Result<ExitCode, Failed> {
     let client = Client::new(&settings.paths.state(), SOCKET);
@@ -131,32 +112,29 @@ fn told(obeyed: Result<String, String>, output: Output) -> Result<ExitCode, Fail
 }
 
 async fn answer(client: &Client, words: &Words, output: Output) -> Result<ExitCode, Failed> {
+    let command = words.text.trim();
+    if is_command(command) && words.images.is_empty() {
+        return told(terminal::obey(client, command).await?, output);
+    }
     if !output.json {
         let ended = once(client, words, &mut stdout()).await?;
-        return Ok(why_not(&ended).map_or(ExitCode::SUCCESS, |why| {
-            note(why);
+        return Ok(ended.why().map_or(ExitCode::SUCCESS, |why| {
+            note(&why);
             ExitCode::FAILURE
         }));
     }
     let mut told = Vec::new();
-    let ended = once(client, words, &mut told).await?;
+    let why_not = once(client, words, &mut told).await?.why();
     let answer = String::from_utf8_lossy(&told).trim_end().to_owned();
-    let told = match why_not(&ended) {
-        None => serde_json::json!({ "ok": true, "answer": answer }),
+    let (told, code) = match why_not {
+        None => (serde_json::json!({ "ok": true, "answer": answer }), ExitCode::SUCCESS),
         Some(why) => {
             let error = serde_json::json!({ "code": 1, "kind": "failed", "message": why });
-            serde_json::json!({ "ok": false, "answer": answer, "error": error })
+            (serde_json::json!({ "ok": false, "answer": answer, "error": error }), ExitCode::FAILURE)
         }
     };
     print(&told.to_string());
-    Ok(why_not(&ended).map_or(ExitCode::SUCCESS, |_| ExitCode::FAILURE))
-}
-
-fn why_not(ended: &Ended) -> Option<&str> {
-    match ended {
-        Ended::Answered | Ended::Unseen => None,
-        Ended::Not(why) => Some(why),
-    }
+    Ok(code)
 }
 
 /// What to say: the words that were given or come in, and the pictures in these files.
@@ -187,16 +165,38 @@ fn words_or_stdin(words: &[String]) -> Result<String, Failed> {
 async fn talk_or_wait(client: &Client, attached: Attached) -> Result<(), Failed> {
     match attached {
         Attached::IfTerminal => {
-            print("\ntry:  remember: locker 214        (/stop stops an answer, /quit leaves)");
-            sit_down(client).await
+            print("\ntry:  remember: locker 214        (/help tells the commands, /quit leaves)");
+            sit_down(client, Output { json: false }).await
         }
         Attached::Never => std::future::pending().await,
     }
 }
 
-async fn sit_down(client: &Client) -> Result<(), Failed> {
-    let reader = if std::io::stdin().is_terminal() { Reader::Person } else { Reader::Pipe };
+async fn sit_down(client: &Client, output: Output) -> Result<(), Failed> {
+    let reader = match (std::io::stdin().is_terminal(), output.json) {
+        (true, _) => Reader::Person,
+        (false, false) => Reader::Pipe,
+        (false, true) => return answer_in_documents(client, output).await,
+    };
     chat(client, reader, BufReader::new(stdin()), &mut stdout()).await.map_err(Failed::from)
+}
+
+/// Answers a program: a line in, a document out, whatever becomes of each.
+async fn answer_in_documents(client: &Client, output: Output) -> Result<(), Failed> {
+    let mut lines = BufReader::new(stdin()).lines();
+    while let Some(line) = lines.next_line().await? {
+        match line.trim() {
+            "" => continue,
+            "/quit" | "/exit" => return Ok(()),
+            _ => {}
+        }
+        match answer(client, &line.as_str().into(), output).await {
+            Ok(_) => {}
+            Err(failed) if client.get("/api/health").await.is_ok() => drop(failed.tell(output)),
+            Err(gone) => return Err(gone),
+        }
+    }
+    Ok(())
 }
 
 async fn told_to_stop() {

@@ -27,7 +27,8 @@ pub enum Failed {
 }
 
 impl Failed {
-    fn code(&self) -> u8 {
+    /// The code to end with.
+    pub fn code(&self) -> u8 {
         match self {
             Self::NotDone(_) => 1,
             Self::Usage(_) => 2,
@@ -45,12 +46,15 @@ impl Failed {
         }
     }
 
+    /// It, for programs.
+    pub fn as_json(&self) -> serde_json::Value {
+        serde_json::json!({ "code": self.code(), "kind": self.kind(), "message": self.to_string() })
+    }
+
     /// Tells it, and gives the code to end with.
     pub fn tell(&self, output: Output) -> ExitCode {
         if output.json {
-            let error =
-                serde_json::json!({ "code": self.code(), "kind": self.kind(), "message": self.to_string() });
-            print(&serde_json::json!({ "ok": false, "error": error }).to_string());
+            print(&serde_json::json!({ "ok": false, "error": self.as_json() }).to_string());
         }
         note(&format!("error: {self}"));
         ExitCode::from(self.code())

@@ -84,15 +84,16 @@ impl House {
             journal: journal.clone(),
             surface: stage.clone(),
             instructions: instructions(&settings.names.value),
-            patience: settings.patience,
+            patience: settings.manners.patience,
             limits: settings.spend.turn,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
         let day = journal.day(clock.now()).await.map_err(|error| Failed::NotDone(error.to_string()))?;
         let purse = Purse { day, ..settings.spend.purse.clone() };
-        let assistant = Assistant::new(memory, world.hands.tools(), settings.room, Dice::new(seed()?))
-            .minding(purse)
-            .choosing_from(settings.choices(model.name()));
+        let assistant =
+            Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?))
+                .minding(purse)
+                .choosing_from(settings.choices(model.name()));
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),

@@ -18,10 +18,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Parser;
+use journal::Paths;
 use journal::disk::{Disk, RealDisk};
+use tracing_subscriber::filter::LevelFilter;
 
 use cli::{Cli, Command};
 use exit::Failed;
+use settings::Settings;
 
 /// Runs the program as its arguments and its environment say.
 pub fn main() -> ExitCode {
@@ -47,24 +50,25 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     if let Some(Command::Leash { parent, line }) = &cli.command {
         return leash::become_leashed(*parent, line).map(|never| match never {});
     }
-    let settings = settings::Settings::read(&cli.place.environment())?;
-    start_log();
+    let environment = cli.place.environment();
+    let paths = Paths::new(environment.data_dir()?);
+    let level = settings::log::read(&environment);
+    start_log(*level.as_ref().unwrap_or(&LevelFilter::WARN));
+    let settings = level.and_then(|_| Settings::read(&environment));
     // Both are process-wide by nature: whoever speaks TLS first needs the provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let done = runtime.block_on(commands::run(cli, settings, disk));
+    let done = runtime.block_on(commands::run(cli, (paths, settings), disk));
     // A terminal that is still being read cannot be told to stop, and must not keep us.
     runtime.shutdown_background();
     done
 }
 
-/// The log goes to stderr, as much of it as OLLIM_LOG asks for.
-fn start_log() {
-    use tracing_subscriber::EnvFilter;
-    let filter = EnvFilter::try_from_env("OLLIM_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+/// The log goes to stderr.
+fn start_log(level: LevelFilter) {
     // A log on a full disk must not end the program: by default it complains on stderr, and dies of that.
     let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(level)
         .with_writer(std::io::stderr)
         .with_target(false)
         .log_internal_errors(false);

@@ -4,6 +4,7 @@ mod claude_code;
 mod environment;
 mod file;
 mod key;
+pub mod log;
 mod spend;
 mod zone;
 
@@ -44,14 +45,21 @@ pub struct Settings {
     pub aliases: BTreeMap<String, String>,
     /// How much it thinks, if anything was said about it.
     pub thinking: Option<Thinking>,
-    /// How patient it is with a model that fails.
-    pub patience: patience::Limits,
     /// What may be spent.
     pub spend: Spend,
-    /// How much the model reads at once, and how full that may get.
-    pub room: Room,
+    /// How a model is treated.
+    pub manners: Manners,
     /// Where the page listens.
     pub page: SocketAddr,
+}
+
+/// How a model is treated.
+#[derive(Clone, Copy, Debug)]
+pub struct Manners {
+    /// How patient we are with one that fails.
+    pub patience: patience::Limits,
+    /// How much it reads at once, and how full that may get.
+    pub room: Room,
 }
 
 /// A value, and where it comes from.
@@ -100,9 +108,11 @@ impl Settings {
                 .filter(|(name, _)| CHOSEN.contains(&name.as_str()))
                 .collect(),
             thinking,
-            patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
             spend: spend::read(&file)?,
-            room: room(&file)?,
+            manners: Manners {
+                patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
+                room: room(&file)?,
+            },
             page,
             paths,
         })
@@ -131,7 +141,8 @@ impl Settings {
     pub fn choices(&self, usual: &str) -> Choices {
         let names = match &self.brain {
             Brain::Anthropic(_) => self.aliases.clone(),
-            Brain::Offline | Brain::OpenAi(_) | Brain::Claude(_) => BTreeMap::new(),
+            Brain::Claude(_) => claude_code::aliases(),
+            Brain::Offline | Brain::OpenAi(_) => BTreeMap::new(),
         };
         Choices { usual: usual.to_owned(), names }
     }

@@ -179,6 +179,42 @@ fn a_pipe_is_answered_line_by_line() {
     assert_eq!(examine(program.data()), [""; 0]);
 }
 
+/// A program that wants documents gets one for each line, also for commands and for what is refused.
+#[test]
+fn a_pipe_that_wants_json_gets_a_document_for_each_line() {
+    let (backstage, program) = stage();
+    backstage.model().script([Act::says("one"), Act::overloaded(), Act::says("two\nlines")]);
+    let output = program.run_reading(&["chat", "--json"], "first\n\nsecond\n/nonsense\n/status\nthird\n");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = stdout(&output);
+    let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
+    assert_eq!(told.len(), 5, "{told:?}");
+    assert_eq!((&told[0], &told[1]["ok"]), (&json!({ "ok": true, "answer": "one" }), &json!(false)));
+    let refused = told[2]["error"]["message"].as_str().expect("a sentence");
+    assert!(refused.contains("there is no command `/nonsense`"), "{refused}");
+    assert_eq!((&told[3]["ok"], told[3]["text"].is_string()), (&json!(true), true));
+    assert_eq!(told[4], json!({ "ok": true, "answer": "two\nlines" }));
+}
+
+/// Words that begin with a slash are a command, however they come; no model hears them.
+#[test]
+fn a_command_that_is_said_once_or_piped_is_obeyed() {
+    let (backstage, program) = stage();
+    let help = program.run(&["chat", "--once", "/help"]);
+    assert_eq!(help.status.code(), Some(0), "{}", stderr(&help));
+    for command in ["/stop", "/compact [what to mind]", "/undo", "/help"] {
+        assert!(stdout(&help).contains(&format!("{command} ")), "{}", stdout(&help));
+    }
+    assert_eq!(stdout(&program.run_reading(&["chat", "--once"], "/help\n")), stdout(&help));
+    assert_eq!(stdout(&program.run_reading(&["chat"], "/help\n/quit\nhello\n")), stdout(&help));
+    let compact = program.run(&["chat", "--once", "/compact"]);
+    assert_eq!(compact.status.code(), Some(1));
+    assert_eq!(stderr(&compact), stderr(&program.run(&["compact"])));
+    let unknown = program.run(&["chat", "--once", "--json", "/nonsense"]);
+    assert_eq!(json_of(&unknown)["ok"], false);
+    assert_eq!(backstage.requests().len(), 0);
+}
+
 /// `ollim-bot cost` and the page tell the same, and the price of a model is found by its name.
 #[test]
 fn what_an_answer_cost_is_told_by_command_and_page_alike() {

@@ -84,6 +84,7 @@ fn a_wrong_setting_is_named() {
     check("OLLIM_MODEL", "anthropic:", &["OLLIM_MODEL", "`anthropic:`"]);
     check("OLLIM_MODEL", "anthropic:sonnet", &["OLLIM_MODEL", "ANTHROPIC_API_KEY is not set"]);
     check("OLLIM_THINKING", "hard", &["OLLIM_THINKING", "`hard`", "adaptive", "1024", "auto"]);
+    check("OLLIM_LOG", "loud", &["OLLIM_LOG", "`loud`", "warn, info, debug"]);
     check("OLLIM_HTTP", "localhost", &["OLLIM_HTTP", "`localhost`", "127.0.0.1:7645"]);
     check("OLLIM_TIMEZONE", "Mars/Olympus", &["OLLIM_TIMEZONE", "`Mars/Olympus`", "Europe/Berlin"]);
 }
@@ -98,6 +99,28 @@ fn an_unknown_zone_names_its_variable() {
         assert_eq!(output.status.code(), Some(78));
         assert!(stderr(&output).starts_with("error: OLLIM_TIMEZONE: "), "{}", stderr(&output));
     }
+}
+
+/// Who looks for what is wrong is told that too, beside everything else that can be seen.
+#[test]
+fn a_wrong_setting_does_not_stop_who_only_looks() {
+    let mut program = Program::offline(BINARY);
+    let running = program.start();
+    program.set("OLLIM_HTTP", "localhost");
+    let doctor = program.run(&["doctor"]);
+    assert_eq!(doctor.status.code(), Some(1), "{}", stderr(&doctor));
+    let told = stdout(&doctor);
+    assert!(told.contains("✗ settings OLLIM_HTTP: `localhost` is not an address"), "{told}");
+    assert!(told.contains(&format!("✓ running  pid {}", running.pid())), "{told}");
+    let findings = json_of(&program.run(&["doctor", "--json"]));
+    assert_eq!(findings["ok"], false);
+    let status = program.run(&["status"]);
+    assert_eq!(status.status.code(), Some(78));
+    assert!(stdout(&status).starts_with(&format!("running (pid {})", running.pid())), "{}", stdout(&status));
+    assert!(stderr(&status).starts_with("error: OLLIM_HTTP: "), "{}", stderr(&status));
+    let status = json_of(&program.run(&["status", "--json"]));
+    assert_eq!((&status["running"], &status["error"]["kind"]), (&true.into(), &"configuration".into()));
+    running.terminate();
 }
 
 #[test]

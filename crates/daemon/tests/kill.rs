@@ -97,12 +97,14 @@ fn an_answer_that_kills_the_program_is_tried_three_times() {
     assert_whole(program.data(), &Ledger { acknowledged, requests: backstage.requests() });
 }
 
+/// E6: whatever a tool does to the world it does at most once for a call, wherever the kill falls.
 #[test]
 fn a_conversation_survives_random_kills() {
     let kills: usize = (1..=2).map(survive).sum();
     assert!(kills >= 12, "only {kills} kills fell");
 }
 
+/// E6: the same, 300 times.
 #[test]
 #[ignore = "long: 300 kills take minutes"]
 fn a_conversation_survives_three_hundred_random_kills() {
@@ -143,7 +145,17 @@ fn survive(seed: u64) -> usize {
     running.terminate();
     ledger.requests = backstage.requests();
     assert_whole_at(seed, program.data(), &ledger);
+    assert_eq!(kept_twice(program.data()), Vec::<String>::new(), "seed {seed}: a tool did its work twice");
     kills
+}
+
+/// What is in the inbox more than once, although it was asked for once.
+fn kept_twice(data: &Path) -> Vec<String> {
+    let log = rusqlite::Connection::open(data.join("state/journal.db")).expect("a log");
+    let sql = "SELECT text FROM inbox GROUP BY text HAVING count(*) > 1";
+    let mut twice = log.prepare(sql).expect("an inbox");
+    let texts = twice.query_map([], |row| row.get(0)).expect("its texts");
+    texts.collect::<Result<_, _>>().expect("texts")
 }
 
 /// Says `text` and stays until the moment to kill has come; whether it was acknowledged.

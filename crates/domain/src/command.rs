@@ -91,13 +91,17 @@ pub fn read(text: &str) -> Result<Request, String> {
     }
 }
 
+/// The command that tells which ones there are. Nobody needs to be asked for that.
+pub const HELP: &str = "/help";
+
 /// All commands, a line each.
 pub fn list() -> String {
     let line = |spec: &Spec| {
         let call = format!("{} {}", spec.name, spec.takes);
         format!("{:<26} {}", call.trim_end(), spec.does)
     };
-    SPECS.iter().map(line).collect::<Vec<_>>().join("\n")
+    let help = format!("{HELP:<26} tells these commands");
+    SPECS.iter().map(line).chain([help]).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

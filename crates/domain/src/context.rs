@@ -4,6 +4,7 @@
 //! two requests on a branch, so what was read once can be read again from the vendor's cache.
 
 mod instructions;
+mod measure;
 mod overhead;
 mod reference;
 mod forking;
@@ -14,6 +15,7 @@ mod stamp;
 use std::sync::Arc;
 
 pub use instructions::{Names, instructions};
+pub use measure::{Measure, Pictures};
 pub use overhead::overhead;
 pub use reference::{REFERENCES, Reference};
 pub use retold::{RETOLD_CHARS, retold};
@@ -41,6 +43,8 @@ pub struct Context {
     pub instructions: Arc<str>,
     /// What was said, oldest first, from the last summary on.
     pub said: Vec<Arc<Said>>,
+    /// How many of these, at the end, are only read now: the next request goes on without them.
+    pub aside: usize,
 }
 
 impl Context {
@@ -49,7 +53,13 @@ impl Context {
     pub fn and(&self, aside: &[Arc<Said>]) -> Self {
         let mut context = self.clone();
         context.said.extend_from_slice(aside);
+        context.aside += aside.len();
         context
+    }
+
+    /// What was said and is kept, without what is only read now.
+    pub fn kept(&self) -> &[Arc<Said>] {
+        &self.said[..self.said.len().saturating_sub(self.aside)]
     }
 }
 

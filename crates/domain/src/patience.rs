@@ -61,7 +61,7 @@ impl Patience {
             | Failure::Stopped(_) => return None,
         };
         let wait = self.wait(failure);
-        if self.tried >= tries || self.waited + wait > self.limits.waiting {
+        if self.tried >= tries || self.waited.saturating_add(wait) > self.limits.waiting {
             return None;
         }
         self.waited += wait;
@@ -73,7 +73,7 @@ impl Patience {
         let share = self.dice.roll() as f64 / u64::MAX as f64;
         let jitter = most.mul_f64(share);
         match failure {
-            Failure::Busy(Some(seconds)) => Duration::from_secs(*seconds) + jitter,
+            Failure::Busy(Some(seconds)) => Duration::from_secs(*seconds).saturating_add(jitter),
             Failure::Busy(None)
             | Failure::Broken(_)
             | Failure::CutOff(_)

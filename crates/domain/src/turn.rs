@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::compaction::{Gate, Summary, Verdict};
-use crate::context;
+use crate::context::{self, Measure, Pictures};
 use crate::conversation::{Block, Reach, Said, Text, Usage, calls};
 use crate::cost::Call;
 use crate::failure::{Failure, Unsaid};
@@ -104,9 +104,14 @@ pub struct Turn {
     said: Vec<Said>,
     /// Words of a reply that broke off and is being continued.
     half: String,
+    /// How much of the conversation the model reads.
+    measure: Measure,
     patience: Patience,
     next: Step,
 }
+
+/// How often a conversation that is too long is shortened for the one who sums it up.
+const SHORTENINGS: u32 = 5;
 
 impl Turn {
     /// A turn that begins by asking the model.
@@ -119,9 +124,22 @@ impl Turn {
             spent: Vec::new(),
             said: Vec::new(),
             half: String::new(),
+            measure: Measure::default(),
             patience,
             next: Step::CallModel,
         }
+    }
+
+    /// The same, with a model that reads so much of the conversation.
+    #[must_use]
+    pub fn reading(mut self, measure: Measure) -> Self {
+        self.measure = measure;
+        self
+    }
+
+    /// How much of the conversation the model reads.
+    pub fn measure(&self) -> Measure {
+        self.measure
     }
 
     /// What it needs next.
@@ -226,12 +244,30 @@ impl Turn {
 
     /// Takes a failed call, after these words of it were heard: it is tried again, or the turn ends.
     pub fn failed(&mut self, words: &str, failure: Failure) {
+        if let Some(measure) = self.smaller(&failure) {
+            self.measure = measure;
+            return self.next = Step::CallModel;
+        }
         match self.patience.after(&failure) {
             Some(wait) => {
                 self.half.push_str(words);
                 self.next = Step::Wait(wait);
             }
             None => self.cut(words, Ending::Failed(failure)),
+        }
+    }
+
+    /// A smaller measure that the model may take after it failed like this.
+    fn smaller(&self, failure: &Failure) -> Option<Measure> {
+        let Measure { pictures, shortened } = self.measure;
+        match (failure, &self.task) {
+            (Failure::Rejected(_), _) if pictures == Pictures::Shown => {
+                Some(Measure { pictures: Pictures::LeftOut, shortened })
+            }
+            (Failure::Full(_), Task::Summarise(_)) if shortened < SHORTENINGS => {
+                Some(Measure { pictures: Pictures::LeftOut, shortened: shortened + 1 })
+            }
+            _ => None,
         }
     }
 
@@ -456,5 +492,32 @@ mod tests {
             panic!("it passed")
         };
         assert_eq!((turn.said().len(), turn.into_summary()), (0, None));
+    }
+
+    /// A model that refuses pictures is asked again without them, once.
+    #[test]
+    fn a_picture_that_is_refused_is_left_out() {
+        let shown = Measure { pictures: Pictures::Shown, shortened: 0 };
+        let mut turn = begin(patience::Limits::NONE).reading(shown);
+        turn.failed("", Failure::Rejected("could not process image".to_owned()));
+        assert_eq!((turn.step(), turn.measure().pictures), (Step::CallModel, Pictures::LeftOut));
+        turn.failed("", Failure::Rejected("no".to_owned()));
+        assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::Rejected("no".to_owned()))));
+    }
+
+    /// A conversation that is too long to be read is summed up from less and less of it; an answer is not.
+    #[test]
+    fn a_summary_of_too_much_is_written_from_less() {
+        let full = || Failure::Full("too long".to_owned());
+        let mut turn = summing_up("the booking is LH4711");
+        for shortened in 1..=SHORTENINGS {
+            turn.failed("", full());
+            assert_eq!((turn.step(), turn.measure().shortened), (Step::CallModel, shortened));
+        }
+        turn.failed("", full());
+        assert_eq!(turn.step(), Step::Done(Ending::Failed(full())));
+        let mut turn = begin(patience::Limits::HOUSE);
+        turn.failed("", full());
+        assert_eq!(turn.step(), Step::Done(Ending::Failed(full())));
     }
 }

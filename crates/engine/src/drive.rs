@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::assistant::{Answer, Ended, Left, Progress, Purpose, Request, Shown, Start};
-use domain::context::{self, Context};
+use domain::context::{self, Context, Measure};
 use domain::conversation::{Block, Said, Usage, calls};
 use domain::cost::{Attended, Call};
 use domain::failure::{Failure, SpendLimit};
@@ -104,9 +104,10 @@ impl Drive {
         let said = world.journal.path(start.from).await.map_err(unread)?;
         let (tools, instructions) = (world.hands.tools(), Arc::clone(&world.instructions));
         let task = start.purpose.task(&said);
-        let context =
-            Context { branch: start.branch.clone(), model: start.model.clone(), tools, instructions, said };
-        let turn = Turn::begin(task, world.limits, Patience::new(world.patience, start.seed));
+        let (branch, model) = (start.branch.clone(), start.model.clone());
+        let context = Context { branch, model, tools, instructions, said, aside: 0 };
+        let turn = Turn::begin(task, world.limits, Patience::new(world.patience, start.seed))
+            .reading(Measure::all(&context.said));
         Ok(Self { start, world, desk, stop, turn, context, written: 0, counted: 0 })
     }
 
@@ -132,10 +133,7 @@ impl Drive {
 
     async fn call(&mut self) {
         let ear = Ear { drive: self, heard: Mutex::default() };
-        let context = match self.turn.aside() {
-            aside if aside.is_empty() => Cow::Borrowed(&self.context),
-            aside => Cow::Owned(self.context.and(&aside)),
-        };
+        let context = self.readable();
         let call = async {
             // The semaphore is never closed; without a place the call would still be right, only early.
             let _place = self.world.calls.acquire().await;
@@ -144,6 +142,7 @@ impl Drive {
         let reply = self.stop.run_until_cancelled(call).await;
         let (words, heard) = ear.heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.tell_notice();
+        let measure = self.turn.measure();
         let usage = reply.as_ref().and_then(|reply| reply.as_ref().ok()).map_or(heard, |reply| reply.usage);
         self.count(usage);
         let before = self.turn.said().len();
@@ -153,6 +152,19 @@ impl Drive {
             None => self.turn.cut(&words, Ending::Interrupted),
         }
         self.remember(before);
+        if self.turn.measure().pictures != measure.pictures && self.start.purpose == Purpose::Answer {
+            let text = "the model could not take a picture, so i ask it again without pictures.";
+            self.world.surface.show(&Shown::Notice(text.to_owned()));
+        }
+    }
+
+    /// What the model reads in the next call.
+    fn readable(&self) -> Cow<'_, Context> {
+        match (self.turn.measure().of(&self.context.said), self.turn.aside()) {
+            (None, aside) if aside.is_empty() => Cow::Borrowed(&self.context),
+            (None, aside) => Cow::Owned(self.context.and(&aside)),
+            (Some(said), aside) => Cow::Owned(Context { said, ..self.context.clone() }.and(&aside)),
+        }
     }
 
     /// A summary is no answer: nobody reads it as it is written.
@@ -218,7 +230,11 @@ impl Drive {
         match self.stop.run_until_cancelled(run).await {
             Some(Ok(result)) => ToolResult { text: context::tool_result(result.text), ..result },
             Some(Err(_)) => {
-                failed(call, format!("it took longer than {} s and was stopped.", TOOL_TIME.as_secs()))
+                let seconds = TOOL_TIME.as_secs();
+                failed(
+                    call,
+                    format!("it took longer than {seconds} s, so nobody waits for it; it may have happened."),
+                )
             }
             None => {
                 failed(call, "the human stopped this before it was done; it may have happened.".to_owned())

@@ -93,6 +93,10 @@ impl House {
     }
 
     async fn asked(&mut self, request: Request, reply: oneshot::Sender<Answer>) {
+        // What happened before is decided before what is asked now.
+        if !self.owed.is_empty() {
+            self.try_again().await;
+        }
         let before = self.assistant.clone();
         let (answer, effects) = self.assistant.asked(request, &self.clock.now());
         let answer = match self.perform(effects).await {

@@ -114,5 +114,6 @@ fn the_human_can_give_up_on_what_waits_and_the_next_words_have_their_turn() {
     story.human_adds("first").hears("refused the key").human_adds("second").hears("still waits");
     story.human_stops();
     let told = story.told();
-    assert!(told.ends_with("main> stopped\nhuman> second\nmain> assistant: Two.\n"), "{told}");
+    let stopped = "main> stopped\nnotice> stopped: i will not answer `first`. messages still waiting: 1.\n";
+    assert!(told.ends_with(&format!("{stopped}human> second\nmain> assistant: Two.\n")), "{told}");
 }

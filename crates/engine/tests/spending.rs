@@ -104,3 +104,16 @@ fn a_turn_that_runs_in_circles_ends_at_its_tokens_though_somebody_waits() {
     assert!(why.contains("more than 100 tokens"), "{why}");
     assert_eq!((ended.calls, ended.counted, ended.how.spent.len()), (7, 6, 1));
 }
+
+#[test]
+fn a_summary_is_an_account_of_its_own() {
+    let mut story = story();
+    story.model([
+        Line::says("Good morning."),
+        Line::says("We said good morning to each other, and nothing else."),
+    ]);
+    story.human("hello").human_commands("/compact");
+    let sources: Vec<String> =
+        story.spending().iter().map(|spent| spent.account.source.to_string()).collect();
+    assert_eq!(sources, ["main", "compaction"]);
+}

@@ -70,6 +70,6 @@ impl ReportFile {
 }
 
 fn left(update: &PendingUpdate, id: ReportId) -> Record {
-    let (at, from, text) = (update.at.timestamp(), "elsewhere".to_owned(), update.message.clone());
+    let (at, from, text) = (update.at.at, "elsewhere".to_owned(), update.message.clone());
     Record::Report(ReportChange::Left(Report { id, at, from, text }))
 }

@@ -9,6 +9,7 @@ mod client;
 mod company;
 mod control;
 mod examination;
+mod past;
 mod plan;
 mod process;
 mod refusal;
@@ -39,6 +40,7 @@ pub use examination::Examined;
 pub use settings::{BadSettings, Choices, Environment, Leash, Mode, Patience, Settings, Thinking};
 
 use client::{Ask, News, Order, Outcome, Shared, Wanted};
+use past::Past;
 
 /// How many orders may wait for one client, and how many words for one listener.
 const QUEUE: usize = 64;
@@ -48,6 +50,8 @@ pub struct Claude {
     name: String,
     shared: Arc<Shared>,
     clients: Mutex<Clients>,
+    /// The vendor's id of the model that spoke last on each branch.
+    spoke: Mutex<HashMap<Branch, String>>,
 }
 
 #[derive(Default)]
@@ -66,13 +70,7 @@ impl Claude {
         };
         let choices = Mutex::new(settings.choices.clone());
         let shared = Arc::new(Shared { settings, choices, company });
-        Ok(Self { name, shared, clients: Mutex::default() })
-    }
-
-    /// Speaks with another model from now on; none is the program's own choice.
-    pub async fn set_model(&self, model: Option<&str>) -> Result<(), Failure> {
-        self.choices().model = model.map(str::to_owned);
-        self.change(&json!({"subtype": "set_model", "model": model})).await
+        Ok(Self { name, shared, clients: Mutex::default(), spoke: Mutex::default() })
     }
 
     /// Asks about other things from now on.
@@ -103,6 +101,7 @@ impl Claude {
     /// Lets go of a branch that has ended: its program ends, and what it remembers is not gone on with.
     pub async fn leave(&self, branch: &Branch) {
         self.clients().live.remove(branch);
+        self.spoke().remove(branch);
         self.shared.company.sessions.forget(branch).await;
     }
 
@@ -122,17 +121,23 @@ impl Claude {
         wanted: &Wanted,
         listener: Listener<'_>,
     ) -> Result<Outcome, Failure> {
+        let past = Past::of(context);
         // A client that ended in the same moment never began with this; another one does.
         for _ in 0..2 {
             let (news, mut heard) = mpsc::channel(QUEUE);
-            let ask = Ask { context: context.clone(), wanted: wanted.clone(), news, attempts: 0 };
-            if self.client(&context.branch).send(Order::Ask(Box::new(ask))).await.is_err() {
+            let (context, past, wanted) = (context.clone(), past.clone(), wanted.clone());
+            let branch = context.branch.clone();
+            let ask = Ask { context, past, wanted, news, attempts: 0 };
+            if self.client(&branch).send(Order::Ask(Box::new(ask))).await.is_err() {
                 continue;
             }
             while let Some(news) = heard.recv().await {
                 match news {
                     News::Words(words) => listener.words(&words),
-                    News::Used(usage) => listener.used(usage),
+                    News::Used(usage, model) => {
+                        self.spoke().insert(branch.clone(), model);
+                        listener.used(usage);
+                    }
                     News::Done(done) => return done,
                 }
             }
@@ -172,6 +177,10 @@ impl Claude {
         self.shared.choices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn spoke(&self) -> MutexGuard<'_, HashMap<Branch, String>> {
+        self.spoke.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn clients(&self) -> MutexGuard<'_, Clients> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -180,6 +189,15 @@ impl Claude {
 impl Model for Claude {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The program may be told an alias, or nothing at all; what it costs is known by the vendor's own name.
+    fn name_for(&self, context: &Context) -> String {
+        let spoke = self.spoke().get(&context.branch).cloned().filter(|model| !model.is_empty());
+        match spoke.or_else(|| context.model.clone()) {
+            Some(model) => format!("claude:{model}"),
+            None => self.name.clone(),
+        }
     }
 
     fn reply<'a>(

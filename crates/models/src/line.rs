@@ -83,6 +83,24 @@ impl Refusal {
     }
 }
 
+/// Whether a refusal in these words is about who we are, and not about what we said.
+pub fn is_about_key(words: &str) -> bool {
+    const WHO: [&str; 10] = [
+        "key",
+        "keys",
+        "permission",
+        "permissions",
+        "authentication",
+        "unauthenticated",
+        "authorized",
+        "unauthorized",
+        "account",
+        "credentials",
+    ];
+    let words = words.to_lowercase();
+    words.split(|c: char| !c.is_alphanumeric()).any(|word| WHO.contains(&word))
+}
+
 impl Line {
     /// A line to `address`. Nobody is called yet.
     pub fn new(address: Url, key: Key, patience: Patience) -> Result<Self, BadSettings> {

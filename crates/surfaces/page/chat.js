@@ -18,6 +18,8 @@ export class Chat {
     this.running = new Map(); // turn -> what it says
     this.hush = make("li", "assistant"); // dots, while nobody has begun to answer
     this.hush.append(dots());
+    this.read = Promise.resolve();
+    this.refusal = null; // what the model says of our key, as far as it was told
     this.more = false;
     this.reading = false;
     parts.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
@@ -30,6 +32,7 @@ export class Chat {
 
   heard(name, data) {
     if (name === "hello" || name === "reload") return this.catchUp(data);
+    if (name === "undone" && data.branch === MAIN) return this.readAgain();
     const stay = this.atEnd();
     if (name === "said" && data.branch === MAIN) this.said(data.entry);
     if (name === "began" && data.branch === MAIN) this.began(data.turn, "", null);
@@ -50,26 +53,37 @@ export class Chat {
     this.running.clear();
     for (const run of scene.running.filter((run) => run.branch === MAIN)) this.began(run.turn, run.text, run.tool);
     if (scene.compacting) this.compacting(scene.compacting);
-    if (scene.held) this.notice(scene.held);
-    const page = await assistant.messages();
-    this.merge(page);
+    if (!scene.held) this.refusal = null;
+    await this.readAgain();
+    if (scene.held && scene.held !== this.refusal) this.notice(scene.held);
+    if (scene.held) this.refusal = scene.held;
     for (const words of this.pending.filter((words) => words.state === "unsure")) this.unsent(words, words.why);
     this.settle(stay);
   }
 
-  // The newest page replaces what it contradicts: the conversation may have started over.
-  merge({ messages, more }) {
+  // One reading after the other, so that the newest has the last word.
+  readAgain() {
+    this.read = this.read.catch(() => {}).then(() => this.readNewest());
+    return this.read;
+  }
+
+  // The newest page replaces what it contradicts: the conversation may have started over, or a summary may
+  // have been taken back. What is said while it is read is not in it, and stays.
+  async readNewest() {
+    const stay = this.atEnd();
+    const before = [...this.shown.keys()];
+    const { messages, more } = await assistant.messages();
     const first = messages[0]?.id ?? 0;
     const known = new Set(messages.map((entry) => entry.id));
     const joins = messages.some((entry) => this.shown.has(entry.id));
-    for (const [id, li] of this.shown) {
-      const newer = id > (messages.at(-1)?.id ?? 0) && joins;
-      if (newer || (joins && id < first) || known.has(id)) continue;
-      li.remove();
+    for (const id of before) {
+      if ((joins && id < first) || known.has(id)) continue;
+      this.shown.get(id)?.remove();
       this.shown.delete(id);
     }
     for (const entry of messages) this.show(entry);
     if (!joins || this.oldest() === first) this.more = more;
+    this.settle(stay);
   }
 
   // What is told as it happens also ends what was streamed until then.
@@ -156,6 +170,7 @@ export class Chat {
     this.running.get(turn)?.li.remove();
     this.running.delete(turn);
     if (first) this.notice(why);
+    this.refusal = why;
   }
 
   compacting({ turn, tokens }) {
@@ -174,7 +189,6 @@ export class Chat {
     try {
       const answer = await assistant.command(text);
       if (answer.text) this.notice(answer.text, true);
-      if (text.trim() === "/undo") await this.catchUp({ running: [] });
     } catch (error) {
       this.notice(error.message);
       if (error.status === 0) this.parts.takeBack(text);

@@ -155,8 +155,8 @@ pub struct Events {
 /// Something that was shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// Its name: `said`, `began`, `delta`, `working`, `ended`, `compacting`, `compacted`, `notice`,
-    /// `hello`, `reload`.
+    /// Its name: `said`, `began`, `delta`, `working`, `ended`, `compacting`, `compacted`, `undone`,
+    /// `held`, `waiting`, `notice`, `hello`, `reload`.
     pub name: String,
     /// What it says.
     pub data: Value,

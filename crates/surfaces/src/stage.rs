@@ -37,8 +37,8 @@ pub struct Scene {
     pub running: BTreeMap<TurnId, Running>,
     /// The compaction that goes on, and how many tokens there are.
     pub compacting: Option<(TurnId, Option<u64>)>,
-    /// What everything waits for, if the model refuses our key.
-    pub held: Option<String>,
+    /// The turns that wait because the model refuses our key, and what it says.
+    pub held: BTreeMap<TurnId, String>,
 }
 
 /// A turn that goes on.
@@ -93,6 +93,7 @@ impl Scene {
         match shown {
             Shown::Began { turn, branch, answers } => {
                 let (branch, answers) = (branch.clone(), *answers);
+                self.held.remove(turn);
                 self.running.insert(*turn, Running { branch, answers, words: String::new(), tool: None });
             }
             Shown::Delta { turn, text } => self.change(*turn, |run| run.hear(text)),
@@ -100,15 +101,15 @@ impl Scene {
             Shown::Said { branch, entry } => self.wrote(branch, &entry.said),
             Shown::Ended { turn, .. } => {
                 self.running.remove(turn);
-                self.held = None;
+                self.held.remove(turn);
             }
             Shown::Held { turn, why, .. } => {
                 self.running.remove(turn);
-                self.held = Some(why.to_string());
+                self.held.insert(*turn, why.to_string());
             }
             Shown::Compacting { turn, tokens, .. } => self.compacting = Some((*turn, *tokens)),
             Shown::Compacted { .. } => self.compacting = None,
-            Shown::Notice(_) | Shown::Waiting { .. } => {}
+            Shown::Undone { .. } | Shown::Notice(_) | Shown::Waiting { .. } => {}
         }
     }
 
@@ -186,6 +187,10 @@ impl Watcher {
 
 #[cfg(test)]
 mod tests {
+    use domain::assistant::Known;
+    use domain::failure::Failure;
+    use domain::turn::Ending;
+
     use super::*;
 
     fn delta(text: &str) -> Shown {
@@ -209,6 +214,29 @@ mod tests {
         assert_eq!(scene.running[&TurnId(1)].words, "good morn");
         let Sight::Cue(cue) = watcher.next().await else { panic!("a cue was expected") };
         assert_eq!(cue.shown, delta("ing"));
+    }
+
+    #[test]
+    fn a_turn_waits_for_a_key_until_it_begins_again_or_ends() {
+        let turn = |number| (TurnId(number), Branch::Main, MessageId(1));
+        let held = |number| {
+            let (turn, branch, newest) = turn(number);
+            let why = Failure::BadKey("no".to_owned());
+            Shown::Held { turn, branch, newest, known: Known::Unknown, why }
+        };
+        let ended = |number| {
+            let (turn, branch, answers) = turn(number);
+            Shown::Ended { turn, branch, answers, ending: Ending::Interrupted }
+        };
+        let mut scene = Scene::default();
+        scene.take(&held(1));
+        scene.take(&ended(2));
+        assert_eq!(scene.held.keys().collect::<Vec<_>>(), [&TurnId(1)], "another one ended");
+        scene.take(&began());
+        assert!(scene.held.is_empty(), "it is tried again");
+        scene.take(&held(1));
+        scene.take(&ended(1));
+        assert!(scene.held.is_empty(), "it was given up");
     }
 
     #[tokio::test]

@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, Lines}
 
 use domain::command::is_command;
 
-use crate::client::{Client, Events, Obeyed, Unanswered, Words};
+use crate::client::{Client, Events, Obeyed, Shown, Unanswered, Words};
 pub use telling::Ended;
 use telling::Telling;
 
@@ -36,6 +36,10 @@ pub enum Stopped {
     Terminal(#[from] io::Error),
 }
 
+/// For work whose end was among what was missed.
+const ENDED_UNSEEN: &str =
+    "it ended while i could not follow. `ollim-bot sessions tree` shows what came of it.";
+
 /// Gives a command and waits for the end of the work that it begins; the words it ends with.
 pub async fn obey(client: &Client, command: &str) -> Result<Result<String, String>, Stopped> {
     let mut events = client.events().await?;
@@ -43,10 +47,16 @@ pub async fn obey(client: &Client, command: &str) -> Result<Result<String, Strin
         Obeyed::Told(text) => return Ok(Ok(text)),
         Obeyed::Begun(turn) => turn,
     };
-    while let Some(shown) = events.next().await {
-        if shown.name == "compacted" && shown.data["turn"].as_u64() == Some(turn) {
-            let text = shown.data["text"].as_str().unwrap_or_default().to_owned();
-            return Ok(if shown.data["done"] == true { Ok(text) } else { Err(text) });
+    while let Some(Shown { name, data }) = events.next().await {
+        match name.as_str() {
+            "compacted" if data["turn"].as_u64() == Some(turn) => {
+                let text = data["text"].as_str().unwrap_or_default().to_owned();
+                return Ok(if data["done"] == true { Ok(text) } else { Err(text) });
+            }
+            "reload" if data["compacting"]["turn"].as_u64() != Some(turn) => {
+                return Ok(Err(ENDED_UNSEEN.to_owned()));
+            }
+            _ => {}
         }
     }
     Err(Unanswered::Broken("it ended before the work did".to_owned()).into())
@@ -65,7 +75,7 @@ pub async fn once(
         let Some(shown) = events.next().await else {
             return Err(Unanswered::Broken("it ended before the answer did".to_owned()).into());
         };
-        out.write_all(telling.hear(&shown).as_bytes()).await?;
+        write(out, &telling.hear(&shown)).await?;
         out.flush().await?;
         match telling.ended() {
             None => {}
@@ -93,7 +103,7 @@ async fn read_later(
         .filter(|entry| entry["by"] == "assistant")
         .filter_map(|entry| entry["text"].as_str())
         .collect();
-    out.write_all(format!("\n{}\n", words.join("\n")).as_bytes()).await?;
+    write(out, &format!("\n{}\n", words.join("\n"))).await?;
     match words.is_empty() {
         true => Ok(Ended::Not("there is no answer to that; say it again.".to_owned())),
         false => Ok(Ended::Answered),
@@ -119,22 +129,18 @@ async fn answer_lines(
     out: &mut (impl AsyncWrite + Unpin),
 ) -> Result<(), Stopped> {
     while let Some(line) = lines.next_line().await? {
-        if line.trim().is_empty() {
-            continue;
-        }
-        if is_command(&line) {
-            let text = match obey(client, &line).await {
-                Ok(Ok(text) | Err(text)) | Err(Stopped::Unanswered(Unanswered::Refused(text))) => text,
-                Err(error) => return Err(error),
-            };
-            out.write_all(format!("{text}\n").as_bytes()).await?;
-            continue;
-        }
-        match once(client, &line.as_str().into(), out).await {
-            Ok(Ended::Answered | Ended::Unseen) => {}
-            Ok(Ended::Not(why)) => out.write_all(format!("{why}\n").as_bytes()).await?,
-            Err(Stopped::Unanswered(Unanswered::Refused(why))) => {
-                out.write_all(format!("{why}\n").as_bytes()).await?;
+        let told = match line.trim() {
+            "" => continue,
+            "/quit" | "/exit" => return Ok(()),
+            command if is_command(command) => {
+                obey(client, command).await.map(|obeyed| Some(obeyed.unwrap_or_else(|why| why)))
+            }
+            _ => once(client, &line.as_str().into(), out).await.map(Ended::why),
+        };
+        match told {
+            Ok(None) => {}
+            Ok(Some(text)) | Err(Stopped::Unanswered(Unanswered::Refused(text))) => {
+                write(out, &format!("{text}\n")).await?;
             }
             Err(error) => return Err(error),
         }
@@ -159,7 +165,7 @@ async fn talk(
                     Said::Sent => {}
                     Said::Told(text) => {
                         let text = text.replace('\n', "\n  ");
-                        out.write_all(format!("  {text}\n").as_bytes()).await?;
+                        write(out, &format!("  {text}\n")).await?;
                         prompt(out).await?;
                     }
                     Said::Leave => return Ok(()),
@@ -167,8 +173,7 @@ async fn talk(
             }
             shown = events.next() => {
                 let Some(shown) = shown else { return Err(Unanswered::NotRunning.into()) };
-                let words = telling.hear(&shown);
-                out.write_all(words.as_bytes()).await?;
+                write(out, &telling.hear(&shown)).await?;
                 if telling.ended().is_some() {
                     prompt(out).await?;
                 }
@@ -215,6 +220,16 @@ fn obeyed(obeyed: Result<Obeyed, Unanswered>, telling: &mut Telling) -> Result<S
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// The only way out: what is written cannot command the terminal.
+async fn write(out: &mut (impl AsyncWrite + Unpin), words: &str) -> io::Result<()> {
+    out.write_all(readable(words).as_bytes()).await
+}
+
+/// Words without what would command a terminal instead of being read.
+pub fn readable(words: &str) -> String {
+    words.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
 async fn prompt(out: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {

@@ -259,6 +259,7 @@ mod tests {
             tools: Arc::from([PING]),
             instructions: Arc::from(""),
             said,
+            aside: 0,
         }
     }
 

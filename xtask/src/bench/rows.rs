@@ -51,7 +51,7 @@ const CACHED: &[&str] = &[
     "--package",
     "models",
     "--test",
-    "anthropic",
+    "wires",
     "cached_share",
     "--",
     "--nocapture",

@@ -30,8 +30,9 @@ impl Wire {
         std::thread::spawn(move || {
             while let Ok((socket, _)) = listener.accept() {
                 socket.set_nodelay(true).unwrap();
-                // The client leaves whenever it likes.
-                let _ = answer_all(socket, &notes);
+                let notes = notes.clone();
+                // The client comes with a second connection, or leaves, whenever it likes.
+                std::thread::spawn(move || answer_all(socket, &notes));
             }
         });
         Self { url, moments }

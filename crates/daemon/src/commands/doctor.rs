@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use ::journal::Paths;
 use domain::failure::Failure;
 use models::anthropic::{self, Anthropic, BadSettings};
 use models::claude::{self, Claude};
@@ -58,18 +59,20 @@ impl State {
     }
 }
 
-/// Looks at everything; 1 if something is wrong.
-pub async fn examine(settings: &Settings, output: Output) -> Result<ExitCode, Failed> {
-    let mut findings = vec![
-        data(settings),
-        journal(settings),
-        disk(settings),
-        zone(settings),
-        clock(),
-        model(settings).await,
-        running(settings).await,
-    ];
-    findings.extend(thinking(settings));
+/// Looks at everything, as far as the settings can be read; 1 if something is wrong.
+pub async fn examine(
+    paths: &Paths,
+    settings: Result<&Settings, &Failed>,
+    output: Output,
+) -> Result<ExitCode, Failed> {
+    let mut findings = vec![data(paths), journal(paths), disk(paths), clock(), running(paths).await];
+    match settings {
+        Ok(settings) => {
+            findings.extend([zone(settings), model(settings).await]);
+            findings.extend(thinking(settings));
+        }
+        Err(wrong) => findings.push(finding("settings", State::Wrong, wrong.to_string())),
+    }
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     let (wrong, warnings) = (count(State::Wrong), count(State::Warning));
     let lines: String = findings
@@ -89,8 +92,8 @@ fn finding(what: &'static str, state: State, text: impl Into<String>) -> Finding
     Finding { what, state, text: text.into() }
 }
 
-fn data(settings: &Settings) -> Finding {
-    let root = settings.paths.root();
+fn data(paths: &Paths) -> Finding {
+    let root = paths.root();
     match root.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             finding("data", State::Fine, format!("{} will be made at the first start", root.display()))
@@ -114,11 +117,11 @@ fn data(settings: &Settings) -> Finding {
     }
 }
 
-fn journal(settings: &Settings) -> Finding {
-    match ::journal::peek(&settings.paths) {
+fn journal(paths: &Paths) -> Finding {
+    match ::journal::peek(paths) {
         Ok(None) => finding("journal", State::Fine, "nothing was said yet"),
         Ok(Some(database)) if database.is_sound() => {
-            let size = settings.paths.database().metadata().map(|found| found.len()).unwrap_or_default();
+            let size = paths.database().metadata().map(|found| found.len()).unwrap_or_default();
             finding("journal", State::Fine, format!("sound, {} KB", size / 1024))
         }
         Ok(Some(_)) => finding(
@@ -130,8 +133,8 @@ fn journal(settings: &Settings) -> Finding {
     }
 }
 
-fn disk(settings: &Settings) -> Finding {
-    let place = settings.paths.root().ancestors().find(|path| path.exists());
+fn disk(paths: &Paths) -> Finding {
+    let place = paths.root().ancestors().find(|path| path.exists());
     let Some(found) = place.and_then(|path| rustix::fs::statvfs(path).ok()) else {
         return finding("disk", State::Warning, "its free space cannot be read");
     };
@@ -242,8 +245,8 @@ fn thinking(settings: &Settings) -> Option<Finding> {
     Some(finding("thinking", State::Warning, text))
 }
 
-async fn running(settings: &Settings) -> Finding {
-    let client = Client::new(&settings.paths.state(), SOCKET);
+async fn running(paths: &Paths) -> Finding {
+    let client = Client::new(&paths.state(), SOCKET);
     match client.get("/api/health").await {
         Ok(health) => {
             finding("running", State::Fine, format!("pid {}, page {}", health["pid"], health["page"]))

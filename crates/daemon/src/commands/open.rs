@@ -9,12 +9,16 @@ use crate::cli::Output;
 use crate::exit::Failed;
 use crate::house::SOCKET;
 use crate::settings::Settings;
+use crate::voice::note;
 
 /// Prints a link that pairs the browser which opens it.
 pub async fn open(settings: &Settings, output: Output) -> Result<ExitCode, Failed> {
     let client = Client::new(&settings.paths.state(), SOCKET);
     let made = client.post("/api/pairings", &serde_json::json!({})).await?;
     let link = made["link"].as_str().unwrap_or_default();
-    answer(output, &made, &format!("{link}\n(open it within ten minutes; it works once)"));
+    answer(output, &made, link);
+    if !output.json {
+        note("open it within ten minutes; it works once.");
+    }
     Ok(ExitCode::SUCCESS)
 }

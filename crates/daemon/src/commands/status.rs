@@ -2,26 +2,49 @@
 
 use std::process::ExitCode;
 
+use journal::Paths;
+use serde_json::{Value, json};
 use surfaces::client::{Client, Unanswered};
 
 use super::answer;
 use crate::cli::Output;
 use crate::exit::Failed;
 use crate::house::SOCKET;
-use crate::settings::Settings;
+use crate::voice::note;
 
-/// Asks the running assistant how it is; 1 if nothing runs.
-pub async fn show(settings: &Settings, output: Output) -> Result<ExitCode, Failed> {
-    let client = Client::new(&settings.paths.state(), SOCKET);
-    let mut health = match client.get("/api/health").await {
-        Ok(health) => health,
+/// Asks the running assistant how it is; 1 if nothing runs, 78 if what is set here is `wrong`.
+pub async fn show(paths: &Paths, wrong: Option<&Failed>, output: Output) -> Result<ExitCode, Failed> {
+    let client = Client::new(&paths.state(), SOCKET);
+    let (mut value, text, code) = match client.get("/api/health").await {
+        Ok(health) => {
+            let text = told(&health);
+            (running(health), text, ExitCode::SUCCESS)
+        }
         Err(Unanswered::NotRunning) => {
-            let value = serde_json::json!({ "running": false, "data_dir": settings.paths.root() });
-            answer(output, &value, "not running. start it: ollim-bot");
-            return Ok(ExitCode::FAILURE);
+            let value = json!({ "running": false, "data_dir": paths.root() });
+            (value, "not running. start it: ollim-bot".to_owned(), ExitCode::FAILURE)
         }
         Err(error) => return Err(error.into()),
     };
+    let Some(wrong) = wrong else {
+        answer(output, &value, &text);
+        return Ok(code);
+    };
+    value["ok"] = false.into();
+    value["error"] = wrong.as_json();
+    answer(output, &value, &text);
+    note(&format!("error: {wrong}"));
+    Ok(wrong.code().into())
+}
+
+fn running(mut health: Value) -> Value {
+    health["running"] = true.into();
+    health["next_fire"] = Value::Null;
+    health["surfaces"] = json!(["terminal", "page"]);
+    health
+}
+
+fn told(health: &Value) -> String {
     let word = |name: &str| health[name].as_str().unwrap_or("none yet").to_owned();
     let text = format!(
         "running (pid {})\n  brain     {}\n  page      {}\n  data      {}\n  time zone {}\n  session   {}\n  next fire nothing is scheduled",
@@ -32,12 +55,7 @@ pub async fn show(settings: &Settings, output: Output) -> Result<ExitCode, Faile
         word("zone"),
         word("session"),
     );
-    let notices = health["notices"].as_array().cloned().unwrap_or_default();
-    let notices: String =
-        notices.iter().filter_map(|n| n.as_str()).map(|n| format!("\n  note      {n}")).collect();
-    health["running"] = true.into();
-    health["next_fire"] = serde_json::Value::Null;
-    health["surfaces"] = serde_json::json!(["terminal", "page"]);
-    answer(output, &health, &(text + &notices));
-    Ok(ExitCode::SUCCESS)
+    let notices = health["notices"].as_array().into_iter().flatten();
+    let notices = notices.filter_map(Value::as_str).map(|notice| format!("\n  note      {notice}"));
+    text + &notices.collect::<String>()
 }

@@ -1,11 +1,13 @@
 //! What the Claude Code program needs to run: where it is, and what it may know of our environment.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use journal::Paths;
 use models::claude::{Choices, Environment as Known, Patience, Settings};
 use models::thinking::Thinking;
 
+use super::CHOSEN;
 use super::environment::Environment;
 use super::file::File;
 use crate::leash::leash;
@@ -28,6 +30,11 @@ pub const PASSED_ON: [&str; 14] = [
     "SSL_CERT_FILE",
 ];
 
+/// The short names that the program knows by itself: it finds the newest model of each.
+pub fn aliases() -> BTreeMap<String, String> {
+    CHOSEN.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect()
+}
+
 /// The program as `environment` and `file` want it, in the data directory, with `model` if one is named.
 pub fn settings(
     environment: &Environment,
@@ -49,5 +56,27 @@ pub fn settings(
         own_tools: Vec::new(),
         patience: Patience { stall: Duration::from_secs(file.model.silence_seconds), ..Patience::default() },
         leash: leash(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    /// RC-3: another model can be chosen while the program answers, by the names it has for them.
+    #[test]
+    fn the_models_of_the_program_can_be_chosen() {
+        let known = |name: &str| match name {
+            "OLLIM_MODEL" => Some("claude".to_owned()),
+            "OLLIM_DATA_DIR" => Some("/nowhere".to_owned()),
+            _ => None,
+        };
+        let choices = Settings::read(&Environment::new(known)).unwrap().choices("claude");
+        assert_eq!(choices.id(choices.read("Opus").unwrap().as_deref()), Some("opus"));
+        assert_eq!(
+            choices.read("gpt").unwrap_err(),
+            "i know no model called `gpt`. choose haiku, opus, sonnet or default."
+        );
     }
 }

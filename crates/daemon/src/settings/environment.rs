@@ -7,7 +7,7 @@ use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "OLLIM_CLAUDE",
     "OLLIM_DATA_DIR",
     "OLLIM_TIMEZONE",
@@ -16,6 +16,7 @@ const KNOWN: [&str; 12] = [
     "OLLIM_MODEL",
     "OLLIM_THINKING",
     "OLLIM_HTTP",
+    "OLLIM_LOG",
     "ANTHROPIC_API_KEY_FILE",
     "OPENAI_API_KEY",
     "OPENAI_API_KEY_FILE",

@@ -89,7 +89,9 @@ mod tests {
         let file = File::read(&Paths::new("/nowhere")).unwrap();
         let spend = read(&file).unwrap();
         for model in file.model.aliases.values() {
-            assert!(cost(&spend, &format!("anthropic:{model}")) > Some(Micros(0)), "{model}");
+            for name in [format!("anthropic:{model}"), format!("claude:{model}")] {
+                assert!(cost(&spend, &name) > Some(Micros(0)), "{name}");
+            }
         }
         assert_eq!(cost(&spend, "openai:qwen3"), None);
         assert!(spend.purse.limit.money > Some(Micros(0)) && spend.purse.limit.tokens > Some(0));

@@ -11,9 +11,10 @@ use super::{
     Answer, Assistant, Effect, Ended, Errand, Left, Minutes, Owed, Running, Sending, Shown, Turned,
 };
 use crate::compaction::{Report, Summary};
-use crate::conversation::{Branch, EntryId, Head, Said, Usage};
+use crate::context;
+use crate::conversation::{Branch, EntryId, Head, Heard, Said, Usage};
 use crate::cost::Account;
-use crate::failure::Failure;
+use crate::failure::{Failure, Unsaid};
 use crate::record::{Record, SessionChange};
 use crate::turn::{Ending, TurnId};
 
@@ -33,6 +34,12 @@ struct Stuck {
     message: Arc<crate::record::Message>,
     ending: Ending,
     usage: Usage,
+}
+
+impl Stuck {
+    fn turned(&self, sending: Sending) -> Turned {
+        Turned { turn: self.turn, branch: Branch::Main, message: Arc::clone(&self.message), sending }
+    }
 }
 
 impl Compacting {
@@ -122,21 +129,22 @@ impl Assistant {
         ended: Ended,
         minutes: &mut Minutes,
     ) {
-        let (outcome, after): (_, fn(&mut Self, &Stuck, &mut Minutes)) = match ended.left {
+        let outcome = match ended.left {
             Left::Summary(summary) => {
                 let last = ended.spent.last().map(|call| call.usage).unwrap_or_default();
-                (Ok(self.put_in_place(summary, last, minutes)), Self::go_on)
+                Ok(self.put_in_place(summary, last, minutes))
             }
-            Left::Said(_) => (Err(self.leave_as_it_is(&ended.ending)), Self::give_up),
+            Left::Said(_) => Err(self.leave_as_it_is(&ended.ending)),
         };
+        let made = outcome.is_ok();
         minutes.shown.push(Shown::Compacted { turn, branch: Branch::Main, outcome });
-        match (compacting.stuck, &ended.ending) {
-            (Some(stuck), Ending::Failed(why @ Failure::BadKey(_))) => {
-                let (turn, branch, message) = (stuck.turn, Branch::Main, Arc::clone(&stuck.message));
-                self.hold(Turned { turn, branch, message, sending: Sending::First }, why, minutes);
-            }
-            (Some(stuck), _) => after(self, &stuck, minutes),
+        match (compacting.stuck, ended.ending) {
             (None, _) => {}
+            (Some(stuck), _) if made => self.go_on(&stuck, minutes),
+            (Some(stuck), Ending::Failed(why @ Failure::BadKey(_))) => {
+                self.hold(stuck.turned(Sending::First), &why, minutes);
+            }
+            (Some(stuck), _) => give_up(&stuck, minutes),
         }
     }
 
@@ -162,28 +170,27 @@ impl Assistant {
     fn leave_as_it_is(&mut self, ending: &Ending) -> String {
         self.refused = Some(self.memory.filled.get(&Branch::Main).copied().unwrap_or(0));
         match ending {
+            // The turn that waits for it tells why.
+            Ending::Failed(Failure::BadKey(_)) => "not compacted.".to_owned(),
+            Ending::Failed(Failure::Unsaid(Unsaid::TooLong)) => {
+                "not compacted: the summary grew longer than a reply may be (model.max_tokens).".to_owned()
+            }
             Ending::Failed(failure) => format!("not compacted. {failure}"),
             Ending::Interrupted => "not compacted: you stopped it.".to_owned(),
             Ending::Finished => "not compacted.".to_owned(),
         }
     }
 
-    /// CP-6, CP-9: the words are put to the model again, once.
+    /// CP-6, CP-7, CP-9: the words are put to the model again, once, and nobody interrupts the answer. They were
+    /// shown before, so now they stand in a note.
     fn go_on(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
-        let (turn, branch, message) = (stuck.turn, Branch::Main, Arc::clone(&stuck.message));
-        let said = Said::Human(self.heard(&message, &branch, minutes));
-        if let Some(entry) = self.say_on(&branch, said, minutes) {
-            self.hand_over(&branch, entry.id, minutes);
+        let turned = stuck.turned(Sending::Again);
+        let heard = self.heard(&turned.message, &turned.branch, minutes);
+        let again = Heard { images: heard.images.clone(), ..Heard::note(context::heard(&heard)) };
+        if let Some(entry) = self.say_on(&turned.branch, Said::Human(again), minutes) {
+            self.hand_over(&turned.branch.clone(), entry.id, minutes);
         }
-        self.open(Turned { turn, branch, message, sending: Sending::Again }, Owed::Now, minutes);
-    }
-
-    /// There is no room: the turn ends as it would have.
-    fn give_up(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
-        let Stuck { turn, message, ending, usage } = stuck;
-        minutes.close(*turn, ending.clone(), *usage);
-        let (answers, ending) = (message.id, ending.clone());
-        minutes.shown.push(Shown::Ended { turn: *turn, branch: Branch::Main, answers, ending });
+        self.open(turned, Owed::SinceBefore, minutes);
     }
 
     /// Takes the last compaction back. What was said since stays said.
@@ -210,8 +217,17 @@ impl Assistant {
         let (to, from) = (from.session, Some(here.session));
         minutes.records.push(Record::Session(SessionChange::Swapped { to, from, at }));
         self.memory.filled.remove(&Branch::Main);
+        minutes.shown.push(Shown::Undone { branch: Branch::Main, summary });
         (Answer::Told("taken back: i remember every word again.".to_owned()), minutes.effects())
     }
+}
+
+/// There is no room: the turn ends as it would have.
+fn give_up(stuck: &Stuck, minutes: &mut Minutes) {
+    let Stuck { turn, message, ending, usage } = stuck;
+    minutes.close(*turn, ending.clone(), *usage);
+    let (answers, ending) = (message.id, ending.clone());
+    minutes.shown.push(Shown::Ended { turn: *turn, branch: Branch::Main, answers, ending });
 }
 
 fn refused(why: &str) -> (Answer, Vec<Effect>) {

@@ -201,6 +201,13 @@ pub enum Shown {
         /// How it ended, in words.
         text: String,
     },
+    /// A compaction was taken back: its summary no longer stands for anything.
+    Undone {
+        /// Where.
+        branch: Branch,
+        /// The entry of the summary.
+        summary: EntryId,
+    },
     /// Something the human should know.
     Notice(String),
 }

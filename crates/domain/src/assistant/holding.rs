@@ -75,6 +75,10 @@ impl Assistant {
             minutes.close(turn, Ending::Interrupted, Usage::default());
             let (answers, ending) = (message.id, Ending::Interrupted);
             minutes.shown.push(Shown::Ended { turn, branch, answers, ending });
+            let (words, rest) =
+                (message.text.chars().take(40).collect::<String>(), self.memory.waiting.len());
+            let text = format!("stopped: i will not answer `{words}`. messages still waiting: {rest}.");
+            minutes.shown.push(Shown::Notice(text));
         }
         self.hear_waiting(&mut minutes);
         minutes.effects()

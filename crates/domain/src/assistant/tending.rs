@@ -55,7 +55,11 @@ impl Assistant {
     pub(super) fn status(&self) -> (Answer, Vec<Effect>) {
         let kept = self.memory.inbox.len();
         let waiting = self.memory.waiting.len();
-        (Answer::Told(format!("inbox: {kept}. messages waiting: {waiting}.")), Vec::new())
+        let held = match self.waits_for_key() {
+            true => " the model refuses the key, so i can't answer before it takes one.",
+            false => "",
+        };
+        (Answer::Told(format!("inbox: {kept}. messages waiting: {waiting}.{held}")), Vec::new())
     }
 }
 

@@ -10,6 +10,8 @@ use crate::conversation::{Said, Text};
 
 /// The most keepsakes of one compaction.
 const MOST: usize = 40;
+/// The longest word that is looked for letter by letter; a longer one is a paste, which nobody writes down again.
+const ID_CHARS: usize = 80;
 /// The longest promise that is quoted, in characters.
 const PROMISE_CHARS: usize = 160;
 /// The share of a promise's words that must come back.
@@ -32,7 +34,7 @@ const PROMISES: [&str; 16] = [
     "deadline",
     "appointment",
     "todo",
-    "due ",
+    " due ",
 ];
 /// Words that mean nothing on their own.
 const SMALL: [&str; 36] = [
@@ -86,6 +88,10 @@ pub fn keepsakes(said: &[Arc<Said>]) -> Vec<Keepsake> {
     let mut found = Found::default();
     for (age, said) in said.iter().rev().enumerate() {
         match &**said {
+            // Words that were put to the model again stand in a note, after the time.
+            Said::Human(heard) if heard.text.is_empty() => {
+                found.read(heard.preface.split_once("] ").map_or("", |(_, words)| words), age);
+            }
             Said::Human(_) | Said::Assistant(..) | Said::Summary(_) => found.read(&said.text(), age),
             // What a tool said can be asked again; what came of it is in the words around it.
             Said::Tools(_) | Said::Recalled(_) => {}
@@ -140,9 +146,23 @@ impl Found {
         all.sort_by(|((kind, text), age), ((other, name), later)| {
             (kind, age, text).cmp(&(other, later, name))
         });
-        all.truncate(MOST);
-        all.into_iter().map(|((kind, text), _)| Keepsake { kind, text }).collect()
+        let all = all.into_iter().map(|((kind, text), _)| Keepsake { kind, text });
+        shared(all.collect())
     }
+}
+
+/// The most important ones, with a share for each kind: many promises leave room for a booking number.
+fn shared(ranked: Vec<Keepsake>) -> Vec<Keepsake> {
+    let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
+    let (mut first, rest): (Vec<Keepsake>, Vec<Keepsake>) = ranked.into_iter().partition(|keepsake| {
+        let count = counts.entry(keepsake.kind).or_default();
+        *count += 1;
+        *count <= MOST / 4
+    });
+    let room = MOST - first.len();
+    first.extend(rest.into_iter().take(room));
+    first.sort_by_key(|keepsake| keepsake.kind);
+    first
 }
 
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -191,6 +211,9 @@ fn date(word: &str, next: &str) -> Option<String> {
 
 /// Letters and digits together, a long number, an address: what nobody can guess.
 fn is_id(word: &str) -> bool {
+    if word.chars().count() > ID_CHARS {
+        return false;
+    }
     let letters = word.chars().any(char::is_alphabetic);
     let digits = word.chars().filter(char::is_ascii_digit).count();
     let address = word.contains("://") || (word.contains('@') && word.contains('.'));

@@ -4,7 +4,7 @@ use domain::conversation::{Image, Said, Text};
 use domain::failure::Failure;
 use domain::turn::{Reply, Stop};
 use expect_test::{Expect, expect};
-use testkit::puppet::Line;
+use testkit::puppet::{Line, Puppet};
 use testkit::story::Story;
 
 use crate::{Teller, story};
@@ -20,8 +20,16 @@ fn filling(text: &str, tokens: u64) -> Line {
     Line::Reply(Reply { usage, stop: Stop::Said, ..reply })
 }
 
+/// What the model read in a call, without the times.
 fn read(story: &Story, n: usize) -> Vec<String> {
-    story.contexts()[n].said.iter().map(|said| said.text()).collect()
+    let words = |said: &Said| match said {
+        Said::Human(heard) => {
+            let read = domain::context::heard(heard);
+            read.split_once("] ").map_or(read.clone(), |(_, words)| words.to_owned())
+        }
+        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => said.text(),
+    };
+    story.contexts()[n].said.iter().map(|said| words(said)).collect()
 }
 
 /// What we ourselves said last, and nobody keeps.
@@ -166,7 +174,6 @@ pub fn a_turn_that_no_longer_fits_is_answered_after_a_compaction(told_by: Teller
             main> compacting 15 tokens
             main> summary: The human flies to Lisbon with booking LH4711.
             main> compacted: 2 turns · < 1m · 0k tokens compacted
-            human> what was my booking?
             main> assistant: LH4711.
         "#]],
     );
@@ -205,6 +212,73 @@ pub fn a_picture_is_shown_again_after_a_compaction(told_by: Teller) {
     assert!(story.told().ends_with("main> assistant: A cat.\n"), "{}", story.told());
 }
 
+/// A model that reads only so much: the summary is written from less, and then everything fits again.
+#[test]
+fn a_conversation_that_is_too_long_even_to_be_summed_up_is_summed_up_from_less() {
+    let size = |context: &domain::context::Context| -> usize {
+        context.said.iter().map(|said| said.text().len()).sum()
+    };
+    let reads_little = Puppet::answering(move |context| {
+        let asked = context.said.last().map(|said| (**said).clone());
+        let sums_up = matches!(asked, Some(Said::Human(heard)) if heard.preface.contains("summary"));
+        match (size(context) > 20_000, sums_up) {
+            (true, _) => Line::fails(Failure::Full("20,000".to_owned())),
+            (false, true) => Line::says("The human told a long story about a journey and a cat."),
+            (false, false) => Line::says("Go on."),
+        }
+    });
+    let mut story = Story::played_by("2026-11-15T08:00[Europe/Madrid]", reads_little);
+    let chapter = "and then we went on. ".repeat(400);
+
+    story.human(&chapter).human(&chapter).human(&chapter).human("the end");
+
+    let told = story.told();
+    assert_eq!(told.matches("assistant: Go on.").count(), 4, "{told}");
+    assert_eq!(told.matches("compacted:").count(), 1, "{told}");
+}
+
+/// A picture that the model refuses is left out of every request, and the conversation goes on.
+#[test]
+fn a_picture_that_the_model_refuses_does_not_end_the_conversation() {
+    let blind = Puppet::answering(|context| {
+        let shows = |said: &Said| matches!(said, Said::Human(heard) if !heard.images.is_empty());
+        match context.said.iter().any(|said| shows(said)) {
+            true => Line::fails(Failure::Rejected("400: could not process image".to_owned())),
+            false => Line::says("I can't see it."),
+        }
+    });
+    let mut story = Story::played_by("2026-11-15T08:00[Europe/Madrid]", blind);
+    let Ok(picture) = Image::read(PIXEL.to_owned()) else { panic!("a picture") };
+
+    story.human_shows(picture, "what is this?").human("and now?");
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> what is this?
+            notice> the model could not take a picture, so i ask it again without pictures.
+            main> assistant: I can't see it.
+            human> and now?
+            notice> the model could not take a picture, so i ask it again without pictures.
+            main> assistant: I can't see it.
+        "#]],
+    );
+}
+
+/// CP-7, MC-7: the answer that waited for a compaction is not interrupted.
+pub fn new_words_wait_for_the_answer_that_waited_for_a_compaction(told_by: Teller) {
+    let mut story = story(told_by);
+    let full = Line::fails(Failure::Full("213,000 tokens".to_owned()));
+    story.model([Line::says("Noted."), full, Line::says(GOOD), Line::holds("It is"), Line::says("Fine.")]);
+    story.human("my booking to Lisbon is LH4711").human_begins("what was my booking?");
+
+    story.human_adds("never mind");
+
+    assert!(!story.told().contains("stopped"), "{}", story.told());
+    story.human_stops();
+    assert!(story.told().ends_with("human> never mind\nmain> assistant: Fine.\n"), "{}", story.told());
+}
+
 /// When no summary can be had, the turn that did not fit ends with its own words.
 pub fn a_turn_that_no_longer_fits_and_cannot_be_helped_says_so(told_by: Teller) {
     let mut story = story(told_by);
@@ -216,10 +290,11 @@ pub fn a_turn_that_no_longer_fits_and_cannot_be_helped_says_so(told_by: Teller) 
         &expect![[r#"
             human> a very long story
             main> compacting
-            main> not compacted. our conversation is longer than the model can read (...). shorten it: ollim-bot compact
-            main> failed: our conversation is longer than the model can read (...). shorten it: ollim-bot compact
+            main> summary: (the model has no more lines)
+            main> compacted: 1 turns · < 1m · 0k tokens compacted
+            main> assistant: (the model has no more lines)
             human> hello
-            main> assistant: Hi.
+            main> assistant: (the model has no more lines)
         "#]],
     );
 }

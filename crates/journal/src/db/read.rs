@@ -32,7 +32,7 @@ impl Database {
             waiting: self.waiting()?,
             inbox: Arc::new(self.inbox()?),
             next_message: MessageId(next("messages")?),
-            next_turn: TurnId(next("turns")?),
+            next_turn: self.next_turn()?,
             compacted: self.compacted()?,
             created: None,
             model: None,
@@ -40,6 +40,15 @@ impl Database {
             next_report: self.next_report()?,
             fork: self.fork()?,
         })
+    }
+
+    /// The number of the next turn. A compaction has no row among the turns, only one for what it cost.
+    fn next_turn(&self) -> rusqlite::Result<TurnId> {
+        let newest = "(SELECT turn FROM spending ORDER BY id DESC LIMIT 1000)";
+        let sql = format!(
+            "SELECT max(coalesce((SELECT max(id) FROM turns), 0), coalesce((SELECT max(turn) FROM {newest}), 0))"
+        );
+        self.connection.query_row(&sql, [], |row| row.get::<_, u64>(0)).map(|newest| TurnId(newest + 1))
     }
 
     /// The newest `limit` entries on the way to where `branch` is, older than `before`, oldest first.

@@ -118,6 +118,7 @@ impl Tree {
             tools: Arc::from([TOOL]),
             instructions: Arc::from("Be kind."),
             said: self.paths[branch].clone(),
+            aside: 0,
         }
     }
 
@@ -172,7 +173,7 @@ fn long(turns: usize) -> Vec<Arc<Said>> {
 }
 
 fn context(branch: Branch, said: Vec<Arc<Said>>) -> Context {
-    Context { branch, model: None, tools: Arc::from([]), instructions: Arc::from(""), said }
+    Context { branch, model: None, tools: Arc::from([]), instructions: Arc::from(""), said, aside: 0 }
 }
 
 /// How many entries are read when a request is written.

@@ -17,6 +17,7 @@ const SYNTHETIC: &str = "<synthetic>";
 pub struct Assembly {
     blocks: Vec<Block>,
     usage: Usage,
+    model: String,
     /// The calls of our tools that the model wrote, in their order.
     wanted: Vec<String>,
     streaming: bool,
@@ -41,6 +42,7 @@ impl Assembly {
             Event::MessageStart { message } => {
                 self.streaming = true;
                 self.usage += message.usage.read();
+                self.model = message.model;
                 None
             }
             Event::ContentBlockStart => {
@@ -97,6 +99,11 @@ impl Assembly {
     /// What it has used so far.
     pub fn usage(&self) -> Usage {
         self.usage
+    }
+
+    /// The vendor's id of the model that speaks.
+    pub fn model(&self) -> &str {
+        &self.model
     }
 
     /// Whether the listener has heard a word.

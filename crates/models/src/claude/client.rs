@@ -46,6 +46,22 @@ pub struct Shared {
     pub company: Company,
 }
 
+impl Shared {
+    /// What is chosen for `context`, which may ask for a model of its own.
+    fn choices_for(&self, context: &Context) -> Choices {
+        let mut choices = self.choices.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(model) = &context.model {
+            choices.model = Some(model.clone());
+        }
+        choices
+    }
+
+    /// The best beginning for `ask`.
+    fn plan(&self, ask: &Ask) -> Plan {
+        Plan::new(&ask.context, &ask.past, &self.company.sessions.all())
+    }
+}
+
 /// A live program.
 struct Client {
     shared: Arc<Shared>,
@@ -65,18 +81,20 @@ struct Program {
     control: Control,
     tools: Tools,
     session: String,
+    /// The model that it speaks with; its own choice, if there is none.
+    model: Option<String>,
     told: (Arc<str>, Arc<[domain::tool::ToolSpec]>),
 }
 
 enum Phase {
-    /// It is not ready yet.
+    /// It is not ready yet: it starts, or it changes to another model.
     Starting(oneshot::Receiver<Answered>, Plan),
     Idle,
     Speaking(Box<Speech>),
     /// It waits for our tools, and has heard this much.
     Calling(usize),
-    /// It was interrupted; when it is done, it will have heard this much of this.
-    Draining(Option<(Context, usize)>),
+    /// It was interrupted in this, and will have heard what it was told when it is done.
+    Draining(Option<Box<Speech>>),
 }
 
 struct Speech {
@@ -124,7 +142,7 @@ pub async fn live(shared: Arc<Shared>, branch: Branch, mut orders: mpsc::Receive
             None => return,
         }
     };
-    let plan = Plan::new(&ask.context, &shared.company.sessions.all());
+    let plan = shared.plan(&ask);
     let (program, phase) = match start(&shared, &branch, plan, &ask.context).await {
         Ok(started) => started,
         Err(failure) => return ask.fail(failure).await,
@@ -144,7 +162,7 @@ async fn start(
     plan: Plan,
     context: &Context,
 ) -> Result<(Program, Phase), Failure> {
-    let choices = shared.choices.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let choices = shared.choices_for(context);
     let settings = &shared.settings;
     let command = settings.command(&choices, &plan.start, &context.instructions);
     let name = settings.program.display().to_string();
@@ -163,7 +181,8 @@ async fn start(
         Start::Resume(session) => session.clone(),
         Start::Fork(_) | Start::Fresh => String::new(),
     };
-    Ok((Program { control, tools, session, told }, Phase::Starting(ready, plan)))
+    let model = choices.model;
+    Ok((Program { control, tools, session, model, told }, Phase::Starting(ready, plan)))
 }
 
 impl Client {
@@ -255,7 +274,7 @@ impl Client {
     /// Starts a new program for whoever waits, with as much memory as fits.
     async fn begin_again(&mut self) -> Next {
         let Some(ask) = self.waiting.take() else { return Next::Over };
-        let plan = Plan::new(&ask.context, &self.shared.company.sessions.all());
+        let plan = self.shared.plan(&ask);
         self.restart(plan, ask).await
     }
 
@@ -288,20 +307,21 @@ impl Client {
         Next::Over
     }
 
-    /// Writes down that the program has heard the first `heard` things of `context`, and is told `told` of them.
-    async fn keep(&mut self, context: &Context, heard: usize, told: usize) {
-        if self.program.session.is_empty() {
+    /// Writes down that the program has heard the first `heard` things of `ask`, and is told `told` of them. A copy
+    /// that is asked apart goes nowhere.
+    async fn keep(&mut self, ask: &Ask, heard: usize, told: usize) {
+        if self.program.session.is_empty() || plan::is_apart(&ask.context) {
             return;
         }
         let session = self.program.session.clone();
-        let place = Place { session, heard: plan::mark(context, heard), told: plan::mark(context, told) };
+        let place = Place { session, heard: ask.past.mark(heard), told: ask.past.mark(told) };
         self.shared.company.sessions.keep(&self.branch, place).await;
     }
 
     /// Lets the program end its turn, and waits for that in the phase that follows.
     async fn interrupt(&mut self) -> Next {
         let heard = match std::mem::replace(&mut self.phase, Phase::Idle) {
-            Phase::Speaking(speech) => Some((speech.ask.context, speech.heard)),
+            Phase::Speaking(speech) => Some(speech),
             Phase::Starting(..) | Phase::Idle | Phase::Calling(_) | Phase::Draining(_) => None,
         };
         self.phase = Phase::Draining(heard);

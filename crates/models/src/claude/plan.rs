@@ -9,9 +9,9 @@ use std::sync::Arc;
 use domain::context::{self, Context};
 use domain::conversation::{Branch, Image, Reach, Said};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
-use super::company::{Mark, Place};
+use super::company::Place;
+use super::past::Past;
 
 /// The most pictures in one message; the newest stay.
 const IMAGES: usize = 20;
@@ -51,13 +51,13 @@ pub struct Plan {
 
 impl Plan {
     /// The best beginning for `context`, given all places that are known.
-    pub fn new(context: &Context, places: &[(Branch, Place)]) -> Self {
-        let prints = prints(context);
-        let holds = |mark: &Mark| prints.get(mark.said).is_some_and(|print| *print == mark.print);
-        let fits = |place: &&Place| holds(&place.heard) && holds(&place.told);
+    pub fn new(context: &Context, past: &Past, places: &[(Branch, Place)]) -> Self {
+        let fits = |place: &&Place| past.begins_with(&place.heard) && past.begins_with(&place.told);
         let own = places.iter().find(|(branch, _)| *branch == context.branch).map(|(_, place)| place);
         if let Some(place) = own.filter(fits) {
-            return Self { start: Start::Resume(place.session.clone()), heard: place.heard.said };
+            let session = place.session.clone();
+            let start = if is_apart(context) { Start::Fork(session) } else { Start::Resume(session) };
+            return Self { start, heard: place.heard.said };
         }
         let others = places.iter().map(|(_, place)| place);
         match others.filter(|place| place.heard.said > 0).filter(fits).max_by_key(|place| place.heard.said) {
@@ -67,25 +67,14 @@ impl Plan {
     }
 }
 
-/// The first `count` things said.
-pub fn mark(context: &Context, count: usize) -> Mark {
-    let said = count.min(context.said.len());
-    Mark { said, print: prints(context).swap_remove(said) }
-}
-
-/// The fingerprints of the first nothing, one, two and more things said, in one reading.
-fn prints(context: &Context) -> Vec<String> {
-    let mut print = Sha256::new();
-    let mut prints = vec![text_of(&print)];
-    for said in &context.said {
-        print.update(format!("{said:?}\n"));
-        prints.push(text_of(&print));
+/// Whether neither what is asked nor the answer is part of the conversation, as with a summary. What goes on after
+/// a half of an answer is.
+pub fn is_apart(context: &Context) -> bool {
+    match context.said.get(context.kept().len()).map(|said| &**said) {
+        Some(Said::Assistant(_, Reach::Cut)) | None => false,
+        Some(Said::Human(_) | Said::Assistant(_, Reach::Whole) | Said::Tools(_))
+        | Some(Said::Summary(_) | Said::Recalled(_)) => true,
     }
-    prints
-}
-
-fn text_of(print: &Sha256) -> String {
-    print.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The message that tells the program what it has not heard, when it has heard `heard` things of `context`.
@@ -179,12 +168,16 @@ mod tests {
 
     fn context(branch: Branch, said: Vec<Said>) -> Context {
         let said = said.into_iter().map(Arc::new).collect();
-        Context { branch, model: None, tools: Arc::from([]), instructions: Arc::from(""), said }
+        Context { branch, model: None, tools: Arc::from([]), instructions: Arc::from(""), said, aside: 0 }
     }
 
     fn place(session: &str, context: &Context, said: usize) -> Place {
-        let mark = || mark(context, said);
+        let mark = || Past::of(context).mark(said);
         Place { session: session.to_owned(), heard: mark(), told: mark() }
+    }
+
+    fn plan(context: &Context, places: &[(Branch, Place)]) -> Plan {
+        Plan::new(context, &Past::of(context), places)
     }
 
     #[test]
@@ -194,7 +187,7 @@ mod tests {
         let main = context(Branch::Main, past());
         let places = [(Branch::Main, place("m", &main, 1))];
         let check = |context: Context, places: &[(Branch, Place)], start: Start, heard: usize| {
-            assert_eq!(Plan::new(&context, places), Plan { start, heard });
+            assert_eq!(plan(&context, places), Plan { start, heard });
         };
         check(main.clone(), &places, Start::Resume("m".into()), 1);
         check(context(fork(), past()), &places, Start::Fork("m".into()), 1);
@@ -213,13 +206,27 @@ mod tests {
     #[test]
     fn what_may_have_been_heard_and_was_taken_back_is_not_remembered() {
         let past = context(Branch::Main, vec![human("a"), answer("b"), human("secret")]);
-        let place = Place { told: mark(&past, 3), ..place("m", &past, 1) };
+        let place = Place { told: Past::of(&past).mark(3), ..place("m", &past, 1) };
         let places = [(Branch::Main, place)];
-        let start = |context: &Context| Plan::new(context, &places).start;
+        let start = |context: &Context| plan(context, &places).start;
         assert_eq!(start(&past), Start::Resume("m".into()));
         let undone = context(Branch::Main, vec![human("a"), answer("b"), human("hello")]);
         assert_eq!(start(&undone), Start::Fresh);
         assert_eq!(start(&context(Branch::Main, vec![human("a"), answer("b")])), Start::Fresh);
+    }
+
+    /// What is read aside is not remembered: a summary is asked of a copy, and an answer goes on where it was.
+    #[test]
+    fn what_is_read_aside_is_no_part_of_what_was_heard() {
+        let main = context(Branch::Main, vec![human("a"), answer("b"), human("c")]);
+        let places = [(Branch::Main, place("m", &main, 3))];
+        let summing_up = main.and(&[Arc::new(human("sum up"))]);
+        assert_eq!(plan(&summing_up, &places), Plan { start: Start::Fork("m".into()), heard: 3 });
+        let going_on = main.and(&context::continuing("d"));
+        assert_eq!(plan(&going_on, &places), Plan { start: Start::Resume("m".into()), heard: 3 });
+        for asked in [&summing_up, &going_on] {
+            assert_eq!(Past::of(asked).mark(9), Past::of(&main).mark(3));
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use domain::failure::{Failure, SpendLimit};
 
 use super::VENDOR;
 use super::wire::{Problem, Trouble};
-use crate::line::Refusal;
+use crate::line::{Refusal, is_about_key};
 
 /// What is known about who refused.
 #[derive(Clone, Copy, Debug)]
@@ -28,13 +28,16 @@ pub enum Sent {
 pub fn failure(refusal: &Refusal, asked: Asked<'_>) -> Failure {
     let trouble = trouble(&refusal.body).unwrap_or_else(|| plain(refusal));
     let message = format!("{}: {}", refusal.status, trouble.message);
+    let bad_key = || match asked.key {
+        Sent::Key => Failure::BadKey(format!("{}, {message}", VENDOR.variable)),
+        Sent::Nothing => Failure::BadKey(format!("{} is not set, {message}", VENDOR.variable)),
+    };
     match refusal.status {
         _ if trouble.is_about_money() => Failure::SpendLimit(SpendLimit::Account(message)),
-        400 | 413 | 422 | 500 if trouble.is_about_length() => Failure::Full(message),
-        401 | 403 => Failure::BadKey(match asked.key {
-            Sent::Key => format!("{}, {message}", VENDOR.variable),
-            Sent::Nothing => format!("{} is not set, {message}", VENDOR.variable),
-        }),
+        413 => Failure::Full(message),
+        400 | 422 | 500 if trouble.is_about_length() => Failure::Full(message),
+        401 => bad_key(),
+        403 if trouble.is_about_who_asks() => bad_key(),
         402 => Failure::SpendLimit(SpendLimit::Account(message)),
         429 if refusal.is_about_money(&trouble.message) => Failure::SpendLimit(SpendLimit::Account(message)),
         429 | 503 | 529 => Failure::Busy(refusal.seconds()),
@@ -74,7 +77,11 @@ pub fn from_event(json: &str) -> Failure {
         (Some(402), ..) => Failure::SpendLimit(SpendLimit::Account(trouble.message)),
         (Some(429 | 503 | 529), ..) | (_, Some("rate_limit_exceeded"), _) => Failure::Busy(None),
         (.., "rate_limit_error" | "overloaded_error" | "unavailable_error") => Failure::Busy(None),
-        (Some(401 | 403), ..) | (_, Some("invalid_api_key"), _) | (.., "authentication_error") => {
+        (Some(413), ..) => Failure::Full(trouble.message),
+        (Some(401), ..) | (_, Some("invalid_api_key"), _) | (.., "authentication_error") => {
+            Failure::BadKey(format!("{}, {}", VENDOR.variable, trouble.message))
+        }
+        (Some(403), ..) if trouble.is_about_who_asks() => {
             Failure::BadKey(format!("{}, {}", VENDOR.variable, trouble.message))
         }
         (Some(400..=499), ..) | (.., "invalid_request_error" | "BadRequestError") => {
@@ -103,11 +110,18 @@ impl Trouble {
     /// speak of the maximum context length, llama.cpp of the context size.
     fn is_about_length(&self) -> bool {
         let text = self.message.to_lowercase();
-        let full = |word: &str| matches!(word, "context_length_exceeded" | "exceed_context_size_error");
+        let full = |word: &str| {
+            matches!(word, "context_length_exceeded" | "exceed_context_size_error" | "request_too_large")
+        };
         full(&self.kind)
             || self.word().is_some_and(full)
             || text.contains("maximum context length")
             || text.contains("exceeds the available context size")
+    }
+
+    /// A server also forbids words that it does not like, which no other key would change.
+    fn is_about_who_asks(&self) -> bool {
+        is_about_key(&self.kind) || is_about_key(&self.message) || self.word().is_some_and(is_about_key)
     }
 
     fn is_about_money(&self) -> bool {

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::conversation::{Said, Text};
+use domain::context::continuing;
+use domain::conversation::{Block, Heard, Reach, Said, Text};
 use engine::ports::Model;
 use models::claude::{Claude, Company, Notice, Place, Remembered, Sessions, Trigger};
 use rustix::process::{Pid, Signal, kill_process};
-use testkit::model_server::{Act, Gate};
+use testkit::model_server::{Act, Fault, Gate};
 
-use crate::stage::{Rig, Talk, program, runs, settings};
+use crate::stage::{Rig, Talk, ask, program, runs, settings};
 
 fn kill(process: u32) {
     kill_process(Pid::from_raw(process.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
@@ -211,6 +212,68 @@ async fn another_model_goes_on_in_the_same_memory() {
     other.close().await;
 }
 
+/// Asks for a summary as the turn machine does: aside.
+async fn sum_up(rig: &Rig, talk: &Talk) {
+    let asked = Said::Human(Heard::note("[sum up our conversation]".to_owned()));
+    let (_, reply) = ask(&rig.claude, &talk.0.and(&[Arc::new(asked)])).await;
+    assert!(reply.unwrap().blocks.text().contains("sum up our conversation"));
+    let sent = rig.last_request();
+    assert!(!sent.contains("not in your memory"), "{sent}");
+}
+
+/// Nobody keeps a summary that was refused, or was stopped: the program goes on where it was, and knows of none.
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn after_a_compaction_that_came_to_nothing_the_whole_memory_answers() {
+    let sessions = Arc::new(Remembered::default());
+    let rig = Rig::with(|_| {}, Company { sessions: sessions.clone(), ..Company::default() }).await;
+    let mut talk = Talk::main();
+    for text in ["my name is Ada", "and i like tea"] {
+        talk.say(&rig.claude, text).await;
+    }
+    let before = sessions.all();
+    sum_up(&rig, &talk).await;
+    sum_up(&rig, &talk).await;
+    assert_eq!(sessions.all(), before);
+    let gate = Gate::new();
+    rig.server.script([Act::says("Ada likes").held_at(4, &gate)]);
+    tokio::select! {
+        () = sum_up(&rig, &talk) => panic!("it was held"),
+        () = gate.reached() => {}
+    }
+    talk.say(&rig.claude, "who am i?").await;
+    let sent = rig.last_request();
+    assert_eq!(sessions.all()[0].1.session, before[0].1.session);
+    assert!(sent.contains("you said: my name is Ada") && sent.contains("you said: and i like tea"), "{sent}");
+    assert!(!sent.contains("not in your memory") && !sent.contains("sum up our"), "{sent}");
+    rig.claude.close().await;
+}
+
+/// A note to go on is read and not kept: what was answered after it is remembered all the same.
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn after_an_answer_that_was_continued_the_whole_memory_answers() {
+    let sessions = Arc::new(Remembered::default());
+    let rig = Rig::with(|_| {}, Company { sessions: sessions.clone(), ..Company::default() }).await;
+    let mut talk = Talk::main();
+    talk.say(&rig.claude, "my name is Ada").await;
+    let cut = || Act::says("Lisbon is lovely").with(Fault::Cut(4));
+    rig.server.script([cut(), cut(), Act::says("is lovely in march.")]);
+    talk.human("where to?");
+    let (half, reply) = ask(&rig.claude, &talk.0).await;
+    reply.unwrap_err();
+    let session = sessions.all()[0].1.session.clone();
+    let (rest, reply) = ask(&rig.claude, &talk.0.and(&continuing(&half))).await;
+    reply.unwrap();
+    talk.hear(Said::Assistant(vec![Block::Text(half + &rest)], Reach::Whole));
+    talk.say(&rig.claude, "who am i?").await;
+    let sent = rig.last_request();
+    assert_eq!(sessions.all()[0].1.session, session);
+    assert!(sent.contains("you said: my name is Ada") && sent.contains("is lovely in march."), "{sent}");
+    assert!(!sent.contains("human: my name is Ada") && !sent.contains("human: where to?"), "{sent}");
+    rig.claude.close().await;
+}
+
 /// Our own compaction: the summary is asked for as one more turn, which nobody keeps, and then stands alone. The
 /// program remembers all of it and must not go on from there, not even after a restart; taken back, it may.
 #[tokio::test]
@@ -221,7 +284,7 @@ async fn after_a_compaction_of_ours_the_old_memory_answers_nothing() {
     let rig = Rig::with(|_| {}, company()).await;
     let mut talk = Talk::main();
     talk.say(&rig.claude, "the secret word is plover").await;
-    talk.clone().say(&rig.claude, "sum up our conversation").await;
+    sum_up(&rig, &talk).await;
     let old = sessions.all()[0].1.session.clone();
     let mut compacted = Talk::main();
     compacted.hear(Said::Summary("They shared a word.".to_owned()));

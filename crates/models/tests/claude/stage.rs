@@ -116,7 +116,7 @@ pub struct Talk(pub Context);
 impl Talk {
     pub fn new(branch: Branch) -> Self {
         let (tools, instructions) = (Arc::from([NOTE]), Arc::from("You are a friend."));
-        Self(Context { branch, model: None, tools, instructions, said: Vec::new() })
+        Self(Context { branch, model: None, tools, instructions, said: Vec::new(), aside: 0 })
     }
 
     pub fn main() -> Self {

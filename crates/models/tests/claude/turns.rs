@@ -3,7 +3,7 @@
 use domain::conversation::{Block, Heard, Image, Reach, Said};
 use domain::turn::Stop;
 use engine::ports::Model;
-use models::claude::{Mode, Thinking};
+use models::claude::{Company, Mode, Thinking};
 use testkit::model_server::{Act, Gate};
 
 use crate::stage::{Rig, Talk, runs};
@@ -77,25 +77,52 @@ async fn an_interrupted_answer_is_half_kept_and_the_next_message_works() {
 
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
-async fn the_model_the_mode_and_the_thinking_change_while_it_runs() {
+async fn the_mode_and_the_thinking_change_while_it_runs() {
     let rig = Rig::new().await;
     let mut talk = Talk::main();
-    // How much it may think depends on the model; whether it does, on us.
     let mut thinks = async |text: &str| {
         talk.say(&rig.claude, text).await;
         let request = rig.server.requests().pop().unwrap().json;
         let off = request["thinking"].is_null() || request["thinking"]["type"] == "disabled";
-        (request["model"].as_str().unwrap().to_owned(), !off)
+        !off
     };
-    assert_eq!(thinks("one").await, ("claude-test-1".to_owned(), false));
-    rig.claude.set_model(Some("claude-test-2")).await.unwrap();
+    assert!(!thinks("one").await);
     rig.claude.set_mode(Mode::AcceptEdits).await.unwrap();
     rig.claude.set_thinking(Thinking::Budget(2048)).await.unwrap();
-    assert_eq!(thinks("two").await, ("claude-test-2".to_owned(), true));
+    assert!(thinks("two").await);
     rig.claude.set_thinking(Thinking::Off).await.unwrap();
-    assert_eq!(thinks("three").await, ("claude-test-2".to_owned(), false));
+    assert!(!thinks("three").await);
     rig.claude.set_thinking(Thinking::Adaptive).await.unwrap();
-    assert_eq!(thinks("four").await, ("claude-test-2".to_owned(), true));
+    assert!(thinks("four").await);
     assert_eq!(rig.notices.processes().len(), 1);
+    rig.claude.close().await;
+}
+
+/// RC-3: the next answer is another model's, in the same process and with the same memory.
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn the_model_that_is_chosen_answers_from_the_next_message_on() {
+    let rig = Rig::with(|settings| settings.choices.model = None, Company::default()).await;
+    let mut talk = Talk::main();
+    talk.say(&rig.claude, "hi").await;
+    let usual = rig.server.requests().pop().unwrap().json["model"].as_str().unwrap().to_owned();
+    let mut answers = async |model: Option<&str>, begins: &str| {
+        talk.0.model = model.map(str::to_owned);
+        talk.say(&rig.claude, "who are you?").await;
+        let request = rig.server.requests().pop().unwrap().json;
+        assert!(request["model"].as_str().unwrap().starts_with(begins), "{}", request["model"]);
+        assert!(!request["messages"].to_string().contains("not in your memory"));
+        assert_eq!(rig.claude.name_for(&talk.0), format!("claude:{}", request["model"].as_str().unwrap()));
+        request["messages"].to_string().matches("you said:").count()
+    };
+    assert_eq!(answers(Some("opus"), "claude-opus-").await, 1);
+    assert_eq!(answers(Some("haiku"), "claude-haiku-").await, 2);
+    assert_eq!(answers(None, &usual).await, 3);
+    assert_eq!(rig.notices.processes().len(), 1);
+    let mut fork = talk.fork("aside");
+    fork.0.model = Some("sonnet".to_owned());
+    fork.say(&rig.claude, "and here?").await;
+    let request = rig.server.requests().pop().unwrap().json;
+    assert!(request["model"].as_str().unwrap().starts_with("claude-sonnet-"), "{}", request["model"]);
     rig.claude.close().await;
 }

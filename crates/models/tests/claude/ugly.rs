@@ -8,7 +8,7 @@ use domain::conversation::{Block, Text};
 use domain::failure::Failure;
 use domain::turn::Stop;
 use engine::ports::Model;
-use models::claude::{Claude, Company, Notice, Patience};
+use models::claude::{Claude, Company, Mode, Notice, Patience};
 use tempfile::TempDir;
 
 use crate::stage::{Noticed, Talk, runs, settings};
@@ -141,13 +141,53 @@ async fn a_late_call_of_the_same_message_ends_a_reply_of_its_own() {
 
 #[tokio::test]
 async fn a_second_result_belongs_to_nobody() {
-    let play = play("ready; turn 'One.'; end; hear_of sync; answer ollim-2; turn 'Two.'; turn 'Three.'");
+    let play = play(
+        "ready; turn 'One.'; end; hear_of set_permission_mode; answer ollim-2; turn 'Two.'; turn 'Three.'",
+    );
     let mut talk = Talk::main();
     assert_eq!(talk.say(&play.claude, "a").await, "One.");
-    play.claude.set_model(Some("sync")).await.unwrap();
+    play.claude.set_mode(Mode::Plan).await.unwrap();
     assert_eq!(talk.say(&play.claude, "b").await, "Two.");
     assert_eq!(talk.say(&play.claude, "c").await, "Three.");
     assert_eq!(play.notices.processes().len(), 1);
+    play.claude.close().await;
+}
+
+/// What it costs is known by the name that the vendor gives the model, and not by ours for it.
+#[tokio::test]
+async fn the_model_is_named_as_the_vendor_names_it() {
+    let script = r#"
+        ready; hear_of '"user"'; begin
+        event '{"type":"message_start","message":{"id":"m","model":"claude-opus-9","usage":{"input_tokens":7}}}'
+        event '{"type":"message_stop"}'; end
+    "#;
+    let play = play(script);
+    let mut talk = Talk::main();
+    talk.0.model = Some("opus".to_owned());
+    talk.human("hi");
+    assert_eq!(play.claude.name_for(&talk.0), "claude:opus");
+    assert_eq!(talk.reply(&play.claude).await.1.unwrap().usage.input, 7);
+    assert_eq!(play.claude.name_for(&talk.0), "claude:claude-opus-9");
+    assert_eq!(play.claude.name_for(&talk.fork("quiet").0), "claude:opus");
+    play.claude.close().await;
+}
+
+#[tokio::test]
+async fn a_model_the_program_refuses_is_told_and_the_next_one_answers() {
+    let script = r#"
+        ready; turn 'One.'; hear_of set_model
+        echo '{"type":"control_response","response":{"subtype":"error","request_id":"ollim-2","error":"no such model"}}'
+        turn 'Never.'
+    "#;
+    let play = play(script);
+    let mut talk = Talk::main();
+    talk.say(&play.claude, "a").await;
+    talk.0.model = Some("opus".to_owned());
+    talk.human("b");
+    assert_eq!(talk.reply(&play.claude).await.1.unwrap_err(), Failure::Rejected("no such model".to_owned()));
+    talk.0.model = None;
+    assert_eq!(talk.say(&play.claude, "c").await, "One.");
+    assert_eq!(play.notices.processes().len(), 2);
     play.claude.close().await;
 }
 

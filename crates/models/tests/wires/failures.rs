@@ -43,7 +43,9 @@ async fn every_refusal_is_a_failure_of_its_kind() {
     let cases = |_| {
         vec![
             ("401", refused(401, None, "a bad key")),
-            ("403", refused(403, None, "not in your country")),
+            ("403", refused(403, None, "This API key may not use this model")),
+            ("403 by its kind", Act::refuses(403, "permission_error", "not for you")),
+            ("403 about the words", refused(403, None, "Your input was flagged for a keyword.")),
             ("429 with a time", Act::rate_limited(30)),
             ("429 with a date", refused(429, Some("Wed, 21 Oct 2026 07:28:00 GMT"), "spend less")),
             ("429 about money", refused(429, None, "Your credit limit is reached")),
@@ -54,12 +56,15 @@ async fn every_refusal_is_a_failure_of_its_kind() {
             ("504", refused(504, None, "too slow")),
             ("400", Act::refuses(400, "invalid_request_error", "too many\u{7}\r\n")),
             ("413", refused(413, None, "too large")),
+            ("400 too large", Act::refuses(400, "request_too_large", "too large")),
             ("307", refused(307, None, "over there")),
         ]
     };
     let expected = expect![[r#"
         401: BadKey("[variable], 401: a bad key")
-        403: BadKey("[variable], 403: not in your country")
+        403: BadKey("[variable], 403: This API key may not use this model")
+        403 by its kind: BadKey("[variable], 403: not for you")
+        403 about the words: Rejected("403: Your input was flagged for a keyword.")
         429 with a time: Busy(Some(30))
         429 with a date: Busy(None)
         429 about money: SpendLimit(Account("429: Your credit limit is reached"))
@@ -69,7 +74,8 @@ async fn every_refusal_is_a_failure_of_its_kind() {
         500: Broken("500: Internal server error")
         504: Broken("504: too slow")
         400: Rejected("400: too many")
-        413: Rejected("413: too large")
+        413: Full("413: too large")
+        400 too large: Full("400: too large")
         307: Unreachable("307: the address points elsewhere")
     "#]];
     check(cases, expected).await;

@@ -24,6 +24,7 @@ pub fn context(said: Vec<Said>) -> Context {
         tools: Arc::from([TOOL]),
         instructions: Arc::from("You are a friend."),
         said: said.into_iter().map(Arc::new).collect(),
+        aside: 0,
     }
 }
 

@@ -118,8 +118,11 @@ pub(super) async fn say(
 /// A command is the same on every surface: words that begin with a slash.
 pub(super) async fn command(State(app): State<App>, request: Request) -> Result<Json<wire::Obeyed>, Refusal> {
     let wire::Command { text } = read(&app, request, BODY_BYTES).await?;
-    let ask = command::read(&text).map_err(Refusal::refused)?;
     let obeyed = |text, turn| Ok(Json(wire::Obeyed { ok: true, text, turn }));
+    if text.trim() == command::HELP {
+        return obeyed(Some(command::list()), None);
+    }
+    let ask = command::read(&text).map_err(Refusal::refused)?;
     match app.ports().desk.ask(ask).await {
         Answer::Told(text) => obeyed(Some(text), None),
         Answer::Begun(turn) => obeyed(None, Some(turn.0)),

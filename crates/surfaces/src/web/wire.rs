@@ -236,7 +236,7 @@ impl From<Scene> for SceneWire {
             tool: run.tool,
         });
         let compacting = scene.compacting.map(|(turn, tokens)| CompactingWire { turn: turn.0, tokens });
-        Self { running: running.collect(), compacting, held: scene.held }
+        Self { running: running.collect(), compacting, held: scene.held.into_values().next() }
     }
 }
 
@@ -253,6 +253,7 @@ pub enum ShownWire {
     Compacting { turn: u64, branch: String, tokens: Option<u64> },
     Compacted { turn: u64, branch: String, done: bool, text: String },
     Held { turn: u64, branch: String, newest: u64, first: bool, why: String },
+    Undone { branch: String, summary: u64 },
     Notice { text: String },
 }
 
@@ -268,6 +269,7 @@ impl ShownWire {
             Self::Compacting { .. } => "compacting",
             Self::Compacted { .. } => "compacted",
             Self::Held { .. } => "held",
+            Self::Undone { .. } => "undone",
             Self::Notice { .. } => "notice",
         }
     }
@@ -307,6 +309,9 @@ impl From<&Shown> for ShownWire {
                 first: *known == Known::Unknown,
                 why: why.to_string(),
             },
+            Shown::Undone { branch, summary } => {
+                Self::Undone { branch: branch.to_string(), summary: summary.0 }
+            }
             Shown::Notice(text) => Self::Notice { text: text.clone() },
         }
     }

@@ -137,12 +137,16 @@ impl Telling {
                     Known::Told => format!("{branch}> still waits"),
                 });
             }
+            Shown::Undone { branch, .. } => self.lines.push(format!("{branch}> undone")),
             Shown::Notice(text) => self.lines.push(format!("notice> {text}")),
         }
     }
 
     fn said(&mut self, branch: &Branch, said: &Said) {
         match said {
+            // What we say ourselves nobody hears but the model.
+            Said::Human(heard) if heard.text.is_empty() && heard.images.is_empty() => {}
+            Said::Human(heard) if heard.text.is_empty() => self.lines.push("human> (a picture)".to_owned()),
             Said::Human(heard) => self.lines.push(format!("human> {}", heard.text)),
             Said::Assistant(blocks, reach) => {
                 let cut = if *reach == Reach::Cut { " (cut)" } else { "" };

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::super::control::Answered;
+use super::super::past::Past;
 
 /// Something wanted of a client.
 pub enum Order {
@@ -20,6 +21,7 @@ pub enum Order {
 /// Something wanted of the model.
 pub struct Ask {
     pub context: Context,
+    pub past: Past,
     pub wanted: Wanted,
     pub news: mpsc::Sender<News>,
     pub attempts: u32,
@@ -38,8 +40,8 @@ pub enum Wanted {
 pub enum News {
     /// A few words more.
     Words(String),
-    /// What the reply has used so far.
-    Used(Usage),
+    /// What the reply has used so far, and the vendor's id of the model that says it.
+    Used(Usage, String),
     /// The end.
     Done(Result<Outcome, Failure>),
 }

@@ -65,7 +65,7 @@ impl Client {
         };
         self.phase = Phase::Calling(speech.heard);
         let reply = speech.assembly.calling(self.program.tools.take_new());
-        self.keep(&speech.ask.context, speech.heard, speech.heard).await;
+        self.keep(&speech.ask, speech.heard, speech.heard).await;
         let outcome = Outcome { reply, compaction: speech.compaction };
         // Whoever asked may have left; then the results never come, and the program is told so later.
         let _ = speech.ask.news.send(News::Done(Ok(outcome))).await;
@@ -76,7 +76,10 @@ impl Client {
         let Phase::Starting(ready, _) = &mut self.phase else { return Next::Go };
         match ready.try_recv() {
             Ok(Ok(_)) => self.ready().await,
-            Ok(Err(why)) => self.over(refusal::gone(&why)).await,
+            Ok(Err(why)) => {
+                let why = self.shared.settings.environment.hide(&why);
+                self.over(Failure::Rejected(why)).await
+            }
             Err(_) => Next::Go,
         }
     }
@@ -87,8 +90,8 @@ impl Client {
         let (Phase::Starting(_, started), Some(ask)) = (started, self.waiting.take()) else {
             return Next::Go;
         };
-        let plan = Plan::new(&ask.context, &self.shared.company.sessions.all());
-        if plan == started { self.speak(ask, plan.heard).await } else { self.restart(plan, ask).await }
+        let plan = self.shared.plan(&ask);
+        if plan == started { self.speak(ask, plan).await } else { self.restart(plan, ask).await }
     }
 
     async fn ended(&mut self, ended: &Ended) -> Next {
@@ -98,10 +101,10 @@ impl Client {
                 self.over_with(ended);
                 self.finish(*speech, ended).await
             }
-            Phase::Draining(heard) => {
+            Phase::Draining(speech) => {
                 self.over_with(ended);
-                if let Some((context, heard)) = heard {
-                    self.keep(&context, heard, heard).await;
+                if let Some(speech) = speech {
+                    self.keep(&speech.ask, speech.heard, speech.heard).await;
                 }
                 self.next().await
             }
@@ -138,7 +141,7 @@ impl Client {
     }
 
     async fn finish(&mut self, mut speech: Speech, ended: &Ended) -> Next {
-        self.keep(&speech.ask.context, speech.heard, speech.heard).await;
+        self.keep(&speech.ask, speech.heard, speech.heard).await;
         let unanswered = speech.assembly.is_silent() && speech.compaction.boundaries > 0;
         if unanswered && !ended.is_error && speech.may_ask_again() {
             return self.ask_again(speech).await;
@@ -200,7 +203,8 @@ impl Speech {
         let usage = self.assembly.usage();
         if usage != before {
             // Whoever asked may have left.
-            let _ = self.ask.news.send(News::Used(usage)).await;
+            let model = self.assembly.model().to_owned();
+            let _ = self.ask.news.send(News::Used(usage, model)).await;
         }
     }
 

@@ -3,6 +3,8 @@
 use domain::conversation::Said;
 use domain::failure::Failure;
 use domain::tool::ToolResult;
+use serde_json::json;
+use tokio::sync::oneshot;
 
 use super::super::assembly::Assembly;
 use super::super::plan::{self, Plan, Start};
@@ -41,30 +43,45 @@ impl Client {
     }
 
     async fn begin(&mut self, ask: Box<Ask>) -> Next {
-        let plan = Plan::new(&ask.context, &self.shared.company.sessions.all());
+        let plan = self.shared.plan(&ask);
         let here = plan.start == Start::Resume(self.program.session.clone());
         let (instructions, tools) = &self.program.told;
         if !here || *instructions != ask.context.instructions || *tools != ask.context.tools {
             return self.restart(plan, ask).await;
         }
-        self.speak(ask, plan.heard).await
+        self.speak(ask, plan).await
+    }
+
+    /// Speaks with the model that is wanted: the program may have to change to it first.
+    pub(super) async fn speak(&mut self, ask: Box<Ask>, plan: Plan) -> Next {
+        let model = self.shared.choices_for(&ask.context).model;
+        if self.program.model == model {
+            return self.tell(ask, plan.heard).await;
+        }
+        let (answer, ready) = oneshot::channel();
+        // If it cannot be written to, it is gone, and that is found out when reading.
+        let _ = self.program.control.request(&json!({"subtype": "set_model", "model": model}), answer).await;
+        self.program.model = model;
+        self.phase = Phase::Starting(ready, plan);
+        self.waiting = Some(ask);
+        Next::Go
     }
 
     /// Tells the program what it has not heard. Nothing is said if nobody listens any more.
-    pub(super) async fn speak(&mut self, ask: Box<Ask>, heard: usize) -> Next {
+    async fn tell(&mut self, ask: Box<Ask>, heard: usize) -> Next {
         self.phase = Phase::Idle;
         if ask.news.is_closed() {
             return Next::Go;
         }
         let (message, told) = match &ask.wanted {
-            Wanted::Reply => (plan::message(&ask.context, heard), ask.context.said.len()),
+            Wanted::Reply => (plan::message(&ask.context, heard), ask.past.count()),
             Wanted::Summary(_) if heard == 0 => {
                 ask.fail(Failure::Stopped("there is nothing to sum up yet.".to_owned())).await;
                 return Next::Go;
             }
             Wanted::Summary(command) => (plan::command(command), heard),
         };
-        self.keep(&ask.context, heard, told).await;
+        self.keep(&ask, heard, told).await;
         // If it cannot be written to, it is gone, and that is found out when reading.
         let _ = self.program.control.say(&message).await;
         let mut speech = Speech::new(*ask, told);
@@ -80,8 +97,8 @@ impl Client {
             self.waiting = Some(ask);
             return self.interrupt().await;
         };
-        let told = ask.context.said.len();
-        self.keep(&ask.context, heard, told).await;
+        let told = ask.past.count();
+        self.keep(&ask, heard, told).await;
         self.phase = Phase::Speaking(Box::new(Speech::new(*ask, told)));
         self.answer(answers).await
     }

@@ -47,6 +47,7 @@ async fn every_stream_of_this_vendor_that_breaks_is_a_failure_of_its_kind() {
         ("overloaded after words", error(4, "overloaded_error")),
         ("broken after words", error(4, "api_error")),
         ("an unknown error", error(4, "new_error")),
+        ("too large", error(0, "request_too_large")),
         ("a block that is none", Act::empty().and(Piece::Raw(json!({"type": "tool_use"})))),
     ];
     let mut told = String::new();
@@ -58,6 +59,7 @@ async fn every_stream_of_this_vendor_that_breaks_is_a_failure_of_its_kind() {
         overloaded after words: Busy(None)
         broken after words: Broken("it broke on our side")
         an unknown error: Broken("it broke on our side")
+        too large: Full("it broke on our side")
         a block that is none: Garbled("an event that is not in its language")
     "#]]
     .assert_eq(&told);
@@ -101,4 +103,43 @@ async fn the_version_is_told_and_a_wrong_key_refused_in_the_words_of_the_vendor(
     let told = ask(&Anthropic::new(other).unwrap(), &context).await.1.unwrap_err();
     assert_eq!(told, Failure::BadKey("ANTHROPIC_API_KEY, 401: invalid x-api-key".to_owned()));
     assert_eq!(server.requests()[0].version.as_deref(), Some("2023-06-01"));
+}
+
+/// Hears only what a call used.
+#[derive(Default)]
+struct Counting(std::sync::Mutex<domain::conversation::Usage>);
+
+impl engine::ports::Hearing for Counting {
+    fn words(&self, _: &str) {}
+
+    fn used(&self, usage: domain::conversation::Usage) {
+        *self.0.lock().unwrap() = usage;
+    }
+}
+
+/// E2: what was read for a reply that broke off is paid for, so it is told before the end.
+#[tokio::test]
+async fn a_reply_that_breaks_off_has_told_what_it_used() {
+    use engine::ports::Model as _;
+    let server = ModelServer::start().await.unwrap();
+    server.script([Act::says("half an answer").with(Fault::Cut(3))]);
+    let counting = Counting::default();
+    let reply = super::stage::model(&server.url()).reply(&context(vec![human("hi")]), &counting).await;
+    assert!(reply.is_err());
+    let told = *counting.0.lock().unwrap();
+    assert!(told.read() > 0 && told.read() == server.usage()[0].read(), "{told:?}");
+}
+
+/// MC-26: the model that a context asks for answers it, and is named.
+#[tokio::test]
+async fn a_context_may_ask_for_another_model() {
+    use engine::ports::Model as _;
+    let server = ModelServer::start().await.unwrap();
+    let model = super::stage::model(&server.url());
+    let asked =
+        domain::context::Context { model: Some("claude-other-2".to_owned()), ..context(vec![human("hi")]) };
+    super::stage::ask(&model, &asked).await.1.unwrap();
+    assert_eq!(server.requests()[0].json["model"], "claude-other-2");
+    assert_eq!(model.name_for(&asked), "anthropic:claude-other-2");
+    assert_eq!(model.name_for(&context(Vec::new())), "anthropic:claude-test-1");
 }

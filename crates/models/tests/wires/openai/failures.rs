@@ -59,6 +59,9 @@ async fn every_stream_of_a_chat_server_that_breaks_is_a_failure_of_its_kind() {
         ("a call that is none", raw(json!({"tool_calls": [1]}))),
         ("an error in words", chunk(json!({"error": "out of memory"}))),
         ("an error that is flat", chunk(json!({"object": "error", "message": "no", "code": 400}))),
+        ("forbidden words", chunk(json!({"error": {"message": "flagged", "code": 403}}))),
+        ("a forbidden key", chunk(json!({"error": {"message": "no permission", "code": 403}}))),
+        ("too large", chunk(json!({"error": {"message": "too large", "code": 413}}))),
         ("an error with a number", chunk(json!({"error": {"message": "later", "code": 429}}))),
     ];
     let mut told = String::new();
@@ -77,6 +80,9 @@ async fn every_stream_of_a_chat_server_that_breaks_is_a_failure_of_its_kind() {
         a call that is none: Garbled("an event that is not in its language")
         an error in words: Broken("out of memory")
         an error that is flat: Rejected("no")
+        forbidden words: Rejected("flagged")
+        a forbidden key: BadKey("OPENAI_API_KEY, no permission")
+        too large: Full("too large")
         an error with a number: Busy(None)
     "#]]
     .assert_eq(&told);

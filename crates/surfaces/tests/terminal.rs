@@ -1,0 +1,121 @@
+//! The terminal before an assistant that says whatever a test likes.
+#![expect(clippy::unwrap_used, reason = "a test may stop")]
+
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use surfaces::client::Client;
+use surfaces::terminal::{Ended, Reader, chat, obey, once};
+use tokio::io::BufReader;
+use tokio::net::UnixListener;
+use tokio::task::JoinSet;
+
+/// What commands a terminal, and what is left of it.
+const EVIL: &str = "\u{1b}[2Jhi\u{7}\tyou\u{9b}31m\r\nthere";
+const HARMLESS: &str = "[2Jhi\tyou31m\nthere";
+
+/// What the assistant says to whoever asks.
+#[derive(Default)]
+struct Script {
+    events: Vec<(&'static str, Value)>,
+    command: Value,
+    messages: Value,
+}
+
+struct Stage {
+    client: Client,
+    _home: tempfile::TempDir,
+    _door: JoinSet<()>,
+}
+
+impl Script {
+    fn played(self) -> Stage {
+        let home = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(home.path().join("door")).unwrap();
+        let block = |(name, data): &(&str, Value)| format!("event: {name}\ndata: {data}\n\n");
+        let events: String = self.events.iter().map(block).collect();
+        let router = Router::new()
+            .route("/api/events", get(|| async { events }))
+            .route("/api/commands", post(|| async { Json(self.command) }))
+            .route("/api/messages", get(|| async { Json(self.messages) }))
+            .route("/api/messages", post(|| async { Json(json!({ "message": 3 })) }));
+        let mut door = JoinSet::new();
+        door.spawn(async { axum::serve(listener, router).await.unwrap() });
+        Stage { client: Client::new(home.path(), "door"), _home: home, _door: door }
+    }
+}
+
+/// What a pipe that says `line` is answered.
+async fn piped(script: Script, line: &str) -> String {
+    let stage = script.played();
+    let mut out = Vec::new();
+    chat(&stage.client, Reader::Pipe, line.as_bytes(), &mut out).await.unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[tokio::test]
+async fn an_answer_that_was_streamed_cannot_command_the_terminal() {
+    let events = vec![
+        ("began", json!({ "turn": 7, "answers": 3 })),
+        ("delta", json!({ "turn": 7, "text": EVIL })),
+        ("said", json!({ "entry": { "by": "assistant", "text": EVIL } })),
+        ("notice", json!({ "text": EVIL })),
+        ("ended", json!({ "turn": 7, "how": "failed", "why": EVIL })),
+    ];
+    let told = piped(Script { events, ..Script::default() }, "hello").await;
+    assert_eq!(told, format!("{HARMLESS}\n").repeat(3));
+}
+
+#[tokio::test]
+async fn an_answer_that_was_read_later_cannot_command_the_terminal() {
+    let said = json!([{ "by": "human", "text": "hello" }, { "by": "assistant", "text": EVIL }]);
+    let events = vec![("reload", json!({ "running": [] }))];
+    let stage = Script { events, messages: json!({ "messages": said }), ..Script::default() }.played();
+    let mut out = Vec::new();
+    let ended = once(&stage.client, &"hello".into(), &mut out).await.unwrap();
+    assert_eq!(ended, Ended::Answered);
+    assert_eq!(String::from_utf8(out).unwrap(), format!("\n{HARMLESS}\n"));
+}
+
+#[tokio::test]
+async fn what_a_command_ends_with_cannot_command_the_terminal() {
+    let told = piped(Script { command: json!({ "text": EVIL }), ..Script::default() }, " /status").await;
+    assert_eq!(told, format!("{HARMLESS}\n"));
+    let events = vec![("compacted", json!({ "turn": 9, "done": false, "text": EVIL }))];
+    let begun = Script { events, command: json!({ "turn": 9 }), ..Script::default() };
+    assert_eq!(piped(begun, "/compact").await, format!("{HARMLESS}\n"));
+}
+
+/// The person types nothing until the assistant is gone.
+#[tokio::test]
+async fn what_a_person_hears_cannot_command_the_terminal() {
+    let events = vec![
+        ("notice", json!({ "text": EVIL })),
+        ("compacted", json!({ "turn": 9, "done": false, "text": EVIL })),
+        ("began", json!({ "turn": 7, "answers": 3 })),
+        ("ended", json!({ "turn": 7, "how": "failed", "why": EVIL })),
+    ];
+    let stage = Script { events, ..Script::default() }.played();
+    let (_hands, keyboard) = tokio::io::duplex(1);
+    let mut out = Vec::new();
+    let gone = chat(&stage.client, Reader::Person, BufReader::new(keyboard), &mut out).await;
+    assert_eq!(gone.unwrap_err().to_string(), "ollim-bot is not running here. start it: ollim-bot");
+    let out = String::from_utf8(out).unwrap();
+    assert_eq!(out.matches("[2Jhi\tyou31m\n  there").count(), 3, "{out:?}");
+    assert!(out.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t')), "{out:?}");
+}
+
+#[tokio::test]
+async fn work_whose_end_was_missed_is_not_waited_for() {
+    let hello = ("hello", json!({ "running": [], "compacting": null }));
+    let goes_on = ("reload", json!({ "running": [], "compacting": { "turn": 9 } }));
+    let missed = ("reload", json!({ "running": [], "compacting": null }));
+    let compacted = ("compacted", json!({ "turn": 9, "done": true, "text": "done" }));
+    let check = async |events: Vec<(&'static str, Value)>| {
+        let stage = Script { events, command: json!({ "turn": 9 }), ..Script::default() }.played();
+        obey(&stage.client, "/compact").await.unwrap()
+    };
+    assert_eq!(check(vec![hello.clone(), goes_on.clone(), compacted.clone()]).await, Ok("done".to_owned()));
+    let told = check(vec![hello, goes_on, missed, compacted]).await.unwrap_err();
+    assert!(told.contains("`ollim-bot sessions tree`"), "{told}");
+}

@@ -1,0 +1,74 @@
+// What the stage tells that no other surface's words tell: a summary taken back, a key that is refused.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { browser, house } from "./house.js";
+
+const SCENE = { running: [], compacting: null, held: null };
+const entry = (id, by, text) => ({ id, parent: id - 1 || null, at: "2026-11-15T08:00:00Z", by, text, images: 0, calls: [], whole: true });
+const TALK = [entry(1, "human", "hello"), entry(2, "assistant", "good morning")];
+
+// A paired page whose every line tells the next of `streams`, and that reads the next of `pages`; the last page
+// stays. After the last stream nothing more is told.
+async function told(t, streams, pages) {
+  const home = await house();
+  t.after(home.end);
+  const seat = await browser();
+  t.after(seat.end);
+  let lines = 0;
+  let reads = 0;
+  let silent;
+  const over = new Promise((done) => { silent = done; });
+  await seat.page.route("**/api/events", (route) => {
+    const stream = streams[lines];
+    lines += 1;
+    if (!stream) return silent();
+    const body = stream.map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join("");
+    return route.fulfill({ contentType: "text/event-stream", body });
+  });
+  await seat.page.route("**/api/messages", (route) => {
+    const messages = pages[Math.min(reads, pages.length - 1)];
+    reads += 1;
+    return route.fulfill({ json: { messages, more: false } });
+  });
+  await seat.page.goto(home.link);
+  await over;
+  return seat.page;
+}
+
+const log = (page) => page.$$eval("#log > li", (all) => all.map((li) => `${li.className}: ${li.innerText}`));
+
+test("a summary that was taken back goes, and who speaks meanwhile goes on", async (t) => {
+  const summary = entry(3, "summary", "we greeted");
+  const page = await told(t, [[
+    ["hello", SCENE],
+    ["began", { turn: 7, branch: "main", answers: 1 }],
+    ["delta", { turn: 7, text: "as i was saying" }],
+    ["undone", { branch: "main", summary: 3 }],
+  ]], [[...TALK, summary], TALK]);
+  await page.waitForSelector("text=as i was saying");
+  assert.deepEqual(await log(page), ["human: hello", "assistant: good morning", "assistant live: as i was saying"]);
+});
+
+test("a summary that was taken back while nobody listened goes too", async (t) => {
+  const summary = entry(3, "summary", "we greeted");
+  const page = await told(t, [[["hello", SCENE]], [["hello", SCENE]]], [[...TALK, summary], TALK]);
+  assert.deepEqual(await log(page), ["human: hello", "assistant: good morning"]);
+});
+
+test("a refused key is told once, after what was said, however often the line breaks", async (t) => {
+  const held = { ...SCENE, held: "the model takes no key." };
+  const again = { turn: 7, branch: "main", newest: 1, first: false, why: held.held };
+  const page = await told(t, [[["hello", held]], [["hello", held], ["held", again]], [["hello", held]]], [TALK]);
+  assert.deepEqual(await log(page), ["human: hello", "assistant: good morning", "note: the model takes no key."]);
+});
+
+test("a page lists the commands when it is asked for help", async (t) => {
+  const page = await told(t, [], [TALK]);
+  await page.fill("#words", "/help");
+  await page.press("#words", "Enter");
+  await page.waitForSelector(".note");
+  const lines = (await page.innerText(".note")).split("\n");
+  assert.ok(lines.some((line) => line.startsWith("/undo ")), lines.join("|"));
+  assert.ok(lines.some((line) => line.startsWith("/help ")), lines.join("|"));
+});
