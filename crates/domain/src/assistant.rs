@@ -234,9 +234,14 @@ impl Assistant {
 
     fn started(&mut self, now: &Zoned) -> Vec<Effect> {
         let mut minutes = Minutes::at(now);
+        // A side conversation survives a restart.
+        let fork = self.memory.fork.as_ref();
+        let forked = fork.map(|fork| Shown::Forked { branch: fork.branch.clone(), topic: fork.topic.clone() });
+        minutes.shown.extend(forked);
         for left in std::mem::take(&mut self.memory.unfinished) {
             self.resume(left, &mut minutes);
         }
+        self.turn_around(&mut minutes);
         self.hear_waiting(&mut minutes);
         minutes.effects()
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::{Answer, Assistant, Effect, Event, Request, Shown};
+use jiff::SignedDuration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +20,9 @@ const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 /// How often to look whether a key that was refused is another one by now.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// The longest time without a look at the clock.
+const LONGEST_NAP: Duration = Duration::from_secs(30);
 
 /// The assistant at its desk.
 pub struct House {
@@ -69,6 +73,7 @@ impl House {
     /// start.
     pub async fn run(mut self, stop: CancellationToken) {
         loop {
+            let nap = self.nap();
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
@@ -80,9 +85,20 @@ impl House {
                     self.look_for_key().await;
                 }
                 () = tokio::time::sleep_until(self.next_try), if !self.owed.is_empty() => self.try_again().await,
+                () = tokio::time::sleep(nap.unwrap_or_default()), if nap.is_some() => {
+                    self.happened(Event::Woke).await;
+                }
             }
         }
         self.turns.end().await;
+    }
+
+    /// How long until the assistant wants to be woken: never longer than a while, because a machine that sleeps
+    /// stops the timers, and not at all while something is owed.
+    fn nap(&self) -> Option<Duration> {
+        let now = self.clock.now().timestamp();
+        let wakes = self.assistant.wakes(now).filter(|_| self.owed.is_empty())?;
+        Some(wakes.duration_since(now).max(SignedDuration::ZERO).unsigned_abs().min(LONGEST_NAP))
     }
 
     async fn open(&mut self, letter: Letter) {

@@ -4,7 +4,7 @@
 
 use domain::conversation::{Branch, Conversation, Heard, Said};
 use domain::embed::{Action, Colour, Embed};
-use domain::record::{Message, MessageId, Opened, Record, SurfaceName};
+use domain::record::{Message, MessageChange, MessageId, Opened, Record, SurfaceName, TurnChange};
 use domain::tool::Outcome;
 use domain::turn::TurnId;
 use expect_test::expect;
@@ -26,10 +26,10 @@ fn talk_on_the_side(conversation: &mut Conversation, now: Zoned) -> Vec<Record> 
     let entry = conversation.say(&branch, Said::Human(heard.clone()), at).expect("a fork");
     let (turn, answers) = (TurnId(90), MessageId(90));
     let message =
-        Message { id: answers, at, surface: SurfaceName::Terminal, text: heard.text, images: Vec::new() };
-    records.extend([Record::Received(message), Record::Said(branch.clone(), entry.clone())]);
-    records.push(Record::Taken(answers, entry.id));
-    records.push(Record::Opened(Opened { turn, branch, answers, at }));
+        Message { id: answers, at, surface: SurfaceName::Terminal, branch: None, text: heard.text, images: Vec::new() };
+    records.extend([Record::Message(MessageChange::Received(message)), Record::Said(branch.clone(), entry.clone())]);
+    records.push(Record::Message(MessageChange::Taken(answers, entry.id)));
+    records.push(Record::Turn(TurnChange::Opened(Opened { turn, branch, answers, at })));
     records
 }
 

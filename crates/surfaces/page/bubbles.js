@@ -18,6 +18,7 @@ export function bubble(entry, results) {
   li.dataset.date = at.toDateString();
   switch (entry.by) {
     case "human":
+      if (!entry.text && !entry.images) li.classList.add("bare");
       if (entry.text) li.append(make("div", "bubble", entry.text));
       if (entry.images) li.append(make("p", "under", entry.images === 1 ? "a picture" : `${entry.images} pictures`));
       break;

@@ -20,6 +20,7 @@ export class Chat {
     this.hush.append(dots());
     this.read = Promise.resolve();
     this.refusal = null; // what the model says of our key, as far as it was told
+    this.branch = MAIN; // where the human is: main, or the side conversation
     this.more = false;
     this.reading = false;
     parts.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
@@ -32,26 +33,36 @@ export class Chat {
 
   heard(name, data) {
     if (name === "hello" || name === "reload") return this.catchUp(data);
-    if (name === "undone" && data.branch === MAIN) return this.readAgain();
+    if (name === "forked" || name === "unforked") return this.stepped(name, data);
+    if (name === "undone" && data.branch === this.branch) return this.readAgain();
     const stay = this.atEnd();
-    if (name === "said" && data.branch === MAIN) this.said(data.entry);
-    if (name === "began" && data.branch === MAIN) this.began(data.turn, "", null);
+    if (name === "said" && data.branch === this.branch) this.said(data.entry);
+    if (name === "began" && data.branch === this.branch) this.began(data.turn, "", null);
     if (name === "delta") this.delta(data);
     if (name === "working") this.working(data);
     if (name === "waiting") this.working({ turn: data.turn, tool: `the model is not there, trying again in ${data.seconds} s` });
-    if (name === "ended" && data.branch === MAIN) this.ended(data);
-    if (name === "compacting" && data.branch === MAIN) this.compacting(data);
-    if (name === "compacted" && data.branch === MAIN) this.compacted(data);
-    if (name === "held" && data.branch === MAIN) this.held(data);
+    if (name === "ended" && data.branch === this.branch) this.ended(data);
+    if (name === "compacting" && data.branch === this.branch) this.compacting(data);
+    if (name === "compacted" && data.branch === this.branch) this.compacted(data);
+    if (name === "held" && data.branch === this.branch) this.held(data);
     if (name === "notice") this.notice(data.text);
     this.settle(stay);
   }
 
+  // The human stepped aside, or came back: the conversation is another one now.
+  async stepped(name, { branch, topic, text }) {
+    this.branch = name === "forked" ? branch : MAIN;
+    await this.readAgain();
+    this.notice(name === "forked" ? `side conversation${topic ? ` about ${topic}` : ""}. leave it with /save, /report or /exit` : `side conversation ${text}`, true);
+    this.settle(true);
+  }
+
   async catchUp(scene) {
     const stay = this.atEnd();
+    this.branch = scene.fork?.branch ?? MAIN;
     for (const run of this.running.values()) run.li.remove();
     this.running.clear();
-    for (const run of scene.running.filter((run) => run.branch === MAIN)) this.began(run.turn, run.text, run.tool);
+    for (const run of scene.running.filter((run) => run.branch === this.branch)) this.began(run.turn, run.text, run.tool);
     if (scene.compacting) this.compacting(scene.compacting);
     if (!scene.held) this.refusal = null;
     await this.readAgain();

@@ -39,6 +39,8 @@ pub struct Scene {
     pub compacting: Option<(TurnId, Option<u64>)>,
     /// The turns that wait because the model refuses our key, and what it says.
     pub held: BTreeMap<TurnId, String>,
+    /// The side conversation that is open, and what it is about.
+    pub fork: Option<(Branch, Option<String>)>,
 }
 
 /// A turn that goes on.
@@ -109,6 +111,8 @@ impl Scene {
             }
             Shown::Compacting { turn, tokens, .. } => self.compacting = Some((*turn, *tokens)),
             Shown::Compacted { .. } => self.compacting = None,
+            Shown::Forked { branch, topic } => self.fork = Some((branch.clone(), topic.clone())),
+            Shown::Unforked { .. } => self.fork = None,
             Shown::Undone { .. } | Shown::Notice(_) | Shown::Waiting { .. } => {}
         }
     }

@@ -193,7 +193,7 @@ enum Said {
 async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said, Stopped> {
     match line {
         "" => Ok(Said::Nothing),
-        "/quit" | "/exit" => Ok(Said::Leave),
+        "/quit" => Ok(Said::Leave),
         command if is_command(command) => obeyed(client.command(command).await, telling),
         words => {
             telling.expect(words);

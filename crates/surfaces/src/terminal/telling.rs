@@ -135,6 +135,8 @@ impl Telling {
             "ended" if self.is_ours(data) => self.end(data),
             "waiting" if self.is_ours(data) => self.wait(data),
             "held" => self.held(data),
+            "forked" => self.forked(data),
+            "unforked" => self.aside(data["text"].as_str().map(|text| format!("side conversation {text}"))),
             "compacting" => self.compacting(data),
             "compacted" => self.compacted(data),
             "working" if self.is_ours(data) => self.work(data),
@@ -191,6 +193,18 @@ impl Telling {
         match self.whose {
             Whose::One(_) => String::new(),
             Whose::All(_) => format!("(the model is not there; trying again in {} s)\n", data["seconds"]),
+        }
+    }
+
+    fn forked(&self, data: &Value) -> String {
+        let topic = data["topic"].as_str().map(|topic| format!(" about {topic}")).unwrap_or_default();
+        self.aside(Some(format!("side conversation{topic}. leave it with /save, /report or /exit")))
+    }
+
+    fn aside(&self, words: Option<String>) -> String {
+        match self.whose {
+            Whose::One(_) => String::new(),
+            Whose::All(_) => format!("({})\n", words.unwrap_or_default()),
         }
     }
 

@@ -92,7 +92,8 @@ pub(super) async fn messages(
         ))
     })?;
     let limit = wanted.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
-    let recent = app.ports().journal.recent(Branch::Main, wanted.before.map(EntryId), limit).await;
+    let here = app.ports().stage.subscribe().scene().fork.map_or(Branch::Main, |(branch, _)| branch);
+    let recent = app.ports().journal.recent(here, wanted.before.map(EntryId), limit).await;
     let entries = recent.map_err(|unreadable| Refusal::broken(unreadable.0))?;
     let more = entries.first().is_some_and(|oldest| oldest.parent.is_some());
     Ok(Json(wire::Messages { messages: entries.iter().map(wire::EntryWire::from).collect(), more }))

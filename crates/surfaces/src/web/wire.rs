@@ -206,7 +206,15 @@ fn shortened(text: &str) -> String {
 pub struct SceneWire {
     pub running: Vec<RunningWire>,
     pub compacting: Option<CompactingWire>,
+    pub fork: Option<ForkWire>,
     pub held: Option<String>,
+}
+
+/// A side conversation that is open.
+#[derive(Serialize)]
+pub struct ForkWire {
+    pub branch: String,
+    pub topic: Option<String>,
 }
 
 /// A compaction that goes on.
@@ -236,7 +244,8 @@ impl From<Scene> for SceneWire {
             tool: run.tool,
         });
         let compacting = scene.compacting.map(|(turn, tokens)| CompactingWire { turn: turn.0, tokens });
-        Self { running: running.collect(), compacting, held: scene.held.into_values().next() }
+        let fork = scene.fork.map(|(branch, topic)| ForkWire { branch: branch.to_string(), topic });
+        Self { running: running.collect(), compacting, fork, held: scene.held.into_values().next() }
     }
 }
 
@@ -254,6 +263,8 @@ pub enum ShownWire {
     Compacted { turn: u64, branch: String, done: bool, text: String },
     Held { turn: u64, branch: String, newest: u64, first: bool, why: String },
     Undone { branch: String, summary: u64 },
+    Forked { branch: String, topic: Option<String> },
+    Unforked { branch: String, text: String },
     Notice { text: String },
 }
 
@@ -270,6 +281,8 @@ impl ShownWire {
             Self::Compacted { .. } => "compacted",
             Self::Held { .. } => "held",
             Self::Undone { .. } => "undone",
+            Self::Forked { .. } => "forked",
+            Self::Unforked { .. } => "unforked",
             Self::Notice { .. } => "notice",
         }
     }
@@ -311,6 +324,12 @@ impl From<&Shown> for ShownWire {
             },
             Shown::Undone { branch, summary } => {
                 Self::Undone { branch: branch.to_string(), summary: summary.0 }
+            }
+            Shown::Forked { branch, topic } => {
+                Self::Forked { branch: branch.to_string(), topic: topic.clone() }
+            }
+            Shown::Unforked { branch, text } => {
+                Self::Unforked { branch: branch.to_string(), text: text.clone() }
             }
             Shown::Notice(text) => Self::Notice { text: text.clone() },
         }

@@ -137,6 +137,11 @@ impl Telling {
                     Known::Told => format!("{branch}> still waits"),
                 });
             }
+            Shown::Forked { branch, topic } => {
+                let topic = topic.as_ref().map(|topic| format!(" about {topic}"));
+                self.lines.push(format!("-- {branch} begins{}", topic.unwrap_or_default()));
+            }
+            Shown::Unforked { branch, text } => self.lines.push(format!("-- {branch} {text}")),
             Shown::Undone { branch, .. } => self.lines.push(format!("{branch}> undone")),
             Shown::Notice(text) => self.lines.push(format!("notice> {text}")),
         }
