@@ -22,8 +22,8 @@ use jiff::{Timestamp, Zoned};
 
 pub use compacting::Compacted;
 pub use effect::{Effect, Ended, Event, Left, Purpose, Shown, Start};
-pub use holding::Known;
 pub use forking::Way;
+pub use holding::Known;
 pub use request::{Answer, Progress, Request, Saying};
 
 use crate::compaction::Room;
@@ -182,7 +182,19 @@ impl Assistant {
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
         let (running, wanted) = (BTreeMap::new(), VecDeque::new());
         let (purse, refusal, choices) = (Purse::default(), Known::default(), Arc::default());
-        Self { memory, running, wanted, entering: None, refused: None, tools, room, purse, refusal, choices, dice }
+        Self {
+            memory,
+            running,
+            wanted,
+            entering: None,
+            refused: None,
+            tools,
+            room,
+            purse,
+            refusal,
+            choices,
+            dice,
+        }
     }
 
     /// The same, knowing prices and limits.
@@ -236,7 +248,8 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         // A side conversation survives a restart.
         let fork = self.memory.fork.as_ref();
-        let forked = fork.map(|fork| Shown::Forked { branch: fork.branch.clone(), topic: fork.topic.clone() });
+        let forked =
+            fork.map(|fork| Shown::Forked { branch: fork.branch.clone(), topic: fork.topic.clone() });
         minutes.shown.extend(forked);
         for left in std::mem::take(&mut self.memory.unfinished) {
             self.resume(left, &mut minutes);
@@ -300,7 +313,8 @@ impl Assistant {
         if let Some(wanted) = self.wanted.pop_front() {
             return self.begin_wanted(wanted, minutes);
         }
-        if self.memory.waiting.front().is_some_and(|next| self.branch_of(next) == Branch::Main) && self.is_full()
+        if self.memory.waiting.front().is_some_and(|next| self.branch_of(next) == Branch::Main)
+            && self.is_full()
         {
             return self.begin_compaction(Compacting::by_itself(), minutes);
         }

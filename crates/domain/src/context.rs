@@ -3,24 +3,24 @@
 //! The order is fixed: tools, instructions, what was said. Nothing before the newest words changes between
 //! two requests on a branch, so what was read once can be read again from the vendor's cache.
 
+mod forking;
 mod instructions;
 mod measure;
 mod overhead;
 mod reference;
-mod forking;
 mod reports;
 mod retold;
 mod stamp;
 
 use std::sync::Arc;
 
+pub use forking::{REPORT_WANTED, fork_started};
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
 pub use overhead::overhead;
 pub use reference::{REFERENCES, Reference};
-pub use retold::{RETOLD_CHARS, retold};
-pub use forking::{REPORT_WANTED, fork_started};
 pub use reports::{QUOTED, Reader, preface};
+pub use retold::{RETOLD_CHARS, retold};
 pub use stamp::stamp;
 
 use crate::conversation::{Block, Branch, Heard, Reach, Said};

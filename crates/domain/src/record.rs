@@ -114,7 +114,10 @@ pub enum SurfaceName {
 impl SurfaceName {
     /// The surface of that name; an unknown one is taken for the terminal.
     pub fn named(name: &str) -> Self {
-        [Self::Page, Self::House].into_iter().find(|surface| surface.as_str() == name).unwrap_or(Self::Terminal)
+        [Self::Page, Self::House]
+            .into_iter()
+            .find(|surface| surface.as_str() == name)
+            .unwrap_or(Self::Terminal)
     }
 
     /// The name, as it is kept and shown.

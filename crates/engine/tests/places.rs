@@ -25,9 +25,18 @@ fn talk_on_the_side(conversation: &mut Conversation, now: Zoned) -> Vec<Record> 
     let heard = Heard { preface: String::new(), text: "about my tax".to_owned(), images: Vec::new() };
     let entry = conversation.say(&branch, Said::Human(heard.clone()), at).expect("a fork");
     let (turn, answers) = (TurnId(90), MessageId(90));
-    let message =
-        Message { id: answers, at, surface: SurfaceName::Terminal, branch: None, text: heard.text, images: Vec::new() };
-    records.extend([Record::Message(MessageChange::Received(message)), Record::Said(branch.clone(), entry.clone())]);
+    let message = Message {
+        id: answers,
+        at,
+        surface: SurfaceName::Terminal,
+        branch: None,
+        text: heard.text,
+        images: Vec::new(),
+    };
+    records.extend([
+        Record::Message(MessageChange::Received(message)),
+        Record::Said(branch.clone(), entry.clone()),
+    ]);
     records.push(Record::Message(MessageChange::Taken(answers, entry.id)));
     records.push(Record::Turn(TurnChange::Opened(Opened { turn, branch, answers, at })));
     records

@@ -50,7 +50,8 @@ impl ReportFile {
     ) -> Result<(), Trouble> {
         let Found { value: found, damage } = self.file.peek(now)?;
         notices.extend(damage.map(|damage| damage.to_string()));
-        let strangers: Vec<PendingUpdate> = found.into_iter().filter(|update| update.id().is_none()).collect();
+        let strangers: Vec<PendingUpdate> =
+            found.into_iter().filter(|update| update.id().is_none()).collect();
         let taken = database.next_report().and_then(|next| {
             let left = strangers.iter().zip(next.0..).map(|(update, id)| left(update, ReportId(id)));
             database.write(&left.collect::<Vec<_>>()).map(drop)

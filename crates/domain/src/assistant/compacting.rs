@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, Zoned};
 
-use super::{
-    Answer, Assistant, Effect, Ended, Errand, Left, Minutes, Owed, Running, Sending, Shown, Turned,
-};
+use super::{Answer, Assistant, Effect, Ended, Errand, Left, Minutes, Owed, Running, Sending, Shown, Turned};
 use crate::compaction::{Report, Summary};
 use crate::context;
 use crate::conversation::{Branch, EntryId, Head, Heard, Said, Usage};

@@ -6,9 +6,7 @@ use super::{Answer, Assistant, Effect, Ending, Errand, Minutes, Shown};
 use crate::context;
 use crate::conversation::{Branch, Usage, Why};
 use crate::fork::{Exit, Fork, Leaving, Quiet};
-use crate::record::{
-    ForkChange, Message, MessageChange, MessageId, Record, SessionChange, SurfaceName,
-};
+use crate::record::{ForkChange, Message, MessageChange, MessageId, Record, SessionChange, SurfaceName};
 use crate::wish::Asked;
 
 /// How the human wants to leave.
@@ -70,7 +68,8 @@ impl Assistant {
         match (self.entering.take(), &self.memory.fork) {
             (Some(asked), None) => self.enter(asked, minutes),
             // The words that ask for a report are heard first.
-            (_, Some(fork)) if self.memory.waiting.iter().any(|next| next.branch.as_ref() == Some(&fork.branch)) => {}
+            (_, Some(fork))
+                if self.memory.waiting.iter().any(|next| next.branch.as_ref() == Some(&fork.branch)) => {}
             (_, Some(fork)) => {
                 let exit = match fork.leaving.clone() {
                     Leaving::Not => return self.change_fork(minutes, |_| {}),
@@ -170,7 +169,8 @@ impl Assistant {
 
     /// MC-25, IF-22: main stands where the fork stood, and what the fork had seen is part of it.
     fn promote(&mut self, fork: &Fork, minutes: &mut Minutes) -> String {
-        let session = |branch: &Branch| self.memory.conversation.head(branch).map(|head| head.session.clone());
+        let session =
+            |branch: &Branch| self.memory.conversation.head(branch).map(|head| head.session.clone());
         let (from, to) = (session(&Branch::Main), session(&fork.branch));
         let Some(moves) = self.memory.conversation.promote(&fork.branch, minutes.at) else {
             return "discarded: there was nothing to save.".to_owned();
@@ -244,7 +244,9 @@ impl Assistant {
         let mut stopped = Vec::new();
         self.entering = None;
         self.wanted.clear();
-        while let Some((branch, turn)) = self.speaking().map(|(branch, running)| (branch.clone(), running.turn)) {
+        while let Some((branch, turn)) =
+            self.speaking().map(|(branch, running)| (branch.clone(), running.turn))
+        {
             self.cut_short(&branch, &mut minutes);
             stopped.push(Effect::Interrupt(turn));
         }

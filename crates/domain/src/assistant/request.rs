@@ -137,7 +137,9 @@ impl Assistant {
 
     pub(super) fn stop(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
         match self.speaking().map(|(branch, running)| (branch.clone(), running.clone())) {
-            Some((branch, held)) if held.owed == Owed::Held => (Answer::Noted, self.let_go(&branch, &held, now)),
+            Some((branch, held)) if held.owed == Owed::Held => {
+                (Answer::Noted, self.let_go(&branch, &held, now))
+            }
             Some((_, running)) => (Answer::Noted, vec![Effect::Interrupt(running.turn)]),
             None => (Answer::Refused("nothing is running.".to_owned()), Vec::new()),
         }

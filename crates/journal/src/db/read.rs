@@ -165,7 +165,8 @@ impl Database {
     }
 
     fn waiting(&self) -> rusqlite::Result<VecDeque<Message>> {
-        let sql = "SELECT id, at, surface, text, images, branch FROM messages WHERE entry IS NULL ORDER BY id";
+        let sql =
+            "SELECT id, at, surface, text, images, branch FROM messages WHERE entry IS NULL ORDER BY id";
         self.connection.prepare(sql)?.query_map([], message)?.collect()
     }
 
@@ -184,7 +185,14 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let branch = branch.map(|branch| branch.parse().map_err(|error| unread(5, error))).transpose()?;
     let images: String = row.get(4)?;
     let images = body::read_images(&images).map_err(|error| unread(4, error))?;
-    Ok(Message { id: MessageId(row.get(0)?), at: time_in(row, 1)?, surface, branch, text: row.get(3)?, images })
+    Ok(Message {
+        id: MessageId(row.get(0)?),
+        at: time_in(row, 1)?,
+        surface,
+        branch,
+        text: row.get(3)?,
+        images,
+    })
 }
 
 fn line(row: &Row<'_>) -> rusqlite::Result<Line> {

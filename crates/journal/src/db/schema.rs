@@ -24,11 +24,8 @@ pub const TABLES: [&str; 12] = [
 ];
 
 /// What each format adds to the one before it.
-const STEPS: [(i64, &str); 3] = [
-    (1, include_str!("format_1.sql")),
-    (2, include_str!("format_2.sql")),
-    (3, include_str!("format_3.sql")),
-];
+const STEPS: [(i64, &str); 3] =
+    [(1, include_str!("format_1.sql")), (2, include_str!("format_2.sql")), (3, include_str!("format_3.sql"))];
 
 /// Adds what the database lacks, all or nothing; leaves one of a later format alone.
 pub fn bring_up_to_date(connection: &Connection) -> Result<(), Unopened> {

@@ -3,9 +3,7 @@
 use domain::conversation::{Branch, Entry, Head, Move, SessionId, Text};
 use domain::inbox::Kept;
 use domain::permission::Decision;
-use domain::record::{
-    Closed, Message, MessageChange, MessageId, Opened, Record, SessionChange, TurnChange,
-};
+use domain::record::{Closed, Message, MessageChange, MessageId, Opened, Record, SessionChange, TurnChange};
 use domain::turn::{Ending, TurnId};
 use jiff::Timestamp;
 use rusqlite::{Transaction, named_params, params};

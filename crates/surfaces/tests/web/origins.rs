@@ -280,7 +280,10 @@ async fn nothing_in_a_request_decides_where_the_page_sends_its_credential() {
 
 /// Waits until the echo of one message is written.
 pub async fn settled(rig: &Rig) {
-    let ended =
-        |records: &Vec<_>| records.iter().any(|record| matches!(record, domain::record::Record::Turn(domain::record::TurnChange::Closed(_))));
+    let ended = |records: &Vec<_>| {
+        records.iter().any(|record| {
+            matches!(record, domain::record::Record::Turn(domain::record::TurnChange::Closed(_)))
+        })
+    };
     rig.journal.0.subscribe().wait_for(ended).await.unwrap();
 }
