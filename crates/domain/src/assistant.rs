@@ -8,8 +8,11 @@ mod compacting;
 mod effect;
 mod forking;
 mod holding;
+mod memory;
+mod minutes;
 mod reporting;
 mod request;
+mod running;
 mod spending;
 mod tending;
 mod wishing;
@@ -17,29 +20,28 @@ mod wishing;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use jiff::Zoned;
 
 pub use compacting::Compacted;
-pub use effect::{Effect, Ended, Event, Left, Purpose, Shown, Start};
+pub use effect::{Aside, Compaction, Effect, Ended, Event, Left, Purpose, Shown, Start};
 pub use forking::Way;
 pub use holding::Known;
-pub use request::{Answer, Progress, Request, Saying};
+pub use memory::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
+pub use request::{Answer, Choice, Progress, Question, Request, Reshape, Saying, Step};
 
 use crate::compaction::Room;
-use crate::conversation::{Branch, Conversation, Entry, Said, Usage};
+use crate::conversation::{Branch, Entry, Said};
 use crate::cost::{Account, Purse};
 use crate::dice::Dice;
 use crate::failure::Failure;
-use crate::fork::Fork;
-use crate::inbox::Kept;
 use crate::model::Choices;
-use crate::record::{Closed, Message, MessageChange, MessageId, Opened, Record, SessionChange, TurnChange};
-use crate::report::{Report, ReportId};
-use crate::tool::{ToolCall, ToolSpec};
+use crate::record::{Message, MessageChange, Opened, Record, SessionChange, TurnChange};
+use crate::tool::ToolSpec;
 use crate::turn::{Ending, TurnId};
 use crate::wish::Asked;
 use compacting::{Compacting, Wanted};
+use minutes::Minutes;
+use running::{Errand, Owed, Running, Sending, Turned};
 
 /// The longest message that is taken at once, in characters.
 pub const MESSAGE_CHARS: usize = 100_000;
@@ -50,111 +52,15 @@ pub const MESSAGES_WAITING: usize = 100;
 /// How often a turn is tried when the program dies under it.
 pub const ATTEMPTS: u32 = 3;
 
-/// What the journal knows when the assistant wakes up.
-#[derive(Clone, Debug)]
-pub struct Memory {
-    /// The names, and the number of the next entry.
-    pub conversation: Conversation,
-    /// Turns that never ended.
-    pub unfinished: Vec<Unfinished>,
-    /// Messages that nobody has taken.
-    pub waiting: VecDeque<Message>,
-    /// The inbox, shared with every copy of this memory.
-    pub inbox: Arc<Vec<Kept>>,
-    /// The number of the next message.
-    pub next_message: MessageId,
-    /// The number of the next turn.
-    pub next_turn: TurnId,
-    /// How many tokens the newest call of each branch held.
-    pub filled: BTreeMap<Branch, u64>,
-    /// The compaction of main that can still be taken back.
-    pub compacted: Option<Compacted>,
-    /// When the main conversation began.
-    pub created: Option<Timestamp>,
-    /// The short name of the model that was chosen; nothing, for the usual one.
-    pub model: Option<String>,
-    /// The reports that main has not read, oldest first, shared with every copy of this memory.
-    pub reports: Arc<Vec<Report>>,
-    /// The number of the next report.
-    pub next_report: ReportId,
-    /// The side conversation that is open.
-    pub fork: Option<Fork>,
-}
-
-impl Memory {
-    /// What is known of `conversation` when nothing else happened.
-    pub fn of(conversation: Conversation) -> Self {
-        Self {
-            conversation,
-            unfinished: Vec::new(),
-            waiting: VecDeque::new(),
-            inbox: Arc::default(),
-            next_message: MessageId(1),
-            next_turn: TurnId(1),
-            filled: BTreeMap::new(),
-            compacted: None,
-            created: None,
-            model: None,
-            reports: Arc::default(),
-            next_report: ReportId(1),
-            fork: None,
-        }
-    }
-}
-
-/// A turn that the program died under.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unfinished {
-    /// The turn.
-    pub turn: TurnId,
-    /// Where.
-    pub branch: Branch,
-    /// The message it answers.
-    pub answers: Arc<Message>,
-    /// How often it was begun.
-    pub attempts: u32,
-    /// Calls that were let through and whose outcome nobody wrote down.
-    pub unanswered: Vec<ToolCall>,
-}
-
-/// A turn that goes on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Running {
-    turn: TurnId,
-    errand: Errand,
-    account: Account,
-    owed: Owed,
-    /// Calls that were let through and have no result yet.
-    unanswered: Vec<ToolCall>,
-}
-
-/// What a turn that goes on is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Errand {
-    /// To answer this message.
-    Answer(Arc<Message>, Sending),
-    /// To sum up what was said.
-    Compact(Compacting),
-}
-
-/// Whether words were put to the model before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sending {
-    /// For the first time.
-    First,
-    /// Again, after a compaction made room for them.
-    Again,
-}
-
-/// Since when an answer is owed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owed {
-    /// Since the words it answers.
-    Now,
-    /// Since before the program died or lost its key. It has waited long enough: new words wait for it.
-    SinceBefore,
-    /// It cannot be given before the model takes our key: nobody speaks, and all words wait.
-    Held,
+/// What is wanted and cannot be done yet.
+#[derive(Clone, Debug, Default)]
+struct Wants {
+    /// Compactions that were asked for while somebody spoke.
+    compactions: VecDeque<Wanted>,
+    /// A side conversation; it begins when the turn that goes on has ended.
+    entering: Option<Asked>,
+    /// How full main was when its last compaction failed.
+    refused: Option<u64>,
 }
 
 /// Its state and its decisions.
@@ -162,12 +68,7 @@ enum Owed {
 pub struct Assistant {
     memory: Memory,
     running: BTreeMap<Branch, Running>,
-    /// Compactions that were asked for while somebody spoke.
-    wanted: VecDeque<Wanted>,
-    /// A side conversation that the model asked for; it begins when its turn has ended.
-    entering: Option<Asked>,
-    /// How full main was when its last compaction failed.
-    refused: Option<u64>,
+    wants: Wants,
     tools: Arc<[ToolSpec]>,
     room: Room,
     purse: Purse,
@@ -180,21 +81,9 @@ pub struct Assistant {
 impl Assistant {
     /// Wakes up with `memory`, to speak with a model that has so much `room`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
-        let (running, wanted) = (BTreeMap::new(), VecDeque::new());
+        let (running, wants) = (BTreeMap::new(), Wants::default());
         let (purse, refusal, choices) = (Purse::default(), Known::default(), Arc::default());
-        Self {
-            memory,
-            running,
-            wanted,
-            entering: None,
-            refused: None,
-            tools,
-            room,
-            purse,
-            refusal,
-            choices,
-            dice,
-        }
+        Self { memory, running, wants, tools, room, purse, refusal, choices, dice }
     }
 
     /// The same, knowing prices and limits.
@@ -227,20 +116,26 @@ impl Assistant {
             Request::Say(saying) => self.say(saying, now),
             Request::Stop => self.stop(now),
             Request::Retry => self.retry(now),
-            Request::Compact(instructions) => self.compact(instructions, now),
-            Request::Undo => self.undo(now),
-            Request::Turn(turn, Progress::MayRun(blocks, spent)) => self.may_run(turn, (blocks, spent), now),
-            Request::Turn(turn, Progress::MaySpend(spent)) => self.may_spend(turn, spent, now),
-            Request::Turn(turn, Progress::Ran(results)) => self.ran(turn, results, now),
-            Request::Wished(turn, wish) => self.wished(turn, wish, now),
-            Request::Fork(topic) => self.fork(topic, now),
-            Request::Leave(way) => self.leave_asked(way, now),
-            Request::Clear => self.clear(now),
-            Request::Reports => self.read_reports(now),
+            Request::Reshape(Reshape::Compact(instructions)) => self.compact(instructions, now),
+            Request::Reshape(Reshape::Undo) => self.undo(now),
+            Request::Reshape(Reshape::Clear) => self.clear(now),
+            Request::Step(Step::Aside(topic)) => self.fork(topic, now),
+            Request::Step(Step::Back(way)) => self.leave_asked(way, now),
+            Request::Turn(turn, progress) => self.got_on(turn, progress, now),
             Request::Keep(text) => self.keep(text, now),
-            Request::Inbox => self.read_inbox(),
-            Request::Status => self.status(),
-            Request::Model(name) => self.choose_model(&name, now),
+            Request::Tell(Question::Reports) => self.read_reports(now),
+            Request::Tell(Question::Inbox) => self.read_inbox(),
+            Request::Tell(Question::Status) => self.status(),
+            Request::Choose(Choice::Model(name)) => self.choose_model(&name, now),
+        }
+    }
+
+    fn got_on(&mut self, turn: TurnId, progress: Progress, now: &Zoned) -> (Answer, Vec<Effect>) {
+        match progress {
+            Progress::MayRun(blocks, spent) => self.may_run(turn, (blocks, spent), now),
+            Progress::MaySpend(spent) => self.may_spend(turn, spent, now),
+            Progress::Ran(results) => self.ran(turn, results, now),
+            Progress::Wishes(wish) => self.wished(turn, wish, now),
         }
     }
 
@@ -248,10 +143,10 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         // A side conversation survives a restart.
         let fork = self.memory.fork.as_ref();
-        let forked =
-            fork.map(|fork| Shown::Forked { branch: fork.branch.clone(), topic: fork.topic.clone() });
+        let forked = fork
+            .map(|fork| Shown::Fork(Aside::Began { branch: fork.branch.clone(), topic: fork.topic.clone() }));
         minutes.shown.extend(forked);
-        for left in std::mem::take(&mut self.memory.unfinished) {
+        for left in std::mem::take(&mut self.memory.turns.unfinished) {
             self.resume(left, &mut minutes);
         }
         self.turn_around(&mut minutes);
@@ -310,15 +205,15 @@ impl Assistant {
         if self.speaking().is_some() {
             return;
         }
-        if let Some(wanted) = self.wanted.pop_front() {
+        if let Some(wanted) = self.wants.compactions.pop_front() {
             return self.begin_wanted(wanted, minutes);
         }
-        if self.memory.waiting.front().is_some_and(|next| self.branch_of(next) == Branch::Main)
+        if self.memory.messages.waiting.front().is_some_and(|next| self.branch_of(next) == Branch::Main)
             && self.is_full()
         {
             return self.begin_compaction(Compacting::by_itself(), minutes);
         }
-        if let Some(message) = self.memory.waiting.pop_front() {
+        if let Some(message) = self.memory.messages.waiting.pop_front() {
             self.begin(Arc::new(message), minutes);
         }
     }
@@ -348,8 +243,8 @@ impl Assistant {
     }
 
     fn next_turn(&mut self) -> TurnId {
-        let turn = self.memory.next_turn;
-        self.memory.next_turn = TurnId(turn.0 + 1);
+        let turn = self.memory.turns.next;
+        self.memory.turns.next = TurnId(turn.0 + 1);
         turn
     }
 
@@ -386,7 +281,7 @@ impl Assistant {
         let moved = self.memory.conversation.create(Branch::Main, session.clone(), minutes.at);
         minutes.records.push(Record::Moved(moved));
         minutes.records.push(Record::Session(SessionChange::Saved(session, minutes.at)));
-        self.memory.created = Some(minutes.at);
+        self.memory.main.created = Some(minutes.at);
     }
 
     fn say_on(&mut self, branch: &Branch, said: Said, minutes: &mut Minutes) -> Option<Entry> {
@@ -399,42 +294,5 @@ impl Assistant {
     fn run_of(&self, turn: TurnId) -> Option<(Branch, Running)> {
         let found = self.running.iter().find(|(_, running)| running.turn == turn);
         found.map(|(branch, running)| (branch.clone(), running.clone()))
-    }
-}
-
-/// A turn that answers a message somewhere.
-#[derive(Clone, Debug)]
-struct Turned {
-    turn: TurnId,
-    branch: Branch,
-    message: Arc<Message>,
-    sending: Sending,
-}
-
-/// The minutes of one decision: what is written, and what may then be shown.
-#[derive(Debug)]
-struct Minutes {
-    at: Timestamp,
-    zone: TimeZone,
-    records: Vec<Record>,
-    shown: Vec<Shown>,
-    starts: Vec<Start>,
-}
-
-impl Minutes {
-    fn at(now: &Zoned) -> Self {
-        let (at, zone) = (now.timestamp(), now.time_zone().clone());
-        Self { at, zone, records: Vec::new(), shown: Vec::new(), starts: Vec::new() }
-    }
-
-    fn close(&mut self, turn: TurnId, ending: Ending, usage: Usage) {
-        self.records.push(Record::Turn(TurnChange::Closed(Closed { turn, ending, usage, at: self.at })));
-    }
-
-    /// Written first, all at once, so that a writing that fails leaves nothing half done; then shown; then begun.
-    fn effects(self) -> Vec<Effect> {
-        let written = (!self.records.is_empty()).then_some(Effect::Write(self.records));
-        let shown = self.shown.into_iter().map(Effect::Show);
-        written.into_iter().chain(shown).chain(self.starts.into_iter().map(Effect::StartTurn)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Commands: words that begin with a slash, the same on every surface.
 
-use crate::assistant::{Request, Way};
+use crate::assistant::{Choice, Question, Request, Reshape, Step, Way};
 
 /// A command that the human can give.
 struct Spec {
@@ -26,51 +26,61 @@ const SPECS: [Spec; 12] = [
         name: "/model",
         takes: "[name]",
         does: "chooses the model of the next answers, or tells which it is",
-        read: |words| Request::Model(words.to_owned()),
+        read: |words| Request::Choose(Choice::Model(words.to_owned())),
     },
     Spec {
         name: "/compact",
         takes: "[what to mind]",
         does: "lets a summary stand for what was said so far",
-        read: |words| Request::Compact(words.to_owned()),
+        read: |words| Request::Reshape(Reshape::Compact(words.to_owned())),
     },
     Spec {
         name: "/fork",
         takes: "[topic]",
         does: "steps aside: what is said there stays out of our conversation",
-        read: |words| Request::Fork(words.to_owned()),
+        read: |words| Request::Step(Step::Aside(words.to_owned())),
     },
     Spec {
         name: "/save",
         takes: "",
         does: "makes the side conversation the main one",
-        read: |_| Request::Leave(Way::Save),
+        read: |_| Request::Step(Step::Back(Way::Save)),
     },
     Spec {
         name: "/report",
         takes: "[summary]",
         does: "leaves the side conversation with a summary for the main one",
-        read: |words| Request::Leave(Way::Report(words.to_owned())),
+        read: |words| Request::Step(Step::Back(Way::Report(words.to_owned()))),
     },
     Spec {
         name: "/exit",
         takes: "",
         does: "leaves the side conversation and keeps nothing",
-        read: |_| Request::Leave(Way::Drop),
+        read: |_| Request::Step(Step::Back(Way::Drop)),
     },
-    Spec { name: "/clear", takes: "", does: "starts our conversation over", read: |_| Request::Clear },
+    Spec {
+        name: "/clear",
+        takes: "",
+        does: "starts our conversation over",
+        read: |_| Request::Reshape(Reshape::Clear),
+    },
     Spec {
         name: "/updates",
         takes: "",
         does: "tells what background runs left for us",
-        read: |_| Request::Reports,
+        read: |_| Request::Tell(Question::Reports),
     },
-    Spec { name: "/undo", takes: "", does: "takes the last compaction back", read: |_| Request::Undo },
+    Spec {
+        name: "/undo",
+        takes: "",
+        does: "takes the last compaction back",
+        read: |_| Request::Reshape(Reshape::Undo),
+    },
     Spec {
         name: "/status",
         takes: "",
         does: "tells what is in the inbox and what waits",
-        read: |_| Request::Status,
+        read: |_| Request::Tell(Question::Status),
     },
 ];
 
@@ -115,9 +125,12 @@ mod tests {
             (Err(read), Err(expected)) => assert!(read.contains(expected), "{text}: {read}"),
             (read, expected) => panic!("{text}: {read:?} instead of {expected:?}"),
         };
-        check("/compact", Ok(Request::Compact(String::new())));
-        check("/compact  keep the jokes ", Ok(Request::Compact("keep the jokes".to_owned())));
-        check("/undo", Ok(Request::Undo));
+        check("/compact", Ok(Request::Reshape(Reshape::Compact(String::new()))));
+        check(
+            "/compact  keep the jokes ",
+            Ok(Request::Reshape(Reshape::Compact("keep the jokes".to_owned()))),
+        );
+        check("/undo", Ok(Request::Reshape(Reshape::Undo)));
         check("/undo all of it", Err("leave out `all of it`"));
         check("/compacted", Err("there is no command `/compacted`"));
         check("/", Err("/compact [what to mind]"));

@@ -56,20 +56,29 @@ pub enum Why {
     Compacted,
     /// The human started over.
     Cleared,
-    /// The branch ended.
+    /// The branch came to its end.
     Ended,
+    /// The fork ended, and left a report for main.
+    Reported,
+    /// The fork was given up, and nothing of it was kept.
+    Dropped,
+    /// The fork ended because nobody spoke in it any more.
+    Lapsed,
     /// An earlier move was taken back.
     Undone,
 }
 
 impl Why {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 10] = [
         Self::Created,
         Self::Forked,
         Self::Promoted,
         Self::Compacted,
         Self::Cleared,
         Self::Ended,
+        Self::Reported,
+        Self::Dropped,
+        Self::Lapsed,
         Self::Undone,
     ];
 
@@ -82,6 +91,9 @@ impl Why {
             Self::Compacted => "compacted",
             Self::Cleared => "cleared",
             Self::Ended => "ended",
+            Self::Reported => "reported",
+            Self::Dropped => "dropped",
+            Self::Lapsed => "lapsed",
             Self::Undone => "undone",
         }
     }

@@ -75,9 +75,9 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     let mut reports = ReportFile::new(&place);
     reports.reconcile(&mut database, place.now, &mut notices).map_err(|error| damaged(&error))?;
     let mut memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
-    memory.created = files.created(place.now).map_err(|error| damaged(&error))?;
+    memory.main.created = files.created(place.now).map_err(|error| damaged(&error))?;
     let config = ConfigFile::new(Arc::clone(&place.disk), &state);
-    memory.model = chosen_model(&config, place.now, &mut notices);
+    memory.chosen.model = chosen_model(&config, place.now, &mut notices);
     let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
     let journal = Journal {

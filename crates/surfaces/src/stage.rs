@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::assistant::Shown;
+use domain::assistant::{Aside, Compaction, Shown};
 use domain::conversation::{Branch, Said};
 use domain::record::MessageId;
 use domain::turn::TurnId;
@@ -109,11 +109,13 @@ impl Scene {
                 self.running.remove(turn);
                 self.held.insert(*turn, why.to_string());
             }
-            Shown::Compacting { turn, tokens, .. } => self.compacting = Some((*turn, *tokens)),
-            Shown::Compacted { .. } => self.compacting = None,
-            Shown::Forked { branch, topic } => self.fork = Some((branch.clone(), topic.clone())),
-            Shown::Unforked { .. } => self.fork = None,
-            Shown::Undone { .. } | Shown::Notice(_) | Shown::Waiting { .. } => {}
+            Shown::Compaction(Compaction::Began { turn, tokens, .. }) => {
+                self.compacting = Some((*turn, *tokens))
+            }
+            Shown::Compaction(Compaction::Ended { .. }) => self.compacting = None,
+            Shown::Fork(Aside::Began { branch, topic }) => self.fork = Some((branch.clone(), topic.clone())),
+            Shown::Fork(Aside::Ended { .. }) => self.fork = None,
+            Shown::Compaction(Compaction::Undone { .. }) | Shown::Notice(_) | Shown::Waiting { .. } => {}
         }
     }
 

@@ -72,8 +72,8 @@ mod tests {
 
         let Opened { journal, memory, notices } = open(dir.path()).unwrap();
         assert_eq!(notices, Vec::<String>::new());
-        assert_eq!((memory.next_message.0, memory.next_turn.0), (501, 501));
-        assert!(memory.unfinished.is_empty() && memory.waiting.is_empty());
+        assert_eq!((memory.messages.next.0, memory.turns.next.0), (501, 501));
+        assert!(memory.turns.unfinished.is_empty() && memory.messages.waiting.is_empty());
         let head = memory.conversation.head(&Branch::Main).and_then(|head| head.entry).unwrap();
         let path = wait(journal.path(head)).unwrap().unwrap();
         assert_eq!(path.len(), 1000);

@@ -354,8 +354,8 @@ impl Story {
             self.teller.tell(format!("notice> {notice}"));
         }
         // What was shown while the program died is gone; what it still owes is in its memory.
-        let unfinished = memory.unfinished.iter().map(|left| left.answers.id);
-        self.teller.expect_only(unfinished.chain(memory.waiting.iter().map(|message| message.id)));
+        let unfinished = memory.turns.unfinished.iter().map(|left| left.answers.id);
+        self.teller.expect_only(unfinished.chain(memory.messages.waiting.iter().map(|message| message.id)));
         let (journal, hands) = (Arc::new(journal), Arc::new(Fragile(Toolbox::new())));
         let (desk, pile) = Desk::new();
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };

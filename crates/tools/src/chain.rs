@@ -1,6 +1,6 @@
 //! Following a reminder up with another check.
 
-use domain::assistant::Request;
+use domain::assistant::{Progress, Request};
 use domain::tool::ToolSpec;
 use domain::turn::TurnId;
 use domain::wish::Wish;
@@ -26,5 +26,5 @@ struct FollowUp {
 
 fn follow_up(turn: TurnId, input: Value) -> Wanted {
     let FollowUp { minutes_from_now } = parsed(input)?;
-    Ok(Request::Wished(turn, Wish::FollowUp(minutes("minutes_from_now", &minutes_from_now)?)))
+    Ok(Request::Turn(turn, Progress::Wishes(Wish::FollowUp(minutes("minutes_from_now", &minutes_from_now)?))))
 }

@@ -1,6 +1,6 @@
 //! Showing an embed.
 
-use domain::assistant::Request;
+use domain::assistant::{Progress, Request};
 use domain::embed::{Action, Button, Colour, Embed, Field, Footer, Stands, Style};
 use domain::tool::ToolSpec;
 use domain::turn::TurnId;
@@ -73,7 +73,7 @@ fn embed(turn: TurnId, input: Value) -> Wanted {
         buttons: buttons.into_iter().map(button).collect(),
         footer: Footer::None,
     };
-    Ok(Request::Wished(turn, Wish::Show(embed, critical.into())))
+    Ok(Request::Turn(turn, Progress::Wishes(Wish::Show(embed, critical.into()))))
 }
 
 fn field(FieldInput { name, value, inline }: FieldInput) -> Field {

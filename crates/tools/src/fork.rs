@@ -1,6 +1,6 @@
 //! Side conversations: starting one, and the three ways out of it.
 
-use domain::assistant::Request;
+use domain::assistant::{Progress, Request};
 use domain::tool::ToolSpec;
 use domain::turn::TurnId;
 use domain::wish::{Asked, Wish};
@@ -38,7 +38,7 @@ pub const SAVE: Tool = Tool {
         description: "In an interactive fork: makes all of it the main conversation after your response. Rarely right.",
         schema: NOTHING,
     },
-    read: |turn, _| Ok(Request::Wished(turn, Wish::Save)),
+    read: |turn, _| Ok(Request::Turn(turn, Progress::Wishes(Wish::Save))),
 };
 
 /// Ends the side conversation and keeps nothing.
@@ -48,7 +48,7 @@ pub const EXIT: Tool = Tool {
         description: "In an interactive fork: discards it after your response, when nothing is worth keeping.",
         schema: NOTHING,
     },
-    read: |turn, _| Ok(Request::Wished(turn, Wish::ExitFork)),
+    read: |turn, _| Ok(Request::Turn(turn, Progress::Wishes(Wish::ExitFork))),
 };
 
 #[derive(Deserialize)]
@@ -61,7 +61,7 @@ fn enter(turn: TurnId, input: Value) -> Wanted {
     let Enter { topic, idle_timeout } = parsed(input)?;
     let topic = topic.map(|topic| topic.trim().to_owned()).filter(|topic| !topic.is_empty());
     let idle_minutes = idle_timeout.map(|time| minutes("idle_timeout", &time)).transpose()?;
-    Ok(Request::Wished(turn, Wish::EnterFork(Asked { topic, idle_minutes })))
+    Ok(Request::Turn(turn, Progress::Wishes(Wish::EnterFork(Asked { topic, idle_minutes }))))
 }
 
 #[derive(Deserialize)]
@@ -71,5 +71,5 @@ struct Report {
 
 fn report(turn: TurnId, input: Value) -> Wanted {
     let Report { message } = parsed(input)?;
-    Ok(Request::Wished(turn, Wish::Report(words("message", message)?)))
+    Ok(Request::Turn(turn, Progress::Wishes(Wish::Report(words("message", message)?))))
 }

@@ -1,6 +1,6 @@
 //! The inbox: keeping what the human said, and reading it out.
 
-use domain::assistant::Request;
+use domain::assistant::{Question, Request};
 use domain::tool::ToolSpec;
 use serde::Deserialize;
 
@@ -23,7 +23,7 @@ pub const LIST: Tool = Tool {
         description: "Lists what is in the inbox, oldest first.",
         schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
     },
-    read: |_, _| Ok(Request::Inbox),
+    read: |_, _| Ok(Request::Tell(Question::Inbox)),
 };
 
 #[derive(Deserialize)]

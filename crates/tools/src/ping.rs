@@ -1,6 +1,6 @@
 //! Interrupting the human from the background.
 
-use domain::assistant::Request;
+use domain::assistant::{Progress, Request};
 use domain::tool::ToolSpec;
 use domain::turn::TurnId;
 use domain::wish::{Urgency, Wish};
@@ -43,5 +43,5 @@ struct Ping {
 
 fn ping(turn: TurnId, input: Value) -> Wanted {
     let Ping { message, critical } = parsed(input)?;
-    Ok(Request::Wished(turn, Wish::Ping(words("message", message)?, critical.into())))
+    Ok(Request::Turn(turn, Progress::Wishes(Wish::Ping(words("message", message)?, critical.into()))))
 }

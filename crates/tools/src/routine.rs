@@ -1,6 +1,6 @@
 //! What a persistent routine can do about its own session.
 
-use domain::assistant::Request;
+use domain::assistant::{Progress, Request};
 use domain::tool::ToolSpec;
 use domain::turn::TurnId;
 use domain::wish::Wish;
@@ -26,5 +26,5 @@ struct Compact {
 
 fn compact(turn: TurnId, input: Value) -> Wanted {
     let Compact { instructions } = parsed(input)?;
-    Ok(Request::Wished(turn, Wish::Compact(words("instructions", instructions)?)))
+    Ok(Request::Turn(turn, Progress::Wishes(Wish::Compact(words("instructions", instructions)?))))
 }

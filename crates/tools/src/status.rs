@@ -1,6 +1,6 @@
 //! How things stand.
 
-use domain::assistant::Request;
+use domain::assistant::{Question, Request};
 use domain::tool::ToolSpec;
 
 use crate::Tool;
@@ -12,5 +12,5 @@ pub const STATUS: Tool = Tool {
         description: "Tells how things stand: how much is in the inbox and what is waiting.",
         schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
     },
-    read: |_, _| Ok(Request::Status),
+    read: |_, _| Ok(Request::Tell(Question::Status)),
 };

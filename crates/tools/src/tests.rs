@@ -1,6 +1,6 @@
 //! What the tools make of what a model writes.
 
-use domain::assistant::Request;
+use domain::assistant::{Progress, Request};
 use domain::context::{Names, instructions, overhead};
 use domain::conversation::Json;
 use domain::embed::{Action, Colour, Stands, Style};
@@ -19,7 +19,7 @@ fn call(name: &str, input: &str) -> ToolCall {
 
 fn wish(name: &str, input: Value) -> Wish {
     match wanted(TurnId(7), &call(name, &input.to_string())) {
-        Ok(Request::Wished(TurnId(7), wish)) => wish,
+        Ok(Request::Turn(TurnId(7), Progress::Wishes(wish))) => wish,
         other => panic!("{name} made of {input}: {other:?}"),
     }
 }
@@ -218,7 +218,7 @@ fn nothing_a_model_writes_breaks_a_tool() {
     let same_twice = r#"{"message":"first","message":"second"}"#;
     let read = wanted(TurnId(1), &call("report_updates", same_twice)).expect("it fits");
     assert!(
-        matches!(read, Request::Wished(_, Wish::Report(text)) if text == "second"),
+        matches!(read, Request::Turn(_, Progress::Wishes(Wish::Report(text))) if text == "second"),
         "the last one counts"
     );
     let Wish::Report(kept) = wish("report_updates", json!({ "message": long })) else { panic!("no report") };

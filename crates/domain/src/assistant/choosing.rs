@@ -10,12 +10,12 @@ impl Assistant {
     /// it began with.
     pub(super) fn choose_model(&mut self, typed: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
         if typed.trim().is_empty() {
-            return (Answer::Told(self.choices.tell(self.memory.model.as_deref())), Vec::new());
+            return (Answer::Told(self.choices.tell(self.memory.chosen.model.as_deref())), Vec::new());
         }
         match self.choices.read(typed) {
             Err(why) => (Answer::Refused(why), Vec::new()),
             Ok(chosen) => {
-                self.memory.model = chosen.clone();
+                self.memory.chosen.model = chosen.clone();
                 let told = format!("from the next answer on, {}", self.choices.tell(chosen.as_deref()));
                 (Answer::Told(told), vec![Effect::Write(vec![Record::Model(chosen, now.timestamp())])])
             }
@@ -24,6 +24,6 @@ impl Assistant {
 
     /// The vendor's id of the model for the next turn, wherever it is: forks follow main.
     pub(super) fn model(&self) -> Option<String> {
-        self.choices.id(self.memory.model.as_deref()).map(str::to_owned)
+        self.choices.id(self.memory.chosen.model.as_deref()).map(str::to_owned)
     }
 }

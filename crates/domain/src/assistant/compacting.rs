@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, Zoned};
 
-use super::{Answer, Assistant, Effect, Ended, Errand, Left, Minutes, Owed, Running, Sending, Shown, Turned};
+use super::{
+    Answer, Assistant, Compaction, Effect, Ended, Errand, Left, Minutes, Owed, Running, Sending, Shown,
+    Turned,
+};
 use crate::compaction::{Report, Summary};
 use crate::context;
 use crate::conversation::{Branch, EntryId, Head, Heard, Said, Usage};
@@ -71,14 +74,14 @@ impl Assistant {
         if self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry).is_none() {
             return refused("there is nothing to compact: nothing was said yet.");
         }
-        if !self.wanted.is_empty() || self.is_compacting() {
+        if !self.wants.compactions.is_empty() || self.is_compacting() {
             return refused("i am compacting already.");
         }
         if self.waits_for_key() {
             return refused("the model refuses the key, so i can't sum anything up before it takes one.");
         }
         let turn = self.next_turn();
-        self.wanted.push_back(Wanted { turn, instructions });
+        self.wants.compactions.push_back(Wanted { turn, instructions });
         let mut minutes = Minutes::at(now);
         self.hear_waiting(&mut minutes);
         (Answer::Begun(turn), minutes.effects())
@@ -91,7 +94,7 @@ impl Assistant {
 
     pub(super) fn is_full(&self) -> bool {
         let filled = self.memory.filled.get(&Branch::Main).copied().unwrap_or(0);
-        self.room.is_full(filled, self.refused)
+        self.room.is_full(filled, self.wants.refused)
     }
 
     pub(super) fn begin_wanted(&mut self, wanted: Wanted, minutes: &mut Minutes) {
@@ -107,7 +110,7 @@ impl Assistant {
     fn begin_numbered(&mut self, turn: TurnId, compacting: Compacting, minutes: &mut Minutes) {
         let branch = Branch::Main;
         let tokens = self.memory.filled.get(&branch).copied();
-        minutes.shown.push(Shown::Compacting { turn, branch: branch.clone(), tokens });
+        minutes.shown.push(Shown::Compaction(Compaction::Began { turn, branch: branch.clone(), tokens }));
         let errand = Errand::Compact(compacting);
         let (account, owed, unanswered) = (Account::compaction(), Owed::Now, Vec::new());
         self.start(branch, Running { turn, errand, account, owed, unanswered }, minutes);
@@ -135,7 +138,7 @@ impl Assistant {
             Left::Said(_) => Err(self.leave_as_it_is(&ended.ending)),
         };
         let made = outcome.is_ok();
-        minutes.shown.push(Shown::Compacted { turn, branch: Branch::Main, outcome });
+        minutes.shown.push(Shown::Compaction(Compaction::Ended { turn, branch: Branch::Main, outcome }));
         match (compacting.stuck, ended.ending) {
             (None, _) => {}
             (Some(stuck), _) if made => self.go_on(&stuck, minutes),
@@ -151,22 +154,23 @@ impl Assistant {
         let (at, session) = (minutes.at, self.dice.session());
         let conversation = &mut self.memory.conversation;
         if let Some((entry, moved)) = conversation.compact(&Branch::Main, summary.text, session.clone(), at) {
-            self.memory.compacted = moved.from.clone().map(|from| Compacted { from, summary: entry.id, at });
+            self.memory.main.compacted =
+                moved.from.clone().map(|from| Compacted { from, summary: entry.id, at });
             minutes.records.push(Record::Said(Branch::Main, entry.clone()));
             minutes.records.push(Record::Moved(moved));
             minutes.records.push(Record::Session(SessionChange::Saved(session, at)));
             minutes.shown.push(Shown::Said { branch: Branch::Main, entry });
         }
         let filled = self.memory.filled.remove(&Branch::Main);
-        self.refused = None;
+        self.wants.refused = None;
         let tokens = Some(last.read()).filter(|tokens| *tokens > 0).or(filled);
-        let age = self.memory.created.map(|created| at.duration_since(created));
+        let age = self.memory.main.created.map(|created| at.duration_since(created));
         Report { turns: summary.turns, age, tokens }.line()
     }
 
     /// No summary was good enough: it is not tried again by itself before there is more to sum up.
     fn leave_as_it_is(&mut self, ending: &Ending) -> String {
-        self.refused = Some(self.memory.filled.get(&Branch::Main).copied().unwrap_or(0));
+        self.wants.refused = Some(self.memory.filled.get(&Branch::Main).copied().unwrap_or(0));
         match ending {
             // The turn that waits for it tells why.
             Ending::Failed(Failure::BadKey(_)) => "not compacted.".to_owned(),
@@ -196,7 +200,7 @@ impl Assistant {
         if self.speaking().is_some() {
             return refused("i am in the middle of something. stop me, or ask again when i am done.");
         }
-        let Some(Compacted { from, summary, .. }) = self.memory.compacted.take() else {
+        let Some(Compacted { from, summary, .. }) = self.memory.main.compacted.take() else {
             return refused("there is nothing to take back: the last thing that happened was no compaction.");
         };
         let mut minutes = Minutes::at(now);
@@ -215,7 +219,7 @@ impl Assistant {
         let (to, from) = (from.session, Some(here.session));
         minutes.records.push(Record::Session(SessionChange::Swapped { to, from, at }));
         self.memory.filled.remove(&Branch::Main);
-        minutes.shown.push(Shown::Undone { branch: Branch::Main, summary });
+        minutes.shown.push(Shown::Compaction(Compaction::Undone { branch: Branch::Main, summary }));
         (Answer::Told("taken back: i remember every word again.".to_owned()), minutes.effects())
     }
 }

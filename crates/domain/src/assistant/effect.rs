@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Known;
 use crate::compaction::{Gate, Summary};
-use crate::conversation::{Branch, Entry, EntryId, Said, Usage};
+use crate::conversation::{Branch, Entry, EntryId, Said, Usage, Why};
 use crate::cost::{Account, Call};
 use crate::failure::Failure;
 use crate::record::{MessageId, Record};
@@ -156,24 +156,8 @@ pub enum Shown {
         /// How.
         ending: Ending,
     },
-    /// The conversation is being summed up. New words wait.
-    Compacting {
-        /// The number of this work.
-        turn: TurnId,
-        /// Where.
-        branch: Branch,
-        /// How many tokens there are, if anybody knows.
-        tokens: Option<u64>,
-    },
-    /// That work ended.
-    Compacted {
-        /// Its number.
-        turn: TurnId,
-        /// Where.
-        branch: Branch,
-        /// What it came to, or why the conversation stays as it was.
-        outcome: Result<String, String>,
-    },
+    /// The conversation is being summed up, or was, or the summary is taken back.
+    Compaction(Compaction),
     /// The model refuses our key, so a turn waits, and all words up to the newest wait behind it.
     Held {
         /// The turn.
@@ -187,27 +171,59 @@ pub enum Shown {
         /// What the model says, and what to do.
         why: Failure,
     },
-    /// A side conversation began: what is said next is said there.
-    Forked {
+    /// A side conversation began or ended.
+    Fork(Aside),
+    /// Something the human should know.
+    Notice(String),
+}
+
+/// What becomes of a side conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Aside {
+    /// It began: what is said next is said there.
+    Began {
         /// Where.
         branch: Branch,
         /// What it is about.
         topic: Option<String>,
     },
     /// It ended: what is said next is said on main.
-    Unforked {
+    Ended {
         /// Where it was.
         branch: Branch,
-        /// How it ended, in words.
+        /// How.
+        why: Why,
+        /// The same in words.
         text: String,
     },
-    /// A compaction was taken back: its summary no longer stands for anything.
+}
+
+/// What becomes of a compaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compaction {
+    /// It goes on. New words wait.
+    Began {
+        /// The number of this work.
+        turn: TurnId,
+        /// Where.
+        branch: Branch,
+        /// How many tokens there are, if anybody knows.
+        tokens: Option<u64>,
+    },
+    /// It ended.
+    Ended {
+        /// Its number.
+        turn: TurnId,
+        /// Where.
+        branch: Branch,
+        /// What it came to, or why the conversation stays as it was.
+        outcome: Result<String, String>,
+    },
+    /// It was taken back: its summary no longer stands for anything.
     Undone {
         /// Where.
         branch: Branch,
         /// The entry of the summary.
         summary: EntryId,
     },
-    /// Something the human should know.
-    Notice(String),
 }

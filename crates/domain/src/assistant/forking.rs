@@ -2,7 +2,7 @@
 
 use jiff::{Timestamp, Zoned};
 
-use super::{Answer, Assistant, Effect, Ending, Errand, Minutes, Shown};
+use super::{Answer, Aside, Assistant, Effect, Ending, Errand, Minutes, Shown};
 use crate::context;
 use crate::conversation::{Branch, Usage, Why};
 use crate::fork::{Exit, Fork, Leaving, Quiet};
@@ -20,8 +20,29 @@ pub enum Way {
     Drop,
 }
 
-/// What a report says that nobody wrote.
-const NO_SUMMARY: &str = "nothing was reported.";
+/// What brings the end of a fork about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Occasion {
+    /// Somebody wants it.
+    Wanted,
+    /// Nobody has spoken in it for long.
+    Quiet,
+    /// The whole conversation starts over.
+    StartedOver,
+}
+
+impl Occasion {
+    /// How a fork of which nothing is kept came to its end, in words.
+    fn told(self, fork: &Fork) -> (Why, String) {
+        let (why, text) = match (self, &fork.leaving) {
+            (Self::Quiet, _) => (Why::Lapsed, "discarded: nobody had spoken for a while."),
+            (Self::StartedOver, _) => (Why::Dropped, "discarded: we started over."),
+            (Self::Wanted, Leaving::WithReport) => (Why::Dropped, "discarded: nothing was reported."),
+            (Self::Wanted, Leaving::Not | Leaving::So(_)) => (Why::Dropped, "discarded."),
+        };
+        (why, text.to_owned())
+    }
+}
 
 impl Assistant {
     /// When the assistant wants to be woken.
@@ -39,7 +60,7 @@ impl Assistant {
             return refused("we are in a side conversation already. end it first: /save, /report or /exit.");
         }
         let topic = Some(topic).filter(|topic| !topic.trim().is_empty());
-        self.entering = Some(Asked { topic, idle_minutes: None });
+        self.wants.entering = Some(Asked { topic, idle_minutes: None });
         self.turn_now(Minutes::at(now))
     }
 
@@ -65,18 +86,23 @@ impl Assistant {
         if self.speaking().is_some() {
             return;
         }
-        match (self.entering.take(), &self.memory.fork) {
+        match (self.wants.entering.take(), &self.memory.fork) {
             (Some(asked), None) => self.enter(asked, minutes),
             // The words that ask for a report are heard first.
             (_, Some(fork))
-                if self.memory.waiting.iter().any(|next| next.branch.as_ref() == Some(&fork.branch)) => {}
+                if self
+                    .memory
+                    .messages
+                    .waiting
+                    .iter()
+                    .any(|next| next.branch.as_ref() == Some(&fork.branch)) => {}
             (_, Some(fork)) => {
                 let exit = match fork.leaving.clone() {
                     Leaving::Not => return self.change_fork(minutes, |_| {}),
                     Leaving::So(exit) => exit,
                     Leaving::WithReport => Exit::Drop,
                 };
-                self.leave(exit, None, minutes);
+                self.leave(exit, Occasion::Wanted, minutes);
             }
             (None, None) => {}
         }
@@ -92,7 +118,7 @@ impl Assistant {
         minutes.records.extend(forked.map(Record::Moved));
         minutes.records.push(Record::Session(SessionChange::Forked { fork: session, from, at }));
         let words = context::fork_started(asked.topic.as_deref());
-        minutes.shown.push(Shown::Forked { branch: branch.clone(), topic: asked.topic.clone() });
+        minutes.shown.push(Shown::Fork(Aside::Began { branch: branch.clone(), topic: asked.topic.clone() }));
         self.memory.fork = Some(Fork::begun(branch.clone(), asked.topic, asked.idle_minutes, at));
         self.change_fork(minutes, |_| {});
         self.say_ourselves(branch, words, minutes);
@@ -100,12 +126,12 @@ impl Assistant {
 
     /// Puts words of our own before everything that waits.
     fn say_ourselves(&mut self, branch: Branch, text: String, minutes: &mut Minutes) {
-        let id = self.memory.next_message;
-        self.memory.next_message = MessageId(id.0 + 1);
+        let id = self.memory.messages.next;
+        self.memory.messages.next = MessageId(id.0 + 1);
         let (at, surface, images) = (minutes.at, SurfaceName::House, Vec::new());
         let message = Message { id, at, surface, branch: Some(branch), text, images };
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
-        self.memory.waiting.push_front(message);
+        self.memory.messages.waiting.push_front(message);
     }
 
     /// Something happened in the fork, and how it stands is written down.
@@ -143,37 +169,31 @@ impl Assistant {
     }
 
     /// IF-19, IF-20: the fork ends in one of three ways.
-    fn leave(&mut self, exit: Exit, why: Option<&str>, minutes: &mut Minutes) {
+    fn leave(&mut self, exit: Exit, occasion: Occasion, minutes: &mut Minutes) {
         let Some(fork) = self.memory.fork.take() else { return };
-        let name = fork.branch.to_string();
         self.drop_waiting(&fork.branch, minutes);
-        let text = match exit {
+        let (why, text) = match exit {
             Exit::Save => self.promote(&fork, minutes),
             Exit::Report(text) => {
-                self.report(&name, text.clone(), minutes);
-                self.end(&fork.branch, minutes);
-                format!("summary queued: {text}")
+                self.report(&fork.branch.to_string(), text.clone(), minutes);
+                (Why::Reported, format!("summary queued: {text}"))
             }
-            Exit::Drop if fork.leaving == Leaving::WithReport => {
-                self.end(&fork.branch, minutes);
-                format!("discarded: {NO_SUMMARY}")
-            }
-            Exit::Drop => {
-                self.end(&fork.branch, minutes);
-                why.map_or_else(|| "discarded.".to_owned(), |why| format!("discarded: {why}"))
-            }
+            Exit::Drop => occasion.told(&fork),
         };
+        if why != Why::Promoted {
+            self.end(&fork.branch, why, minutes);
+        }
         minutes.records.push(Record::Fork(ForkChange::Ended(fork.branch.clone())));
-        minutes.shown.push(Shown::Unforked { branch: fork.branch, text });
+        minutes.shown.push(Shown::Fork(Aside::Ended { branch: fork.branch, why, text }));
     }
 
     /// MC-25, IF-22: main stands where the fork stood, and what the fork had seen is part of it.
-    fn promote(&mut self, fork: &Fork, minutes: &mut Minutes) -> String {
+    fn promote(&mut self, fork: &Fork, minutes: &mut Minutes) -> (Why, String) {
         let session =
             |branch: &Branch| self.memory.conversation.head(branch).map(|head| head.session.clone());
         let (from, to) = (session(&Branch::Main), session(&fork.branch));
         let Some(moves) = self.memory.conversation.promote(&fork.branch, minutes.at) else {
-            return "discarded: there was nothing to save.".to_owned();
+            return (Why::Dropped, "discarded: there was nothing to save.".to_owned());
         };
         minutes.records.extend(moves.map(Record::Moved));
         let swapped = to.map(|to| SessionChange::Swapped { to, from, at: minutes.at });
@@ -183,21 +203,22 @@ impl Assistant {
         }
         let filled = self.memory.filled.remove(&fork.branch);
         self.memory.filled.extend(filled.map(|filled| (Branch::Main, filled)));
-        self.memory.compacted = None;
-        "saved: it is the main conversation now.".to_owned()
+        self.memory.main.compacted = None;
+        (Why::Promoted, "saved: it is the main conversation now.".to_owned())
     }
 
-    fn end(&mut self, branch: &Branch, minutes: &mut Minutes) {
-        let ended = self.memory.conversation.end(branch, Why::Ended, minutes.at);
+    fn end(&mut self, branch: &Branch, why: Why, minutes: &mut Minutes) {
+        let ended = self.memory.conversation.end(branch, why, minutes.at);
         minutes.records.extend(ended.map(Record::Moved));
         self.memory.filled.remove(branch);
     }
 
     fn drop_waiting(&mut self, branch: &Branch, minutes: &mut Minutes) {
         let meant = |message: &Message| message.branch.as_ref() == Some(branch);
-        let dropped = self.memory.waiting.iter().filter(|message| meant(message)).map(|message| message.id);
+        let dropped =
+            self.memory.messages.waiting.iter().filter(|message| meant(message)).map(|message| message.id);
         minutes.records.extend(dropped.map(|id| Record::Message(MessageChange::Dropped(id))));
-        self.memory.waiting.retain(|message| !meant(message));
+        self.memory.messages.waiting.retain(|message| !meant(message));
     }
 
     /// IF-27 to IF-31: a quiet fork. Nobody is asked who costs anything.
@@ -224,7 +245,7 @@ impl Assistant {
                     Leaving::So(exit) => exit.clone(),
                     Leaving::Not | Leaving::WithReport => Exit::Drop,
                 };
-                self.leave(exit, Some("nobody had spoken for a while."), &mut minutes);
+                self.leave(exit, Occasion::Quiet, &mut minutes);
             }
         }
         minutes.effects()
@@ -233,8 +254,8 @@ impl Assistant {
     /// A turn that was cut off because its own wish was granted has not been interrupted.
     pub(super) fn as_meant(&self, ending: Ending) -> Ending {
         match ending {
-            Ending::Interrupted if self.entering.is_some() => Ending::Finished,
-            ending => ending,
+            Ending::Interrupted if self.wants.entering.is_some() => Ending::Finished,
+            Ending::Interrupted | Ending::Finished | Ending::Failed(_) => ending,
         }
     }
 
@@ -242,8 +263,8 @@ impl Assistant {
     pub(super) fn clear(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         let mut stopped = Vec::new();
-        self.entering = None;
-        self.wanted.clear();
+        self.wants.entering = None;
+        self.wants.compactions.clear();
         while let Some((branch, turn)) =
             self.speaking().map(|(branch, running)| (branch.clone(), running.turn))
         {
@@ -251,14 +272,14 @@ impl Assistant {
             stopped.push(Effect::Interrupt(turn));
         }
         let aside = self.memory.fork.is_some();
-        self.leave(Exit::Drop, Some("we started over."), &mut minutes);
+        self.leave(Exit::Drop, Occasion::StartedOver, &mut minutes);
         let main = self.memory.conversation.end(&Branch::Main, Why::Cleared, minutes.at);
         let session = main.as_ref().and_then(|moved| moved.from.as_ref()).map(|head| head.session.clone());
         minutes.records.extend(main.map(Record::Moved));
         let at = minutes.at;
         minutes.records.extend(session.map(|session| Record::Session(SessionChange::Cleared(session, at))));
         self.memory.filled.remove(&Branch::Main);
-        (self.memory.compacted, self.memory.created, self.refused) = (None, None, None);
+        (self.memory.main.compacted, self.memory.main.created, self.wants.refused) = (None, None, None);
         let text = match aside {
             true => "cleared: both the side conversation and the conversation were dropped.",
             false => "cleared: we start over with the next message.",

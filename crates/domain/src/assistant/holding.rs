@@ -35,7 +35,7 @@ impl Assistant {
         minutes.shown.push(Shown::Held {
             turn,
             branch: branch.clone(),
-            newest: MessageId(self.memory.next_message.0.saturating_sub(1)),
+            newest: MessageId(self.memory.messages.next.0.saturating_sub(1)),
             known: std::mem::replace(&mut self.refusal, Known::Told),
             why: why.clone(),
         });
@@ -76,7 +76,7 @@ impl Assistant {
             let (answers, ending) = (message.id, Ending::Interrupted);
             minutes.shown.push(Shown::Ended { turn, branch, answers, ending });
             let (words, rest) =
-                (message.text.chars().take(40).collect::<String>(), self.memory.waiting.len());
+                (message.text.chars().take(40).collect::<String>(), self.memory.messages.waiting.len());
             let text = format!("stopped: i will not answer `{words}`. messages still waiting: {rest}.");
             minutes.shown.push(Shown::Notice(text));
         }

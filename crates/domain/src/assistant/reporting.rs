@@ -22,7 +22,7 @@ impl Assistant {
             Branch::Main => Reader::Main,
             Branch::Fork(_) => Reader::Fork,
         };
-        let preface = context::preface(&sent, &self.memory.reports, reader, &now);
+        let preface = context::preface(&sent, &self.memory.reports.waiting, reader, &now);
         match message.surface {
             SurfaceName::House => Heard::note(context::joined(&preface, &message.text)),
             SurfaceName::Terminal | SurfaceName::Page => {
@@ -33,7 +33,7 @@ impl Assistant {
 
     /// PU-4, PU-5, PU-8: main has now read all that waited; a fork has only seen it.
     pub(super) fn hand_over(&mut self, branch: &Branch, entry: EntryId, minutes: &mut Minutes) {
-        let Some(newest) = self.memory.reports.last().map(|report| report.id) else { return };
+        let Some(newest) = self.memory.reports.waiting.last().map(|report| report.id) else { return };
         match branch {
             Branch::Main => self.read_up_to(newest, Some(entry), minutes),
             Branch::Fork(_) => self.change_fork(minutes, |fork| fork.seen = Some(newest)),
@@ -42,7 +42,7 @@ impl Assistant {
 
     /// Marks the reports up to `newest` as read, in `entry` if there is one.
     pub(super) fn read_up_to(&mut self, newest: ReportId, entry: Option<EntryId>, minutes: &mut Minutes) {
-        let reports = Arc::make_mut(&mut self.memory.reports);
+        let reports = Arc::make_mut(&mut self.memory.reports.waiting);
         let waiting = reports.partition_point(|report| report.id <= newest);
         let read: Vec<ReportId> = reports.drain(..waiting).map(|report| report.id).collect();
         if !read.is_empty() {
@@ -52,14 +52,14 @@ impl Assistant {
 
     /// PU-1: leaves `text` for main.
     pub(super) fn report(&mut self, from: &str, text: String, minutes: &mut Minutes) {
-        let id = self.memory.next_report;
-        self.memory.next_report = ReportId(id.0 + 1);
+        let id = self.memory.reports.next;
+        self.memory.reports.next = ReportId(id.0 + 1);
         let report = Report { id, at: minutes.at, from: from.to_owned(), text };
-        Arc::make_mut(&mut self.memory.reports).push(report.clone());
+        Arc::make_mut(&mut self.memory.reports.waiting).push(report.clone());
         minutes.records.push(Record::Report(ReportChange::Left(report)));
     }
 
     pub(super) fn read_reports(&self, now: &Zoned) -> (Answer, Vec<Effect>) {
-        (Answer::Told(read_out(&self.memory.reports, now.timestamp())), Vec::new())
+        (Answer::Told(read_out(&self.memory.reports.waiting, now.timestamp())), Vec::new())
     }
 }

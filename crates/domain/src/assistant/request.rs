@@ -22,29 +22,55 @@ pub enum Request {
     Stop,
     /// The human wants what waits for a key to be tried again.
     Retry,
-    /// The human wants the conversation summed up, with these wishes in mind.
-    Compact(String),
-    /// The human wants the last compaction taken back.
-    Undo,
-    /// The human wants to step aside, to talk about this.
-    Fork(String),
-    /// The human wants to leave the side conversation.
-    Leave(Way),
-    /// The human wants to start over.
-    Clear,
-    /// What waits to be told?
-    Reports,
+    /// The human wants the main conversation in another shape.
+    Reshape(Reshape),
+    /// The human wants to step aside, or back.
+    Step(Step),
     /// A turn gets on.
     Turn(TurnId, Progress),
-    /// A turn wants something that depends on where it runs.
-    Wished(TurnId, Wish),
     /// Keep this in the inbox.
     Keep(String),
+    /// Somebody wants to know something.
+    Tell(Question),
+    /// The human chooses.
+    Choose(Choice),
+}
+
+/// What can be done to the main conversation as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reshape {
+    /// A summary stands for what was said, with these wishes in mind.
+    Compact(String),
+    /// The last such change is taken back.
+    Undo,
+    /// It starts over.
+    Clear,
+}
+
+/// Into a side conversation and out of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Aside, to talk about this.
+    Aside(String),
+    /// Back to main.
+    Back(Way),
+}
+
+/// What can be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// What waits to be told?
+    Reports,
     /// What is in the inbox?
     Inbox,
     /// How is it going?
     Status,
-    /// The human wants this model from now on, or to know which it is, if no name is given.
+}
+
+/// What can be chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// This model from now on; to know which it is, if no name is given.
     Model(String),
 }
 
@@ -57,6 +83,8 @@ pub enum Progress {
     MaySpend(Vec<Call>),
     /// It tells what came of its tools.
     Ran(Vec<ToolResult>),
+    /// It wants something that depends on where it runs.
+    Wishes(Wish),
 }
 
 /// Words of the human, and what they show.
@@ -103,13 +131,13 @@ impl Assistant {
         if let Err(refusal) = check(&saying).and_then(|()| self.has_room()) {
             return (Answer::Refused(refusal), Vec::new());
         }
-        let id = self.memory.next_message;
-        self.memory.next_message = MessageId(id.0 + 1);
+        let id = self.memory.messages.next;
+        self.memory.messages.next = MessageId(id.0 + 1);
         let Saying { surface, text, images } = saying;
         let message = Message { id, at: now.timestamp(), surface, branch: None, text, images };
         let mut minutes = Minutes::at(now);
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
-        self.memory.waiting.push_back(message);
+        self.memory.messages.waiting.push_back(message);
         let interrupt = match self.speaking().map(|(_, running)| running) {
             // MC-7: who compacts is not interrupted.
             Some(Running { errand: Errand::Compact(_), .. } | Running { owed: Owed::SinceBefore, .. }) => {
@@ -129,7 +157,7 @@ impl Assistant {
     }
 
     fn has_room(&self) -> Result<(), String> {
-        match self.memory.waiting.len() < MESSAGES_WAITING {
+        match self.memory.messages.waiting.len() < MESSAGES_WAITING {
             true => Ok(()),
             false => Err(format!("{MESSAGES_WAITING} messages wait already. let me answer those first.")),
         }
@@ -191,7 +219,8 @@ impl Assistant {
             running.unanswered.clear();
         }
         // IF-8: who asked to step aside has nothing more to say here.
-        let aside = (branch == Branch::Main && self.entering.is_some()).then_some(Effect::Interrupt(turn));
+        let aside =
+            (branch == Branch::Main && self.wants.entering.is_some()).then_some(Effect::Interrupt(turn));
         (Answer::Noted, minutes.effects().into_iter().chain(aside).collect())
     }
 }

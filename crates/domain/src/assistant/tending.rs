@@ -54,7 +54,7 @@ impl Assistant {
 
     pub(super) fn status(&self) -> (Answer, Vec<Effect>) {
         let kept = self.memory.inbox.len();
-        let waiting = self.memory.waiting.len();
+        let waiting = self.memory.messages.waiting.len();
         let held = match self.waits_for_key() {
             true => " the model refuses the key, so i can't answer before it takes one.",
             false => "",

@@ -37,7 +37,7 @@ impl Assistant {
             (Wish::Show(embed, _), Place::Main(_)) => shown(embed, Footer::None),
             (Wish::Show(embed, _), Place::Fork) => shown(embed, Footer::Fork),
             (Wish::EnterFork(asked), Place::Main(_)) => {
-                self.entering = Some(asked);
+                self.wants.entering = Some(asked);
                 told("Entering fork: this turn is being interrupted, and goes on there.", Vec::new())
             }
             (Wish::Save, Place::Fork) => told(

@@ -62,13 +62,16 @@ fn row(line: &Line, lineage: &Lineage, zone: &TimeZone) -> Option<String> {
         }
         (Branch::Main, Why::Promoted) => format!("┃◀━ kept a fork {time} · {from} → {to}"),
         (Branch::Main, Why::Undone) => format!("↶  undone {time} · back to {to}"),
-        (Branch::Main, Why::Forked | Why::Ended) => return None,
+        (Branch::Main, Why::Forked | Why::Ended | Why::Reported | Why::Dropped | Why::Lapsed) => return None,
         (Branch::Fork(_), Why::Forked | Why::Created) => {
             format!("┃╲  {} started {time} · {to}{}", line.branch, state(line, lineage))
         }
         (Branch::Fork(_), Why::Compacted) => format!("┃ ◆  {} compacted {time} · {from} → {to}", line.branch),
-        (Branch::Fork(_), Why::Ended | Why::Cleared) => {
-            format!("┃──✕ {} ended {time} · {}", line.branch, entries(grown(line, lineage)))
+        (Branch::Fork(_), Why::Reported) => {
+            format!("┃◁─╯ {} reported {time} · {}", line.branch, entries(grown(line, lineage)))
+        }
+        (Branch::Fork(_), Why::Ended | Why::Cleared | Why::Dropped | Why::Lapsed) => {
+            format!("┃──✕ {} {} {time} · {}", line.branch, line.why.as_str(), entries(grown(line, lineage)))
         }
         (Branch::Fork(_), Why::Promoted | Why::Undone) => {
             format!("┃ ↶  {} reopened {time} · {to}", line.branch)
@@ -80,9 +83,10 @@ fn row(line: &Line, lineage: &Lineage, zone: &TimeZone) -> Option<String> {
 /// What a started fork is now.
 fn state(line: &Line, lineage: &Lineage) -> String {
     let open = lineage.open.iter().find(|(branch, ..)| *branch == line.branch);
-    let ended_later = lineage.lines.iter().any(|other| {
-        other.branch == line.branch && other.at > line.at && matches!(other.why, Why::Ended | Why::Cleared)
-    });
+    let ended_later = lineage
+        .lines
+        .iter()
+        .any(|other| other.branch == line.branch && other.at > line.at && other.to.is_none());
     match open {
         Some((.., now)) if !ended_later => {
             format!(" · open · {}", entries(now.saturating_sub(depth(&line.to))))

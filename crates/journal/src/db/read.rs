@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use domain::assistant::{Compacted, Memory, Unfinished};
+use domain::assistant::{Chosen, Compacted, Main, Memory, Messages, Reports, Turns, Unfinished};
 use domain::conversation::{
     Block, Branch, Conversation, Entry, EntryId, Head, Image, Line, Lineage, Said, SessionId, Why,
 };
@@ -28,17 +28,13 @@ impl Database {
         Ok(Memory {
             filled: self.filled(heads.keys())?,
             conversation: Conversation::new(heads, EntryId(next("entries")?)),
-            unfinished: self.unfinished()?,
-            waiting: self.waiting()?,
+            turns: Turns { unfinished: self.unfinished()?, next: self.next_turn()? },
+            messages: Messages { waiting: self.waiting()?, next: MessageId(next("messages")?) },
+            reports: Reports { waiting: Arc::new(self.reports()?), next: self.next_report()? },
             inbox: Arc::new(self.inbox()?),
-            next_message: MessageId(next("messages")?),
-            next_turn: self.next_turn()?,
-            compacted: self.compacted()?,
-            created: None,
-            model: None,
-            reports: Arc::new(self.reports()?),
-            next_report: self.next_report()?,
             fork: self.fork()?,
+            main: Main { created: None, compacted: self.compacted()? },
+            chosen: Chosen::default(),
         })
     }
 

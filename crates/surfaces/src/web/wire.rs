@@ -3,7 +3,7 @@
 mod embed;
 mod sessions;
 
-use domain::assistant::{Known, Shown};
+use domain::assistant::{Aside, Compaction, Known, Shown};
 use domain::conversation::{Block, Entry, Reach, Said, Text};
 use domain::tool::{Outcome, ToolResult};
 use domain::turn::Ending;
@@ -306,10 +306,10 @@ impl From<&Shown> for ShownWire {
                 };
                 Self::Ended { turn: turn.0, branch: branch.to_string(), answers: answers.0, how, why }
             }
-            Shown::Compacting { turn, branch, tokens } => {
+            Shown::Compaction(Compaction::Began { turn, branch, tokens }) => {
                 Self::Compacting { turn: turn.0, branch: branch.to_string(), tokens: *tokens }
             }
-            Shown::Compacted { turn, branch, outcome } => Self::Compacted {
+            Shown::Compaction(Compaction::Ended { turn, branch, outcome }) => Self::Compacted {
                 turn: turn.0,
                 branch: branch.to_string(),
                 done: outcome.is_ok(),
@@ -322,13 +322,13 @@ impl From<&Shown> for ShownWire {
                 first: *known == Known::Unknown,
                 why: why.to_string(),
             },
-            Shown::Undone { branch, summary } => {
+            Shown::Compaction(Compaction::Undone { branch, summary }) => {
                 Self::Undone { branch: branch.to_string(), summary: summary.0 }
             }
-            Shown::Forked { branch, topic } => {
+            Shown::Fork(Aside::Began { branch, topic }) => {
                 Self::Forked { branch: branch.to_string(), topic: topic.clone() }
             }
-            Shown::Unforked { branch, text } => {
+            Shown::Fork(Aside::Ended { branch, text, .. }) => {
                 Self::Unforked { branch: branch.to_string(), text: text.clone() }
             }
             Shown::Notice(text) => Self::Notice { text: text.clone() },

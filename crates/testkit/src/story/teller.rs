@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::assistant::{Known, Shown};
+use domain::assistant::{Aside, Compaction, Known, Shown};
 use domain::conversation::{Block, Branch, Reach, Said};
 use domain::record::MessageId;
 use domain::tool::Outcome;
@@ -119,11 +119,11 @@ impl Telling {
                     Ending::Failed(failure) => self.lines.push(format!("{branch}> failed: {failure}")),
                 }
             }
-            Shown::Compacting { branch, tokens, .. } => {
+            Shown::Compaction(Compaction::Began { branch, tokens, .. }) => {
                 let size = tokens.map(|tokens| format!(" {tokens} tokens"));
                 self.lines.push(format!("{branch}> compacting{}", size.unwrap_or_default()));
             }
-            Shown::Compacted { turn, branch, outcome } => {
+            Shown::Compaction(Compaction::Ended { turn, branch, outcome }) => {
                 self.worked.insert(*turn);
                 self.lines.push(match outcome {
                     Ok(report) => format!("{branch}> compacted: {report}"),
@@ -137,12 +137,14 @@ impl Telling {
                     Known::Told => format!("{branch}> still waits"),
                 });
             }
-            Shown::Forked { branch, topic } => {
+            Shown::Fork(Aside::Began { branch, topic }) => {
                 let topic = topic.as_ref().map(|topic| format!(" about {topic}"));
                 self.lines.push(format!("-- {branch} begins{}", topic.unwrap_or_default()));
             }
-            Shown::Unforked { branch, text } => self.lines.push(format!("-- {branch} {text}")),
-            Shown::Undone { branch, .. } => self.lines.push(format!("{branch}> undone")),
+            Shown::Fork(Aside::Ended { branch, text, .. }) => self.lines.push(format!("-- {branch} {text}")),
+            Shown::Compaction(Compaction::Undone { branch, .. }) => {
+                self.lines.push(format!("{branch}> undone"))
+            }
             Shown::Notice(text) => self.lines.push(format!("notice> {text}")),
         }
     }

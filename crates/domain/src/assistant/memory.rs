@@ -1,0 +1,113 @@
+//! What the assistant knows when it wakes up, and keeps in mind: names, numbers and what waits.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::Compacted;
+use crate::conversation::{Branch, Conversation};
+use crate::fork::Fork;
+use crate::inbox::Kept;
+use crate::record::{Message, MessageId};
+use crate::report::{Report, ReportId};
+use crate::tool::ToolCall;
+use crate::turn::TurnId;
+
+/// What the journal knows when the assistant wakes up.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// The names, and the number of the next entry.
+    pub conversation: Conversation,
+    /// The turns.
+    pub turns: Turns,
+    /// The messages.
+    pub messages: Messages,
+    /// What forks and background runs left for main.
+    pub reports: Reports,
+    /// The inbox, shared with every copy of this memory.
+    pub inbox: Arc<Vec<Kept>>,
+    /// The side conversation that is open.
+    pub fork: Option<Fork>,
+    /// The main conversation.
+    pub main: Main,
+    /// How many tokens the newest call of each branch held.
+    pub filled: BTreeMap<Branch, u64>,
+    /// What the human chose.
+    pub chosen: Chosen,
+}
+
+/// Turns that never ended, and the number of the next one.
+#[derive(Clone, Debug)]
+pub struct Turns {
+    /// Those that never ended.
+    pub unfinished: Vec<Unfinished>,
+    /// The number of the next turn.
+    pub next: TurnId,
+}
+
+/// Messages that nobody has taken, and the number of the next one.
+#[derive(Clone, Debug)]
+pub struct Messages {
+    /// Those that wait, oldest first.
+    pub waiting: VecDeque<Message>,
+    /// The number of the next message.
+    pub next: MessageId,
+}
+
+/// Reports that main has not read, and the number of the next one.
+#[derive(Clone, Debug)]
+pub struct Reports {
+    /// Those that wait, oldest first, shared with every copy of this memory.
+    pub waiting: Arc<Vec<Report>>,
+    /// The number of the next report.
+    pub next: ReportId,
+}
+
+/// What is known of the main conversation besides where it is.
+#[derive(Clone, Debug, Default)]
+pub struct Main {
+    /// When it began.
+    pub created: Option<Timestamp>,
+    /// The compaction that can still be taken back.
+    pub compacted: Option<Compacted>,
+}
+
+/// What the human chose, as far as it is not the usual.
+#[derive(Clone, Debug, Default)]
+pub struct Chosen {
+    /// The short name of the model.
+    pub model: Option<String>,
+}
+
+impl Memory {
+    /// What is known of `conversation` when nothing else happened.
+    pub fn of(conversation: Conversation) -> Self {
+        Self {
+            conversation,
+            turns: Turns { unfinished: Vec::new(), next: TurnId(1) },
+            messages: Messages { waiting: VecDeque::new(), next: MessageId(1) },
+            reports: Reports { waiting: Arc::default(), next: ReportId(1) },
+            inbox: Arc::default(),
+            fork: None,
+            main: Main::default(),
+            filled: BTreeMap::new(),
+            chosen: Chosen::default(),
+        }
+    }
+}
+
+/// A turn that the program died under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    /// The turn.
+    pub turn: TurnId,
+    /// Where.
+    pub branch: Branch,
+    /// The message it answers.
+    pub answers: Arc<Message>,
+    /// How often it was begun.
+    pub attempts: u32,
+    /// Calls that were let through and whose outcome nobody wrote down.
+    pub unanswered: Vec<ToolCall>,
+}
