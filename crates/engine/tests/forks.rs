@@ -68,7 +68,7 @@ fn a_report_comes_back_to_main_once() {
         &story.sessions(),
         &expect![[r#"
         ●  main · now · 63cbe1e4 · 6 entries
-        ┃──✕ fork/3fdabe86 ended 2026-11-15 08:00 · 4 entries
+        ┃◁─╯ fork/3fdabe86 reported 2026-11-15 08:00 · 4 entries
         ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
         ○  created 2026-11-15 08:00 · 63cbe1e4
     "#]],

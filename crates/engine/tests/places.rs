@@ -90,7 +90,6 @@ fn on_main_the_tools_of_other_places_say_so() {
         ("report_updates", r#"{"message":"so"}"#),
         ("exit_fork", "{}"),
         ("compact_session", r#"{"instructions":"all"}"#),
-        ("enter_fork", "{}"),
     ];
     story.model([Line::calls_all(&calls), Line::says("Well.")]);
 
@@ -108,7 +107,6 @@ fn on_main_the_tools_of_other_places_say_so() {
     check("report_updates", "not in a forked session");
     check("exit_fork", "not in an interactive fork");
     check("compact_session", "persistent routine");
-    check("enter_fork", "not available yet");
 }
 
 /// TL-2, TL-4, TL-14: the place is that of the turn that calls, while main has its own.
@@ -126,7 +124,7 @@ fn a_turn_on_a_fork_is_in_the_fork() {
     let told = story.told();
     assert!(told.contains("fork/tax> enter_fork: Error: you are already in an interactive fork"), "{told}");
     assert!(told.contains("fork/tax> discord_embed: Embed sent."), "{told}");
-    assert!(told.contains("fork/tax> save_context: Error: `save_context` is not available yet"), "{told}");
+    assert!(told.contains("fork/tax> save_context: the fork will be promoted"), "{told}");
     let contexts = story.contexts();
     let last = contexts.last().expect("a request");
     assert_eq!(embeds(&last.said)[0].footer.word(), Some("fork"));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::seen::{Entry, Seen};
+use super::seen::{Entry, Message, Seen};
 
 /// How often a turn may be begun.
 const ATTEMPTS: i64 = 3;
@@ -15,7 +15,7 @@ pub fn messages_are_said_once(seen: &Seen) -> Vec<String> {
         let Some(id) = message.entry else { continue };
         taken.entry(id).or_default().push(message.id);
         match seen.entries.get(&id) {
-            Some(entry) if is_human(entry) && entry.body["text"] == message.text.as_str() => {}
+            Some(entry) if is_human(entry) && says(entry, message) => {}
             Some(_) => wrong.push(format!("message {} is entry {id}, which says something else", message.id)),
             None => wrong.push(format!("message {} is entry {id}, which is not there", message.id)),
         }
@@ -37,7 +37,8 @@ pub fn messages_keep_their_order(seen: &Seen) -> Vec<String> {
     let mut before = None;
     for message in &seen.messages {
         match message.entry {
-            Some(id) if !main.contains(&id) => {}
+            Some(id) if message.ours || !main.contains(&id) => {}
+            None if message.ours => {}
             Some(id) if before.is_some_and(|before| before > id) => {
                 wrong.push(format!("message {} was said before one that came earlier", message.id));
             }
@@ -82,6 +83,15 @@ pub fn turns_are_whole(seen: &Seen) -> Vec<String> {
     }
     wrong.extend(answered.keys().map(|message| format!("a turn answers {message}, which nobody sent")));
     wrong
+}
+
+/// Words of our own stand in what comes before the human's words; there are none of theirs.
+fn says(entry: &Entry, message: &Message) -> bool {
+    let preface = entry.body["preface"].as_str().unwrap_or_default();
+    match message.ours {
+        true => entry.body["text"] == "" && preface.ends_with(&message.text),
+        false => entry.body["text"] == message.text.as_str(),
+    }
 }
 
 fn is_human(entry: &Entry) -> bool {

@@ -48,6 +48,8 @@ pub struct Message {
     pub id: i64,
     pub text: String,
     pub entry: Option<i64>,
+    /// Whether it is one of our own.
+    pub ours: bool,
 }
 
 #[derive(Debug)]
@@ -87,7 +89,8 @@ impl Seen {
             entries: rows.all("SELECT id, parent, depth, at, kind, body FROM entries", entry)?,
             heads: rows.all("SELECT branch, entry, session FROM heads", head)?,
             moves: rows.all("SELECT branch, why, to_session FROM moves ORDER BY id", moved)?,
-            messages: rows.all("SELECT id, text, entry FROM messages ORDER BY id", message)?,
+            messages: rows
+                .all("SELECT id, text, entry, surface = 'house' FROM messages ORDER BY id", message)?,
             turns: rows
                 .all("SELECT id, branch, message, attempts, closed, ending FROM turns ORDER BY id", turn)?,
             decisions: rows.all("SELECT at, call FROM decisions ORDER BY id", decision)?,
@@ -164,7 +167,7 @@ fn moved(row: &Row<'_>) -> rusqlite::Result<Move> {
 }
 
 fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
-    Ok(Message { id: row.get(0)?, text: row.get(1)?, entry: row.get(2)? })
+    Ok(Message { id: row.get(0)?, text: row.get(1)?, entry: row.get(2)?, ours: row.get(3)? })
 }
 
 fn turn(row: &Row<'_>) -> rusqlite::Result<Turn> {
