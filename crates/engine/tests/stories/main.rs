@@ -6,6 +6,7 @@
 mod compaction;
 mod conversation;
 mod forks;
+mod handing_over;
 mod patience;
 mod quiet;
 mod trouble;

@@ -1,8 +1,11 @@
 //! Commands in a story: what the human gives with a slash.
 
-use domain::assistant::Answer;
+use domain::assistant::{Answer, Question, Request};
 
 use super::Story;
+
+/// How often to look whether anybody still speaks: who waits for a key never ends.
+const LOOKS: usize = 1_000;
 
 impl Story {
     /// The human gives a command, such as `/compact`, and waits for the end of the work that it begins.
@@ -26,6 +29,25 @@ impl Story {
     /// The human gives a command and goes on; what it begins is told as it happens.
     pub fn human_begins_command(&mut self, command: &str) -> &mut Self {
         self.command(command);
+        self
+    }
+
+    /// Waits until nobody speaks and nothing waits that could be heard.
+    pub fn rest(&mut self) -> &mut Self {
+        for _ in 0..LOOKS {
+            let Some(living) = &self.house else { return self };
+            let desk = living.desk.clone();
+            let answer = self.while_alive(desk.ask(Request::Tell(Question::Status)));
+            match answer {
+                Some(Answer::Told(text))
+                    if text.contains("messages waiting: 0.") && self.teller.is_quiet() =>
+                {
+                    break;
+                }
+                Some(_) => self.runtime.block_on(tokio::task::yield_now()),
+                None => break,
+            }
+        }
         self
     }
 
