@@ -24,6 +24,17 @@ impl Database {
         self.connection.prepare_cached(sql)?.query_map([moved], read)?.collect()
     }
 
+    /// Takes over `strangers` as reports, each under the next number. One that is known came in before a crash.
+    pub fn take_over(&mut self, strangers: Vec<Report>) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        for Report { at, from, text, .. } in strangers {
+            let sql = "INSERT INTO reports (at, source, text) SELECT ?1, ?2, ?3 WHERE NOT EXISTS \
+                       (SELECT 1 FROM reports WHERE at = ?1 AND source = ?2 AND text = ?3)";
+            transaction.execute(sql, params![at.as_microsecond(), from, text])?;
+        }
+        transaction.commit()
+    }
+
     /// The number of the next report.
     pub fn next_report(&self) -> rusqlite::Result<ReportId> {
         let sql = "SELECT coalesce(max(id), 0) + 1 FROM reports";
