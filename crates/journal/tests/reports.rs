@@ -1,4 +1,5 @@
 //! The file of reports beside the log: what others leave in it is taken over once, and nothing of it is lost.
+#![expect(clippy::disallowed_methods, reason = "the test is another program that writes into the directory")]
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
 
 use domain::record::{Reading, Record, ReportChange};
