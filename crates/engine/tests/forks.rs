@@ -67,11 +67,11 @@ fn a_report_comes_back_to_main_once() {
     check(
         &story.sessions(),
         &expect![[r#"
-        ●  main · now · 63cbe1e4 · 6 entries
-        ┃◁─╯ fork/3fdabe86 reported 2026-11-15 08:00 · 4 entries
-        ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
-        ○  created 2026-11-15 08:00 · 63cbe1e4
-    "#]],
+            ●    main · now · 63cbe1e4 · 6 entries
+            ┃◁╮  fork/3fdabe86 reported 2026-11-15 08:00 · flights · 4 entries
+            ┣─╯  fork/3fdabe86 started 2026-11-15 08:00 · flights · 953aeb70
+            ○    created 2026-11-15 08:00 · 63cbe1e4
+        "#]],
     );
 }
 
