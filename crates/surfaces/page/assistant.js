@@ -16,6 +16,7 @@ export const say = (text) => post("/api/messages", { text });
 export const command = (text) => post("/api/commands", { text });
 export const stop = () => post("/api/stop", {});
 export const health = () => ask("/api/health");
+export const sessions = (limit) => ask(`/api/sessions?limit=${Number(limit)}`);
 
 export function messages(before) {
   return ask(before === undefined ? "/api/messages" : `/api/messages?before=${Number(before)}`);

@@ -29,6 +29,18 @@ export class Chat {
     setInterval(() => this.tick(), 1000);
   }
 
+  // Who comes back to the chat is where they left it: at the newest, or where they were reading.
+
+  enter() {
+    if (this.left === undefined) this.toEnd();
+    else this.parts.scroll.scrollTop = this.left;
+    this.parts.down.hidden = this.atEnd();
+  }
+
+  leave() {
+    this.left = this.atEnd() ? undefined : this.parts.scroll.scrollTop;
+  }
+
   // What happens, by name.
 
   heard(name, data) {
