@@ -138,6 +138,7 @@ test("it is looked at in both sizes and both lights", async () => {
       await seat.page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await seat.page.setViewportSize({ width, height });
       await seat.page.waitForFunction((width) => Math.abs(document.querySelector(".picture svg").clientWidth - document.querySelector(".picture").clientWidth) < 2 && innerWidth === width, width);
+      await seat.page.$eval("#sessions .key", (key) => { key.open = matchMedia("(min-width: 60rem)").matches; });
       if (width > 1000) await seat.page.click("#sessions .node.saved");
       await seat.page.evaluate(() => document.querySelector("#sessions").scrollTo(0, 0));
       await seat.page.screenshot({ path: join(OUT, `sessions-${width}-${colorScheme}.png`) });

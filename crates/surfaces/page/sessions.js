@@ -6,6 +6,7 @@ import { marks, path, svg } from "./marks.js";
 import { fit, picture, rows } from "./tree.js";
 
 const MOST = 5000;
+const SOON = 150; // milliseconds
 const OFTEN = ["delta", "working", "waiting", "began", "notice", "held"]; // these move no name
 const KINDS = {
   now: ["main", "where we are"],
@@ -16,7 +17,7 @@ const KINDS = {
   dropped: ["dropped", "nothing of it was kept"],
   lapsed: ["lapsed", "it fell quiet and ended by itself"],
   ended: ["ended", "it came to its end"],
-  compacted: ["compacted", "a summary stands for what came before"],
+  compacted: ["compacted", "a summary stands for all before"],
   undone: ["taken back", "a compaction was undone"],
   cleared: ["started over", "the conversation was cleared"],
   created: ["main began", "the first words"],
@@ -49,8 +50,11 @@ export class Sessions {
     this.open = false;
   }
 
+  // Many things happen at once; one look at the end of them is enough.
   heard(name) {
-    if (this.open && !OFTEN.includes(name)) return this.read();
+    if (!this.open || OFTEN.includes(name)) return;
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => this.open && this.read(), SOON);
   }
 
   // What was asked for last is shown, however late the rest comes.
@@ -180,15 +184,16 @@ function left({ kind, left_behind: some }) {
   return some ? `${count(some)}${kind === "saved" ? " of main" : ""} left behind` : "";
 }
 
+// A formatter costs more than what it formats, so there is one of each.
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
+const DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+const OLD_DAY = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
+
 function when(at) {
-  const [time, day] = [new Date(at), new Date(at).toDateString()];
-  const clock = time.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
-  const yesterday = new Date();
-  yesterday.setDate(yesterday.getDate() - 1);
-  if (day === new Date().toDateString()) return `today ${clock}`;
-  if (day === yesterday.toDateString()) return `yesterday ${clock}`;
-  const year = time.getFullYear() === new Date().getFullYear() ? undefined : "numeric";
-  return `${time.toLocaleDateString(undefined, { day: "numeric", month: "short", year }).toLowerCase()} ${clock}`;
+  const [time, now] = [new Date(at), new Date()];
+  const days = Math.round((new Date(now).setHours(0, 0, 0, 0) - new Date(at).setHours(0, 0, 0, 0)) / 86_400_000);
+  const day = (time.getFullYear() === now.getFullYear() ? DAY : OLD_DAY).format(time).toLowerCase();
+  return `${["today", "yesterday"][days] ?? day} ${CLOCK.format(time)}`;
 }
 
 function facts(row, all) {

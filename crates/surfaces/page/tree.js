@@ -142,18 +142,23 @@ function node(row, at, width, [title, under]) {
   return group;
 }
 
-// Words that do not fit beside the lanes are cut; they are whole in the details and in the table.
+// Words that do not fit beside the lanes are cut; they are whole in the details and in the table. All are
+// measured before one is changed, since after a change everything would be laid out anew.
 export function fit(drawn, width) {
-  for (const line of drawn.querySelectorAll("text")) {
-    const room = width - line.x.baseVal[0].value - 8;
-    const whole = line.textContent;
-    if (line.getComputedTextLength() <= room) continue;
-    let [some, most] = [0, whole.length];
-    while (some < most) {
-      const middle = Math.ceil((some + most) / 2);
-      if (line.getSubStringLength(0, middle) <= room - 12) some = middle;
-      else most = middle - 1;
-    }
-    line.textContent = `${whole.slice(0, some).trimEnd()}…`;
+  const cuts = [...drawn.querySelectorAll("text")].map((line) => [line, fitting(line, width - line.getAttribute("x") - 8)]);
+  for (const [line, some] of cuts) {
+    if (some < line.textContent.length) line.textContent = `${line.textContent.slice(0, some).trimEnd()}…`;
   }
+}
+
+// How many characters of a line fit into `room`, with room for the sign that says there are more.
+function fitting(line, room) {
+  let [some, most] = [0, line.textContent.length];
+  if (line.getComputedTextLength() <= room) return most;
+  while (some < most) {
+    const middle = Math.ceil((some + most) / 2);
+    if (line.getSubStringLength(0, middle) <= room - 12) some = middle;
+    else most = middle - 1;
+  }
+  return some;
 }
