@@ -49,7 +49,7 @@ async function say(words, done) {
   await seat.page.waitForFunction(() => !document.querySelector(".live, .waiting, .dots"));
 }
 
-const STORY = ["now", "undone", "compacted", "created", "cleared", "dropped", "began", "saved", "began", "reported", "began", "created"];
+const STORY = ["now", "undone", "undone", "compacted", "created", "cleared", "dropped", "began", "saved", "began", "reported", "began", "created"];
 
 test("before anything was said, the view says so", async () => {
   await seat.page.click("#views >> text=Sessions");
@@ -73,7 +73,8 @@ test("a talk with forks, a clearing and an undoing is drawn as it went", async (
   await say("/clear", "cleared:");
   await say("hello?", "hello again");
   await say("/compact", "compacted:");
-  await say("/undo", "taken back");
+  await say("/undo", "every word again");
+  await say("/undo", "our old conversation again");
 
   await seat.page.click("#views >> text=Sessions");
   await drawn(seat.page, STORY.length);
@@ -84,18 +85,19 @@ test("a talk with forks, a clearing and an undoing is drawn as it went", async (
       .map((name) => [name, document.querySelectorAll(`.picture .${name}`).length]),
   ));
   assert.deepEqual(counted, {
-    "edge.began": 3, "edge.reported": 1, "edge.saved": 1, "edge.undone": 1,
-    "lane.reported": 1, "lane.saved": 1, "lane.dropped": 1, "trunk.beside": 1,
+    "edge.began": 3, "edge.reported": 1, "edge.saved": 1, "edge.undone": 2,
+    "lane.reported": 1, "lane.saved": 1, "lane.dropped": 1, "trunk.beside": 2,
   });
   const titles = await seat.page.$$eval("#sessions .node .title", (all) => all.map((node) => node.textContent));
-  assert.deepEqual([titles[7], titles[9], titles[10]], ["saved · the trip", "reported · flights", "began · flights"]);
-  assert.match(titles[5], /^dropped · fork\/\w+/);
+  assert.deepEqual(titles.slice(0, 4), ["main", "taken back · the clearing", "taken back · the compaction", "compacted"]);
+  assert.deepEqual([titles[8], titles[10], titles[11]], ["saved · the trip", "reported · flights", "began · flights"]);
+  assert.match(titles[6], /^dropped · fork\/\w+/);
 });
 
 test("the terminal tells the same tree", () => {
   const told = JSON.parse(home.command("sessions", "tree", "--json").out);
   const whys = told.lines.map(({ why }) => why);
-  assert.deepEqual(whys, ["undone", "compacted", "created", "cleared", "dropped", "forked", "promoted", "forked", "reported", "forked", "created"]);
+  assert.deepEqual(whys, ["undone", "undone", "compacted", "created", "cleared", "dropped", "forked", "promoted", "forked", "reported", "forked", "created"]);
   assert.match(told.drawing, /┃◀╮ {2}fork\/\w+ saved [\d :-]+ · the trip · 4 entries/);
 });
 
@@ -103,7 +105,7 @@ test("it can be walked by keyboard, and enter tells what is known", async () => 
   const { page } = seat;
   await page.focus("#sessions .node[tabindex='0']");
   assert.equal(await page.locator("#sessions .node[tabindex='0']").count(), 1, "one stop for the tab key");
-  for (let row = 0; row < 9; row += 1) await page.keyboard.press("ArrowDown");
+  for (let row = 0; row < 10; row += 1) await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   const facts = await page.innerText("#sessions .facts");
   assert.match(facts, /reported · flights/);
@@ -118,6 +120,8 @@ test("it can be walked by keyboard, and enter tells what is known", async () => 
   assert.equal(await page.evaluate(() => document.activeElement.classList[1]), "created");
   await page.click("#sessions .node.saved");
   assert.match(await page.innerText("#sessions .facts"), /session before/);
+  await page.click("#sessions .node.undone >> nth=0");
+  assert.match(await page.innerText("#sessions .facts"), /took back\s+started over, today/);
   await page.click("#sessions .facts button");
 });
 

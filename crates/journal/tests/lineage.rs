@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use domain::conversation::{Branch, Conversation, Heard, Lineage, Said, SessionId, Why, draw};
-use domain::fork::Fork;
-use domain::record::{ForkChange, Record};
+use domain::fork::{Entering, Fork};
+use domain::record::{ForkChange, MessageId, Record};
 use engine::ports::Journal as _;
 use expect_test::expect;
 use jiff::Timestamp;
@@ -58,7 +58,9 @@ impl Life {
     fn fork(&mut self, name: &str, topic: Option<&str>) -> Branch {
         let (branch, now) = (Branch::fork(name).unwrap(), self.now());
         let forked = self.conversation.fork(&Branch::Main, branch.clone(), session(name), now).unwrap();
-        let fork = Fork::begun(branch.clone(), topic.map(str::to_owned), None, now);
+        let topic = topic.map(str::to_owned);
+        let entering = Entering { topic, idle_minutes: None, until: MessageId(0) };
+        let fork = Fork::begun(branch.clone(), entering, now);
         self.write(vec![Record::Moved(forked), Record::Fork(ForkChange::Open(fork))]);
         branch
     }
@@ -154,7 +156,7 @@ fn a_journal_from_before_forks_had_topics_can_be_looked_at() {
     let paths = Paths::new(life.dir.path());
     drop(life.journal);
     let before = rusqlite::Connection::open(paths.database()).unwrap();
-    let script = "DROP TABLE forks; DROP TABLE reports; ALTER TABLE messages DROP COLUMN branch; \
+    let script = "DROP TABLE entering; DROP TABLE forks; DROP TABLE reports; ALTER TABLE messages DROP COLUMN branch; \
                   ALTER TABLE moves DROP COLUMN label; PRAGMA user_version = 2;";
     before.execute_batch(script).unwrap();
     before.close().unwrap();

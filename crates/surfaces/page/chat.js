@@ -47,6 +47,7 @@ export class Chat {
     if (name === "hello" || name === "reload") return this.catchUp(data);
     if (name === "forked" || name === "unforked") return this.stepped(name, data);
     if (name === "undone" && data.branch === this.branch) return this.readAgain();
+    if (name === "moved" && this.branch === MAIN) return this.readAgain();
     const stay = this.atEnd();
     if (name === "said" && data.branch === this.branch) this.said(data.entry);
     if (name === "began" && data.branch === this.branch) this.began(data.turn, "", null);

@@ -18,7 +18,7 @@ const KINDS = {
   lapsed: ["lapsed", "it fell quiet and ended by itself"],
   ended: ["ended", "it came to its end"],
   compacted: ["compacted", "a summary stands for all before"],
-  undone: ["taken back", "a compaction was undone"],
+  undone: ["taken back", "a change of main was undone"],
   cleared: ["started over", "the conversation was cleared"],
   created: ["main began", "the first words"],
 };
@@ -165,7 +165,8 @@ export class Sessions {
   }
 }
 
-const about = (row) => (row.branch === "main" ? "" : row.label || row.branch);
+const NOUNS = { compacted: "the compaction", saved: "the saving", cleared: "the clearing" };
+const about = (row) => (row.branch === "main" ? (NOUNS[row.undone?.kind] ?? "") : row.label || row.branch);
 const count = (number) => (number === 1 ? "1 entry" : `${number} entries`);
 
 // The two lines beside a row: what happened to what, then when and how much.
@@ -202,6 +203,7 @@ function facts(row, all) {
   const session = (row.to ?? row.from)?.session;
   return [
     ["what", KINDS[row.kind]?.[1] ?? row.kind],
+    ["took back", row.undone && `${words(row.undone)[0]}, ${when(row.undone.at)}`],
     ["about", row.branch === "main" ? "" : row.label || "nobody said"],
     ["branch", row.branch],
     ["session", session],
@@ -214,7 +216,7 @@ function facts(row, all) {
 
 function entry(row) {
   const tr = make("tr");
-  const cells = [row.at ? when(row.at) : "now", KINDS[row.kind]?.[0] ?? row.kind, row.branch, row.label ?? "", [said(row), left(row)].filter(Boolean).join(", "), (row.to ?? row.from)?.session ?? ""];
+  const cells = [row.at ? when(row.at) : "now", KINDS[row.kind]?.[0] ?? row.kind, row.branch, row.label ?? (row.undone ? about(row) : ""), [said(row), left(row)].filter(Boolean).join(", "), (row.to ?? row.from)?.session ?? ""];
   tr.append(...cells.map((cell) => make("td", "", cell)));
   tr.dataset.kind = row.kind;
   return tr;

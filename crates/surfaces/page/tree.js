@@ -14,6 +14,11 @@ export function rows({ open, lines }) {
   const tips = open.map((tip) => ({ ...tip, kind: tip.branch === "main" ? "now" : "open", to: { session: tip.session } }));
   const all = [...tips, ...lines.map((line) => ({ ...line, kind: kind(line) }))];
   join(all);
+  for (const row of all) {
+    if (row.undid === undefined || row.undid === null) continue;
+    row.undone = all[row.undid + tips.length];
+    row.undone.taken = true;
+  }
   return all;
 }
 
@@ -24,25 +29,19 @@ function kind({ branch, why }) {
   return why === "cleared" ? "dropped" : why;
 }
 
-// Oldest first: each row learns where its branch begins and ends, and an undoing what it undid.
+// Oldest first: each row learns where its branch begins and ends.
 function join(all) {
   const begun = new Map();
-  const compacted = new Map();
   for (let at = all.length - 1; at >= 0; at -= 1) {
     const row = all[at];
     row.index = at;
-    if (row.branch === "main") {
-      if (row.kind === "compacted") compacted.set(row.from?.session, at);
-      if (row.kind === "undone") row.undid = compacted.get(row.to?.session);
-    } else {
-      if (row.kind === "began") begun.set(row.branch, row);
-      const start = begun.get(row.branch);
-      if (row.kind === "open" || (row.why && !row.to)) {
-        row.begins = start?.index ?? all.length;
-        if (start) start.ends = at;
-        begun.delete(row.branch);
-      }
-    }
+    if (row.branch === "main") continue;
+    if (row.kind === "began") begun.set(row.branch, row);
+    const start = begun.get(row.branch);
+    if (row.kind !== "open" && row.to) continue;
+    row.begins = start?.index ?? all.length;
+    if (start) start.ends = at;
+    begun.delete(row.branch);
   }
 }
 
@@ -75,13 +74,16 @@ function arrows() {
   return defs;
 }
 
-// The trunk is where main was; thin where a fork was saved beside it, and so became the way.
+// The trunk is where main was; thin where it is not on the way to now: beside a fork that was saved, and
+// where it came back from when something was taken back.
 function trunk(all, at, older) {
   const beside = new Array(all.length + 1).fill(0);
   for (const row of all) {
-    if (row.kind !== "saved" || row.begins === undefined) continue;
+    const saved = row.kind === "saved" && !row.taken ? row.begins : undefined;
+    const bottom = row.left_behind && row.undone ? row.undone.index : saved;
+    if (bottom === undefined) continue;
     beside[row.index] += 1;
-    beside[row.begins] -= 1;
+    beside[bottom] -= 1;
   }
   const pieces = [];
   let there = false;
@@ -95,10 +97,10 @@ function trunk(all, at, older) {
     if (last?.name === name && last.end === index) last.end = index + 1;
     else pieces.push({ name, start: index, end: index + 1 });
   });
-  // The thin piece reaches from where the fork left the trunk to where it came back.
+  // Beside a fork, the thin piece reaches from where that left the trunk to where it came back.
   const meets = (piece, other, row) => {
-    if (piece?.end !== row || other?.start !== row) return at.y(row);
-    return at.y(row) + (piece.name === "trunk" ? -BEND : BEND);
+    const bend = piece?.end === row && other?.start === row ? { saved: -BEND, began: BEND }[all[row].kind] : 0;
+    return at.y(row) + (bend ?? 0);
   };
   return pieces.map((piece, number) => {
     const { name, start, end } = piece;
@@ -120,8 +122,9 @@ function edges(row, { x, y, end }) {
     edge.setAttribute("marker-end", `url(#to-${row.kind})`);
     parts.push(edge);
   }
-  if (row.undid !== undefined) {
-    const [aside, back] = [root - 22, y(row.undid)];
+  if (row.undone) {
+    // The farther back, the farther out, so that one undoing after another can be told apart.
+    const [aside, back] = [root - Math.min(30, 10 + 6 * (row.undone.index - row.index)), y(row.undone.index)];
     const edge = path("edge undone", `M${root} ${level}C${aside} ${level} ${aside} ${back} ${root - 10} ${back}`);
     edge.setAttribute("marker-end", "url(#to-undone)");
     parts.push(edge);

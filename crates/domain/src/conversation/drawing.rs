@@ -20,7 +20,10 @@ pub fn draw(lineage: &Lineage, zone: &TimeZone) -> String {
     let mut wires = Wires::of(picture.lanes);
     let mut rows: Vec<String> = Vec::with_capacity(picture.rows.len() + picture.open.len() + 1);
     rows.extend(picture.open.iter().map(|tip| format!("{}  {}", wires.tip(tip), tell_tip(tip))));
-    rows.extend(picture.rows.iter().map(|row| format!("{}  {}", wires.row(row), tell(row, zone))));
+    rows.extend(picture.rows.iter().map(|row| {
+        let undid = row.undid.and_then(|undid| picture.rows.get(undid));
+        format!("{}  {}{}", wires.row(row), tell(row, zone), took_back(undid))
+    }));
     rows.extend(left_out(picture.older));
     match rows.is_empty() {
         true => "nothing was said yet.\n".to_owned(),
@@ -58,7 +61,7 @@ fn tell(row: &Row<'_>, zone: &TimeZone) -> String {
         (Branch::Main, Why::Created) => format!("created {time} · {to}"),
         (Branch::Main, Why::Compacted) => format!("compacted {time} · {from} → {to} · {said} summed up"),
         (Branch::Main, Why::Cleared) => format!("cleared {time} · {from} · {said}"),
-        (Branch::Main, Why::Undone) => format!("undone {time} · {from} → back to {to}{}", left("")),
+        (Branch::Main, Why::Undone) => format!("undone {time} · back to {to}{}", left("")),
         (Branch::Main, Why::Promoted) => format!("saved a fork {time} · {from} → {to}"),
         (Branch::Main, Why::Forked | Why::Ended | Why::Reported | Why::Dropped | Why::Lapsed) => {
             format!("{} {time} · {from}", why.as_str())
@@ -74,6 +77,25 @@ fn tell(row: &Row<'_>, zone: &TimeZone) -> String {
         (Branch::Fork(_), Why::Ended | Why::Cleared | Why::Reported | Why::Dropped | Why::Lapsed) => {
             format!("{} · {said}", fork(why.as_str()))
         }
+    }
+}
+
+/// What an undoing took back, in words.
+fn took_back(undid: Option<&Row<'_>>) -> &'static str {
+    match undid.map(|row| row.line.why) {
+        Some(Why::Compacted) => " · took the compaction back",
+        Some(Why::Promoted) => " · took the saving back",
+        Some(Why::Cleared) => " · took the clearing back",
+        Some(
+            Why::Created
+            | Why::Forked
+            | Why::Ended
+            | Why::Reported
+            | Why::Dropped
+            | Why::Lapsed
+            | Why::Undone,
+        )
+        | None => "",
     }
 }
 

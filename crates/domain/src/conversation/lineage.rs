@@ -84,6 +84,23 @@ pub struct Row<'a> {
     pub entries: u64,
     /// How many entries of main are on no way to it any more.
     pub left_behind: u64,
+    /// The row that this took back, if it took one back and that is told of.
+    pub undid: Option<usize>,
+}
+
+/// A change of main that can be taken back: the last one is taken back first.
+struct Change {
+    row: usize,
+    ground: Ground,
+}
+
+/// What main has in common before and after a change.
+#[derive(Clone, Copy)]
+enum Ground {
+    /// All of it.
+    Whole,
+    /// The way down to this depth.
+    Down(u64),
 }
 
 /// A fork that has begun.
@@ -104,7 +121,7 @@ impl Lineage {
         }
         let open: Vec<_> =
             self.open.iter().map(|(branch, session, depth)| walk.tip(branch, session, *depth)).collect();
-        walk.rows.reverse();
+        walk.turn_over();
         Picture { open, rows: walk.rows, lanes: walk.lanes.most(), older: self.older }
     }
 }
@@ -115,16 +132,36 @@ struct Walk<'a> {
     rows: Vec<Row<'a>>,
     forks: BTreeMap<&'a Branch, Begun<'a>>,
     lanes: Lanes,
+    changes: Vec<Change>,
 }
 
 impl<'a> Walk<'a> {
     fn step(&mut self, line: &'a Line) {
         let row = match (&line.branch, &line.to) {
-            (Branch::Main, _) => main_row(line),
+            (Branch::Main, _) => self.main_goes_on(line),
             (Branch::Fork(_), Some(_)) => self.fork_goes_on(line),
             (Branch::Fork(_), None) => self.fork_ends(line),
         };
         self.rows.push(row);
+    }
+
+    fn main_goes_on(&mut self, line: &'a Line) -> Row<'a> {
+        let (row, entries) = (self.rows.len(), depth(&line.from));
+        let mut undone = None;
+        match line.why {
+            Why::Compacted => self.changes.push(Change { row, ground: Ground::Whole }),
+            Why::Cleared | Why::Promoted => self.changes.push(Change { row, ground: Ground::Down(0) }),
+            Why::Undone => undone = self.changes.pop(),
+            Why::Created | Why::Forked | Why::Ended | Why::Reported | Why::Dropped | Why::Lapsed => {}
+        }
+        let left_behind = match undone.as_ref().map(|change| change.ground) {
+            None => 0,
+            // If something was said since, it stays said: main only goes on.
+            Some(Ground::Whole) => entries.saturating_sub(depth(&line.to)),
+            Some(Ground::Down(ground)) => entries.saturating_sub(ground),
+        };
+        let undid = undone.map(|change| change.row);
+        Row { line, main: None, label: None, lane: 0, entries, left_behind, undid }
     }
 
     fn fork_goes_on(&mut self, line: &'a Line) -> Row<'a> {
@@ -138,7 +175,7 @@ impl<'a> Walk<'a> {
             }
         };
         let entries = depth(&line.from).saturating_sub(fork.depth);
-        Row { line, main: None, label: fork.label, lane: fork.lane, entries, left_behind: 0 }
+        Row { line, main: None, label: fork.label, lane: fork.lane, entries, left_behind: 0, undid: None }
     }
 
     fn fork_ends(&mut self, line: &'a Line) -> Row<'a> {
@@ -149,7 +186,10 @@ impl<'a> Walk<'a> {
         self.grown(row, entries);
         let main = self.rows.pop_if(|row| became_main(row.line, line)).map(|row| row.line);
         let left_behind = main.map_or(0, |main| depth(&main.from).saturating_sub(began));
-        Row { line, main, label, lane, entries, left_behind }
+        if let (Some(_), Some(change)) = (main, self.changes.last_mut()) {
+            change.ground = Ground::Down(began);
+        }
+        Row { line, main, label, lane, entries, left_behind, undid: None }
     }
 
     /// A branch whose beginning nobody told.
@@ -169,21 +209,19 @@ impl<'a> Walk<'a> {
         Tip { branch, session, label: begun.label, lane: begun.lane, entries }
     }
 
+    /// Newest first.
+    fn turn_over(&mut self) {
+        self.rows.reverse();
+        let last = self.rows.len().saturating_sub(1);
+        self.rows.iter_mut().for_each(|row| row.undid = row.undid.map(|undid| last - undid));
+    }
+
     /// The row where a branch began tells how much was said on it.
     fn grown(&mut self, row: Option<usize>, entries: u64) {
         if let Some(row) = row.and_then(|row| self.rows.get_mut(row)) {
             row.entries = entries;
         }
     }
-}
-
-fn main_row(line: &Line) -> Row<'_> {
-    let entries = depth(&line.from);
-    let left_behind = match line.why == Why::Undone {
-        true => entries.saturating_sub(depth(&line.to)),
-        false => 0,
-    };
-    Row { line, main: None, label: None, lane: 0, entries, left_behind }
 }
 
 /// Whether `main` is the move by which the fork that ended became the main conversation.

@@ -71,6 +71,8 @@ struct RowWire {
     main: Option<MainWire>,
     entries: u64,
     left_behind: u64,
+    /// Which of the lines this took back.
+    undid: Option<usize>,
 }
 
 /// Where main was, and is.
@@ -128,6 +130,7 @@ impl RowWire {
             main,
             entries: row.entries,
             left_behind: row.left_behind,
+            undid: row.undid,
         }
     }
 }

@@ -35,7 +35,7 @@ pub fn of(records: &[Record], limit: u32) -> Lineage {
             Record::Message(_)
             | Record::Turn(_)
             | Record::Report(_)
-            | Record::Fork(ForkChange::Ended(_))
+            | Record::Fork(ForkChange::Ended(_) | ForkChange::Wanted(_))
             | Record::Decided(..)
             | Record::Spent(_)
             | Record::Model(..)

@@ -145,6 +145,7 @@ impl Telling {
             Shown::Compaction(Compaction::Undone { branch, .. }) => {
                 self.lines.push(format!("{branch}> undone"))
             }
+            Shown::Moved(why) => self.lines.push(format!("main> {}", why.as_str())),
             Shown::Notice(text) => self.lines.push(format!("notice> {text}")),
         }
     }

@@ -90,6 +90,12 @@ impl Life {
         self.moved(moved, None);
     }
 
+    fn clear(&mut self) -> Head {
+        let before = self.conversation.head(&Branch::Main).unwrap().clone();
+        self.end(&Branch::Main, Why::Cleared);
+        before
+    }
+
     fn moved(&mut self, moved: Move, label: Option<&str>) {
         let place = |head: Option<Head>| head.map(|head| (head.session, self.depth(head.entry)));
         let (from, to) = (place(moved.from), place(moved.to));
@@ -232,11 +238,41 @@ fn a_compaction_that_was_taken_back_says_what_it_left_behind() {
     life.undo(Head { entry: Some(recalled.id), session: before.session });
     life.check(&expect![[r#"
         ●  main · now · session1 · 10 entries
-        ↶  undone 2026-11-15 00:05 · session3 → back to session1
+        ↶  undone 2026-11-15 00:05 · back to session1 · took the compaction back
         ◆  compacted 2026-11-15 00:04 · session1 → session3 · 6 entries summed up
-        ↶  undone 2026-11-15 00:03 · session2 → back to session1 · 1 entry left behind
+        ↶  undone 2026-11-15 00:03 · back to session1 · 1 entry left behind · took the compaction back
         ◆  compacted 2026-11-15 00:02 · session1 → session2 · 6 entries summed up
         ○  created 2026-11-15 00:01 · session1
+    "#]]);
+}
+
+#[test]
+fn what_was_saved_or_cleared_can_be_taken_back_and_leaves_the_rest_behind() {
+    let mut life = Life::new();
+    life.say(&Branch::Main, 5);
+    let before = life.conversation.head(&Branch::Main).unwrap().clone();
+    let trip = life.fork("trip", None);
+    life.say(&trip, 3);
+    life.save(&trip);
+    life.say(&Branch::Main, 2);
+    let cleared = life.clear();
+    life.begin_main();
+    life.say(&Branch::Main, 4);
+    life.undo(cleared);
+    life.undo(before);
+    let cleared = life.clear();
+    life.undo(cleared);
+    life.check(&expect![[r#"
+        ●    main · now · session1 · 5 entries
+        ↶    undone 2026-11-15 00:09 · back to session1 · took the clearing back
+        ╳    cleared 2026-11-15 00:08 · session1 · 5 entries
+        ↶    undone 2026-11-15 00:07 · back to session1 · 5 entries left behind · took the saving back
+        ↶    undone 2026-11-15 00:06 · back to session2 · 4 entries left behind · took the clearing back
+        ○    created 2026-11-15 00:05 · session3
+        ╳    cleared 2026-11-15 00:04 · session2 · 10 entries
+        ┃◀╮  fork/trip saved 2026-11-15 00:03 · 3 entries · main session1 → session2
+        ┣─╯  fork/trip started 2026-11-15 00:02 · session2
+        ○    created 2026-11-15 00:01 · session1
     "#]]);
 }
 
