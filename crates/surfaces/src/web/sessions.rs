@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use domain::conversation::{Lineage, Row, SessionId, Tip, draw, left_out};
+use domain::conversation::{Line, Lineage, Row, SessionId, Tip, draw, left_out};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -65,19 +65,19 @@ struct RowWire {
     why: &'static str,
     label: Option<String>,
     lane: usize,
-    from: Option<PlaceWire>,
-    to: Option<PlaceWire>,
+    #[serde(flatten)]
+    moved: MovedWire,
     /// What happened to main, when a fork became it.
-    main: Option<MainWire>,
+    main: Option<MovedWire>,
     entries: u64,
     left_behind: u64,
     /// Which of the lines this took back.
     undid: Option<usize>,
 }
 
-/// Where main was, and is.
+/// Where a name was, and is.
 #[derive(Serialize)]
-struct MainWire {
+struct MovedWire {
     from: Option<PlaceWire>,
     to: Option<PlaceWire>,
 }
@@ -118,20 +118,24 @@ impl From<&Tip<'_>> for TipWire {
 
 impl RowWire {
     fn new(row: &Row<'_>, zone: &TimeZone) -> Self {
-        let main = row.main.map(|main| MainWire { from: place(&main.from), to: place(&main.to) });
         Self {
             at: moment(row.line.at, zone),
             branch: row.line.branch.to_string(),
             why: row.line.why.as_str(),
             label: row.label.map(str::to_owned),
             lane: row.lane,
-            from: place(&row.line.from),
-            to: place(&row.line.to),
-            main,
+            moved: row.line.into(),
+            main: row.main.map(MovedWire::from),
             entries: row.entries,
             left_behind: row.left_behind,
             undid: row.undid,
         }
+    }
+}
+
+impl From<&Line> for MovedWire {
+    fn from(line: &Line) -> Self {
+        Self { from: place(&line.from), to: place(&line.to) }
     }
 }
 
