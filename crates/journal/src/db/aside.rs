@@ -1,5 +1,6 @@
 //! What happens beside main, as rows: reports that wait for it, and the side conversation that is open.
 
+use domain::conversation::Why;
 use domain::fork::{Entering, Exit, Fork, Leaving};
 use domain::record::{ForkChange, MessageId, Reading, ReportChange};
 use domain::report::{Report, ReportId};
@@ -124,6 +125,7 @@ pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlit
             return transaction.prepare_cached(sql)?.execute([branch.to_string()]).map(drop);
         }
     };
+    label(transaction, fork)?;
     let (leaving, report) = match &fork.leaving {
         Leaving::Not => ("not", None),
         Leaving::So(Exit::Save) => ("save", None),
@@ -147,4 +149,12 @@ pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlit
             fork.until.0,
         ])
         .map(drop)
+}
+
+/// The topic is kept where the branch begins, so that it is known after the fork has ended.
+fn label(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
+    let Some(topic) = &fork.topic else { return Ok(()) };
+    let sql = "UPDATE moves SET label = ? WHERE branch = ? AND why = ? AND label IS NULL";
+    let row = params![topic, fork.branch.to_string(), Why::Forked.as_str()];
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
