@@ -65,7 +65,7 @@ impl House {
     pub async fn open(settings: &Settings, disk: Arc<dyn Disk>, doors: Doors) -> Result<Self, Failed> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
         brain::check(settings)?;
-        let Opened { journal, memory, mut notices } = journal::open(Place {
+        let Opened { journal, mut memory, mut notices } = journal::open(Place {
             paths: settings.paths.clone(),
             disk,
             zone: settings.zone.value.clone(),
@@ -90,10 +90,14 @@ impl House {
         };
         let day = journal.day(clock.now()).await.map_err(|error| Failed::NotDone(error.to_string()))?;
         let purse = Purse { day, ..settings.spend.purse.clone() };
+        let choices = settings.choices(model.name());
+        let wrong = choices.admit(&mut memory.chosen.settings);
+        notices
+            .extend(wrong.iter().map(|wrong| format!("state/config.json: {wrong} the usual model is used.")));
         let assistant =
             Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?))
                 .minding(purse)
-                .choosing_from(settings.choices(model.name()));
+                .choosing_from(choices);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
@@ -209,6 +213,7 @@ impl Wiring {
         let ports = Ports {
             desk: self.desk,
             journal: self.journal.clone(),
+            archive: self.journal.clone(),
             stage: self.stage,
             vitals: Arc::new(Pulse {
                 fixed,

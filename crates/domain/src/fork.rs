@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::conversation::Branch;
 use crate::report::ReportId;
+use crate::thinking::Thinking;
 
 /// After how many quiet minutes a fork is idle, if nobody says otherwise.
 pub const IDLE_MINUTES: u32 = 10;
@@ -25,6 +26,8 @@ pub struct Fork {
     pub seen: Option<ReportId>,
     /// How it ends when the answer that goes on is finished.
     pub leaving: Leaving,
+    /// How much is thought in it, from its first word to its last.
+    pub thinking: Thinking,
 }
 
 /// How a fork ends when the answer that goes on is finished.
@@ -65,7 +68,8 @@ impl Fork {
     /// A fork that has just begun.
     pub fn begun(branch: Branch, topic: Option<String>, idle_minutes: Option<u32>, at: Timestamp) -> Self {
         let idle_minutes = idle_minutes.filter(|minutes| *minutes > 0).unwrap_or(IDLE_MINUTES);
-        Self { branch, topic, idle_minutes, active: at, asked: None, seen: None, leaving: Leaving::Not }
+        let (asked, seen, leaving, thinking) = (None, None, Leaving::Not, Thinking::default());
+        Self { branch, topic, idle_minutes, active: at, asked, seen, leaving, thinking }
     }
 
     /// IF-27 to IF-31: what it needs at the time `now`, if nobody speaks in it.

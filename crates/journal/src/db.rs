@@ -8,6 +8,7 @@ mod body;
 mod damage;
 mod devices;
 mod embed_body;
+mod explain;
 mod fresh;
 mod path;
 mod read;

@@ -119,7 +119,8 @@ impl Assistant {
         minutes.records.push(Record::Session(SessionChange::Forked { fork: session, from, at }));
         let words = context::fork_started(asked.topic.as_deref());
         minutes.shown.push(Shown::Fork(Aside::Began { branch: branch.clone(), topic: asked.topic.clone() }));
-        self.memory.fork = Some(Fork::begun(branch.clone(), asked.topic, asked.idle_minutes, at));
+        let begun = Fork::begun(branch.clone(), asked.topic, self.idle_minutes(asked.idle_minutes), at);
+        self.memory.fork = Some(Fork { thinking: self.thinking_aside(), ..begun });
         self.change_fork(minutes, |_| {});
         self.say_ourselves(branch, words, minutes);
     }

@@ -6,12 +6,19 @@ use domain::report::{Report, ReportId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::Database;
 use super::read::{branch_in, time_in, unread};
+use super::{Database, schema};
+
+/// The format that brought reports.
+const REPORTS: i64 = 3;
 
 impl Database {
     /// The reports that main has not read, oldest first.
     pub fn reports(&self) -> rusqlite::Result<Vec<Report>> {
+        // One that is only read may be older than reports.
+        if schema::check_known(&self.connection).is_ok_and(|format| format < REPORTS) {
+            return Ok(Vec::new());
+        }
         let sql = "SELECT id, at, source, text FROM reports WHERE read IS NULL ORDER BY id";
         let report = |row: &Row<'_>| {
             let (id, from, text) = (ReportId(row.get(0)?), row.get(2)?, row.get(3)?);
@@ -28,7 +35,7 @@ impl Database {
 
     /// The side conversation that is open.
     pub(super) fn fork(&self) -> rusqlite::Result<Option<Fork>> {
-        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report FROM forks";
+        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report, thinking FROM forks";
         self.connection.query_row(sql, [], fork).optional()
     }
 }
@@ -52,6 +59,7 @@ fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
         asked: asked.map_err(|error| unread(4, error))?,
         seen: row.get::<_, Option<u64>>(5)?.map(ReportId),
         leaving,
+        thinking: row.get::<_, String>(8)?.parse().map_err(|error| unread(8, error))?,
     })
 }
 
@@ -90,8 +98,8 @@ pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlit
         Leaving::So(Exit::Drop) => ("drop", None),
         Leaving::WithReport => ("with-report", None),
     };
-    let sql = "INSERT OR REPLACE INTO forks (branch, topic, idle, active, asked, seen, leaving, report) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT OR REPLACE INTO forks (branch, topic, idle, active, asked, seen, leaving, report, thinking) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     transaction
         .prepare_cached(sql)?
         .execute(params![
@@ -103,6 +111,7 @@ pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlit
             fork.seen.map(|seen| seen.0),
             leaving,
             report,
+            fork.thinking.to_string(),
         ])
         .map(drop)
 }

@@ -21,5 +21,10 @@ CREATE TABLE forks (
     asked   INTEGER,
     seen    INTEGER,
     leaving TEXT NOT NULL,    -- not, save, report, drop, with-report
-    report  TEXT              -- the words, when it leaves with a report
+    report  TEXT,             -- the words, when it leaves with a report
+    thinking TEXT NOT NULL    -- off, adaptive, or a number of tokens
 ) STRICT;
+
+-- What one answer did.
+CREATE INDEX spending_by_turn ON spending (turn);
+CREATE INDEX decisions_by_turn ON decisions (turn);

@@ -2,8 +2,11 @@
 
 use domain::assistant::Answer;
 use domain::turn::TurnId;
+use engine::commands::obey;
+use engine::ports::Clock;
 
 use super::Story;
+use super::held::HeldJournal;
 
 impl Story {
     /// The human gives a command, such as `/compact`, and waits for the end of the work that it begins.
@@ -22,9 +25,8 @@ impl Story {
 
     fn command(&mut self, command: &str) -> Option<TurnId> {
         self.teller.tell(format!("human> {command}"));
-        let request = domain::command::read(command).expect("a command");
-        let desk = self.living().desk.clone();
-        match self.while_alive(desk.ask(request))? {
+        let (desk, journal) = (self.living().desk.clone(), HeldJournal(self.living().journal.clone()));
+        match self.while_alive(obey(command, &desk, &journal, self.clock.now()))? {
             Answer::Begun(turn) => return Some(turn),
             Answer::Told(text) => self.teller.tell(format!("told> {text}")),
             Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
