@@ -56,7 +56,8 @@ async fn sent(context: &Context) -> String {
 #[tokio::test]
 async fn a_context_with_everything_in_it_is_one_request() {
     expect![[r#"
-        {"model":"claude-test-1","max_tokens":1024,"stream":true,"tools":[{"name":"note","description":"Writes a note.","input_schema":
+        {"model":"claude-test-1","max_tokens":1024,"stream":true,"thinking":
+          {"type":"disabled"},"tools":[{"name":"note","description":"Writes a note.","input_schema":
           {"type":"object","properties":{"text":
           {"type":"string"}},"required":["text"]}}],"system":[
           {"type":"text","text":"You are a friend.","cache_control":
