@@ -47,7 +47,7 @@ use tools::Toolbox;
 use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
 use crate::troupe::Troupe;
-use cast::{Cast, next};
+use cast::{Cast, choices, next};
 pub use changes::{compact, fork};
 pub use fragile::BREAK;
 use fragile::Fragile;
@@ -372,7 +372,8 @@ impl Story {
             limits: Limits::HOUSE,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
-        let assistant = Assistant::new(memory, hands.tools(), self.room, Dice::new(7));
+        let assistant =
+            Assistant::new(memory, hands.tools(), self.room, Dice::new(7)).choosing_from(choices());
         let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
         let mut tasks = JoinSet::new();
         let enter = self.runtime.enter();
