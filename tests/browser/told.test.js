@@ -71,4 +71,7 @@ test("a page lists the commands when it is asked for help", async (t) => {
   const lines = (await page.innerText(".note")).split("\n");
   assert.ok(lines.some((line) => line.startsWith("/undo ")), lines.join("|"));
   assert.ok(lines.some((line) => line.startsWith("/help ")), lines.join("|"));
+  const all = await log(page);
+  assert.deepEqual(all.slice(0, 3), ["human: hello", "assistant: good morning", "human order: /help"]);
+  assert.match(all[3], /^note quiet: our conversation/);
 });

@@ -38,6 +38,7 @@ pub use lock::{Lock, holder};
 pub use open::{NotOpened, Opened, Place, open, peek};
 pub use paths::Paths;
 use reports::ReportFile;
+pub use reports::reports;
 use sessions::SessionFiles;
 use state::StateFiles;
 pub use state::settings;

@@ -12,9 +12,11 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::db::Database;
+use crate::disk::Disk;
 use crate::files::pending_updates::{PendingUpdate, PendingUpdates};
 use crate::files::{Found, Trouble};
-use crate::open::Place;
+use crate::open::{Place, peek};
+use crate::paths::Paths;
 
 /// The file, and the zone in which it tells times.
 pub struct ReportFile {
@@ -70,7 +72,24 @@ impl ReportFile {
     }
 }
 
+/// The reports that main has not read in the data directory at `paths`, whether or not somebody uses it: those in
+/// the log, and those that others left in the file and nobody has taken over.
+pub fn reports(paths: &Paths, disk: Arc<dyn Disk>) -> Result<Vec<Report>, String> {
+    let database = peek(paths).map_err(|error| error.to_string())?;
+    let waiting = database.map_or(Ok(Vec::new()), |database| database.reports());
+    let mut waiting = waiting.map_err(|error| error.to_string())?;
+    let next = waiting.last().map_or(1, |newest| newest.id.0 + 1);
+    // A file that cannot be read is for the next start to tell of: who only looks changes nothing.
+    let found = PendingUpdates::new(disk, &paths.state()).glance().unwrap_or_default();
+    let strangers = found.into_iter().filter(|update| update.id().is_none());
+    waiting.extend(strangers.zip(next..).map(|(update, id)| stranger(&update, ReportId(id))));
+    Ok(waiting)
+}
+
 fn left(update: &PendingUpdate, id: ReportId) -> Record {
-    let (at, from, text) = (update.at.at, "elsewhere".to_owned(), update.message.clone());
-    Record::Report(ReportChange::Left(Report { id, at, from, text }))
+    Record::Report(ReportChange::Left(stranger(update, id)))
+}
+
+fn stranger(update: &PendingUpdate, id: ReportId) -> Report {
+    Report { id, at: update.at.at, from: "elsewhere".to_owned(), text: update.message.clone() }
 }

@@ -56,8 +56,8 @@ impl StateFiles {
 }
 
 /// What the human set in the data directory at `paths`, whether or not somebody uses it, and what is wrong with it.
-pub fn settings(paths: &Paths, disk: Arc<dyn Disk>, now: Timestamp) -> (Settings, Vec<String>) {
-    read_settings(&ConfigFile::new(disk, &paths.state()), now)
+pub fn settings(paths: &Paths, disk: Arc<dyn Disk>) -> (Settings, Vec<String>) {
+    ConfigFile::new(disk, &paths.state()).glance()
 }
 
 fn read_settings(file: &ConfigFile, now: Timestamp) -> (Settings, Vec<String>) {

@@ -52,6 +52,14 @@ impl ConfigFile {
         Ok(FoundConfig { value, damage: found.damage, warnings })
     }
 
+    /// The settings and what is wrong with them, without a change to the file.
+    pub fn glance(&self) -> (Settings, Vec<String>) {
+        let found = self.file.glance(|text| Ok(Reading::Whole(json::<Map<String, Value>>(text)?)));
+        let (config, warnings) = read(found.as_ref().ok().cloned().flatten().unwrap_or_default());
+        let warnings = warnings.iter().map(|warning| format!("state/config.json: {warning}"));
+        (config.settings, found.err().into_iter().chain(warnings).collect())
+    }
+
     /// Keeps all settings.
     pub fn save(&mut self, config: &Config) -> Result<(), Trouble> {
         let mut map = config.extra.clone();
