@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Assistant, Event, Shown};
+use domain::assistant::{Assistant, Event, Memory, Shown};
 use domain::context::{REFERENCES, Reference, instructions};
 use domain::cost::Purse;
 use domain::dice::Dice;
+use domain::model::Choices;
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
@@ -90,10 +91,7 @@ impl House {
         };
         let day = journal.day(clock.now()).await.map_err(|error| Failed::NotDone(error.to_string()))?;
         let purse = Purse { day, ..settings.spend.purse.clone() };
-        let choices = settings.choices(model.name());
-        let wrong = choices.admit(&mut memory.chosen.settings);
-        notices
-            .extend(wrong.iter().map(|wrong| format!("state/config.json: {wrong} the usual model is used.")));
+        let choices = choices(settings, model.name(), &mut memory, &mut notices);
         let assistant =
             Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?))
                 .minding(purse)
@@ -157,6 +155,15 @@ impl House {
         }
         Ok(())
     }
+}
+
+/// What can be chosen. RC-10: models that were set and cannot be, give way to the usual one, which is told in
+/// `notices`.
+fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &mut Vec<String>) -> Choices {
+    let choices = settings.choices(usual);
+    let wrong = choices.admit(&mut memory.chosen.settings);
+    notices.extend(wrong.iter().map(|wrong| format!("state/config.json: {wrong} the usual model is used.")));
+    choices
 }
 
 /// What is done beside everything else, in nobody's way.
