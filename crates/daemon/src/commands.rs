@@ -64,7 +64,9 @@ async fn look(
     output: Output,
 ) -> Result<ExitCode, Failed> {
     match wanted {
-        Look::Sessions { shape } => sessions::show(settings, shape.unwrap_or(SessionsShape::List), output),
+        Look::Sessions { shape, limit } => {
+            sessions::show(settings, shape.unwrap_or(SessionsShape::List), limit, output)
+        }
         Look::Cost { days, by } => cost::show(settings, days, by, output),
         Look::Updates => updates::show(settings, disk, output),
         Look::Why { turn } => why::show(settings, turn, output),

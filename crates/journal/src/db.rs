@@ -11,6 +11,7 @@ mod devices;
 mod embed_body;
 mod explain;
 mod fresh;
+mod lineage;
 mod path;
 mod read;
 mod schema;

@@ -14,6 +14,7 @@ pub mod pairing;
 mod refusal;
 pub mod reports;
 pub mod secret;
+pub mod sessions;
 pub mod shell;
 pub mod vitals;
 mod wire;
@@ -158,7 +159,7 @@ impl App {
             .route("/api/messages", get(api::messages).post(api::say))
             .route("/api/stop", post(api::stop))
             .route("/api/commands", post(api::command))
-            .route("/api/sessions", get(api::sessions))
+            .route("/api/sessions", get(sessions::show))
             .route("/api/cost", get(cost::show))
             .route("/api/updates", get(reports::show))
             .route("/api/devices", get(api::devices))

@@ -1,7 +1,6 @@
 //! What goes over the wire: the JSON that the page and the command line read and write.
 
 mod embed;
-mod sessions;
 
 use domain::assistant::{Aside, Compaction, Known, Shown};
 use domain::conversation::{Block, Entry, Reach, Said, Text};
@@ -13,7 +12,6 @@ use self::embed::EmbedWire;
 use super::devices::Device;
 use super::vitals::Health;
 use crate::stage::Scene;
-pub use sessions::Sessions;
 
 /// The most characters of a tool's input or result that are sent.
 const TOOL_CHARS: usize = 4_000;
