@@ -9,6 +9,7 @@ use crate::conversation::{Branch, Entry, EntryId, Said, Usage, Why};
 use crate::cost::{Account, Call};
 use crate::failure::Failure;
 use crate::record::{MessageId, Record};
+use crate::thinking::Thinking;
 use crate::turn::{Ending, Task, TurnId};
 
 /// Something that happened. Nobody waits for an answer.
@@ -80,6 +81,8 @@ pub struct Start {
     pub account: Account,
     /// The vendor's id of the model; nothing, for the usual one.
     pub model: Option<String>,
+    /// How much it thinks.
+    pub thinking: Thinking,
     /// The entry it follows.
     pub from: EntryId,
     /// What its dice are seeded with.

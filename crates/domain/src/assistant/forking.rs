@@ -110,7 +110,9 @@ impl Assistant {
         self.memory.filled.extend(filled.map(|filled| (branch.clone(), filled)));
         let (words, topic) = (context::fork_started(entering.topic.as_deref()), entering.topic.clone());
         minutes.shown.push(Shown::Fork(Aside::Began { branch: branch.clone(), topic }));
-        self.memory.fork = Some(Fork::begun(branch.clone(), entering, at));
+        let entering = Entering { idle_minutes: self.idle_minutes(entering.idle_minutes), ..entering };
+        let begun = Fork::begun(branch.clone(), entering, at);
+        self.memory.fork = Some(Fork { thinking: self.thinking_aside(), ..begun });
         self.change_fork(minutes, |_| {});
         let message = self.our_message(branch, words, minutes);
         self.memory.messages.waiting.push_front(message);

@@ -8,7 +8,10 @@ use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, may_spend};
 use crate::embed::Embed;
 use crate::permission::{Decision, decide};
+use crate::ping_budget::Pace;
 use crate::record::{Message, MessageChange, MessageId, Record, SurfaceName};
+use crate::settings::Setting;
+use crate::thinking::Thinking;
 use crate::tool::ToolResult;
 use crate::turn::TurnId;
 use crate::wish::Wish;
@@ -65,6 +68,10 @@ pub enum Question {
     Inbox,
     /// How is it going?
     Status,
+    /// What is set?
+    Settings,
+    /// What is this set to?
+    Setting(Setting),
 }
 
 /// What can be chosen.
@@ -72,6 +79,12 @@ pub enum Question {
 pub enum Choice {
     /// This model from now on; to know which it is, if no name is given.
     Model(String),
+    /// To think so much from now on; to know how much it is, if nothing is given.
+    Thinking(Option<Thinking>),
+    /// To set this to that.
+    Setting(Setting, String),
+    /// This pace of pings; to know how many are left, if nothing is given.
+    Pings(Pace),
 }
 
 /// How a turn gets on.

@@ -109,7 +109,7 @@ impl Database {
     }
 
     /// The pictures of the message that became `entry`.
-    fn shown(&self, entry: EntryId) -> rusqlite::Result<Vec<Image>> {
+    pub(super) fn shown(&self, entry: EntryId) -> rusqlite::Result<Vec<Image>> {
         match self.entry(entry)?.said {
             Said::Human(heard) => Ok(heard.images),
             Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => Ok(Vec::new()),
@@ -143,7 +143,7 @@ impl Database {
 }
 
 /// A message, from its id, time, surface, text, pictures and branch.
-fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
+pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let surface: String = row.get(2)?;
     let surface = SurfaceName::named(&surface);
     let branch: Option<String> = row.get(5)?;

@@ -38,7 +38,7 @@ pub fn of(records: &[Record], limit: u32) -> Lineage {
             | Record::Fork(ForkChange::Ended(_) | ForkChange::Wanted(_))
             | Record::Decided(..)
             | Record::Spent(_)
-            | Record::Model(..)
+            | Record::State(_)
             | Record::Kept(_)
             | Record::Session(_) => {}
         }

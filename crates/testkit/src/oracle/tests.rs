@@ -105,7 +105,10 @@ fn a_damaged_row_is_found_whatever_it_breaks() {
     check("UPDATE reports SET told = 'quoted' WHERE id = 1", "read in it were [\"one\", \"two\"] and 0");
     check("UPDATE reports SET read = NULL WHERE id = 2", "report 2 was read and was not");
     check("UPDATE reports SET text = 'four' WHERE id = 3", "[\"four\"] wait");
-    check("INSERT INTO forks VALUES ('fork/x', NULL, 10, 1, NULL, NULL, 'not', NULL, 0)", "fork/x is open");
+    check(
+        "INSERT INTO forks VALUES ('fork/x', NULL, 10, 1, NULL, NULL, 'not', NULL, 0, 'off')",
+        "fork/x is open",
+    );
     check("UPDATE messages SET text = 'x' WHERE id = 1", "message 1 is entry 1, which says something else");
     check("UPDATE messages SET entry = 88 WHERE id = 1", "message 1 is entry 88, which is not there");
     check("UPDATE messages SET entry = 5, text = 'and tea' WHERE id = 1", "entry 5 is 2 messages");
