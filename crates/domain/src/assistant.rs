@@ -3,6 +3,7 @@
 //! It holds names, numbers and what waits; never the conversation itself. Every decision comes out as
 //! effects in the order in which they must happen, the writing first.
 
+mod approving;
 mod choosing;
 mod compacting;
 mod effect;
@@ -20,10 +21,10 @@ mod wishing;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 
 pub use compacting::Compacted;
-pub use effect::{Aside, Compaction, Effect, Ended, Event, Left, Purpose, Shown, Start};
+pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Purpose, Shown, Start};
 pub use forking::Way;
 pub use holding::Known;
 pub use memory::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
@@ -123,11 +124,26 @@ impl Assistant {
             Request::Step(Step::Back(way)) => self.leave_asked(way, now),
             Request::Turn(turn, progress) => self.got_on(turn, progress, now),
             Request::Keep(text) => self.keep(text, now),
+            Request::Remove(id) => self.remove(id, now),
+            Request::Approve(reply) => self.approve(&reply, now),
             Request::Tell(Question::Reports) => self.read_reports(now),
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
             Request::Choose(Choice::Model(name)) => self.choose_model(&name, now),
+            Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode),
         }
+    }
+
+    /// When the assistant wants to be woken.
+    pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
+        self.fork_wakes(now).into_iter().chain(self.memory.approvals.wakes()).min()
+    }
+
+    fn woke(&mut self, now: &Zoned) -> Vec<Effect> {
+        let mut minutes = Minutes::at(now);
+        self.tend_approvals(&mut minutes);
+        self.tend_fork(&mut minutes);
+        minutes.effects()
     }
 
     fn got_on(&mut self, turn: TurnId, progress: Progress, now: &Zoned) -> (Answer, Vec<Effect>) {
@@ -146,9 +162,12 @@ impl Assistant {
         let forked = fork
             .map(|fork| Shown::Fork(Aside::Began { branch: fork.branch.clone(), topic: fork.topic.clone() }));
         minutes.shown.extend(forked);
+        self.leave_waiting(|_| true, &mut minutes);
         for left in std::mem::take(&mut self.memory.turns.unfinished) {
             self.resume(left, &mut minutes);
         }
+        let open = self.memory.approvals.open.iter().cloned();
+        minutes.shown.extend(open.map(|approval| Shown::Approval(Asking::Open(approval))));
         self.turn_around(&mut minutes);
         self.hear_waiting(&mut minutes);
         minutes.effects()
@@ -158,6 +177,7 @@ impl Assistant {
         let Some((branch, running)) = self.run_of(turn) else { return Vec::new() };
         self.running.remove(&branch);
         let mut minutes = Minutes::at(now);
+        self.leave_waiting(|approval| approval.turn == turn, &mut minutes);
         self.spend(&branch, &running, ended.spent.clone(), &mut minutes);
         match running.errand.clone() {
             Errand::Answer(message, sending) => {
@@ -181,7 +201,7 @@ impl Assistant {
     fn write_the_rest(&mut self, branch: &Branch, running: &Running, ended: &Ended, minutes: &mut Minutes) {
         let Left::Said(said) = &ended.left else { return };
         if !matches!(said.first(), Some(Said::Tools(_))) {
-            self.tell_unknown(branch, &running.unanswered, minutes);
+            self.tell_unknown((running.turn, branch), &running.unanswered, minutes);
         }
         for said in said {
             self.say_on(branch, said.clone(), minutes);

@@ -1,6 +1,8 @@
 //! Commands: words that begin with a slash, the same on every surface.
 
+use crate::approval::{Reply, Verdict};
 use crate::assistant::{Choice, Question, Request, Reshape, Step, Way};
+use crate::record::SurfaceName;
 
 /// A command that the human can give.
 struct Spec {
@@ -14,7 +16,7 @@ struct Spec {
     read: fn(&str) -> Request,
 }
 
-const SPECS: [Spec; 12] = [
+const SPECS: [Spec; 16] = [
     Spec { name: "/stop", takes: "", does: "stops the answer", read: |_| Request::Stop },
     Spec {
         name: "/retry",
@@ -27,6 +29,30 @@ const SPECS: [Spec; 12] = [
         takes: "[name]",
         does: "chooses the model of the next answers, or tells which it is",
         read: |words| Request::Choose(Choice::Model(words.to_owned())),
+    },
+    Spec {
+        name: "/permissions",
+        takes: "[mode]",
+        does: "chooses what i do without asking, or tells what that is",
+        read: |words| Request::Choose(Choice::Permissions(words.to_owned())),
+    },
+    Spec {
+        name: "/allow",
+        takes: "[number]",
+        does: "lets me do what i asked for, this once",
+        read: |words| approve(words, Verdict::Allow),
+    },
+    Spec {
+        name: "/deny",
+        takes: "[number]",
+        does: "keeps me from what i asked for",
+        read: |words| approve(words, Verdict::Deny),
+    },
+    Spec {
+        name: "/always",
+        takes: "[number]",
+        does: "lets me do it, and do such things until /clear or a restart",
+        read: |words| approve(words, Verdict::Always),
     },
     Spec {
         name: "/compact",
@@ -84,13 +110,26 @@ const SPECS: [Spec; 12] = [
     },
 ];
 
+fn approve(which: &str, verdict: Verdict) -> Request {
+    Request::Approve(Reply { which: which.to_owned(), verdict, by: SurfaceName::Terminal })
+}
+
 /// Whether `text` is a command at all.
 pub fn is_command(text: &str) -> bool {
     text.starts_with('/')
 }
 
+/// What `text`, given on `surface`, asks, or what would be right instead.
+pub fn read_on(surface: SurfaceName, text: &str) -> Result<Request, String> {
+    let mut request = read(text)?;
+    if let Request::Approve(reply) = &mut request {
+        reply.by = surface;
+    }
+    Ok(request)
+}
+
 /// What `text` asks, or what would be right instead.
-pub fn read(text: &str) -> Result<Request, String> {
+fn read(text: &str) -> Result<Request, String> {
     let (name, words) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
     let Some(spec) = SPECS.iter().find(|spec| spec.name == name) else {
         return Err(format!("there is no command `{name}`. these are the commands:\n{}", list()));

@@ -4,10 +4,11 @@
 
 use jiff::Timestamp;
 
+use crate::approval::{Approval, ApprovalId, Closed as ClosedApproval};
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::Spent;
 use crate::fork::Fork;
-use crate::inbox::Kept;
+use crate::inbox::{Kept, KeptId};
 use crate::permission::Decision;
 use crate::report::{Report, ReportId};
 use crate::turn::{Ending, TurnId};
@@ -27,14 +28,16 @@ pub enum Record {
     Report(ReportChange),
     /// Something happened to the side conversation.
     Fork(ForkChange),
+    /// Something happened to a request for the human's yes.
+    Approval(ApprovalChange),
     /// A call was decided upon.
     Decided(TurnId, Decision, Timestamp),
     /// A model was called.
     Spent(Spent),
     /// The human chose the model of this short name, or the usual one.
     Model(Option<String>, Timestamp),
-    /// Something was put into the inbox.
-    Kept(Kept),
+    /// Something happened to the inbox.
+    Inbox(InboxChange),
     /// The session of the main conversation changed, or a branch got one.
     Session(SessionChange),
 }
@@ -77,6 +80,28 @@ pub enum ForkChange {
     Open(Fork),
     /// It has ended.
     Ended(Branch),
+}
+
+/// What happened to a request for the human's yes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApprovalChange {
+    /// The human is asked.
+    Asked(Approval),
+    /// The turn that asked has gone on without an answer.
+    Left(ApprovalId),
+    /// It was closed. A yes that nobody waited for is a grant.
+    Closed(ClosedApproval),
+    /// A grant is good for nothing any more: this call used it, or its time is over.
+    Spent(ApprovalId, Option<String>, Timestamp),
+}
+
+/// What happened to the inbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InboxChange {
+    /// Something was put into it.
+    Kept(Kept),
+    /// Something was taken out of it for good.
+    Removed(KeptId, Timestamp),
 }
 
 /// The number of a message.

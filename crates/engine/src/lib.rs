@@ -6,5 +6,6 @@
 pub mod desk;
 pub mod drive;
 pub mod ports;
+pub mod reins;
 pub mod run;
 pub mod turns;

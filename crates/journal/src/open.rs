@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::assistant::Memory;
+use domain::assistant::{Chosen, Memory};
 use domain::conversation::{Branch, Head, Move, SessionId, Why};
+use domain::permission::Modes;
 use domain::record::Record;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -77,7 +78,7 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     let mut memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
     memory.main.created = files.created(place.now).map_err(|error| damaged(&error))?;
     let config = ConfigFile::new(Arc::clone(&place.disk), &state);
-    memory.chosen.model = chosen_model(&config, place.now, &mut notices);
+    memory.chosen = chosen(&config, place.now, &mut notices);
     let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
     let journal = Journal {
@@ -91,17 +92,18 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     Ok(Opened { journal, memory, notices })
 }
 
-/// RC-1, RC-10: the model that the human chose. Settings that cannot be read are as if there were none.
-fn chosen_model(config: &ConfigFile, now: Timestamp, notices: &mut Vec<String>) -> Option<String> {
+/// RC-1, RC-10, PM-4, MC-29: what the human chose. Settings that cannot be read are as if there were none.
+fn chosen(config: &ConfigFile, now: Timestamp, notices: &mut Vec<String>) -> Chosen {
     match config.load(now) {
         Ok(found) => {
             notices.extend(found.damage.map(|damage| damage.to_string()));
             notices.extend(found.warnings.iter().map(|warning| format!("state/config.json: {warning}.")));
-            found.value.models.main.map(|model| model.as_str().to_owned())
+            let modes = Modes { main: found.value.permission_mode, fork: None };
+            Chosen { model: found.value.models.main.map(|model| model.as_str().to_owned()), modes }
         }
         Err(trouble) => {
             notices.push(trouble.to_string());
-            None
+            Chosen::default()
         }
     }
 }

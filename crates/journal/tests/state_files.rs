@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::conversation::{Branch, SessionId};
+use domain::permission::Mode;
 use domain::schedule::Moment;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use journal::disk::Disk;
-use journal::files::config::{ConfigFile, Deliberation, KnownModel, PermissionMode, Setting};
+use journal::files::config::{ConfigFile, Deliberation, KnownModel, Setting};
 use journal::files::fork_messages::{ForkMessages, Origin, Sent};
 use journal::files::inquiries::Inquiries;
 use journal::files::model_places::{ModelMark, ModelPlace, ModelPlaces};
@@ -213,7 +214,7 @@ fn a_wrong_setting_is_named_and_harms_no_other() {
     assert_eq!(named, wrong.map(Setting::key));
     let config = found.value;
     assert_eq!((config.timeouts.bg_fork_seconds, config.timeouts.fork_idle_minutes), (1800, 7));
-    assert_eq!((config.permission_mode, config.updates.automatic), (PermissionMode::DontAsk, true));
+    assert_eq!((config.permission_mode, config.updates.automatic), (Mode::DontAsk, true));
     assert!(found.warnings[0].to_string().contains("haiku"), "{}", found.warnings[0]);
 }
 

@@ -3,6 +3,7 @@
 //! It is a client of the assistant like any other. What the human types goes in as it is; what is shown
 //! comes out as it comes.
 
+mod approval;
 mod embed;
 mod telling;
 

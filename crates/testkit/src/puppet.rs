@@ -237,7 +237,7 @@ mod tests {
     use std::sync::Arc;
 
     use domain::conversation::{Branch, Heard};
-    use domain::tool::{Outcome, ToolResult, ToolSpec};
+    use domain::tool::{Class, Outcome, ToolResult, ToolSpec};
 
     use super::*;
 
@@ -245,6 +245,7 @@ mod tests {
         name: "ping_human",
         description: "Interrupts.",
         schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
+        class: Class::Own,
     };
 
     fn heard(text: &str) -> Said {

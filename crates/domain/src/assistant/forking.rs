@@ -45,8 +45,8 @@ impl Occasion {
 }
 
 impl Assistant {
-    /// When the assistant wants to be woken.
-    pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
+    /// When a quiet fork needs something.
+    pub(super) fn fork_wakes(&self, now: Timestamp) -> Option<Timestamp> {
         let fork = self.memory.fork.as_ref().filter(|_| self.speaking().is_none())?;
         match fork.quiet(now) {
             Quiet::Until(time) => Some(time),
@@ -67,6 +67,7 @@ impl Assistant {
     /// Enters or leaves at once, or as soon as the turn that goes on is stopped.
     fn turn_now(&mut self, mut minutes: Minutes) -> (Answer, Vec<Effect>) {
         let interrupt = self.interruption();
+        self.cancel_waiting(&mut minutes);
         self.turn_around(&mut minutes);
         self.hear_waiting(&mut minutes);
         (Answer::Noted, minutes.effects().into_iter().chain(interrupt).collect())
@@ -125,7 +126,7 @@ impl Assistant {
     }
 
     /// Puts words of our own before everything that waits.
-    fn say_ourselves(&mut self, branch: Branch, text: String, minutes: &mut Minutes) {
+    pub(super) fn say_ourselves(&mut self, branch: Branch, text: String, minutes: &mut Minutes) {
         let id = self.memory.messages.next;
         self.memory.messages.next = MessageId(id.0 + 1);
         let (at, surface, images) = (minutes.at, SurfaceName::House, Vec::new());
@@ -171,6 +172,7 @@ impl Assistant {
     /// IF-19, IF-20: the fork ends in one of three ways.
     fn leave(&mut self, exit: Exit, occasion: Occasion, minutes: &mut Minutes) {
         let Some(fork) = self.memory.fork.take() else { return };
+        self.memory.chosen.modes.fork = None;
         self.drop_waiting(&fork.branch, minutes);
         let (why, text) = match exit {
             Exit::Save => self.promote(&fork, minutes),
@@ -222,8 +224,7 @@ impl Assistant {
     }
 
     /// IF-27 to IF-31: a quiet fork. Nobody is asked who costs anything.
-    pub(super) fn woke(&mut self, now: &Zoned) -> Vec<Effect> {
-        let mut minutes = Minutes::at(now);
+    pub(super) fn tend_fork(&mut self, minutes: &mut Minutes) {
         let fork = self.memory.fork.clone().filter(|_| self.speaking().is_none());
         match fork.as_ref().map(|fork| (fork, fork.quiet(minutes.at))) {
             None | Some((_, Quiet::Until(_))) => {}
@@ -235,7 +236,7 @@ impl Assistant {
                 );
                 minutes.shown.push(Shown::Notice(text));
                 let at = minutes.at;
-                self.change_fork(&mut minutes, |fork| {
+                self.change_fork(minutes, |fork| {
                     fork.asked = Some(at);
                     fork.active = active;
                 });
@@ -245,10 +246,9 @@ impl Assistant {
                     Leaving::So(exit) => exit.clone(),
                     Leaving::Not | Leaving::WithReport => Exit::Drop,
                 };
-                self.leave(exit, Occasion::Quiet, &mut minutes);
+                self.leave(exit, Occasion::Quiet, minutes);
             }
         }
-        minutes.effects()
     }
 
     /// A turn that was cut off because its own wish was granted has not been interrupted.
@@ -265,6 +265,7 @@ impl Assistant {
         let mut stopped = Vec::new();
         self.wants.entering = None;
         self.wants.compactions.clear();
+        self.forget_approvals(&mut minutes);
         while let Some((branch, turn)) =
             self.speaking().map(|(branch, running)| (branch.clone(), running.turn))
         {
@@ -291,6 +292,7 @@ impl Assistant {
     /// SE-7: what a turn says after this is not heard any more.
     fn cut_short(&mut self, branch: &Branch, minutes: &mut Minutes) {
         let Some(running) = self.running.remove(branch) else { return };
+        self.tell_unknown((running.turn, branch), &running.unanswered, minutes);
         if let Errand::Answer(message, _) = &running.errand {
             minutes.close(running.turn, Ending::Interrupted, Usage::default());
             let (turn, branch, answers) = (running.turn, branch.clone(), message.id);

@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 use super::state::{Reading, StateFile, json};
 use super::{Damage, Trouble};
 use crate::disk::Disk;
-pub use setting::{BadSetting, Deliberation, KnownModel, PermissionMode, Setting};
+use domain::permission::Mode;
+pub use setting::{BadSetting, Deliberation, KnownModel, Setting};
 
 /// Everything that can be set.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,7 +24,7 @@ pub struct Config {
     /// When to stop waiting.
     pub timeouts: Timeouts,
     /// What may be done without asking.
-    pub permission_mode: PermissionMode,
+    pub permission_mode: Mode,
     /// Whether and when the program renews itself.
     pub updates: Updates,
     extra: Map<String, Value>,

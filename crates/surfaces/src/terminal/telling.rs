@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use domain::compaction::thousands;
 use serde_json::Value;
 
-use super::embed;
+use super::{approval, embed};
 use crate::client::Shown;
 
 /// How an answer ended.
@@ -140,6 +140,8 @@ impl Telling {
             "compacting" => self.compacting(data),
             "compacted" => self.compacted(data),
             "working" if self.is_ours(data) => self.work(data),
+            "asked" => approval::asked(data),
+            "answered" => approval::answered(data),
             "notice" => format!("{}\n", data["text"].as_str().unwrap_or_default()),
             _ => String::new(),
         }
@@ -151,10 +153,16 @@ impl Telling {
             Whose::One(_) => None,
             Whose::All(_) => data["running"].as_array().and_then(|running| running.first()),
         };
-        let Some(running) = speaking else { return String::new() };
+        let open = match self.whose {
+            Whose::One(_) => String::new(),
+            Whose::All(_) => {
+                data["approvals"].as_array().into_iter().flatten().map(approval::asked).collect()
+            }
+        };
+        let Some(running) = speaking else { return open };
         self.turn = running["turn"].as_u64();
         self.written = running["text"].as_str().unwrap_or_default().to_owned();
-        self.written.clone()
+        format!("{open}{}", self.written)
     }
 
     /// Words were missed. If the answer goes on, the whole of it follows; if not, it ended unseen.
@@ -233,7 +241,7 @@ impl Telling {
     fn work(&self, data: &Value) -> String {
         match self.whose {
             Whose::One(_) => String::new(),
-            Whose::All(_) => format!("({})\n", data["tool"].as_str().unwrap_or("working")),
+            Whose::All(_) => approval::work(data),
         }
     }
 

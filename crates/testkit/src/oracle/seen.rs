@@ -16,6 +16,7 @@ pub struct Seen {
     pub messages: Vec<Message>,
     pub turns: Vec<Turn>,
     pub decisions: Vec<Decision>,
+    pub approvals: Vec<Approval>,
     /// How many changes to the session files are still to be made.
     pub unmade: usize,
 }
@@ -66,6 +67,22 @@ pub struct Turn {
 pub struct Decision {
     pub at: i64,
     pub call: String,
+    pub tool: String,
+    pub input: String,
+    pub rule: String,
+}
+
+#[derive(Debug)]
+pub struct Approval {
+    pub id: i64,
+    pub call: String,
+    pub tool: String,
+    pub input: String,
+    /// Whether the turn has gone on without an answer.
+    pub late: bool,
+    pub how: Option<String>,
+    /// The call that used the grant.
+    pub used: Option<String>,
 }
 
 impl Seen {
@@ -93,7 +110,8 @@ impl Seen {
                 .all("SELECT id, text, entry, surface = 'house' FROM messages ORDER BY id", message)?,
             turns: rows
                 .all("SELECT id, branch, message, attempts, closed, ending FROM turns ORDER BY id", turn)?,
-            decisions: rows.all("SELECT at, call FROM decisions ORDER BY id", decision)?,
+            decisions: rows.all("SELECT at, call, tool, input, rule FROM decisions ORDER BY id", decision)?,
+            approvals: rows.approvals()?,
             unmade: rows
                 .all("SELECT id FROM file_changes", |row| row.get::<_, i64>(0))
                 .map(|ids: Vec<_>| ids.len())?,
@@ -142,6 +160,16 @@ impl Entry {
 struct Rows(Connection);
 
 impl Rows {
+    /// The requests; a directory of an older format has none.
+    fn approvals(&self) -> rusqlite::Result<Vec<Approval>> {
+        match self.0.table_exists(None, "approvals")? {
+            true => {
+                self.all("SELECT id, call, tool, input, late, how, used FROM approvals ORDER BY id", approval)
+            }
+            false => Ok(Vec::new()),
+        }
+    }
+
     fn all<T, C: FromIterator<T>>(
         &self,
         sql: &str,
@@ -182,5 +210,18 @@ fn turn(row: &Row<'_>) -> rusqlite::Result<Turn> {
 }
 
 fn decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
-    Ok(Decision { at: row.get(0)?, call: row.get(1)? })
+    let (tool, input, rule) = (row.get(2)?, row.get(3)?, row.get(4)?);
+    Ok(Decision { at: row.get(0)?, call: row.get(1)?, tool, input, rule })
+}
+
+fn approval(row: &Row<'_>) -> rusqlite::Result<Approval> {
+    Ok(Approval {
+        id: row.get(0)?,
+        call: row.get(1)?,
+        tool: row.get(2)?,
+        input: row.get(3)?,
+        late: row.get::<_, Option<i64>>(4)?.is_some(),
+        how: row.get(5)?,
+        used: row.get(6)?,
+    })
 }

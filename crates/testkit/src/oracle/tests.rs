@@ -27,7 +27,7 @@ const SOUND: &str = r#"
         (3, 30, 'page', 'and salt', NULL);
     INSERT INTO turns (id, branch, message, opened, attempts, closed, ending) VALUES
         (1, 'main', 1, 10, 1, 14, 'finished'), (2, 'main', 2, 20, 3, NULL, NULL);
-    INSERT INTO decisions VALUES (1, 1, 11, 'c1', 'add', '{}', 'r'), (2, 2, 21, 'c2', 'add', '{}', 'r');
+    INSERT INTO decisions VALUES (1, 1, 11, 'c1', 'add', '{}', 'own-tool'), (2, 2, 21, 'c2', 'add', '{}', 'own-tool');
 "#;
 
 const CREATED: &str = r#"{"session_id":"s1","event":"created","timestamp":"t","parent_session_id":null}"#;
@@ -114,6 +114,45 @@ fn a_damaged_row_is_found_whatever_it_breaks() {
     check("UPDATE turns SET message = 66 WHERE id = 2", "a turn answers 66");
     check("UPDATE heads SET session = 's2'", "sessions.json names Some(\"s1\")");
     check("INSERT INTO moves VALUES (2, 2, 'main', 'compacted', 6, 's1', 6, 's2')", "does not know s2");
+}
+
+/// The table of requests, with one of each kind that matters.
+const ASKED: &str = r#"
+    CREATE TABLE approvals (id INTEGER, call TEXT, tool TEXT, input TEXT, late INTEGER, how TEXT, used TEXT);
+    INSERT INTO approvals VALUES (1, 'c1', 'add', '{}', NULL, 'allowed', NULL),
+        (2, 'c0', 'add', '{"a":1,"b":2}', 1, 'allowed', 'c2');
+    UPDATE decisions SET rule = 'approved' WHERE call = 'c1';
+    UPDATE decisions SET rule = 'granted', input = '{"b":2, "a":1}' WHERE call = 'c2';
+    INSERT INTO entries VALUES (7, NULL, 1, 5, 'assistant', '{"blocks":[{"call":{"id":"c0"}}]}'),
+        (8, 7, 2, 6, 'tools', '{"results":[{"call":"c0","text":"not yet","failed":true}]}');
+    INSERT INTO decisions VALUES (9, 1, 5, 'c0', 'add', '{"a":1,"b":2}', 'unanswered');
+"#;
+
+#[test]
+fn a_request_that_was_answered_twice_or_never_is_found() {
+    let check = |damage: &str, complaint: &str| {
+        let dir = sound();
+        sql(dir.path(), ASKED);
+        assert_eq!(examine(dir.path()), [""; 0]);
+        sql(dir.path(), damage);
+        let found = examine(dir.path());
+        assert!(found.iter().any(|found| found.contains(complaint)), "{damage}\n{found:#?}");
+    };
+    check("UPDATE approvals SET how = 'denied' WHERE id = 1", "request 1 was closed with Some(\"denied\")");
+    check("UPDATE approvals SET how = NULL WHERE id = 1", "request 1 was closed with None");
+    check("UPDATE approvals SET late = NULL WHERE id = 2", "request 2 was closed with Some(\"allowed\")");
+    check("DELETE FROM approvals WHERE id = 1", "call c1 is approved after 0 requests");
+    check("UPDATE decisions SET rule = 'denied' WHERE call = 'c1'", "call c1 ran and was never allowed");
+    check(
+        "UPDATE approvals SET how = 'denied' WHERE id = 2",
+        "request 2 let call c2 through and is no grant",
+    );
+    check("UPDATE decisions SET input = '{}' WHERE call = 'c2'", "let call c2 through, which is another one");
+    check("UPDATE approvals SET used = NULL", "call c2 was granted by 0 requests");
+    check(
+        "INSERT INTO approvals SELECT 3, call, tool, input, late, how, used FROM approvals WHERE id = 2",
+        "call c2 was granted by 2 requests",
+    );
 }
 
 #[test]

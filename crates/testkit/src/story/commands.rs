@@ -1,6 +1,7 @@
 //! Commands in a story: what the human gives with a slash.
 
 use domain::assistant::Answer;
+use domain::record::SurfaceName;
 use domain::turn::TurnId;
 
 use super::Story;
@@ -22,7 +23,7 @@ impl Story {
 
     fn command(&mut self, command: &str) -> Option<TurnId> {
         self.teller.tell(format!("human> {command}"));
-        let request = domain::command::read(command).expect("a command");
+        let request = domain::command::read_on(SurfaceName::Terminal, command).expect("a command");
         let desk = self.living().desk.clone();
         match self.while_alive(desk.ask(request))? {
             Answer::Begun(turn) => return Some(turn),

@@ -1,5 +1,6 @@
 //! Each setting by its name: what it accepts and how it is kept.
 
+use domain::permission::Mode;
 use serde_json::Value;
 
 use super::Config;
@@ -61,20 +62,6 @@ pub enum Deliberation {
     Adaptive,
     /// At most so many tokens, in the digits the human used.
     Budget(String),
-}
-
-/// What may be done without asking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum PermissionMode {
-    /// What is not allowed is refused without asking.
-    #[default]
-    DontAsk,
-    /// What is not allowed is asked for.
-    Default,
-    /// Files may be edited without asking.
-    AcceptEdits,
-    /// Nothing is asked for.
-    BypassPermissions,
 }
 
 impl Setting {
@@ -144,9 +131,7 @@ impl Setting {
             Self::ThinkingFork => config.thinking.fork = Deliberation::parse(typed).ok_or_else(wrong)?,
             Self::BgForkTimeout => config.timeouts.bg_fork_seconds = positive(typed).ok_or_else(wrong)?,
             Self::ForkIdleTimeout => config.timeouts.fork_idle_minutes = positive(typed).ok_or_else(wrong)?,
-            Self::PermissionMode => {
-                config.permission_mode = PermissionMode::parse(typed).ok_or_else(wrong)?
-            }
+            Self::PermissionMode => config.permission_mode = Mode::named(typed).ok_or_else(wrong)?,
             Self::AutoUpdate => config.updates.automatic = flag(typed).ok_or_else(wrong)?,
             Self::AutoUpdateInterval => {
                 config.updates.interval_minutes = positive(typed).ok_or_else(wrong)?
@@ -231,24 +216,6 @@ impl Deliberation {
             "adaptive" => Some(Self::Adaptive),
             digits => positive(digits).map(|_| Self::Budget(digits.to_owned())),
         }
-    }
-}
-
-impl PermissionMode {
-    const ALL: [Self; 4] = [Self::DontAsk, Self::Default, Self::AcceptEdits, Self::BypassPermissions];
-
-    /// The mode as it is kept.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::DontAsk => "dontAsk",
-            Self::Default => "default",
-            Self::AcceptEdits => "acceptEdits",
-            Self::BypassPermissions => "bypassPermissions",
-        }
-    }
-
-    fn parse(typed: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.as_str() == typed)
     }
 }
 
