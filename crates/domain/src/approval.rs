@@ -6,6 +6,7 @@
 mod finding;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -148,8 +149,8 @@ pub struct Closed {
     pub id: ApprovalId,
     /// The turn that asked.
     pub turn: TurnId,
-    /// The model's name for the call.
-    pub call: String,
+    /// The call.
+    pub call: ToolCall,
     /// How.
     pub how: How,
     /// By whom: the house, if nobody answered.
@@ -193,8 +194,8 @@ impl Consent {
 pub struct Approvals {
     /// Those that can be answered, oldest first.
     pub open: Vec<Approval>,
-    /// The newest of those that were closed, oldest first.
-    pub closed: VecDeque<Closed>,
+    /// The newest of those that were closed, oldest first, shared with every copy of this.
+    pub closed: Arc<VecDeque<Closed>>,
     /// What came of them.
     pub consent: Consent,
     /// The number of the next one.
@@ -203,7 +204,7 @@ pub struct Approvals {
 
 impl Default for Approvals {
     fn default() -> Self {
-        let (open, closed, consent) = (Vec::new(), VecDeque::new(), Consent::default());
+        let (open, closed, consent) = (Vec::new(), Arc::default(), Consent::default());
         Self { open, closed, consent, next: ApprovalId(1) }
     }
 }
@@ -215,13 +216,14 @@ impl Approvals {
         self.open.iter().map(Approval::wakes).chain(grants).min()
     }
 
-    /// Why the call that `turn` named `call` is known not to have run: nothing, if it may have.
-    pub fn kept_from(&self, turn: TurnId, call: &str) -> Option<Refused> {
-        let open = self.open.iter().find(|open| open.turn == turn && open.call.id == call);
+    /// Why `call` of `turn` is known not to have run: nothing, if it may have. The whole call is compared, because
+    /// there are models that use a name for their calls twice.
+    pub fn kept_from(&self, turn: TurnId, call: &ToolCall) -> Option<Refused> {
+        let open = self.open.iter().find(|open| open.turn == turn && open.call == *call);
         if let Some(open) = open {
             return Some(Refused::Unanswered(open.id));
         }
-        let closed = self.closed.iter().rfind(|closed| closed.turn == turn && closed.call == call)?;
+        let closed = self.closed.iter().rfind(|closed| closed.turn == turn && closed.call == *call)?;
         match closed.how {
             How::Allowed | How::Always => None,
             How::Denied => Some(Refused::Denied(closed.id)),
@@ -231,9 +233,10 @@ impl Approvals {
 
     /// Remembers how a request was closed.
     pub(crate) fn remember(&mut self, closed: Closed) {
-        self.closed.push_back(closed);
-        if self.closed.len() > REMEMBERED {
-            self.closed.pop_front();
+        let all = Arc::make_mut(&mut self.closed);
+        all.push_back(closed);
+        if all.len() > REMEMBERED {
+            all.pop_front();
         }
     }
 }

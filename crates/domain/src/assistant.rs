@@ -162,12 +162,10 @@ impl Assistant {
         let forked = fork
             .map(|fork| Shown::Fork(Aside::Began { branch: fork.branch.clone(), topic: fork.topic.clone() }));
         minutes.shown.extend(forked);
-        self.leave_waiting(|_| true, &mut minutes);
+        self.ask_again(&mut minutes);
         for left in std::mem::take(&mut self.memory.turns.unfinished) {
             self.resume(left, &mut minutes);
         }
-        let open = self.memory.approvals.open.iter().cloned();
-        minutes.shown.extend(open.map(|approval| Shown::Approval(Asking::Open(approval))));
         self.turn_around(&mut minutes);
         self.hear_waiting(&mut minutes);
         minutes.effects()

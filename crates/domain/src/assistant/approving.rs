@@ -118,6 +118,13 @@ impl Assistant {
         }
     }
 
+    /// After a start nobody waits any more, and every request is shown again.
+    pub(super) fn ask_again(&mut self, minutes: &mut Minutes) {
+        let left = self.requests(|approval| approval.waits == Waits::Nobody);
+        minutes.shown.extend(left.into_iter().map(|approval| Shown::Approval(Asking::Open(approval))));
+        self.leave_waiting(|_| true, minutes);
+    }
+
     /// PM-10: what nobody answers is gone on without, expires in the end, and so does a yes that nobody uses.
     pub(super) fn tend_approvals(&mut self, minutes: &mut Minutes) {
         let at = minutes.at;
@@ -143,7 +150,7 @@ impl Assistant {
     /// Closes a request, and tells the turn that waits for it.
     fn close(&mut self, approval: &Approval, how: How, by: SurfaceName, minutes: &mut Minutes) {
         let Approval { id, turn, .. } = *approval;
-        let closed = Closed { id, turn, call: approval.call.id.clone(), how, by, at: minutes.at };
+        let closed = Closed { id, turn, call: approval.call.clone(), how, by, at: minutes.at };
         self.memory.approvals.open.retain(|open| open.id != id);
         self.memory.approvals.remember(closed.clone());
         minutes.records.push(Record::Approval(ApprovalChange::Closed(closed.clone())));

@@ -43,7 +43,7 @@ impl Assistant {
             return;
         }
         let told = |call: &ToolCall| {
-            let kept = self.memory.approvals.kept_from(turn, &call.id);
+            let kept = self.memory.approvals.kept_from(turn, call);
             kept.and_then(|refused| Decision::refused(call, refused).refusal())
                 .unwrap_or_else(|| unknown(call))
         };

@@ -1,7 +1,7 @@
 //! Deaths and broken writings at every moment of a request: the call runs at most once, and never without a yes.
 
 use domain::context::Context;
-use domain::conversation::{Said, Text};
+use domain::conversation::Said;
 use testkit::puppet::{Line, Puppet};
 use testkit::story::{Story, Trouble};
 

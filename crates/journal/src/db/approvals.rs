@@ -1,6 +1,7 @@
 //! Requests for the human's yes, as rows.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use domain::approval::{
     Approval, ApprovalId, Approvals, Closed, Consent, Grant, How, OPEN_FOR, REMEMBERED, Waits,
@@ -45,21 +46,21 @@ impl Database {
     }
 
     /// The newest of those that were closed, oldest first.
-    fn closed_approvals(&self) -> rusqlite::Result<VecDeque<Closed>> {
+    fn closed_approvals(&self) -> rusqlite::Result<Arc<VecDeque<Closed>>> {
         let sql = format!(
-            "SELECT id, turn, call, how, surface, closed FROM approvals WHERE how IS NOT NULL \
+            "SELECT id, call, tool, input, turn, how, surface, closed FROM approvals WHERE how IS NOT NULL \
              ORDER BY id DESC LIMIT {REMEMBERED}"
         );
         let closed = |row: &Row<'_>| {
-            let (how, by): (String, String) = (row.get(3)?, row.get(4)?);
-            let how = How::named(&how).ok_or_else(|| unread(3, format!("nothing is closed as `{how}`")))?;
-            let (id, turn, call) = (ApprovalId(row.get(0)?), TurnId(row.get(1)?), row.get(2)?);
-            Ok(Closed { id, turn, call, how, by: SurfaceName::named(&by), at: time_in(row, 5)? })
+            let (how, by): (String, String) = (row.get(5)?, row.get(6)?);
+            let how = How::named(&how).ok_or_else(|| unread(5, format!("nothing is closed as `{how}`")))?;
+            let (id, turn, call) = (ApprovalId(row.get(0)?), TurnId(row.get(4)?), call(row)?);
+            Ok(Closed { id, turn, call, how, by: SurfaceName::named(&by), at: time_in(row, 7)? })
         };
         let mut newest: VecDeque<Closed> =
             self.connection.prepare(&sql)?.query_map([], closed)?.collect::<Result<_, _>>()?;
         newest.make_contiguous().reverse();
-        Ok(newest)
+        Ok(Arc::new(newest))
     }
 }
 

@@ -16,8 +16,8 @@ const UNRUN: [&str; 2] = ["this was not run.", "the program was stopped while th
 pub fn requests_are_answered_once(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     for approval in &seen.approvals {
-        let rules: Vec<&str> =
-            decisions(seen, &approval.call).map(|decision| decision.rule.as_str()).collect();
+        let decided = decisions(seen, &approval.call).filter(|decision| decision.turn == approval.turn);
+        let rules: Vec<&str> = decided.map(|decision| decision.rule.as_str()).collect();
         let expected: &[&str] = match (approval.late, approval.how.as_deref()) {
             (true, _) => &["unanswered"],
             (false, None) => &[],
@@ -32,7 +32,8 @@ pub fn requests_are_answered_once(seen: &Seen) -> Vec<String> {
     }
     let asked = |decision: &&Decision| matches!(decision.rule.as_str(), "approved" | "denied" | "unanswered");
     for decision in seen.decisions.iter().filter(asked) {
-        let count = seen.approvals.iter().filter(|approval| approval.call == decision.call).count();
+        let same = |approval: &&Approval| approval.call == decision.call && approval.turn == decision.turn;
+        let count = seen.approvals.iter().filter(same).count();
         if count != 1 {
             wrong.push(format!("call {} is {} after {count} requests", decision.call, decision.rule));
         }

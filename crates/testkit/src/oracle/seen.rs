@@ -65,6 +65,7 @@ pub struct Turn {
 
 #[derive(Debug)]
 pub struct Decision {
+    pub turn: i64,
     pub at: i64,
     pub call: String,
     pub tool: String,
@@ -75,6 +76,7 @@ pub struct Decision {
 #[derive(Debug)]
 pub struct Approval {
     pub id: i64,
+    pub turn: i64,
     pub call: String,
     pub tool: String,
     pub input: String,
@@ -110,7 +112,8 @@ impl Seen {
                 .all("SELECT id, text, entry, surface = 'house' FROM messages ORDER BY id", message)?,
             turns: rows
                 .all("SELECT id, branch, message, attempts, closed, ending FROM turns ORDER BY id", turn)?,
-            decisions: rows.all("SELECT at, call, tool, input, rule FROM decisions ORDER BY id", decision)?,
+            decisions: rows
+                .all("SELECT at, call, tool, input, rule, turn FROM decisions ORDER BY id", decision)?,
             approvals: rows.approvals()?,
             unmade: rows
                 .all("SELECT id FROM file_changes", |row| row.get::<_, i64>(0))
@@ -163,9 +166,10 @@ impl Rows {
     /// The requests; a directory of an older format has none.
     fn approvals(&self) -> rusqlite::Result<Vec<Approval>> {
         match self.0.table_exists(None, "approvals")? {
-            true => {
-                self.all("SELECT id, call, tool, input, late, how, used FROM approvals ORDER BY id", approval)
-            }
+            true => self.all(
+                "SELECT id, call, tool, input, late, how, used, turn FROM approvals ORDER BY id",
+                approval,
+            ),
             false => Ok(Vec::new()),
         }
     }
@@ -211,12 +215,13 @@ fn turn(row: &Row<'_>) -> rusqlite::Result<Turn> {
 
 fn decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
     let (tool, input, rule) = (row.get(2)?, row.get(3)?, row.get(4)?);
-    Ok(Decision { at: row.get(0)?, call: row.get(1)?, tool, input, rule })
+    Ok(Decision { turn: row.get(5)?, at: row.get(0)?, call: row.get(1)?, tool, input, rule })
 }
 
 fn approval(row: &Row<'_>) -> rusqlite::Result<Approval> {
     Ok(Approval {
         id: row.get(0)?,
+        turn: row.get(7)?,
         call: row.get(1)?,
         tool: row.get(2)?,
         input: row.get(3)?,

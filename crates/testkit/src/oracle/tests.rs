@@ -118,9 +118,9 @@ fn a_damaged_row_is_found_whatever_it_breaks() {
 
 /// The table of requests, with one of each kind that matters.
 const ASKED: &str = r#"
-    CREATE TABLE approvals (id INTEGER, call TEXT, tool TEXT, input TEXT, late INTEGER, how TEXT, used TEXT);
-    INSERT INTO approvals VALUES (1, 'c1', 'add', '{}', NULL, 'allowed', NULL),
-        (2, 'c0', 'add', '{"a":1,"b":2}', 1, 'allowed', 'c2');
+    CREATE TABLE approvals (id INTEGER, call TEXT, tool TEXT, input TEXT, late INTEGER, how TEXT, used TEXT, turn INTEGER);
+    INSERT INTO approvals VALUES (1, 'c1', 'add', '{}', NULL, 'allowed', NULL, 1),
+        (2, 'c0', 'add', '{"a":1,"b":2}', 1, 'allowed', 'c2', 1);
     UPDATE decisions SET rule = 'approved' WHERE call = 'c1';
     UPDATE decisions SET rule = 'granted', input = '{"b":2, "a":1}' WHERE call = 'c2';
     INSERT INTO entries VALUES (7, NULL, 1, 5, 'assistant', '{"blocks":[{"call":{"id":"c0"}}]}'),
@@ -150,7 +150,7 @@ fn a_request_that_was_answered_twice_or_never_is_found() {
     check("UPDATE decisions SET input = '{}' WHERE call = 'c2'", "let call c2 through, which is another one");
     check("UPDATE approvals SET used = NULL", "call c2 was granted by 0 requests");
     check(
-        "INSERT INTO approvals SELECT 3, call, tool, input, late, how, used FROM approvals WHERE id = 2",
+        "INSERT INTO approvals SELECT 3, call, tool, input, late, how, used, turn FROM approvals WHERE id = 2",
         "call c2 was granted by 2 requests",
     );
 }
