@@ -175,7 +175,8 @@ async fn talk(
             shown = events.next() => {
                 let Some(shown) = shown else { return Err(Unanswered::NotRunning.into()) };
                 write(out, &telling.hear(&shown)).await?;
-                if telling.ended().is_some() {
+                // Who is asked something is expected to type.
+                if telling.ended().is_some() || shown.name == "asked" {
                     prompt(out).await?;
                 }
                 out.flush().await?;

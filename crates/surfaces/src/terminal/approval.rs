@@ -33,3 +33,40 @@ pub fn work(data: &Value) -> String {
         _ => format!("({tool})\n"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// PM-7: the whole call stands there, with what to type.
+    #[test]
+    fn a_request_is_told_with_how_to_answer_it() {
+        let card = json!({
+            "id": 3, "caption": "Bash(ls)", "tool": "Bash", "input": "{\n  \"command\": \"ls\"\n}", "waits": true,
+        });
+        let lines = [
+            "┌ may i? request 3: Bash(ls)",
+            "│ Bash",
+            "│ {",
+            "│   \"command\": \"ls\"",
+            "│ }",
+            "└ /allow 3 · /deny 3 · /always 3",
+            "",
+        ];
+        assert_eq!(asked(&card), lines.join("\n"));
+        assert!(asked(&json!({ "id": 3, "waits": false })).contains("i went on without it"));
+    }
+
+    /// ST-6: a call that was denied is told so.
+    #[test]
+    fn a_denied_call_is_told() {
+        assert_eq!(work(&json!({ "tool": "Bash(ls)", "doing": "denied" })), "(Bash(ls) — denied)\n");
+        assert_eq!(work(&json!({ "tool": "Bash(ls)", "doing": "runs" })), "(Bash(ls))\n");
+        assert_eq!(
+            answered(&json!({ "id": 3, "caption": "Bash(ls)", "how": "denied" })),
+            "(request 3: Bash(ls) — denied)\n"
+        );
+    }
+}

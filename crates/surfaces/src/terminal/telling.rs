@@ -140,8 +140,7 @@ impl Telling {
             "compacting" => self.compacting(data),
             "compacted" => self.compacted(data),
             "working" if self.is_ours(data) => self.work(data),
-            "asked" => approval::asked(data),
-            "answered" => approval::answered(data),
+            "asked" | "answered" => self.approval(&shown.name, data),
             "notice" => format!("{}\n", data["text"].as_str().unwrap_or_default()),
             _ => String::new(),
         }
@@ -242,6 +241,16 @@ impl Telling {
         match self.whose {
             Whose::One(_) => String::new(),
             Whose::All(_) => approval::work(data),
+        }
+    }
+
+    /// A request for the human's yes. A program hears of its own, and of no other.
+    fn approval(&self, name: &str, data: &Value) -> String {
+        match (&self.whose, name) {
+            (Whose::One(_), "asked") if self.is_ours(data) && data["waits"] == true => approval::asked(data),
+            (Whose::One(_), _) => String::new(),
+            (Whose::All(_), "asked") => approval::asked(data),
+            (Whose::All(_), _) => approval::answered(data),
         }
     }
 

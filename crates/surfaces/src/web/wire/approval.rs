@@ -10,6 +10,8 @@ use serde_json::Value;
 #[derive(Serialize)]
 pub struct ApprovalWire {
     pub id: u64,
+    /// The turn that asked.
+    pub turn: u64,
     /// The call in a few words.
     pub caption: String,
     pub tool: String,
@@ -35,6 +37,7 @@ impl From<&Approval> for ApprovalWire {
     fn from(approval: &Approval) -> Self {
         Self {
             id: approval.id.0,
+            turn: approval.turn.0,
             caption: visible(&approval.caption()),
             tool: visible(&approval.call.name),
             input: whole(&approval.call.input),
