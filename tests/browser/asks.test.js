@@ -59,7 +59,7 @@ async function pictures(name) {
 }
 
 // PM-7, PM-9, SL-11
-test("a request shows the whole call, and a yes by keyboard lets it run", async () => {
+test("an approval shows the whole call, and a yes by keyboard lets it run", async () => {
   await say("remember milk");
   await told("kept.");
   await say("/permissions default");
@@ -83,7 +83,7 @@ test("a request shows the whole call, and a yes by keyboard lets it run", async 
 });
 
 // PM-9, ST-6
-test("an answer elsewhere closes the request here, and a denied call is struck out", async () => {
+test("an answer elsewhere closes the approval here, and a denied call is struck out", async () => {
   await say("drop it again");
   await card().waitFor();
   const other = await seat.context.newPage();
@@ -100,7 +100,7 @@ test("an answer elsewhere closes the request here, and a denied call is struck o
   await pictures("denied");
 });
 
-test("a request is still there after a reload and after a crash, and says so when it is answered too late", async () => {
+test("an approval is still there after a reload and after a crash, and says so when it is answered too late", async () => {
   await say("drop the second");
   await card().waitFor();
   await seat.page.reload();

@@ -1,6 +1,6 @@
 //! Approvals: calls that wait for the human's yes or no, and what a late yes is good for.
 //!
-//! A request has a number and shows the whole call. It is answered once. While its turn waits, the answer lets the
+//! An approval has a number and shows the whole call. It is answered once. While its turn waits, the answer lets the
 //! call run or not; once the turn has gone on, a yes becomes a grant: exactly this call, once, within a day.
 
 mod finding;
@@ -18,14 +18,14 @@ use crate::turn::TurnId;
 
 /// How long a turn waits for an answer.
 pub const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
-/// How long a request can be answered, and how long a late yes is good for.
+/// How long an approval can be answered, and how long a late yes is good for.
 pub const OPEN_FOR: SignedDuration = SignedDuration::from_hours(24);
-/// The most requests that are open at a time.
+/// The most approvals that are open at a time.
 pub const OPEN: usize = 50;
-/// How many answered requests are remembered, for whoever answers again.
+/// How many answered approvals are remembered, for whoever answers again.
 pub const REMEMBERED: usize = 100;
 
-/// The number of a request.
+/// The number of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ApprovalId(pub u64);
 
@@ -75,7 +75,7 @@ impl Approval {
     }
 }
 
-/// What the human says to a request.
+/// What the human says to an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Yes, this once.
@@ -89,7 +89,7 @@ pub enum Verdict {
 /// An answer of the human.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// The number of the request as it was typed; blank, if there is only one.
+    /// The number of the approval as it was typed; blank, if there is only one.
     pub which: String,
     /// Yes or no.
     pub verdict: Verdict,
@@ -97,7 +97,7 @@ pub struct Reply {
     pub by: SurfaceName,
 }
 
-/// How a request was closed.
+/// How an approval was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     /// With a yes.
@@ -142,7 +142,7 @@ impl From<Verdict> for How {
     }
 }
 
-/// A request that was closed.
+/// An approval that was closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
     /// Its number.
@@ -162,7 +162,7 @@ pub struct Closed {
 /// A yes that came after its turn had gone on: good for exactly this call, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The request.
+    /// The approval.
     pub id: ApprovalId,
     /// The call.
     pub call: ToolCall,
@@ -189,7 +189,7 @@ impl Consent {
     }
 }
 
-/// All requests that matter still.
+/// All approvals that matter still.
 #[derive(Clone, Debug)]
 pub struct Approvals {
     /// Those that can be answered, oldest first.
@@ -231,7 +231,7 @@ impl Approvals {
         }
     }
 
-    /// Remembers how a request was closed.
+    /// Remembers how an approval was closed.
     pub(crate) fn remember(&mut self, closed: Closed) {
         let all = Arc::make_mut(&mut self.closed);
         all.push_back(closed);

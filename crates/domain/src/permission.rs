@@ -126,7 +126,7 @@ pub enum Refused {
     Background,
     /// It needs a yes, and the human does not want to be asked.
     Unasked,
-    /// It needs a yes, and too many requests wait for one already.
+    /// It needs a yes, and too many approvals wait already.
     Crowded,
     /// The human said no.
     Denied(ApprovalId),
@@ -146,7 +146,7 @@ impl Refused {
             Self::Pathless => "no-path",
             Self::Background => "background",
             Self::Unasked => "requires-permission",
-            Self::Crowded => "too-many-requests",
+            Self::Crowded => "too-many-approvals",
             Self::Denied(_) => "denied",
             Self::Cancelled(_) => "cancelled",
             Self::Unanswered(_) => "unanswered",
@@ -199,7 +199,7 @@ impl Refused {
                  tell them what you wanted to do: with `/permissions default` they are asked, and you can try again."
             ),
             Self::Crowded => format!(
-                "Error: `{name}` requires permission, and too many requests wait for the human's answer already. it was \
+                "Error: `{name}` requires permission, and too many approvals wait for the human's answer already. it was \
                  not run. tell the human, and wait until they have answered some."
             ),
             Self::Denied(_) => format!(
@@ -209,7 +209,7 @@ impl Refused {
                 "Error: cancelled, not run. something else came before the human said yes or no to `{name}`."
             ),
             Self::Unanswered(ApprovalId(number)) => format!(
-                "Error: no answer yet, so `{name}` was not run. request {number} stays open for the human, and you will \
+                "Error: no answer yet, so `{name}` was not run. approval {number} stays open for the human, and you will \
                  be told if they allow it. do not call it again before that. go on without it, and tell them."
             ),
         }

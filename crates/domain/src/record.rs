@@ -28,7 +28,7 @@ pub enum Record {
     Report(ReportChange),
     /// Something happened to the side conversation.
     Fork(ForkChange),
-    /// Something happened to a request for the human's yes.
+    /// Something happened to an approval.
     Approval(ApprovalChange),
     /// A call was decided upon.
     Decided(TurnId, Decision, Timestamp),
@@ -82,7 +82,7 @@ pub enum ForkChange {
     Ended(Branch),
 }
 
-/// What happened to a request for the human's yes.
+/// What happened to an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalChange {
     /// The human is asked.

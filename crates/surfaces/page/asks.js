@@ -1,4 +1,4 @@
-// What the human is asked: each request with the whole call, until it is answered, here or elsewhere.
+// What the human is asked: each approval with the whole call, until it is answered, here or elsewhere.
 
 import * as assistant from "./assistant.js";
 import { make, plain } from "./bubbles.js";
@@ -10,10 +10,10 @@ const ANSWERS = [
 ];
 
 export class Asks {
-  // `around` makes a change that takes room from the log; `tell` says there what came of a request.
+  // `around` makes a change that takes room from the log; `tell` says there what came of an approval.
   constructor({ place, voice }, { tell, around }) {
     Object.assign(this, { place, voice, tell, around });
-    this.open = new Map(); // number of a request -> its card
+    this.open = new Map(); // number of an approval -> its card
   }
 
   // All that is open right now.
@@ -77,7 +77,7 @@ export class Asks {
 function card({ id, caption, tool, input, until, waits }, answer) {
   const node = make("section", "ask");
   node.dataset.id = id;
-  node.setAttribute("aria-label", `request ${id}`);
+  node.setAttribute("aria-label", `approval ${id}`);
   const head = node.appendChild(make("h3", "", "may i? "));
   head.append(make("span", "", plain(caption)));
   const call = node.appendChild(make("pre"));
@@ -91,7 +91,7 @@ function card({ id, caption, tool, input, until, waits }, answer) {
     button.addEventListener("click", () => answer(verdict, node));
   }
   const time = new Date(until).toLocaleString(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" }).toLowerCase();
-  const note = waits ? `i wait for you · request ${id}` : `i went on without it; with a yes i try again · request ${id} · open until ${time}`;
+  const note = waits ? `i wait for you · approval ${id}` : `i went on without it; with a yes i try again · approval ${id} · open until ${time}`;
   node.append(make("p", "under", note));
   return node;
 }

@@ -132,7 +132,7 @@ export function doing({ tool, doing: what }, seconds) {
   return make("p", "doing", what === "waits" ? `waiting for your yes: ${plain(tool)}…${time}` : `${plain(tool)}…${time}`);
 }
 
-// What came of a request, as it stands in the log.
+// What came of an approval, as it stands in the log.
 export function answer(caption, how, denied) {
   const li = note("", true);
   if (denied) struck(li.firstChild, caption, how);

@@ -23,7 +23,7 @@ const RULES: [Rule; 14] = [
     tree::heads_point_to_entries,
     tree::calls_are_answered,
     tree::calls_are_decided_once,
-    approvals::requests_are_answered_once,
+    approvals::approvals_are_answered_once,
     approvals::what_ran_was_allowed,
     approvals::grants_are_used_once,
     people::messages_are_said_once,

@@ -1,4 +1,4 @@
-//! Finding the request that the human means, or saying why there is none to answer.
+//! Finding the approval that the human means, or saying why there is none to answer.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -6,7 +6,7 @@ use jiff::{Timestamp, Zoned};
 use super::{Approval, ApprovalId, Approvals, Closed, How};
 
 impl Approvals {
-    /// The request that was typed as `which`, or what would be right instead.
+    /// The approval that was typed as `which`, or what would be right instead.
     pub fn find(&self, which: &str, now: &Zoned) -> Result<&Approval, String> {
         let typed = which.trim().trim_start_matches('#');
         if typed.is_empty() {
@@ -22,9 +22,9 @@ impl Approvals {
         open.ok_or_else(|| match self.closed.iter().find(|closed| closed.id == id) {
             Some(closed) => answered(closed, now),
             None if id < self.next && number > 0 => {
-                format!("request {number} was closed long ago.{}", self.waiting())
+                format!("approval {number} was closed long ago.{}", self.waiting())
             }
-            None => format!("there is no request {number}.{}", self.waiting()),
+            None => format!("there is no approval {number}.{}", self.waiting()),
         })
     }
 

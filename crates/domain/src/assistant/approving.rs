@@ -1,4 +1,4 @@
-//! Asking for the human's yes: the request is written down before it is shown, answered once, and outlives both the
+//! Asking for the human's yes: the approval is written down before it is shown, answered once, and outlives both the
 //! turn that asked and the program.
 //!
 //! Nothing here waits. A turn whose call is asked for waits by itself, and is told with [`super::Effect::Decide`].
@@ -41,7 +41,7 @@ impl Assistant {
         Ruling::Decided(decision)
     }
 
-    /// PM-7, PM-12: the request is there before anybody can see it.
+    /// PM-7, PM-12: the approval is there before anybody can see it.
     fn ask(&mut self, call: ToolCall, caller: &Caller, minutes: &mut Minutes) -> Ruling {
         let id = self.memory.approvals.next;
         self.memory.approvals.next = ApprovalId(id.0 + 1);
@@ -100,14 +100,14 @@ impl Assistant {
     }
 
     fn cancel(&mut self, which: impl Fn(&Approval) -> bool, minutes: &mut Minutes) {
-        for approval in self.requests(which) {
+        for approval in self.approvals(which) {
             self.close(&approval, How::Cancelled, SurfaceName::House, minutes);
         }
     }
 
     /// The turns that ask these have gone on, or will never go on: a yes comes late from now on.
     pub(super) fn leave_waiting(&mut self, which: impl Fn(&Approval) -> bool, minutes: &mut Minutes) {
-        for approval in self.requests(|approval| approval.waits == Waits::Turn && which(approval)) {
+        for approval in self.approvals(|approval| approval.waits == Waits::Turn && which(approval)) {
             for open in self.memory.approvals.open.iter_mut().filter(|open| open.id == approval.id) {
                 open.waits = Waits::Nobody;
             }
@@ -118,9 +118,9 @@ impl Assistant {
         }
     }
 
-    /// After a start nobody waits any more, and every request is shown again.
+    /// After a start nobody waits any more, and every approval is shown again.
     pub(super) fn ask_again(&mut self, minutes: &mut Minutes) {
-        let left = self.requests(|approval| approval.waits == Waits::Nobody);
+        let left = self.approvals(|approval| approval.waits == Waits::Nobody);
         minutes.shown.extend(left.into_iter().map(|approval| Shown::Approval(Asking::Open(approval))));
         self.leave_waiting(|_| true, minutes);
     }
@@ -129,7 +129,7 @@ impl Assistant {
     pub(super) fn tend_approvals(&mut self, minutes: &mut Minutes) {
         let at = minutes.at;
         self.leave_waiting(|approval| approval.wakes() <= at, minutes);
-        for approval in self.requests(|approval| approval.until() <= at) {
+        for approval in self.approvals(|approval| approval.until() <= at) {
             self.close(&approval, How::Expired, SurfaceName::House, minutes);
         }
         self.end_grants(|grant| grant.until <= at, minutes);
@@ -143,11 +143,11 @@ impl Assistant {
             .extend(ended.map(|grant| Record::Approval(ApprovalChange::Spent(grant.id, None, at))));
     }
 
-    fn requests(&self, which: impl Fn(&Approval) -> bool) -> Vec<Approval> {
+    fn approvals(&self, which: impl Fn(&Approval) -> bool) -> Vec<Approval> {
         self.memory.approvals.open.iter().filter(|approval| which(approval)).cloned().collect()
     }
 
-    /// Closes a request, and tells the turn that waits for it.
+    /// Closes an approval, and tells the turn that waits for it.
     fn close(&mut self, approval: &Approval, how: How, by: SurfaceName, minutes: &mut Minutes) {
         let Approval { id, turn, .. } = *approval;
         let closed = Closed { id, turn, call: approval.call.clone(), how, by, at: minutes.at };
@@ -171,4 +171,86 @@ fn decide_for(approval: &Approval, rule: Rule, minutes: &mut Minutes) {
     let decision = Decision { call: approval.call.clone(), rule };
     minutes.records.push(Record::Decided(approval.turn, decision.clone(), minutes.at));
     minutes.decided.push((approval.turn, approval.id, decision));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::super::{Memory, Progress, Request, Saying};
+    use super::*;
+    use crate::compaction::Room;
+    use crate::conversation::{Block, Conversation, EntryId, Json};
+    use crate::dice::Dice;
+    use crate::permission::Mode;
+    use crate::tool::{Class, ToolSpec};
+
+    /// An assistant in the middle of a turn, with a tool that is asked for.
+    fn speaking() -> Assistant {
+        let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
+        memory.chosen.modes.main = Mode::Ask;
+        let tool = ToolSpec { name: "act", description: "", schema: "{}", class: Class::Acts };
+        let mut assistant = Assistant::new(memory, Arc::new([tool]), Room::HOUSE, Dice::new(7));
+        assistant.asked(Request::Say(Saying::words(SurfaceName::Page, "go")), &at("08:00"));
+        assistant
+    }
+
+    fn at(time: &str) -> Zoned {
+        format!("2026-11-15T{time}[Europe/Madrid]").parse().unwrap()
+    }
+
+    fn call(number: usize) -> Block {
+        let (id, input) = (format!("call-{number}"), Json(format!("{{\"n\":{number}}}")));
+        Block::Call(ToolCall { id, name: "act".to_owned(), input })
+    }
+
+    fn asks(assistant: &mut Assistant, blocks: Vec<Block>, time: &str) -> (Vec<Ruling>, Vec<Effect>) {
+        let request = Request::Turn(TurnId(1), Progress::MayRun(blocks, Vec::new()));
+        match assistant.asked(request, &at(time)) {
+            (Answer::Decided(rulings), effects) => (rulings, effects),
+            (answer, _) => panic!("{answer:?}"),
+        }
+    }
+
+    /// PM-12: the approval is written down before it is shown, and can be answered from then on.
+    #[test]
+    fn an_approval_is_there_before_it_is_seen() {
+        let mut assistant = speaking();
+        let (rulings, effects) = asks(&mut assistant, vec![call(1)], "08:01");
+        assert!(matches!(rulings[..], [Ruling::Asked(ApprovalId(1), _)]), "{rulings:?}");
+        let written = effects.iter().position(|effect| match effect {
+            Effect::Write(records) => {
+                records.iter().any(|record| matches!(record, Record::Approval(ApprovalChange::Asked(_))))
+            }
+            Effect::Show(_) | Effect::StartTurn(_) | Effect::Interrupt(_) | Effect::Decide(..) => false,
+        });
+        let shown = effects
+            .iter()
+            .position(|effect| matches!(effect, Effect::Show(Shown::Approval(Asking::Open(_)))));
+        assert!(written.is_some() && written < shown, "{effects:?}");
+        let reply = Reply { which: "1".to_owned(), verdict: Verdict::Allow, by: SurfaceName::Page };
+        let (_, effects) = assistant.asked(Request::Approve(reply), &at("08:01"));
+        let told = effects.iter().any(|effect| {
+            matches!(effect, Effect::Decide(TurnId(1), ApprovalId(1), decision) if decision.refusal().is_none())
+        });
+        assert!(told, "{effects:?}");
+    }
+
+    /// Everything that grows has an end: who asks too much at once is refused, and told.
+    #[test]
+    fn only_so_many_approvals_are_open_at_a_time() {
+        let mut assistant = speaking();
+        let (rulings, _) = asks(&mut assistant, (0..=OPEN).map(call).collect(), "08:01");
+        let asked = rulings.iter().filter(|ruling| matches!(ruling, Ruling::Asked(..))).count();
+        assert_eq!(asked, OPEN);
+        let Some(Ruling::Decided(last)) = rulings.last() else { panic!("{rulings:?}") };
+        assert_eq!(last.rule.id(), "too-many-approvals");
+        assert_eq!(assistant.wakes(at("08:01").timestamp()), Some(at("08:11").timestamp()));
+        assistant.on(super::super::Event::Woke, &at("08:11"));
+        assert_eq!(
+            assistant.wakes(at("08:11").timestamp()),
+            Some(at("08:01").tomorrow().unwrap().timestamp())
+        );
+    }
 }

@@ -196,7 +196,7 @@ pub enum Doing {
     Denied,
 }
 
-/// What becomes of a request for the human's yes.
+/// What becomes of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asking {
     /// It can be answered, and this is how it stands.

@@ -88,7 +88,7 @@ impl Assistant {
         };
         let asked = match self.memory.approvals.open.len() {
             0 => String::new(),
-            open => format!(" requests for your yes: {open}."),
+            open => format!(" approvals waiting: {open}."),
         };
         (Answer::Told(format!("inbox: {kept}. messages waiting: {waiting}.{asked}{held}")), Vec::new())
     }

@@ -1,4 +1,4 @@
-//! A request that is answered while its turn waits: yes, no, always, twice, and by a wrong number.
+//! An approval that is answered while its turn waits: yes, no, always, twice, and by a wrong number.
 
 use expect_test::expect;
 use testkit::puppet::Line;
@@ -116,11 +116,11 @@ fn a_second_answer_hears_what_the_first_one_was() {
         main> calls inbox_remove {"number":1}
         asks 1> inbox_remove {"number":1}
         human> /allow 7
-        refused> there is no request 7. these wait for your yes or no: 1.
+        refused> there is no approval 7. these wait for your yes or no: 1.
         human> /allow milk
         refused> `milk` is no number. say it with the number on the card, such as `/allow 3`.
         human> /deny 0
-        refused> there is no request 0. these wait for your yes or no: 1.
+        refused> there is no approval 0. these wait for your yes or no: 1.
         human> /allow 1
         asks 1> allowed (terminal)
         main> inbox_remove: removed 1: milk
@@ -163,7 +163,7 @@ fn nobody_else_waits_for_an_answer() {
         asks 1> inbox_remove {"number":1}
         asks 2> inbox_remove {"number":2}
         human> /status
-        told> inbox: 3. messages waiting: 0. requests for your yes: 2.
+        told> inbox: 3. messages waiting: 0. approvals waiting: 2.
         human> /allow
         refused> say which one, such as `/allow 3`. these wait for your yes or no: 1, 2.
         human> /deny 2

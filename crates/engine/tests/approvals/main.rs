@@ -1,4 +1,4 @@
-//! Requests for the human's yes as stories: asked, answered, too late, cancelled, and over a crash.
+//! Approvals as stories: asked, answered, too late, cancelled, and over a crash.
 
 #![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
 
@@ -54,4 +54,10 @@ fn check(mut story: Story, expected: &Expect) {
 fn wrong(story: &mut Story) -> Vec<String> {
     let root = story.die().paths();
     examine(root.root()).into_iter().filter(|wrong| !wrong.contains("has the mode")).collect()
+}
+
+/// The mode from the next start on.
+fn prefer(story: &mut Story, mode: &str) {
+    let settings = story.paths().state().join("config.json");
+    std::fs::write(settings, format!("{{\"permission_mode\":\"{mode}\"}}")).expect("settings");
 }

@@ -4,7 +4,7 @@ use domain::tool::{Class, ToolSpec};
 use expect_test::expect;
 use testkit::puppet::Line;
 
-use super::{ONE, check, remove, story};
+use super::{ONE, check, prefer, remove, story};
 
 /// PM-1, PM-3, SL-11, MC-28: the mode is told, chosen by its exact name, and in a fork holds for the fork alone.
 #[test]
@@ -69,8 +69,7 @@ fn who_does_not_want_to_be_asked_is_not() {
 #[test]
 fn the_mode_at_the_start_is_the_one_in_the_settings() {
     let mut story = story();
-    let settings = story.die().paths().state().join("config.json");
-    std::fs::write(settings, r#"{"permission_mode":"acceptEdits"}"#).expect("settings");
+    prefer(&mut story, "acceptEdits");
     story
         .crash()
         .human_commands("/permissions")

@@ -1,4 +1,4 @@
-//! Deaths and broken writings at every moment of a request: the call runs at most once, and never without a yes.
+//! Deaths and broken writings at every moment of an approval: the call runs at most once, and never without a yes.
 
 use domain::context::Context;
 use domain::conversation::Said;
@@ -64,7 +64,7 @@ fn trouble_while_the_human_is_asked_or_answers_lets_nothing_run_twice() {
 }
 
 #[test]
-fn trouble_before_a_request_and_after_its_time_lets_nothing_run_twice() {
+fn trouble_before_an_approval_and_after_its_time_lets_nothing_run_twice() {
     for (nth, trouble, case) in cases() {
         let mut story = story();
         story.trouble(nth, trouble).human("drop the milk").crash().settle();

@@ -1,4 +1,4 @@
-//! Requests for the human's yes, as rows.
+//! Approvals as rows.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::Database;
 use super::read::{branch_in, time_in, unread};
 
 impl Database {
-    /// All requests that matter still. What was allowed for the session ended with it.
+    /// All approvals that matter still. What was allowed for the session ended with it.
     pub(super) fn approvals(&self) -> rusqlite::Result<Approvals> {
         let next = "SELECT coalesce(max(id), 0) + 1 FROM approvals";
         let next = self.connection.query_row(next, [], |row| row.get(0)).map(ApprovalId)?;
@@ -69,7 +69,7 @@ fn call(row: &Row<'_>) -> rusqlite::Result<ToolCall> {
     Ok(ToolCall { id: row.get(1)?, name: row.get(2)?, input: Json(row.get(3)?) })
 }
 
-/// Writes down what happened to a request.
+/// Writes down what happened to an approval.
 pub fn write(transaction: &Transaction<'_>, change: &ApprovalChange) -> rusqlite::Result<()> {
     let execute =
         |sql: &str, row: &[&dyn rusqlite::ToSql]| transaction.prepare_cached(sql)?.execute(row).map(drop);

@@ -1,8 +1,8 @@
-//! Requests for the human's yes as they stand in a terminal: the whole call, and how to answer.
+//! Approvals as they stand in a terminal: the whole call, and how to answer.
 
 use serde_json::Value;
 
-/// A request that can be answered.
+/// An approval that can be answered.
 pub fn asked(data: &Value) -> String {
     let (id, word) = (&data["id"], |name: &str| data[name].as_str().unwrap_or_default());
     let late = match data["waits"] == true {
@@ -11,16 +11,16 @@ pub fn asked(data: &Value) -> String {
     };
     let lines: String = word("input").lines().map(|line| format!("│ {line}\n")).collect();
     format!(
-        "┌ may i? request {id}: {}{late}\n│ {}\n{lines}└ /allow {id} · /deny {id} · /always {id}\n",
+        "┌ may i? approval {id}: {}{late}\n│ {}\n{lines}└ /allow {id} · /deny {id} · /always {id}\n",
         word("caption"),
         word("tool"),
     )
 }
 
-/// A request that was closed.
+/// An approval that was closed.
 pub fn answered(data: &Value) -> String {
     let word = |name: &str| data[name].as_str().unwrap_or_default();
-    format!("(request {}: {} — {})\n", data["id"], word("caption"), word("how"))
+    format!("(approval {}: {} — {})\n", data["id"], word("caption"), word("how"))
 }
 
 /// What a tool does.
@@ -28,7 +28,7 @@ pub fn work(data: &Value) -> String {
     let tool = data["tool"].as_str().unwrap_or("working");
     match data["doing"].as_str() {
         Some("denied") => format!("({tool} — denied)\n"),
-        // The request itself says so.
+        // The approval itself says so.
         Some("waits") => String::new(),
         _ => format!("({tool})\n"),
     }
@@ -47,7 +47,7 @@ mod tests {
             "id": 3, "caption": "Bash(ls)", "tool": "Bash", "input": "{\n  \"command\": \"ls\"\n}", "waits": true,
         });
         let lines = [
-            "┌ may i? request 3: Bash(ls)",
+            "┌ may i? approval 3: Bash(ls)",
             "│ Bash",
             "│ {",
             "│   \"command\": \"ls\"",
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(work(&json!({ "tool": "Bash(ls)", "doing": "runs" })), "(Bash(ls))\n");
         assert_eq!(
             answered(&json!({ "id": 3, "caption": "Bash(ls)", "how": "denied" })),
-            "(request 3: Bash(ls) — denied)\n"
+            "(approval 3: Bash(ls) — denied)\n"
         );
     }
 }

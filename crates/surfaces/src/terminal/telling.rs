@@ -244,7 +244,7 @@ impl Telling {
         }
     }
 
-    /// A request for the human's yes. A program hears of its own, and of no other.
+    /// An approval. A program hears of its own, and of no other.
     fn approval(&self, name: &str, data: &Value) -> String {
         match (&self.whose, name) {
             (Whose::One(_), "asked") if self.is_ours(data) && data["waits"] == true => approval::asked(data),

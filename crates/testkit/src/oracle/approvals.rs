@@ -13,7 +13,7 @@ const UNRUN: [&str; 2] = ["this was not run.", "the program was stopped while th
 
 /// The decision about a call that was asked for follows from the answer, and there is none before the answer or
 /// before the turn has gone on.
-pub fn requests_are_answered_once(seen: &Seen) -> Vec<String> {
+pub fn approvals_are_answered_once(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     for approval in &seen.approvals {
         let decided = decisions(seen, &approval.call).filter(|decision| decision.turn == approval.turn);
@@ -27,7 +27,7 @@ pub fn requests_are_answered_once(seen: &Seen) -> Vec<String> {
         };
         if rules != expected {
             let (id, how) = (approval.id, &approval.how);
-            wrong.push(format!("request {id} was closed with {how:?} and its call was decided {rules:?}"));
+            wrong.push(format!("approval {id} was closed with {how:?} and its call was decided {rules:?}"));
         }
     }
     let asked = |decision: &&Decision| matches!(decision.rule.as_str(), "approved" | "denied" | "unanswered");
@@ -35,7 +35,7 @@ pub fn requests_are_answered_once(seen: &Seen) -> Vec<String> {
         let same = |approval: &&Approval| approval.call == decision.call && approval.turn == decision.turn;
         let count = seen.approvals.iter().filter(same).count();
         if count != 1 {
-            wrong.push(format!("call {} is {} after {count} requests", decision.call, decision.rule));
+            wrong.push(format!("call {} is {} after {count} approvals", decision.call, decision.rule));
         }
     }
     wrong
@@ -63,19 +63,19 @@ pub fn grants_are_used_once(seen: &Seen) -> Vec<String> {
         let Some(call) = &approval.used else { continue };
         *used.entry(call).or_default() += 1;
         if !is_grant(approval) {
-            wrong.push(format!("request {} let call {call} through and is no grant", approval.id));
+            wrong.push(format!("approval {} let call {call} through and is no grant", approval.id));
         }
         let exactly = |decision: &Decision| {
             decision.tool == approval.tool && json(&decision.input) == json(&approval.input)
         };
         if !decisions(seen, call).any(exactly) {
-            wrong.push(format!("request {} let call {call} through, which is another one", approval.id));
+            wrong.push(format!("approval {} let call {call} through, which is another one", approval.id));
         }
     }
     for decision in seen.decisions.iter().filter(|decision| decision.rule == "granted") {
         let count = used.get(decision.call.as_str()).copied().unwrap_or_default();
         if count != 1 {
-            wrong.push(format!("call {} was granted by {count} requests", decision.call));
+            wrong.push(format!("call {} was granted by {count} approvals", decision.call));
         }
     }
     wrong

@@ -163,7 +163,7 @@ impl Entry {
 struct Rows(Connection);
 
 impl Rows {
-    /// The requests; a directory of an older format has none.
+    /// The approvals; a directory of an older format has none.
     fn approvals(&self) -> rusqlite::Result<Vec<Approval>> {
         match self.0.table_exists(None, "approvals")? {
             true => self.all(

@@ -116,7 +116,7 @@ fn a_damaged_row_is_found_whatever_it_breaks() {
     check("INSERT INTO moves VALUES (2, 2, 'main', 'compacted', 6, 's1', 6, 's2')", "does not know s2");
 }
 
-/// The table of requests, with one of each kind that matters.
+/// The table of approvals, with one of each kind that matters.
 const ASKED: &str = r#"
     CREATE TABLE approvals (id INTEGER, call TEXT, tool TEXT, input TEXT, late INTEGER, how TEXT, used TEXT, turn INTEGER);
     INSERT INTO approvals VALUES (1, 'c1', 'add', '{}', NULL, 'allowed', NULL, 1),
@@ -129,7 +129,7 @@ const ASKED: &str = r#"
 "#;
 
 #[test]
-fn a_request_that_was_answered_twice_or_never_is_found() {
+fn an_approval_that_was_answered_twice_or_never_is_found() {
     let check = |damage: &str, complaint: &str| {
         let dir = sound();
         sql(dir.path(), ASKED);
@@ -138,20 +138,20 @@ fn a_request_that_was_answered_twice_or_never_is_found() {
         let found = examine(dir.path());
         assert!(found.iter().any(|found| found.contains(complaint)), "{damage}\n{found:#?}");
     };
-    check("UPDATE approvals SET how = 'denied' WHERE id = 1", "request 1 was closed with Some(\"denied\")");
-    check("UPDATE approvals SET how = NULL WHERE id = 1", "request 1 was closed with None");
-    check("UPDATE approvals SET late = NULL WHERE id = 2", "request 2 was closed with Some(\"allowed\")");
-    check("DELETE FROM approvals WHERE id = 1", "call c1 is approved after 0 requests");
+    check("UPDATE approvals SET how = 'denied' WHERE id = 1", "approval 1 was closed with Some(\"denied\")");
+    check("UPDATE approvals SET how = NULL WHERE id = 1", "approval 1 was closed with None");
+    check("UPDATE approvals SET late = NULL WHERE id = 2", "approval 2 was closed with Some(\"allowed\")");
+    check("DELETE FROM approvals WHERE id = 1", "call c1 is approved after 0 approvals");
     check("UPDATE decisions SET rule = 'denied' WHERE call = 'c1'", "call c1 ran and was never allowed");
     check(
         "UPDATE approvals SET how = 'denied' WHERE id = 2",
-        "request 2 let call c2 through and is no grant",
+        "approval 2 let call c2 through and is no grant",
     );
     check("UPDATE decisions SET input = '{}' WHERE call = 'c2'", "let call c2 through, which is another one");
-    check("UPDATE approvals SET used = NULL", "call c2 was granted by 0 requests");
+    check("UPDATE approvals SET used = NULL", "call c2 was granted by 0 approvals");
     check(
         "INSERT INTO approvals SELECT 3, call, tool, input, late, how, used, turn FROM approvals WHERE id = 2",
-        "call c2 was granted by 2 requests",
+        "call c2 was granted by 2 approvals",
     );
 }
 

@@ -1,4 +1,4 @@
-//! Requests for the human's yes on the wire: the whole call, in a form that cannot be mistaken for another one.
+//! Approvals on the wire: the whole call, in a form that cannot be mistaken for another one.
 
 use domain::approval::{Approval, Closed, Waits};
 use domain::assistant::Doing;
@@ -6,7 +6,7 @@ use domain::conversation::Json;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A request that can be answered.
+/// An approval that can be answered.
 #[derive(Serialize)]
 pub struct ApprovalWire {
     pub id: u64,
@@ -23,7 +23,7 @@ pub struct ApprovalWire {
     pub waits: bool,
 }
 
-/// A request that was closed.
+/// An approval that was closed.
 #[derive(Serialize)]
 pub struct AnsweredWire {
     pub id: u64,
