@@ -5,10 +5,12 @@
 
 mod approving;
 mod choosing;
+mod clearing;
 mod compacting;
 mod effect;
 mod forking;
 mod holding;
+mod leaving;
 mod memory;
 mod minutes;
 mod reporting;
@@ -16,6 +18,7 @@ mod request;
 mod running;
 mod spending;
 mod tending;
+mod undoing;
 mod wishing;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -23,12 +26,12 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, Zoned};
 
-pub use compacting::Compacted;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Purpose, Shown, Start};
-pub use forking::Way;
 pub use holding::Known;
+pub use leaving::Way;
 pub use memory::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
 pub use request::{Answer, Choice, Progress, Question, Request, Reshape, Saying, Step};
+pub use undoing::{Change, Changed, UNDO_DAYS};
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};
@@ -39,7 +42,6 @@ use crate::model::Choices;
 use crate::record::{Message, MessageChange, Opened, Record, SessionChange, TurnChange};
 use crate::tool::ToolSpec;
 use crate::turn::{Ending, TurnId};
-use crate::wish::Asked;
 use compacting::{Compacting, Wanted};
 use minutes::Minutes;
 use running::{Errand, Owed, Running, Sending, Turned};
@@ -58,10 +60,8 @@ pub const ATTEMPTS: u32 = 3;
 struct Wants {
     /// Compactions that were asked for while somebody spoke.
     compactions: VecDeque<Wanted>,
-    /// A side conversation; it begins when the turn that goes on has ended.
-    entering: Option<Asked>,
-    /// How full main was when its last compaction failed.
-    refused: Option<u64>,
+    /// How full a branch was when its last compaction failed.
+    refused: BTreeMap<Branch, u64>,
 }
 
 /// Its state and its decisions.
@@ -69,6 +69,8 @@ struct Wants {
 pub struct Assistant {
     memory: Memory,
     running: BTreeMap<Branch, Running>,
+    /// Turns that were cut off and have not ended yet: nobody hears them, but what they cost counts.
+    abandoned: BTreeMap<TurnId, (Branch, Running)>,
     wants: Wants,
     tools: Arc<[ToolSpec]>,
     room: Room,
@@ -82,9 +84,9 @@ pub struct Assistant {
 impl Assistant {
     /// Wakes up with `memory`, to speak with a model that has so much `room`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
-        let (running, wants) = (BTreeMap::new(), Wants::default());
+        let (running, abandoned, wants) = (BTreeMap::new(), BTreeMap::new(), Wants::default());
         let (purse, refusal, choices) = (Purse::default(), Known::default(), Arc::default());
-        Self { memory, running, wants, tools, room, purse, refusal, choices, dice }
+        Self { memory, running, abandoned, wants, tools, room, purse, refusal, choices, dice }
     }
 
     /// The same, knowing prices and limits.
@@ -172,9 +174,15 @@ impl Assistant {
     }
 
     fn turn_ended(&mut self, turn: TurnId, ended: Ended, now: &Zoned) -> Vec<Effect> {
-        let Some((branch, running)) = self.run_of(turn) else { return Vec::new() };
-        self.running.remove(&branch);
         let mut minutes = Minutes::at(now);
+        let Some((branch, running)) = self.run_of(turn) else {
+            if let Some((branch, running)) = self.abandoned.remove(&turn) {
+                self.spend(&branch, &running, ended.spent, &mut minutes);
+            }
+            return minutes.effects();
+        };
+        self.running.remove(&branch);
+        self.note_activity(&branch, &mut minutes);
         self.leave_waiting(|approval| approval.turn == turn, &mut minutes);
         self.spend(&branch, &running, ended.spent.clone(), &mut minutes);
         match running.errand.clone() {
@@ -209,7 +217,7 @@ impl Assistant {
     /// A turn ended: with an answer, without one, or because the conversation first needs room.
     fn answered(&mut self, turned: Turned, ended: Ended, minutes: &mut Minutes) {
         let full = matches!(ended.ending, Ending::Failed(Failure::Full(_)));
-        if full && turned.branch == Branch::Main && turned.sending == Sending::First {
+        if full && turned.sending == Sending::First {
             return self.make_room(turned, ended, minutes);
         }
         let Turned { turn, branch, message, .. } = turned;
@@ -226,10 +234,9 @@ impl Assistant {
         if let Some(wanted) = self.wants.compactions.pop_front() {
             return self.begin_wanted(wanted, minutes);
         }
-        if self.memory.messages.waiting.front().is_some_and(|next| self.branch_of(next) == Branch::Main)
-            && self.is_full()
-        {
-            return self.begin_compaction(Compacting::by_itself(), minutes);
+        let next = self.memory.messages.waiting.front().map(|next| self.branch_of(next));
+        if let Some(branch) = next.filter(|branch| self.is_full(branch)) {
+            return self.begin_compaction(Compacting::by_itself(branch), minutes);
         }
         if let Some(message) = self.memory.messages.waiting.pop_front() {
             self.begin(Arc::new(message), minutes);

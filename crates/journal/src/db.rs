@@ -6,6 +6,7 @@
 mod approvals;
 mod aside;
 mod body;
+mod changes;
 mod damage;
 mod devices;
 mod embed_body;

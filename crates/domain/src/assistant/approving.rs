@@ -83,7 +83,8 @@ impl Assistant {
         self.memory.approvals.consent.grants.push(Grant { id, call, until });
         let there = self.memory.fork.as_ref().filter(|fork| fork.branch == approval.branch);
         let branch = there.map_or(Branch::Main, |fork| fork.branch.clone());
-        self.say_ourselves(branch, words, minutes);
+        let message = self.our_message(branch, words, minutes);
+        self.memory.messages.waiting.push_front(message);
         self.hear_waiting(minutes);
     }
 

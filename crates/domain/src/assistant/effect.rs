@@ -181,6 +181,8 @@ pub enum Shown {
     Approval(Asking),
     /// A side conversation began or ended.
     Fork(Aside),
+    /// Main stands elsewhere now: what the human has before them is not what the model reads.
+    Moved(Why),
     /// Something the human should know.
     Notice(String),
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::Compacted;
+use super::Change;
 use crate::approval::Approvals;
 use crate::conversation::{Branch, Conversation};
-use crate::fork::Fork;
+use crate::fork::{Entering, Fork};
 use crate::inbox::Inbox;
 use crate::permission::Modes;
 use crate::record::{Message, MessageId};
@@ -73,8 +73,10 @@ pub struct Reports {
 pub struct Main {
     /// When it began.
     pub created: Option<Timestamp>,
-    /// The compaction that can still be taken back.
-    pub compacted: Option<Compacted>,
+    /// The changes of its shape that can still be taken back, oldest first, shared with every copy of this memory.
+    pub changes: Arc<Vec<Change>>,
+    /// The side conversation that begins next.
+    pub entering: Option<Entering>,
 }
 
 /// What the human chose, as far as it is not the usual.

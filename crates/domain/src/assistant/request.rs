@@ -3,7 +3,7 @@
 use jiff::Zoned;
 
 use super::approving::Caller;
-use super::forking::Way;
+use super::leaving::Way;
 use super::{Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
 use crate::approval::Reply;
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
@@ -234,8 +234,8 @@ impl Assistant {
             running.unanswered.clear();
         }
         // IF-8: who asked to step aside has nothing more to say here.
-        let aside =
-            (branch == Branch::Main && self.wants.entering.is_some()).then_some(Effect::Interrupt(turn));
+        let aside = (branch == Branch::Main && self.memory.main.entering.is_some())
+            .then_some(Effect::Interrupt(turn));
         (Answer::Noted, minutes.effects().into_iter().chain(aside).collect())
     }
 }

@@ -42,10 +42,10 @@ impl Assistant {
         match (wish, place) {
             (Wish::Show(embed, _), Place::Main(_)) => shown(embed, Footer::None),
             (Wish::Show(embed, _), Place::Fork) => shown(embed, Footer::Fork),
-            (Wish::EnterFork(asked), Place::Main(_)) => {
-                self.wants.entering = Some(asked);
-                told("Entering fork: this turn is being interrupted, and goes on there.", Vec::new())
-            }
+            (Wish::EnterFork(asked), Place::Main(_)) => told(
+                "Entering fork: this turn is being interrupted, and goes on there.",
+                self.enter_asked(asked, now),
+            ),
             (Wish::Save, Place::Fork) => told(
                 "the fork will be promoted to the main conversation after your response.",
                 self.will_leave(Exit::Save, now),

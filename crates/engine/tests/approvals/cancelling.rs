@@ -85,34 +85,36 @@ fn starting_over_cancels_everything() {
     check(
         story,
         &expect![[r#"
-        human> drop the milk
-        main> calls inbox_remove {"number":1}
-        asks 1> inbox_remove {"number":1}
-        human> /always 1
-        asks 1> always allowed (terminal)
-        main> inbox_remove: removed 1: milk
-        main> assistant: Gone.
-        human> the tea too
-        main> calls inbox_remove {"number":2}
-        main> inbox_remove: removed 2: tea
-        main> assistant: (the model has no more lines)
-        human> /permissions default
-        told> from now on the mode is `default`: i ask you before i do something that can't be taken back.
-        human> /clear
-        told> cleared: we start over with the next message.
-        human> number three
-        main> calls inbox_remove {"number":3}
-        asks 2> inbox_remove {"number":3}
-        human> /clear
-        asks 2> cancelled (house)
-        main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
-        main> stopped
-        told> cleared: we start over with the next message.
-        human> hello
-        main> assistant: (the model has no more lines)
-        human> /allow 2
-        refused> that was cancelled at 08:00, because something else came first. it was not run.
-    "#]],
+            human> drop the milk
+            main> calls inbox_remove {"number":1}
+            asks 1> inbox_remove {"number":1}
+            human> /always 1
+            asks 1> always allowed (terminal)
+            main> inbox_remove: removed 1: milk
+            main> assistant: Gone.
+            human> the tea too
+            main> calls inbox_remove {"number":2}
+            main> inbox_remove: removed 2: tea
+            main> assistant: (the model has no more lines)
+            human> /permissions default
+            told> from now on the mode is `default`: i ask you before i do something that can't be taken back.
+            human> /clear
+            main> cleared
+            told> cleared: we start over with the next message. /undo brings the conversation back.
+            human> number three
+            main> calls inbox_remove {"number":3}
+            asks 2> inbox_remove {"number":3}
+            human> /clear
+            asks 2> cancelled (house)
+            main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+            main> stopped
+            main> cleared
+            told> cleared: we start over with the next message. /undo brings the conversation back.
+            human> hello
+            main> assistant: (the model has no more lines)
+            human> /allow 2
+            refused> that was cancelled at 08:00, because something else came first. it was not run.
+        "#]],
     );
 }
 
@@ -125,24 +127,25 @@ fn starting_over_takes_a_late_yes_back() {
     check(
         story,
         &expect![[r#"
-        human> drop the milk
-        main> calls inbox_remove {"number":1}
-        asks 1> inbox_remove {"number":1}
-        -- 08:10
-        asks 1> inbox_remove {"number":1} (nobody waits)
-        main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. approval 1 stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
-        main> assistant: I will wait.
-        human> /allow 1
-        asks 1> allowed (terminal)
-        main> assistant: Later.
-        human> /clear
-        told> cleared: we start over with the next message.
-        human> drop the milk
-        main> calls inbox_remove {"number":1}
-        asks 2> inbox_remove {"number":1}
-        asks 2> cancelled (house)
-        main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
-        main> stopped
-    "#]],
+            human> drop the milk
+            main> calls inbox_remove {"number":1}
+            asks 1> inbox_remove {"number":1}
+            -- 08:10
+            asks 1> inbox_remove {"number":1} (nobody waits)
+            main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. approval 1 stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
+            main> assistant: I will wait.
+            human> /allow 1
+            asks 1> allowed (terminal)
+            main> assistant: Later.
+            human> /clear
+            main> cleared
+            told> cleared: we start over with the next message. /undo brings the conversation back.
+            human> drop the milk
+            main> calls inbox_remove {"number":1}
+            asks 2> inbox_remove {"number":1}
+            asks 2> cancelled (house)
+            main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+            main> stopped
+        "#]],
     );
 }

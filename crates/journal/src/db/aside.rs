@@ -1,7 +1,7 @@
 //! What happens beside main, as rows: reports that wait for it, and the side conversation that is open.
 
-use domain::fork::{Exit, Fork, Leaving};
-use domain::record::{ForkChange, ReportChange};
+use domain::fork::{Entering, Exit, Fork, Leaving};
+use domain::record::{ForkChange, MessageId, Reading, ReportChange};
 use domain::report::{Report, ReportId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -13,11 +13,15 @@ impl Database {
     /// The reports that main has not read, oldest first.
     pub fn reports(&self) -> rusqlite::Result<Vec<Report>> {
         let sql = "SELECT id, at, source, text FROM reports WHERE read IS NULL ORDER BY id";
-        let report = |row: &Row<'_>| {
-            let (id, from, text) = (ReportId(row.get(0)?), row.get(2)?, row.get(3)?);
-            Ok(Report { id, at: time_in(row, 1)?, from, text })
-        };
         self.connection.prepare(sql)?.query_map([], report)?.collect()
+    }
+
+    /// The reports that main has read since the move of this number was made, or by it, oldest first, each with
+    /// the number of the last move before it was read.
+    pub(super) fn read_since(&self, moved: i64) -> rusqlite::Result<Vec<(i64, Report)>> {
+        let sql = "SELECT id, at, source, text, read FROM reports WHERE read >= ? ORDER BY id";
+        let read = |row: &Row<'_>| Ok((row.get(4)?, report(row)?));
+        self.connection.prepare_cached(sql)?.query_map([moved], read)?.collect()
     }
 
     /// The number of the next report.
@@ -28,9 +32,22 @@ impl Database {
 
     /// The side conversation that is open.
     pub(super) fn fork(&self) -> rusqlite::Result<Option<Fork>> {
-        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report FROM forks";
+        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report, until FROM forks";
         self.connection.query_row(sql, [], fork).optional()
     }
+
+    /// The side conversation that was asked for and has not begun.
+    pub(super) fn entering(&self) -> rusqlite::Result<Option<Entering>> {
+        let entering = |row: &Row<'_>| {
+            Ok(Entering { topic: row.get(0)?, idle_minutes: row.get(1)?, until: MessageId(row.get(2)?) })
+        };
+        self.connection.query_row("SELECT topic, idle, until FROM entering", [], entering).optional()
+    }
+}
+
+fn report(row: &Row<'_>) -> rusqlite::Result<Report> {
+    let (id, from, text) = (ReportId(row.get(0)?), row.get(2)?, row.get(3)?);
+    Ok(Report { id, at: time_in(row, 1)?, from, text })
 }
 
 fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
@@ -52,6 +69,7 @@ fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
         asked: asked.map_err(|error| unread(4, error))?,
         seen: row.get::<_, Option<u64>>(5)?.map(ReportId),
         leaving,
+        until: MessageId(row.get(8)?),
     })
 }
 
@@ -63,13 +81,20 @@ pub fn write_report(transaction: &Transaction<'_>, change: &ReportChange) -> rus
             let row = params![report.id.0, report.at.as_microsecond(), report.from, report.text];
             transaction.prepare_cached(sql)?.execute(row).map(drop)
         }
-        ReportChange::Read(reports, entry) => {
-            let sql = "UPDATE reports SET read = 1, entry = ? WHERE id = ?";
+        ReportChange::Read(Reading { quoted, counted, entry }) => {
+            let sql = "UPDATE reports SET read = (SELECT coalesce(max(id), 0) FROM moves), told = ?, entry = ? \
+                       WHERE id = ?";
             let entry = entry.map(|entry| entry.0);
-            for report in reports {
-                transaction.prepare_cached(sql)?.execute(params![entry, report.0])?;
-            }
-            Ok(())
+            let told = |reports: &[ReportId], how: &str| {
+                let mut update = transaction.prepare_cached(sql)?;
+                reports.iter().try_for_each(|report| update.execute(params![how, entry, report.0]).map(drop))
+            };
+            told(quoted, "quoted").and_then(|()| told(counted, "counted"))
+        }
+        ReportChange::Unread(reports) => {
+            let sql = "UPDATE reports SET read = NULL, told = NULL, entry = NULL WHERE id = ?";
+            let mut update = transaction.prepare_cached(sql)?;
+            reports.iter().try_for_each(|report| update.execute([report.0]).map(drop))
         }
     }
 }
@@ -77,6 +102,11 @@ pub fn write_report(transaction: &Transaction<'_>, change: &ReportChange) -> rus
 /// Writes down what happened to the side conversation.
 pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlite::Result<()> {
     let fork = match change {
+        ForkChange::Wanted(None) => return transaction.execute("DELETE FROM entering", []).map(drop),
+        ForkChange::Wanted(Some(Entering { topic, idle_minutes, until })) => {
+            let sql = "INSERT OR REPLACE INTO entering (one, topic, idle, until) VALUES (1, ?, ?, ?)";
+            return transaction.execute(sql, params![topic, idle_minutes, until.0]).map(drop);
+        }
         ForkChange::Open(fork) => fork,
         ForkChange::Ended(branch) => {
             let sql = "DELETE FROM forks WHERE branch = ?";
@@ -90,8 +120,8 @@ pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlit
         Leaving::So(Exit::Drop) => ("drop", None),
         Leaving::WithReport => ("with-report", None),
     };
-    let sql = "INSERT OR REPLACE INTO forks (branch, topic, idle, active, asked, seen, leaving, report) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT OR REPLACE INTO forks (branch, topic, idle, active, asked, seen, leaving, report, until) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     transaction
         .prepare_cached(sql)?
         .execute(params![
@@ -103,6 +133,7 @@ pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlit
             fork.seen.map(|seen| seen.0),
             leaving,
             report,
+            fork.until.0,
         ])
         .map(drop)
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use domain::assistant::{Chosen, Compacted, Main, Memory, Messages, Reports, Turns, Unfinished};
+use domain::assistant::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
 use domain::conversation::{
     Block, Branch, Conversation, Entry, EntryId, Head, Image, Line, Lineage, Said, SessionId, Why,
 };
@@ -34,7 +34,7 @@ impl Database {
             inbox: Inbox { kept: Arc::new(self.inbox()?), next: KeptId(next("inbox")?) },
             approvals: self.approvals()?,
             fork: self.fork()?,
-            main: Main { created: None, compacted: self.compacted()? },
+            main: Main { created: None, changes: Arc::new(self.changes()?), entering: self.entering()? },
             chosen: Chosen::default(),
         })
     }
@@ -109,21 +109,6 @@ impl Database {
             Ok((branch_in(row, 0)?, Head { entry, session: session_in(row, 2)? }))
         };
         self.connection.prepare("SELECT branch, entry, session FROM heads")?.query_map([], head)?.collect()
-    }
-
-    /// The compaction of main that can be taken back: nothing has moved main since.
-    fn compacted(&self) -> rusqlite::Result<Option<Compacted>> {
-        let sql = "SELECT at, why, from_entry, from_session, to_entry FROM moves \
-                   WHERE branch = ? ORDER BY id DESC LIMIT 1";
-        let compacted = |row: &Row<'_>| {
-            let (why, summary): (String, Option<u64>) = (row.get(1)?, row.get(4)?);
-            let (true, Some(summary)) = (why == Why::Compacted.as_str(), summary) else { return Ok(None) };
-            let entry = row.get::<_, Option<u64>>(2)?.map(EntryId);
-            let from = Head { entry, session: session_in(row, 3)? };
-            Ok(Some(Compacted { from, summary: EntryId(summary), at: time_in(row, 0)? }))
-        };
-        let newest = self.connection.query_row(sql, [Branch::Main.to_string()], compacted).optional();
-        newest.map(Option::flatten)
     }
 
     fn unfinished(&self) -> rusqlite::Result<Vec<Unfinished>> {
@@ -226,7 +211,7 @@ pub(super) fn branch_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Branch>
     row.get::<_, String>(index)?.parse().map_err(|error| unread(index, error))
 }
 
-fn session_in(row: &Row<'_>, index: usize) -> rusqlite::Result<SessionId> {
+pub(super) fn session_in(row: &Row<'_>, index: usize) -> rusqlite::Result<SessionId> {
     let text: String = row.get(index)?;
     SessionId::read(&text).ok_or_else(|| unread(index, format!("`{text}` is not a session")))
 }

@@ -269,7 +269,8 @@ pub enum ShownWire {
     Held { turn: u64, branch: String, newest: u64, first: bool, why: String },
     Undone { branch: String, summary: u64 },
     Forked { branch: String, topic: Option<String> },
-    Unforked { branch: String, text: String },
+    Unforked { branch: String, why: &'static str, text: String },
+    Moved { why: &'static str },
     Notice { text: String },
 }
 
@@ -290,6 +291,7 @@ impl ShownWire {
             Self::Undone { .. } => "undone",
             Self::Forked { .. } => "forked",
             Self::Unforked { .. } => "unforked",
+            Self::Moved { .. } => "moved",
             Self::Notice { .. } => "notice",
         }
     }
@@ -341,9 +343,10 @@ impl From<&Shown> for ShownWire {
             Shown::Fork(Aside::Began { branch, topic }) => {
                 Self::Forked { branch: branch.to_string(), topic: topic.clone() }
             }
-            Shown::Fork(Aside::Ended { branch, text, .. }) => {
-                Self::Unforked { branch: branch.to_string(), text: text.clone() }
+            Shown::Fork(Aside::Ended { branch, why, text }) => {
+                Self::Unforked { branch: branch.to_string(), why: why.as_str(), text: text.clone() }
             }
+            Shown::Moved(why) => Self::Moved { why: why.as_str() },
             Shown::Notice(text) => Self::Notice { text: text.clone() },
         }
     }
