@@ -116,7 +116,7 @@ fn the_folder_of_the_program_is_protected_in_every_mode() {
         "state/config.json",
         "state",
         "./state/x",
-        "/home/j/ollim/state/journal.db",
+        "/ollim/state/journal.db",
         "notes/../state/x",
         "STATE/x",
         "state/../notes.md",

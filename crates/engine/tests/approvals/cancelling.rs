@@ -149,3 +149,30 @@ fn starting_over_takes_a_late_yes_back() {
         "#]],
     );
 }
+
+/// PM-16: who leaves with what was said waits for the end of the answer, and the answer does not wait for a yes.
+#[test]
+fn leaving_a_fork_with_it_does_not_wait_for_a_yes() {
+    let mut story = story();
+    story.model([Line::says("I am here."), remove(ONE), Line::says("Not removed."), Line::says("Hi.")]);
+    story.human_begins_command("/fork").hears("I am here.").human_adds("drop the milk").hears("asks 1>");
+    story.human_begins_command("/save").hears("saved:").human("hello");
+    check(
+        story,
+        &expect![[r#"
+        human> /fork
+        -- fork/3fdabe86 begins
+        fork/3fdabe86> assistant: I am here.
+        human> drop the milk
+        fork/3fdabe86> calls inbox_remove {"number":1}
+        asks 1> inbox_remove {"number":1}
+        human> /save
+        asks 1> cancelled (house)
+        fork/3fdabe86> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+        fork/3fdabe86> assistant: Not removed.
+        -- fork/3fdabe86 saved: it is the main conversation now. /undo takes that back.
+        human> hello
+        main> assistant: Hi.
+    "#]],
+    );
+}

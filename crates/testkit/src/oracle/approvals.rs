@@ -15,7 +15,7 @@ const UNRUN: [&str; 2] = ["this was not run.", "the program was stopped while th
 /// before the turn has gone on.
 pub fn approvals_are_answered_once(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
-    for approval in &seen.approvals {
+    for approval in &seen.ruled.approvals {
         let decided = decisions(seen, &approval.call).filter(|decision| decision.turn == approval.turn);
         let rules: Vec<&str> = decided.map(|decision| decision.rule.as_str()).collect();
         let expected: &[&str] = match (approval.late, approval.how.as_deref()) {
@@ -31,9 +31,9 @@ pub fn approvals_are_answered_once(seen: &Seen) -> Vec<String> {
         }
     }
     let asked = |decision: &&Decision| matches!(decision.rule.as_str(), "approved" | "denied" | "unanswered");
-    for decision in seen.decisions.iter().filter(asked) {
+    for decision in seen.ruled.decisions.iter().filter(asked) {
         let same = |approval: &&Approval| approval.call == decision.call && approval.turn == decision.turn;
-        let count = seen.approvals.iter().filter(same).count();
+        let count = seen.ruled.approvals.iter().filter(same).count();
         if count != 1 {
             wrong.push(format!("call {} is {} after {count} approvals", decision.call, decision.rule));
         }
@@ -59,7 +59,7 @@ pub fn what_ran_was_allowed(seen: &Seen) -> Vec<String> {
 pub fn grants_are_used_once(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut used: BTreeMap<&str, u32> = BTreeMap::new();
-    for approval in &seen.approvals {
+    for approval in &seen.ruled.approvals {
         let Some(call) = &approval.used else { continue };
         *used.entry(call).or_default() += 1;
         if !is_grant(approval) {
@@ -72,7 +72,7 @@ pub fn grants_are_used_once(seen: &Seen) -> Vec<String> {
             wrong.push(format!("approval {} let call {call} through, which is another one", approval.id));
         }
     }
-    for decision in seen.decisions.iter().filter(|decision| decision.rule == "granted") {
+    for decision in seen.ruled.decisions.iter().filter(|decision| decision.rule == "granted") {
         let count = used.get(decision.call.as_str()).copied().unwrap_or_default();
         if count != 1 {
             wrong.push(format!("call {} was granted by {count} approvals", decision.call));
@@ -86,7 +86,7 @@ fn is_grant(approval: &Approval) -> bool {
 }
 
 fn decisions<'a>(seen: &'a Seen, call: &'a str) -> impl Iterator<Item = &'a Decision> {
-    seen.decisions.iter().filter(move |decision| decision.call == call)
+    seen.ruled.decisions.iter().filter(move |decision| decision.call == call)
 }
 
 fn word(value: &Value, name: &str) -> String {

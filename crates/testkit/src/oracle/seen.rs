@@ -15,8 +15,7 @@ pub struct Seen {
     pub moves: Vec<Move>,
     pub messages: Vec<Message>,
     pub turns: Vec<Turn>,
-    pub decisions: Vec<Decision>,
-    pub approvals: Vec<Approval>,
+    pub ruled: Ruled,
     pub reports: Vec<Report>,
     /// The branches of the forks that are open.
     pub forks: Vec<String>,
@@ -75,6 +74,13 @@ pub struct Turn {
     pub ending: Option<String>,
 }
 
+/// What was decided about calls, and what the human was asked.
+#[derive(Debug, Default)]
+pub struct Ruled {
+    pub decisions: Vec<Decision>,
+    pub approvals: Vec<Approval>,
+}
+
 #[derive(Debug)]
 pub struct Decision {
     pub turn: i64,
@@ -124,12 +130,7 @@ impl Seen {
                 .all("SELECT id, text, entry, surface = 'house' FROM messages ORDER BY id", message)?,
             turns: rows
                 .all("SELECT id, branch, message, attempts, closed, ending FROM turns ORDER BY id", turn)?,
-            decisions: rows
-                .all("SELECT at, call, tool, input, rule, turn FROM decisions ORDER BY id", decision)?,
-            approvals: rows.all(
-                "SELECT id, call, tool, input, late, how, used, turn FROM approvals ORDER BY id",
-                approval,
-            )?,
+            ruled: rows.ruled()?,
             reports: rows
                 .all("SELECT id, text, read, coalesce(told, ''), entry FROM reports ORDER BY id", report)?,
             forks: rows.all("SELECT branch FROM forks", |row| row.get(0))?,
@@ -181,6 +182,12 @@ impl Entry {
 struct Rows(Connection);
 
 impl Rows {
+    fn ruled(&self) -> rusqlite::Result<Ruled> {
+        let decisions = "SELECT at, call, tool, input, rule, turn FROM decisions ORDER BY id";
+        let approvals = "SELECT id, call, tool, input, late, how, used, turn FROM approvals ORDER BY id";
+        Ok(Ruled { decisions: self.all(decisions, decision)?, approvals: self.all(approvals, approval)? })
+    }
+
     fn all<T, C: FromIterator<T>>(
         &self,
         sql: &str,

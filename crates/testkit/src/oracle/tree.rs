@@ -62,7 +62,7 @@ pub fn calls_are_answered(seen: &Seen) -> Vec<String> {
 pub fn calls_are_decided_once(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut decided: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
-    for decision in &seen.decisions {
+    for decision in &seen.ruled.decisions {
         decided.entry(&decision.call).or_default().push(decision.at);
     }
     let called: Vec<String> = seen.entries.values().flat_map(Entry::calls).collect();
