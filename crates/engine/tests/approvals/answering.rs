@@ -1,5 +1,7 @@
 //! An approval that is answered while its turn waits: yes, no, always, twice, and by a wrong number.
 
+use domain::conversation::Said;
+use domain::tool::Outcome;
 use expect_test::expect;
 use testkit::puppet::Line;
 
@@ -176,4 +178,18 @@ fn nobody_else_waits_for_an_answer() {
         main> assistant: Done.
     "#]],
     );
+}
+
+/// PM-15, ST-6: that a call was denied is part of its result, also after a restart.
+#[test]
+fn a_denied_call_stays_denied() {
+    let mut story = asked([Line::says("As you like."), Line::says("No.")]);
+    story.human_commands("/deny 1").settle().crash().human("did you remove it?");
+    let contexts = story.contexts();
+    let said = contexts.last().map(|context| context.said.clone()).unwrap_or_default();
+    let outcomes = said.iter().filter_map(|said| match said.as_ref() {
+        Said::Tools(results) => results.last().map(|result| result.outcome.clone()),
+        Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_) => None,
+    });
+    assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::Done, Outcome::Denied]);
 }

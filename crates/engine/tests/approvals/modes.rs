@@ -18,31 +18,38 @@ fn a_mode_is_chosen_where_the_human_is() {
         .hears("I am here.");
     story.human_commands("/permissions bypassPermissions").human("drop the milk").human_commands("/exit");
     story.human_adds("and the tea").hears("asks 1>").human_stops();
+    story.model([Line::says("Here again.")]).human_begins_command("/fork").hears("Here again.");
+    story.human_commands("/permissions");
     check(
         story,
         &expect![[r#"
-        human> /permissions
-        told> the mode is `default`: i ask you before i do something that can't be taken back. the modes are `dontAsk`, `default`, `acceptEdits`, `bypassPermissions`.
-        human> /permissions DEFAULT
-        refused> `DEFAULT` is no mode. the modes are `dontAsk`, `default`, `acceptEdits`, `bypassPermissions`.
-        human> /fork
-        -- fork/3fdabe86 begins
-        fork/3fdabe86> assistant: I am here.
-        human> /permissions bypassPermissions
-        told> in this side conversation the mode is `bypassPermissions`: i ask for nothing; only `state/` stays protected, and nothing changes in the background.
-        human> drop the milk
-        fork/3fdabe86> calls inbox_remove {"number":1}
-        fork/3fdabe86> inbox_remove: removed 1: milk
-        fork/3fdabe86> assistant: Gone.
-        human> /exit
-        -- fork/3fdabe86 discarded.
-        human> and the tea
-        main> calls inbox_remove {"number":2}
-        asks 1> inbox_remove {"number":2}
-        asks 1> cancelled (house)
-        main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
-        main> stopped
-    "#]],
+            human> /permissions
+            told> the mode is `default`: i ask you before i do something that can't be taken back. the modes are `dontAsk`, `default`, `acceptEdits`, `bypassPermissions`.
+            human> /permissions DEFAULT
+            refused> `DEFAULT` is no mode. the modes are `dontAsk`, `default`, `acceptEdits`, `bypassPermissions`.
+            human> /fork
+            -- fork/3fdabe86 begins
+            fork/3fdabe86> assistant: I am here.
+            human> /permissions bypassPermissions
+            told> in this side conversation the mode is `bypassPermissions`: i ask for nothing; only `state/` stays protected, and nothing changes in the background.
+            human> drop the milk
+            fork/3fdabe86> calls inbox_remove {"number":1}
+            fork/3fdabe86> inbox_remove: removed 1: milk
+            fork/3fdabe86> assistant: Gone.
+            human> /exit
+            -- fork/3fdabe86 discarded.
+            human> and the tea
+            main> calls inbox_remove {"number":2}
+            asks 1> inbox_remove {"number":2}
+            asks 1> cancelled (house)
+            main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+            main> stopped
+            human> /fork
+            -- fork/f5ba4eb7 begins
+            fork/f5ba4eb7> assistant: Here again.
+            human> /permissions
+            told> the mode is `default`: i ask you before i do something that can't be taken back. the modes are `dontAsk`, `default`, `acceptEdits`, `bypassPermissions`.
+        "#]],
     );
 }
 

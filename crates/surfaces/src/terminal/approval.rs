@@ -59,7 +59,7 @@ mod tests {
         assert!(asked(&json!({ "id": 3, "waits": false })).contains("i went on without it"));
     }
 
-    /// ST-6: a call that was denied is told so.
+    /// PM-15, ST-6: a call that was denied is told so.
     #[test]
     fn a_denied_call_is_told() {
         assert_eq!(work(&json!({ "tool": "Bash(ls)", "doing": "denied" })), "(Bash(ls) — denied)\n");
