@@ -16,7 +16,7 @@ mod stamp;
 use std::sync::Arc;
 
 pub use approving::allowed_late;
-pub use forking::{REPORT_WANTED, fork_started};
+pub use forking::{FORK_STARTED, REPORT_WANTED, fork_started};
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
 pub use overhead::overhead;

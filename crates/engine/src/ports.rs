@@ -98,8 +98,8 @@ pub trait Journal: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>>;
 
-    /// How the names moved.
-    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>>;
+    /// The newest `limit` moves of the names, with the beginnings of the branches in them.
+    fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>>;
 }
 
 /// The journal cannot be written. The human must act: it says what is wrong and what would be right.

@@ -16,6 +16,7 @@ export const say = (text) => post("/api/messages", { text });
 export const command = (text) => post("/api/commands", { text });
 export const stop = () => post("/api/stop", {});
 export const health = () => ask("/api/health");
+export const sessions = (limit) => ask(`/api/sessions?limit=${Number(limit)}`);
 
 export function messages(before) {
   return ask(before === undefined ? "/api/messages" : `/api/messages?before=${Number(before)}`);
@@ -27,7 +28,7 @@ export function follow(heard, lost) {
   let waits = 500;
   const open = () => {
     source = new EventSource("/api/events");
-    for (const name of ["hello", "reload", "said", "began", "delta", "working", "asked", "answered", "waiting", "ended", "compacting", "compacted", "undone", "forked", "unforked", "held", "notice"]) {
+    for (const name of ["hello", "reload", "said", "began", "delta", "working", "asked", "answered", "waiting", "ended", "compacting", "compacted", "undone", "forked", "unforked", "moved", "held", "notice"]) {
       source.addEventListener(name, (event) => {
         waits = 500;
         heard(name, JSON.parse(event.data));

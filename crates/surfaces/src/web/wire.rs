@@ -3,7 +3,6 @@
 mod approval;
 mod devices;
 mod embed;
-mod sessions;
 
 use domain::assistant::{Aside, Asking, Compaction, Known, Shown};
 use domain::conversation::{Block, Entry, Reach, Said, Text};
@@ -16,7 +15,6 @@ use self::embed::EmbedWire;
 use super::vitals::Health;
 use crate::stage::Scene;
 pub use devices::{DeviceList, DeviceName, DeviceWire};
-pub use sessions::Sessions;
 
 /// The most characters of a tool's input or result that are sent.
 const TOOL_CHARS: usize = 4_000;

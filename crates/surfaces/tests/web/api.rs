@@ -105,14 +105,6 @@ async fn events_tell_a_turn_from_begin_to_end() {
 }
 
 #[tokio::test]
-async fn sessions_come_as_data_and_as_a_drawing() {
-    let rig = Rig::new().await;
-    let sessions = rig.send(&rig.own("GET", "/api/sessions", "")).await.json();
-    assert_eq!(sessions["open"][0]["branch"], "main");
-    assert!(sessions["drawing"].as_str().unwrap().starts_with("●  main · now"));
-}
-
-#[tokio::test]
 async fn a_silent_stream_shows_that_it_lives() {
     let rig = Rig::with(Limits { heartbeat: Duration::from_millis(20), ..Limits::HOUSE }).await;
     let mut stream = rig.connect().await;
