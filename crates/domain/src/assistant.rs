@@ -3,6 +3,7 @@
 //! It holds names, numbers and what waits; never the conversation itself. Every decision comes out as
 //! effects in the order in which they must happen, the writing first.
 
+mod approving;
 mod choosing;
 mod clearing;
 mod compacting;
@@ -23,9 +24,9 @@ mod wishing;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 
-pub use effect::{Aside, Compaction, Effect, Ended, Event, Left, Purpose, Shown, Start};
+pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
 pub use memory::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
@@ -125,6 +126,8 @@ impl Assistant {
             Request::Step(Step::Back(way)) => self.leave_asked(way, now),
             Request::Turn(turn, progress) => self.got_on(turn, progress, now),
             Request::Keep(text) => self.keep(text, now),
+            Request::Remove(id) => self.remove(id, now),
+            Request::Approve(reply) => self.approve(&reply, now),
             Request::Tell(Question::Reports) => self.read_reports(now),
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
@@ -134,7 +137,20 @@ impl Assistant {
             Request::Choose(Choice::Thinking(way)) => self.choose_thinking(way),
             Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),
             Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),
+            Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode),
         }
+    }
+
+    /// When the assistant wants to be woken.
+    pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
+        self.fork_wakes(now).into_iter().chain(self.memory.approvals.wakes()).min()
+    }
+
+    fn woke(&mut self, now: &Zoned) -> Vec<Effect> {
+        let mut minutes = Minutes::at(now);
+        self.tend_approvals(&mut minutes);
+        self.tend_fork(&mut minutes);
+        minutes.effects()
     }
 
     fn got_on(&mut self, turn: TurnId, progress: Progress, now: &Zoned) -> (Answer, Vec<Effect>) {
@@ -153,6 +169,7 @@ impl Assistant {
         let forked = fork
             .map(|fork| Shown::Fork(Aside::Began { branch: fork.branch.clone(), topic: fork.topic.clone() }));
         minutes.shown.extend(forked);
+        self.ask_again(&mut minutes);
         for left in std::mem::take(&mut self.memory.turns.unfinished) {
             self.resume(left, &mut minutes);
         }
@@ -171,6 +188,7 @@ impl Assistant {
         };
         self.running.remove(&branch);
         self.note_activity(&branch, &mut minutes);
+        self.leave_waiting(|approval| approval.turn == turn, &mut minutes);
         self.spend(&branch, &running, ended.spent.clone(), &mut minutes);
         match running.errand.clone() {
             Errand::Answer(message, sending) => {
@@ -194,7 +212,7 @@ impl Assistant {
     fn write_the_rest(&mut self, branch: &Branch, running: &Running, ended: &Ended, minutes: &mut Minutes) {
         let Left::Said(said) = &ended.left else { return };
         if !matches!(said.first(), Some(Said::Tools(_))) {
-            self.tell_unknown(branch, &running.unanswered, minutes);
+            self.tell_unknown((running.turn, branch), &running.unanswered, minutes);
         }
         for said in said {
             self.say_on(branch, said.clone(), minutes);

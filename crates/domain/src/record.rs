@@ -4,10 +4,11 @@
 
 use jiff::Timestamp;
 
+use crate::approval::{Approval, ApprovalId, Closed as ClosedApproval};
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::Spent;
 use crate::fork::{Entering, Fork};
-use crate::inbox::Kept;
+use crate::inbox::{Kept, KeptId};
 use crate::permission::Decision;
 use crate::ping_budget::PingBudget;
 use crate::report::{Report, ReportId};
@@ -29,14 +30,16 @@ pub enum Record {
     Report(ReportChange),
     /// Something happened to the side conversation.
     Fork(ForkChange),
+    /// Something happened to an approval.
+    Approval(ApprovalChange),
     /// A call was decided upon.
     Decided(TurnId, Decision, Timestamp),
     /// A model was called.
     Spent(Spent),
     /// One of the small state files says something else now.
     State(StateChange),
-    /// Something was put into the inbox.
-    Kept(Kept),
+    /// Something happened to the inbox.
+    Inbox(InboxChange),
     /// The session of the main conversation changed, or a branch got one.
     Session(SessionChange),
 }
@@ -103,6 +106,28 @@ pub enum ForkChange {
     Open(Fork),
     /// It has ended.
     Ended(Branch),
+}
+
+/// What happened to an approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApprovalChange {
+    /// The human is asked.
+    Asked(Approval),
+    /// The turn that asked has gone on without an answer.
+    Left(ApprovalId),
+    /// It was closed. A yes that nobody waited for is a grant.
+    Closed(ClosedApproval),
+    /// A grant is good for nothing any more: this call used it, or its time is over.
+    Spent(ApprovalId, Option<String>, Timestamp),
+}
+
+/// What happened to the inbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InboxChange {
+    /// Something was put into it.
+    Kept(Kept),
+    /// Something was taken out of it for good.
+    Removed(KeptId, Timestamp),
 }
 
 /// The number of a message.

@@ -52,6 +52,7 @@ function show(health) {
     older: part("older"),
     down: part("down"),
     voice: part("voice"),
+    asks: part("asks"),
     takeBack: (text) => composer.takeBack(text),
     busy: (running) => {
       composer.busy(running);

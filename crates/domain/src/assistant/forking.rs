@@ -45,8 +45,9 @@ impl Assistant {
         self.memory.main.entering = Some(entering);
     }
 
-    /// Enters or leaves at once, or when the answer that goes on is finished.
+    /// Enters or leaves at once, or when the answer that goes on is finished. That does not wait for a yes then.
     pub(super) fn turn_now(&mut self, mut minutes: Minutes) -> (Answer, Vec<Effect>) {
+        self.cancel_waiting(&mut minutes);
         self.turn_around(&mut minutes);
         self.hear_waiting(&mut minutes);
         let leaving = self.memory.fork.as_ref().map(|fork| &fork.leaving);

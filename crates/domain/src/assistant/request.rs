@@ -2,17 +2,20 @@
 
 use jiff::Zoned;
 
+use super::approving::Caller;
 use super::leaving::Way;
 use super::{Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
+use crate::approval::Reply;
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, may_spend};
 use crate::embed::Embed;
-use crate::permission::{Decision, decide};
+use crate::inbox::KeptId;
+use crate::permission::Ruling;
 use crate::ping_budget::Pace;
 use crate::record::{Message, MessageChange, MessageId, Record, SurfaceName};
 use crate::settings::Setting;
 use crate::thinking::Thinking;
-use crate::tool::ToolResult;
+use crate::tool::{ToolCall, ToolResult};
 use crate::turn::TurnId;
 use crate::wish::Wish;
 
@@ -33,6 +36,10 @@ pub enum Request {
     Turn(TurnId, Progress),
     /// Keep this in the inbox.
     Keep(String),
+    /// Take this out of the inbox for good.
+    Remove(KeptId),
+    /// The human says yes or no to what we asked for.
+    Approve(Reply),
     /// Somebody wants to know something.
     Tell(Question),
     /// The human chooses.
@@ -85,6 +92,8 @@ pub enum Choice {
     Setting(Setting, String),
     /// This pace of pings; to know how many are left, if nothing is given.
     Pings(Pace),
+    /// What is done without asking; to know what that is, if no mode is given.
+    Permissions(String),
 }
 
 /// How a turn gets on.
@@ -125,8 +134,8 @@ pub enum Answer {
     Heard(MessageId),
     /// Work began, or will as soon as nobody speaks; it is shown under this number.
     Begun(TurnId),
-    /// These calls may run, or not.
-    Decided(Vec<Decision>),
+    /// These calls may run, or not, or the human is asked.
+    Decided(Vec<Ruling>),
     /// It is on disk.
     Noted,
     /// In words.
@@ -151,6 +160,7 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         self.memory.messages.waiting.push_back(message);
+        self.cancel_waiting(&mut minutes);
         let interrupt = match self.speaking().map(|(_, running)| running) {
             // MC-7: who compacts is not interrupted.
             Some(Running { errand: Errand::Compact(_), .. } | Running { owed: Owed::SinceBefore, .. }) => {
@@ -181,7 +191,12 @@ impl Assistant {
             Some((branch, held)) if held.owed == Owed::Held => {
                 (Answer::Noted, self.let_go(&branch, &held, now))
             }
-            Some((_, running)) => (Answer::Noted, vec![Effect::Interrupt(running.turn)]),
+            Some((_, running)) => {
+                let mut minutes = Minutes::at(now);
+                self.cancel_waiting(&mut minutes);
+                let interrupt = Effect::Interrupt(running.turn);
+                (Answer::Noted, minutes.effects().into_iter().chain([interrupt]).collect())
+            }
             None => (Answer::Refused("nothing is running.".to_owned()), Vec::new()),
         }
     }
@@ -206,17 +221,17 @@ impl Assistant {
         let (Some((branch, running)), Some(authority)) = (self.run_of(turn), self.authority(turn)) else {
             return gone();
         };
-        let decisions: Vec<Decision> =
-            calls(&blocks).map(|call| decide(call, &self.tools, &authority)).collect();
+        let called: Vec<ToolCall> = calls(&blocks).cloned().collect();
         let mut minutes = Minutes::at(now);
         self.spend(&branch, &running, spent, &mut minutes);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
-            running.unanswered = decisions.iter().map(|decision| decision.call.clone()).collect();
+            running.unanswered = called.clone();
         }
-        let at = minutes.at;
-        minutes.records.extend(decisions.iter().map(|decision| Record::Decided(turn, decision.clone(), at)));
-        (Answer::Decided(decisions), minutes.effects())
+        let caller = Caller { turn, branch, authority };
+        let rulings: Vec<Ruling> =
+            called.into_iter().map(|call| self.rule_on(call, &caller, &mut minutes)).collect();
+        (Answer::Decided(rulings), minutes.effects())
     }
 
     pub(super) fn ran(

@@ -15,7 +15,13 @@ use crate::wish::Wish;
 impl Assistant {
     /// Where `turn` runs and what it may use there: nothing, if it has ended.
     pub(super) fn authority(&self, turn: TurnId) -> Option<Authority> {
-        Some(Authority { place: self.place(turn)?, tools: ToolRule::Usual })
+        let place = self.place(turn)?;
+        let modes = self.memory.chosen.modes;
+        let mode = match place {
+            Place::Fork => modes.fork.unwrap_or(modes.main),
+            Place::Main(_) | Place::Background(_) => modes.main,
+        };
+        Some(Authority { place, tools: ToolRule::Usual, mode })
     }
 
     /// Where `turn` runs: nothing, if it has ended.

@@ -48,7 +48,16 @@ struct ResultBody {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure: Option<FailureBody>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     embed: Option<EmbedBody>,
+}
+
+/// How a call failed, where that is known.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum FailureBody {
+    Denied,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -142,12 +151,13 @@ fn block_body(block: &Block) -> BlockBody {
 }
 
 fn result_body(result: &ToolResult) -> ResultBody {
-    let (failed, embed) = match &result.outcome {
-        Outcome::Done => (false, None),
-        Outcome::Shown(embed) => (false, Some(EmbedBody::from(embed))),
-        Outcome::Failed => (true, None),
+    let (failed, failure, embed) = match &result.outcome {
+        Outcome::Done => (false, None, None),
+        Outcome::Shown(embed) => (false, None, Some(EmbedBody::from(embed))),
+        Outcome::Failed => (true, None, None),
+        Outcome::Denied => (true, Some(FailureBody::Denied), None),
     };
-    ResultBody { call: result.call.clone(), text: result.text.clone(), failed, embed }
+    ResultBody { call: result.call.clone(), text: result.text.clone(), failed, failure, embed }
 }
 
 fn human(body: HumanBody) -> Said {
@@ -167,10 +177,11 @@ fn assistant(body: AssistantBody) -> Said {
 
 fn tools(body: ToolsBody) -> Said {
     let result = |body: ResultBody| {
-        let outcome = match (body.failed, body.embed) {
-            (true, _) => Outcome::Failed,
-            (false, Some(embed)) => Outcome::Shown(embed.into()),
-            (false, None) => Outcome::Done,
+        let outcome = match (body.failed, body.failure, body.embed) {
+            (true, Some(FailureBody::Denied), _) => Outcome::Denied,
+            (true, None, _) => Outcome::Failed,
+            (false, _, Some(embed)) => Outcome::Shown(embed.into()),
+            (false, _, None) => Outcome::Done,
         };
         ToolResult { call: body.call, text: body.text, outcome }
     };

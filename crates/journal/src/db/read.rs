@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::assistant::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
 use domain::conversation::{Block, Branch, Conversation, Entry, EntryId, Head, Image, Said, SessionId};
-use domain::inbox::{Kept, KeptId};
+use domain::inbox::{Inbox, Kept, KeptId};
 use domain::record::{Message, MessageId, SessionChange, SurfaceName};
 use domain::tool::ToolCall;
 use domain::turn::TurnId;
@@ -29,7 +29,8 @@ impl Database {
             turns: Turns { unfinished: self.unfinished()?, next: self.next_turn()? },
             messages: Messages { waiting: self.waiting()?, next: MessageId(next("messages")?) },
             reports: Reports { waiting: Arc::new(self.reports()?), next: self.next_report()? },
-            inbox: Arc::new(self.inbox()?),
+            inbox: Inbox { kept: Arc::new(self.inbox()?), next: KeptId(next("inbox")?) },
+            approvals: self.approvals()?,
             fork: self.fork()?,
             main: Main { created: None, changes: Arc::new(self.changes()?), entering: self.entering()? },
             chosen: Chosen::default(),
@@ -138,7 +139,8 @@ impl Database {
     fn inbox(&self) -> rusqlite::Result<Vec<Kept>> {
         let kept =
             |row: &Row<'_>| Ok(Kept { id: KeptId(row.get(0)?), at: time_in(row, 1)?, text: row.get(2)? });
-        self.connection.prepare("SELECT id, at, text FROM inbox ORDER BY id")?.query_map([], kept)?.collect()
+        let sql = "SELECT id, at, text FROM inbox WHERE removed IS NULL ORDER BY id";
+        self.connection.prepare(sql)?.query_map([], kept)?.collect()
     }
 }
 

@@ -3,13 +3,15 @@
 use domain::conversation::{Branch, Entry, Head, Move, SessionId, Text};
 use domain::inbox::Kept;
 use domain::permission::Decision;
-use domain::record::{Closed, Message, MessageChange, MessageId, Opened, Record, SessionChange, TurnChange};
+use domain::record::{
+    Closed, InboxChange, Message, MessageChange, MessageId, Opened, Record, SessionChange, TurnChange,
+};
 use domain::turn::{Ending, TurnId};
 use jiff::Timestamp;
 use rusqlite::{Transaction, named_params, params};
 
 use super::spending::spend;
-use super::{Database, aside, body};
+use super::{Database, approvals, aside, body};
 
 /// A change to the session files that a transaction asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,11 +52,16 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
         Record::Turn(change) => turn(transaction, change)?,
         Record::Report(change) => aside::write_report(transaction, change)?,
         Record::Fork(change) => aside::write_fork(transaction, change)?,
+        Record::Approval(change) => approvals::write(transaction, change)?,
         Record::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at)?,
         // Kept in files of their own.
         Record::State(_) => {}
         Record::Spent(spent) => spend(transaction, spent)?,
-        Record::Kept(kept) => keep(transaction, kept)?,
+        Record::Inbox(InboxChange::Kept(kept)) => keep(transaction, kept)?,
+        Record::Inbox(InboxChange::Removed(kept, at)) => {
+            let sql = "UPDATE inbox SET removed = ? WHERE id = ?";
+            transaction.prepare_cached(sql)?.execute(params![at.as_microsecond(), kept.0])?;
+        }
         Record::Session(change) => return file_change(transaction, change).map(Some),
     }
     Ok(None)

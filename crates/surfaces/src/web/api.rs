@@ -107,21 +107,22 @@ pub(super) async fn say(
     let wire::Say { text, images } = read(&app, request, SAY_BYTES).await?;
     let images = images.into_iter().map(Image::read).collect::<Result<Vec<_>, _>>();
     let images = images.map_err(|none| Refusal::refused(none.to_string()))?;
-    let surface = match through.door {
-        Door::Tcp(_) => SurfaceName::Page,
-        Door::Unix => SurfaceName::Terminal,
-    };
-    let answer = app.ports().desk.ask(Ask::Say(Saying { surface, text, images })).await;
+    let saying = Saying { surface: surface(&through), text, images };
+    let answer = app.ports().desk.ask(Ask::Say(saying)).await;
     let Answer::Heard(id) = answer else { return Err(unexpected(answer)) };
     Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
 }
 
 /// A command is the same on every surface: words that begin with a slash.
-pub(super) async fn command(State(app): State<App>, request: Request) -> Result<Json<wire::Obeyed>, Refusal> {
+pub(super) async fn command(
+    State(app): State<App>,
+    Extension(through): Extension<Through>,
+    request: Request,
+) -> Result<Json<wire::Obeyed>, Refusal> {
     let wire::Command { text } = read(&app, request, BODY_BYTES).await?;
     let obeyed = |text, turn| Ok(Json(wire::Obeyed { ok: true, text, turn }));
     let Ports { desk, archive, clock, .. } = app.ports();
-    match obey(&text, desk, archive.as_ref(), clock.now()).await {
+    match obey((surface(&through), &text), desk, archive.as_ref(), clock.now()).await {
         Answer::Told(text) => obeyed(Some(text), None),
         Answer::Begun(turn) => obeyed(None, Some(turn.0)),
         Answer::Noted => obeyed(None, None),
@@ -172,6 +173,14 @@ async fn read<T: DeserializeOwned>(app: &App, request: Request<Body>, limit: usi
     };
     serde_json::from_slice(&bytes)
         .map_err(|error| Refusal::malformed(format!("the body is not the JSON this address takes: {error}.")))
+}
+
+/// Where the human is who came through that door.
+fn surface(through: &Through) -> SurfaceName {
+    match through.door {
+        Door::Tcp(_) => SurfaceName::Page,
+        Door::Unix => SurfaceName::Terminal,
+    }
 }
 
 /// What the browser says it is, cut to a length that fits a list.

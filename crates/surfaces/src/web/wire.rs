@@ -1,17 +1,20 @@
 //! What goes over the wire: the JSON that the page and the command line read and write.
 
+mod approval;
+mod devices;
 mod embed;
 
-use domain::assistant::{Aside, Compaction, Known, Shown};
+use domain::assistant::{Aside, Asking, Compaction, Known, Shown};
 use domain::conversation::{Block, Entry, Reach, Said, Text};
 use domain::tool::{Outcome, ToolResult};
 use domain::turn::Ending;
 use serde::{Deserialize, Serialize};
 
+use self::approval::{AnsweredWire, ApprovalWire, word};
 use self::embed::EmbedWire;
-use super::devices::Device;
 use super::vitals::Health;
 use crate::stage::Scene;
+pub use devices::{DeviceList, DeviceName, DeviceWire};
 
 /// The most characters of a tool's input or result that are sent.
 const TOOL_CHARS: usize = 4_000;
@@ -88,13 +91,6 @@ pub struct Obeyed {
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
-/// A device, named on the way in.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DeviceName {
-    pub id: String,
-}
-
 /// Which part of the conversation is wanted.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -143,7 +139,8 @@ pub struct CallWire {
 #[derive(Serialize)]
 pub struct ResultWire {
     pub call: String,
-    pub done: bool,
+    /// `done`, `failed` or `denied`.
+    pub outcome: &'static str,
     pub text: String,
     pub embed: Option<EmbedWire>,
 }
@@ -184,12 +181,13 @@ fn call(block: &Block) -> Option<CallWire> {
 }
 
 fn result(result: &ToolResult) -> ResultWire {
-    let (done, embed) = match &result.outcome {
-        Outcome::Done => (true, None),
-        Outcome::Shown(embed) => (true, Some(embed.into())),
-        Outcome::Failed => (false, None),
+    let (outcome, embed) = match &result.outcome {
+        Outcome::Done => ("done", None),
+        Outcome::Shown(embed) => ("done", Some(embed.into())),
+        Outcome::Failed => ("failed", None),
+        Outcome::Denied => ("denied", None),
     };
-    ResultWire { call: result.call.clone(), done, text: shortened(&result.text), embed }
+    ResultWire { call: result.call.clone(), outcome, text: shortened(&result.text), embed }
 }
 
 fn shortened(text: &str) -> String {
@@ -204,6 +202,7 @@ fn shortened(text: &str) -> String {
 pub struct SceneWire {
     pub running: Vec<RunningWire>,
     pub compacting: Option<CompactingWire>,
+    pub approvals: Vec<ApprovalWire>,
     pub fork: Option<ForkWire>,
     pub held: Option<String>,
 }
@@ -230,6 +229,7 @@ pub struct RunningWire {
     pub answers: u64,
     pub text: String,
     pub tool: Option<String>,
+    pub doing: Option<&'static str>,
 }
 
 impl From<Scene> for SceneWire {
@@ -239,11 +239,14 @@ impl From<Scene> for SceneWire {
             branch: run.branch.to_string(),
             answers: run.answers.0,
             text: run.words,
-            tool: run.tool,
+            doing: run.tool.as_ref().map(|(_, doing)| word(*doing)),
+            tool: run.tool.map(|(tool, _)| tool),
         });
+        let approvals = scene.approvals.values().map(ApprovalWire::from).collect();
         let compacting = scene.compacting.map(|(turn, tokens)| CompactingWire { turn: turn.0, tokens });
         let fork = scene.fork.map(|(branch, topic)| ForkWire { branch: branch.to_string(), topic });
-        Self { running: running.collect(), compacting, fork, held: scene.held.into_values().next() }
+        let held = scene.held.into_values().next();
+        Self { running: running.collect(), compacting, approvals, fork, held }
     }
 }
 
@@ -254,7 +257,9 @@ pub enum ShownWire {
     Said { branch: String, entry: EntryWire },
     Began { turn: u64, branch: String, answers: u64 },
     Delta { turn: u64, text: String },
-    Working { turn: u64, tool: String },
+    Working { turn: u64, tool: String, doing: &'static str },
+    Asked(ApprovalWire),
+    Answered(AnsweredWire),
     Waiting { turn: u64, seconds: u64 },
     Ended { turn: u64, branch: String, answers: u64, how: &'static str, why: Option<String> },
     Compacting { turn: u64, branch: String, tokens: Option<u64> },
@@ -274,6 +279,8 @@ impl ShownWire {
             Self::Began { .. } => "began",
             Self::Delta { .. } => "delta",
             Self::Working { .. } => "working",
+            Self::Asked(_) => "asked",
+            Self::Answered(_) => "answered",
             Self::Waiting { .. } => "waiting",
             Self::Ended { .. } => "ended",
             Self::Compacting { .. } => "compacting",
@@ -296,7 +303,13 @@ impl From<&Shown> for ShownWire {
                 Self::Began { turn: turn.0, branch: branch.to_string(), answers: answers.0 }
             }
             Shown::Delta { turn, text } => Self::Delta { turn: turn.0, text: text.clone() },
-            Shown::Working { turn, tool } => Self::Working { turn: turn.0, tool: tool.clone() },
+            Shown::Working { turn, tool, doing } => {
+                Self::Working { turn: turn.0, tool: tool.clone(), doing: word(*doing) }
+            }
+            Shown::Approval(Asking::Open(approval)) => Self::Asked(approval.into()),
+            Shown::Approval(Asking::Closed(approval, closed)) => {
+                Self::Answered(AnsweredWire::new(approval, closed))
+            }
             Shown::Waiting { turn, time } => Self::Waiting { turn: turn.0, seconds: time.as_secs().max(1) },
             Shown::Ended { turn, branch, answers, ending } => {
                 let (how, why) = match ending {
@@ -364,26 +377,5 @@ impl From<Health> for HealthWire {
             session: health.session,
             notices: health.notices,
         }
-    }
-}
-
-/// The paired devices.
-#[derive(Serialize)]
-pub struct DeviceList {
-    pub devices: Vec<DeviceWire>,
-}
-
-/// A paired device, without anything that would let somebody be it.
-#[derive(Serialize)]
-pub struct DeviceWire {
-    pub id: String,
-    pub label: String,
-    pub paired: String,
-}
-
-impl From<&Device> for DeviceWire {
-    fn from(device: &Device) -> Self {
-        let Device { id, label, paired, .. } = device;
-        Self { id: id.clone(), label: label.clone(), paired: paired.to_string() }
     }
 }

@@ -39,7 +39,8 @@ pub fn of(records: &[Record], limit: u32) -> Lineage {
             | Record::Decided(..)
             | Record::Spent(_)
             | Record::State(_)
-            | Record::Kept(_)
+            | Record::Approval(_)
+            | Record::Inbox(_)
             | Record::Session(_) => {}
         }
     }

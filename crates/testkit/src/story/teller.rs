@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::assistant::{Aside, Compaction, Known, Shown};
+use domain::approval::Waits;
+use domain::assistant::{Aside, Asking, Compaction, Known, Shown};
 use domain::conversation::{Block, Branch, Reach, Said};
 use domain::record::MessageId;
 use domain::tool::Outcome;
@@ -134,6 +135,18 @@ impl Telling {
                     Ok(report) => format!("{branch}> compacted: {report}"),
                     Err(why) => format!("{branch}> {why}"),
                 });
+            }
+            Shown::Approval(Asking::Open(open)) => {
+                let waits = match open.waits {
+                    Waits::Turn => "",
+                    Waits::Nobody => " (nobody waits)",
+                };
+                let (id, call) = (open.id.0, &open.call);
+                self.lines.push(format!("asks {id}> {} {}{waits}", call.name, call.input.0));
+            }
+            Shown::Approval(Asking::Closed(_, closed)) => {
+                let (id, how, by) = (closed.id.0, closed.how.as_str(), closed.by.as_str());
+                self.lines.push(format!("asks {id}> {how} ({by})"));
             }
             Shown::Held { turn, branch, known, why, .. } => {
                 self.running.remove(turn);
