@@ -276,7 +276,7 @@ fn the_list_of_a_run_always_has_help() {
 #[test]
 fn a_very_long_line_is_read_like_any_other() {
     for part in ["*", "**", "**/", "*a", "?", "../", "(", ")", "~/", "\u{202e}é", "[", "{a,"] {
-        let long = part.repeat(20_000);
+        let long = part.repeat(2_000);
         for text in [format!("Write({long})"), format!("Edit({long}"), format!("Bash({long})"), long.clone()]
         {
             let left = effective(&[text], &Source::Main, &folders());
