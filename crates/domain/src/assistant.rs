@@ -3,6 +3,7 @@
 //! It holds names, numbers and what waits; never the conversation itself. Every decision comes out as
 //! effects in the order in which they must happen, the writing first.
 
+mod background;
 mod choosing;
 mod compacting;
 mod effect;
@@ -10,6 +11,7 @@ mod forking;
 mod holding;
 mod memory;
 mod minutes;
+mod replying;
 mod reporting;
 mod request;
 mod running;
@@ -22,16 +24,17 @@ use std::sync::Arc;
 
 use jiff::Zoned;
 
+pub use background::RUNS;
 pub use compacting::Compacted;
-pub use effect::{Aside, Compaction, Effect, Ended, Event, Left, Purpose, Shown, Start};
+pub use effect::{Aside, Beside, Compaction, Effect, Ended, Event, Left, Purpose, Shown, Start};
 pub use forking::Way;
 pub use holding::Known;
 pub use memory::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
-pub use request::{Answer, Choice, Progress, Question, Request, Reshape, Saying, Step};
+pub use request::{Answer, Choice, Press, Progress, Question, Request, Reshape, Saying, Step};
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};
-use crate::cost::{Account, Purse};
+use crate::cost::Purse;
 use crate::dice::Dice;
 use crate::failure::Failure;
 use crate::model::Choices;
@@ -127,6 +130,8 @@ impl Assistant {
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
             Request::Choose(Choice::Model(name)) => self.choose_model(&name, now),
+            Request::Press(press) => self.press(press, now),
+            Request::Run(job) => self.run(job, now),
         }
     }
 
@@ -195,8 +200,9 @@ impl Assistant {
             return self.make_room(turned, ended, minutes);
         }
         let Turned { turn, branch, message, .. } = turned;
-        let ending = self.as_meant(ended.ending);
+        let ending = self.as_meant(&branch, ended.ending);
         minutes.close(turn, ending.clone(), ended.usage);
+        self.run_ended(&branch, &ending, minutes);
         minutes.shown.push(Shown::Ended { turn, branch, answers: message.id, ending });
     }
 
@@ -208,9 +214,8 @@ impl Assistant {
         if let Some(wanted) = self.wants.compactions.pop_front() {
             return self.begin_wanted(wanted, minutes);
         }
-        if self.memory.messages.waiting.front().is_some_and(|next| self.branch_of(next) == Branch::Main)
-            && self.is_full()
-        {
+        let next = self.memory.messages.waiting.front();
+        if next.is_some_and(|next| self.is_for_main(next, minutes)) && self.is_full() {
             return self.begin_compaction(Compacting::by_itself(), minutes);
         }
         if let Some(message) = self.memory.messages.waiting.pop_front() {
@@ -224,17 +229,21 @@ impl Assistant {
         self.running.iter().find(|(branch, _)| **branch == Branch::Main || Some(*branch) == fork)
     }
 
-    /// Where `message` is heard.
-    fn branch_of(&self, message: &Message) -> Branch {
-        let here = || self.memory.fork.as_ref().map_or(Branch::Main, |fork| fork.branch.clone());
-        message.branch.clone().unwrap_or_else(here)
+    /// Says `message` where it is meant to be heard, and starts the turn that answers it.
+    fn begin(&mut self, message: Arc<Message>, minutes: &mut Minutes) {
+        match self.arrive(&message, minutes) {
+            Some(place) => self.begin_on(place, message, minutes),
+            None => self.hear_waiting(minutes),
+        }
     }
 
-    /// Says `message` where the human is and starts the turn that answers it.
-    fn begin(&mut self, message: Arc<Message>, minutes: &mut Minutes) {
-        let branch = self.branch_of(&message);
-        self.ensure_main(minutes);
-        let said = Said::Human(self.heard(&message, &branch, minutes));
+    /// Says `message` on `branch`, after a `lead` of ours, and starts the turn that answers it.
+    fn begin_on(&mut self, (branch, lead): (Branch, String), message: Arc<Message>, minutes: &mut Minutes) {
+        if branch == Branch::Main {
+            self.ensure_main(minutes);
+            self.memory.main.before = self.memory.conversation.head(&branch).and_then(|head| head.entry);
+        }
+        let said = Said::Human(self.heard(&message, (&branch, &lead), minutes));
         let Some(entry) = self.say_on(&branch, said, minutes) else { return };
         self.hand_over(&branch, entry.id, minutes);
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
@@ -255,7 +264,7 @@ impl Assistant {
         let opened = Opened { turn, branch: branch.clone(), answers, at: minutes.at };
         minutes.records.push(Record::Turn(TurnChange::Opened(opened)));
         minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
-        let (errand, account) = (Errand::Answer(message, sending), Account::answer_on(&branch));
+        let (errand, account) = (Errand::Answer(message, sending), self.account(&branch));
         self.start(branch, Running { turn, errand, account, owed, unanswered: Vec::new() }, minutes);
     }
 
@@ -288,6 +297,7 @@ impl Assistant {
         let entry = self.memory.conversation.say(branch, said, minutes.at)?;
         minutes.records.push(Record::Said(branch.clone(), entry.clone()));
         minutes.shown.push(Shown::Said { branch: branch.clone(), entry: entry.clone() });
+        self.track(branch, &entry, minutes);
         Some(entry)
     }
 

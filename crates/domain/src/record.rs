@@ -5,11 +5,13 @@
 use jiff::Timestamp;
 
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
-use crate::cost::Spent;
+use crate::cost::{Source, Spent};
 use crate::fork::Fork;
 use crate::inbox::Kept;
 use crate::permission::Decision;
 use crate::report::{Report, ReportId};
+use crate::run::{Kind, Run};
+use crate::sent::{Inquiry, InquiryId, Origin, SentId};
 use crate::turn::{Ending, TurnId};
 
 /// One fact.
@@ -25,7 +27,9 @@ pub enum Record {
     Turn(TurnChange),
     /// Something happened to a report.
     Report(ReportChange),
-    /// Something happened to the side conversation.
+    /// Something happened to what was sent to the human.
+    Sent(SentChange),
+    /// Something happened to the side conversation, or to a background run.
     Fork(ForkChange),
     /// A call was decided upon.
     Decided(TurnId, Decision, Timestamp),
@@ -70,13 +74,43 @@ pub enum ReportChange {
     Read(Vec<ReportId>, Option<EntryId>),
 }
 
-/// What happened to the side conversation.
+/// What happened to the side conversation, or to a background run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForkChange {
     /// It is open, and this is how it stands.
     Open(Fork),
     /// It has ended.
     Ended(Branch),
+    /// A run began.
+    Running(Run),
+    /// It has ended.
+    Ran(Branch),
+}
+
+/// What happened to what was sent to the human.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SentChange {
+    /// A run showed this.
+    Showed(Showed),
+    /// These came from a run that has ended.
+    Kept(Vec<Origin>),
+    /// A button asks this.
+    Asks(Inquiry),
+    /// A button asked this, and does not ask it again.
+    Asked(InquiryId),
+    /// The human put this away.
+    PutAway(SentId),
+}
+
+/// What a run showed to the human.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Showed {
+    /// The run.
+    pub branch: Branch,
+    /// Whose it is.
+    pub source: Source,
+    /// The entry that holds it.
+    pub entry: EntryId,
 }
 
 /// The number of a message.
@@ -92,12 +126,34 @@ pub struct Message {
     pub at: Timestamp,
     /// Who said it, and where.
     pub surface: SurfaceName,
-    /// Where it is heard; wherever the human is, if that is open.
-    pub branch: Option<Branch>,
+    /// Where it is heard.
+    pub to: Address,
     /// Its words.
     pub text: String,
     /// Its pictures.
     pub images: Vec<Image>,
+}
+
+/// Where a message is heard. What it is decided by is known when its turn comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// Wherever the human is.
+    Here,
+    /// On this branch.
+    Branch(Branch),
+    /// Where the message came from that it replies to, or here with that quoted.
+    Reply(Reply),
+    /// Where this message came from, one of whose buttons was pressed, or here.
+    Button(SentId, InquiryId),
+}
+
+/// A reply to a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The message.
+    pub to: SentId,
+    /// Its words, as far as they are quoted.
+    pub words: String,
 }
 
 /// Where the human is.
@@ -179,6 +235,17 @@ pub enum SessionChange {
         fork: SessionId,
         /// The id of main.
         from: Option<SessionId>,
+        /// When.
+        at: Timestamp,
+    },
+    /// A background run ended.
+    Ran {
+        /// Its id.
+        run: SessionId,
+        /// The id of main when it began, if it began there.
+        from: Option<SessionId>,
+        /// What it stood on.
+        kind: Kind,
         /// When.
         at: Timestamp,
     },

@@ -46,7 +46,16 @@ pub enum Outcome {
     /// It did what was asked.
     Done,
     /// It did what was asked, and this is shown to the human with it.
-    Shown(Embed),
+    Shown(Showing),
     /// It failed, was refused, or nobody knows; the text says which.
     Failed,
+}
+
+/// What a tool shows to the human.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Showing {
+    /// Words.
+    Words(String),
+    /// An embed.
+    Embed(Embed),
 }

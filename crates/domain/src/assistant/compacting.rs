@@ -187,7 +187,9 @@ impl Assistant {
     /// shown before, so now they stand in a note.
     fn go_on(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
         let turned = stuck.turned(Sending::Again);
-        let heard = self.heard(&turned.message, &turned.branch, minutes);
+        self.memory.main.before = self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
+        let lead = self.quoted(&turned.message);
+        let heard = self.heard(&turned.message, (&turned.branch, &lead), minutes);
         let again = Heard { images: heard.images.clone(), ..Heard::note(context::heard(&heard)) };
         if let Some(entry) = self.say_on(&turned.branch, Said::Human(again), minutes) {
             self.hand_over(&turned.branch.clone(), entry.id, minutes);

@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::Known;
 use crate::compaction::{Gate, Summary};
 use crate::conversation::{Branch, Entry, EntryId, Said, Usage, Why};
-use crate::cost::{Account, Call};
+use crate::cost::{Account, Call, Source};
 use crate::failure::Failure;
 use crate::record::{MessageId, Record};
+use crate::sent::SentId;
 use crate::turn::{Ending, Task, TurnId};
 
 /// Something that happened. Nobody waits for an answer.
@@ -173,6 +174,8 @@ pub enum Shown {
     },
     /// A side conversation began or ended.
     Fork(Aside),
+    /// Something stands beside the conversation, or no longer does.
+    Beside(Beside),
     /// Something the human should know.
     Notice(String),
 }
@@ -193,9 +196,23 @@ pub enum Aside {
         branch: Branch,
         /// How.
         why: Why,
-        /// The same in words.
-        text: String,
+        /// What there is to say of it: the summary, for one that left one; may be empty.
+        note: String,
     },
+}
+
+/// What stands beside the conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Beside {
+    /// A background run shows this.
+    Sent {
+        /// Whose run it is.
+        source: Source,
+        /// The entry that holds it.
+        entry: Entry,
+    },
+    /// The human put this away.
+    PutAway(SentId),
 }
 
 /// What becomes of a compaction.

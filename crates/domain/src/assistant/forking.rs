@@ -4,9 +4,10 @@ use jiff::{Timestamp, Zoned};
 
 use super::{Answer, Aside, Assistant, Effect, Ending, Errand, Minutes, Shown};
 use crate::context;
-use crate::conversation::{Branch, Usage, Why};
+use crate::conversation::{Branch, EntryId, Head, Usage, Why};
+use crate::failure::{Failure, Unsaid};
 use crate::fork::{Exit, Fork, Leaving, Quiet};
-use crate::record::{ForkChange, Message, MessageChange, MessageId, Record, SessionChange, SurfaceName};
+use crate::record::{Address, ForkChange, Message, MessageChange, Record, SessionChange, SurfaceName};
 use crate::wish::Asked;
 
 /// How the human wants to leave.
@@ -18,6 +19,16 @@ pub enum Way {
     Report(String),
     /// Nothing is kept.
     Drop,
+}
+
+/// Where a fork begins, and as what.
+pub(super) struct Beginning {
+    /// The place in the tree, and the session that is spoken under.
+    pub(super) head: Head,
+    /// The entry of main on the way there: none, if there is nothing of main.
+    pub(super) root: Option<EntryId>,
+    /// What was asked for.
+    pub(super) asked: Asked,
 }
 
 /// What brings the end of a fork about.
@@ -32,13 +43,13 @@ enum Occasion {
 }
 
 impl Occasion {
-    /// How a fork of which nothing is kept came to its end, in words.
+    /// How a fork of which nothing is kept came to its end, and what there is to say of that.
     fn told(self, fork: &Fork) -> (Why, String) {
         let (why, text) = match (self, &fork.leaving) {
-            (Self::Quiet, _) => (Why::Lapsed, "discarded: nobody had spoken for a while."),
-            (Self::StartedOver, _) => (Why::Dropped, "discarded: we started over."),
-            (Self::Wanted, Leaving::WithReport) => (Why::Dropped, "discarded: nothing was reported."),
-            (Self::Wanted, Leaving::Not | Leaving::So(_)) => (Why::Dropped, "discarded."),
+            (Self::Quiet, _) => (Why::Lapsed, "nobody had spoken for a while."),
+            (Self::StartedOver, _) => (Why::Dropped, "we started over."),
+            (Self::Wanted, Leaving::WithReport) => (Why::Dropped, "nothing was reported."),
+            (Self::Wanted, Leaving::Not | Leaving::So(_)) => (Why::Dropped, ""),
         };
         (why, text.to_owned())
     }
@@ -89,13 +100,7 @@ impl Assistant {
         match (self.wants.entering.take(), &self.memory.fork) {
             (Some(asked), None) => self.enter(asked, minutes),
             // The words that ask for a report are heard first.
-            (_, Some(fork))
-                if self
-                    .memory
-                    .messages
-                    .waiting
-                    .iter()
-                    .any(|next| next.branch.as_ref() == Some(&fork.branch)) => {}
+            (_, Some(fork)) if self.waits_for(&fork.branch) => {}
             (_, Some(fork)) => {
                 let exit = match fork.leaving.clone() {
                     Leaving::Not => return self.change_fork(minutes, |_| {}),
@@ -108,30 +113,43 @@ impl Assistant {
         }
     }
 
-    /// IF-4, IF-12, IF-16: a branch of its own, an event of its own, and the first words in it.
+    /// IF-4, IF-12: a fork of main, and the first words in it.
     fn enter(&mut self, asked: Asked, minutes: &mut Minutes) {
         self.ensure_main(minutes);
-        let (session, at) = (self.dice.session(), minutes.at);
-        let Ok(branch) = Branch::fork(&self.dice.id8()) else { return };
-        let from = self.memory.conversation.head(&Branch::Main).map(|head| head.session.clone());
-        let forked = self.memory.conversation.fork(&Branch::Main, branch.clone(), session.clone(), at);
-        minutes.records.extend(forked.map(Record::Moved));
-        minutes.records.push(Record::Session(SessionChange::Forked { fork: session, from, at }));
+        let root = self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
+        let head = Head { entry: root, session: self.dice.session() };
         let words = context::fork_started(asked.topic.as_deref());
-        minutes.shown.push(Shown::Fork(Aside::Began { branch: branch.clone(), topic: asked.topic.clone() }));
-        self.memory.fork = Some(Fork::begun(branch.clone(), asked.topic, asked.idle_minutes, at));
-        self.change_fork(minutes, |_| {});
+        let branch = self.open_fork(Beginning { head, root, asked }, minutes);
         self.say_ourselves(branch, words, minutes);
+    }
+
+    /// IF-16: a branch of its own, and an event of its own.
+    pub(super) fn open_fork(&mut self, beginning: Beginning, minutes: &mut Minutes) -> Branch {
+        let Beginning { head, root, asked } = beginning;
+        let (branch, at) = (self.dice.branch(), minutes.at);
+        let from = self.memory.conversation.head(&Branch::Main).map(|head| head.session.clone());
+        let forked = SessionChange::Forked { fork: head.session.clone(), from, at };
+        let moved = self.memory.conversation.branch_off(branch.clone(), head, at);
+        minutes.records.push(Record::Moved(moved));
+        minutes.records.push(Record::Session(forked));
+        minutes.shown.push(Shown::Fork(Aside::Began { branch: branch.clone(), topic: asked.topic.clone() }));
+        self.memory.fork = Some(Fork::begun(branch.clone(), root, asked, at));
+        self.change_fork(minutes, |_| {});
+        branch
     }
 
     /// Puts words of our own before everything that waits.
     fn say_ourselves(&mut self, branch: Branch, text: String, minutes: &mut Minutes) {
-        let id = self.memory.messages.next;
-        self.memory.messages.next = MessageId(id.0 + 1);
+        let (id, to) = (self.next_message(), Address::Branch(branch));
         let (at, surface, images) = (minutes.at, SurfaceName::House, Vec::new());
-        let message = Message { id, at, surface, branch: Some(branch), text, images };
+        let message = Message { id, at, surface, to, text, images };
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         self.memory.messages.waiting.push_front(message);
+    }
+
+    /// Whether words wait that are meant for `branch`.
+    fn waits_for(&self, branch: &Branch) -> bool {
+        self.memory.messages.waiting.iter().any(|next| is_meant_for(next, branch))
     }
 
     /// Something happened in the fork, and how it stands is written down.
@@ -172,11 +190,11 @@ impl Assistant {
     fn leave(&mut self, exit: Exit, occasion: Occasion, minutes: &mut Minutes) {
         let Some(fork) = self.memory.fork.take() else { return };
         self.drop_waiting(&fork.branch, minutes);
-        let (why, text) = match exit {
+        let (why, note) = match exit {
             Exit::Save => self.promote(&fork, minutes),
             Exit::Report(text) => {
                 self.report(&fork.branch.to_string(), text.clone(), minutes);
-                (Why::Reported, format!("summary queued: {text}"))
+                (Why::Reported, text)
             }
             Exit::Drop => occasion.told(&fork),
         };
@@ -184,7 +202,7 @@ impl Assistant {
             self.end(&fork.branch, why, minutes);
         }
         minutes.records.push(Record::Fork(ForkChange::Ended(fork.branch.clone())));
-        minutes.shown.push(Shown::Fork(Aside::Ended { branch: fork.branch, why, text }));
+        minutes.shown.push(Shown::Fork(Aside::Ended { branch: fork.branch, why, note }));
     }
 
     /// MC-25, IF-22: main stands where the fork stood, and what the fork had seen is part of it.
@@ -192,8 +210,9 @@ impl Assistant {
         let session =
             |branch: &Branch| self.memory.conversation.head(branch).map(|head| head.session.clone());
         let (from, to) = (session(&Branch::Main), session(&fork.branch));
+        let note = self.lost_by_saving(fork);
         let Some(moves) = self.memory.conversation.promote(&fork.branch, minutes.at) else {
-            return (Why::Dropped, "discarded: there was nothing to save.".to_owned());
+            return (Why::Dropped, "there was nothing to save.".to_owned());
         };
         minutes.records.extend(moves.map(Record::Moved));
         let swapped = to.map(|to| SessionChange::Swapped { to, from, at: minutes.at });
@@ -204,21 +223,33 @@ impl Assistant {
         let filled = self.memory.filled.remove(&fork.branch);
         self.memory.filled.extend(filled.map(|filled| (Branch::Main, filled)));
         self.memory.main.compacted = None;
-        (Why::Promoted, "saved: it is the main conversation now.".to_owned())
+        (Why::Promoted, format!("it is the main conversation now.{note}"))
     }
 
-    fn end(&mut self, branch: &Branch, why: Why, minutes: &mut Minutes) {
+    /// What main will not know any more. It stays in the tree.
+    fn lost_by_saving(&self, fork: &Fork) -> &'static str {
+        let main = self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
+        match (fork.root, main) {
+            (root, main) if root == main => "",
+            (_, None) => "",
+            (None, Some(_)) => " it knows nothing of what we said before; that stays in the tree.",
+            (Some(_), Some(_)) => {
+                " what we said since it began is not part of it; that stays in the tree."
+            }
+        }
+    }
+
+    pub(super) fn end(&mut self, branch: &Branch, why: Why, minutes: &mut Minutes) {
         let ended = self.memory.conversation.end(branch, why, minutes.at);
         minutes.records.extend(ended.map(Record::Moved));
         self.memory.filled.remove(branch);
     }
 
     fn drop_waiting(&mut self, branch: &Branch, minutes: &mut Minutes) {
-        let meant = |message: &Message| message.branch.as_ref() == Some(branch);
-        let dropped =
-            self.memory.messages.waiting.iter().filter(|message| meant(message)).map(|message| message.id);
+        let waiting = &mut self.memory.messages.waiting;
+        let dropped = waiting.iter().filter(|message| is_meant_for(message, branch)).map(|message| message.id);
         minutes.records.extend(dropped.map(|id| Record::Message(MessageChange::Dropped(id))));
-        self.memory.messages.waiting.retain(|message| !meant(message));
+        waiting.retain(|message| !is_meant_for(message, branch));
     }
 
     /// IF-27 to IF-31: a quiet fork. Nobody is asked who costs anything.
@@ -251,10 +282,13 @@ impl Assistant {
         minutes.effects()
     }
 
-    /// A turn that was cut off because its own wish was granted has not been interrupted.
-    pub(super) fn as_meant(&self, ending: Ending) -> Ending {
+    /// A turn that was cut off because its own wish was granted has not been interrupted, and a background run
+    /// that has nothing to add to what its tools did has not failed.
+    pub(super) fn as_meant(&self, branch: &Branch, ending: Ending) -> Ending {
+        let is_run = self.memory.turns.runs.contains_key(branch);
         match ending {
             Ending::Interrupted if self.wants.entering.is_some() => Ending::Finished,
+            Ending::Failed(Failure::Unsaid(Unsaid::Empty)) if is_run => Ending::Finished,
             Ending::Interrupted | Ending::Finished | Ending::Failed(_) => ending,
         }
     }
@@ -297,6 +331,10 @@ impl Assistant {
             minutes.shown.push(Shown::Ended { turn, branch, answers, ending: Ending::Interrupted });
         }
     }
+}
+
+fn is_meant_for(message: &Message, branch: &Branch) -> bool {
+    matches!(&message.to, Address::Branch(to) if to == branch)
 }
 
 fn refused(why: &str) -> (Answer, Vec<Effect>) {
