@@ -131,10 +131,14 @@ fn ended(why: Why) -> Ended {
         Why::Reported => {
             Ended { word: "summary queued", title: "Fork Ended — summary queued", colour: Colour::Blue }
         }
-        Why::Dropped | Why::Lapsed | Why::Ended | Why::Cleared | Why::Created | Why::Forked
-        | Why::Compacted | Why::Undone => {
-            Ended { word: "discarded", title: "Fork Ended — discarded", colour: Colour::Grey }
-        }
+        Why::Dropped
+        | Why::Lapsed
+        | Why::Ended
+        | Why::Cleared
+        | Why::Created
+        | Why::Forked
+        | Why::Compacted
+        | Why::Undone => Ended { word: "discarded", title: "Fork Ended — discarded", colour: Colour::Grey },
     }
 }
 
@@ -164,7 +168,8 @@ mod tests {
         let card = begun_card(Some("taxes"));
         assert_eq!((card.title.as_str(), card.colour), ("Forked Session", Colour::Purple));
         assert_eq!(card.description, "Topic: taxes");
-        let buttons = card.buttons.iter().map(|button| (button.label.as_str(), button.style, button.action.press()));
+        let buttons =
+            card.buttons.iter().map(|button| (button.label.as_str(), button.style, button.action.press()));
         let press = |name: &str| Some(format!("act:{name}:_"));
         let expected = [
             ("Save Context", Style::Success, press("fork_save")),

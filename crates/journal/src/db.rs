@@ -11,7 +11,9 @@ mod embed_body;
 mod fresh;
 mod path;
 mod read;
+mod runs;
 mod schema;
+mod sent;
 mod spending;
 mod write;
 

@@ -10,6 +10,7 @@ mod lock;
 mod open;
 mod paths;
 mod reports;
+mod sent;
 mod sessions;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use domain::context::Reference;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
 use domain::cost::{Day, Limit, Report};
 use domain::record::Record;
-use engine::ports::{Journal as Port, Unreadable, Unwritten};
+use engine::ports::{Journal as Port, Margin, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
 use jiff::{Timestamp, Zoned};
 
@@ -35,6 +36,7 @@ pub use lock::{Lock, holder};
 pub use open::{NotOpened, Opened, Place, open, peek};
 pub use paths::Paths;
 use reports::ReportFile;
+use sent::SentFiles;
 use sessions::SessionFiles;
 
 /// The journal of one data directory: one thread writes, one reads.
@@ -53,6 +55,7 @@ struct Writer {
     files: SessionFiles,
     config: ConfigFile,
     reports: ReportFile,
+    sent: SentFiles,
 }
 
 struct Reader {
@@ -158,6 +161,7 @@ impl Writer {
         if records.iter().any(|record| matches!(record, Record::Report(_))) {
             self.reports.follow(&self.database);
         }
+        self.sent.follow(records, &self.database);
         if changes.is_empty() {
             return Ok(());
         }
@@ -209,6 +213,14 @@ impl Port for Journal {
 
     fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         self.read(|reader| reader.database.lineage())
+    }
+
+    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        self.read(move |reader| reader.database.find_entry(id))
+    }
+
+    fn beside(&self, from: EntryId, before: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        self.read(move |reader| reader.database.beside(from, before))
     }
 }
 

@@ -27,7 +27,10 @@ impl Assistant {
             return (Answer::Refused(text), Vec::new());
         }
         if job.prompt.as_str().is_empty() {
-            return (Answer::Refused(format!("{} is told to do nothing. write a prompt.", job.source)), Vec::new());
+            return (
+                Answer::Refused(format!("{} is told to do nothing. write a prompt.", job.source)),
+                Vec::new(),
+            );
         }
         let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
         let (run, text) = self.branch_off(job, &mut minutes);
@@ -53,7 +56,8 @@ impl Assistant {
             Some(_) => conversation.branch_off(branch.clone(), Head { entry: root, session }, at),
             None => conversation.create(branch.clone(), session, at),
         };
-        let run = Arc::new(Run { branch: branch.clone(), source, aside, tools, root, parent, sent: Vec::new() });
+        let run =
+            Arc::new(Run { branch: branch.clone(), source, aside, tools, root, parent, sent: Vec::new() });
         minutes.records.push(Record::Moved(moved));
         minutes.records.push(Record::Fork(ForkChange::Running(Run::clone(&run))));
         self.memory.turns.runs.insert(branch, Arc::clone(&run));

@@ -233,9 +233,7 @@ impl Assistant {
             (root, main) if root == main => "",
             (_, None) => "",
             (None, Some(_)) => " it knows nothing of what we said before; that stays in the tree.",
-            (Some(_), Some(_)) => {
-                " what we said since it began is not part of it; that stays in the tree."
-            }
+            (Some(_), Some(_)) => " what we said since it began is not part of it; that stays in the tree.",
         }
     }
 
@@ -247,7 +245,8 @@ impl Assistant {
 
     fn drop_waiting(&mut self, branch: &Branch, minutes: &mut Minutes) {
         let waiting = &mut self.memory.messages.waiting;
-        let dropped = waiting.iter().filter(|message| is_meant_for(message, branch)).map(|message| message.id);
+        let dropped =
+            waiting.iter().filter(|message| is_meant_for(message, branch)).map(|message| message.id);
         minutes.records.extend(dropped.map(|id| Record::Message(MessageChange::Dropped(id))));
         waiting.retain(|message| !is_meant_for(message, branch));
     }

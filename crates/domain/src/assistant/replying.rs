@@ -62,9 +62,9 @@ impl Assistant {
             (Found::Expired(Gone::Old), _) => {
                 Some("the session of that message has expired, so i quote it as context instead.")
             }
-            (Found::Expired(Gone::Elsewhere), _) => {
-                Some("i don't know the session of that message: it has expired for me, so i quote it instead.")
-            }
+            (Found::Expired(Gone::Elsewhere), _) => Some(
+                "i don't know the session of that message: it has expired for me, so i quote it instead.",
+            ),
             (Found::Unknown, _) => None,
         };
         minutes.shown.extend(notice.map(|text| Shown::Notice(text.to_owned())));
@@ -97,7 +97,9 @@ impl Assistant {
             Action::Leave(Exiting::Save) => self.leave_asked(Way::Save, now),
             Action::Leave(Exiting::Report) => self.leave_asked(Way::Report(String::new()), now),
             Action::Leave(Exiting::Drop) => self.leave_asked(Way::Drop, now),
-            Action::TaskDone(_) | Action::TaskDelete(_) => refused("there is no task list yet. tell me instead."),
+            Action::TaskDone(_) | Action::TaskDelete(_) => {
+                refused("there is no task list yet. tell me instead.")
+            }
             Action::EventDelete(_) => refused("there is no task list or calendar yet. tell me instead."),
             Action::Ask(_) => refused("that button has lost its question. ask me in words."),
             Action::Unknown(name) => {

@@ -15,7 +15,12 @@ use crate::report::{Report, ReportId, read_out};
 
 impl Assistant {
     /// A message as the model will read it on `branch`, after a `lead` of ours.
-    pub(super) fn heard(&self, message: &Message, (branch, lead): (&Branch, &str), minutes: &Minutes) -> Heard {
+    pub(super) fn heard(
+        &self,
+        message: &Message,
+        (branch, lead): (&Branch, &str),
+        minutes: &Minutes,
+    ) -> Heard {
         let sent = message.at.to_zoned(minutes.zone.clone());
         let now = minutes.at.to_zoned(minutes.zone.clone());
         let reader = match (branch, self.memory.turns.runs.get(branch)) {

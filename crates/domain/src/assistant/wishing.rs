@@ -39,9 +39,10 @@ impl Assistant {
             (Wish::Show(embed, _), Place::Fork) => self.show(embed, Footer::Fork, now),
             (Wish::Show(embed, _), Place::Background(_)) => self.show(embed, Footer::Background, now),
             (Wish::Ping(text, _), Place::Background(_)) => (Answer::Shown(Showing::Words(text)), Vec::new()),
-            (Wish::Report(text), Place::Background(_)) => {
-                told("the main conversation will read it. go on, or stop.", self.leave_report(turn, text, now))
-            }
+            (Wish::Report(text), Place::Background(_)) => told(
+                "the main conversation will read it. go on, or stop.",
+                self.leave_report(turn, text, now),
+            ),
             (Wish::EnterFork(asked), Place::Main(_)) => {
                 self.wants.entering = Some(asked);
                 told("Entering fork: this turn is being interrupted, and goes on there.", Vec::new())

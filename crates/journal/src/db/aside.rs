@@ -1,13 +1,14 @@
 //! What happens beside main, as rows: reports that wait for it, and the side conversation that is open.
 
+use domain::conversation::EntryId;
 use domain::fork::{Exit, Fork, Leaving};
 use domain::record::{ForkChange, ReportChange};
 use domain::report::{Report, ReportId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::Database;
 use super::read::{branch_in, time_in, unread};
+use super::{Database, runs};
 
 impl Database {
     /// The reports that main has not read, oldest first.
@@ -28,7 +29,7 @@ impl Database {
 
     /// The side conversation that is open.
     pub(super) fn fork(&self) -> rusqlite::Result<Option<Fork>> {
-        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report FROM forks";
+        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report, root FROM forks";
         self.connection.query_row(sql, [], fork).optional()
     }
 }
@@ -46,6 +47,7 @@ fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
     };
     Ok(Fork {
         branch: branch_in(row, 0)?,
+        root: row.get::<_, Option<u64>>(8)?.map(EntryId),
         topic: row.get(1)?,
         idle_minutes: row.get(2)?,
         active: time_in(row, 3)?,
@@ -74,15 +76,20 @@ pub fn write_report(transaction: &Transaction<'_>, change: &ReportChange) -> rus
     }
 }
 
-/// Writes down what happened to the side conversation.
+/// Writes down what happened to the side conversation, or to a background run.
 pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlite::Result<()> {
-    let fork = match change {
-        ForkChange::Open(fork) => fork,
+    match change {
+        ForkChange::Open(fork) => open(transaction, fork),
         ForkChange::Ended(branch) => {
             let sql = "DELETE FROM forks WHERE branch = ?";
-            return transaction.prepare_cached(sql)?.execute([branch.to_string()]).map(drop);
+            transaction.prepare_cached(sql)?.execute([branch.to_string()]).map(drop)
         }
-    };
+        ForkChange::Running(run) => runs::begin(transaction, run),
+        ForkChange::Ran(branch) => runs::end(transaction, branch),
+    }
+}
+
+fn open(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
     let (leaving, report) = match &fork.leaving {
         Leaving::Not => ("not", None),
         Leaving::So(Exit::Save) => ("save", None),
@@ -90,12 +97,13 @@ pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlit
         Leaving::So(Exit::Drop) => ("drop", None),
         Leaving::WithReport => ("with-report", None),
     };
-    let sql = "INSERT OR REPLACE INTO forks (branch, topic, idle, active, asked, seen, leaving, report) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT OR REPLACE INTO forks (branch, root, topic, idle, active, asked, seen, leaving, \
+               report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     transaction
         .prepare_cached(sql)?
         .execute(params![
             fork.branch.to_string(),
+            fork.root.map(|root| root.0),
             fork.topic,
             fork.idle_minutes,
             fork.active.as_microsecond(),

@@ -1,7 +1,7 @@
 //! What was said, as JSON: the format of the column `body`.
 
 use domain::conversation::{Block, EntryId, Heard, Image, Json, Reach, Said};
-use domain::tool::{Outcome, ToolCall, ToolResult};
+use domain::tool::{Outcome, Showing, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 
 use super::embed_body::EmbedBody;
@@ -49,6 +49,8 @@ struct ResultBody {
     failed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     embed: Option<EmbedBody>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    words: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -142,12 +144,13 @@ fn block_body(block: &Block) -> BlockBody {
 }
 
 fn result_body(result: &ToolResult) -> ResultBody {
-    let (failed, embed) = match &result.outcome {
-        Outcome::Done => (false, None),
-        Outcome::Shown(embed) => (false, Some(EmbedBody::from(embed))),
-        Outcome::Failed => (true, None),
+    let (failed, embed, words) = match &result.outcome {
+        Outcome::Done => (false, None, None),
+        Outcome::Shown(Showing::Embed(embed)) => (false, Some(EmbedBody::from(embed)), None),
+        Outcome::Shown(Showing::Words(words)) => (false, None, Some(words.clone())),
+        Outcome::Failed => (true, None, None),
     };
-    ResultBody { call: result.call.clone(), text: result.text.clone(), failed, embed }
+    ResultBody { call: result.call.clone(), text: result.text.clone(), failed, embed, words }
 }
 
 fn human(body: HumanBody) -> Said {
@@ -167,10 +170,11 @@ fn assistant(body: AssistantBody) -> Said {
 
 fn tools(body: ToolsBody) -> Said {
     let result = |body: ResultBody| {
-        let outcome = match (body.failed, body.embed) {
-            (true, _) => Outcome::Failed,
-            (false, Some(embed)) => Outcome::Shown(embed.into()),
-            (false, None) => Outcome::Done,
+        let outcome = match (body.failed, body.embed, body.words) {
+            (true, _, _) => Outcome::Failed,
+            (false, Some(embed), _) => Outcome::Shown(Showing::Embed(embed.into())),
+            (false, None, Some(words)) => Outcome::Shown(Showing::Words(words)),
+            (false, None, None) => Outcome::Done,
         };
         ToolResult { call: body.call, text: body.text, outcome }
     };

@@ -8,7 +8,7 @@ use super::Unopened;
 const FORMAT: i64 = 3;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 12] = [
+pub const TABLES: [&str; 17] = [
     "reports",
     "forks",
     "entries",
@@ -21,6 +21,11 @@ pub const TABLES: [&str; 12] = [
     "file_changes",
     "devices",
     "spending",
+    "runs",
+    "sent",
+    "origins",
+    "inquiries",
+    "put_away",
 ];
 
 /// What each format adds to the one before it.

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
 use domain::record::Record;
-use engine::ports::{Journal as Port, Unreadable, Unwritten};
+use engine::ports::{Journal as Port, Margin, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
 use journal::Journal;
 
@@ -53,5 +53,13 @@ impl Port for HeldJournal {
 
     fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         self.during(self.0.lineage())
+    }
+
+    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        self.during(self.0.entry(id))
+    }
+
+    fn beside(&self, from: EntryId, before: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        self.during(self.0.beside(from, before))
     }
 }
