@@ -28,7 +28,9 @@ fn a_run_goes_beside_main_and_main_hears_of_it_once() {
     story.human("good morning").background(forked("routine:mail", "[routine-bg:mail] Triage my mail."));
     story.human("what is new?").human("anything else?");
 
-    check(&story.told(), &expect![[r#"
+    check(
+        &story.told(),
+        &expect![[r#"
         human> good morning
         main> assistant: Morning.
         -- routine:mail runs: [routine-bg:mail] Triage my mail.
@@ -46,8 +48,11 @@ fn a_run_goes_beside_main_and_main_hears_of_it_once() {
         main> assistant: Two mails.
         human> anything else?
         main> assistant: No.
-    "#]]);
-    check(&story.tree(), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
         human: good morning
         assistant: Morning.
           human: 
@@ -62,21 +67,31 @@ fn a_run_goes_beside_main_and_main_hears_of_it_once() {
           assistant: Two mails.
           human: anything else?
           assistant: No.  <- main
-    "#]]);
-    check(&story.sessions(), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.sessions(),
+        &expect![[r#"
         ●  main · now · 63cbe1e4 · 6 entries
         ┃──✕ fork/3fdabe86 ended 2026-11-15 08:00 · 8 entries
         ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
         ○  created 2026-11-15 08:00 · 63cbe1e4
-    "#]]);
-    check(&story.state("session_history.jsonl"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.state("session_history.jsonl"),
+        &expect![[r#"
         {"event":"created","parent_session_id":null,"session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
         {"event":"bg_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
-    "#]]);
-    check(&story.state("fork_messages.json"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.state("fork_messages.json"),
+        &expect![[r#"
         {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
         {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":7,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
-    "#]]);
+    "#]],
+    );
     assert!(read(&story, 5).contains("RECENT BACKGROUND UPDATES"), "{}", read(&story, 5));
     assert!(!read(&story, 6).contains("RECENT"), "{}", read(&story, 6));
 }
@@ -100,52 +115,55 @@ fn a_forked_run_sees_what_waits_and_an_isolated_one_does_not() {
     assert_eq!(read(&story, 4), "[2026-11-15 Sun 08:00 AM CET] [reminder-bg:tea] Make tea.");
     assert_eq!(story.contexts()[4].said.len(), 1, "it has nothing of main");
     assert!(read(&story, 5).contains("it rains"), "main still reads it: {}", read(&story, 5));
-    check(&story.state("session_history.jsonl"), &expect![[r#"
+    check(
+        &story.state("session_history.jsonl"),
+        &expect![[r#"
         {"event":"created","parent_session_id":null,"session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
         {"event":"bg_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
         {"event":"bg_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"53fcd651-3d02-4efe-a25e-c07a99506761"}
         {"event":"isolated_bg","parent_session_id":null,"session_id":"f5ba4eb7-28dd-432c-ab03-54df4a45b34e"}
-    "#]]);
-    check(&story.tree(), &expect![[r#"
-          human: good morning
-          assistant: Morning.
-            human: 
-            assistant: calls report_updates
-            tools: the main conversation will read it. go on, or stop.
-            assistant: Done.
-            human: 
-            assistant: Seen.
-            human: well?
-            assistant: Rain.  <- main
-          human: 
-          assistant: Unseen.
-    "#]]);
+    "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+              human: good morning
+              assistant: Morning.
+                human: 
+                assistant: calls report_updates
+                tools: the main conversation will read it. go on, or stop.
+                assistant: Done.
+                human: 
+                assistant: Seen.
+                human: well?
+                assistant: Rain.  <- main
+              human: 
+              assistant: Unseen.
+        "#]],
+    );
 }
 
 /// BF-15, BF-20, TL-2: three runs go on at once beside main, which is answered; each is in its own place.
 #[test]
 fn three_runs_and_main_go_on_at_once() {
     let puppet = Puppet::answering(|context| {
-        let last = context.said.last().map(|said| match &**said {
-            Said::Human(heard) => context::heard(heard),
-            Said::Tools(_) => "tools".to_owned(),
-            Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_) => String::new(),
-        });
-        let last = last.unwrap_or_default();
-        let named = |name: &str| last.contains(&format!("run {name}"));
-        match ["a", "b", "c"].into_iter().find(|name| named(name)) {
-            Some("c") => Line::holds("thinking"),
-            Some(name) => reports(&format!("report of {name}")),
-            None if last == "tools" => Line::says("Done."),
-            None => Line::says(&format!("{} reports", last.matches("report of").count())),
+        let last = context.said.last().map(|said| words(said)).unwrap_or_default();
+        let run = context
+            .said
+            .iter()
+            .rev()
+            .find_map(|said| words(said).split_once("run ").map(|(_, name)| name.to_owned()));
+        match (run.as_deref(), last.as_str()) {
+            (Some("c"), _) => Line::holds("thinking"),
+            (Some(name), "") => Line::says(&format!("Done {name}.")),
+            (Some(name), _) => reports(&format!("report of {name}")),
+            (None, last) => Line::says(&format!("{} reports", last.matches("report of").count())),
         }
     });
     let mut story = Story::played_by("2026-11-15T08:00[Europe/Madrid]", puppet);
     story.human("hello");
-    story.background_begins(
-        ["a", "b", "c"].map(|name| forked(&format!("routine:{name}"), &format!("run {name}"))),
-    );
-    story.hears("report of a").hears("report of b").asked(4).human("well?");
+    let jobs = ["a", "b", "c"].map(|name| forked(&format!("routine:{name}"), &format!("run {name}")));
+    story.background_begins(jobs).hears("Done a.").hears("Done b.").asked(6).human("well?");
 
     let told = story.told();
     assert!(told.contains("main> assistant: 2 reports"), "{told}");
@@ -157,6 +175,13 @@ fn three_runs_and_main_go_on_at_once() {
     assert_eq!((of("a"), of("b"), of("c")), (2, 2, 0));
     let unattended = spent.iter().filter(|spent| spent.account.attended == Attended::Unattended).count();
     assert_eq!(unattended, 4, "main and nobody else was waited for");
+}
+
+fn words(said: &Said) -> String {
+    match said {
+        Said::Human(heard) => context::heard(heard),
+        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => String::new(),
+    }
 }
 
 /// BF-20: a run reports while the human talks, and neither waits for the other.
@@ -173,7 +198,9 @@ fn a_run_reports_while_the_human_talks() {
     story.human("good morning").human_begins("tell me a story");
     story.background(forked("routine:weather", "[routine-bg:weather] Look outside."));
     story.human("never mind. what is new?");
-    check(&story.told(), &expect![[r#"
+    check(
+        &story.told(),
+        &expect![[r#"
         human> good morning
         main> assistant: Morning.
         human> tell me a story
@@ -185,8 +212,11 @@ fn a_run_reports_while_the_human_talks() {
         main> stopped
         human> never mind. what is new?
         main> assistant: Rain, by the way.
-    "#]]);
-    check(&story.tree(), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
         human: good morning
         assistant: Morning.
           human: tell me a story
@@ -197,7 +227,8 @@ fn a_run_reports_while_the_human_talks() {
           assistant: calls report_updates
           tools: the main conversation will read it. go on, or stop.
           assistant: Done.
-    "#]]);
+    "#]],
+    );
 }
 
 /// SE-11, MT-5: a run that fails is told of, has its event, and what it sent can be replied to.
@@ -206,18 +237,27 @@ fn a_run_that_fails_leaves_its_event_and_what_it_sent() {
     let mut story = story();
     story.model([pings("up"), Line::fails(Failure::Stopped("it broke.".to_owned()))]);
     story.background(forked("routine:mail", "[routine-bg:mail] Triage my mail."));
-    check(&story.told(), &expect![[r#"
+    check(
+        &story.told(),
+        &expect![[r#"
         -- routine:mail runs: [routine-bg:mail] Triage my mail.
         fork/e6984080> calls ping_user {"message":"up"}
         fork/e6984080> ping_user: Message sent.
         routine:mail (3) to the human> up
         notice> routine:mail could not be finished: it broke.
         fork/e6984080> failed: it broke.
-    "#]]);
-    check(&story.state("session_history.jsonl"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.state("session_history.jsonl"),
+        &expect![[r#"
         {"event":"bg_fork","parent_session_id":null,"session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
-    "#]]);
-    check(&story.state("fork_messages.json"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.state("fork_messages.json"),
+        &expect![[r#"
         {"fork_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","message_id":3,"parent_session_id":null}
-    "#]]);
+    "#]],
+    );
 }

@@ -27,33 +27,37 @@ fn a_button_goes_on_with_its_run_once() {
     assert!(read.ends_with("\n\n[button] answer Anna"), "{read}");
     story.human_presses(5, "Read").human_begins_command("/exit").hears("discarded");
     story.human_presses(5, "Answer").human_presses(5, "Read").hears("Again?");
-    check(&story.told(), &expect![[r#"
-        human> good morning
-        main> assistant: Morning.
-        -- routine:mail runs: [routine-bg:mail] Triage my mail.
-        fork/3fdabe86> calls discord_embed {"title":"Mail","buttons":[{"label":"Answer","action":"agent:answer Anna"},{"label":"Read","action":"agent:read it out"},{"label":"Done","action":"task_done:7"},{"label":"Close","action":"dismiss"},{"label":"Odd","action":"snooze"}]}
-        fork/3fdabe86> discord_embed: Embed sent.
-        fork/3fdabe86> shows: Mail
-        routine:mail (5) to the human> **Mail**
-        fork/3fdabe86> assistant: Done.
-        -- crash
-        human> [Answer]
-        -- fork/63cbe1e4 begins about routine:mail
-        human> [button] answer Anna
-        fork/63cbe1e4> assistant: Written.
-        human> [Read]
-        notice> this side conversation has been quiet for 10 minutes. say something to keep it, or leave it: /save, /report or /exit. in 10 minutes it ends by itself.
-        refused> that button goes on with a background run, and we are in a side conversation already. leave it first (/save, /report or /exit), then press it again.
-        human> /exit
-        -- fork/63cbe1e4 discarded.
-        human> [Answer]
-        refused> that option has expired, or was used already. ask me again in words.
-        human> [Read]
-        -- fork/e6984080 begins about routine:mail
-        human> [button] read it out
-        fork/e6984080> assistant: Again?
-    "#]]);
-    check(&story.tree(), &expect![[r#"
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> good morning
+            main> assistant: Morning.
+            -- routine:mail runs: [routine-bg:mail] Triage my mail.
+            fork/3fdabe86> calls discord_embed {"title":"Mail","buttons":[{"label":"Answer","action":"agent:answer Anna"},{"label":"Read","action":"agent:read it out"},{"label":"Done","action":"task_done:7"},{"label":"Close","action":"dismiss"},{"label":"Odd","action":"snooze"}]}
+            fork/3fdabe86> discord_embed: Embed sent.
+            fork/3fdabe86> shows: Mail
+            routine:mail (5) to the human> **Mail**
+            fork/3fdabe86> assistant: Done.
+            -- crash
+            human> [Answer]
+            -- fork/63cbe1e4 begins about routine:mail
+            human> [button] answer Anna
+            fork/63cbe1e4> assistant: Written.
+            human> [Read]
+            refused> that button goes on with a background run, and we are in a side conversation already. leave it first (/save, /report or /exit), then press it again.
+            human> /exit
+            -- fork/63cbe1e4 discarded.
+            human> [Answer]
+            refused> that option has expired, or was used already. ask me again in words.
+            human> [Read]
+            -- fork/e6984080 begins about routine:mail
+            human> [button] read it out
+            fork/e6984080> assistant: Again?
+        "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
         human: good morning
         assistant: Morning.  <- main
         human: 
@@ -64,10 +68,14 @@ fn a_button_goes_on_with_its_run_once() {
           assistant: Written.
           human: [button] read it out
           assistant: Again?  <- fork/e6984080
-    "#]]);
-    check(&story.state("inquiries.json"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.state("inquiries.json"),
+        &expect![[r#"
         {}
-    "#]]);
+    "#]],
+    );
 }
 
 /// XB-16: a button on main asks where the human is, once.
@@ -76,7 +84,9 @@ fn a_button_on_main_asks_on_main() {
     let mut story = story();
     story.model([Line::calls("discord_embed", MAIL), Line::says("There."), Line::says("Done.")]);
     story.human("my mail?").human_presses(3, "Answer").hears("Done.").human_presses(3, "Answer");
-    check(&story.told(), &expect![[r#"
+    check(
+        &story.told(),
+        &expect![[r#"
         human> my mail?
         main> calls discord_embed {"title":"Mail","buttons":[{"label":"Answer","action":"agent:answer Anna"},{"label":"Read","action":"agent:read it out"},{"label":"Done","action":"task_done:7"},{"label":"Close","action":"dismiss"},{"label":"Odd","action":"snooze"}]}
         main> discord_embed: Embed sent.
@@ -87,7 +97,8 @@ fn a_button_on_main_asks_on_main() {
         main> assistant: Done.
         human> [Answer]
         refused> that option has expired, or was used already. ask me again in words.
-    "#]]);
+    "#]],
+    );
 }
 
 /// XB-9, XB-17: after seven days a button has nothing to ask.
@@ -108,39 +119,41 @@ fn a_button_that_finds_a_fork_open_can_be_pressed_again() {
     story.model([pings("tea"), Line::says("Done."), Line::holds("Once upon"), Line::says("Green.")]);
     story.model([Line::says("Written.")]);
     story.background(forked("reminder:tea", "[reminder-bg:tea] Tea.")).human_begins("tell me a story");
-    story.human_adds_reply(9, "which?").human_presses(5, "Answer").human_presses(5, "Answer").hears("Green.");
+    let (reply, press) = (story.replying(9, "which?"), story.pressing(5, "Answer"));
+    story.human_does_at_once(vec![reply, press.clone(), press]).hears("notice> that button");
     story.human_begins_command("/exit").hears("discarded").human_presses(5, "Answer").hears("Written.");
-    check(&story.told(), &expect![[r#"
-        human> good morning
-        main> assistant: Morning.
-        -- routine:mail runs: [routine-bg:mail] Triage my mail.
-        fork/3fdabe86> calls discord_embed {"title":"Mail","buttons":[{"label":"Answer","action":"agent:answer Anna"},{"label":"Read","action":"agent:read it out"},{"label":"Done","action":"task_done:7"},{"label":"Close","action":"dismiss"},{"label":"Odd","action":"snooze"}]}
-        fork/3fdabe86> discord_embed: Embed sent.
-        fork/3fdabe86> shows: Mail
-        routine:mail (5) to the human> **Mail**
-        fork/3fdabe86> assistant: Done.
-        -- reminder:tea runs: [reminder-bg:tea] Tea.
-        fork/f5ba4eb7> calls ping_user {"message":"tea"}
-        fork/f5ba4eb7> ping_user: Message sent.
-        reminder:tea (9) to the human> tea
-        fork/f5ba4eb7> assistant: Done.
-        human> tell me a story
-        main> assistant: Once upon (cut)
-        main> stopped
-        -- fork/dd2f9b2d begins about reminder:tea
-        human> which?
-        human> [Answer]
-        refused> that button goes on with a background run, and we are in a side conversation already. leave it first (/save, /report or /exit), then press it again.
-        human> [Answer]
-        fork/dd2f9b2d> assistant: Green.
-        refused> that button goes on with a background run, and we are in a side conversation already. leave it first (/save, /report or /exit), then press it again.
-        human> /exit
-        -- fork/dd2f9b2d discarded.
-        human> [Answer]
-        -- fork/e12e5d00 begins about routine:mail
-        human> [button] answer Anna
-        fork/e12e5d00> assistant: Written.
-    "#]]);
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> good morning
+            main> assistant: Morning.
+            -- routine:mail runs: [routine-bg:mail] Triage my mail.
+            fork/3fdabe86> calls discord_embed {"title":"Mail","buttons":[{"label":"Answer","action":"agent:answer Anna"},{"label":"Read","action":"agent:read it out"},{"label":"Done","action":"task_done:7"},{"label":"Close","action":"dismiss"},{"label":"Odd","action":"snooze"}]}
+            fork/3fdabe86> discord_embed: Embed sent.
+            fork/3fdabe86> shows: Mail
+            routine:mail (5) to the human> **Mail**
+            fork/3fdabe86> assistant: Done.
+            -- reminder:tea runs: [reminder-bg:tea] Tea.
+            fork/f5ba4eb7> calls ping_user {"message":"tea"}
+            fork/f5ba4eb7> ping_user: Message sent.
+            reminder:tea (9) to the human> tea
+            fork/f5ba4eb7> assistant: Done.
+            human> tell me a story
+            refused> that was pressed already; it is about to be heard.
+            main> assistant: Once upon (cut)
+            main> stopped
+            -- fork/dd2f9b2d begins about reminder:tea
+            human> which?
+            fork/dd2f9b2d> assistant: Green.
+            notice> that button goes on with a background run, and we are in a side conversation already. leave it first (/save, /report or /exit), then press it again.
+            human> /exit
+            -- fork/dd2f9b2d discarded.
+            human> [Answer]
+            -- fork/e12e5d00 begins about routine:mail
+            human> [button] answer Anna
+            fork/e12e5d00> assistant: Written.
+        "#]],
+    );
 }
 
 /// XB-7, XB-11, XB-18: what cannot be done says so, and what is put away is gone.
@@ -154,7 +167,9 @@ fn other_buttons_do_what_they_say() {
         .human_presses(5, "Close");
     let told = story.told();
     let rest = told.split_once("human> [Done]").map(|(_, rest)| rest).unwrap_or_default();
-    check(rest, &expect![[r#"
+    check(
+        rest,
+        &expect![[r#"
 
         refused> there is no task list yet. tell me instead.
         human> [Odd]
@@ -163,5 +178,6 @@ fn other_buttons_do_what_they_say() {
         -- 5 is put away
         human> [Close]
         -- 5 is put away
-    "#]]);
+    "#]],
+    );
 }

@@ -21,7 +21,9 @@ fn a_run_goes_on_after_a_crash() {
         .human("good morning")
         .background_begins([forked("routine:mail", "[routine-bg:mail] Triage my mail.")]);
     story.hears("to the human").asked(3).crash().settle();
-    check(&story.told(), &expect![[r#"
+    check(
+        &story.told(),
+        &expect![[r#"
         human> good morning
         main> assistant: Morning.
         -- routine:mail runs: [routine-bg:mail] Triage my mail.
@@ -30,14 +32,21 @@ fn a_run_goes_on_after_a_crash() {
         routine:mail (5) to the human> two mails
         -- crash
         fork/3fdabe86> assistant: Done.
-    "#]]);
-    check(&story.state("fork_messages.json"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.state("fork_messages.json"),
+        &expect![[r#"
         {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
-    "#]]);
-    check(&story.state("session_history.jsonl"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.state("session_history.jsonl"),
+        &expect![[r#"
         {"event":"created","parent_session_id":null,"session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
         {"event":"bg_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
-    "#]]);
+    "#]],
+    );
 }
 
 /// SE-11, MT-5: a run under which the program dies again and again ends visibly.
@@ -47,7 +56,9 @@ fn a_run_ends_visibly_when_the_program_keeps_dying() {
     story.model([pings("up"), Line::holds("1"), Line::holds("2"), Line::holds("3")]);
     story.background_begins([forked("routine:mail", "[routine-bg:mail] Triage my mail.")]).asked(2);
     story.crash().asked(3).crash().asked(4).crash().hears("could not be finished");
-    check(&story.told(), &expect![[r#"
+    check(
+        &story.told(),
+        &expect![[r#"
         -- routine:mail runs: [routine-bg:mail] Triage my mail.
         fork/e6984080> calls ping_user {"message":"up"}
         fork/e6984080> ping_user: Message sent.
@@ -57,10 +68,14 @@ fn a_run_ends_visibly_when_the_program_keeps_dying() {
         -- crash
         notice> routine:mail could not be finished: i stopped 3 times in the middle of it, so i left it.
         fork/e6984080> failed: i stopped 3 times in the middle of it, so i left it.
-    "#]]);
-    check(&story.state("fork_messages.json"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.state("fork_messages.json"),
+        &expect![[r#"
         {"fork_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","message_id":3,"parent_session_id":null}
-    "#]]);
+    "#]],
+    );
 }
 
 /// SE-11, MT-6: wherever the program dies in a run, there is one event and one record at the end.
@@ -92,10 +107,13 @@ fn the_file_follows_after_a_crash() {
     let other = r#"[{"message_id":1340012345678901234,"fork_session_id":"9d1e","parent_session_id":null,"ts":1794726000.5,"more":1}]"#;
     std::fs::write(&file, other).unwrap();
     story.crash();
-    check(&story.state("fork_messages.json"), &expect![[r#"
+    check(
+        &story.state("fork_messages.json"),
+        &expect![[r#"
         {"fork_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","message_id":3,"parent_session_id":null}
         {"fork_session_id":"9d1e","message_id":1340012345678901234,"more":1,"parent_session_id":null}
-    "#]]);
+    "#]],
+    );
     story.model([Line::says("Who?")]);
     story.human_replies(1_340_012_345_678_901_234, "hello");
     assert!(story.told().contains("notice> i don't know the session of that message"), "{}", story.told());

@@ -31,7 +31,9 @@ fn a_reply_goes_on_with_the_run() {
     story.human_replies(5, "who wrote?").human("ping me").human("write it down").hears("summary queued");
     story.human("is that so?");
 
-    check(&story.told(), &expect![[r#"
+    check(
+        &story.told(),
+        &expect![[r#"
         human> good morning
         main> assistant: Morning.
         -- routine:mail runs: [routine-bg:mail] Triage my mail.
@@ -53,8 +55,11 @@ fn a_reply_goes_on_with_the_run() {
         -- fork/53fcd651 summary queued: Anna was answered
         human> is that so?
         main> assistant: Yes.
-    "#]]);
-    check(&story.tree(), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
         human: good morning
         assistant: Morning.
           human: 
@@ -73,23 +78,33 @@ fn a_reply_goes_on_with_the_run() {
           assistant: Noted.
           human: is that so?
           assistant: Yes.  <- main
-    "#]]);
-    check(&story.sessions(), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.sessions(),
+        &expect![[r#"
         ●  main · now · 63cbe1e4 · 4 entries
         ┃◁─╯ fork/53fcd651 reported 2026-11-15 08:00 · 10 entries
         ┃╲  fork/53fcd651 started 2026-11-15 08:00 · 953aeb70
         ┃──✕ fork/3fdabe86 ended 2026-11-15 08:00 · 4 entries
         ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
         ○  created 2026-11-15 08:00 · 63cbe1e4
-    "#]]);
-    check(&story.state("session_history.jsonl"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.state("session_history.jsonl"),
+        &expect![[r#"
         {"event":"created","parent_session_id":null,"session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
         {"event":"bg_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
         {"event":"interactive_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
-    "#]]);
-    check(&story.state("fork_messages.json"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.state("fork_messages.json"),
+        &expect![[r#"
         {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
-    "#]]);
+    "#]],
+    );
     let reply = &story.contexts()[3];
     let Some(Said::Human(heard)) = reply.said.last().map(|said| &**said) else { panic!("no reply") };
     let heard = context::heard(heard);
@@ -108,7 +123,9 @@ fn a_saved_reply_takes_the_place_of_main() {
     story.model([Line::says("Fine."), Line::says("Anna and Ben."), Line::says("Here.")]);
     story.human("how are you?").human_replies(5, "who wrote?").human_begins_command("/save").hears("saved:");
     story.human("where are we?");
-    check(&story.told(), &expect![[r#"
+    check(
+        &story.told(),
+        &expect![[r#"
         human> good morning
         main> assistant: Morning.
         -- routine:mail runs: [routine-bg:mail] Triage my mail.
@@ -125,8 +142,11 @@ fn a_saved_reply_takes_the_place_of_main() {
         -- fork/225ec07a saved: it is the main conversation now. what we said since it began is not part of it; that stays in the tree.
         human> where are we?
         main> assistant: Here.
-    "#]]);
-    check(&story.tree(), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
         human: good morning
         assistant: Morning.
           human: 
@@ -139,13 +159,17 @@ fn a_saved_reply_takes_the_place_of_main() {
           assistant: Here.  <- main
           human: how are you?
           assistant: Fine.
-    "#]]);
-    check(&story.state("session_history.jsonl"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.state("session_history.jsonl"),
+        &expect![[r#"
         {"event":"created","parent_session_id":null,"session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
         {"event":"bg_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
         {"event":"interactive_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
         {"event":"swapped","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
-    "#]]);
+    "#]],
+    );
 }
 
 /// IF-13: the same message can be replied to again, under a session of its own if main has taken the run's.
@@ -155,7 +179,9 @@ fn a_second_reply_begins_where_the_run_ended() {
     story.model([Line::says("Anna."), Line::says("Anna again.")]);
     story.human_replies(5, "who wrote?").human_begins_command("/save").hears("saved:");
     story.human_replies(5, "who was it?");
-    check(&story.tree(), &expect![[r#"
+    check(
+        &story.tree(),
+        &expect![[r#"
         human: good morning
         assistant: Morning.
         human: 
@@ -166,8 +192,11 @@ fn a_second_reply_begins_where_the_run_ended() {
           assistant: Anna.  <- main
           human: who was it?
           assistant: Anna again.  <- fork/f5ba4eb7
-    "#]]);
-    check(&story.sessions(), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.sessions(),
+        &expect![[r#"
         ●  main · now · 953aeb70 · 8 entries
         ┃╲  fork/f5ba4eb7 started 2026-11-15 08:00 · 69c3a276 · open · 2 entries
         ┃──✕ fork/53fcd651 ended 2026-11-15 08:00 · 2 entries
@@ -176,7 +205,8 @@ fn a_second_reply_begins_where_the_run_ended() {
         ┃──✕ fork/3fdabe86 ended 2026-11-15 08:00 · 4 entries
         ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
         ○  created 2026-11-15 08:00 · 63cbe1e4
-    "#]]);
+    "#]],
+    );
 }
 
 /// IF-20, MT-3: a saved reply to an isolated run replaces main, and the human is told what that means.
@@ -192,7 +222,9 @@ fn a_saved_reply_to_an_isolated_run_knows_nothing_of_main() {
     ]);
     story.human("good morning").background(isolated("reminder:tea", "[reminder-bg:tea] Make tea."));
     story.human_replies(5, "which?").human_begins_command("/save").hears("saved:").human("do you know me?");
-    check(&story.told(), &expect![[r#"
+    check(
+        &story.told(),
+        &expect![[r#"
         human> good morning
         main> assistant: Morning.
         -- reminder:tea runs: [reminder-bg:tea] Make tea.
@@ -207,22 +239,29 @@ fn a_saved_reply_to_an_isolated_run_knows_nothing_of_main() {
         -- fork/53fcd651 saved: it is the main conversation now. it knows nothing of what we said before; that stays in the tree.
         human> do you know me?
         main> assistant: No.
-    "#]]);
-    check(&story.tree(), &expect![[r#"
-          human: good morning
-          assistant: Morning.
-          human: 
-          assistant: calls ping_user
-          tools: Message sent.
-          assistant: Done.
-          human: which?
-          assistant: Green.
-          human: do you know me?
-          assistant: No.  <- main
-    "#]]);
-    check(&story.state("fork_messages.json"), &expect![[r#"
+    "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+              human: good morning
+              assistant: Morning.
+              human: 
+              assistant: calls ping_user
+              tools: Message sent.
+              assistant: Done.
+              human: which?
+              assistant: Green.
+              human: do you know me?
+              assistant: No.  <- main
+        "#]],
+    );
+    check(
+        &story.state("fork_messages.json"),
+        &expect![[r#"
         {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":null}
-    "#]]);
+    "#]],
+    );
 }
 
 /// MT-10, MT-12: in a side conversation a reply is quoted there, with a notice.
@@ -250,9 +289,12 @@ fn a_reply_to_an_old_message_is_quoted() {
     assert!(story.told().contains("notice> the session of that message has expired"), "{}", story.told());
     story.background(forked("routine:up", "[routine-bg:up] Up.")).human_replies(5, "and now?");
     assert_eq!(story.told().matches("has expired").count(), 1, "it is unknown now");
-    check(&story.state("fork_messages.json"), &expect![[r#"
+    check(
+        &story.state("fork_messages.json"),
+        &expect![[r#"
         {"fork_session_id":"225ec07a-9950-4761-a9c3-a27688795369","message_id":11,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
-    "#]]);
+    "#]],
+    );
 }
 
 /// MT-12: any other message is quoted, and one that is not there is not.
@@ -264,7 +306,9 @@ fn a_reply_to_any_other_message_quotes_it() {
     assert_eq!(read_last(&story), "[2026-11-15 Sun 08:00 AM CET] > Morning.\n> \n> How are you?\n\nfine");
     story.human_replies(77, "hm");
     assert_eq!(read_last(&story), "[2026-11-15 Sun 08:00 AM CET] hm");
-    check(&story.told(), &expect![[r#"
+    check(
+        &story.told(),
+        &expect![[r#"
         human> good morning
         main> assistant: Morning.
 
@@ -273,7 +317,8 @@ fn a_reply_to_any_other_message_quotes_it() {
         main> assistant: Good.
         human> hm
         main> assistant: What?
-    "#]]);
+    "#]],
+    );
 }
 
 /// IF-6: two replies race into a fork: the first opens it, the second is quoted there.
@@ -283,45 +328,53 @@ fn of_two_replies_the_second_finds_the_fork_open() {
     story.model([pings("tea is ready"), Line::says("Done."), Line::holds("Once upon")]);
     story.model([Line::says("Anna."), Line::says("Green.")]);
     story.background(forked("reminder:tea", "[reminder-bg:tea] Make tea.")).human_begins("tell me a story");
-    story.human_adds_reply(5, "who wrote?").human_adds_reply(9, "which?").settle();
-    check(&story.told(), &expect![[r#"
-        human> good morning
-        main> assistant: Morning.
-        -- routine:mail runs: [routine-bg:mail] Triage my mail.
-        fork/3fdabe86> calls ping_user {"message":"two mails need you"}
-        fork/3fdabe86> ping_user: Message sent.
-        routine:mail (5) to the human> two mails need you
-        fork/3fdabe86> assistant: Done.
-        -- reminder:tea runs: [reminder-bg:tea] Make tea.
-        fork/69c3a276> calls ping_user {"message":"tea is ready"}
-        fork/69c3a276> ping_user: Message sent.
-        reminder:tea (9) to the human> tea is ready
-        fork/69c3a276> assistant: Done.
-        human> tell me a story
-        main> assistant: Once upon (cut)
-        main> stopped
-        -- fork/eb0354df begins about routine:mail
-        human> who wrote?
-        fork/eb0354df> stopped
-        notice> we are in a side conversation already, so your reply is added here as context instead.
-        human> which?
-        fork/eb0354df> assistant: Anna.
-    "#]]);
-    check(&story.tree(), &expect![[r#"
-        human: good morning
-        assistant: Morning.
-          human: 
-          assistant: calls ping_user
-          tools: Message sent.
-          assistant: Done.
-          human: who wrote?
-          human: which?
-          assistant: Anna.  <- fork/eb0354df
-          human: 
-          assistant: calls ping_user
-          tools: Message sent.
-          assistant: Done.
-          human: tell me a story
-          assistant: Once upon (cut)  <- main
-    "#]]);
+    let replies = vec![story.replying(5, "who wrote?"), story.replying(9, "which?")];
+    story.human_does_at_once(replies).hears("Green.");
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> good morning
+            main> assistant: Morning.
+            -- routine:mail runs: [routine-bg:mail] Triage my mail.
+            fork/3fdabe86> calls ping_user {"message":"two mails need you"}
+            fork/3fdabe86> ping_user: Message sent.
+            routine:mail (5) to the human> two mails need you
+            fork/3fdabe86> assistant: Done.
+            -- reminder:tea runs: [reminder-bg:tea] Make tea.
+            fork/69c3a276> calls ping_user {"message":"tea is ready"}
+            fork/69c3a276> ping_user: Message sent.
+            reminder:tea (9) to the human> tea is ready
+            fork/69c3a276> assistant: Done.
+            human> tell me a story
+            main> assistant: Once upon (cut)
+            main> stopped
+            -- fork/eb0354df begins about routine:mail
+            human> who wrote?
+            fork/eb0354df> assistant: Anna.
+            notice> we are in a side conversation already, so your reply is added here as context instead.
+            human> which?
+            fork/eb0354df> assistant: Green.
+        "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+            human: good morning
+            assistant: Morning.
+              human: 
+              assistant: calls ping_user
+              tools: Message sent.
+              assistant: Done.
+              human: who wrote?
+              assistant: Anna.
+              human: which?
+              assistant: Green.  <- fork/eb0354df
+              human: 
+              assistant: calls ping_user
+              tools: Message sent.
+              assistant: Done.
+              human: tell me a story
+              assistant: Once upon (cut)  <- main
+        "#]],
+    );
 }

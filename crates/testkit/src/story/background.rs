@@ -2,7 +2,7 @@
 
 use domain::assistant::{Answer, Press, Request, Saying};
 use domain::context::message_words;
-use domain::conversation::{EntryId, Said};
+use domain::conversation::{Entry, EntryId, Said};
 use domain::embed::Action;
 use domain::place::{Aside, Follow};
 use domain::record::{MessageId, Reply, SurfaceName};
@@ -12,8 +12,10 @@ use domain::sent::SentId;
 use domain::tool::{Outcome, Showing};
 use domain::turn::TurnId;
 use engine::ports::Journal as _;
+use futures_util::future::join_all;
 
 use super::Story;
+use super::held::HeldJournal;
 
 /// A job that forks from main.
 pub fn forked(label: &str, prompt: &str) -> Job {
@@ -62,46 +64,72 @@ impl Story {
 
     /// The human replies to the message with this number, and hears the answer.
     pub fn human_replies(&mut self, to: u64, text: &str) -> &mut Self {
-        if let Some(message) = self.reply(to, text) {
+        let reply = self.replying(to, text);
+        if let Some(message) = self.ask(reply) {
             self.while_alive(self.teller.heard_the_end_of(message));
         }
         self
     }
 
-    /// The human replies and does not wait.
-    pub fn human_adds_reply(&mut self, to: u64, text: &str) -> &mut Self {
-        self.reply(to, text);
-        self
-    }
-
-    fn reply(&mut self, to: u64, text: &str) -> Option<MessageId> {
-        let journal = self.living().journal.clone();
-        let entry = self.runtime.block_on(journal.entry(EntryId(to))).expect("a journal that can be read");
-        let words = entry.map(|entry| message_words(&entry.said)).unwrap_or_default();
-        let reply_to = Some(Reply { to: SentId(to), words });
-        self.put(Saying { reply_to, ..Saying::words(SurfaceName::Page, text) })
-    }
-
     /// The human presses the button called `label` of the message with this number, and does not wait.
     pub fn human_presses(&mut self, on: u64, label: &str) -> &mut Self {
         self.teller.tell(format!("human> [{label}]"));
-        let action = self.button(on, label);
+        let press = self.pressing(on, label);
+        self.ask(press);
+        self
+    }
+
+    /// The human does several things in one breath: all lie on the desk before the first is read.
+    pub fn human_does_at_once(&mut self, requests: Vec<Request>) -> &mut Self {
         let desk = self.living().desk.clone();
-        let press = Press { surface: SurfaceName::Page, on: SentId(on), action };
-        match self.while_alive(desk.ask(Request::Press(press))) {
-            None | Some(Answer::Noted | Answer::Heard(_)) => {}
-            Some(Answer::Told(text)) => self.teller.tell(format!("told> {text}")),
-            Some(Answer::Refused(why)) => self.teller.tell(format!("refused> {why}")),
-            Some(answer) => panic!("a button was answered with {answer:?}"),
+        let answers = join_all(requests.into_iter().map(|request| desk.ask(request)));
+        for answer in self.while_alive(answers).unwrap_or_default() {
+            self.answered(answer);
         }
         self
     }
 
+    /// A reply to the message with this number.
+    pub fn replying(&self, to: u64, text: &str) -> Request {
+        let words = self.entry(to).map(|entry| message_words(&entry.said)).unwrap_or_default();
+        let reply_to = Some(Reply { to: SentId(to), words });
+        Request::Say(Saying { reply_to, ..Saying::words(SurfaceName::Page, text) })
+    }
+
+    /// A press of the button called `label` of the message with this number.
+    pub fn pressing(&self, on: u64, label: &str) -> Request {
+        let action = self.button(on, label);
+        Request::Press(Press { surface: SurfaceName::Page, on: SentId(on), action })
+    }
+
+    fn ask(&mut self, request: Request) -> Option<MessageId> {
+        let desk = self.living().desk.clone();
+        let answer = self.while_alive(desk.ask(request))?;
+        self.answered(answer)
+    }
+
+    fn answered(&self, answer: Answer) -> Option<MessageId> {
+        match answer {
+            Answer::Heard(message) => return Some(message),
+            Answer::Noted => {}
+            Answer::Told(text) => self.teller.tell(format!("told> {text}")),
+            Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
+            answer => panic!("the human was answered with {answer:?}"),
+        }
+        None
+    }
+
+    fn entry(&self, id: u64) -> Option<Entry> {
+        let journal = self.living().journal.clone();
+        let entry = async { HeldJournal(journal).entry(EntryId(id)).await };
+        self.runtime.block_on(entry).expect("a journal that can be read")
+    }
+
     /// What the button called `label` of the message `on` sends back when it is pressed.
     fn button(&self, on: u64, label: &str) -> Action {
-        let journal = self.living().journal.clone();
-        let entry = self.runtime.block_on(journal.entry(EntryId(on))).expect("a journal that can be read");
-        let Said::Tools(results) = entry.expect("a message").said else { panic!("entry {on} shows nothing") };
+        let Said::Tools(results) = self.entry(on).expect("a message").said else {
+            panic!("entry {on} shows nothing")
+        };
         let buttons = results.into_iter().flat_map(|result| match result.outcome {
             Outcome::Shown(Showing::Embed(embed)) => embed.buttons,
             Outcome::Shown(Showing::Words(_)) | Outcome::Done | Outcome::Failed => Vec::new(),
