@@ -173,3 +173,109 @@ fn put_away(on: SentId, now: &Zoned) -> (Answer, Vec<Effect>) {
 fn refused(why: &str) -> (Answer, Vec<Effect>) {
     (Answer::Refused(why.to_owned()), Vec::new())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::{Ended, Event, Left, Memory, Request, Saying};
+    use super::*;
+    use crate::compaction::Room;
+    use crate::conversation::{Conversation, EntryId, SessionId, Usage};
+    use crate::cost::Source;
+    use crate::dice::Dice;
+    use crate::sent::{Inquiry, Sent};
+    use crate::turn::{Ending, TurnId};
+
+    const MAIL: SentId = SentId(5);
+    const TEA: SentId = SentId(9);
+
+    fn now() -> Zoned {
+        "2026-11-15T08:00[Europe/Madrid]".parse().unwrap()
+    }
+
+    /// An assistant that speaks on main, after two runs each sent a message; one has a button.
+    fn speaking() -> Assistant {
+        let origin = |id: SentId| {
+            let session = SessionId::read(&format!("session-of-{}", id.0)).unwrap();
+            let end = End { source: Source::Routine("mail".to_owned()), root: None, entry: EntryId(id.0) };
+            Origin { id, session, parent: None, at: now().timestamp(), end: Some(end) }
+        };
+        let inquiry = Inquiry { id: inquiry(), prompt: "answer Anna".to_owned(), at: now().timestamp() };
+        let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(20)));
+        memory.messages.sent = Arc::new(Sent::new(vec![origin(MAIL), origin(TEA)], vec![inquiry]));
+        let mut assistant = Assistant::new(memory, Arc::new([]), Room::HOUSE, Dice::new(7));
+        assistant.asked(Request::Say(Saying::words(SurfaceName::Page, "tell me a story")), &now());
+        assistant
+    }
+
+    fn inquiry() -> InquiryId {
+        InquiryId("0a1b2c3d".to_owned())
+    }
+
+    fn reply(to: SentId) -> Request {
+        let reply_to = Some(Reply { to, words: "so".to_owned() });
+        Request::Say(Saying { reply_to, ..Saying::words(SurfaceName::Page, "what?") })
+    }
+
+    fn press() -> Request {
+        let (surface, action) = (SurfaceName::Page, Action::Inquire(inquiry()));
+        Request::Press(Press { surface, on: MAIL, action })
+    }
+
+    fn ends(assistant: &mut Assistant, turn: u64) -> Vec<Effect> {
+        let left = Left::Said(Vec::new());
+        let ended = Ended { left, ending: Ending::Interrupted, usage: Usage::default(), spent: Vec::new() };
+        assistant.on(Event::TurnEnded(TurnId(turn), ended), &now())
+    }
+
+    fn notices(effects: &[Effect]) -> Vec<&str> {
+        let notice = |effect| match effect {
+            &Effect::Show(Shown::Notice(ref text)) => Some(text.as_str()),
+            _ => None,
+        };
+        effects.iter().filter_map(notice).collect()
+    }
+
+    fn refusal((answer, _): (Answer, Vec<Effect>)) -> String {
+        match answer {
+            Answer::Refused(why) => why,
+            answer => panic!("{answer:?} is no refusal"),
+        }
+    }
+
+    /// IF-6, MT-10: two replies wait while main speaks; the first opens a fork, the second is quoted in it.
+    #[test]
+    fn of_two_replies_that_wait_the_second_finds_the_fork_open() {
+        let mut assistant = speaking();
+        assistant.asked(reply(MAIL), &now());
+        assistant.asked(reply(TEA), &now());
+        assert!(notices(&ends(&mut assistant, 1)).is_empty());
+        let fork = assistant.memory.fork.clone().unwrap();
+        let effects = ends(&mut assistant, 2);
+        assert!(notices(&effects)[0].contains("added here as context"), "{effects:?}");
+        assert_eq!(assistant.memory.fork.map(|fork| fork.branch), Some(fork.branch.clone()));
+        assert!(assistant.running.contains_key(&fork.branch), "it is answered there");
+    }
+
+    /// IF-6, XB-9, XB-16: a button that waited while somebody opened a fork is not used up.
+    #[test]
+    fn a_button_that_finds_a_fork_open_can_be_pressed_again() {
+        let mut assistant = speaking();
+        assistant.asked(reply(TEA), &now());
+        assert!(matches!(assistant.asked(press(), &now()).0, Answer::Heard(_)));
+        assert!(refusal(assistant.asked(press(), &now())).contains("pressed already"));
+        ends(&mut assistant, 1);
+        let effects = ends(&mut assistant, 2);
+        assert!(notices(&effects)[0].contains("press it again"), "{effects:?}");
+        assert!(refusal(assistant.asked(press(), &now())).contains("side conversation already"));
+        assistant.asked(Request::Step(super::super::Step::Back(Way::Drop)), &now());
+        assert!(matches!(assistant.asked(press(), &now()).0, Answer::Heard(_)));
+        assert!(refusal(assistant.asked(press(), &now())).contains("side conversation already"));
+        assert_eq!(
+            assistant.memory.messages.sent.inquiry(&inquiry(), now().timestamp()),
+            None,
+            "it was asked"
+        );
+    }
+}

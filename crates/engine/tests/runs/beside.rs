@@ -125,8 +125,9 @@ fn a_forked_run_sees_what_waits_and_an_isolated_one_does_not() {
     "#]],
     );
     check(
-        &story.tree(),
+        &format!("(two roots)\n{}", story.tree()),
         &expect![[r#"
+            (two roots)
               human: good morning
               assistant: Morning.
                 human: 

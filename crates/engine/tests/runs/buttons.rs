@@ -4,7 +4,7 @@ use expect_test::expect;
 use testkit::puppet::Line;
 use testkit::story::{Story, forked};
 
-use crate::{check, pings, read_last, story};
+use crate::{check, read_last, story};
 
 const MAIL: &str = r#"{"title":"Mail","buttons":[{"label":"Answer","action":"agent:answer Anna"},{"label":"Read","action":"agent:read it out"},{"label":"Done","action":"task_done:7"},{"label":"Close","action":"dismiss"},{"label":"Odd","action":"snooze"}]}"#;
 
@@ -110,50 +110,6 @@ fn a_button_expires() {
     }
     story.clock("08:00").human_presses(5, "Answer");
     assert!(story.told().contains("refused> that option has expired"), "{}", story.told());
-}
-
-/// IF-6, XB-16: while a reply opens a fork, a button that waits behind it is not used up.
-#[test]
-fn a_button_that_finds_a_fork_open_can_be_pressed_again() {
-    let mut story = shown();
-    story.model([pings("tea"), Line::says("Done."), Line::holds("Once upon"), Line::says("Green.")]);
-    story.model([Line::says("Written.")]);
-    story.background(forked("reminder:tea", "[reminder-bg:tea] Tea.")).human_begins("tell me a story");
-    let (reply, press) = (story.replying(9, "which?"), story.pressing(5, "Answer"));
-    story.human_does_at_once(vec![reply, press.clone(), press]).hears("notice> that button");
-    story.human_begins_command("/exit").hears("discarded").human_presses(5, "Answer").hears("Written.");
-    check(
-        &story.told(),
-        &expect![[r#"
-            human> good morning
-            main> assistant: Morning.
-            -- routine:mail runs: [routine-bg:mail] Triage my mail.
-            fork/3fdabe86> calls discord_embed {"title":"Mail","buttons":[{"label":"Answer","action":"agent:answer Anna"},{"label":"Read","action":"agent:read it out"},{"label":"Done","action":"task_done:7"},{"label":"Close","action":"dismiss"},{"label":"Odd","action":"snooze"}]}
-            fork/3fdabe86> discord_embed: Embed sent.
-            fork/3fdabe86> shows: Mail
-            routine:mail (5) to the human> **Mail**
-            fork/3fdabe86> assistant: Done.
-            -- reminder:tea runs: [reminder-bg:tea] Tea.
-            fork/f5ba4eb7> calls ping_user {"message":"tea"}
-            fork/f5ba4eb7> ping_user: Message sent.
-            reminder:tea (9) to the human> tea
-            fork/f5ba4eb7> assistant: Done.
-            human> tell me a story
-            refused> that was pressed already; it is about to be heard.
-            main> assistant: Once upon (cut)
-            main> stopped
-            -- fork/dd2f9b2d begins about reminder:tea
-            human> which?
-            fork/dd2f9b2d> assistant: Green.
-            notice> that button goes on with a background run, and we are in a side conversation already. leave it first (/save, /report or /exit), then press it again.
-            human> /exit
-            -- fork/dd2f9b2d discarded.
-            human> [Answer]
-            -- fork/e12e5d00 begins about routine:mail
-            human> [button] answer Anna
-            fork/e12e5d00> assistant: Written.
-        "#]],
-    );
 }
 
 /// XB-7, XB-11, XB-18: what cannot be done says so, and what is put away is gone.

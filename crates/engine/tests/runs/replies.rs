@@ -242,8 +242,9 @@ fn a_saved_reply_to_an_isolated_run_knows_nothing_of_main() {
     "#]],
     );
     check(
-        &story.tree(),
+        &format!("(two roots)\n{}", story.tree()),
         &expect![[r#"
+            (two roots)
               human: good morning
               assistant: Morning.
               human: 
@@ -321,60 +322,54 @@ fn a_reply_to_any_other_message_quotes_it() {
     );
 }
 
-/// IF-6: two replies race into a fork: the first opens it, the second is quoted there.
+/// IF-6, MT-10: a second reply, to another run, finds the fork open that the first has opened.
 #[test]
 fn of_two_replies_the_second_finds_the_fork_open() {
     let mut story = pinged();
-    story.model([pings("tea is ready"), Line::says("Done."), Line::holds("Once upon")]);
-    story.model([Line::says("Anna."), Line::says("Green.")]);
-    story.background(forked("reminder:tea", "[reminder-bg:tea] Make tea.")).human_begins("tell me a story");
-    let replies = vec![story.replying(5, "who wrote?"), story.replying(9, "which?")];
-    story.human_does_at_once(replies).hears("Green.");
+    story.model([pings("tea is ready"), Line::says("Done."), Line::holds("Anna"), Line::says("Green.")]);
+    story.background(forked("reminder:tea", "[reminder-bg:tea] Make tea."));
+    story.human_begins_reply(5, "who wrote?").human_replies(9, "which?");
     check(
         &story.told(),
         &expect![[r#"
-            human> good morning
-            main> assistant: Morning.
-            -- routine:mail runs: [routine-bg:mail] Triage my mail.
-            fork/3fdabe86> calls ping_user {"message":"two mails need you"}
-            fork/3fdabe86> ping_user: Message sent.
-            routine:mail (5) to the human> two mails need you
-            fork/3fdabe86> assistant: Done.
-            -- reminder:tea runs: [reminder-bg:tea] Make tea.
-            fork/69c3a276> calls ping_user {"message":"tea is ready"}
-            fork/69c3a276> ping_user: Message sent.
-            reminder:tea (9) to the human> tea is ready
-            fork/69c3a276> assistant: Done.
-            human> tell me a story
-            main> assistant: Once upon (cut)
-            main> stopped
-            -- fork/eb0354df begins about routine:mail
-            human> who wrote?
-            fork/eb0354df> assistant: Anna.
-            notice> we are in a side conversation already, so your reply is added here as context instead.
-            human> which?
-            fork/eb0354df> assistant: Green.
-        "#]],
+        human> good morning
+        main> assistant: Morning.
+        -- routine:mail runs: [routine-bg:mail] Triage my mail.
+        fork/3fdabe86> calls ping_user {"message":"two mails need you"}
+        fork/3fdabe86> ping_user: Message sent.
+        routine:mail (5) to the human> two mails need you
+        fork/3fdabe86> assistant: Done.
+        -- reminder:tea runs: [reminder-bg:tea] Make tea.
+        fork/69c3a276> calls ping_user {"message":"tea is ready"}
+        fork/69c3a276> ping_user: Message sent.
+        reminder:tea (9) to the human> tea is ready
+        fork/69c3a276> assistant: Done.
+        -- fork/f5ba4eb7 begins about routine:mail
+        human> who wrote?
+        fork/f5ba4eb7> assistant: Anna (cut)
+        fork/f5ba4eb7> stopped
+        notice> we are in a side conversation already, so your reply is added here as context instead.
+        human> which?
+        fork/f5ba4eb7> assistant: Green.
+    "#]],
     );
     check(
         &story.tree(),
         &expect![[r#"
-            human: good morning
-            assistant: Morning.
-              human: 
-              assistant: calls ping_user
-              tools: Message sent.
-              assistant: Done.
-              human: who wrote?
-              assistant: Anna.
-              human: which?
-              assistant: Green.  <- fork/eb0354df
-              human: 
-              assistant: calls ping_user
-              tools: Message sent.
-              assistant: Done.
-              human: tell me a story
-              assistant: Once upon (cut)  <- main
-        "#]],
+        human: good morning
+        assistant: Morning.  <- main
+          human: 
+          assistant: calls ping_user
+          tools: Message sent.
+          assistant: Done.
+          human: who wrote?
+          assistant: Anna (cut)
+          human: which?
+          assistant: Green.  <- fork/f5ba4eb7
+          human: 
+          assistant: calls ping_user
+          tools: Message sent.
+          assistant: Done.
+    "#]],
     );
 }

@@ -12,7 +12,6 @@ use domain::sent::SentId;
 use domain::tool::{Outcome, Showing};
 use domain::turn::TurnId;
 use engine::ports::Journal as _;
-use futures_util::future::join_all;
 
 use super::Story;
 use super::held::HeldJournal;
@@ -79,25 +78,24 @@ impl Story {
         self
     }
 
-    /// The human does several things in one breath: all lie on the desk before the first is read.
-    pub fn human_does_at_once(&mut self, requests: Vec<Request>) -> &mut Self {
-        let desk = self.living().desk.clone();
-        let answers = join_all(requests.into_iter().map(|request| desk.ask(request)));
-        for answer in self.while_alive(answers).unwrap_or_default() {
-            self.answered(answer);
+    /// The human replies, and the model begins to speak and does not stop.
+    pub fn human_begins_reply(&mut self, to: u64, text: &str) -> &mut Self {
+        let reply = self.replying(to, text);
+        if let Some(message) = self.ask(reply) {
+            self.while_alive(self.teller.heard_a_word_of(message));
         }
         self
     }
 
     /// A reply to the message with this number.
-    pub fn replying(&self, to: u64, text: &str) -> Request {
+    fn replying(&self, to: u64, text: &str) -> Request {
         let words = self.entry(to).map(|entry| message_words(&entry.said)).unwrap_or_default();
         let reply_to = Some(Reply { to: SentId(to), words });
         Request::Say(Saying { reply_to, ..Saying::words(SurfaceName::Page, text) })
     }
 
     /// A press of the button called `label` of the message with this number.
-    pub fn pressing(&self, on: u64, label: &str) -> Request {
+    fn pressing(&self, on: u64, label: &str) -> Request {
         let action = self.button(on, label);
         Request::Press(Press { surface: SurfaceName::Page, on: SentId(on), action })
     }
