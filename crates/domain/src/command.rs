@@ -92,6 +92,11 @@ pub fn is_command(text: &str) -> bool {
 /// What `text` asks, or what would be right instead.
 pub fn read(text: &str) -> Result<Request, String> {
     let (name, words) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+    if name == REPLY {
+        return Err(format!(
+            "write `{REPLY}`, the number of a message, and your words: `{REPLY} 17 yes, do`."
+        ));
+    }
     let Some(spec) = SPECS.iter().find(|spec| spec.name == name) else {
         return Err(format!("there is no command `{name}`. these are the commands:\n{}", list()));
     };
@@ -100,6 +105,9 @@ pub fn read(text: &str) -> Result<Request, String> {
         (_, words) => Ok((spec.read)(words)),
     }
 }
+
+/// The command that replies. What it says is a message, so it is read where messages are.
+pub const REPLY: &str = "/reply";
 
 /// The command that tells which ones there are. Nobody needs to be asked for that.
 pub const HELP: &str = "/help";
@@ -110,8 +118,9 @@ pub fn list() -> String {
         let call = format!("{} {}", spec.name, spec.takes);
         format!("{:<26} {}", call.trim_end(), spec.does)
     };
+    let reply = format!("{:<26} replies to the message with that number", format!("{REPLY} NUMBER WORDS"));
     let help = format!("{HELP:<26} tells these commands");
-    SPECS.iter().map(line).chain([help]).collect::<Vec<_>>().join("\n")
+    SPECS.iter().map(line).chain([reply, help]).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -134,5 +143,7 @@ mod tests {
         check("/undo all of it", Err("leave out `all of it`"));
         check("/compacted", Err("there is no command `/compacted`"));
         check("/", Err("/compact [what to mind]"));
+        check("/", Err("/reply NUMBER WORDS"));
+        check("/reply 17", Err("`/reply 17 yes, do`"));
     }
 }

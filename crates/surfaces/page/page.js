@@ -35,8 +35,12 @@ function show(health) {
   part("alone").hidden = true;
   part("chat").hidden = false;
   const composer = new Composer(
-    { words: part("words"), send: part("send"), stop: part("stop") },
-    (text) => (text.startsWith("/") ? chat.command(text) : chat.say(text)),
+    { words: part("words"), send: part("send"), stop: part("stop"), target: part("target") },
+    (text, reply) => {
+      const typed = /^\/reply\s+(\d+)\s+(.+)$/s.exec(text);
+      if (typed) return chat.say(typed[2], { id: Number(typed[1]), words: `message ${typed[1]}` });
+      return text.startsWith("/") && !reply ? chat.command(text) : chat.say(text, reply);
+    },
     () => assistant.stop().catch((error) => state(error.message, true)),
   );
   chat = new Chat({
@@ -47,6 +51,7 @@ function show(health) {
     down: part("down"),
     voice: part("voice"),
     takeBack: (text) => composer.takeBack(text),
+    replyTo: (reply) => composer.replyTo(reply),
     busy: (running) => {
       composer.busy(running);
       document.title = running ? "● ollim" : "ollim";

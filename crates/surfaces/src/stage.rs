@@ -115,7 +115,10 @@ impl Scene {
             Shown::Compaction(Compaction::Ended { .. }) => self.compacting = None,
             Shown::Fork(Aside::Began { branch, topic }) => self.fork = Some((branch.clone(), topic.clone())),
             Shown::Fork(Aside::Ended { .. }) => self.fork = None,
-            Shown::Compaction(Compaction::Undone { .. }) | Shown::Notice(_) | Shown::Waiting { .. } => {}
+            Shown::Compaction(Compaction::Undone { .. })
+            | Shown::Beside(_)
+            | Shown::Notice(_)
+            | Shown::Waiting { .. } => {}
         }
     }
 

@@ -14,6 +14,7 @@ pub mod pairing;
 mod refusal;
 pub mod secret;
 pub mod shell;
+mod talk;
 pub mod vitals;
 mod wire;
 
@@ -27,9 +28,10 @@ use axum::routing::{get, post};
 use engine::desk::Desk;
 use engine::ports::{Clock, Journal};
 
-pub use api::{BODY_BYTES, SAY_BYTES};
+pub use api::BODY_BYTES;
 use devices::{Devices, Unkept};
 use pairing::{Pairing, Patience};
+pub use talk::SAY_BYTES;
 use tokio::sync::broadcast;
 use vitals::Vitals;
 
@@ -152,7 +154,8 @@ impl App {
             .merge(shell::routes())
             .route(gate::PAIR, post(api::pair))
             .route("/api/pairings", post(api::pairings))
-            .route("/api/messages", get(api::messages).post(api::say))
+            .route("/api/messages", get(talk::messages).post(talk::say))
+            .route("/api/buttons", post(talk::press))
             .route("/api/stop", post(api::stop))
             .route("/api/commands", post(api::command))
             .route("/api/sessions", get(api::sessions))

@@ -14,7 +14,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
 /// Each file: where it is, what it is, and what is in it.
-const FILES: [(&str, &str, &str); 9] = [
+const FILES: [(&str, &str, &str); 10] = [
     ("/", HTML, include_str!("../../page/index.html")),
     ("/page.css", CSS, include_str!("../../page/page.css")),
     ("/icon.svg", PICTURE, include_str!("../../page/icon.svg")),
@@ -22,6 +22,7 @@ const FILES: [(&str, &str, &str); 9] = [
     ("/assistant.js", SCRIPT, include_str!("../../page/assistant.js")),
     ("/chat.js", SCRIPT, include_str!("../../page/chat.js")),
     ("/bubbles.js", SCRIPT, include_str!("../../page/bubbles.js")),
+    ("/days.js", SCRIPT, include_str!("../../page/days.js")),
     ("/composer.js", SCRIPT, include_str!("../../page/composer.js")),
     ("/markdown.js", SCRIPT, include_str!("../../page/markdown.js")),
 ];

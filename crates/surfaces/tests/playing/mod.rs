@@ -16,7 +16,7 @@ use domain::record::Record;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use engine::desk::{Desk, Letter};
-use engine::ports::{Clock, Journal, Surface, Unreadable, Unwritten};
+use engine::ports::{Clock, Journal, Margin, Surface, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
 use surfaces::stage::Stage;
 use surfaces::web::vitals::{Health, Vitals};
@@ -73,6 +73,15 @@ impl Journal for Ledger {
         let depth = self.entries().len() as u64;
         let open = SessionId::read("0f0e0d0c-played").map(|session| (Branch::Main, session, depth));
         Box::pin(async { Ok(Lineage { lines: Vec::new(), open: open.into_iter().collect() }) })
+    }
+
+    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        let entry = self.entries().into_iter().find(|entry| entry.id == id);
+        Box::pin(async { Ok(entry) })
+    }
+
+    fn beside(&self, _: EntryId, _: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        Box::pin(async { Ok(Margin::default()) })
     }
 }
 
