@@ -5,10 +5,12 @@
 
 mod background;
 mod choosing;
+mod clearing;
 mod compacting;
 mod effect;
 mod forking;
 mod holding;
+mod leaving;
 mod memory;
 mod minutes;
 mod replying;
@@ -17,6 +19,7 @@ mod request;
 mod running;
 mod spending;
 mod tending;
+mod undoing;
 mod wishing;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -25,12 +28,12 @@ use std::sync::Arc;
 use jiff::Zoned;
 
 pub use background::RUNS;
-pub use compacting::Compacted;
 pub use effect::{Aside, Beside, Compaction, Effect, Ended, Event, Left, Purpose, Shown, Start};
-pub use forking::Way;
 pub use holding::Known;
+pub use leaving::Way;
 pub use memory::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
 pub use request::{Answer, Choice, Press, Progress, Question, Request, Reshape, Saying, Step};
+pub use undoing::{Change, Changed, UNDO_DAYS};
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};
@@ -41,7 +44,6 @@ use crate::model::Choices;
 use crate::record::{Message, MessageChange, Opened, Record, SessionChange, TurnChange};
 use crate::tool::ToolSpec;
 use crate::turn::{Ending, TurnId};
-use crate::wish::Asked;
 use compacting::{Compacting, Wanted};
 use minutes::Minutes;
 use running::{Errand, Owed, Running, Sending, Turned};
@@ -60,10 +62,8 @@ pub const ATTEMPTS: u32 = 3;
 struct Wants {
     /// Compactions that were asked for while somebody spoke.
     compactions: VecDeque<Wanted>,
-    /// A side conversation; it begins when the turn that goes on has ended.
-    entering: Option<Asked>,
-    /// How full main was when its last compaction failed.
-    refused: Option<u64>,
+    /// How full a branch was when its last compaction failed.
+    refused: BTreeMap<Branch, u64>,
 }
 
 /// Its state and its decisions.
@@ -71,6 +71,8 @@ struct Wants {
 pub struct Assistant {
     memory: Memory,
     running: BTreeMap<Branch, Running>,
+    /// Turns that were cut off and have not ended yet: nobody hears them, but what they cost counts.
+    abandoned: BTreeMap<TurnId, (Branch, Running)>,
     wants: Wants,
     tools: Arc<[ToolSpec]>,
     room: Room,
@@ -84,9 +86,9 @@ pub struct Assistant {
 impl Assistant {
     /// Wakes up with `memory`, to speak with a model that has so much `room`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
-        let (running, wants) = (BTreeMap::new(), Wants::default());
+        let (running, abandoned, wants) = (BTreeMap::new(), BTreeMap::new(), Wants::default());
         let (purse, refusal, choices) = (Purse::default(), Known::default(), Arc::default());
-        Self { memory, running, wants, tools, room, purse, refusal, choices, dice }
+        Self { memory, running, abandoned, wants, tools, room, purse, refusal, choices, dice }
     }
 
     /// The same, knowing prices and limits.
@@ -160,9 +162,15 @@ impl Assistant {
     }
 
     fn turn_ended(&mut self, turn: TurnId, ended: Ended, now: &Zoned) -> Vec<Effect> {
-        let Some((branch, running)) = self.run_of(turn) else { return Vec::new() };
-        self.running.remove(&branch);
         let mut minutes = Minutes::at(now);
+        let Some((branch, running)) = self.run_of(turn) else {
+            if let Some((branch, running)) = self.abandoned.remove(&turn) {
+                self.spend(&branch, &running, ended.spent, &mut minutes);
+            }
+            return minutes.effects();
+        };
+        self.running.remove(&branch);
+        self.note_activity(&branch, &mut minutes);
         self.spend(&branch, &running, ended.spent.clone(), &mut minutes);
         match running.errand.clone() {
             Errand::Answer(message, sending) => {
@@ -196,7 +204,7 @@ impl Assistant {
     /// A turn ended: with an answer, without one, or because the conversation first needs room.
     fn answered(&mut self, turned: Turned, ended: Ended, minutes: &mut Minutes) {
         let full = matches!(ended.ending, Ending::Failed(Failure::Full(_)));
-        if full && turned.branch == Branch::Main && turned.sending == Sending::First {
+        if full && turned.sending == Sending::First {
             return self.make_room(turned, ended, minutes);
         }
         let Turned { turn, branch, message, .. } = turned;
@@ -214,9 +222,9 @@ impl Assistant {
         if let Some(wanted) = self.wants.compactions.pop_front() {
             return self.begin_wanted(wanted, minutes);
         }
-        let next = self.memory.messages.waiting.front();
-        if next.is_some_and(|next| self.is_for_main(next, minutes)) && self.is_full() {
-            return self.begin_compaction(Compacting::by_itself(), minutes);
+        let next = self.memory.messages.waiting.front().and_then(|next| self.branch_of(next, minutes));
+        if let Some(branch) = next.filter(|branch| self.is_full(branch)) {
+            return self.begin_compaction(Compacting::by_itself(branch), minutes);
         }
         if let Some(message) = self.memory.messages.waiting.pop_front() {
             self.begin(Arc::new(message), minutes);

@@ -4,8 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::conversation::{Branch, EntryId, Why};
 use crate::embed::{Action, Button, Colour, Embed, Exiting, Style};
+use crate::record::MessageId;
 use crate::report::ReportId;
-use crate::wish::Asked;
 
 /// After how many quiet minutes a fork is idle, if nobody says otherwise.
 pub const IDLE_MINUTES: u32 = 10;
@@ -29,6 +29,19 @@ pub struct Fork {
     pub seen: Option<ReportId>,
     /// How it ends when the answer that goes on is finished.
     pub leaving: Leaving,
+    /// The first message that is not heard in it any more, if it ends because the human wants it to.
+    pub until: MessageId,
+}
+
+/// A side conversation that was asked for, and begins when the answer that goes on is finished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entering {
+    /// What it is about, if that is known.
+    pub topic: Option<String>,
+    /// After how many quiet minutes it is idle, if not the usual number.
+    pub idle_minutes: Option<u32>,
+    /// The first message that is not heard before it begins.
+    pub until: MessageId,
 }
 
 /// How a fork ends when the answer that goes on is finished.
@@ -48,7 +61,7 @@ pub enum Leaving {
 pub enum Exit {
     /// It becomes the main conversation.
     Save,
-    /// These words go to main, and the rest is dropped.
+    /// These words have gone to main, and the rest is dropped.
     Report(String),
     /// It is dropped.
     Drop,
@@ -67,10 +80,11 @@ pub enum Quiet {
 
 impl Fork {
     /// A fork that has just begun on `branch`, at the entry `root` of main.
-    pub fn begun(branch: Branch, root: Option<EntryId>, asked: Asked, at: Timestamp) -> Self {
-        let Asked { topic, idle_minutes } = asked;
+    pub fn begun(branch: Branch, root: Option<EntryId>, entering: Entering, at: Timestamp) -> Self {
+        let Entering { topic, idle_minutes, .. } = entering;
         let idle_minutes = idle_minutes.filter(|minutes| *minutes > 0).unwrap_or(IDLE_MINUTES);
-        Self { branch, root, topic, idle_minutes, active: at, asked: None, seen: None, leaving: Leaving::Not }
+        let (asked, seen, leaving, until) = (None, None, Leaving::Not, MessageId(0));
+        Self { branch, root, topic, idle_minutes, active: at, asked, seen, leaving, until }
     }
 
     /// IF-27 to IF-31: what it needs at the time `now`, if nobody speaks in it.
@@ -151,7 +165,8 @@ mod tests {
     fn a_quiet_fork_is_asked_about_once_and_then_ended() {
         let start = Timestamp::constant(1_794_700_000, 0);
         let at = |minutes: i64| start + SignedDuration::from_mins(minutes);
-        let mut fork = Fork::begun(Branch::Main, None, Asked::default(), start);
+        let entering = Entering { topic: None, idle_minutes: None, until: MessageId(0) };
+        let mut fork = Fork::begun(Branch::Main, None, entering, start);
         assert_eq!(fork.quiet(at(9)), Quiet::Until(at(10)));
         assert_eq!(fork.quiet(at(10)), Quiet::Ask);
         fork.asked = Some(at(10));

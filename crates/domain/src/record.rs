@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::{Source, Spent};
-use crate::fork::Fork;
+use crate::fork::{Entering, Fork};
 use crate::inbox::Kept;
 use crate::permission::Decision;
 use crate::report::{Report, ReportId};
@@ -70,13 +70,28 @@ pub enum TurnChange {
 pub enum ReportChange {
     /// It was left for main.
     Left(Report),
-    /// Main has read these, in this entry; or it took them over from a fork that had.
-    Read(Vec<ReportId>, Option<EntryId>),
+    /// Main has read these.
+    Read(Reading),
+    /// These wait again, because what main had read them in was taken back.
+    Unread(Vec<ReportId>),
+}
+
+/// Reports that main has read at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// Those that were quoted.
+    pub quoted: Vec<ReportId>,
+    /// Those that were only counted, because there were too many.
+    pub counted: Vec<ReportId>,
+    /// The entry they stand in; nothing, if main took them over from a fork that had seen them.
+    pub entry: Option<EntryId>,
 }
 
 /// What happened to the side conversation, or to a background run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForkChange {
+    /// It was asked for, and begins after the answer that goes on; or not any more.
+    Wanted(Option<Entering>),
     /// It is open, and this is how it stands.
     Open(Fork),
     /// It has ended.

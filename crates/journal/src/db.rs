@@ -5,6 +5,7 @@
 
 mod aside;
 mod body;
+mod changes;
 mod damage;
 mod devices;
 mod embed_body;

@@ -3,6 +3,7 @@
 //! It shares no code with the rooms that write the directory, so that the two can catch each other's mistakes.
 //! It looks at a copy of the database, and at a directory whose program is down.
 
+mod aside;
 mod files;
 mod ledger;
 mod people;
@@ -17,7 +18,7 @@ use seen::Seen;
 /// A rule: what it looks at is the directory, what it gives is what is wrong, in words.
 type Rule = fn(&Seen) -> Vec<String>;
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 14] = [
     tree::parents_are_there_and_smaller,
     tree::heads_point_to_entries,
     tree::calls_are_answered,
@@ -25,6 +26,9 @@ const RULES: [Rule; 11] = [
     people::messages_are_said_once,
     people::messages_keep_their_order,
     people::turns_are_whole,
+    aside::reports_are_read_once,
+    aside::the_file_tells_what_waits,
+    aside::the_fork_is_there,
     files::main_is_who_the_file_says,
     files::the_history_is_whole,
     files::nothing_is_left_over,

@@ -374,7 +374,9 @@ impl Story {
             limits: Limits::HOUSE,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
-        let assistant = Assistant::new(memory, hands.tools(), self.room, Dice::new(7));
+        // Other dice after each message, so that no name is thrown twice over a restart.
+        let dice = Dice::new(6 + memory.messages.next.0);
+        let assistant = Assistant::new(memory, hands.tools(), self.room, dice);
         let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
         let mut tasks = JoinSet::new();
         let enter = self.runtime.enter();

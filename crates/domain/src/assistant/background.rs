@@ -10,9 +10,7 @@ use jiff::Zoned;
 use super::{Answer, Assistant, Beside, Effect, Ending, Errand, Minutes, Shown};
 use crate::conversation::{Branch, Entry, EntryId, Head, Said, Why};
 use crate::cost::Account;
-use crate::record::{
-    Address, ForkChange, Message, MessageChange, Record, SentChange, SessionChange, Showed, SurfaceName,
-};
+use crate::record::{ForkChange, Record, SentChange, SessionChange, Showed};
 use crate::run::{Job, Kind, Run};
 use crate::tool::Outcome;
 
@@ -34,10 +32,7 @@ impl Assistant {
         }
         let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
         let (run, text) = self.branch_off(job, &mut minutes);
-        let (id, at) = (self.next_message(), minutes.at);
-        let (surface, to, images) = (SurfaceName::House, Address::Branch(run.branch.clone()), Vec::new());
-        let message = Message { id, at, surface, to, text, images };
-        minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
+        let message = self.our_message(run.branch.clone(), text, &mut minutes);
         self.begin_on((run.branch.clone(), String::new()), Arc::new(message), &mut minutes);
         (Answer::Begun(turn), minutes.effects())
     }
@@ -68,6 +63,7 @@ impl Assistant {
     fn main_at_rest(&self) -> Option<EntryId> {
         match self.running.get(&Branch::Main).map(|running| &running.errand) {
             Some(Errand::Answer(..)) => self.memory.main.before,
+            Some(Errand::Compact(compacting)) if compacting.stuck_turn().is_some() => self.memory.main.before,
             Some(Errand::Compact(_)) | None => {
                 self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry)
             }
@@ -103,7 +99,9 @@ impl Assistant {
             minutes.records.push(Record::Session(SessionChange::Ran { run: session, from, kind, at }));
         }
         minutes.records.push(Record::Fork(ForkChange::Ran(branch.clone())));
-        self.end(branch, Why::Ended, minutes);
+        let ended = self.memory.conversation.end(branch, Why::Ended, minutes.at);
+        minutes.records.extend(ended.map(Record::Moved));
+        self.memory.filled.remove(branch);
         if let Ending::Failed(failure) = ending {
             minutes.shown.push(Shown::Notice(format!("{} could not be finished: {failure}", run.source)));
         }

@@ -5,23 +5,26 @@
 
 use std::sync::Arc;
 
-use jiff::{Timestamp, Zoned};
+use jiff::Zoned;
 
+use super::forking::refused;
 use super::{
-    Answer, Assistant, Compaction, Effect, Ended, Errand, Left, Minutes, Owed, Running, Sending, Shown,
-    Turned,
+    Answer, Assistant, Changed, Compaction, Effect, Ended, Errand, Left, Minutes, Owed, Running, Sending,
+    Shown, Turned,
 };
 use crate::compaction::{Report, Summary};
 use crate::context;
-use crate::conversation::{Branch, EntryId, Head, Heard, Said, Usage};
+use crate::conversation::{Branch, Heard, Said, Usage};
 use crate::cost::Account;
 use crate::failure::{Failure, Unsaid};
-use crate::record::{Record, SessionChange};
+use crate::record::{Message, Record, SessionChange};
 use crate::turn::{Ending, TurnId};
 
 /// A compaction that goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Compacting {
+    /// Where.
+    branch: Branch,
     /// What the human wants minded.
     pub instructions: String,
     /// The turn that waits for it, if one ran out of room.
@@ -32,21 +35,28 @@ pub(super) struct Compacting {
 #[derive(Debug, PartialEq, Eq)]
 struct Stuck {
     turn: TurnId,
-    message: Arc<crate::record::Message>,
+    branch: Branch,
+    message: Arc<Message>,
     ending: Ending,
     usage: Usage,
 }
 
 impl Stuck {
     fn turned(&self, sending: Sending) -> Turned {
-        Turned { turn: self.turn, branch: Branch::Main, message: Arc::clone(&self.message), sending }
+        let (branch, message) = (self.branch.clone(), Arc::clone(&self.message));
+        Turned { turn: self.turn, branch, message, sending }
     }
 }
 
 impl Compacting {
-    /// One that nobody asked for.
-    pub fn by_itself() -> Self {
-        Self { instructions: String::new(), stuck: None }
+    /// One of `branch` that nobody asked for.
+    pub fn by_itself(branch: Branch) -> Self {
+        Self { branch, instructions: String::new(), stuck: None }
+    }
+
+    /// The turn that waits for it, and the message that it answers.
+    pub fn stuck_turn(&self) -> Option<(TurnId, Arc<Message>)> {
+        self.stuck.as_ref().map(|stuck| (stuck.turn, Arc::clone(&stuck.message)))
     }
 }
 
@@ -55,17 +65,6 @@ impl Compacting {
 pub(super) struct Wanted {
     turn: TurnId,
     instructions: String,
-}
-
-/// A compaction that can be taken back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compacted {
-    /// Where main was before.
-    pub from: Head,
-    /// The entry of the summary.
-    pub summary: EntryId,
-    /// When.
-    pub at: Timestamp,
 }
 
 impl Assistant {
@@ -92,13 +91,13 @@ impl Assistant {
         matches!(errand, Some(Errand::Compact(_)))
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        let filled = self.memory.filled.get(&Branch::Main).copied().unwrap_or(0);
-        self.room.is_full(filled, self.wants.refused)
+    pub(super) fn is_full(&self, branch: &Branch) -> bool {
+        let filled = self.memory.filled.get(branch).copied().unwrap_or(0);
+        self.room.is_full(filled, self.wants.refused.get(branch).copied())
     }
 
     pub(super) fn begin_wanted(&mut self, wanted: Wanted, minutes: &mut Minutes) {
-        let compacting = Compacting { instructions: wanted.instructions, stuck: None };
+        let compacting = Compacting { branch: Branch::Main, instructions: wanted.instructions, stuck: None };
         self.begin_numbered(wanted.turn, compacting, minutes);
     }
 
@@ -108,7 +107,7 @@ impl Assistant {
     }
 
     fn begin_numbered(&mut self, turn: TurnId, compacting: Compacting, minutes: &mut Minutes) {
-        let branch = Branch::Main;
+        let branch = compacting.branch.clone();
         let tokens = self.memory.filled.get(&branch).copied();
         minutes.shown.push(Shown::Compaction(Compaction::Began { turn, branch: branch.clone(), tokens }));
         let errand = Errand::Compact(compacting);
@@ -118,9 +117,10 @@ impl Assistant {
 
     /// CP-6: a turn that no longer fits waits until there is room. It stays open, so that it is not forgotten.
     pub(super) fn make_room(&mut self, turned: Turned, ended: Ended, minutes: &mut Minutes) {
-        let Turned { turn, message, .. } = turned;
-        let stuck = Arc::new(Stuck { turn, message, ending: ended.ending, usage: ended.usage });
-        self.begin_compaction(Compacting { instructions: String::new(), stuck: Some(stuck) }, minutes);
+        let Turned { turn, branch, message, .. } = turned;
+        let (ending, usage) = (ended.ending, ended.usage);
+        let stuck = Arc::new(Stuck { turn, branch: branch.clone(), message, ending, usage });
+        self.begin_compaction(Compacting { stuck: Some(stuck), ..Compacting::by_itself(branch) }, minutes);
     }
 
     pub(super) fn compaction_ended(
@@ -133,44 +133,55 @@ impl Assistant {
         let outcome = match ended.left {
             Left::Summary(summary) => {
                 let last = ended.spent.last().map(|call| call.usage).unwrap_or_default();
-                Ok(self.put_in_place(summary, last, minutes))
+                Ok(self.put_in_place(&compacting.branch, summary, last, minutes))
             }
-            Left::Said(_) => Err(self.leave_as_it_is(&ended.ending)),
+            Left::Said(_) => Err(self.leave_as_it_is(&compacting.branch, &ended.ending)),
         };
         let made = outcome.is_ok();
-        minutes.shown.push(Shown::Compaction(Compaction::Ended { turn, branch: Branch::Main, outcome }));
+        let branch = compacting.branch;
+        minutes.shown.push(Shown::Compaction(Compaction::Ended { turn, branch, outcome }));
         match (compacting.stuck, ended.ending) {
             (None, _) => {}
             (Some(stuck), _) if made => self.go_on(&stuck, minutes),
             (Some(stuck), Ending::Failed(why @ Failure::BadKey(_))) => {
                 self.hold(stuck.turned(Sending::First), &why, minutes);
             }
-            (Some(stuck), _) => give_up(&stuck, minutes),
+            (Some(stuck), _) => self.give_up(&stuck, minutes),
         }
     }
 
-    /// CP-3: the summary is said under a new session, and that is one `compacted` event.
-    fn put_in_place(&mut self, summary: Summary, last: Usage, minutes: &mut Minutes) -> String {
+    /// CP-3, IF-17: the summary is said under a new session, and on main that is one `compacted` event.
+    fn put_in_place(
+        &mut self,
+        branch: &Branch,
+        summary: Summary,
+        last: Usage,
+        minutes: &mut Minutes,
+    ) -> String {
         let (at, session) = (minutes.at, self.dice.session());
         let conversation = &mut self.memory.conversation;
-        if let Some((entry, moved)) = conversation.compact(&Branch::Main, summary.text, session.clone(), at) {
-            self.memory.main.compacted =
-                moved.from.clone().map(|from| Compacted { from, summary: entry.id, at });
-            minutes.records.push(Record::Said(Branch::Main, entry.clone()));
+        if let Some((entry, moved)) = conversation.compact(branch, summary.text, session.clone(), at) {
+            if *branch == Branch::Main {
+                self.can_undo(Changed::Compacted(entry.id), &moved);
+            }
+            minutes.records.push(Record::Said(branch.clone(), entry.clone()));
             minutes.records.push(Record::Moved(moved));
-            minutes.records.push(Record::Session(SessionChange::Saved(session, at)));
-            minutes.shown.push(Shown::Said { branch: Branch::Main, entry });
+            if *branch == Branch::Main {
+                minutes.records.push(Record::Session(SessionChange::Saved(session, at)));
+            }
+            minutes.shown.push(Shown::Said { branch: branch.clone(), entry });
         }
-        let filled = self.memory.filled.remove(&Branch::Main);
-        self.wants.refused = None;
+        let filled = self.memory.filled.remove(branch);
+        self.wants.refused.remove(branch);
         let tokens = Some(last.read()).filter(|tokens| *tokens > 0).or(filled);
         let age = self.memory.main.created.map(|created| at.duration_since(created));
         Report { turns: summary.turns, age, tokens }.line()
     }
 
     /// No summary was good enough: it is not tried again by itself before there is more to sum up.
-    fn leave_as_it_is(&mut self, ending: &Ending) -> String {
-        self.wants.refused = Some(self.memory.filled.get(&Branch::Main).copied().unwrap_or(0));
+    fn leave_as_it_is(&mut self, branch: &Branch, ending: &Ending) -> String {
+        let filled = self.memory.filled.get(branch).copied().unwrap_or(0);
+        self.wants.refused.insert(branch.clone(), filled);
         match ending {
             // The turn that waits for it tells why.
             Ending::Failed(Failure::BadKey(_)) => "not compacted.".to_owned(),
@@ -197,43 +208,12 @@ impl Assistant {
         self.open(turned, Owed::SinceBefore, minutes);
     }
 
-    /// Takes the last compaction back. What was said since stays said.
-    pub(super) fn undo(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
-        if self.speaking().is_some() {
-            return refused("i am in the middle of something. stop me, or ask again when i am done.");
-        }
-        let Some(Compacted { from, summary, .. }) = self.memory.main.compacted.take() else {
-            return refused("there is nothing to take back: the last thing that happened was no compaction.");
-        };
-        let mut minutes = Minutes::at(now);
-        let head = self.memory.conversation.head(&Branch::Main).cloned();
-        let Some(here) = head else { return refused("there is no conversation to take anything back in.") };
-        let to = match here.entry == Some(summary) {
-            true => from.clone(),
-            false => {
-                let recalled = self.say_on(&Branch::Main, Said::Recalled(summary), &mut minutes);
-                Head { entry: recalled.map(|entry| entry.id), session: from.session.clone() }
-            }
-        };
-        let moved = self.memory.conversation.undo(&Branch::Main, to, minutes.at);
-        minutes.records.push(Record::Moved(moved));
-        let at = minutes.at;
-        let (to, from) = (from.session, Some(here.session));
-        minutes.records.push(Record::Session(SessionChange::Swapped { to, from, at }));
-        self.memory.filled.remove(&Branch::Main);
-        minutes.shown.push(Shown::Compaction(Compaction::Undone { branch: Branch::Main, summary }));
-        (Answer::Told("taken back: i remember every word again.".to_owned()), minutes.effects())
+    /// There is no room: the turn ends as it would have.
+    fn give_up(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
+        let Stuck { turn, branch, message, ending, usage } = stuck;
+        minutes.close(*turn, ending.clone(), *usage);
+        self.run_ended(branch, ending, minutes);
+        let (answers, ending) = (message.id, ending.clone());
+        minutes.shown.push(Shown::Ended { turn: *turn, branch: branch.clone(), answers, ending });
     }
-}
-
-/// There is no room: the turn ends as it would have.
-fn give_up(stuck: &Stuck, minutes: &mut Minutes) {
-    let Stuck { turn, message, ending, usage } = stuck;
-    minutes.close(*turn, ending.clone(), *usage);
-    let (answers, ending) = (message.id, ending.clone());
-    minutes.shown.push(Shown::Ended { turn: *turn, branch: Branch::Main, answers, ending });
-}
-
-fn refused(why: &str) -> (Answer, Vec<Effect>) {
-    (Answer::Refused(why.to_owned()), Vec::new())
 }

@@ -176,6 +176,8 @@ pub enum Shown {
     Fork(Aside),
     /// Something stands beside the conversation, or no longer does.
     Beside(Beside),
+    /// Main stands elsewhere now: what the human has before them is not what the model reads.
+    Moved(Why),
     /// Something the human should know.
     Notice(String),
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::Compacted;
+use super::Change;
 use crate::conversation::{Branch, Conversation, EntryId};
-use crate::fork::Fork;
+use crate::fork::{Entering, Fork};
 use crate::inbox::Kept;
 use crate::record::{Message, MessageId};
 use crate::report::{Report, ReportId};
@@ -75,8 +75,10 @@ pub struct Reports {
 pub struct Main {
     /// When it began.
     pub created: Option<Timestamp>,
-    /// The compaction that can still be taken back.
-    pub compacted: Option<Compacted>,
+    /// The changes of its shape that can still be taken back, oldest first, shared with every copy of this memory.
+    pub changes: Arc<Vec<Change>>,
+    /// The side conversation that begins next.
+    pub entering: Option<Entering>,
     /// Where it stood before the turn that goes on.
     pub before: Option<EntryId>,
 }

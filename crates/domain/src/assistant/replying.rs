@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use jiff::Zoned;
 
-use super::forking::{Beginning, Way};
+use super::forking::{Beginning, refused};
+use super::leaving::Way;
 use super::{Answer, Assistant, Effect, Minutes, Press, Shown};
 use crate::context;
 use crate::conversation::{Branch, Head};
 use crate::embed::{Action, Exiting};
-use crate::record::{Address, Message, MessageChange, Record, Reply, SentChange, SurfaceName};
+use crate::fork::Entering;
+use crate::record::{Address, Message, MessageChange, MessageId, Record, Reply, SentChange, SurfaceName};
 use crate::sent::{End, Found, Gone, InquiryId, Origin, SentId};
-use crate::wish::Asked;
 
 /// A button that cannot be pressed in a side conversation.
 const PRESSED_ASIDE: &str = "that button goes on with a background run, and we are in a side conversation already. \
@@ -31,14 +32,14 @@ impl Assistant {
         }
     }
 
-    /// Whether `message` would be heard on main.
-    pub(super) fn is_for_main(&self, message: &Message, minutes: &Minutes) -> bool {
-        let here = self.here() == Branch::Main;
+    /// Where `message` would be heard now: nowhere yet, if it goes on with a run.
+    pub(super) fn branch_of(&self, message: &Message, minutes: &Minutes) -> Option<Branch> {
         match &message.to {
-            Address::Here => here,
-            Address::Branch(branch) => *branch == Branch::Main,
+            Address::Here => Some(self.here()),
+            Address::Branch(branch) => Some(branch.clone()),
             Address::Reply(Reply { to, .. }) | Address::Button(to, _) => {
-                here && !matches!(self.memory.messages.sent.origin(*to, minutes.at), Found::Live(..))
+                let goes_on = matches!(self.memory.messages.sent.origin(*to, minutes.at), Found::Live(..));
+                (!goes_on || self.memory.fork.is_some()).then(|| self.here())
             }
         }
     }
@@ -84,8 +85,9 @@ impl Assistant {
         let taken = self.memory.conversation.branches().any(|(_, head)| head.session == origin.session);
         let session = if taken { self.dice.session() } else { origin.session.clone() };
         let head = Head { entry: Some(end.entry), session };
-        let asked = Asked { topic: Some(end.source.to_string()), idle_minutes: None };
-        self.open_fork(Beginning { head, root: end.root, asked }, minutes)
+        let topic = Some(end.source.to_string());
+        let entering = Entering { topic, idle_minutes: None, until: MessageId(0) };
+        self.open_fork(Beginning { head, root: end.root, entering }, minutes)
     }
 
     /// The human presses a button.
@@ -168,10 +170,6 @@ fn put_away(on: SentId, now: &Zoned) -> (Answer, Vec<Effect>) {
     minutes.records.push(Record::Sent(SentChange::PutAway(on)));
     minutes.shown.push(Shown::Beside(super::Beside::PutAway(on)));
     (Answer::Noted, minutes.effects())
-}
-
-fn refused(why: &str) -> (Answer, Vec<Effect>) {
-    (Answer::Refused(why.to_owned()), Vec::new())
 }
 
 #[cfg(test)]

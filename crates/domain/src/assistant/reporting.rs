@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use jiff::Zoned;
 
-use super::{Answer, Assistant, Effect, Minutes};
-use crate::context::{self, Reader};
+use super::{Answer, Assistant, Effect, Minutes, Shown};
+use crate::context::{self, QUOTED, Reader};
 use crate::conversation::{Branch, EntryId, Heard};
-use crate::record::{Message, Record, ReportChange, SurfaceName};
+use crate::record::{Message, Reading, Record, ReportChange, SurfaceName};
 use crate::report::{Report, ReportId, read_out};
 
 impl Assistant {
@@ -42,7 +42,10 @@ impl Assistant {
     pub(super) fn hand_over(&mut self, branch: &Branch, entry: EntryId, minutes: &mut Minutes) {
         let Some(newest) = self.memory.reports.waiting.last().map(|report| report.id) else { return };
         match branch {
-            Branch::Main => self.read_up_to(newest, Some(entry), minutes),
+            Branch::Main => {
+                minutes.shown.insert(0, Shown::Notice(catching_up(self.memory.reports.waiting.len())));
+                self.read_up_to(newest, Some(entry), minutes);
+            }
             Branch::Fork(_) if self.memory.turns.runs.contains_key(branch) => {}
             Branch::Fork(_) => self.change_fork(minutes, |fork| fork.seen = Some(newest)),
         }
@@ -50,12 +53,31 @@ impl Assistant {
 
     /// Marks the reports up to `newest` as read, in `entry` if there is one.
     pub(super) fn read_up_to(&mut self, newest: ReportId, entry: Option<EntryId>, minutes: &mut Minutes) {
-        let reports = Arc::make_mut(&mut self.memory.reports.waiting);
-        let waiting = reports.partition_point(|report| report.id <= newest);
-        let read: Vec<ReportId> = reports.drain(..waiting).map(|report| report.id).collect();
-        if !read.is_empty() {
-            minutes.records.push(Record::Report(ReportChange::Read(read, entry)));
+        let waiting = Arc::make_mut(&mut self.memory.reports.waiting);
+        let count = waiting.partition_point(|report| report.id <= newest);
+        let read: Vec<Report> = waiting.drain(..count).collect();
+        if read.is_empty() {
+            return;
         }
+        let ids = |reports: &[Report]| reports.iter().map(|report| report.id).collect();
+        let (counted, quoted) = read.split_at(read.len().saturating_sub(QUOTED));
+        let reading = Reading { quoted: ids(quoted), counted: ids(counted), entry };
+        minutes.records.push(Record::Report(ReportChange::Read(reading)));
+        if let Some(change) = Arc::make_mut(&mut self.memory.main.changes).last_mut() {
+            change.read.extend(read);
+        }
+    }
+
+    /// What main read on a way that is taken back waits again, in its place.
+    pub(super) fn unread(&mut self, reports: Vec<Report>, minutes: &mut Minutes) {
+        if reports.is_empty() {
+            return;
+        }
+        let ids = reports.iter().map(|report| report.id).collect();
+        minutes.records.push(Record::Report(ReportChange::Unread(ids)));
+        let waiting = Arc::make_mut(&mut self.memory.reports.waiting);
+        waiting.extend(reports);
+        waiting.sort_by_key(|report| report.id);
     }
 
     /// PU-1: leaves `text` for main.
@@ -67,7 +89,22 @@ impl Assistant {
         minutes.records.push(Record::Report(ReportChange::Left(report)));
     }
 
+    /// TL-12, IF-20: what the fork leaves for main is there at once, whatever becomes of the fork.
+    pub(super) fn report_from_fork(&mut self, text: String, minutes: &mut Minutes) {
+        if let Some(from) = self.memory.fork.as_ref().map(|fork| fork.branch.to_string()) {
+            self.report(&from, text, minutes);
+        }
+    }
+
     pub(super) fn read_reports(&self, now: &Zoned) -> (Answer, Vec<Effect>) {
         (Answer::Told(read_out(&self.memory.reports.waiting, now.timestamp())), Vec::new())
+    }
+}
+
+/// PU-13: what the human is told before main reads so many reports.
+fn catching_up(count: usize) -> String {
+    match count {
+        1 => "catching up: 1 update from the background.".to_owned(),
+        _ => format!("catching up: {count} updates from the background."),
     }
 }

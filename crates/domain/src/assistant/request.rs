@@ -2,7 +2,7 @@
 
 use jiff::Zoned;
 
-use super::forking::Way;
+use super::leaving::Way;
 use super::{Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, may_spend};
@@ -252,8 +252,8 @@ impl Assistant {
             running.unanswered.clear();
         }
         // IF-8: who asked to step aside has nothing more to say here.
-        let aside =
-            (branch == Branch::Main && self.wants.entering.is_some()).then_some(Effect::Interrupt(turn));
+        let aside = (branch == Branch::Main && self.memory.main.entering.is_some())
+            .then_some(Effect::Interrupt(turn));
         (Answer::Noted, minutes.effects().into_iter().chain(aside).collect())
     }
 }

@@ -43,10 +43,10 @@ impl Assistant {
                 "the main conversation will read it. go on, or stop.",
                 self.leave_report(turn, text, now),
             ),
-            (Wish::EnterFork(asked), Place::Main(_)) => {
-                self.wants.entering = Some(asked);
-                told("Entering fork: this turn is being interrupted, and goes on there.", Vec::new())
-            }
+            (Wish::EnterFork(asked), Place::Main(_)) => told(
+                "Entering fork: this turn is being interrupted, and goes on there.",
+                self.enter_asked(asked, now),
+            ),
             (Wish::Save, Place::Fork) => told(
                 "the fork will be promoted to the main conversation after your response.",
                 self.will_leave(Exit::Save, now),

@@ -5,8 +5,14 @@
 
 mod compaction;
 mod conversation;
+mod forks;
+mod handing_over;
 mod patience;
+mod quiet;
 mod trouble;
+mod undo;
+mod updates;
+mod ways_out;
 
 use testkit::story::Story;
 use testkit::troupe::Troupe;
@@ -108,6 +114,37 @@ stories! {
     compaction::undo_restores_the_exact_earlier_context: puppet anthropic openai claude;
     compaction::undo_after_more_was_said_keeps_what_was_said: puppet anthropic openai claude;
     compaction::nothing_is_compacted_where_nothing_was_said: puppet anthropic openai claude;
+    ways_out::a_report_comes_back_to_main_once: puppet anthropic openai claude;
+    ways_out::the_model_writes_the_report_that_the_human_wants: puppet anthropic openai claude;
+    ways_out::a_report_that_nobody_wrote_leaves_the_fork_open: puppet anthropic openai claude;
+    ways_out::a_saved_fork_becomes_main: puppet anthropic openai claude;
+    ways_out::a_fork_is_left_in_the_middle_of_an_answer: puppet anthropic openai claude;
+    forks::the_model_enters_and_leaves: puppet anthropic openai claude;
+    ways_out::the_model_saves: puppet anthropic openai claude;
+    ways_out::the_models_last_word_counts: puppet anthropic openai claude;
+    forks::forks_are_never_nested_and_only_left_once: puppet anthropic openai claude;
+    forks::words_before_a_fork_are_heard_on_main_and_words_before_its_end_in_it: puppet anthropic openai claude;
+    forks::new_words_cut_the_answer_off_in_a_fork: puppet anthropic openai claude;
+    forks::clear_in_a_fork_drops_both: puppet anthropic openai claude;
+    forks::a_fork_survives_a_crash: puppet anthropic openai claude;
+    quiet::a_quiet_fork_is_asked_about_and_ends_by_itself: puppet anthropic openai claude;
+    quiet::the_model_says_how_long_a_fork_may_be_quiet: puppet anthropic openai claude;
+    quiet::a_fork_that_was_asked_for_begins_after_a_crash: puppet anthropic openai claude;
+    quiet::a_full_fork_is_compacted_and_main_is_not: puppet anthropic openai claude;
+    quiet::a_fork_that_waits_for_a_key_can_be_left: puppet,
+        but for anthropic: "each wire has its own words for a refused key, and tests/key.rs tells them",
+        but for openai: "the same",
+        but for claude: "the same";
+    undo::a_saved_fork_is_taken_back: puppet anthropic openai claude;
+    undo::a_cleared_conversation_comes_back: puppet anthropic openai claude;
+    undo::changes_are_taken_back_in_order: puppet anthropic openai claude;
+    undo::after_thirty_days_nothing_is_taken_back: puppet anthropic openai claude;
+    undo::nothing_is_taken_back_in_a_fork_or_in_the_middle_of_an_answer: puppet anthropic openai claude;
+    updates::a_fork_looks_at_updates_and_main_reads_them: puppet anthropic openai claude;
+    updates::a_saved_fork_takes_over_what_it_has_seen: puppet anthropic openai claude;
+    updates::updates_of_a_failed_turn_are_not_lost: puppet anthropic openai claude;
+    updates::too_many_updates_are_counted: puppet anthropic openai claude;
+    updates::the_human_sees_what_waits: puppet anthropic openai claude;
     patience::an_answer_that_breaks_off_is_continued_after_a_while: puppet anthropic openai claude;
     patience::a_break_after_a_tool_does_not_repeat_it: puppet anthropic openai claude;
     patience::a_model_that_never_comes_back_is_given_up: puppet anthropic openai claude;

@@ -1,8 +1,8 @@
 //! What happens beside main, as rows: reports that wait for it, and the side conversation that is open.
 
 use domain::conversation::EntryId;
-use domain::fork::{Exit, Fork, Leaving};
-use domain::record::{ForkChange, ReportChange};
+use domain::fork::{Entering, Exit, Fork, Leaving};
+use domain::record::{ForkChange, MessageId, Reading, ReportChange};
 use domain::report::{Report, ReportId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -14,11 +14,15 @@ impl Database {
     /// The reports that main has not read, oldest first.
     pub fn reports(&self) -> rusqlite::Result<Vec<Report>> {
         let sql = "SELECT id, at, source, text FROM reports WHERE read IS NULL ORDER BY id";
-        let report = |row: &Row<'_>| {
-            let (id, from, text) = (ReportId(row.get(0)?), row.get(2)?, row.get(3)?);
-            Ok(Report { id, at: time_in(row, 1)?, from, text })
-        };
         self.connection.prepare(sql)?.query_map([], report)?.collect()
+    }
+
+    /// The reports that main has read since the move of this number was made, or by it, oldest first, each with
+    /// the number of the last move before it was read.
+    pub(super) fn read_since(&self, moved: i64) -> rusqlite::Result<Vec<(i64, Report)>> {
+        let sql = "SELECT id, at, source, text, read FROM reports WHERE read >= ? ORDER BY id";
+        let read = |row: &Row<'_>| Ok((row.get(4)?, report(row)?));
+        self.connection.prepare_cached(sql)?.query_map([moved], read)?.collect()
     }
 
     /// The number of the next report.
@@ -29,9 +33,22 @@ impl Database {
 
     /// The side conversation that is open.
     pub(super) fn fork(&self) -> rusqlite::Result<Option<Fork>> {
-        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report, root FROM forks";
+        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report, until, root FROM forks";
         self.connection.query_row(sql, [], fork).optional()
     }
+
+    /// The side conversation that was asked for and has not begun.
+    pub(super) fn entering(&self) -> rusqlite::Result<Option<Entering>> {
+        let entering = |row: &Row<'_>| {
+            Ok(Entering { topic: row.get(0)?, idle_minutes: row.get(1)?, until: MessageId(row.get(2)?) })
+        };
+        self.connection.query_row("SELECT topic, idle, until FROM entering", [], entering).optional()
+    }
+}
+
+fn report(row: &Row<'_>) -> rusqlite::Result<Report> {
+    let (id, from, text) = (ReportId(row.get(0)?), row.get(2)?, row.get(3)?);
+    Ok(Report { id, at: time_in(row, 1)?, from, text })
 }
 
 fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
@@ -47,13 +64,14 @@ fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
     };
     Ok(Fork {
         branch: branch_in(row, 0)?,
-        root: row.get::<_, Option<u64>>(8)?.map(EntryId),
+        root: row.get::<_, Option<u64>>(9)?.map(EntryId),
         topic: row.get(1)?,
         idle_minutes: row.get(2)?,
         active: time_in(row, 3)?,
         asked: asked.map_err(|error| unread(4, error))?,
         seen: row.get::<_, Option<u64>>(5)?.map(ReportId),
         leaving,
+        until: MessageId(row.get(8)?),
     })
 }
 
@@ -65,13 +83,20 @@ pub fn write_report(transaction: &Transaction<'_>, change: &ReportChange) -> rus
             let row = params![report.id.0, report.at.as_microsecond(), report.from, report.text];
             transaction.prepare_cached(sql)?.execute(row).map(drop)
         }
-        ReportChange::Read(reports, entry) => {
-            let sql = "UPDATE reports SET read = 1, entry = ? WHERE id = ?";
+        ReportChange::Read(Reading { quoted, counted, entry }) => {
+            let sql = "UPDATE reports SET read = (SELECT coalesce(max(id), 0) FROM moves), told = ?, entry = ? \
+                       WHERE id = ?";
             let entry = entry.map(|entry| entry.0);
-            for report in reports {
-                transaction.prepare_cached(sql)?.execute(params![entry, report.0])?;
-            }
-            Ok(())
+            let told = |reports: &[ReportId], how: &str| {
+                let mut update = transaction.prepare_cached(sql)?;
+                reports.iter().try_for_each(|report| update.execute(params![how, entry, report.0]).map(drop))
+            };
+            told(quoted, "quoted").and_then(|()| told(counted, "counted"))
+        }
+        ReportChange::Unread(reports) => {
+            let sql = "UPDATE reports SET read = NULL, told = NULL, entry = NULL WHERE id = ?";
+            let mut update = transaction.prepare_cached(sql)?;
+            reports.iter().try_for_each(|report| update.execute([report.0]).map(drop))
         }
     }
 }
@@ -79,6 +104,11 @@ pub fn write_report(transaction: &Transaction<'_>, change: &ReportChange) -> rus
 /// Writes down what happened to the side conversation, or to a background run.
 pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlite::Result<()> {
     match change {
+        ForkChange::Wanted(None) => transaction.execute("DELETE FROM entering", []).map(drop),
+        ForkChange::Wanted(Some(Entering { topic, idle_minutes, until })) => {
+            let sql = "INSERT OR REPLACE INTO entering (one, topic, idle, until) VALUES (1, ?, ?, ?)";
+            transaction.execute(sql, params![topic, idle_minutes, until.0]).map(drop)
+        }
         ForkChange::Open(fork) => open(transaction, fork),
         ForkChange::Ended(branch) => {
             let sql = "DELETE FROM forks WHERE branch = ?";
@@ -98,7 +128,7 @@ fn open(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
         Leaving::WithReport => ("with-report", None),
     };
     let sql = "INSERT OR REPLACE INTO forks (branch, root, topic, idle, active, asked, seen, leaving, \
-               report) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+               report, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     transaction
         .prepare_cached(sql)?
         .execute(params![
@@ -111,6 +141,7 @@ fn open(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
             fork.seen.map(|seen| seen.0),
             leaving,
             report,
+            fork.until.0,
         ])
         .map(drop)
 }

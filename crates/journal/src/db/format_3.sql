@@ -7,7 +7,8 @@ CREATE TABLE reports (
     at     INTEGER NOT NULL,
     source TEXT NOT NULL,
     text   TEXT NOT NULL,
-    read   INTEGER,           -- 1 once main has read it
+    read   INTEGER,           -- once main has read it: the number of moves that were made before
+    told   TEXT,              -- how: quoted, counted
     entry  INTEGER            -- where; null, if a fork had and became main
 ) STRICT;
 CREATE INDEX unread_reports ON reports (id) WHERE read IS NULL;
@@ -22,7 +23,16 @@ CREATE TABLE forks (
     asked   INTEGER,
     seen    INTEGER,
     leaving TEXT NOT NULL,    -- not, save, report, drop, with-report
-    report  TEXT              -- the words, when it leaves with a report
+    report  TEXT,             -- the words, when it leaves with a report
+    until   INTEGER NOT NULL  -- the first message that is not heard in it any more, when it is leaving
+) STRICT;
+
+-- The side conversation that was asked for and has not begun; one row at most.
+CREATE TABLE entering (
+    one   INTEGER PRIMARY KEY CHECK (one = 1),
+    topic TEXT,
+    idle  INTEGER,            -- minutes
+    until INTEGER NOT NULL    -- the first message that is not heard before it begins
 ) STRICT;
 
 -- Background runs, what they showed to the human, and how a reply or a button finds them again.

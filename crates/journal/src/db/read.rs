@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use domain::assistant::{Chosen, Compacted, Main, Memory, Messages, Reports, Turns, Unfinished};
+use domain::assistant::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
 use domain::conversation::{
     Block, Branch, Conversation, Entry, EntryId, Head, Image, Line, Lineage, Said, SessionId, Why,
 };
@@ -40,7 +40,12 @@ impl Database {
             reports: Reports { waiting: Arc::new(self.reports()?), next: self.next_report()? },
             inbox: Arc::new(self.inbox()?),
             fork: self.fork()?,
-            main: Main { created: None, compacted: self.compacted()?, before: self.main_before()? },
+            main: Main {
+                created: None,
+                changes: Arc::new(self.changes()?),
+                entering: self.entering()?,
+                before: self.main_before()?,
+            },
             chosen: Chosen::default(),
         })
     }
@@ -120,21 +125,6 @@ impl Database {
             Ok((branch_in(row, 0)?, Head { entry, session: session_in(row, 2)? }))
         };
         self.connection.prepare("SELECT branch, entry, session FROM heads")?.query_map([], head)?.collect()
-    }
-
-    /// The compaction of main that can be taken back: nothing has moved main since.
-    fn compacted(&self) -> rusqlite::Result<Option<Compacted>> {
-        let sql = "SELECT at, why, from_entry, from_session, to_entry FROM moves \
-                   WHERE branch = ? ORDER BY id DESC LIMIT 1";
-        let compacted = |row: &Row<'_>| {
-            let (why, summary): (String, Option<u64>) = (row.get(1)?, row.get(4)?);
-            let (true, Some(summary)) = (why == Why::Compacted.as_str(), summary) else { return Ok(None) };
-            let entry = row.get::<_, Option<u64>>(2)?.map(EntryId);
-            let from = Head { entry, session: session_in(row, 3)? };
-            Ok(Some(Compacted { from, summary: EntryId(summary), at: time_in(row, 0)? }))
-        };
-        let newest = self.connection.query_row(sql, [Branch::Main.to_string()], compacted).optional();
-        newest.map(Option::flatten)
     }
 
     /// Where main stood before the turn on it that never ended.

@@ -144,8 +144,8 @@ impl Telling {
             "held" if self.is_here(data) => self.held(data),
             "forked" => self.forked(data),
             "unforked" => self.unforked(data),
-            "compacting" => self.compacting(data),
-            "compacted" => self.compacted(data),
+            "compacting" if self.is_near(data) => self.compacting(data),
+            "compacted" if self.is_near(data) => self.compacted(data),
             "working" if self.is_ours(data) => self.work(data),
             "notice" => format!("{}\n", data["text"].as_str().unwrap_or_default()),
             _ => String::new(),
@@ -286,6 +286,11 @@ impl Telling {
     /// Whether `data` is about where the human is: background runs speak elsewhere.
     fn is_here(&self, data: &Value) -> bool {
         branch(data) == self.here
+    }
+
+    /// Whether it is about that, or about main.
+    fn is_near(&self, data: &Value) -> bool {
+        self.is_here(data) || branch(data) == MAIN
     }
 
     fn delta(&mut self, text: &str) -> String {

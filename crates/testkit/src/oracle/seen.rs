@@ -16,6 +16,9 @@ pub struct Seen {
     pub messages: Vec<Message>,
     pub turns: Vec<Turn>,
     pub decisions: Vec<Decision>,
+    pub reports: Vec<Report>,
+    /// The branches of the forks that are open.
+    pub forks: Vec<String>,
     /// How many changes to the session files are still to be made.
     pub unmade: usize,
 }
@@ -50,6 +53,15 @@ pub struct Message {
     pub entry: Option<i64>,
     /// Whether it is one of our own.
     pub ours: bool,
+}
+
+#[derive(Debug)]
+pub struct Report {
+    pub id: i64,
+    pub text: String,
+    pub read: Option<i64>,
+    pub told: String,
+    pub entry: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -94,6 +106,9 @@ impl Seen {
             turns: rows
                 .all("SELECT id, branch, message, attempts, closed, ending FROM turns ORDER BY id", turn)?,
             decisions: rows.all("SELECT at, call FROM decisions ORDER BY id", decision)?,
+            reports: rows
+                .all("SELECT id, text, read, coalesce(told, ''), entry FROM reports ORDER BY id", report)?,
+            forks: rows.all("SELECT branch FROM forks", |row| row.get(0))?,
             unmade: rows
                 .all("SELECT id FROM file_changes", |row| row.get::<_, i64>(0))
                 .map(|ids: Vec<_>| ids.len())?,
@@ -168,6 +183,11 @@ fn moved(row: &Row<'_>) -> rusqlite::Result<Move> {
 
 fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     Ok(Message { id: row.get(0)?, text: row.get(1)?, entry: row.get(2)?, ours: row.get(3)? })
+}
+
+fn report(row: &Row<'_>) -> rusqlite::Result<Report> {
+    let (read, told, entry) = (row.get(2)?, row.get(3)?, row.get(4)?);
+    Ok(Report { id: row.get(0)?, text: row.get(1)?, read, told, entry })
 }
 
 fn turn(row: &Row<'_>) -> rusqlite::Result<Turn> {

@@ -10,7 +10,11 @@ use tempfile::TempDir;
 use super::{Ledger, examine};
 use crate::model_server::Received;
 
-const SCHEMA: &str = include_str!("../../../journal/src/db/format_1.sql");
+const SCHEMA: &str = concat!(
+    include_str!("../../../journal/src/db/format_1.sql"),
+    include_str!("../../../journal/src/db/format_2.sql"),
+    include_str!("../../../journal/src/db/format_3.sql")
+);
 
 const SOUND: &str = r#"
     INSERT INTO heads VALUES ('main', NULL, 's1');
@@ -20,14 +24,16 @@ const SOUND: &str = r#"
         (2, 1, 2, 11, 'assistant', '{"blocks":[{"text":"ok "},{"call":{"id":"c1","name":"add","input":"{}"}}]}'),
         (3, 2, 3, 12, 'tools', '{"results":[{"call":"c1","text":"kept"}]}'),
         (4, 3, 4, 13, 'assistant', '{"blocks":[{"text":"Kept."}]}'),
-        (5, 4, 5, 20, 'human', '{"preface":"[t]","text":"and tea"}'),
+        (5, 4, 5, 20, 'human', '{"preface":"[t] UPDATES (you see them only this once):\n- (1 earlier ones are not quoted)\n- (5m ago) two\n\n","text":"and tea"}'),
         (6, 5, 6, 21, 'assistant', '{"blocks":[{"call":{"id":"c2","name":"add","input":"{}"}}]}');
     UPDATE heads SET entry = 6;
-    INSERT INTO messages VALUES (1, 10, 'page', 'remember milk', 1), (2, 20, 'page', 'and tea', 5),
+    INSERT INTO messages (id, at, surface, text, entry) VALUES (1, 10, 'page', 'remember milk', 1), (2, 20, 'page', 'and tea', 5),
         (3, 30, 'page', 'and salt', NULL);
     INSERT INTO turns (id, branch, message, opened, attempts, closed, ending) VALUES
         (1, 'main', 1, 10, 1, 14, 'finished'), (2, 'main', 2, 20, 3, NULL, NULL);
     INSERT INTO decisions VALUES (1, 1, 11, 'c1', 'add', '{}', 'r'), (2, 2, 21, 'c2', 'add', '{}', 'r');
+    INSERT INTO reports VALUES (1, 5, 'routine:mail', 'one', 1, 'counted', 5),
+        (2, 6, 'routine:mail', 'two', 1, 'quoted', 5), (3, 7, 'routine:mail', 'three', NULL, NULL, NULL);
 "#;
 
 const CREATED: &str = r#"{"session_id":"s1","event":"created","timestamp":"t","parent_session_id":null}"#;
@@ -40,6 +46,7 @@ fn sound() -> TempDir {
     sql(dir.path(), SCHEMA);
     sql(dir.path(), SOUND);
     file(dir.path(), "state/sessions.json", "s1");
+    file(dir.path(), "state/pending_updates.json", r#"[{"ts":"t","message":"three"}]"#);
     file(dir.path(), "state/session_history.jsonl", &format!("{CREATED}\n"));
     mode(&state.join("journal.db"), 0o600);
     dir
@@ -94,6 +101,11 @@ fn a_damaged_row_is_found_whatever_it_breaks() {
     check("INSERT INTO decisions VALUES (3, 2, 11, 'c1', 'add', '{}', 'r')", "call c1 was decided 2 times");
     check("INSERT INTO decisions VALUES (3, 2, 11, 'c7', 'add', '{}', 'r')", "c7, which nobody called");
     check("UPDATE decisions SET at = 13 WHERE call = 'c1'", "call c1 was answered before");
+    check("UPDATE reports SET entry = 1 WHERE id = 2", "entry 5 quotes [\"two\"] and counts 1");
+    check("UPDATE reports SET told = 'quoted' WHERE id = 1", "read in it were [\"one\", \"two\"] and 0");
+    check("UPDATE reports SET read = NULL WHERE id = 2", "report 2 was read and was not");
+    check("UPDATE reports SET text = 'four' WHERE id = 3", "[\"four\"] wait");
+    check("INSERT INTO forks VALUES ('fork/x', NULL, 10, 1, NULL, NULL, 'not', NULL, 0)", "fork/x is open");
     check("UPDATE messages SET text = 'x' WHERE id = 1", "message 1 is entry 1, which says something else");
     check("UPDATE messages SET entry = 88 WHERE id = 1", "message 1 is entry 88, which is not there");
     check("UPDATE messages SET entry = 5, text = 'and tea' WHERE id = 1", "entry 5 is 2 messages");

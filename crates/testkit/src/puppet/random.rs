@@ -31,18 +31,29 @@ const WORDS: [&str; 12] = [
 pub fn line(seed: u64, context: &Context) -> Line {
     let mut print = DefaultHasher::new();
     format!("{:?}", context.said).hash(&mut print);
-    let mut dice = Dice::new(seed ^ print.finish());
+    let print = print.finish();
+    let mut dice = Dice::new(seed ^ print);
     // After results it mostly answers, so that turns come to an end.
     let ran = matches!(context.said.last().map(|said| &**said), Some(Said::Tools(_)));
     match (pick(&mut dice, 20), ran) {
         (0..10, _) | (10..15, true) => Line::says(&words(&mut dice)),
-        (10..13, false) => Line::of(calls(&mut dice, &context.tools), Stop::Tools),
-        (13..15, false) => Line::calls("no_such_tool", "{}"),
+        (10..13, false) => Line::of(named(calls(&mut dice, &context.tools), print), Stop::Tools),
+        (13..15, false) => Line::of(named(vec![call("no_such_tool", "{}")], print), Stop::Tools),
         (15, _) => Line::of(Vec::new(), Stop::Said),
         (16, _) => Line::of(vec![Block::Text(words(&mut dice))], Stop::Length),
         (17, _) => Line::of(Vec::new(), Stop::Refusal),
         (_, _) => Line::Fails(words(&mut dice), failure(&mut dice)),
     }
+}
+
+/// No two calls have one name, also in conversations that know nothing of each other.
+fn named(mut blocks: Vec<Block>, print: u64) -> Vec<Block> {
+    for (number, block) in blocks.iter_mut().enumerate() {
+        if let Block::Call(call) = block {
+            call.id = format!("call_{print:x}_{number}");
+        }
+    }
+    blocks
 }
 
 fn pick(dice: &mut Dice, below: usize) -> usize {

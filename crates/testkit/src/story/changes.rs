@@ -1,8 +1,27 @@
 //! Changes to the tree, as commands make them, for [`super::Story::change`].
 
 use domain::conversation::{Branch, Conversation, SessionId};
-use domain::record::{Record, SessionChange};
+use domain::record::{Record, ReportChange, SessionChange};
+use domain::report::Report;
+use engine::ports::{Clock, Journal as _};
 use jiff::Zoned;
+
+use super::{Opened, Story};
+
+impl Story {
+    /// A background run leaves a report for main, while the program is away for a moment.
+    pub fn leaves_for_main(&mut self, from: &str, text: &str) -> &mut Self {
+        self.die();
+        let Opened { journal, memory, .. } = self.open();
+        let (id, at) = (memory.reports.next, self.clock.now().timestamp());
+        let report = Report { id, at, from: from.to_owned(), text: text.to_owned() };
+        let written = journal.write(vec![Record::Report(ReportChange::Left(report))]);
+        self.runtime.block_on(written).expect("room for the report");
+        drop(journal);
+        self.wake();
+        self
+    }
+}
 
 /// A fork of main as a command would make it, for [`super::Story::change`].
 pub fn fork(conversation: &mut Conversation, name: &str, now: &Zoned) -> Vec<Record> {

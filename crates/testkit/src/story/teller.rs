@@ -91,6 +91,11 @@ impl Teller {
         self.when(|telling| telling.lines.last().is_some_and(|line| line.contains(words))).await;
     }
 
+    /// Whether no turn goes on.
+    pub fn is_quiet(&self) -> bool {
+        self.0.borrow().running.is_empty()
+    }
+
     async fn when(&self, is_so: impl FnMut(&Telling) -> bool) {
         // The sender is ours, so it is never gone.
         let _ = self.0.subscribe().wait_for(is_so).await;
@@ -157,6 +162,7 @@ impl Telling {
             Shown::Compaction(Compaction::Undone { branch, .. }) => {
                 self.lines.push(format!("{branch}> undone"))
             }
+            Shown::Moved(why) => self.lines.push(format!("main> {}", why.as_str())),
             Shown::Notice(text) => self.lines.push(format!("notice> {text}")),
         }
     }

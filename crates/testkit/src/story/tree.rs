@@ -13,7 +13,7 @@ use serde_json::Value;
 
 /// One entry as a row: its number, its parent, and its words.
 type Row = (i64, Option<i64>, String);
-/// A name, and the entry it points to.
+/// What stands behind an entry: a name that points to it, or how a branch ended there.
 type Name = (String, i64);
 
 /// Draws the tree of the data directory at `paths`; where a way divides, each part is indented.
@@ -36,13 +36,10 @@ fn draw_below(
     drawing: &mut String,
 ) {
     let below = children.get(&parent).map(Vec::as_slice).unwrap_or_default();
-    let indent = if below.len() > 1 { indent + 2 } else { indent };
+    let indent = if below.len() > 1 && parent.is_some() { indent + 2 } else { indent };
     for (id, _, words) in below {
-        let names: String = heads
-            .iter()
-            .filter(|(_, entry)| entry == id)
-            .map(|(branch, _)| format!("  <- {branch}"))
-            .collect();
+        let names: String =
+            heads.iter().filter(|(_, entry)| entry == id).map(|(name, _)| name.as_str()).collect();
         drawing.push_str(&format!("{:indent$}{words}{names}\n", ""));
         draw_below(Some(*id), indent, children, heads, drawing);
     }
@@ -58,14 +55,35 @@ fn read(paths: &Paths) -> rusqlite::Result<(Vec<Row>, Vec<Name>)> {
     let sql = "SELECT id, parent, kind, body FROM entries ORDER BY id";
     let rows = connection.prepare(sql)?.query_map([], row)?.collect::<Result<_, _>>()?;
     let sql = "SELECT branch, entry FROM heads WHERE entry IS NOT NULL ORDER BY branch";
-    let head = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-    let heads = connection.prepare(sql)?.query_map([], head)?.collect::<Result<_, _>>()?;
-    Ok((rows, heads))
+    let head = |row: &rusqlite::Row<'_>| Ok((format!("  <- {}", row.get::<_, String>(0)?), row.get(1)?));
+    let mut names: Vec<Name> = connection.prepare(sql)?.query_map([], head)?.collect::<Result<_, _>>()?;
+    let sql = "SELECT branch, why, from_entry FROM moves WHERE to_session IS NULL AND from_entry IS NOT NULL ORDER BY id";
+    let ended = |row: &rusqlite::Row<'_>| {
+        Ok((format!("  ({} {})", row.get::<_, String>(0)?, row.get::<_, String>(1)?), row.get(2)?))
+    };
+    names.extend(connection.prepare(sql)?.query_map([], ended)?.collect::<Result<Vec<Name>, _>>()?);
+    Ok((rows, names))
+}
+
+/// The words of the human, or the tag of our own; and how many reports stand before them.
+fn heard(preface: &str, text: &str) -> String {
+    let said = preface.rsplit_once("\n\n[").or(preface.split_once("] [")).map(|(_, said)| said);
+    let tag = said.and_then(|said| said.split_once(']')).map(|(tag, _)| tag);
+    let words = match (text, tag) {
+        ("", Some(tag)) => format!("[{tag}]"),
+        (text, _) => text.to_owned(),
+    };
+    let updates = preface.lines().skip(1).take_while(|line| line.starts_with("- (")).count();
+    match updates {
+        0 => words,
+        1 => format!("(reads 1 update) {words}"),
+        count => format!("(reads {count} updates) {words}"),
+    }
 }
 
 fn words(body: &Value) -> String {
     if let Some(text) = body["text"].as_str() {
-        return text.to_owned();
+        return heard(body["preface"].as_str().unwrap_or_default(), text);
     }
     let many = body["blocks"].as_array().or(body["results"].as_array()).cloned().unwrap_or_default();
     let each = many.iter().map(|part| match (&part["text"], &part["call"]["name"]) {

@@ -76,7 +76,8 @@ pub enum ShownWire {
     Held { turn: u64, branch: String, newest: u64, first: bool, why: String },
     Undone { branch: String, summary: u64 },
     Forked { branch: String, topic: Option<String>, card: EmbedWire },
-    Unforked { branch: String, text: String, card: EmbedWire },
+    Unforked { branch: String, why: &'static str, text: String, card: EmbedWire },
+    Moved { why: &'static str },
     Sent { entry: EntryWire },
     PutAway { message: u64 },
     Notice { text: String },
@@ -97,6 +98,7 @@ impl ShownWire {
             Self::Undone { .. } => "undone",
             Self::Forked { .. } => "forked",
             Self::Unforked { .. } => "unforked",
+            Self::Moved { .. } => "moved",
             Self::Sent { .. } => "sent",
             Self::PutAway { .. } => "away",
             Self::Notice { .. } => "notice",
@@ -146,6 +148,7 @@ impl From<&Shown> for ShownWire {
                 Self::Sent { entry: EntryWire::sent(source, entry) }
             }
             Shown::Beside(Beside::PutAway(message)) => Self::PutAway { message: message.0 },
+            Shown::Moved(why) => Self::Moved { why: why.as_str() },
             Shown::Notice(text) => Self::Notice { text: text.clone() },
         }
     }
@@ -160,7 +163,7 @@ impl From<&Aside> for ShownWire {
             }
             Aside::Ended { branch, why, note } => {
                 let (text, card) = (ended_line(*why, note), (&ended_card(*why, note)).into());
-                Self::Unforked { branch: branch.to_string(), text, card }
+                Self::Unforked { branch: branch.to_string(), why: why.as_str(), text, card }
             }
         }
     }

@@ -1,0 +1,69 @@
+//! Starting over: the main conversation begins anew. What was said stays in the tree.
+
+use jiff::Zoned;
+
+use super::leaving::Occasion;
+use super::{Answer, Assistant, Changed, Compaction, Effect, Errand, Minutes, Shown};
+use crate::conversation::{Branch, Usage, Why};
+use crate::fork::Exit;
+use crate::record::{Record, SessionChange};
+use crate::turn::Ending;
+
+impl Assistant {
+    /// MC-17, MC-21 to MC-24: the human starts over, and does not wait for an answer that goes on.
+    pub(super) fn clear(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let mut minutes = Minutes::at(now);
+        let mut stopped = Vec::new();
+        self.forget_entering(&mut minutes);
+        self.wants.compactions.clear();
+        while let Some((branch, turn)) =
+            self.speaking().map(|(branch, running)| (branch.clone(), running.turn))
+        {
+            self.cut_short(&branch, &mut minutes);
+            stopped.push(Effect::Interrupt(turn));
+        }
+        let aside = self.memory.fork.is_some();
+        self.leave(Exit::Drop, Occasion::StartedOver, &mut minutes);
+        self.drop_main(&mut minutes);
+        let text = match aside {
+            true => {
+                "cleared: both the side conversation and the conversation were dropped. /undo brings the conversation back."
+            }
+            false => "cleared: we start over with the next message. /undo brings the conversation back.",
+        };
+        self.hear_waiting(&mut minutes);
+        (Answer::Told(text.to_owned()), minutes.effects().into_iter().chain(stopped).collect())
+    }
+
+    fn drop_main(&mut self, minutes: &mut Minutes) {
+        let at = minutes.at;
+        let Some(moved) = self.memory.conversation.end(&Branch::Main, Why::Cleared, at) else { return };
+        self.can_undo(Changed::Cleared, &moved);
+        let session = moved.from.as_ref().map(|head| head.session.clone());
+        minutes.records.push(Record::Moved(moved));
+        minutes.records.extend(session.map(|session| Record::Session(SessionChange::Cleared(session, at))));
+        minutes.shown.push(Shown::Moved(Why::Cleared));
+        self.memory.filled.remove(&Branch::Main);
+        self.wants.refused.remove(&Branch::Main);
+        self.memory.main.created = None;
+    }
+
+    /// SE-7: what a turn says after this is not heard any more; what it cost still counts.
+    pub(super) fn cut_short(&mut self, branch: &Branch, minutes: &mut Minutes) {
+        let Some(running) = self.running.remove(branch) else { return };
+        let (turn, ending) = (running.turn, Ending::Interrupted);
+        self.abandoned.insert(turn, (branch.clone(), running.clone()));
+        let (turn, message) = match running.errand {
+            Errand::Answer(message, _) => (turn, message),
+            Errand::Compact(compacting) => {
+                let outcome = Err("not compacted: we started over.".to_owned());
+                let ended = Compaction::Ended { turn, branch: branch.clone(), outcome };
+                minutes.shown.push(Shown::Compaction(ended));
+                let Some(stuck) = compacting.stuck_turn() else { return };
+                stuck
+            }
+        };
+        minutes.close(turn, ending.clone(), Usage::default());
+        minutes.shown.push(Shown::Ended { turn, branch: branch.clone(), answers: message.id, ending });
+    }
+}

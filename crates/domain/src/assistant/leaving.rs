@@ -1,0 +1,189 @@
+//! Leaving a side conversation: three ways out, and an end for one that falls quiet.
+
+use jiff::{Timestamp, Zoned};
+
+use super::forking::refused;
+use super::{Answer, Aside, Assistant, Changed, Effect, Minutes, Owed, Shown};
+use crate::context;
+use crate::conversation::{Branch, Why};
+use crate::fork::{Exit, Fork, Leaving, Quiet};
+use crate::record::{Address, ForkChange, Message, MessageChange, MessageId, Record, SessionChange};
+
+/// How the human wants to leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The side conversation becomes the main one.
+    Save,
+    /// With these words for main; the model finds them, if there are none.
+    Report(String),
+    /// Nothing is kept.
+    Drop,
+}
+
+/// What brings the end of a fork about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occasion {
+    /// Somebody wants it.
+    Wanted,
+    /// Nobody has spoken in it for long.
+    Quiet,
+    /// The whole conversation starts over.
+    StartedOver,
+}
+
+impl Occasion {
+    /// How a fork of which nothing is kept came to its end, and what there is to say of that.
+    fn told(self) -> (Why, String) {
+        let (why, text) = match self {
+            Self::Quiet => (Why::Lapsed, "nobody had spoken for a while."),
+            Self::StartedOver => (Why::Dropped, "we started over."),
+            Self::Wanted => (Why::Dropped, ""),
+        };
+        (why, text.to_owned())
+    }
+}
+
+impl Assistant {
+    /// When the assistant wants to be woken.
+    pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
+        let fork = self.memory.fork.as_ref().filter(|_| self.speaking().is_none())?;
+        match fork.quiet(now) {
+            Quiet::Until(time) => Some(time),
+            Quiet::Ask | Quiet::End => Some(now),
+        }
+    }
+
+    /// IF-24, IF-25: the human leaves: when what they said before is answered, or after the model has found the
+    /// words. An answer that nobody will keep is not waited for.
+    pub(super) fn leave_asked(&mut self, way: Way, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let Some(fork) = self.memory.fork.clone() else {
+            return refused("we are not in a side conversation. /fork starts one.");
+        };
+        let held = self.running.get(&fork.branch).is_some_and(|running| running.owed == Owed::Held);
+        let mut minutes = Minutes::at(now);
+        let mut interrupt = None;
+        let leaving = match way {
+            Way::Report(words) if words.trim().is_empty() && held => {
+                return refused(
+                    "the model refuses the key, so it can't sum this up. use your own words: /report WORDS",
+                );
+            }
+            Way::Report(words) if words.trim().is_empty() => {
+                let asked = context::REPORT_WANTED.to_owned();
+                let message = self.our_message(fork.branch.clone(), asked, &mut minutes);
+                self.memory.messages.waiting.push_back(message);
+                Leaving::WithReport
+            }
+            Way::Report(words) => {
+                self.report_from_fork(words.trim().to_owned(), &mut minutes);
+                Leaving::So(Exit::Report(words.trim().to_owned()))
+            }
+            Way::Save => Leaving::So(Exit::Save),
+            Way::Drop => {
+                interrupt = self.interruption();
+                Leaving::So(Exit::Drop)
+            }
+        };
+        if held {
+            self.cut_short(&fork.branch, &mut minutes);
+        }
+        let until = self.memory.messages.next;
+        self.change_fork(&mut minutes, |fork| (fork.leaving, fork.until) = (leaving, until));
+        let (answer, effects) = self.turn_now(minutes);
+        match interrupt {
+            Some(interrupt) => (Answer::Noted, effects.into_iter().chain([interrupt]).collect()),
+            None => (answer, effects),
+        }
+    }
+
+    pub(super) fn leave_as_wanted(&mut self, exit: Exit, minutes: &mut Minutes) {
+        self.leave(exit, Occasion::Wanted, minutes);
+    }
+
+    /// The human wanted a report and the model wrote none: nothing is thrown away for that.
+    pub(super) fn stay(&mut self, minutes: &mut Minutes) {
+        let text = "nothing was reported, so we are still in the side conversation. leave it with your own words \
+                    (/report WORDS), or with /save or /exit.";
+        minutes.shown.push(Shown::Notice(text.to_owned()));
+        self.change_fork(minutes, |fork| (fork.leaving, fork.until) = (Leaving::Not, MessageId(0)));
+    }
+
+    /// IF-19, IF-20: the fork ends in one of three ways.
+    pub(super) fn leave(&mut self, exit: Exit, occasion: Occasion, minutes: &mut Minutes) {
+        let Some(fork) = self.memory.fork.take() else { return };
+        self.drop_waiting(&fork.branch, minutes);
+        let (why, note) = match exit {
+            Exit::Save => self.promote(&fork, minutes),
+            Exit::Report(text) => (Why::Reported, text),
+            Exit::Drop => occasion.told(),
+        };
+        if why != Why::Promoted {
+            let ended = self.memory.conversation.end(&fork.branch, why, minutes.at);
+            minutes.records.extend(ended.map(Record::Moved));
+        }
+        self.memory.filled.remove(&fork.branch);
+        minutes.records.push(Record::Fork(ForkChange::Ended(fork.branch.clone())));
+        minutes.shown.push(Shown::Fork(Aside::Ended { branch: fork.branch, why, note }));
+    }
+
+    /// MC-25, IF-22: main stands where the fork stood, and what the fork had seen is part of it.
+    fn promote(&mut self, fork: &Fork, minutes: &mut Minutes) -> (Why, String) {
+        let session =
+            |branch: &Branch| self.memory.conversation.head(branch).map(|head| head.session.clone());
+        let (from, to, at) = (session(&Branch::Main), session(&fork.branch), minutes.at);
+        let lost = self.lost_by_saving(fork);
+        let Some(moves) = self.memory.conversation.promote(&fork.branch, at) else {
+            return (Why::Dropped, "there was nothing to save.".to_owned());
+        };
+        self.can_undo(Changed::Promoted, &moves[0]);
+        minutes.records.extend(moves.map(Record::Moved));
+        let swapped = to.map(|to| SessionChange::Swapped { to, from, at });
+        minutes.records.extend(swapped.map(Record::Session));
+        if let Some(seen) = fork.seen {
+            self.read_up_to(seen, None, minutes);
+        }
+        self.memory.filled.remove(&Branch::Main);
+        let filled = self.memory.filled.remove(&fork.branch);
+        self.memory.filled.extend(filled.map(|filled| (Branch::Main, filled)));
+        (Why::Promoted, format!("it is the main conversation now.{lost} /undo takes that back."))
+    }
+
+    /// What main will not know any more. It stays in the tree.
+    fn lost_by_saving(&self, fork: &Fork) -> &'static str {
+        let main = self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
+        match (fork.root, main) {
+            (root, main) if root == main => "",
+            (_, None) => "",
+            (None, Some(_)) => " it knows nothing of what we said before; that stays in the tree.",
+            (Some(_), Some(_)) => " what we said since it began is not part of it; that stays in the tree.",
+        }
+    }
+
+    fn drop_waiting(&mut self, branch: &Branch, minutes: &mut Minutes) {
+        let meant = |message: &Message| matches!(&message.to, Address::Branch(to) if to == branch);
+        let waiting = &mut self.memory.messages.waiting;
+        let dropped = waiting.iter().filter(|message| meant(message)).map(|message| message.id);
+        minutes.records.extend(dropped.map(|id| Record::Message(MessageChange::Dropped(id))));
+        waiting.retain(|message| !meant(message));
+    }
+
+    /// IF-27 to IF-32: a quiet fork. Nobody is asked who costs anything.
+    pub(super) fn woke(&mut self, now: &Zoned) -> Vec<Effect> {
+        let mut minutes = Minutes::at(now);
+        let fork = self.memory.fork.clone().filter(|_| self.speaking().is_none());
+        match fork.as_ref().map(|fork| (fork, fork.quiet(minutes.at))) {
+            None | Some((_, Quiet::Until(_))) => {}
+            Some((fork, Quiet::Ask)) => {
+                let (idle, at) = (fork.idle_minutes, minutes.at);
+                let text = format!(
+                    "this side conversation has been quiet for {idle} minutes. say something to keep it, or leave \
+                     it: /save, /report or /exit. in {idle} minutes it ends by itself."
+                );
+                minutes.shown.push(Shown::Notice(text));
+                self.change_fork(&mut minutes, |fork| fork.asked = Some(at));
+            }
+            Some((_, Quiet::End)) => self.leave(Exit::Drop, Occasion::Quiet, &mut minutes),
+        }
+        minutes.effects()
+    }
+}

@@ -1,0 +1,157 @@
+//! Stories of what background runs leave for main: read once, seen by forks, lost never.
+
+use domain::conversation::Said;
+use expect_test::{Expect, expect};
+use testkit::puppet::Line;
+use testkit::story::Story;
+
+use crate::{Teller, story};
+
+fn check(told: &str, expected: &Expect) {
+    expected.assert_eq(told);
+}
+
+/// What the model was told before the last words of its n-th call.
+fn heard(story: &Story, nth: usize) -> String {
+    let contexts = story.contexts();
+    match contexts[nth].said.iter().rev().find(|said| matches!(***said, Said::Human(_))).map(|said| &**said) {
+        Some(Said::Human(heard)) => domain::context::heard(heard),
+        Some(Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_)) | None => {
+            String::new()
+        }
+    }
+}
+
+/// PU-5, PU-7, PU-8, PU-10, MC-14, MC-15: a fork looks, main reads, oldest first; then they are gone.
+pub fn a_fork_looks_at_updates_and_main_reads_them(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model(["Morning.", "I am here.", "Yes.", "Ok."].map(Line::says));
+    story.human("good morning").leaves_for_main("routine:mail", "two mails");
+    story.clock("08:31").leaves_for_main("routine:rent", "rent is due");
+    story.human_begins_command("/fork").hears("I am here.").settle().human_begins_command("/exit");
+    story.hears("discarded").human("what is new?").human("more?");
+    let texts: Vec<String> = (1..4).map(|nth| heard(&story, nth)).collect();
+    check(
+        &texts.join("\n----\n"),
+        &expect![[r#"
+        [2026-11-15 Sun 08:31 AM CET] RECENT BACKGROUND UPDATES (only for you to know; the main conversation will see them too):
+        - (31m ago) two mails
+        - (just now) rent is due
+
+        [fork-started] you are now in an interactive fork of our conversation: nothing said here reaches main unless you leave with `report_updates` or `save_context`. the human will lead: say in a few words that you are here, and wait.
+        ----
+        [2026-11-15 Sun 08:31 AM CET] RECENT BACKGROUND UPDATES (mention what matters of these in your answer; you see them only this once):
+        - (31m ago) two mails
+        - (just now) rent is due
+
+        what is new?
+        ----
+        [2026-11-15 Sun 08:31 AM CET] more?"#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+            human: good morning
+            assistant: Morning.
+              human: (reads 2 updates) [fork-started]
+              assistant: I am here.  (fork/b0643a4e dropped)
+              human: (reads 2 updates) what is new?
+              assistant: Yes.
+              human: more?
+              assistant: Ok.  <- main
+        "#]],
+    );
+}
+
+/// IF-22: who saves takes over what the fork has seen; what came later is still to be told.
+pub fn a_saved_fork_takes_over_what_it_has_seen(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model(["I am here.", "Ok."].map(Line::says));
+    story.leaves_for_main("routine:mail", "two mails");
+    story.human_begins_command("/fork").hears("I am here.").settle();
+    story.leaves_for_main("routine:rent", "rent is due");
+    story.human_begins_command("/save").hears("saved").human("what is new?");
+    check(
+        &heard(&story, 1),
+        &expect![[r#"
+        [2026-11-15 Sun 08:00 AM CET] RECENT BACKGROUND UPDATES (mention what matters of these in your answer; you see them only this once):
+        - (just now) rent is due
+
+        what is new?"#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+            human: (reads 1 update) [fork-started]
+            assistant: I am here.  (fork/73d33b66 ended)
+            human: (reads 1 update) what is new?
+            assistant: Ok.  <- main
+        "#]],
+    );
+}
+
+/// PU-14, E1: a turn that comes to nothing has read them; they stand in what is said, so the next answer knows them.
+pub fn updates_of_a_failed_turn_are_not_lost(told_by: Teller) {
+    let mut story = story(told_by);
+    let away = domain::failure::Failure::Unreachable("connection refused".to_owned());
+    story.model([Line::fails(away), Line::says("Two mails.")]);
+    story.leaves_for_main("routine:mail", "two mails").human("what is new?").human("again?");
+    let context = &story.contexts()[1];
+    let told = context.said.iter().filter(|said| match &***said {
+        Said::Human(heard) => heard.preface.contains("two mails"),
+        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => false,
+    });
+    assert_eq!(told.count(), 1, "{}", story.tree());
+}
+
+/// PU-2, PU-3: what is too much to quote is counted, and nothing of it is deleted.
+pub fn too_many_updates_are_counted(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::says("A lot."), Line::says("No more.")]);
+    for number in 1..=13 {
+        story.leaves_for_main("routine:mail", &format!("mail {number}"));
+    }
+    story.human("what is new?").human("more?");
+    check(
+        &heard(&story, 0),
+        &expect![[r#"
+        [2026-11-15 Sun 08:00 AM CET] RECENT BACKGROUND UPDATES (mention what matters of these in your answer; you see them only this once):
+        - (3 earlier ones are not quoted; `ollim-bot updates` lists them)
+        - (just now) mail 4
+        - (just now) mail 5
+        - (just now) mail 6
+        - (just now) mail 7
+        - (just now) mail 8
+        - (just now) mail 9
+        - (just now) mail 10
+        - (just now) mail 11
+        - (just now) mail 12
+        - (just now) mail 13
+
+        what is new?"#]],
+    );
+    assert!(!heard(&story, 1).contains("UPDATES"), "{}", heard(&story, 1));
+}
+
+/// PU-6, PU-9: the human sees what waits, and main still reads it.
+pub fn the_human_sees_what_waits(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::says("Two mails.")]);
+    story.human_commands("/updates").leaves_for_main("routine:mail", "two mails").clock("09:31");
+    story.human_commands("/updates").human("what is new?").human_commands("/updates");
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> /updates
+            told> nothing waits to be told.
+            -- 09:31
+            human> /updates
+            told> (1h ago, routine:mail) two mails
+            notice> catching up: 1 update from the background.
+            human> what is new?
+            main> assistant: Two mails.
+            human> /updates
+            told> nothing waits to be told.
+        "#]],
+    );
+}

@@ -1,0 +1,322 @@
+//! Stories of how a side conversation ends: each row of the table of exits, and what comes back.
+
+use expect_test::{Expect, expect};
+use testkit::puppet::Line;
+
+use crate::{Teller, story};
+
+fn check(told: &str, expected: &Expect) {
+    expected.assert_eq(told);
+}
+
+/// IF-7, IF-12, IF-20, PU-4, SE-9: by command, and left with the human's own words; main reads them once.
+pub fn a_report_comes_back_to_main_once(told_by: Teller) {
+    let mut story = story(told_by);
+    let lines = ["Morning.", "I am here.", "Cheap.", "Lisbon.", "Yes."];
+    story.model(lines.map(Line::says));
+    story.human("good morning").human_begins_command("/fork flights").hears("I am here.").settle();
+    story
+        .human("how much is it?")
+        .human_begins_command("/report the flight costs 80")
+        .hears("summary queued");
+
+    story.human("what did you find?").human("anything else?");
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> good morning
+            main> assistant: Morning.
+            human> /fork flights
+            -- fork/3fdabe86 begins about flights
+            fork/3fdabe86> assistant: I am here.
+            human> how much is it?
+            fork/3fdabe86> assistant: Cheap.
+            human> /report the flight costs 80
+            -- fork/3fdabe86 summary queued: the flight costs 80
+            notice> catching up: 1 update from the background.
+            human> what did you find?
+            main> assistant: Lisbon.
+            human> anything else?
+            main> assistant: Yes.
+        "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+        human: good morning
+        assistant: Morning.
+          human: [fork-started]
+          assistant: I am here.
+          human: how much is it?
+          assistant: Cheap.  (fork/3fdabe86 reported)
+          human: (reads 1 update) what did you find?
+          assistant: Lisbon.
+          human: anything else?
+          assistant: Yes.  <- main
+    "#]],
+    );
+    check(
+        &story.sessions(),
+        &expect![[r#"
+        ●  main · now · 63cbe1e4 · 6 entries
+        ┃◁─╯ fork/3fdabe86 reported 2026-11-15 08:00 · 4 entries
+        ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
+        ○  created 2026-11-15 08:00 · 63cbe1e4
+    "#]],
+    );
+}
+
+/// IF-25: the human wants a report and the model writes it.
+pub fn the_model_writes_the_report_that_the_human_wants(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([
+        Line::says("I am here."),
+        Line::says("Cheap."),
+        Line::calls("report_updates", r#"{"message":"flights cost 80"}"#),
+        Line::says("Done."),
+        Line::says("Ok."),
+    ]);
+    story.human_begins_command("/fork flights").hears("I am here.").settle().human("how much is it?");
+
+    story.human_begins_command("/report").hears("summary queued").human("so?");
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> /fork flights
+            -- fork/73d33b66 begins about flights
+            fork/73d33b66> assistant: I am here.
+            human> how much is it?
+            fork/73d33b66> assistant: Cheap.
+            human> /report
+            fork/73d33b66> calls report_updates {"message":"flights cost 80"}
+            fork/73d33b66> report_updates: the summary is queued for main, and the fork is discarded after your response. more tool calls only delay that.
+            fork/73d33b66> assistant: Done.
+            -- fork/73d33b66 summary queued: flights cost 80
+            notice> catching up: 1 update from the background.
+            human> so?
+            main> assistant: Ok.
+        "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+              human: [fork-started]
+              assistant: I am here.
+              human: how much is it?
+              assistant: Cheap.
+              human: [system]
+              assistant: calls report_updates
+              tools: the summary is queued for main, and the fork is discarded after your response. more tool calls only delay that.
+              assistant: Done.  (fork/73d33b66 reported)
+              human: (reads 1 update) so?
+              assistant: Ok.  <- main
+        "#]],
+    );
+}
+
+/// IF-25: who has nothing to report does not throw the fork away.
+pub fn a_report_that_nobody_wrote_leaves_the_fork_open(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model(["I am here.", "There is nothing to say.", "Still here."].map(Line::says));
+    story.human_begins_command("/fork").hears("I am here.").settle();
+
+    story.human_begins_command("/report").hears("nothing was reported").human("well?");
+
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> /fork
+            -- fork/73d33b66 begins
+            fork/73d33b66> assistant: I am here.
+            human> /report
+            fork/73d33b66> assistant: There is nothing to say.
+            notice> nothing was reported, so we are still in the side conversation. leave it with your own words (/report WORDS), or with /save or /exit.
+            human> well?
+            fork/73d33b66> assistant: Still here.
+        "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+        human: [fork-started]
+        assistant: I am here.
+        human: [system]
+        assistant: There is nothing to say.
+        human: well?
+        assistant: Still here.  <- fork/73d33b66
+    "#]],
+    );
+}
+
+/// IF-20, IF-24, MC-25, SE-4, SE-9: a saved fork is the main conversation.
+pub fn a_saved_fork_becomes_main(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model(["Morning.", "I am here.", "Noted.", "80."].map(Line::says));
+    story.human("good morning").human_begins_command("/fork").hears("I am here.").settle();
+    story.human("it costs 80").human_begins_command("/save").hears("saved:").human("what does it cost?");
+    check(
+        &story.told(),
+        &expect![[r#"
+        human> good morning
+        main> assistant: Morning.
+        human> /fork
+        -- fork/3fdabe86 begins
+        fork/3fdabe86> assistant: I am here.
+        human> it costs 80
+        fork/3fdabe86> assistant: Noted.
+        human> /save
+        -- fork/3fdabe86 saved: it is the main conversation now. /undo takes that back.
+        human> what does it cost?
+        main> assistant: 80.
+    "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+        human: good morning
+        assistant: Morning.
+        human: [fork-started]
+        assistant: I am here.
+        human: it costs 80
+        assistant: Noted.  (fork/3fdabe86 ended)
+        human: what does it cost?
+        assistant: 80.  <- main
+    "#]],
+    );
+    check(
+        &story.sessions(),
+        &expect![[r#"
+        ●  main · now · 953aeb70 · 8 entries
+        ┃──✕ fork/3fdabe86 ended 2026-11-15 08:00 · 4 entries
+        ┃◀━ kept a fork 2026-11-15 08:00 · 63cbe1e4 → 953aeb70
+        ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
+        ○  created 2026-11-15 08:00 · 63cbe1e4
+    "#]],
+    );
+}
+
+/// IF-20, IF-25: nothing is kept, and an answer that goes on is not waited for.
+pub fn a_fork_is_left_in_the_middle_of_an_answer(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::says("I am here."), Line::holds("It all began"), Line::says("Hi.")]);
+    story.human_begins_command("/fork").hears("I am here.").settle();
+
+    story.human_begins("tell me a story").human_begins_command("/exit").hears("discarded").human("hello");
+
+    check(
+        &story.told(),
+        &expect![[r#"
+        human> /fork
+        -- fork/73d33b66 begins
+        fork/73d33b66> assistant: I am here.
+        human> tell me a story
+        human> /exit
+        fork/73d33b66> assistant: It all began (cut)
+        fork/73d33b66> stopped
+        -- fork/73d33b66 discarded.
+        human> hello
+        main> assistant: Hi.
+    "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+              human: [fork-started]
+              assistant: I am here.
+              human: tell me a story
+              assistant: It all began (cut)  (fork/73d33b66 dropped)
+              human: hello
+              assistant: Hi.  <- main
+        "#]],
+    );
+}
+
+/// IF-21, TL-10: the model saves.
+pub fn the_model_saves(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([
+        Line::says("I am here."),
+        Line::calls("save_context", "{}"),
+        Line::says("Kept."),
+        Line::says("Yes."),
+    ]);
+    story.human_begins_command("/fork").hears("I am here.").settle();
+    story.human("remember that i like tea").hears("saved").human("tea?");
+    check(
+        &story.told(),
+        &expect![[r#"
+        human> /fork
+        -- fork/73d33b66 begins
+        fork/73d33b66> assistant: I am here.
+        human> remember that i like tea
+        fork/73d33b66> calls save_context {}
+        fork/73d33b66> save_context: the fork will be promoted to the main conversation after your response.
+        fork/73d33b66> assistant: Kept.
+        -- fork/73d33b66 saved: it is the main conversation now. /undo takes that back.
+        human> tea?
+        main> assistant: Yes.
+    "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+        human: [fork-started]
+        assistant: I am here.
+        human: remember that i like tea
+        assistant: calls save_context
+        tools: the fork will be promoted to the main conversation after your response.
+        assistant: Kept.  (fork/73d33b66 ended)
+        human: tea?
+        assistant: Yes.  <- main
+    "#]],
+    );
+}
+
+/// IF-21, IF-23, TL-12: the last word counts, but a report that was made stays made.
+pub fn the_models_last_word_counts(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([
+        Line::says("I am here."),
+        Line::calls("report_updates", r#"{"message":"likes tea"}"#),
+        Line::calls("exit_fork", "{}"),
+        Line::says("Bye."),
+        Line::says("Tea it is."),
+    ]);
+    story.human_begins_command("/fork").hears("I am here.").settle();
+    story.human("i like tea").hears("discarded").human("what do i like?");
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> /fork
+            -- fork/73d33b66 begins
+            fork/73d33b66> assistant: I am here.
+            human> i like tea
+            fork/73d33b66> calls report_updates {"message":"likes tea"}
+            fork/73d33b66> report_updates: the summary is queued for main, and the fork is discarded after your response. more tool calls only delay that.
+            fork/73d33b66> calls exit_fork {}
+            fork/73d33b66> exit_fork: the fork will be discarded after your response.
+            fork/73d33b66> assistant: Bye.
+            -- fork/73d33b66 discarded.
+            notice> catching up: 1 update from the background.
+            human> what do i like?
+            main> assistant: Tea it is.
+        "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+              human: [fork-started]
+              assistant: I am here.
+              human: i like tea
+              assistant: calls report_updates
+              tools: the summary is queued for main, and the fork is discarded after your response. more tool calls only delay that.
+              assistant: calls exit_fork
+              tools: the fork will be discarded after your response.
+              assistant: Bye.  (fork/73d33b66 dropped)
+              human: (reads 1 update) what do i like?
+              assistant: Tea it is.  <- main
+        "#]],
+    );
+}

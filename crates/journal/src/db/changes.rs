@@ -1,0 +1,52 @@
+//! The changes of main that can still be taken back, found again in the log of moves.
+
+use domain::assistant::{Change, Changed};
+use domain::conversation::{Branch, EntryId, Head, Why};
+use jiff::Timestamp;
+use rusqlite::Row;
+
+use super::Database;
+use super::read::{session_in, time_in, unread};
+
+/// The most moves of main that are looked at.
+const LOOKED_AT: usize = 200;
+
+impl Database {
+    /// The changes that can be taken back, oldest first. Each undoing took back the last one before it.
+    pub(super) fn changes(&self) -> rusqlite::Result<Vec<Change>> {
+        let sql = "SELECT * FROM (SELECT id, at, why, from_entry, from_session, to_entry FROM moves \
+                   WHERE branch = ? ORDER BY id DESC LIMIT ?) ORDER BY id";
+        let mut moves = self.connection.prepare(sql)?;
+        let mut rows = moves.query((Branch::Main.to_string(), LOOKED_AT))?;
+        let mut changes: Vec<(i64, Change)> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let why: String = row.get(2)?;
+            match Why::named(&why)
+                .ok_or_else(|| unread(2, format!("no name moves for the reason `{why}`")))?
+            {
+                Why::Compacted => {
+                    let summary = row.get::<_, Option<u64>>(5)?.map(EntryId);
+                    changes
+                        .extend(summary.map(|summary| change(row, Changed::Compacted(summary))).transpose()?);
+                }
+                Why::Promoted => changes.push(change(row, Changed::Promoted)?),
+                Why::Cleared => changes.push(change(row, Changed::Cleared)?),
+                Why::Undone => drop(changes.pop()),
+                Why::Created | Why::Forked | Why::Ended | Why::Reported | Why::Dropped | Why::Lapsed => {}
+            }
+        }
+        let first = changes.first().map_or(i64::MAX, |(moved, _)| *moved);
+        for (read, report) in self.read_since(first)? {
+            let since = changes.iter_mut().rev().find(|(moved, _)| *moved <= read);
+            since.into_iter().for_each(|(_, change)| change.read.push(report.clone()));
+        }
+        Ok(changes.into_iter().map(|(_, change)| change).collect())
+    }
+}
+
+fn change(row: &Row<'_>, what: Changed) -> rusqlite::Result<(i64, Change)> {
+    let at: Timestamp = time_in(row, 1)?;
+    let entry = row.get::<_, Option<u64>>(3)?.map(EntryId);
+    let from = Head { entry, session: session_in(row, 4)? };
+    Ok((row.get(0)?, Change { what, from, at, read: Vec::new() }))
+}
