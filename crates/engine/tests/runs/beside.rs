@@ -31,43 +31,44 @@ fn a_run_goes_beside_main_and_main_hears_of_it_once() {
     check(
         &story.told(),
         &expect![[r#"
-        human> good morning
-        main> assistant: Morning.
-        -- routine:mail runs: [routine-bg:mail] Triage my mail.
-        fork/3fdabe86> calls ping_user {"message":"two mails need you"}
-        fork/3fdabe86> ping_user: Message sent.
-        routine:mail (5) to the human> two mails need you
-        fork/3fdabe86> calls discord_embed {"title":"Mail","description":"two need you"}
-        fork/3fdabe86> discord_embed: Embed sent.
-        fork/3fdabe86> shows: Mail
-        routine:mail (7) to the human> **Mail** / two need you
-        fork/3fdabe86> calls report_updates {"message":"two mails need an answer"}
-        fork/3fdabe86> report_updates: the main conversation will read it. go on, or stop.
-        fork/3fdabe86> assistant: Done.
-        human> what is new?
-        main> assistant: Two mails.
-        human> anything else?
-        main> assistant: No.
-    "#]],
+            human> good morning
+            main> assistant: Morning.
+            -- routine:mail runs: [routine-bg:mail] Triage my mail.
+            fork/3fdabe86> calls ping_user {"message":"two mails need you"}
+            fork/3fdabe86> ping_user: Message sent.
+            routine:mail (5) to the human> two mails need you
+            fork/3fdabe86> calls discord_embed {"title":"Mail","description":"two need you"}
+            fork/3fdabe86> discord_embed: Embed sent.
+            fork/3fdabe86> shows: Mail
+            routine:mail (7) to the human> **Mail** / two need you
+            fork/3fdabe86> calls report_updates {"message":"two mails need an answer"}
+            fork/3fdabe86> report_updates: the main conversation will read it. go on, or stop.
+            fork/3fdabe86> assistant: Done.
+            notice> catching up: 1 update from the background.
+            human> what is new?
+            main> assistant: Two mails.
+            human> anything else?
+            main> assistant: No.
+        "#]],
     );
     check(
         &story.tree(),
         &expect![[r#"
-        human: good morning
-        assistant: Morning.
-          human: 
-          assistant: calls ping_user
-          tools: Message sent.
-          assistant: calls discord_embed
-          tools: Embed sent.
-          assistant: calls report_updates
-          tools: the main conversation will read it. go on, or stop.
-          assistant: Done.
-          human: what is new?
-          assistant: Two mails.
-          human: anything else?
-          assistant: No.  <- main
-    "#]],
+            human: good morning
+            assistant: Morning.
+              human: [routine-bg:mail]
+              assistant: calls ping_user
+              tools: Message sent.
+              assistant: calls discord_embed
+              tools: Embed sent.
+              assistant: calls report_updates
+              tools: the main conversation will read it. go on, or stop.
+              assistant: Done.  (fork/3fdabe86 ended)
+              human: (reads 1 update) what is new?
+              assistant: Two mails.
+              human: anything else?
+              assistant: No.  <- main
+        "#]],
     );
     check(
         &story.sessions(),
@@ -128,18 +129,18 @@ fn a_forked_run_sees_what_waits_and_an_isolated_one_does_not() {
         &format!("(two roots)\n{}", story.tree()),
         &expect![[r#"
             (two roots)
-              human: good morning
-              assistant: Morning.
-                human: 
-                assistant: calls report_updates
-                tools: the main conversation will read it. go on, or stop.
-                assistant: Done.
-                human: 
-                assistant: Seen.
-                human: well?
-                assistant: Rain.  <- main
-              human: 
-              assistant: Unseen.
+            human: good morning
+            assistant: Morning.
+              human: [routine-bg:weather]
+              assistant: calls report_updates
+              tools: the main conversation will read it. go on, or stop.
+              assistant: Done.  (fork/3fdabe86 ended)
+              human: (reads 1 update) [routine-bg:plan]
+              assistant: Seen.  (fork/69c3a276 ended)
+              human: (reads 1 update) well?
+              assistant: Rain.  <- main
+            human: [reminder-bg:tea]
+            assistant: Unseen.  (fork/df0f9924 ended)
         "#]],
     );
 }
@@ -202,33 +203,34 @@ fn a_run_reports_while_the_human_talks() {
     check(
         &story.told(),
         &expect![[r#"
-        human> good morning
-        main> assistant: Morning.
-        human> tell me a story
-        -- routine:weather runs: [routine-bg:weather] Look outside.
-        fork/77cbc4a1> calls report_updates {"message":"it rains"}
-        fork/77cbc4a1> report_updates: the main conversation will read it. go on, or stop.
-        fork/77cbc4a1> assistant: Done.
-        main> assistant: Let me think (cut)
-        main> stopped
-        human> never mind. what is new?
-        main> assistant: Rain, by the way.
-    "#]],
+            human> good morning
+            main> assistant: Morning.
+            human> tell me a story
+            -- routine:weather runs: [routine-bg:weather] Look outside.
+            fork/77cbc4a1> calls report_updates {"message":"it rains"}
+            fork/77cbc4a1> report_updates: the main conversation will read it. go on, or stop.
+            fork/77cbc4a1> assistant: Done.
+            notice> catching up: 1 update from the background.
+            main> assistant: Let me think (cut)
+            main> stopped
+            human> never mind. what is new?
+            main> assistant: Rain, by the way.
+        "#]],
     );
     check(
         &story.tree(),
         &expect![[r#"
-        human: good morning
-        assistant: Morning.
-          human: tell me a story
-          assistant: Let me think (cut)
-          human: never mind. what is new?
-          assistant: Rain, by the way.  <- main
-          human: 
-          assistant: calls report_updates
-          tools: the main conversation will read it. go on, or stop.
-          assistant: Done.
-    "#]],
+            human: good morning
+            assistant: Morning.
+              human: tell me a story
+              assistant: Let me think (cut)
+              human: (reads 1 update) never mind. what is new?
+              assistant: Rain, by the way.  <- main
+              human: [routine-bg:weather]
+              assistant: calls report_updates
+              tools: the main conversation will read it. go on, or stop.
+              assistant: Done.  (fork/77cbc4a1 ended)
+        "#]],
     );
 }
 

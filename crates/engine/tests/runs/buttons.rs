@@ -40,35 +40,35 @@ fn a_button_goes_on_with_its_run_once() {
             fork/3fdabe86> assistant: Done.
             -- crash
             human> [Answer]
-            -- fork/63cbe1e4 begins about routine:mail
+            -- fork/aeaf52fe begins about routine:mail
             human> [button] answer Anna
-            fork/63cbe1e4> assistant: Written.
+            fork/aeaf52fe> assistant: Written.
             human> [Read]
             refused> that button goes on with a background run, and we are in a side conversation already. leave it first (/save, /report or /exit), then press it again.
             human> /exit
-            -- fork/63cbe1e4 discarded.
+            -- fork/aeaf52fe discarded.
             human> [Answer]
             refused> that option has expired, or was used already. ask me again in words.
             human> [Read]
-            -- fork/e6984080 begins about routine:mail
+            -- fork/43ec2be5 begins about routine:mail
             human> [button] read it out
-            fork/e6984080> assistant: Again?
+            fork/43ec2be5> assistant: Again?
         "#]],
     );
     check(
         &story.tree(),
         &expect![[r#"
-        human: good morning
-        assistant: Morning.  <- main
-        human: 
-        assistant: calls discord_embed
-        tools: Embed sent.
-        assistant: Done.
-          human: [button] answer Anna
-          assistant: Written.
-          human: [button] read it out
-          assistant: Again?  <- fork/e6984080
-    "#]],
+            human: good morning
+            assistant: Morning.  <- main
+            human: [routine-bg:mail]
+            assistant: calls discord_embed
+            tools: Embed sent.
+            assistant: Done.  (fork/3fdabe86 ended)
+              human: [button] answer Anna
+              assistant: Written.  (fork/aeaf52fe dropped)
+              human: [button] read it out
+              assistant: Again?  <- fork/43ec2be5
+        "#]],
     );
     check(
         &story.state("inquiries.json"),

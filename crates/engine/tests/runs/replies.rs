@@ -34,51 +34,52 @@ fn a_reply_goes_on_with_the_run() {
     check(
         &story.told(),
         &expect![[r#"
-        human> good morning
-        main> assistant: Morning.
-        -- routine:mail runs: [routine-bg:mail] Triage my mail.
-        fork/3fdabe86> calls ping_user {"message":"two mails need you"}
-        fork/3fdabe86> ping_user: Message sent.
-        routine:mail (5) to the human> two mails need you
-        fork/3fdabe86> assistant: Done.
-        -- fork/53fcd651 begins about routine:mail
-        human> who wrote?
-        fork/53fcd651> assistant: Anna and Ben.
-        human> ping me
-        fork/53fcd651> calls ping_user {"message":"again"}
-        fork/53fcd651> ping_user: Error: `ping_user` is only available in background forks. the human reads this conversation, so simply say it.
-        fork/53fcd651> assistant: Sent.
-        human> write it down
-        fork/53fcd651> calls report_updates {"message":"Anna was answered"}
-        fork/53fcd651> report_updates: the summary is queued for main, and the fork is discarded after your response. more tool calls only delay that.
-        fork/53fcd651> assistant: Noted.
-        -- fork/53fcd651 summary queued: Anna was answered
-        human> is that so?
-        main> assistant: Yes.
-    "#]],
+            human> good morning
+            main> assistant: Morning.
+            -- routine:mail runs: [routine-bg:mail] Triage my mail.
+            fork/3fdabe86> calls ping_user {"message":"two mails need you"}
+            fork/3fdabe86> ping_user: Message sent.
+            routine:mail (5) to the human> two mails need you
+            fork/3fdabe86> assistant: Done.
+            -- fork/53fcd651 begins about routine:mail
+            human> who wrote?
+            fork/53fcd651> assistant: Anna and Ben.
+            human> ping me
+            fork/53fcd651> calls ping_user {"message":"again"}
+            fork/53fcd651> ping_user: Error: `ping_user` is only available in background forks. the human reads this conversation, so simply say it.
+            fork/53fcd651> assistant: Sent.
+            human> write it down
+            fork/53fcd651> calls report_updates {"message":"Anna was answered"}
+            fork/53fcd651> report_updates: the summary is queued for main, and the fork is discarded after your response. more tool calls only delay that.
+            fork/53fcd651> assistant: Noted.
+            -- fork/53fcd651 summary queued: Anna was answered
+            notice> catching up: 1 update from the background.
+            human> is that so?
+            main> assistant: Yes.
+        "#]],
     );
     check(
         &story.tree(),
         &expect![[r#"
-        human: good morning
-        assistant: Morning.
-          human: 
-          assistant: calls ping_user
-          tools: Message sent.
-          assistant: Done.
-          human: who wrote?
-          assistant: Anna and Ben.
-          human: ping me
-          assistant: calls ping_user
-          tools: Error: `ping_user` is only available in background forks. the human reads this conversation, so simply say it.
-          assistant: Sent.
-          human: write it down
-          assistant: calls report_updates
-          tools: the summary is queued for main, and the fork is discarded after your response. more tool calls only delay that.
-          assistant: Noted.
-          human: is that so?
-          assistant: Yes.  <- main
-    "#]],
+            human: good morning
+            assistant: Morning.
+              human: [routine-bg:mail]
+              assistant: calls ping_user
+              tools: Message sent.
+              assistant: Done.  (fork/3fdabe86 ended)
+              human: who wrote?
+              assistant: Anna and Ben.
+              human: ping me
+              assistant: calls ping_user
+              tools: Error: `ping_user` is only available in background forks. the human reads this conversation, so simply say it.
+              assistant: Sent.
+              human: write it down
+              assistant: calls report_updates
+              tools: the summary is queued for main, and the fork is discarded after your response. more tool calls only delay that.
+              assistant: Noted.  (fork/53fcd651 reported)
+              human: (reads 1 update) is that so?
+              assistant: Yes.  <- main
+        "#]],
     );
     check(
         &story.sessions(),
@@ -126,40 +127,40 @@ fn a_saved_reply_takes_the_place_of_main() {
     check(
         &story.told(),
         &expect![[r#"
-        human> good morning
-        main> assistant: Morning.
-        -- routine:mail runs: [routine-bg:mail] Triage my mail.
-        fork/3fdabe86> calls ping_user {"message":"two mails need you"}
-        fork/3fdabe86> ping_user: Message sent.
-        routine:mail (5) to the human> two mails need you
-        fork/3fdabe86> assistant: Done.
-        human> how are you?
-        main> assistant: Fine.
-        -- fork/225ec07a begins about routine:mail
-        human> who wrote?
-        fork/225ec07a> assistant: Anna and Ben.
-        human> /save
-        -- fork/225ec07a saved: it is the main conversation now. what we said since it began is not part of it; that stays in the tree.
-        human> where are we?
-        main> assistant: Here.
-    "#]],
+            human> good morning
+            main> assistant: Morning.
+            -- routine:mail runs: [routine-bg:mail] Triage my mail.
+            fork/3fdabe86> calls ping_user {"message":"two mails need you"}
+            fork/3fdabe86> ping_user: Message sent.
+            routine:mail (5) to the human> two mails need you
+            fork/3fdabe86> assistant: Done.
+            human> how are you?
+            main> assistant: Fine.
+            -- fork/225ec07a begins about routine:mail
+            human> who wrote?
+            fork/225ec07a> assistant: Anna and Ben.
+            human> /save
+            -- fork/225ec07a saved: it is the main conversation now. what we said since it began is not part of it; that stays in the tree. /undo takes that back.
+            human> where are we?
+            main> assistant: Here.
+        "#]],
     );
     check(
         &story.tree(),
         &expect![[r#"
-        human: good morning
-        assistant: Morning.
-          human: 
-          assistant: calls ping_user
-          tools: Message sent.
-          assistant: Done.
-          human: who wrote?
-          assistant: Anna and Ben.
-          human: where are we?
-          assistant: Here.  <- main
-          human: how are you?
-          assistant: Fine.
-    "#]],
+            human: good morning
+            assistant: Morning.
+              human: [routine-bg:mail]
+              assistant: calls ping_user
+              tools: Message sent.
+              assistant: Done.  (fork/3fdabe86 ended)
+              human: who wrote?
+              assistant: Anna and Ben.  (fork/225ec07a ended)
+              human: where are we?
+              assistant: Here.  <- main
+              human: how are you?
+              assistant: Fine.
+        "#]],
     );
     check(
         &story.state("session_history.jsonl"),
@@ -182,17 +183,17 @@ fn a_second_reply_begins_where_the_run_ended() {
     check(
         &story.tree(),
         &expect![[r#"
-        human: good morning
-        assistant: Morning.
-        human: 
-        assistant: calls ping_user
-        tools: Message sent.
-        assistant: Done.
-          human: who wrote?
-          assistant: Anna.  <- main
-          human: who was it?
-          assistant: Anna again.  <- fork/f5ba4eb7
-    "#]],
+            human: good morning
+            assistant: Morning.
+            human: [routine-bg:mail]
+            assistant: calls ping_user
+            tools: Message sent.
+            assistant: Done.  (fork/3fdabe86 ended)
+              human: who wrote?
+              assistant: Anna.  <- main  (fork/53fcd651 ended)
+              human: who was it?
+              assistant: Anna again.  <- fork/f5ba4eb7
+        "#]],
     );
     check(
         &story.sessions(),
@@ -225,36 +226,36 @@ fn a_saved_reply_to_an_isolated_run_knows_nothing_of_main() {
     check(
         &story.told(),
         &expect![[r#"
-        human> good morning
-        main> assistant: Morning.
-        -- reminder:tea runs: [reminder-bg:tea] Make tea.
-        fork/3fdabe86> calls ping_user {"message":"make tea"}
-        fork/3fdabe86> ping_user: Message sent.
-        reminder:tea (5) to the human> make tea
-        fork/3fdabe86> assistant: Done.
-        -- fork/53fcd651 begins about reminder:tea
-        human> which?
-        fork/53fcd651> assistant: Green.
-        human> /save
-        -- fork/53fcd651 saved: it is the main conversation now. it knows nothing of what we said before; that stays in the tree.
-        human> do you know me?
-        main> assistant: No.
-    "#]],
+            human> good morning
+            main> assistant: Morning.
+            -- reminder:tea runs: [reminder-bg:tea] Make tea.
+            fork/3fdabe86> calls ping_user {"message":"make tea"}
+            fork/3fdabe86> ping_user: Message sent.
+            reminder:tea (5) to the human> make tea
+            fork/3fdabe86> assistant: Done.
+            -- fork/53fcd651 begins about reminder:tea
+            human> which?
+            fork/53fcd651> assistant: Green.
+            human> /save
+            -- fork/53fcd651 saved: it is the main conversation now. it knows nothing of what we said before; that stays in the tree. /undo takes that back.
+            human> do you know me?
+            main> assistant: No.
+        "#]],
     );
     check(
         &format!("(two roots)\n{}", story.tree()),
         &expect![[r#"
             (two roots)
-              human: good morning
-              assistant: Morning.
-              human: 
-              assistant: calls ping_user
-              tools: Message sent.
-              assistant: Done.
-              human: which?
-              assistant: Green.
-              human: do you know me?
-              assistant: No.  <- main
+            human: good morning
+            assistant: Morning.
+            human: [reminder-bg:tea]
+            assistant: calls ping_user
+            tools: Message sent.
+            assistant: Done.  (fork/3fdabe86 ended)
+            human: which?
+            assistant: Green.  (fork/53fcd651 ended)
+            human: do you know me?
+            assistant: No.  <- main
         "#]],
     );
     check(
@@ -356,20 +357,20 @@ fn of_two_replies_the_second_finds_the_fork_open() {
     check(
         &story.tree(),
         &expect![[r#"
-        human: good morning
-        assistant: Morning.  <- main
-          human: 
-          assistant: calls ping_user
-          tools: Message sent.
-          assistant: Done.
-          human: who wrote?
-          assistant: Anna (cut)
-          human: which?
-          assistant: Green.  <- fork/f5ba4eb7
-          human: 
-          assistant: calls ping_user
-          tools: Message sent.
-          assistant: Done.
-    "#]],
+            human: good morning
+            assistant: Morning.  <- main
+              human: [routine-bg:mail]
+              assistant: calls ping_user
+              tools: Message sent.
+              assistant: Done.  (fork/3fdabe86 ended)
+              human: who wrote?
+              assistant: Anna (cut)
+              human: which?
+              assistant: Green.  <- fork/f5ba4eb7
+              human: [reminder-bg:tea]
+              assistant: calls ping_user
+              tools: Message sent.
+              assistant: Done.  (fork/69c3a276 ended)
+        "#]],
     );
 }

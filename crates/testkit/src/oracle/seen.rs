@@ -19,6 +19,12 @@ pub struct Seen {
     pub reports: Vec<Report>,
     /// The branches of the forks that are open.
     pub forks: Vec<String>,
+    /// The branches of background runs that go on.
+    pub runs: Vec<String>,
+    /// The entries that runs showed to the human.
+    pub sent: Vec<i64>,
+    /// The messages whose run is known, each with its session.
+    pub origins: Vec<(i64, String)>,
     /// How many changes to the session files are still to be made.
     pub unmade: usize,
 }
@@ -109,6 +115,10 @@ impl Seen {
             reports: rows
                 .all("SELECT id, text, read, coalesce(told, ''), entry FROM reports ORDER BY id", report)?,
             forks: rows.all("SELECT branch FROM forks", |row| row.get(0))?,
+            runs: rows.all("SELECT branch FROM runs", |row| row.get(0))?,
+            sent: rows.all("SELECT entry FROM sent", |row| row.get(0))?,
+            origins: rows
+                .all("SELECT message, session FROM origins", |row| Ok((row.get(0)?, row.get(1)?)))?,
             unmade: rows
                 .all("SELECT id FROM file_changes", |row| row.get::<_, i64>(0))
                 .map(|ids: Vec<_>| ids.len())?,

@@ -105,7 +105,15 @@ fn a_damaged_row_is_found_whatever_it_breaks() {
     check("UPDATE reports SET told = 'quoted' WHERE id = 1", "read in it were [\"one\", \"two\"] and 0");
     check("UPDATE reports SET read = NULL WHERE id = 2", "report 2 was read and was not");
     check("UPDATE reports SET text = 'four' WHERE id = 3", "[\"four\"] wait");
-    check("INSERT INTO forks VALUES ('fork/x', NULL, 10, 1, NULL, NULL, 'not', NULL, 0)", "fork/x is open");
+    check(
+        "INSERT INTO forks VALUES ('fork/x', NULL, NULL, 10, 1, NULL, NULL, 'not', NULL, 0)",
+        "fork/x is open",
+    );
+    let run = "INSERT INTO runs (branch, source, kind) VALUES ('fork/x', 'routine:mail', 'forked')";
+    check(run, "fork/x runs and has no place");
+    check(run, "fork/x runs and has no turn");
+    check("INSERT INTO sent VALUES (4, 'fork/x', 'routine:mail')", "4 was sent and holds nothing");
+    check("INSERT INTO origins (message, session, at) VALUES (3, 's9', 1)", "does not know that 3 is of s9");
     check("UPDATE messages SET text = 'x' WHERE id = 1", "message 1 is entry 1, which says something else");
     check("UPDATE messages SET entry = 88 WHERE id = 1", "message 1 is entry 88, which is not there");
     check("UPDATE messages SET entry = 5, text = 'and tea' WHERE id = 1", "entry 5 is 2 messages");
