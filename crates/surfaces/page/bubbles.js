@@ -61,7 +61,8 @@ export function words(entry) {
 }
 
 function reply(entry) {
-  const button = make("button", "reply", "reply");
+  // Its word is in the style: who copies a message copies what was said.
+  const button = make("button", "reply");
   button.type = "button";
   button.dataset.reply = entry.id;
   button.dataset.words = words(entry).slice(0, 120);
