@@ -26,7 +26,7 @@ function active(quiet) {
 }
 
 // Where the page itself asks for something; anything else would be an attack at work.
-const OWN = /^\/($|page\.(css|js)$|icon\.svg$|(assistant|chat|bubbles|days|composer|markdown)\.js$|api\/(pair|health|messages|events)$)/;
+const OWN = /^\/($|(page|sessions)\.css$|icon\.svg$|(page|views|assistant|chat|bubbles|days|composer|markdown|sessions|tree|marks)\.js$|api\/(pair|health|messages|events|sessions)$)/;
 
 async function watched(t, history) {
   const home = await house(history);
@@ -97,6 +97,25 @@ test("a mountain of marks does not stop the page", async (t) => {
     }, mark.repeat(100_000 / mark.length));
     assert.ok(spent < 1000, `${JSON.stringify(mark)} took ${spent} ms`);
   }
+  await room.verdict();
+});
+
+// K5: what a fork is about is the model's word too.
+test("attacks as topics of forks are words, in the picture and in the table", async (t) => {
+  const room = await watched(t);
+  const lines = attacks.map((label, at) => ({
+    at: "2026-11-15T08:00:00Z", branch: `fork/${at}`, why: "forked", label, lane: 1, from: null,
+    to: { session: "s", depth: 1 }, main: null, entries: 1, left_behind: 0,
+  }));
+  await room.page.route("**/api/sessions*", (route) => route.fulfill({ json: { open: [], lines, lanes: 1, older: 0, left_out: null } }));
+  await room.page.click("#views >> text=Sessions");
+  await room.page.waitForSelector("#sessions .node");
+  const shown = await room.page.$$eval("#sessions tbody tr", (all) => all.map((row) => row.cells[3].textContent));
+  assert.deepEqual(shown, attacks);
+  const tags = await room.page.$$eval("#sessions .picture *, #sessions tbody *", (all) => [...new Set(all.map((node) => node.tagName))]);
+  assert.deepEqual(tags.sort(), ["TD", "TR", "circle", "defs", "g", "marker", "path", "rect", "svg", "text"]);
+  await room.page.click("#sessions .node >> nth=0");
+  await room.page.evaluate(() => history.replaceState(null, "", "/"));
   await room.verdict();
 });
 

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 
 use surfaces::web::cost::{DAYS, MOST_DAYS};
+use surfaces::web::sessions::MOVES;
 
 use crate::settings::Environment;
 
@@ -83,6 +84,9 @@ pub enum Command {
         /// How to show it; without it: a list
         #[command(subcommand)]
         shape: Option<SessionsShape>,
+        /// How many moves are told of, newest first
+        #[arg(long, global = true, value_name = "N", default_value_t = MOVES, value_parser = value_parser!(u32).range(1..))]
+        limit: u32,
     },
     /// What the model was asked to do, and what that cost
     Cost {
@@ -145,7 +149,7 @@ pub enum CostBy {
 pub enum SessionsShape {
     /// One line for each thing that happened
     List,
-    /// Drawn: the trunk, forks beside it, compactions
+    /// Drawn: the trunk, forks beside it and how they ended, compactions
     Tree,
 }
 

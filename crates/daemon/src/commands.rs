@@ -41,8 +41,8 @@ pub async fn run(
             chat::say_once(&settings, disk, chat::words(&text, &image)?, output).await
         }
         Some(Command::Open) => open::open(&settings, output).await,
-        Some(Command::Sessions { shape }) => {
-            sessions::show(&settings, shape.unwrap_or(SessionsShape::List), output)
+        Some(Command::Sessions { shape, limit }) => {
+            sessions::show(&settings, shape.unwrap_or(SessionsShape::List), limit, output)
         }
         Some(Command::Cost { days, by }) => cost::show(&settings, days, by, output),
         Some(Command::Compact { instructions, undo }) => {

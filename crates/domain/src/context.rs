@@ -15,7 +15,7 @@ mod stamp;
 
 use std::sync::Arc;
 
-pub use forking::{FORK_PRESSED, FORK_RESUMED, REPORT_WANTED, fork_started};
+pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_started};
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
 pub use overhead::overhead;

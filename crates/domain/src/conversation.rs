@@ -9,15 +9,17 @@ mod branch;
 mod drawing;
 mod entry;
 mod image;
+mod lineage;
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
 pub use branch::{Branch, ForkName, InvalidName};
-pub use drawing::{Line, Lineage, draw};
+pub use drawing::{draw, left_out};
 pub use entry::{Block, Entry, EntryId, Heard, Json, Reach, Said, SessionId, Text, Usage, calls};
 pub use image::{IMAGE_BYTES, Image, NoImage};
+pub use lineage::{Line, Lineage, Picture, Row, Tip};
 
 /// Where a branch is, and the session it speaks under.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,7 +158,7 @@ impl Conversation {
     pub fn promote(&mut self, fork: &Branch, at: Timestamp) -> Option<[Move; 2]> {
         let head = self.head(fork)?.clone();
         let moved = self.point(Branch::Main, head, Why::Promoted, at);
-        Some([moved, self.end(fork, Why::Ended, at)?])
+        Some([moved, self.end(fork, Why::Promoted, at)?])
     }
 
     /// Lets `summary` stand for everything said on `branch` so far, under a new `session`.

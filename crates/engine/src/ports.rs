@@ -101,8 +101,8 @@ pub trait Journal: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>>;
 
-    /// How the names moved.
-    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>>;
+    /// The newest `limit` moves of the names, with the beginnings of the branches in them.
+    fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>>;
 
     /// The entry `id`: nothing, if there is none.
     fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>>;

@@ -10,6 +10,7 @@ mod damage;
 mod devices;
 mod embed_body;
 mod fresh;
+mod lineage;
 mod path;
 mod read;
 mod runs;

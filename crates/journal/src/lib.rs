@@ -211,8 +211,8 @@ impl Port for Journal {
         self.read(move |reader| reader.database.recent(&branch, before, limit))
     }
 
-    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
-        self.read(|reader| reader.database.lineage())
+    fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
+        self.read(move |reader| reader.database.lineage(limit))
     }
 
     fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {

@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use domain::record::{Record, ReportChange};
 use domain::report::{Report, ReportId};
 use domain::schedule::Moment;
 use jiff::Timestamp;
@@ -15,6 +14,9 @@ use crate::db::Database;
 use crate::files::pending_updates::{PendingUpdate, PendingUpdates};
 use crate::files::{Found, Trouble};
 use crate::open::Place;
+
+/// Who left a report that is not ours.
+const ELSEWHERE: &str = "elsewhere";
 
 /// The file, and the zone in which it tells times.
 pub struct ReportFile {
@@ -29,16 +31,25 @@ impl ReportFile {
         Self { file, zone: place.zone.clone() }
     }
 
-    /// Lets the file say what the log knows. If that fails, the next start does it.
+    /// Lets the file say what the log knows, and what others left in it meanwhile, which the next start takes over.
+    /// If that fails, the next start does it.
     pub fn follow(&mut self, database: &Database) {
-        let waiting = database.reports().map_err(|error| error.to_string());
-        let written = waiting.and_then(|waiting| {
-            let updates: Vec<PendingUpdate> = waiting.iter().map(|report| self.update(report)).collect();
-            self.file.replace(&updates).map_err(|error| error.to_string())
-        });
+        let written = self.strangers().and_then(|strangers| self.tell(database, strangers));
         if let Err(error) = written {
             tracing::warn!(error, "pending_updates.json could not be written; the next start will.");
         }
+    }
+
+    fn strangers(&self) -> Result<Vec<PendingUpdate>, String> {
+        let found = self.file.peek(Timestamp::UNIX_EPOCH).map_err(|error| error.to_string())?;
+        Ok(found.value.into_iter().filter(is_strange).collect())
+    }
+
+    fn tell(&mut self, database: &Database, strangers: Vec<PendingUpdate>) -> Result<(), String> {
+        let waiting = database.reports().map_err(|error| error.to_string())?;
+        let ours = waiting.iter().map(|report| self.update(report));
+        let updates: Vec<PendingUpdate> = ours.chain(strangers).collect();
+        self.file.replace(&updates).map_err(|error| error.to_string())
     }
 
     /// Takes over what others left in the file, and lets it follow the log again; damage is told in `notices`.
@@ -50,17 +61,15 @@ impl ReportFile {
     ) -> Result<(), Trouble> {
         let Found { value: found, damage } = self.file.peek(now)?;
         notices.extend(damage.map(|damage| damage.to_string()));
-        let strangers: Vec<PendingUpdate> =
-            found.into_iter().filter(|update| update.id().is_none()).collect();
-        let taken = database.next_report().and_then(|next| {
-            let left = strangers.iter().zip(next.0..).map(|(update, id)| left(update, ReportId(id)));
-            database.write(&left.collect::<Vec<_>>()).map(drop)
-        });
-        if let Err(error) = taken {
+        let strangers = found.into_iter().filter(is_strange);
+        let strangers: Vec<Report> = strangers.map(left).collect();
+        if let Err(error) = database.take_over(strangers) {
             notices.push(format!("the updates in pending_updates.json could not be read in: {error}."));
             return Ok(());
         }
-        self.follow(database);
+        if let Err(error) = self.tell(database, Vec::new()) {
+            tracing::warn!(error, "pending_updates.json could not be written; the next start will.");
+        }
         Ok(())
     }
 
@@ -70,7 +79,10 @@ impl ReportFile {
     }
 }
 
-fn left(update: &PendingUpdate, id: ReportId) -> Record {
-    let (at, from, text) = (update.at.at, "elsewhere".to_owned(), update.message.clone());
-    Record::Report(ReportChange::Left(Report { id, at, from, text }))
+fn is_strange(update: &PendingUpdate) -> bool {
+    update.id().is_none()
+}
+
+fn left(update: PendingUpdate) -> Report {
+    Report { id: ReportId(0), at: update.at.at, from: ELSEWHERE.to_owned(), text: update.message }
 }

@@ -30,18 +30,14 @@ impl SentFiles {
 
     /// Lets the files say what the log knows after `records` were written. If that fails, the next start does it.
     pub fn follow(&mut self, records: &[Record], database: &Database) {
-        let mut followed = Ok(());
         for record in records {
-            followed = followed.and(match record {
-                Record::Sent(SentChange::Kept(origins)) if !origins.is_empty() => {
-                    self.show_messages(database)
-                }
-                Record::Sent(SentChange::Asks(_) | SentChange::Asked(_)) => self.show_inquiries(database),
-                _ => Ok(()),
+            let Record::Sent(change) = record else { continue };
+            tell(match change {
+                SentChange::Kept(origins) if origins.is_empty() => Ok(()),
+                SentChange::Kept(_) => self.show_messages(database),
+                SentChange::Asks(_) | SentChange::Asked(_) => self.show_inquiries(database),
+                SentChange::Showed(_) | SentChange::PutAway(_) => Ok(()),
             });
-        }
-        if let Err(error) = followed {
-            tracing::warn!(error, "A file of what was sent could not be written; the next start will.");
         }
     }
 
@@ -60,9 +56,8 @@ impl SentFiles {
             notices.push(format!("what other programs sent could not be read in: {error}."));
             return Ok(());
         }
-        if let Err(error) = self.show_messages(database).and_then(|()| self.show_inquiries(database)) {
-            tracing::warn!(error, "A file of what was sent could not be written; the next start will.");
-        }
+        tell(self.show_messages(database));
+        tell(self.show_inquiries(database));
         Ok(())
     }
 
@@ -74,5 +69,11 @@ impl SentFiles {
     fn show_inquiries(&mut self, database: &Database) -> Result<(), String> {
         let inquiries = database.inquiries().map_err(|error| error.to_string())?;
         self.inquiries.replace(&inquiries).map_err(|error| error.to_string())
+    }
+}
+
+fn tell(followed: Result<(), String>) {
+    if let Err(error) = followed {
+        tracing::warn!(error, "A file of what was sent could not be written; the next start will.");
     }
 }

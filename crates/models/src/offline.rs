@@ -3,7 +3,7 @@
 //! It reads the human's last words, and what its tools answered since, and nothing else.
 
 use domain::brain::{Meant, read};
-use domain::context::Context;
+use domain::context::{Context, FORK_STARTED, REPORT_WANTED};
 use domain::conversation::{Block, Json, Said, Usage};
 use domain::failure::Failure;
 use domain::tool::{Outcome, ToolCall, ToolResult};
@@ -23,9 +23,20 @@ impl Offline {
         Self { human: human.to_owned() }
     }
 
-    /// A note of ours is a request for a summary, which takes somebody who can read.
-    fn is_asked_to_sum_up(context: &Context) -> bool {
-        matches!(context.said.last().map(AsRef::as_ref), Some(Said::Human(heard)) if heard.is_note())
+    /// What a note of ours gets, if that is what was said last.
+    fn to_a_note(context: &Context) -> Option<Result<&'static str, &'static str>> {
+        match context.said.last().map(AsRef::as_ref) {
+            Some(Said::Human(heard)) if heard.is_note() => Some(match &heard.preface {
+                note if note.contains(FORK_STARTED) => Ok(HERE),
+                note if note.ends_with(REPORT_WANTED) => Ok(CANNOT_REPORT),
+                // A request for a summary, which takes somebody who can read.
+                _ => Err(CANNOT_SUM_UP),
+            }),
+            Some(
+                Said::Human(_) | Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_),
+            )
+            | None => None,
+        }
     }
 
     fn answer(&self, context: &Context) -> Block {
@@ -66,6 +77,9 @@ impl Offline {
     }
 }
 
+const HERE: &str = "we are aside now, still without a model: what you want kept goes to the inbox, as always. /exit \
+                    leads back.";
+const CANNOT_REPORT: &str = "i can't sum this up, that takes a model.";
 const CANNOT_SUM_UP: &str = "the offline brain can't write a summary: that takes a model.";
 
 const HELP: &str = "\
@@ -113,10 +127,11 @@ impl Model for Offline {
         context: &'a Context,
         listener: Listener<'a>,
     ) -> BoxFuture<'a, Result<Reply, Failure>> {
-        if Self::is_asked_to_sum_up(context) {
-            return Box::pin(async { Err(Failure::Stopped(CANNOT_SUM_UP.to_owned())) });
-        }
-        let block = self.answer(context);
+        let block = match Self::to_a_note(context) {
+            Some(Err(why)) => return Box::pin(async { Err(Failure::Stopped(why.to_owned())) }),
+            Some(Ok(text)) => Block::Text(text.to_owned()),
+            None => self.answer(context),
+        };
         let stop = match &block {
             Block::Text(text) => {
                 listener.words(text);

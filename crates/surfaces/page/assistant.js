@@ -17,6 +17,7 @@ export const press = (message, button) => post("/api/buttons", { message, button
 export const command = (text) => post("/api/commands", { text });
 export const stop = () => post("/api/stop", {});
 export const health = () => ask("/api/health");
+export const sessions = (limit) => ask(`/api/sessions?limit=${Number(limit)}`);
 
 export function messages(before) {
   return ask(before === undefined ? "/api/messages" : `/api/messages?before=${Number(before)}`);
@@ -28,7 +29,7 @@ export function follow(heard, lost) {
   let waits = 500;
   const open = () => {
     source = new EventSource("/api/events");
-    for (const name of ["hello", "reload", "said", "began", "delta", "working", "waiting", "ended", "compacting", "compacted", "undone", "forked", "unforked", "sent", "away", "held", "notice"]) {
+    for (const name of ["hello", "reload", "said", "began", "delta", "working", "waiting", "ended", "compacting", "compacted", "undone", "forked", "unforked", "moved", "sent", "away", "held", "notice"]) {
       source.addEventListener(name, (event) => {
         waits = 500;
         heard(name, JSON.parse(event.data));

@@ -31,12 +31,25 @@ export class Chat {
     setInterval(() => this.tick(), 1000);
   }
 
+  // Who comes back to the chat is where they left it: at the newest, or where they were reading.
+
+  enter() {
+    if (this.left === undefined) this.toEnd();
+    else this.parts.scroll.scrollTop = this.left;
+    this.parts.down.hidden = this.atEnd();
+  }
+
+  leave() {
+    this.left = this.atEnd() ? undefined : this.parts.scroll.scrollTop;
+  }
+
   // What happens, by name.
 
   heard(name, data) {
     if (name === "hello" || name === "reload") return this.catchUp(data);
     if (name === "forked" || name === "unforked") return this.stepped(name, data);
     if (name === "undone" && data.branch === this.branch) return this.readAgain();
+    if (name === "moved" && this.branch === MAIN) return this.readAgain();
     const stay = this.atEnd();
     if (name === "said" && data.branch === this.branch) this.said(data.entry);
     if (name === "began" && data.branch === this.branch) this.began(data.turn, "", null);

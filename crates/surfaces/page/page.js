@@ -1,20 +1,27 @@
-// The page: pairs this browser if it came with a code, then shows the chat and follows along.
+// The page: pairs this browser if it came with a code, then shows its views and follows along.
 
 import * as assistant from "./assistant.js";
 import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
+import { Sessions } from "./sessions.js";
+import { Views } from "./views.js";
 
 const part = (id) => document.getElementById(id);
 const TITLES = { 0: "one moment", 401: "not paired", 403: "not paired", 429: "too many tries" };
 let chat = null;
+let views = null;
 
-addEventListener("hashchange", () => begin(takeCode()));
+addEventListener("hashchange", () => {
+  const code = takeCode();
+  if (views && !code) views.go();
+  else begin(code);
+});
 begin(takeCode());
 
 // The code leaves the address bar, and so the browser's history, before anything else happens.
 function takeCode() {
   const code = new URLSearchParams(location.hash.slice(1)).get("k");
-  if (location.hash || location.search) history.replaceState(null, "", "/");
+  if (code !== null || location.search) history.replaceState(null, "", "/");
   return code;
 }
 
@@ -33,7 +40,6 @@ async function begin(code) {
 
 function show(health) {
   part("alone").hidden = true;
-  part("chat").hidden = false;
   const composer = new Composer(
     { words: part("words"), send: part("send"), stop: part("stop"), target: part("target") },
     (text, reply) => {
@@ -57,17 +63,28 @@ function show(health) {
       document.title = running ? "● ollim" : "ollim";
     },
   });
+  const sessions = new Sessions(part("sessions"));
+  views = new Views(part("views"), {
+    chat: { section: part("chat"), enter: () => enterChat(), leave: () => chat.leave() },
+    sessions: { section: part("sessions"), enter: () => sessions.enter(), leave: () => sessions.leave() },
+  });
+  views.go();
   state(health.brain, false);
   for (const notice of health.notices) chat.notice(notice);
   const leave = assistant.follow((name, data) => {
     // After a restart something else may answer.
     if (name === "hello") assistant.health().then(({ brain }) => state(brain, false), () => {});
     Promise.resolve(chat.heard(name, data)).catch((error) => state(error.message, true));
+    sessions.heard(name);
   }, (error) => {
     if (!error) return state("reconnecting…", true);
     leave();
     alone(error);
   });
+}
+
+function enterChat() {
+  chat.enter();
   if (matchMedia("(pointer: fine)").matches) part("words").focus();
 }
 
@@ -77,7 +94,7 @@ function state(text, away) {
 }
 
 function alone(error) {
-  part("chat").hidden = true;
+  views?.close();
   part("alone").hidden = false;
   part("alone-title").textContent = TITLES[error.status] ?? "that didn't work";
   part("alone-text").replaceChildren(...words(error.message));

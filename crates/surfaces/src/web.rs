@@ -13,6 +13,7 @@ mod guard;
 pub mod pairing;
 mod refusal;
 pub mod secret;
+pub mod sessions;
 pub mod shell;
 mod talk;
 pub mod vitals;
@@ -158,7 +159,7 @@ impl App {
             .route("/api/buttons", post(talk::press))
             .route("/api/stop", post(api::stop))
             .route("/api/commands", post(api::command))
-            .route("/api/sessions", get(api::sessions))
+            .route("/api/sessions", get(sessions::show))
             .route("/api/cost", get(cost::show))
             .route("/api/devices", get(api::devices))
             .route("/api/devices/remove", post(api::forget))

@@ -201,6 +201,17 @@ impl Running {
         answer["message"].as_u64().ok_or_else(|| Refused("no number".to_owned()))
     }
 
+    /// Gives a command; what it answers, once that is decided and on disk.
+    pub fn command(&self, text: &str) -> Result<Value, Refused> {
+        socket::post(&self.state, "/api/commands", &serde_json::json!({ "text": text }))
+    }
+
+    /// Sends a command, and does not read the answer.
+    pub fn blurt_command(&self, text: &str) {
+        // Whether it arrived is what the directory tells afterwards.
+        let _ = socket::send(&self.state, "/api/commands", &serde_json::json!({ "text": text }));
+    }
+
     /// Sends a message, and does not read the answer.
     pub fn blurt(&self, text: &str) {
         // Whether it arrived is what the directory tells afterwards.

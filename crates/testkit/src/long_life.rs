@@ -77,6 +77,6 @@ mod tests {
         let head = memory.conversation.head(&Branch::Main).and_then(|head| head.entry).unwrap();
         let path = wait(journal.path(head)).unwrap().unwrap();
         assert_eq!(path.len(), 1000);
-        assert_eq!(wait(journal.lineage()).unwrap().unwrap().lines.len(), 21);
+        assert_eq!(wait(journal.lineage(u32::MAX)).unwrap().unwrap().lines.len(), 21);
     }
 }

@@ -115,6 +115,14 @@ pub const ROWS: &[Row] = &[
         Target::AtMost(count(1.5)),
         Probe::Ratio("fork/100000", "fork/100"),
     ),
+    row("stepping aside at 100,000 entries", Target::AtMost(ms(1.0)), Probe::Divan("step_aside/100000")),
+    row("saving a fork at 100,000 entries", Target::AtMost(ms(1.0)), Probe::Divan("save/100000")),
+    row("undo at 100,000 entries", Target::AtMost(ms(1.0)), Probe::Divan("undo/100000")),
+    row(
+        "main reads ten updates at 100,000 entries",
+        Target::AtMost(ms(2.0)),
+        Probe::Divan("say_with_ten_updates/100000"),
+    ),
     row(
         "memory of one of 1,000 background runs",
         Target::AtMost(kb(100.0)),

@@ -2,69 +2,52 @@
 
 use std::process::ExitCode;
 
-use domain::conversation::{Line, Lineage, SessionId, draw};
+use domain::conversation::{Lineage, draw, left_out};
 use jiff::tz::TimeZone;
+use surfaces::web::sessions::SessionsWire;
 
 use super::answer;
 use crate::cli::{Output, SessionsShape};
 use crate::exit::Failed;
 use crate::settings::Settings;
 
-/// Shows it.
-pub fn show(settings: &Settings, shape: SessionsShape, output: Output) -> Result<ExitCode, Failed> {
+/// Shows the newest `limit` moves.
+pub fn show(
+    settings: &Settings,
+    shape: SessionsShape,
+    limit: u32,
+    output: Output,
+) -> Result<ExitCode, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
     let found = journal::peek(&settings.paths).map_err(|error| failed(&error))?;
     let lineage = match found {
-        Some(database) => database.lineage().map_err(|error| failed(&error))?,
+        Some(database) => database.lineage(limit).map_err(|error| failed(&error))?,
         None => Lineage::default(),
     };
     let zone = &settings.zone.value;
-    let text = match shape {
-        SessionsShape::Tree => draw(&lineage, zone),
-        SessionsShape::List => list(&lineage, zone),
+    let value = serde_json::to_value(SessionsWire::new(&lineage, zone)).map_err(|error| failed(&error))?;
+    let more = match lineage.older {
+        0 => String::new(),
+        _ => "`--limit N` shows more of them.\n".to_owned(),
     };
-    answer(output, &json(&lineage, zone), &text);
+    let text = match shape {
+        SessionsShape::Tree => draw(&lineage, zone) + &more,
+        SessionsShape::List => list(&lineage, zone) + &more,
+    };
+    answer(output, &value, &text);
     Ok(ExitCode::SUCCESS)
 }
 
+/// Oldest first, so that the newest stands above the next prompt.
 fn list(lineage: &Lineage, zone: &TimeZone) -> String {
     if lineage.lines.is_empty() {
-        return "nothing was said yet.".to_owned();
+        return "nothing was said yet.\n".to_owned();
     }
     let rows = lineage.lines.iter().map(|line| {
         let session = line.to.as_ref().or(line.from.as_ref()).map(|(session, _)| session.to_string());
         let time = line.at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M");
-        format!(
-            "  {time}  {:<10}  {:<20}  {}",
-            word(line),
-            line.branch.to_string(),
-            session.unwrap_or_default()
-        )
+        let (why, branch) = (line.why.as_str(), line.branch.to_string());
+        format!("  {time}  {why:<10}  {branch:<20}  {}\n", session.unwrap_or_default())
     });
-    rows.collect::<Vec<_>>().join("\n")
-}
-
-fn json(lineage: &Lineage, zone: &TimeZone) -> serde_json::Value {
-    let place = |place: &Option<(SessionId, u64)>| {
-        place
-            .as_ref()
-            .map(|(session, depth)| serde_json::json!({ "session": session.as_str(), "depth": depth }))
-    };
-    let lines = lineage.lines.iter().map(|line| {
-        serde_json::json!({
-            "at": line.at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%.f%:z").to_string(),
-            "branch": line.branch.to_string(),
-            "why": word(line),
-            "from": place(&line.from),
-            "to": place(&line.to),
-        })
-    });
-    let open = lineage.open.iter().map(|(branch, session, depth)| {
-        serde_json::json!({ "branch": branch.to_string(), "session": session.as_str(), "depth": depth })
-    });
-    serde_json::json!({ "lines": lines.collect::<Vec<_>>(), "open": open.collect::<Vec<_>>() })
-}
-
-fn word(line: &Line) -> &'static str {
-    line.why.as_str()
+    left_out(lineage.older).map(|left_out| left_out + "\n").into_iter().chain(rows).collect()
 }

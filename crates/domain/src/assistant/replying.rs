@@ -228,18 +228,16 @@ mod tests {
     }
 
     fn notices(effects: &[Effect]) -> Vec<&str> {
-        let notice = |effect| match effect {
-            &Effect::Show(Shown::Notice(ref text)) => Some(text.as_str()),
-            _ => None,
+        let notice = |effect| {
+            let &Effect::Show(Shown::Notice(ref text)) = effect else { return None };
+            Some(text.as_str())
         };
         effects.iter().filter_map(notice).collect()
     }
 
     fn refusal((answer, _): (Answer, Vec<Effect>)) -> String {
-        match answer {
-            Answer::Refused(why) => why,
-            answer => panic!("{answer:?} is no refusal"),
-        }
+        let Answer::Refused(why) = answer else { panic!("{answer:?} is no refusal") };
+        why
     }
 
     /// IF-6, MT-10: two replies wait while main speaks; the first opens a fork, the second is quoted in it.

@@ -2,10 +2,15 @@
 //!
 //! A fork that goes on from a background run has the run's history, and begins with the human's own words.
 
+/// What stands before the first words in a fork.
+pub const FORK_STARTED: &str = "[fork-started]";
+
 /// IF-12: the first words in a fork.
 pub fn fork_started(topic: Option<&str>) -> String {
-    let begun = "[fork-started] you are now in an interactive fork of our conversation: nothing said here \
-                 reaches main unless you leave with `report_updates` or `save_context`.";
+    let begun = format!(
+        "{FORK_STARTED} you are now in an interactive fork of our conversation: nothing said here reaches main \
+         unless you leave with `report_updates` or `save_context`."
+    );
     match topic {
         Some(topic) => format!(
             "{begun} Topic: {topic}\nrespond to that, and then wait for the human before you think of leaving."

@@ -64,7 +64,7 @@ impl Journal for Nowhere {
         ready(Ok(Vec::new())).boxed()
     }
 
-    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
+    fn lineage(&self, _limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         ready(Ok(Lineage::default())).boxed()
     }
 

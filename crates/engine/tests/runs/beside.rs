@@ -10,9 +10,8 @@ use testkit::story::{Story, forked, isolated};
 
 use crate::{check, pings, read, reports, story};
 
-/// SE-8, SE-9, SE-11, MT-1, MT-2, MT-3, TL-2, TL-4, TL-12: a forked run pings, reports and ends; main reads it once.
-#[test]
-fn a_run_goes_beside_main_and_main_hears_of_it_once() {
+/// A story in which the routine `mail` pings, shows, reports and ends between two talks.
+fn triage() -> Story {
     let mut story = story();
     let embed = r#"{"title":"Mail","description":"two need you"}"#;
     story.model([
@@ -27,7 +26,13 @@ fn a_run_goes_beside_main_and_main_hears_of_it_once() {
 
     story.human("good morning").background(forked("routine:mail", "[routine-bg:mail] Triage my mail."));
     story.human("what is new?").human("anything else?");
+    story
+}
 
+/// TL-2, TL-4, TL-12, BF-20: a forked run pings, reports and ends; main reads it once.
+#[test]
+fn a_run_goes_beside_main_and_main_hears_of_it_once() {
+    let story = triage();
     check(
         &story.told(),
         &expect![[r#"
@@ -70,14 +75,22 @@ fn a_run_goes_beside_main_and_main_hears_of_it_once() {
               assistant: No.  <- main
         "#]],
     );
+    assert!(read(&story, 5).contains("RECENT BACKGROUND UPDATES"), "{}", read(&story, 5));
+    assert!(!read(&story, 6).contains("RECENT"), "{}", read(&story, 6));
+}
+
+/// SE-8, SE-9, SE-11, MT-1, MT-2, MT-3: a run leaves one event, and a record of each message it sent.
+#[test]
+fn a_run_leaves_its_event_and_its_messages_in_the_files() {
+    let story = triage();
     check(
         &story.sessions(),
         &expect![[r#"
-        ●  main · now · 63cbe1e4 · 6 entries
-        ┃──✕ fork/3fdabe86 ended 2026-11-15 08:00 · 8 entries
-        ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
-        ○  created 2026-11-15 08:00 · 63cbe1e4
-    "#]],
+            ●    main · now · 63cbe1e4 · 6 entries
+            ┃ ▪  fork/3fdabe86 ended 2026-11-15 08:00 · routine:mail · 8 entries
+            ┣─╯  fork/3fdabe86 started 2026-11-15 08:00 · routine:mail · 953aeb70
+            ○    created 2026-11-15 08:00 · 63cbe1e4
+        "#]],
     );
     check(
         &story.state("session_history.jsonl"),
@@ -93,8 +106,6 @@ fn a_run_goes_beside_main_and_main_hears_of_it_once() {
         {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":7,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
     "#]],
     );
-    assert!(read(&story, 5).contains("RECENT BACKGROUND UPDATES"), "{}", read(&story, 5));
-    assert!(!read(&story, 6).contains("RECENT"), "{}", read(&story, 6));
 }
 
 /// PU-8, TL-12: a forked run looks at what waits; an isolated one sees the time only, and knows nothing of main.

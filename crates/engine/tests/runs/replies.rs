@@ -16,9 +16,8 @@ fn pinged() -> Story {
     story
 }
 
-/// IF-13, IF-14, IF-16, IF-18, IF-36, MT-9: a reply goes on with the run; what is reported comes back to main.
-#[test]
-fn a_reply_goes_on_with_the_run() {
+/// A story in which the human replies to that message, and the talk is reported to main.
+fn replied() -> Story {
     let mut story = pinged();
     story.model([
         Line::says("Anna and Ben."),
@@ -30,7 +29,13 @@ fn a_reply_goes_on_with_the_run() {
 
     story.human_replies(5, "who wrote?").human("ping me").human("write it down").hears("summary queued");
     story.human("is that so?");
+    story
+}
 
+/// IF-13, IF-14, MT-9: a reply goes on with the run; what is reported comes back to main.
+#[test]
+fn a_reply_goes_on_with_the_run() {
+    let story = replied();
     check(
         &story.told(),
         &expect![[r#"
@@ -81,16 +86,31 @@ fn a_reply_goes_on_with_the_run() {
               assistant: Yes.  <- main
         "#]],
     );
+    let reply = &story.contexts()[3];
+    let Some(Said::Human(heard)) = reply.said.last().map(|said| &**said) else { panic!("no reply") };
+    let heard = context::heard(heard);
+    assert!(heard.starts_with("[2026-11-15 Sun 08:00 AM CET] [fork-started] you are now in"), "{heard}");
+    assert!(
+        heard.contains("resumed from a background fork reply") && heard.ends_with(".\n\nwho wrote?"),
+        "{heard}"
+    );
+    assert_eq!(reply.said.len(), 7, "it has the history of the run, and that of main before it");
+}
+
+/// IF-13, IF-16, IF-18, IF-36, SE-10: a reply is an event of its own under the session of the run, and adds no message.
+#[test]
+fn a_reply_speaks_under_the_session_of_the_run() {
+    let story = replied();
     check(
         &story.sessions(),
         &expect![[r#"
-        ●  main · now · 63cbe1e4 · 4 entries
-        ┃◁─╯ fork/53fcd651 reported 2026-11-15 08:00 · 10 entries
-        ┃╲  fork/53fcd651 started 2026-11-15 08:00 · 953aeb70
-        ┃──✕ fork/3fdabe86 ended 2026-11-15 08:00 · 4 entries
-        ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
-        ○  created 2026-11-15 08:00 · 63cbe1e4
-    "#]],
+            ●    main · now · 63cbe1e4 · 4 entries
+            ┃◁╮  fork/53fcd651 reported 2026-11-15 08:00 · routine:mail · 10 entries
+            ┣─╯  fork/53fcd651 started 2026-11-15 08:00 · routine:mail · 953aeb70
+            ┃ ▪  fork/3fdabe86 ended 2026-11-15 08:00 · routine:mail · 4 entries
+            ┣─╯  fork/3fdabe86 started 2026-11-15 08:00 · routine:mail · 953aeb70
+            ○    created 2026-11-15 08:00 · 63cbe1e4
+        "#]],
     );
     check(
         &story.state("session_history.jsonl"),
@@ -106,15 +126,6 @@ fn a_reply_goes_on_with_the_run() {
         {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
     "#]],
     );
-    let reply = &story.contexts()[3];
-    let Some(Said::Human(heard)) = reply.said.last().map(|said| &**said) else { panic!("no reply") };
-    let heard = context::heard(heard);
-    assert!(heard.starts_with("[2026-11-15 Sun 08:00 AM CET] [fork-started] you are now in"), "{heard}");
-    assert!(
-        heard.contains("resumed from a background fork reply") && heard.ends_with(".\n\nwho wrote?"),
-        "{heard}"
-    );
-    assert_eq!(reply.said.len(), 7, "it has the history of the run, and that of main before it");
 }
 
 /// IF-20, MC-25, SE-9: a saved reply is the main conversation; what main said meanwhile stays in the tree.
@@ -155,7 +166,7 @@ fn a_saved_reply_takes_the_place_of_main() {
               tools: Message sent.
               assistant: Done.  (fork/3fdabe86 ended)
               human: who wrote?
-              assistant: Anna and Ben.  (fork/225ec07a ended)
+              assistant: Anna and Ben.  (fork/225ec07a promoted)
               human: where are we?
               assistant: Here.  <- main
               human: how are you?
@@ -190,7 +201,7 @@ fn a_second_reply_begins_where_the_run_ended() {
             tools: Message sent.
             assistant: Done.  (fork/3fdabe86 ended)
               human: who wrote?
-              assistant: Anna.  <- main  (fork/53fcd651 ended)
+              assistant: Anna.  <- main  (fork/53fcd651 promoted)
               human: who was it?
               assistant: Anna again.  <- fork/f5ba4eb7
         "#]],
@@ -198,15 +209,15 @@ fn a_second_reply_begins_where_the_run_ended() {
     check(
         &story.sessions(),
         &expect![[r#"
-        ●  main · now · 953aeb70 · 8 entries
-        ┃╲  fork/f5ba4eb7 started 2026-11-15 08:00 · 69c3a276 · open · 2 entries
-        ┃──✕ fork/53fcd651 ended 2026-11-15 08:00 · 2 entries
-        ┃◀━ kept a fork 2026-11-15 08:00 · 63cbe1e4 → 953aeb70
-        ┃╲  fork/53fcd651 started 2026-11-15 08:00 · 953aeb70
-        ┃──✕ fork/3fdabe86 ended 2026-11-15 08:00 · 4 entries
-        ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
-        ○  created 2026-11-15 08:00 · 63cbe1e4
-    "#]],
+            ●    main · now · 953aeb70 · 8 entries
+            ┃ ◉  fork/f5ba4eb7 · routine:mail · open · 69c3a276 · 2 entries
+            ┣─╯  fork/f5ba4eb7 started 2026-11-15 08:00 · routine:mail · 69c3a276
+            ┃◀╮  fork/53fcd651 saved 2026-11-15 08:00 · routine:mail · 2 entries · main 63cbe1e4 → 953aeb70
+            ┣─╯  fork/53fcd651 started 2026-11-15 08:00 · routine:mail · 953aeb70
+            ┃ ▪  fork/3fdabe86 ended 2026-11-15 08:00 · routine:mail · 4 entries
+            ┣─╯  fork/3fdabe86 started 2026-11-15 08:00 · routine:mail · 953aeb70
+            ○    created 2026-11-15 08:00 · 63cbe1e4
+        "#]],
     );
 }
 
@@ -253,7 +264,7 @@ fn a_saved_reply_to_an_isolated_run_knows_nothing_of_main() {
             tools: Message sent.
             assistant: Done.  (fork/3fdabe86 ended)
             human: which?
-            assistant: Green.  (fork/53fcd651 ended)
+            assistant: Green.  (fork/53fcd651 promoted)
             human: do you know me?
             assistant: No.  <- main
         "#]],

@@ -353,7 +353,7 @@ pub fn undo_restores_the_exact_earlier_context(told_by: Teller) {
         &story.sessions(),
         &expect![[r#"
             ●  main · now · 63cbe1e4 · 4 entries
-            ↶  undone 2026-11-15 08:00 · back to 63cbe1e4
+            ↶  undone 2026-11-15 08:00 · back to 63cbe1e4 · 1 entry left behind · took the compaction back
             ◆  compacted 2026-11-15 08:00 · 63cbe1e4 → 73d33b66 · 2 entries summed up
             ○  created 2026-11-15 08:00 · 63cbe1e4
         "#]],

@@ -367,10 +367,11 @@ pub fn a_conversation_with_a_fork_and_a_compaction_is_drawn(told_by: Teller) {
     check(
         &story.sessions(),
         &expect![[r#"
-            ●  main · now · compacte · 7 entries
-            ◆  compacted 2026-11-15 12:30 · 63cbe1e4 → compacte · 4 entries summed up
-            ┃╲  fork/insurance started 2026-11-15 09:00 · session- · open · 0 entries
-            ○  created 2026-11-15 08:00 · 63cbe1e4
+            ●    main · now · compacte · 7 entries
+            ┃ ◉  fork/insurance · open · session- · 0 entries
+            ◆ │  compacted 2026-11-15 12:30 · 63cbe1e4 → compacte · 4 entries summed up
+            ┣─╯  fork/insurance started 2026-11-15 09:00 · session-
+            ○    created 2026-11-15 08:00 · 63cbe1e4
         "#]],
     );
     check(

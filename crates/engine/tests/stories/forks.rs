@@ -100,19 +100,19 @@ pub fn words_before_a_fork_are_heard_on_main_and_words_before_its_end_in_it(told
     check(
         &story.tree(),
         &expect![[r#"
-        human: first
-        assistant: One day (cut)
-        human: second
-        assistant: Second.
-        human: [fork-started]
-        assistant: I am here.
-        human: third
-        assistant: Once (cut)
-        human: fourth
-        assistant: Fourth.  (fork/77cbc4a1 ended)
-        human: fifth
-        assistant: Main.  <- main
-    "#]],
+            human: first
+            assistant: One day (cut)
+            human: second
+            assistant: Second.
+            human: [fork-started]
+            assistant: I am here.
+            human: third
+            assistant: Once (cut)
+            human: fourth
+            assistant: Fourth.  (fork/77cbc4a1 promoted)
+            human: fifth
+            assistant: Main.  <- main
+        "#]],
     );
 }
 
@@ -189,13 +189,13 @@ pub fn clear_in_a_fork_drops_both(told_by: Teller) {
     check(
         &story.sessions(),
         &expect![[r#"
-        ●  main · now · 225ec07a · 2 entries
-        ○  created 2026-11-15 08:00 · 225ec07a
-        ╳  cleared 2026-11-15 08:00 · 63cbe1e4 · 2 entries
-        ┃──✕ fork/3fdabe86 dropped 2026-11-15 08:00 · 3 entries
-        ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
-        ○  created 2026-11-15 08:00 · 63cbe1e4
-    "#]],
+            ●    main · now · 225ec07a · 2 entries
+            ○    created 2026-11-15 08:00 · 225ec07a
+            ╳    cleared 2026-11-15 08:00 · 63cbe1e4 · 2 entries
+            ┃ ✕  fork/3fdabe86 dropped 2026-11-15 08:00 · 3 entries
+            ┣─╯  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
+            ○    created 2026-11-15 08:00 · 63cbe1e4
+        "#]],
     );
 }
 

@@ -53,7 +53,7 @@ pub fn a_saved_fork_is_taken_back(told_by: Teller) {
               human: (reads 1 update) [fork-started]
               assistant: I am here.
               human: (reads 1 update) it costs 80
-              assistant: Noted.  (fork/b0643a4e ended)
+              assistant: Noted.  (fork/b0643a4e promoted)
               human: still there?
               assistant: Yes.
               human: (reads 1 update) and now?
@@ -63,12 +63,11 @@ pub fn a_saved_fork_is_taken_back(told_by: Teller) {
     check(
         &story.sessions(),
         &expect![[r#"
-            ●  main · now · 63cbe1e4 · 4 entries
-            ↶  undone 2026-11-15 08:00 · back to 63cbe1e4
-            ┃──✕ fork/b0643a4e ended 2026-11-15 08:00 · 4 entries
-            ┃◀━ kept a fork 2026-11-15 08:00 · 63cbe1e4 → 9e5651b0
-            ┃╲  fork/b0643a4e started 2026-11-15 08:00 · 9e5651b0
-            ○  created 2026-11-15 08:00 · 63cbe1e4
+            ●    main · now · 63cbe1e4 · 4 entries
+            ↶    undone 2026-11-15 08:00 · back to 63cbe1e4 · 6 entries left behind · took the saving back
+            ┃◀╮  fork/b0643a4e saved 2026-11-15 08:00 · 4 entries · main 63cbe1e4 → 9e5651b0
+            ┣─╯  fork/b0643a4e started 2026-11-15 08:00 · 9e5651b0
+            ○    created 2026-11-15 08:00 · 63cbe1e4
         "#]],
     );
 }
@@ -114,7 +113,7 @@ pub fn a_cleared_conversation_comes_back(told_by: Teller) {
         &story.sessions(),
         &expect![[r#"
             ●  main · now · 63cbe1e4 · 4 entries
-            ↶  undone 2026-11-15 08:00 · back to 63cbe1e4
+            ↶  undone 2026-11-15 08:00 · back to 63cbe1e4 · 2 entries left behind · took the clearing back
             ○  created 2026-11-15 08:00 · 9e5651b0
             ╳  cleared 2026-11-15 08:00 · 63cbe1e4 · 2 entries
             ○  created 2026-11-15 08:00 · 63cbe1e4
@@ -159,13 +158,13 @@ pub fn changes_are_taken_back_in_order(told_by: Teller) {
     check(
         &story.tree(),
         &expect![[r#"
-        human: first
-        assistant: One.  <- main
-        human: [fork-started]
-        assistant: I am here.  (fork/3fdabe86 ended)
-        human: second
-        assistant: Two.  (main cleared)
-    "#]],
+            human: first
+            assistant: One.  <- main
+            human: [fork-started]
+            assistant: I am here.  (fork/3fdabe86 promoted)
+            human: second
+            assistant: Two.  (main cleared)
+        "#]],
     );
 }
 

@@ -83,7 +83,7 @@ pub fn a_saved_fork_takes_over_what_it_has_seen(told_by: Teller) {
         &story.tree(),
         &expect![[r#"
             human: (reads 1 update) [fork-started]
-            assistant: I am here.  (fork/73d33b66 ended)
+            assistant: I am here.  (fork/73d33b66 promoted)
             human: (reads 1 update) what is new?
             assistant: Ok.  <- main
         "#]],

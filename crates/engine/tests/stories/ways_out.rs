@@ -59,11 +59,11 @@ pub fn a_report_comes_back_to_main_once(told_by: Teller) {
     check(
         &story.sessions(),
         &expect![[r#"
-        ●  main · now · 63cbe1e4 · 6 entries
-        ┃◁─╯ fork/3fdabe86 reported 2026-11-15 08:00 · 4 entries
-        ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
-        ○  created 2026-11-15 08:00 · 63cbe1e4
-    "#]],
+            ●    main · now · 63cbe1e4 · 6 entries
+            ┃◁╮  fork/3fdabe86 reported 2026-11-15 08:00 · flights · 4 entries
+            ┣─╯  fork/3fdabe86 started 2026-11-15 08:00 · flights · 953aeb70
+            ○    created 2026-11-15 08:00 · 63cbe1e4
+        "#]],
     );
 }
 
@@ -175,25 +175,24 @@ pub fn a_saved_fork_becomes_main(told_by: Teller) {
     check(
         &story.tree(),
         &expect![[r#"
-        human: good morning
-        assistant: Morning.
-        human: [fork-started]
-        assistant: I am here.
-        human: it costs 80
-        assistant: Noted.  (fork/3fdabe86 ended)
-        human: what does it cost?
-        assistant: 80.  <- main
-    "#]],
+            human: good morning
+            assistant: Morning.
+            human: [fork-started]
+            assistant: I am here.
+            human: it costs 80
+            assistant: Noted.  (fork/3fdabe86 promoted)
+            human: what does it cost?
+            assistant: 80.  <- main
+        "#]],
     );
     check(
         &story.sessions(),
         &expect![[r#"
-        ●  main · now · 953aeb70 · 8 entries
-        ┃──✕ fork/3fdabe86 ended 2026-11-15 08:00 · 4 entries
-        ┃◀━ kept a fork 2026-11-15 08:00 · 63cbe1e4 → 953aeb70
-        ┃╲  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
-        ○  created 2026-11-15 08:00 · 63cbe1e4
-    "#]],
+            ●    main · now · 953aeb70 · 8 entries
+            ┃◀╮  fork/3fdabe86 saved 2026-11-15 08:00 · 4 entries · main 63cbe1e4 → 953aeb70
+            ┣─╯  fork/3fdabe86 started 2026-11-15 08:00 · 953aeb70
+            ○    created 2026-11-15 08:00 · 63cbe1e4
+        "#]],
     );
 }
 
@@ -262,15 +261,15 @@ pub fn the_model_saves(told_by: Teller) {
     check(
         &story.tree(),
         &expect![[r#"
-        human: [fork-started]
-        assistant: I am here.
-        human: remember that i like tea
-        assistant: calls save_context
-        tools: the fork will be promoted to the main conversation after your response.
-        assistant: Kept.  (fork/73d33b66 ended)
-        human: tea?
-        assistant: Yes.  <- main
-    "#]],
+            human: [fork-started]
+            assistant: I am here.
+            human: remember that i like tea
+            assistant: calls save_context
+            tools: the fork will be promoted to the main conversation after your response.
+            assistant: Kept.  (fork/73d33b66 promoted)
+            human: tea?
+            assistant: Yes.  <- main
+        "#]],
     );
 }
 

@@ -1,6 +1,6 @@
 //! What happens beside main, as rows: reports that wait for it, and the side conversation that is open.
 
-use domain::conversation::EntryId;
+use domain::conversation::{EntryId, Why};
 use domain::fork::{Entering, Exit, Fork, Leaving};
 use domain::record::{ForkChange, MessageId, Reading, ReportChange};
 use domain::report::{Report, ReportId};
@@ -23,6 +23,17 @@ impl Database {
         let sql = "SELECT id, at, source, text, read FROM reports WHERE read >= ? ORDER BY id";
         let read = |row: &Row<'_>| Ok((row.get(4)?, report(row)?));
         self.connection.prepare_cached(sql)?.query_map([moved], read)?.collect()
+    }
+
+    /// Takes over `strangers` as reports, each under the next number. One that is known came in before a crash.
+    pub fn take_over(&mut self, strangers: Vec<Report>) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        for Report { at, from, text, .. } in strangers {
+            let sql = "INSERT INTO reports (at, source, text) SELECT ?1, ?2, ?3 WHERE NOT EXISTS \
+                       (SELECT 1 FROM reports WHERE at = ?1 AND source = ?2 AND text = ?3)";
+            transaction.execute(sql, params![at.as_microsecond(), from, text])?;
+        }
+        transaction.commit()
     }
 
     /// The number of the next report.
@@ -120,6 +131,7 @@ pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlit
 }
 
 fn open(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
+    label(transaction, fork)?;
     let (leaving, report) = match &fork.leaving {
         Leaving::Not => ("not", None),
         Leaving::So(Exit::Save) => ("save", None),
@@ -144,4 +156,12 @@ fn open(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
             fork.until.0,
         ])
         .map(drop)
+}
+
+/// The topic is kept where the branch begins, so that it is known after the fork has ended.
+fn label(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
+    let Some(topic) = &fork.topic else { return Ok(()) };
+    let sql = "UPDATE moves SET label = ? WHERE branch = ? AND why = ? AND label IS NULL";
+    let row = params![topic, fork.branch.to_string(), Why::Forked.as_str()];
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
 }

@@ -1,6 +1,9 @@
 -- Where a message is heard: null, if that is wherever the human is.
 ALTER TABLE messages ADD COLUMN branch TEXT;
 
+-- What a branch is about, where it begins.
+ALTER TABLE moves ADD COLUMN label TEXT;
+
 -- What forks and background runs left for main; `read` is null while it waits.
 CREATE TABLE reports (
     id     INTEGER PRIMARY KEY,

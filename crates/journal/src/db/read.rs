@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use domain::assistant::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
-use domain::conversation::{
-    Block, Branch, Conversation, Entry, EntryId, Head, Image, Line, Lineage, Said, SessionId, Why,
-};
+use domain::conversation::{Block, Branch, Conversation, Entry, EntryId, Head, Image, Said, SessionId};
 use domain::cost::Source;
 use domain::inbox::{Kept, KeptId};
 use domain::record::{Address, Message, MessageId, Reply, SessionChange, SurfaceName};
@@ -83,20 +81,6 @@ impl Database {
     pub fn session(&self, branch: &Branch) -> rusqlite::Result<Option<SessionId>> {
         let mut heads = self.connection.prepare_cached("SELECT session FROM heads WHERE branch = ?")?;
         heads.query_row([branch.to_string()], |row| session_in(row, 0)).optional()
-    }
-
-    /// How the names moved, and where they are.
-    pub fn lineage(&self) -> rusqlite::Result<Lineage> {
-        let depth = "coalesce((SELECT depth FROM entries WHERE id =";
-        let sql = format!(
-            "SELECT at, branch, why, from_session, {depth} from_entry), 0), to_session, {depth} to_entry), 0) \
-             FROM moves ORDER BY id"
-        );
-        let lines = self.connection.prepare(&sql)?.query_map([], line)?.collect::<Result<_, _>>()?;
-        let sql = format!("SELECT branch, session, {depth} entry), 0) FROM heads ORDER BY branch");
-        let open = |row: &Row<'_>| Ok((branch_in(row, 0)?, session_in(row, 1)?, row.get(2)?));
-        let open = self.connection.prepare(&sql)?.query_map([], open)?.collect::<Result<_, _>>()?;
-        Ok(Lineage { lines, open })
     }
 
     /// File changes that a transaction asked for and nobody has made.
@@ -216,17 +200,6 @@ fn address(row: &Row<'_>) -> rusqlite::Result<Address> {
             Ok(Address::Reply(Reply { to: about, words }))
         }
     }
-}
-
-fn line(row: &Row<'_>) -> rusqlite::Result<Line> {
-    let place = |index| -> rusqlite::Result<_> {
-        let session = row.get::<_, Option<String>>(index)?.as_deref().and_then(SessionId::read);
-        let depth = row.get(index + 1)?;
-        Ok(session.map(|session| (session, depth)))
-    };
-    let why: String = row.get(2)?;
-    let why = Why::named(&why).ok_or_else(|| unread(2, format!("no name moves for the reason `{why}`")))?;
-    Ok(Line { at: time_in(row, 0)?, branch: branch_in(row, 1)?, why, from: place(3)?, to: place(5)? })
 }
 
 fn file_change(row: &Row<'_>) -> rusqlite::Result<FileChange> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::conversation::{Branch, EntryId, SessionId};
+use domain::conversation::{Branch, EntryId, SessionId, Why};
 use domain::place::{Aside, Follow};
 use domain::run::{Kind, Run};
 use domain::schedule::ToolRule;
@@ -59,7 +59,7 @@ fn list(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Vec<String>>> {
     text.map(|text| serde_json::from_str(&text).map_err(|error| unread(index, error))).transpose()
 }
 
-/// A run began.
+/// A run began; the tree tells whose it is.
 pub fn begin(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> {
     let (depth, most) = match run.aside {
         Aside::Forked(Follow::Check { depth, max }) | Aside::Isolated(Follow::Check { depth, max }) => {
@@ -81,6 +81,10 @@ pub fn begin(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> {
         run.root.map(|root| root.0),
         run.parent.as_ref().map(SessionId::as_str),
     ];
+    transaction.prepare_cached(sql)?.execute(row)?;
+    let sql = "UPDATE moves SET label = ? WHERE branch = ? AND why IN (?, ?) AND label IS NULL";
+    let (forked, created) = (Why::Forked.as_str(), Why::Created.as_str());
+    let row = params![run.source.to_string(), run.branch.to_string(), forked, created];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 

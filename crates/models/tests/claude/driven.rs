@@ -58,7 +58,7 @@ impl Journal for Outside {
         ready(Ok(Vec::new())).boxed()
     }
 
-    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
+    fn lineage(&self, _limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         ready(Err(Unreadable("there is none".to_owned()))).boxed()
     }
 

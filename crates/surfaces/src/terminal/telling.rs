@@ -301,6 +301,8 @@ impl Telling {
     fn said(&mut self, entry: &Value) -> String {
         let text = entry["text"].as_str().unwrap_or_default();
         match (entry["by"].as_str(), &mut self.whose) {
+            // Words of our own are for the model alone.
+            (Some("human"), _) if text.is_empty() && entry["images"].is_null() => String::new(),
             (Some("human"), Whose::All(sent)) => match sent.front().is_some_and(|front| front == text) {
                 true => {
                     sent.pop_front();

@@ -7,7 +7,6 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use domain::assistant::{Answer, Request as Ask};
 use domain::command;
-use domain::conversation::draw;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
@@ -99,12 +98,6 @@ pub(super) async fn stop(State(app): State<App>, request: Request) -> Result<Jso
     let answer = app.ports().desk.ask(Ask::Stop).await;
     let Answer::Noted = answer else { return Err(unexpected(answer)) };
     Ok(Json(wire::Done { ok: true }))
-}
-
-pub(super) async fn sessions(State(app): State<App>) -> Result<Json<wire::Sessions>, Refusal> {
-    let lineage = app.ports().journal.lineage().await.map_err(|unreadable| Refusal::broken(unreadable.0))?;
-    let drawing = draw(&lineage, app.ports().clock.now().time_zone());
-    Ok(Json(wire::Sessions::new(&lineage, drawing)))
 }
 
 pub(super) async fn health(State(app): State<App>) -> Json<wire::HealthWire> {

@@ -1,7 +1,6 @@
 //! What goes over the wire: the JSON that the page and the command line read and write.
 
 mod embed;
-mod sessions;
 mod shown;
 
 use domain::conversation::{Block, Entry, Reach, Said, Text};
@@ -12,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use self::embed::EmbedWire;
 use super::devices::Device;
 use super::vitals::Health;
-pub use sessions::Sessions;
 pub use shown::{SceneWire, ShownWire};
 
 /// The most characters of a tool's input or result that are sent.

@@ -1,5 +1,7 @@
 //! The rest of the house, played: a journal in memory, a clock to set, and an assistant that echoes.
 
+mod lineage;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,10 +71,9 @@ impl Journal for Ledger {
         Box::pin(async move { Ok(entries.split_off(from)) })
     }
 
-    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
-        let depth = self.entries().len() as u64;
-        let open = SessionId::read("0f0e0d0c-played").map(|session| (Branch::Main, session, depth));
-        Box::pin(async { Ok(Lineage { lines: Vec::new(), open: open.into_iter().collect() }) })
+    fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
+        let lineage = lineage::of(&self.0.borrow(), limit);
+        Box::pin(async { Ok(lineage) })
     }
 
     fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {

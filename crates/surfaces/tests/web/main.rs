@@ -10,3 +10,4 @@ mod limits;
 mod origins;
 mod pairing;
 mod rig;
+mod sessions;

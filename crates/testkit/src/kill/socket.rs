@@ -65,7 +65,11 @@ fn answer(mut stream: UnixStream) -> Result<Value, Refused> {
 }
 
 /// A stream of what is shown.
-pub struct Events(BufReader<UnixStream>);
+pub struct Events {
+    stream: BufReader<UnixStream>,
+    /// How things stood when it began.
+    pub hello: Value,
+}
 
 /// Something that was shown.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,9 +83,10 @@ pub struct Event {
 impl Events {
     /// Follows from now on: the first event, how things stand, has come when this returns.
     pub fn follow(state: &Path) -> Result<Self, Refused> {
-        let mut events = Self(BufReader::new(request(state, "GET", "/api/events", "")?));
+        let stream = BufReader::new(request(state, "GET", "/api/events", "")?);
+        let mut events = Self { stream, hello: Value::Null };
         match events.next() {
-            Some(event) if event.name == "hello" => Ok(events),
+            Some(event) if event.name == "hello" => Ok(Self { hello: event.data, ..events }),
             other => Err(Refused(format!("no greeting but {other:?}"))),
         }
     }
@@ -101,7 +106,7 @@ impl Iterator for Events {
         let mut name = String::new();
         loop {
             let mut line = String::new();
-            if self.0.read_line(&mut line).ok()? == 0 {
+            if self.stream.read_line(&mut line).ok()? == 0 {
                 return None;
             }
             if let Some(named) = line.strip_prefix("event: ") {

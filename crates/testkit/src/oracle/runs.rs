@@ -7,7 +7,7 @@ use super::seen::Seen;
 /// A run that goes on has a place in the tree and a turn that has not ended.
 pub fn runs_go_on_somewhere(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
-    for run in &seen.runs {
+    for run in &seen.beside.runs {
         if !seen.heads.iter().any(|head| head.branch == *run) {
             wrong.push(format!("{run} runs and has no place"));
         }
@@ -20,7 +20,8 @@ pub fn runs_go_on_somewhere(seen: &Seen) -> Vec<String> {
 
 /// What was sent is an entry that holds results.
 pub fn what_was_sent_is_there(seen: &Seen) -> Vec<String> {
-    let lost = seen.sent.iter().filter(|id| seen.entries.get(id).is_none_or(|entry| entry.kind != "tools"));
+    let lost =
+        seen.beside.sent.iter().filter(|id| seen.entries.get(id).is_none_or(|entry| entry.kind != "tools"));
     lost.map(|id| format!("{id} was sent and holds nothing")).collect()
 }
 
@@ -37,7 +38,7 @@ pub fn the_file_knows_the_runs(seen: &Seen) -> Vec<String> {
             .iter()
             .any(|record| record["message_id"] == *id && record["fork_session_id"] == session.as_str())
     };
-    let unknown = seen.origins.iter().filter(|origin| !known(origin));
+    let unknown = seen.beside.origins.iter().filter(|origin| !known(origin));
     unknown
         .map(|(id, session)| format!("fork_messages.json does not know that {id} is of {session}"))
         .collect()

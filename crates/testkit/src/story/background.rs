@@ -57,7 +57,12 @@ impl Story {
                 self.teller.tell(format!("refused> {why}"));
                 None
             }
-            answer => panic!("a job was answered with {answer:?}"),
+            answer @ (Answer::Heard(_)
+            | Answer::Decided(_)
+            | Answer::Noted
+            | Answer::Told(_)
+            | Answer::Overspent(_)
+            | Answer::Shown(_)) => panic!("a job was answered with {answer:?}"),
         }
     }
 
@@ -112,7 +117,9 @@ impl Story {
             Answer::Noted => {}
             Answer::Told(text) => self.teller.tell(format!("told> {text}")),
             Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
-            answer => panic!("the human was answered with {answer:?}"),
+            answer @ (Answer::Begun(_) | Answer::Decided(_) | Answer::Overspent(_) | Answer::Shown(_)) => {
+                panic!("the human was answered with {answer:?}")
+            }
         }
         None
     }

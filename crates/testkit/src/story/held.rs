@@ -51,8 +51,8 @@ impl Port for HeldJournal {
         self.during(self.0.recent(branch, before, limit))
     }
 
-    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
-        self.during(self.0.lineage())
+    fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
+        self.during(self.0.lineage(limit))
     }
 
     fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {

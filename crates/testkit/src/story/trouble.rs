@@ -110,8 +110,8 @@ impl Journal for Troubled {
         self.journal.recent(branch, before, limit)
     }
 
-    fn lineage(&self) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
-        self.journal.lineage()
+    fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
+        self.journal.lineage(limit)
     }
 
     fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {

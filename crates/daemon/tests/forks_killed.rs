@@ -1,0 +1,135 @@
+//! The program is killed around side conversations: while one begins, goes on, reports, is saved or dropped.
+#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use domain::dice::Dice;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use testkit::kill::{Backstage, Program, Running};
+use testkit::model_server::Act;
+use testkit::oracle::examine;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+/// A13: wherever the kill falls, the fork is there again or its end is in the log, and no report is lost.
+#[test]
+fn a_fork_survives_kills_or_its_end_is_told() {
+    let kills: usize = (1..=2).map(live).sum();
+    assert!(kills >= 8, "only {kills} kills fell");
+}
+
+/// A13: the same, 200 times.
+#[test]
+#[ignore = "long: 200 kills take minutes"]
+fn a_fork_survives_two_hundred_kills_or_its_end_is_told() {
+    let mut kills = 0;
+    for seed in 100.. {
+        kills += live(seed);
+        if kills >= 200 {
+            break;
+        }
+    }
+}
+
+/// One life with a kill after each step; how many there were.
+fn live(seed: u64) -> usize {
+    let backstage = Backstage::open();
+    backstage.model().answering(reply);
+    let program = Program::answered_by(BINARY, &backstage);
+    let mut dice = Dice::new(seed);
+    let mut promised = Vec::new();
+    let mut kills = 0;
+    let mut running = program.start();
+    running.converse("good morning").expect("an answer");
+    for number in 1..=8 {
+        promised.extend(step(&running, number, &mut dice));
+        running.kill();
+        kills += 1;
+        assert_sound(seed, program.data());
+        running = program.start();
+        assert_fork_is_shown(seed, &running, program.data());
+    }
+    let _ = running.command("/exit");
+    running.converse("the last one").expect("an answer");
+    running.terminate();
+    assert_sound(seed, program.data());
+    let kept = reports(program.data());
+    for text in promised {
+        let times = kept.iter().filter(|kept| **kept == text).count();
+        assert_eq!(times, 1, "seed {seed}: `{text}` was acknowledged and is there {times} times: {kept:?}");
+    }
+    kills
+}
+
+/// Does something about a fork and lingers; the report that was acknowledged, if one was.
+fn step(running: &Running, number: u64, dice: &mut Dice) -> Option<String> {
+    let summary = format!("summary {number}");
+    let report = format!("/report {summary}");
+    let command = match dice.roll() % 8 {
+        0 | 1 => format!("/fork topic {number}"),
+        2 => report.clone(),
+        3 => "/report".to_owned(),
+        4 => "/save".to_owned(),
+        5 => "/exit".to_owned(),
+        6 => "/clear".to_owned(),
+        _ => {
+            let _ = running.say(&format!("message {number}"));
+            linger(dice.roll() % 20_000);
+            return None;
+        }
+    };
+    if dice.roll() % 3 == 0 {
+        running.blurt_command(&command);
+        linger(dice.roll() % 6_000);
+        return None;
+    }
+    let answer = running.command(&command);
+    linger(dice.roll() % 20_000);
+    (command == report && answer.is_ok()).then_some(summary)
+}
+
+/// Kills fall between any two instructions, so this does not wait for anything that can be seen.
+fn linger(microseconds: u64) {
+    let until = Instant::now() + Duration::from_micros(microseconds);
+    while Instant::now() < until {
+        std::hint::spin_loop();
+    }
+}
+
+/// A model that leaves a report when it is asked to.
+fn reply(request: &Value) -> Act {
+    let last = request["messages"].as_array().and_then(|messages| messages.last()).cloned();
+    let content = last.unwrap_or_default()["content"].to_string();
+    match content.contains("call `report_updates` now") {
+        true => Act::calls("report_updates", &json!({ "message": "what the model found" })),
+        false => Act::says("so it is"),
+    }
+}
+
+fn assert_sound(seed: u64, data: &Path) {
+    let wrong = examine(data);
+    assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}");
+}
+
+/// The fork that the log knows is what whoever watches is shown, and the session of main can be found. An owed
+/// answer may end in between, and with it a fork may begin, so they are compared until they agree.
+fn assert_fork_is_shown(seed: u64, running: &Running, data: &Path) {
+    let log = Connection::open(data.join("state/journal.db")).expect("a log");
+    let open = || log.query_row("SELECT branch FROM forks", [], |row| row.get::<_, String>(0)).ok();
+    let shown = || {
+        running.command("/status").expect("an answer of the assistant, after all it had to do first");
+        running.events().expect("events").hello["fork"]["branch"].as_str().map(str::to_owned)
+    };
+    assert!((0..100).any(|_| shown() == open()), "seed {seed}: {:?} is shown, {:?} is open", shown(), open());
+    let sessions = running.get("/api/sessions").expect("sessions");
+    assert!(sessions["drawing"].as_str().is_some_and(|drawing| !drawing.is_empty()), "seed {seed}");
+}
+
+fn reports(data: &Path) -> Vec<String> {
+    let log = Connection::open(data.join("state/journal.db")).expect("a log");
+    let mut rows = log.prepare("SELECT text FROM reports").expect("reports");
+    let texts = rows.query_map([], |row| row.get(0)).expect("their texts");
+    texts.collect::<Result<_, _>>().expect("texts")
+}

@@ -1,0 +1,355 @@
+//! Whole lives, drawn.
+
+use expect_test::{Expect, expect};
+use jiff::Timestamp;
+
+use super::*;
+use crate::conversation::{Conversation, EntryId, Head, Heard, Move, Said};
+
+/// A conversation and its moves, with depths as the journal counts them.
+struct Life {
+    conversation: Conversation,
+    lineage: Lineage,
+    depths: Vec<(EntryId, u64)>,
+    minute: i64,
+    sessions: u32,
+}
+
+impl Life {
+    /// One that begins with main.
+    fn new() -> Self {
+        let conversation = Conversation::new(Default::default(), EntryId(1));
+        let lineage = Lineage::default();
+        let mut life = Self { conversation, lineage, depths: Vec::new(), minute: 0, sessions: 0 };
+        life.begin_main();
+        life
+    }
+
+    fn begin_main(&mut self) {
+        let (session, now) = (self.session(), self.now());
+        let moved = self.conversation.create(Branch::Main, session, now);
+        self.moved(moved, None);
+    }
+
+    fn now(&mut self) -> Timestamp {
+        self.minute += 1;
+        Timestamp::from_second(1_794_700_800 + self.minute * 60).unwrap()
+    }
+
+    fn session(&mut self) -> SessionId {
+        self.sessions += 1;
+        SessionId::read(&format!("session{}-of-main", self.sessions)).unwrap()
+    }
+
+    fn say(&mut self, branch: &Branch, times: usize) {
+        for _ in 0..times {
+            let entry = self.conversation.say(branch, heard(), Timestamp::UNIX_EPOCH).unwrap();
+            self.keep(entry.id, entry.parent);
+        }
+    }
+
+    fn keep(&mut self, entry: EntryId, parent: Option<EntryId>) {
+        let depth = self.depth(parent) + 1;
+        self.depths.push((entry, depth));
+    }
+
+    fn fork(&mut self, name: &str, label: Option<&str>) -> Branch {
+        let (branch, session, now) = (Branch::fork(name).unwrap(), self.session(), self.now());
+        let moved = self.conversation.fork(&Branch::Main, branch.clone(), session, now).unwrap();
+        self.moved(moved, label);
+        branch
+    }
+
+    fn end(&mut self, branch: &Branch, why: Why) {
+        let now = self.now();
+        let moved = self.conversation.end(branch, why, now).unwrap();
+        self.moved(moved, None);
+    }
+
+    fn save(&mut self, fork: &Branch) {
+        let now = self.now();
+        for moved in self.conversation.promote(fork, now).unwrap() {
+            self.moved(moved, None);
+        }
+    }
+
+    /// Compacts main, and tells where it was.
+    fn compact(&mut self) -> Head {
+        let (session, now) = (self.session(), self.now());
+        let before = self.conversation.head(&Branch::Main).unwrap().clone();
+        let short = "short".to_owned();
+        let (entry, moved) = self.conversation.compact(&Branch::Main, short, session, now).unwrap();
+        self.keep(entry.id, entry.parent);
+        self.moved(moved, None);
+        before
+    }
+
+    fn undo(&mut self, to: Head) {
+        let now = self.now();
+        let moved = self.conversation.undo(&Branch::Main, to, now);
+        self.moved(moved, None);
+    }
+
+    fn clear(&mut self) -> Head {
+        let before = self.conversation.head(&Branch::Main).unwrap().clone();
+        self.end(&Branch::Main, Why::Cleared);
+        before
+    }
+
+    fn moved(&mut self, moved: Move, label: Option<&str>) {
+        let place = |head: Option<Head>| head.map(|head| (head.session, self.depth(head.entry)));
+        let (from, to) = (place(moved.from), place(moved.to));
+        let Move { at, branch, why, .. } = moved;
+        self.lineage.lines.push(Line { at, branch, why, label: label.map(str::to_owned), from, to });
+    }
+
+    fn depth(&self, entry: Option<EntryId>) -> u64 {
+        self.depths.iter().find(|(id, _)| Some(*id) == entry).map_or(0, |(_, depth)| *depth)
+    }
+
+    fn check(mut self, expected: &Expect) {
+        self.lineage.open = self
+            .conversation
+            .branches()
+            .map(|(branch, head)| (branch.clone(), head.session.clone(), self.depth(head.entry)))
+            .collect();
+        let drawn = draw(&self.lineage, &TimeZone::UTC);
+        expected.assert_eq(&drawn.lines().map(|line| line.trim_end().to_owned() + "\n").collect::<String>());
+    }
+}
+
+fn heard() -> Said {
+    Said::Human(Heard { preface: String::new(), text: "x".to_owned(), images: Vec::new() })
+}
+
+#[test]
+fn every_way_out_of_a_fork_looks_different() {
+    let mut life = Life::new();
+    life.say(&Branch::Main, 2);
+    for (name, label, why) in [
+        ("a", Some("flights"), Why::Reported),
+        ("b", None, Why::Dropped),
+        ("c", Some("taxes"), Why::Lapsed),
+        ("d", Some("morning mail"), Why::Ended),
+    ] {
+        let fork = life.fork(name, label);
+        life.say(&fork, 3);
+        life.end(&fork, why);
+    }
+    let fork = life.fork("e", Some("the trip"));
+    life.say(&fork, 4);
+    life.save(&fork);
+    life.fork("f", Some("insurance"));
+    life.check(&expect![[r#"
+        ●    main · now · session6 · 6 entries
+        ┃ ◉  fork/f · insurance · open · session7 · 0 entries
+        ┣─╯  fork/f started 2026-11-15 00:12 · insurance · session7
+        ┃◀╮  fork/e saved 2026-11-15 00:11 · the trip · 4 entries · main session1 → session6
+        ┣─╯  fork/e started 2026-11-15 00:10 · the trip · session6
+        ┃ ▪  fork/d ended 2026-11-15 00:09 · morning mail · 3 entries
+        ┣─╯  fork/d started 2026-11-15 00:08 · morning mail · session5
+        ┃ ◌  fork/c lapsed 2026-11-15 00:07 · taxes · 3 entries
+        ┣─╯  fork/c started 2026-11-15 00:06 · taxes · session4
+        ┃ ✕  fork/b dropped 2026-11-15 00:05 · 3 entries
+        ┣─╯  fork/b started 2026-11-15 00:04 · session3
+        ┃◁╮  fork/a reported 2026-11-15 00:03 · flights · 3 entries
+        ┣─╯  fork/a started 2026-11-15 00:02 · flights · session2
+        ○    created 2026-11-15 00:01 · session1
+    "#]]);
+}
+
+#[test]
+fn forks_that_are_open_together_have_lanes_of_their_own() {
+    let mut life = Life::new();
+    life.say(&Branch::Main, 2);
+    let [first, second] = ["first", "second"].map(|name| life.fork(name, None));
+    life.say(&first, 1);
+    life.end(&first, Why::Ended);
+    let third = life.fork("third", None);
+    life.say(&second, 5);
+    life.end(&second, Why::Reported);
+    life.compact();
+    life.end(&third, Why::Dropped);
+    life.check(&expect![[r#"
+        ●      main · now · session5 · 3 entries
+        ┃ ✕    fork/third dropped 2026-11-15 00:08 · 0 entries
+        ◆ │    compacted 2026-11-15 00:07 · session1 → session5 · 2 entries summed up
+        ┃◁┼┄╮  fork/second reported 2026-11-15 00:06 · 5 entries
+        ┣─╯ │  fork/third started 2026-11-15 00:05 · session4
+        ┃ ▪ │  fork/first ended 2026-11-15 00:04 · 1 entry
+        ┣─┼─╯  fork/second started 2026-11-15 00:03 · session3
+        ┣─╯    fork/first started 2026-11-15 00:02 · session2
+        ○      created 2026-11-15 00:01 · session1
+    "#]]);
+}
+
+#[test]
+fn what_main_said_beside_a_fork_that_was_saved_is_left_behind() {
+    let mut life = Life::new();
+    life.say(&Branch::Main, 4);
+    let trip = life.fork("trip", Some("lisbon"));
+    life.say(&trip, 3);
+    life.say(&Branch::Main, 2);
+    life.save(&trip);
+    life.say(&Branch::Main, 1);
+    life.check(&expect![[r#"
+        ●    main · now · session2 · 8 entries
+        ┃◀╮  fork/trip saved 2026-11-15 00:03 · lisbon · 3 entries · main session1 → session2 · 2 entries of main left behind
+        ┣─╯  fork/trip started 2026-11-15 00:02 · lisbon · session2
+        ○    created 2026-11-15 00:01 · session1
+    "#]]);
+}
+
+#[test]
+fn who_starts_over_begins_a_new_trunk_and_a_run_from_before_still_ends() {
+    let mut life = Life::new();
+    life.say(&Branch::Main, 4);
+    let run = life.fork("run", Some("morning mail"));
+    life.say(&run, 1);
+    life.end(&Branch::Main, Why::Cleared);
+    life.say(&run, 1);
+    life.end(&run, Why::Ended);
+    life.begin_main();
+    life.say(&Branch::Main, 1);
+    let fork = life.fork("next", None);
+    life.say(&fork, 2);
+    life.check(&expect![[r#"
+        ●    main · now · session3 · 1 entry
+        ┃ ◉  fork/next · open · session4 · 2 entries
+        ┣─╯  fork/next started 2026-11-15 00:06 · session4
+        ○    created 2026-11-15 00:05 · session3
+          ▪  fork/run ended 2026-11-15 00:04 · morning mail · 2 entries
+        ╳ │  cleared 2026-11-15 00:03 · session1 · 4 entries
+        ┣─╯  fork/run started 2026-11-15 00:02 · morning mail · session2
+        ○    created 2026-11-15 00:01 · session1
+    "#]]);
+}
+
+#[test]
+fn a_compaction_that_was_taken_back_says_what_it_left_behind() {
+    let mut life = Life::new();
+    life.say(&Branch::Main, 6);
+    let before = life.compact();
+    life.undo(before);
+    let before = life.compact();
+    life.say(&Branch::Main, 2);
+    let recalled = life.conversation.say(&Branch::Main, heard(), Timestamp::UNIX_EPOCH).unwrap();
+    life.keep(recalled.id, recalled.parent);
+    life.undo(Head { entry: Some(recalled.id), session: before.session });
+    life.check(&expect![[r#"
+        ●  main · now · session1 · 10 entries
+        ↶  undone 2026-11-15 00:05 · back to session1 · took the compaction back
+        ◆  compacted 2026-11-15 00:04 · session1 → session3 · 6 entries summed up
+        ↶  undone 2026-11-15 00:03 · back to session1 · 1 entry left behind · took the compaction back
+        ◆  compacted 2026-11-15 00:02 · session1 → session2 · 6 entries summed up
+        ○  created 2026-11-15 00:01 · session1
+    "#]]);
+}
+
+#[test]
+fn what_was_saved_or_cleared_can_be_taken_back_and_leaves_the_rest_behind() {
+    let mut life = Life::new();
+    life.say(&Branch::Main, 5);
+    let before = life.conversation.head(&Branch::Main).unwrap().clone();
+    let trip = life.fork("trip", None);
+    life.say(&trip, 3);
+    life.save(&trip);
+    life.say(&Branch::Main, 2);
+    let cleared = life.clear();
+    life.begin_main();
+    life.say(&Branch::Main, 4);
+    life.undo(cleared);
+    life.undo(before);
+    let cleared = life.clear();
+    life.undo(cleared);
+    life.check(&expect![[r#"
+        ●    main · now · session1 · 5 entries
+        ↶    undone 2026-11-15 00:09 · back to session1 · took the clearing back
+        ╳    cleared 2026-11-15 00:08 · session1 · 5 entries
+        ↶    undone 2026-11-15 00:07 · back to session1 · 5 entries left behind · took the saving back
+        ↶    undone 2026-11-15 00:06 · back to session2 · 4 entries left behind · took the clearing back
+        ○    created 2026-11-15 00:05 · session3
+        ╳    cleared 2026-11-15 00:04 · session2 · 10 entries
+        ┃◀╮  fork/trip saved 2026-11-15 00:03 · 3 entries · main session1 → session2
+        ┣─╯  fork/trip started 2026-11-15 00:02 · session2
+        ○    created 2026-11-15 00:01 · session1
+    "#]]);
+}
+
+#[test]
+fn after_starting_over_there_is_no_main_until_something_is_said() {
+    let mut life = Life::new();
+    life.say(&Branch::Main, 2);
+    life.end(&Branch::Main, Why::Cleared);
+    life.check(&expect![[r#"
+        ╳  cleared 2026-11-15 00:02 · session1 · 2 entries
+        ○  created 2026-11-15 00:01 · session1
+    "#]]);
+}
+
+#[test]
+fn what_a_fork_is_about_fits_on_its_line() {
+    let mut life = Life::new();
+    life.fork("x", Some(&format!("a\u{1b}[31m\nb  {}", "long ".repeat(20))));
+    life.check(&expect![[r#"
+        ●    main · now · session1 · 0 entries
+        ┃ ◉  fork/x · a [31m b long long long long long long long long long long l… · open · session2 · 0 entries
+        ┣─╯  fork/x started 2026-11-15 00:02 · a [31m b long long long long long long long long long long l… · session2
+        ○    created 2026-11-15 00:01 · session1
+    "#]]);
+}
+
+#[test]
+fn what_is_left_out_is_counted() {
+    let mut life = Life::new();
+    life.lineage.older = 1;
+    let one = draw(&life.lineage, &TimeZone::UTC);
+    assert!(one.ends_with("\n1 older move is left out.\n"), "{one}");
+    life.lineage.older = 1200;
+    let many = draw(&life.lineage, &TimeZone::UTC);
+    assert!(many.ends_with("\n1200 older moves are left out.\n"), "{many}");
+}
+
+/// The end of a fork whose beginning was lost, and an open one without any: damage is drawn, not hidden.
+#[test]
+fn a_branch_whose_beginning_is_lost_is_drawn_all_the_same() {
+    let mut life = Life::new();
+    let fork = life.fork("lost", None);
+    life.say(&fork, 1);
+    life.end(&fork, Why::Dropped);
+    life.fork("alsolost", None);
+    life.lineage.lines.retain(|line| line.why != Why::Forked);
+    life.check(&expect![[r#"
+        ●    main · now · session1 · 0 entries
+        ┃ ◉  fork/alsolost · open · session3 · 0 entries
+        ┃ ✕  fork/lost dropped 2026-11-15 00:03 · 0 entries
+        ○ │  created 2026-11-15 00:01 · session1
+    "#]]);
+}
+
+#[test]
+fn nothing_is_drawn_of_nothing() {
+    assert_eq!(draw(&Lineage::default(), &TimeZone::UTC), "nothing was said yet.\n");
+}
+
+/// Twenty thousand forks, one after the other, fit into one lane.
+#[test]
+fn many_years_are_drawn() {
+    let place = |depth| Some((SessionId::read("session-of-a-fork").unwrap(), depth));
+    let lines = (0..20_000_u64).flat_map(|number| {
+        let branch = Branch::fork(&format!("run-{number}")).unwrap();
+        let line = |why, from, to| Line {
+            at: Timestamp::UNIX_EPOCH,
+            branch: branch.clone(),
+            why,
+            label: None,
+            from,
+            to,
+        };
+        [line(Why::Forked, None, place(number)), line(Why::Ended, place(number + 2), None)]
+    });
+    let lineage = Lineage { lines: lines.collect(), open: Vec::new(), older: 0 };
+    let drawn = draw(&lineage, &TimeZone::UTC);
+    assert_eq!((drawn.lines().count(), lineage.picture().lanes), (40_000, 1));
+    assert!(drawn.lines().step_by(2).all(|row| row.ends_with(" · 2 entries")));
+}

@@ -1,0 +1,109 @@
+//! How the names moved: the newest moves, and the beginnings of the branches they tell of.
+
+use std::collections::BTreeSet;
+
+use domain::conversation::{Branch, Line, Lineage, SessionId, Why};
+use rusqlite::Row;
+
+use super::Database;
+use super::read::{branch_in, session_in, time_in, unread};
+
+/// A move, with its number.
+type Numbered = (i64, Line);
+/// The branches that exist, with their session and their depth.
+type Open = Vec<(Branch, SessionId, u64)>;
+
+/// The first format that keeps what a branch is about.
+const LABELLED: i64 = 3;
+
+impl Database {
+    /// The newest `limit` moves of the names, with the beginnings of the branches in them, and where the names are.
+    pub fn lineage(&self, limit: u32) -> rusqlite::Result<Lineage> {
+        // One view of the disk: a fork that ends meanwhile is either open or has ended.
+        let view = self.connection.unchecked_transaction()?;
+        let open = self.open_branches()?;
+        let mut moves = self.newest_moves(limit)?;
+        let older = self.beginnings(&open, &moves)?;
+        moves.extend(older);
+        moves.sort_unstable_by_key(|(id, _)| *id);
+        let sql = "SELECT count(*) FROM moves";
+        let all: u64 = self.connection.query_row(sql, [], |row| row.get(0))?;
+        drop(view);
+        let lines: Vec<Line> = moves.into_iter().map(|(_, line)| line).collect();
+        let older = all.saturating_sub(lines.len().try_into().unwrap_or(u64::MAX));
+        Ok(Lineage { lines, open, older })
+    }
+
+    fn open_branches(&self) -> rusqlite::Result<Open> {
+        let sql =
+            "SELECT branch, session, coalesce((SELECT depth FROM entries WHERE id = entry), 0) FROM heads";
+        let open = |row: &Row<'_>| Ok((branch_in(row, 0)?, session_in(row, 1)?, row.get(2)?));
+        let mut open: Open = self.connection.prepare(sql)?.query_map([], open)?.collect::<Result<_, _>>()?;
+        open.sort_unstable_by(|(one, ..), (other, ..)| one.cmp(other));
+        Ok(open)
+    }
+
+    /// The columns of a move. A database that is only looked at may be of an older format.
+    fn moves(&self) -> rusqlite::Result<String> {
+        let format: i64 = self.connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        let label = if format < LABELLED { "NULL" } else { "label" };
+        let depth = "coalesce((SELECT depth FROM entries WHERE entries.id =";
+        Ok(format!(
+            "SELECT id, at, branch, why, {label}, from_session, {depth} from_entry), 0), \
+             to_session, {depth} to_entry), 0) FROM moves"
+        ))
+    }
+
+    fn newest_moves(&self, limit: u32) -> rusqlite::Result<Vec<Numbered>> {
+        let sql = format!("{} ORDER BY id DESC LIMIT ?", self.moves()?);
+        self.connection.prepare(&sql)?.query_map([limit], numbered)?.collect()
+    }
+
+    /// What is older than `moves` and belongs to a fork that they, or the branches that exist, tell of.
+    fn beginnings(&self, open: &Open, moves: &[Numbered]) -> rusqlite::Result<Vec<Numbered>> {
+        let Some(cut) = moves.iter().map(|(id, _)| *id).min() else { return Ok(Vec::new()) };
+        let mut begun: BTreeSet<&Branch> = BTreeSet::from([&Branch::Main]);
+        let mut missing: BTreeSet<&Branch> = BTreeSet::new();
+        // Oldest first: the first thing that is told of a branch says whether it begins there.
+        let told = moves.iter().rev().map(|(_, line)| (&line.branch, begins(line)));
+        for (branch, begins) in told.chain(open.iter().map(|(branch, ..)| (branch, false))) {
+            if begun.insert(branch) && !begins {
+                missing.insert(branch);
+            }
+        }
+        let mut found = Vec::new();
+        for branch in missing {
+            found.extend(self.back_to_its_beginning(branch, cut)?);
+        }
+        Ok(found)
+    }
+
+    fn back_to_its_beginning(&self, branch: &Branch, cut: i64) -> rusqlite::Result<Vec<Numbered>> {
+        let sql = format!("{} WHERE branch = ? AND id < ? ORDER BY at DESC, id DESC", self.moves()?);
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut found = Vec::new();
+        for older in statement.query_map((branch.to_string(), cut), numbered)? {
+            found.push(older?);
+            if found.last().is_some_and(|(_, line)| begins(line)) {
+                break;
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn begins(line: &Line) -> bool {
+    matches!(line.why, Why::Forked | Why::Created)
+}
+
+fn numbered(row: &Row<'_>) -> rusqlite::Result<Numbered> {
+    let place = |index| -> rusqlite::Result<_> {
+        let session = row.get::<_, Option<String>>(index)?.as_deref().and_then(SessionId::read);
+        let depth = row.get(index + 1)?;
+        Ok(session.map(|session| (session, depth)))
+    };
+    let why: String = row.get(3)?;
+    let why = Why::named(&why).ok_or_else(|| unread(3, format!("no name moves for the reason `{why}`")))?;
+    let (branch, label) = (branch_in(row, 2)?, row.get(4)?);
+    Ok((row.get(0)?, Line { at: time_in(row, 1)?, branch, why, label, from: place(5)?, to: place(7)? }))
+}

@@ -1,0 +1,61 @@
+//! How the names moved, read out of records in memory.
+
+use std::collections::BTreeMap;
+
+use domain::conversation::{Branch, EntryId, Head, Line, Lineage, SessionId};
+use domain::record::{ForkChange, Record};
+
+type Place = Option<(SessionId, u64)>;
+
+/// The newest `limit` moves among `records`.
+pub fn of(records: &[Record], limit: u32) -> Lineage {
+    let mut depths: BTreeMap<EntryId, u64> = BTreeMap::new();
+    let mut heads: BTreeMap<Branch, Head> = BTreeMap::new();
+    let mut lines: Vec<Line> = Vec::new();
+    for record in records {
+        match record {
+            Record::Said(branch, entry) => {
+                let parent = entry.parent.and_then(|parent| depths.get(&parent));
+                depths.insert(entry.id, parent.map_or(1, |depth| depth + 1));
+                heads.entry(branch.clone()).and_modify(|head| head.entry = Some(entry.id));
+            }
+            Record::Moved(moved) => {
+                let (from, to) = (place(&moved.from, &depths), place(&moved.to, &depths));
+                let (at, branch, why) = (moved.at, moved.branch.clone(), moved.why);
+                lines.push(Line { at, branch, why, label: None, from, to });
+                match &moved.to {
+                    Some(head) => heads.insert(moved.branch.clone(), head.clone()),
+                    None => heads.remove(&moved.branch),
+                };
+            }
+            Record::Fork(ForkChange::Open(fork)) => {
+                let begun = lines.iter_mut().find(|line| line.branch == fork.branch);
+                begun.into_iter().for_each(|line| line.label.clone_from(&fork.topic));
+            }
+            Record::Fork(ForkChange::Running(run)) => {
+                let begun = lines.iter_mut().find(|line| line.branch == run.branch);
+                begun.into_iter().for_each(|line| line.label = Some(run.source.to_string()));
+            }
+            Record::Message(_)
+            | Record::Turn(_)
+            | Record::Report(_)
+            | Record::Sent(_)
+            | Record::Fork(ForkChange::Ended(_) | ForkChange::Wanted(_) | ForkChange::Ran(_))
+            | Record::Decided(..)
+            | Record::Spent(_)
+            | Record::Model(..)
+            | Record::Kept(_)
+            | Record::Session(_) => {}
+        }
+    }
+    let older = lines.len().saturating_sub(limit as usize);
+    let open = heads.iter().filter_map(|(branch, head)| {
+        place(&Some(head.clone()), &depths).map(|(session, depth)| (branch.clone(), session, depth))
+    });
+    Lineage { open: open.collect(), lines: lines.split_off(older), older: older as u64 }
+}
+
+fn place(head: &Option<Head>, depths: &BTreeMap<EntryId, u64>) -> Place {
+    let depth = |entry: Option<EntryId>| entry.and_then(|entry| depths.get(&entry)).copied().unwrap_or(0);
+    head.as_ref().map(|head| (head.session.clone(), depth(head.entry)))
+}

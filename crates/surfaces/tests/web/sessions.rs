@@ -1,0 +1,76 @@
+//! The session tree, as the page reads it.
+
+use domain::record::{ForkChange, Record, TurnChange};
+use serde_json::{Value, json};
+
+use crate::rig::Rig;
+
+/// A rig on which main was talked to, and a fork about flights left a report.
+async fn talked() -> Rig {
+    let rig = Rig::new().await;
+    let closed = |record: &Record| matches!(record, Record::Turn(TurnChange::Closed(_)));
+    let left = |record: &Record| matches!(record, Record::Fork(ForkChange::Ended(_)));
+    say(&rig, "/api/messages", "good morning").await;
+    until(&rig, closed, 1).await;
+    say(&rig, "/api/commands", "/fork flights").await;
+    until(&rig, closed, 2).await;
+    say(&rig, "/api/commands", "/report they cost 80").await;
+    until(&rig, left, 1).await;
+    rig
+}
+
+async fn say(rig: &Rig, address: &str, text: &str) {
+    let answer = rig.send(&rig.own("POST", address, &json!({ "text": text }).to_string())).await;
+    assert!(answer.status < 300, "{text}: {}", answer.body);
+}
+
+/// Waits until so many records are `wanted` ones.
+async fn until(rig: &Rig, wanted: fn(&Record) -> bool, times: usize) {
+    let enough = |records: &Vec<Record>| records.iter().filter(|record| wanted(record)).count() >= times;
+    rig.journal.0.subscribe().wait_for(enough).await.unwrap();
+}
+
+async fn sessions(rig: &Rig, query: &str) -> Value {
+    rig.send(&rig.own("GET", &format!("/api/sessions{query}"), "")).await.json()
+}
+
+#[tokio::test]
+async fn what_happened_comes_newest_first_as_data_and_as_a_drawing() {
+    let rig = talked().await;
+    let tree = sessions(&rig, "").await;
+    let told: Vec<_> =
+        tree["lines"].as_array().unwrap().iter().map(|line| line["why"].as_str().unwrap()).collect();
+    assert_eq!(told, ["reported", "forked", "created"]);
+    assert_eq!((&tree["lanes"], &tree["older"], &tree["left_out"]), (&json!(1), &json!(0), &Value::Null));
+    assert_eq!(tree["open"].as_array().unwrap().len(), 1, "the fork has ended");
+    assert_eq!((&tree["open"][0]["branch"], &tree["open"][0]["entries"]), (&json!("main"), &json!(2)));
+
+    let reported = &tree["lines"][0];
+    let session = &tree["lines"][1]["to"]["session"];
+    assert_eq!((&reported["label"], &reported["lane"]), (&json!("flights"), &json!(1)));
+    assert_eq!((&reported["from"]["session"], &reported["to"]), (session, &Value::Null));
+    assert_eq!(reported["entries"], tree["lines"][1]["entries"], "both ends tell how much was said");
+    let drawing = tree["drawing"].as_str().unwrap();
+    assert!(drawing.starts_with("●    main · now") && drawing.contains(" reported "), "{drawing}");
+}
+
+#[tokio::test]
+async fn a_bound_leaves_out_the_oldest_and_says_how_many() {
+    let rig = talked().await;
+    let tree = sessions(&rig, "?limit=2").await;
+    assert_eq!(tree["lines"].as_array().unwrap().len(), 2);
+    assert_eq!((&tree["older"], &tree["left_out"]), (&json!(1), &json!("1 older move is left out.")));
+    for wrong in ["?limit=0", "?limit=5001", "?limit=x", "?limit=-1", "?most=2"] {
+        let answer = rig.send(&rig.own("GET", &format!("/api/sessions{wrong}"), "")).await;
+        let words = "ask with `?limit=NUMBER`, from 1 to 5000, or without it.";
+        assert_eq!((answer.status, answer.sentence().as_str()), (400, words), "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_said_is_an_empty_tree() {
+    let rig = Rig::new().await;
+    let tree = sessions(&rig, "").await;
+    assert_eq!((&tree["lines"], &tree["open"]), (&json!([]), &json!([])));
+    assert_eq!(tree["drawing"], "nothing was said yet.\n");
+}
