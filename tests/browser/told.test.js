@@ -63,7 +63,7 @@ test("a refused key is told once, after what was said, however often the line br
   assert.deepEqual(await log(page), ["human: hello", "assistant: good morning", "note: the model takes no key."]);
 });
 
-test("a page lists the commands when it is asked for help", async (t) => {
+test("a page lists the commands when it is asked for help, after the command itself", async (t) => {
   const page = await told(t, [], [TALK]);
   await page.fill("#words", "/help");
   await page.press("#words", "Enter");
@@ -71,6 +71,17 @@ test("a page lists the commands when it is asked for help", async (t) => {
   const lines = (await page.innerText(".note")).split("\n");
   assert.ok(lines.some((line) => line.startsWith("/undo ")), lines.join("|"));
   assert.ok(lines.some((line) => line.startsWith("/help ")), lines.join("|"));
+  const all = await log(page);
+  assert.equal(all[0], "human order: /help");
+  assert.match(all[1], /^note quiet: our conversation/);
+});
+
+test("what is bold in an answer is bold on the page", async (t) => {
+  const page = await told(t, [], [TALK]);
+  await page.fill("#words", "/config model.main");
+  await page.press("#words", "Enter");
+  await page.waitForSelector(".note strong");
+  assert.deepEqual(await log(page), ["human order: /config model.main", "note quiet: model.main: (default)"]);
 });
 
 test("what a background run sends stands where it came, and a reply and a button name it", async (t) => {

@@ -188,7 +188,7 @@ async fn answer_in_documents(client: &Client, output: Output) -> Result<(), Fail
     while let Some(line) = lines.next_line().await? {
         match line.trim() {
             "" => continue,
-            "/quit" | "/exit" => return Ok(()),
+            "/quit" => return Ok(()),
             _ => {}
         }
         match answer(client, &line.as_str().into(), output).await {

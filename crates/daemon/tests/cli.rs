@@ -83,7 +83,7 @@ fn a_wrong_setting_is_named() {
     check("OLLIM_MODEL", "gpt-9000", &["OLLIM_MODEL", "`gpt-9000`", "offline"]);
     check("OLLIM_MODEL", "anthropic:", &["OLLIM_MODEL", "`anthropic:`"]);
     check("OLLIM_MODEL", "anthropic:sonnet", &["OLLIM_MODEL", "ANTHROPIC_API_KEY is not set"]);
-    check("OLLIM_THINKING", "hard", &["OLLIM_THINKING", "`hard`", "adaptive", "1024", "auto"]);
+    check("OLLIM_THINKING", "hard", &["OLLIM_THINKING", "`hard`", "adaptive", "8000", "auto"]);
     check("OLLIM_LOG", "loud", &["OLLIM_LOG", "`loud`", "warn, info, debug"]);
     check("OLLIM_HTTP", "localhost", &["OLLIM_HTTP", "`localhost`", "127.0.0.1:7645"]);
     check("OLLIM_TIMEZONE", "Mars/Olympus", &["OLLIM_TIMEZONE", "`Mars/Olympus`", "Europe/Berlin"]);

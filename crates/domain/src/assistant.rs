@@ -131,9 +131,14 @@ impl Assistant {
             Request::Tell(Question::Reports) => self.read_reports(now),
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
+            Request::Tell(Question::Settings) => self.tell_settings(),
+            Request::Tell(Question::Setting(setting)) => self.tell_setting(setting),
             Request::Choose(Choice::Model(name)) => self.choose_model(&name, now),
             Request::Press(press) => self.press(press, now),
             Request::Run(job) => self.run(job, now),
+            Request::Choose(Choice::Thinking(way)) => self.choose_thinking(way),
+            Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),
+            Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),
         }
     }
 
@@ -284,9 +289,9 @@ impl Assistant {
             Errand::Compact(compacting) => Purpose::Compact(compacting.instructions.clone()),
         };
         let (turn, account, seed) = (running.turn, running.account.clone(), self.dice.roll());
-        let model = self.model();
+        let (model, thinking) = (self.model(&branch), self.thinking(&branch));
         self.running.insert(branch.clone(), running);
-        minutes.starts.push(Start { turn, branch, purpose, account, model, from, seed });
+        minutes.starts.push(Start { turn, branch, purpose, account, model, thinking, from, seed });
     }
 
     /// Main always exists once something is said, and its session is known to everybody.

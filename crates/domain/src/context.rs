@@ -26,6 +26,7 @@ pub use retold::{RETOLD_CHARS, retold};
 pub use stamp::stamp;
 
 use crate::conversation::{Block, Branch, Heard, Reach, Said};
+use crate::thinking::Thinking;
 use crate::tool::ToolSpec;
 
 /// The most characters of one tool's result that the model reads; what is left out is counted.
@@ -39,6 +40,8 @@ pub struct Context {
     pub branch: Branch,
     /// The vendor's id of the model that should answer; nothing, for the usual one.
     pub model: Option<String>,
+    /// How much it thinks before it answers.
+    pub thinking: Thinking,
     /// The tools that may be called.
     pub tools: Arc<[ToolSpec]>,
     /// Who the model is and how it behaves.

@@ -6,6 +6,7 @@ use crate::conversation::{Branch, EntryId, Why};
 use crate::embed::{Action, Button, Colour, Embed, Exiting, Style};
 use crate::record::MessageId;
 use crate::report::ReportId;
+use crate::thinking::Thinking;
 
 /// After how many quiet minutes a fork is idle, if nobody says otherwise.
 pub const IDLE_MINUTES: u32 = 10;
@@ -29,6 +30,8 @@ pub struct Fork {
     pub seen: Option<ReportId>,
     /// How it ends when the answer that goes on is finished.
     pub leaving: Leaving,
+    /// How much is thought in it, from its first word to its last.
+    pub thinking: Thinking,
     /// The first message that is not heard in it any more, if it ends because the human wants it to.
     pub until: MessageId,
 }
@@ -84,7 +87,8 @@ impl Fork {
         let Entering { topic, idle_minutes, .. } = entering;
         let idle_minutes = idle_minutes.filter(|minutes| *minutes > 0).unwrap_or(IDLE_MINUTES);
         let (asked, seen, leaving, until) = (None, None, Leaving::Not, MessageId(0));
-        Self { branch, root, topic, idle_minutes, active: at, asked, seen, leaving, until }
+        let thinking = Thinking::default();
+        Self { branch, root, topic, idle_minutes, active: at, asked, seen, leaving, thinking, until }
     }
 
     /// IF-27 to IF-31: what it needs at the time `now`, if nobody speaks in it.

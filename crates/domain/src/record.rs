@@ -9,9 +9,11 @@ use crate::cost::{Source, Spent};
 use crate::fork::{Entering, Fork};
 use crate::inbox::Kept;
 use crate::permission::Decision;
+use crate::ping_budget::PingBudget;
 use crate::report::{Report, ReportId};
 use crate::run::{Kind, Run};
 use crate::sent::{Inquiry, InquiryId, Origin, SentId};
+use crate::settings::{Setting, Settings};
 use crate::turn::{Ending, TurnId};
 
 /// One fact.
@@ -35,12 +37,21 @@ pub enum Record {
     Decided(TurnId, Decision, Timestamp),
     /// A model was called.
     Spent(Spent),
-    /// The human chose the model of this short name, or the usual one.
-    Model(Option<String>, Timestamp),
+    /// One of the small state files says something else now.
+    State(StateChange),
     /// Something was put into the inbox.
     Kept(Kept),
     /// The session of the main conversation changed, or a branch got one.
     Session(SessionChange),
+}
+
+/// What a small state file says now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StateChange {
+    /// The human set this, to what it is in these settings.
+    Set(Setting, Box<Settings>, Timestamp),
+    /// So many pings are left.
+    Pings(PingBudget),
 }
 
 /// What happened to a message.

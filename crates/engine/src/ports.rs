@@ -7,9 +7,11 @@ use std::time::Duration;
 use domain::assistant::Shown;
 use domain::context::Context;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, Usage};
-use domain::cost::Source;
+use domain::cost::{Report as Spending, Source};
+use domain::explanation::Explanation;
 use domain::failure::Failure;
 use domain::record::Record;
+use domain::report::Report;
 use domain::sent::SentId;
 use domain::tool::{Caption, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Reply, TurnId};
@@ -118,6 +120,18 @@ pub struct Margin {
     pub sent: Vec<(Source, Entry)>,
     /// What the human put away.
     pub put_away: BTreeSet<SentId>,
+}
+
+/// Where facts are looked up again, beside everything that goes on.
+pub trait Archive: Send + Sync {
+    /// The reports that main has not read, oldest first.
+    fn reports(&self) -> BoxFuture<'_, Result<Vec<Report>, Unreadable>>;
+
+    /// What was spent until `now`, with lists of the last `days`.
+    fn spent(&self, now: Zoned, days: u16) -> BoxFuture<'_, Result<Spending, Unreadable>>;
+
+    /// How `turn` came about, or the newest one: nothing, if there is none.
+    fn explain(&self, turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>>;
 }
 
 /// The journal cannot be written. The human must act: it says what is wrong and what would be right.

@@ -9,6 +9,7 @@ mod changes;
 mod damage;
 mod devices;
 mod embed_body;
+mod explain;
 mod fresh;
 mod lineage;
 mod path;

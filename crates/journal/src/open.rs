@@ -11,7 +11,6 @@ use jiff::tz::TimeZone;
 
 use crate::db::{Database, PathCache, Unopened, make_if_missing, rescue};
 use crate::disk::{Disk, Seen, sweep, sweep_beside};
-use crate::files::config::ConfigFile;
 use crate::git;
 use crate::keeper::Keeper;
 use crate::lock::{LOCK_FILE, Lock, NotLocked};
@@ -19,6 +18,7 @@ use crate::paths::Paths;
 use crate::reports::ReportFile;
 use crate::sent::SentFiles;
 use crate::sessions::SessionFiles;
+use crate::state::StateFiles;
 use crate::{Journal, Reader, Writer};
 
 /// Where to open, with what, and when.
@@ -79,12 +79,12 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     sent.reconcile(&mut database, place.now, &mut notices).map_err(|error| damaged(&error))?;
     let mut memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
     memory.main.created = files.created(place.now).map_err(|error| damaged(&error))?;
-    let config = ConfigFile::new(Arc::clone(&place.disk), &state);
-    memory.chosen.model = chosen_model(&config, place.now, &mut notices);
+    let small = StateFiles::new(&place);
+    memory.chosen = small.chosen(place.now, &mut notices);
     let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
     let journal = Journal {
-        writer: Keeper::new("journal", Writer { database, files, config, reports, sent })
+        writer: Keeper::new("journal", Writer { database, files, state: small, reports, sent })
             .map_err(|error| unusable(&place, &error))?,
         reader: Keeper::new("reader", reader).map_err(|error| unusable(&place, &error))?,
         paths: place.paths,
@@ -92,21 +92,6 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
         _lock: lock,
     };
     Ok(Opened { journal, memory, notices })
-}
-
-/// RC-1, RC-10: the model that the human chose. Settings that cannot be read are as if there were none.
-fn chosen_model(config: &ConfigFile, now: Timestamp, notices: &mut Vec<String>) -> Option<String> {
-    match config.load(now) {
-        Ok(found) => {
-            notices.extend(found.damage.map(|damage| damage.to_string()));
-            notices.extend(found.warnings.iter().map(|warning| format!("state/config.json: {warning}.")));
-            found.value.models.main.map(|model| model.as_str().to_owned())
-        }
-        Err(trouble) => {
-            notices.push(trouble.to_string());
-            None
-        }
-    }
 }
 
 /// Looks into the data directory at `paths` while somebody else may use it; nothing is there before the

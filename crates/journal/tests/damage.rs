@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use domain::conversation::SessionId;
 use domain::dice::Dice;
+use domain::ping_budget::PingBudget;
 use domain::schedule::{ItemId, Moment};
 use domain::sent::{Inquiry, InquiryId, Origin, SentId};
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use journal::disk::Disk;
 use journal::files::config::{Config, ConfigFile};
@@ -15,7 +17,7 @@ use journal::files::fork_messages::ForkMessages;
 use journal::files::history::History;
 use journal::files::inquiries::Inquiries;
 use journal::files::pending_updates::{PendingUpdate, PendingUpdates};
-use journal::files::ping_budget::{KeptBudget, PingBudgetFile};
+use journal::files::ping_budget::PingBudgetFile;
 use journal::files::routine_sessions::RoutineSessions;
 use journal::files::sessions::{Saving, Sessions};
 use journal::files::{Damage, Trouble};
@@ -102,8 +104,8 @@ fn kinds() -> Vec<Kind> {
         Kind {
             name: "ping_budget.json",
             usual: r#"{"capacity": 5, "available": 2.5, "refill_rate_minutes": 90, "last_refill": "2026-03-05T08:00:00-08:00", "critical_used": 0, "critical_reset_date": "2026-03-05", "daily_used": 3, "daily_used_reset": "2026-03-05"}"#,
-            read: |disk| Ok(PingBudgetFile::new(disk, state()).load(at())?.damage),
-            write: |disk| PingBudgetFile::new(disk, state()).save(&KeptBudget::full(&now())),
+            read: |disk| Ok(PingBudgetFile::new(disk, state(), TimeZone::UTC).load(at())?.damage),
+            write: |disk| PingBudgetFile::new(disk, state(), TimeZone::UTC).save(&PingBudget::full(&now())),
         },
         Kind {
             name: "config.json",

@@ -6,16 +6,19 @@ use std::sync::Arc;
 
 use domain::conversation::{Branch, EntryId, SessionId};
 use domain::cost::Source;
+use domain::ping_budget::PingBudget;
 use domain::schedule::Moment;
 use domain::sent::{End, Inquiry, InquiryId, Origin, SentId};
+use domain::settings::{PermissionMode, Setting, Settings};
+use domain::thinking::Thinking;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use journal::disk::Disk;
-use journal::files::config::{ConfigFile, Deliberation, KnownModel, PermissionMode, Setting};
+use journal::files::config::ConfigFile;
 use journal::files::fork_messages::ForkMessages;
 use journal::files::inquiries::Inquiries;
 use journal::files::model_places::{ModelMark, ModelPlace, ModelPlaces};
 use journal::files::pending_updates::{PendingUpdate, PendingUpdates};
-use journal::files::ping_budget::{KeptBudget, PingBudgetFile};
+use journal::files::ping_budget::PingBudgetFile;
 use serde_json::{Value, json};
 use testkit::disk::MemoryDisk;
 
@@ -159,9 +162,9 @@ fn a_buttons_question_is_kept_under_its_number() {
 #[test]
 fn the_ping_budget_is_kept_as_it_is() {
     let disk = Arc::new(MemoryDisk::default());
-    let mut file = PingBudgetFile::new(disk.clone(), state());
+    let mut file = PingBudgetFile::new(disk.clone(), state(), now().time_zone().clone());
     assert_eq!(file.load(at()).unwrap().value, None);
-    file.save(&KeptBudget::full(&now())).unwrap();
+    file.save(&PingBudget::full(&now())).unwrap();
     let full = json!({"capacity": 5, "available": 5.0, "refill_rate_minutes": 90,
         "last_refill": "2026-03-05T12:31:00.402133-08:00", "critical_used": 0,
         "critical_reset_date": "2026-03-05", "daily_used": 0, "daily_used_reset": "2026-03-05"});
@@ -171,7 +174,7 @@ fn the_ping_budget_is_kept_as_it_is() {
     other["note"] = json!("kept");
     disk.put("/data/state/ping_budget.json", other.to_string().as_bytes());
     let mut budget = file.load(at()).unwrap().value.unwrap();
-    (budget.available, budget.daily_used) = (3.25, 1);
+    (budget.available, budget.used.count) = (3.25, 1);
     file.save(&budget).unwrap();
     assert_eq!(file.load(at()).unwrap().value, Some(budget));
     assert_eq!(kept(&disk, "ping_budget.json").unwrap()["note"], json!("kept"));
@@ -184,8 +187,8 @@ fn a_setting_that_is_not_there_has_its_usual_value() {
     let mut file = ConfigFile::new(disk.clone(), state());
     let usual = file.load(at()).unwrap().value;
     file.save(&usual).unwrap();
-    let all = json!({"model_main": null, "model_fork": null, "thinking_main": "off",
-        "thinking_fork": "adaptive", "bg_fork_timeout": 1800, "fork_idle_timeout": 10,
+    let all = json!({"model_main": null, "model_fork": null, "thinking_main": null,
+        "thinking_fork": null, "bg_fork_timeout": 1800, "fork_idle_timeout": 10,
         "permission_mode": "dontAsk", "auto_update": false, "auto_update_interval": 60, "auto_update_hour": 6});
     assert_eq!(kept(&disk, "config.json"), Some(all));
 
@@ -195,12 +198,25 @@ fn a_setting_that_is_not_there_has_its_usual_value() {
     );
     let found = file.load(at()).unwrap();
     assert_eq!((found.damage, found.warnings), (None, vec![]));
-    let config = found.value;
-    assert_eq!(config.thinking.main, Deliberation::Adaptive);
-    assert_eq!(config.thinking.fork, Deliberation::Off);
-    assert_eq!((config.models.main, config.models.fork), (Some(KnownModel::Opus), None));
-    file.save(&config).unwrap();
+    let Settings { thinking, models, .. } = &found.value.settings;
+    assert_eq!((thinking.main, thinking.fork), (Some(Thinking::Adaptive), Some(Thinking::Off)));
+    assert_eq!((models.main.as_deref(), models.fork.as_deref()), (Some("opus"), None));
+    file.save(&found.value).unwrap();
     assert_eq!(kept(&disk, "config.json").unwrap()["new"], json!([1]));
+}
+
+/// RC-1, SL-13: what a person wrote into the file while the program ran stays when another setting changes.
+#[test]
+fn changing_one_setting_leaves_the_others_as_they_are_in_the_file() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut file = ConfigFile::new(disk.clone(), state());
+    disk.put("/data/state/config.json", br#"{"auto_update_hour": 3, "thinking_fork": "adaptive"}"#);
+    let mut known = Settings::default();
+    Setting::ModelFork.set(&mut known, "haiku").unwrap();
+    file.set(Setting::ModelFork, &known, at()).unwrap();
+    let kept = kept(&disk, "config.json").unwrap();
+    assert_eq!((&kept["model_fork"], &kept["auto_update_hour"]), (&json!("haiku"), &json!(3)));
+    assert_eq!((&kept["thinking_fork"], &kept["bg_fork_timeout"]), (&json!("adaptive"), &json!(1800)));
 }
 
 /// RC-10: a wrong value is named and has its usual value; the others count.
@@ -220,11 +236,14 @@ fn a_wrong_setting_is_named_and_harms_no_other() {
         Setting::AutoUpdateInterval,
         Setting::AutoUpdateHour,
     ];
-    assert_eq!(named, wrong.map(Setting::key));
-    let config = found.value;
+    assert_eq!(named, wrong.map(Setting::shown));
+    let config = found.value.settings;
     assert_eq!((config.timeouts.bg_fork_seconds, config.timeouts.fork_idle_minutes), (1800, 7));
     assert_eq!((config.permission_mode, config.updates.automatic), (PermissionMode::DontAsk, true));
-    assert!(found.warnings[0].to_string().contains("haiku"), "{}", found.warnings[0]);
+    assert_eq!(
+        found.warnings[0].to_string(),
+        "model.main: it cannot be `5`. use the name of a model, or `default`."
+    );
 }
 
 /// Where a model is survives, and a file that cannot be read is kept aside: the model is told anew.

@@ -109,6 +109,20 @@ export function embed({ title, description, color, fields, buttons, footer }) {
 
 export function note(text, quiet) {
   const li = make("li", quiet ? "note quiet" : "note");
+  li.appendChild(make("div", "bubble")).append(...bold(text));
+  return li;
+}
+
+// What stands between two pairs of stars is bold; nothing else is marked in a note.
+function bold(text) {
+  const parts = text.split("**");
+  if (parts.length % 2 === 0) return [text];
+  return parts.map((part, at) => (at % 2 ? make("strong", "", part) : part));
+}
+
+// A command as the human gave it. It is no part of the conversation.
+export function order(text) {
+  const li = make("li", "human order");
   li.append(make("div", "bubble", text));
   return li;
 }

@@ -5,7 +5,7 @@
 
 import * as assistant from "./assistant.js";
 import { markDays } from "./days.js";
-import { bubble, cardNote, dots, make, note, plain, spoken, tell, words } from "./bubbles.js";
+import { bubble, cardNote, dots, make, note, order, plain, spoken, tell, words } from "./bubbles.js";
 
 const MAIN = "main";
 const NEAR = 80; // pixels from the end that still count as being there
@@ -232,9 +232,11 @@ export class Chat {
     this.notice(done ? `compacted: ${text}` : text, done);
   }
 
-  // A command is answered in a note; work that it begins is shown as it goes on.
+  // A command stands before the note that answers it; work that it begins is shown as it goes on.
   async command(text) {
     const stay = this.atEnd();
+    this.place(order(text), this.newest() + 0.5);
+    this.settle(stay);
     try {
       const answer = await assistant.command(text);
       if (answer.text) this.notice(answer.text, true);
@@ -341,7 +343,7 @@ export class Chat {
   place(li, number) {
     li.dataset.id = number;
     let before = this.parts.log.lastElementChild;
-    while (before && !(Number(before.dataset.id) < number)) before = before.previousElementSibling;
+    while (before && !(Number(before.dataset.id) <= number)) before = before.previousElementSibling;
     if (before) before.after(li);
     else this.parts.log.prepend(li);
   }

@@ -4,6 +4,7 @@
 //! comes out as it comes.
 
 mod embed;
+mod prompt;
 mod telling;
 
 use std::io;
@@ -13,6 +14,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, Lines}
 use domain::command::is_command;
 
 use crate::client::{Client, Events, Obeyed, Shown, Unanswered, Words};
+use prompt::Prompt;
 pub use telling::Ended;
 use telling::Telling;
 
@@ -44,7 +46,7 @@ const ENDED_UNSEEN: &str =
 pub async fn obey(client: &Client, command: &str) -> Result<Result<String, String>, Stopped> {
     let mut events = client.events().await?;
     let turn = match client.command(command).await? {
-        Obeyed::Told(text) => return Ok(Ok(text)),
+        Obeyed::Told(text) => return Ok(Ok(plain(&text))),
         Obeyed::Begun(turn) => turn,
     };
     while let Some(Shown { name, data }) = events.next().await {
@@ -131,7 +133,7 @@ async fn answer_lines(
     while let Some(line) = lines.next_line().await? {
         let told = match (line.trim(), Words::reply(&line)) {
             ("", _) => continue,
-            ("/quit" | "/exit", _) => return Ok(()),
+            ("/quit", _) => return Ok(()),
             (_, Some(reply)) => once(client, &reply, out).await.map(Ended::why),
             (command, None) if is_command(command) => {
                 obey(client, command).await.map(|obeyed| Some(obeyed.unwrap_or_else(|why| why)))
@@ -155,33 +157,41 @@ async fn talk(
     out: &mut (impl AsyncWrite + Unpin),
 ) -> Result<(), Stopped> {
     let mut events: Events = client.events().await?;
-    let mut telling = Telling::of_all();
-    prompt(out).await?;
+    let (mut telling, mut prompt) = (Telling::of_all(), Prompt::default());
+    write(out, &prompt.stand()).await?;
     loop {
+        out.flush().await?;
         tokio::select! {
             line = lines.next_line() => {
                 let Some(line) = line? else { return Ok(()) };
+                prompt.answered();
                 match said(client, line.trim(), &mut telling).await? {
-                    Said::Nothing => prompt(out).await?,
+                    Said::Nothing => write(out, &prompt.stand()).await?,
                     Said::Sent => {}
                     Said::Told(text) => {
-                        let text = text.replace('\n', "\n  ");
-                        write(out, &format!("  {text}\n")).await?;
-                        prompt(out).await?;
+                        let text = plain(&text).replace('\n', "\n  ");
+                        write(out, &format!("  {text}\n{}", prompt.stand())).await?;
                     }
                     Said::Leave => return Ok(()),
                 }
             }
             shown = events.next() => {
                 let Some(shown) = shown else { return Err(Unanswered::NotRunning.into()) };
-                write(out, &telling.hear(&shown)).await?;
-                if telling.ended().is_some() {
-                    prompt(out).await?;
+                prompt.follow(&shown);
+                let words = telling.hear(&shown);
+                write(out, &prompt.beside(&words)).await?;
+                let due = prompt.is_due(&shown, &words) && !telling.is_speaking();
+                if telling.ended().is_some() || due {
+                    write(out, &prompt.stand()).await?;
                 }
-                out.flush().await?;
             }
         }
     }
+}
+
+/// Words without the marks that other surfaces make bold.
+fn plain(text: &str) -> String {
+    text.replace("**", "")
 }
 
 enum Said {
@@ -236,9 +246,4 @@ async fn write(out: &mut (impl AsyncWrite + Unpin), words: &str) -> io::Result<(
 /// Words without what would command a terminal instead of being read.
 pub fn readable(words: &str) -> String {
     words.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
-}
-
-async fn prompt(out: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-    out.write_all(b"> ").await?;
-    out.flush().await
 }

@@ -12,6 +12,7 @@ mod gate;
 mod guard;
 pub mod pairing;
 mod refusal;
+pub mod reports;
 pub mod secret;
 pub mod sessions;
 pub mod shell;
@@ -27,7 +28,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use engine::desk::Desk;
-use engine::ports::{Clock, Journal};
+use engine::ports::{Archive, Clock, Journal};
 
 pub use api::BODY_BYTES;
 use devices::{Devices, Unkept};
@@ -48,6 +49,8 @@ pub struct Ports {
     pub desk: Desk,
     /// What was said.
     pub journal: Arc<dyn Journal>,
+    /// What happened.
+    pub archive: Arc<dyn Archive>,
     /// What is shown.
     pub stage: Arc<Stage>,
     /// How the assistant is.
@@ -161,6 +164,7 @@ impl App {
             .route("/api/commands", post(api::command))
             .route("/api/sessions", get(sessions::show))
             .route("/api/cost", get(cost::show))
+            .route("/api/updates", get(reports::show))
             .route("/api/devices", get(api::devices))
             .route("/api/devices/remove", post(api::forget))
             .route("/api/health", get(api::health))

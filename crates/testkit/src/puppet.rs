@@ -237,6 +237,7 @@ mod tests {
     use std::sync::Arc;
 
     use domain::conversation::{Branch, Heard};
+    use domain::thinking::Thinking;
     use domain::tool::{Outcome, ToolResult, ToolSpec};
 
     use super::*;
@@ -256,6 +257,7 @@ mod tests {
         Context {
             branch: Branch::Main,
             model: None,
+            thinking: Thinking::Off,
             tools: Arc::from([PING]),
             instructions: Arc::from(""),
             said,

@@ -49,7 +49,7 @@ use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
 use crate::troupe::Troupe;
 pub use background::{forked, isolated};
-use cast::{Cast, next};
+use cast::{Cast, choices, next};
 pub use changes::{compact, fork};
 pub use fragile::BREAK;
 use fragile::Fragile;
@@ -376,7 +376,7 @@ impl Story {
         };
         // Other dice after each message, so that no name is thrown twice over a restart.
         let dice = Dice::new(6 + memory.messages.next.0);
-        let assistant = Assistant::new(memory, hands.tools(), self.room, dice);
+        let assistant = Assistant::new(memory, hands.tools(), self.room, dice).choosing_from(choices());
         let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
         let mut tasks = JoinSet::new();
         let enter = self.runtime.enter();

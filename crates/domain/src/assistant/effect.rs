@@ -10,6 +10,7 @@ use crate::cost::{Account, Call, Source};
 use crate::failure::Failure;
 use crate::record::{MessageId, Record};
 use crate::sent::SentId;
+use crate::thinking::Thinking;
 use crate::turn::{Ending, Task, TurnId};
 
 /// Something that happened. Nobody waits for an answer.
@@ -81,6 +82,8 @@ pub struct Start {
     pub account: Account,
     /// The vendor's id of the model; nothing, for the usual one.
     pub model: Option<String>,
+    /// How much it thinks.
+    pub thinking: Thinking,
     /// The entry it follows.
     pub from: EntryId,
     /// What its dice are seeded with.

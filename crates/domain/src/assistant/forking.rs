@@ -133,7 +133,9 @@ impl Assistant {
         minutes.records.push(Record::Moved(moved));
         minutes.records.push(Record::Session(forked));
         minutes.shown.push(Shown::Fork(Aside::Began { branch: branch.clone(), topic }));
-        self.memory.fork = Some(Fork::begun(branch.clone(), root, entering, at));
+        let entering = Entering { idle_minutes: self.idle_minutes(entering.idle_minutes), ..entering };
+        let begun = Fork::begun(branch.clone(), root, entering, at);
+        self.memory.fork = Some(Fork { thinking: self.thinking_aside(), ..begun });
         self.change_fork(minutes, |_| {});
         branch
     }

@@ -9,10 +9,13 @@ use super::Change;
 use crate::conversation::{Branch, Conversation, EntryId};
 use crate::fork::{Entering, Fork};
 use crate::inbox::Kept;
+use crate::ping_budget::PingBudget;
 use crate::record::{Message, MessageId};
 use crate::report::{Report, ReportId};
 use crate::run::Run;
 use crate::sent::Sent;
+use crate::settings::Settings;
+use crate::thinking::Thinking;
 use crate::tool::ToolCall;
 use crate::turn::TurnId;
 
@@ -86,8 +89,12 @@ pub struct Main {
 /// What the human chose, as far as it is not the usual.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
-    /// The short name of the model.
-    pub model: Option<String>,
+    /// The settings.
+    pub settings: Settings,
+    /// How much is thought on main until the next start, whatever the settings say.
+    pub thinking: Option<Thinking>,
+    /// How many pings are left; nothing, before anybody looked.
+    pub pings: Option<PingBudget>,
 }
 
 impl Memory {

@@ -44,11 +44,6 @@ impl Assistant {
         }
     }
 
-    /// Where the human is.
-    fn here(&self) -> Branch {
-        self.memory.fork.as_ref().map_or(Branch::Main, |fork| fork.branch.clone())
-    }
-
     /// MT-9 to MT-12: a reply goes on with the run it came from, or quotes what it replies to.
     fn replied(&mut self, reply: &Reply, minutes: &mut Minutes) -> (Branch, String) {
         let sent = Arc::clone(&self.memory.messages.sent);

@@ -8,9 +8,12 @@ use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, may_spend};
 use crate::embed::Action;
 use crate::permission::{Decision, decide};
+use crate::ping_budget::Pace;
 use crate::record::{Address, Message, MessageChange, MessageId, Record, Reply, SurfaceName};
 use crate::run::Job;
 use crate::sent::SentId;
+use crate::settings::Setting;
+use crate::thinking::Thinking;
 use crate::tool::{Showing, ToolResult};
 use crate::turn::TurnId;
 use crate::wish::Wish;
@@ -71,6 +74,10 @@ pub enum Question {
     Inbox,
     /// How is it going?
     Status,
+    /// What is set?
+    Settings,
+    /// What is this set to?
+    Setting(Setting),
 }
 
 /// What can be chosen.
@@ -78,6 +85,12 @@ pub enum Question {
 pub enum Choice {
     /// This model from now on; to know which it is, if no name is given.
     Model(String),
+    /// To think so much from now on; to know how much it is, if nothing is given.
+    Thinking(Option<Thinking>),
+    /// To set this to that.
+    Setting(Setting, String),
+    /// This pace of pings; to know how many are left, if nothing is given.
+    Pings(Pace),
 }
 
 /// How a turn gets on.

@@ -8,11 +8,18 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::read::{branch_in, time_in, unread};
-use super::{Database, runs};
+use super::{Database, runs, schema};
+
+/// The format that brought reports.
+const REPORTS: i64 = 3;
 
 impl Database {
     /// The reports that main has not read, oldest first.
     pub fn reports(&self) -> rusqlite::Result<Vec<Report>> {
+        // One that is only read may be older than reports.
+        if schema::check_known(&self.connection).is_ok_and(|format| format < REPORTS) {
+            return Ok(Vec::new());
+        }
         let sql = "SELECT id, at, source, text FROM reports WHERE read IS NULL ORDER BY id";
         self.connection.prepare(sql)?.query_map([], report)?.collect()
     }
@@ -44,7 +51,7 @@ impl Database {
 
     /// The side conversation that is open.
     pub(super) fn fork(&self) -> rusqlite::Result<Option<Fork>> {
-        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report, until, root FROM forks";
+        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report, until, thinking, root FROM forks";
         self.connection.query_row(sql, [], fork).optional()
     }
 
@@ -75,7 +82,7 @@ fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
     };
     Ok(Fork {
         branch: branch_in(row, 0)?,
-        root: row.get::<_, Option<u64>>(9)?.map(EntryId),
+        root: row.get::<_, Option<u64>>(10)?.map(EntryId),
         topic: row.get(1)?,
         idle_minutes: row.get(2)?,
         active: time_in(row, 3)?,
@@ -83,6 +90,7 @@ fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
         seen: row.get::<_, Option<u64>>(5)?.map(ReportId),
         leaving,
         until: MessageId(row.get(8)?),
+        thinking: row.get::<_, String>(9)?.parse().map_err(|error| unread(9, error))?,
     })
 }
 
@@ -139,8 +147,8 @@ fn open(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
         Leaving::So(Exit::Drop) => ("drop", None),
         Leaving::WithReport => ("with-report", None),
     };
-    let sql = "INSERT OR REPLACE INTO forks (branch, root, topic, idle, active, asked, seen, leaving, \
-               report, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT OR REPLACE INTO forks (branch, root, topic, idle, active, asked, seen, leaving, report, until, \
+               thinking) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     transaction
         .prepare_cached(sql)?
         .execute(params![
@@ -154,6 +162,7 @@ fn open(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
             leaving,
             report,
             fork.until.0,
+            fork.thinking.to_string(),
         ])
         .map(drop)
 }

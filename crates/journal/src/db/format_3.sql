@@ -27,7 +27,8 @@ CREATE TABLE forks (
     seen    INTEGER,
     leaving TEXT NOT NULL,    -- not, save, report, drop, with-report
     report  TEXT,             -- the words, when it leaves with a report
-    until   INTEGER NOT NULL  -- the first message that is not heard in it any more, when it is leaving
+    until   INTEGER NOT NULL, -- the first message that is not heard in it any more, when it is leaving
+    thinking TEXT NOT NULL    -- off, adaptive, or a number of tokens
 ) STRICT;
 
 -- The side conversation that was asked for and has not begun; one row at most.
@@ -37,6 +38,10 @@ CREATE TABLE entering (
     idle  INTEGER,            -- minutes
     until INTEGER NOT NULL    -- the first message that is not heard before it begins
 ) STRICT;
+
+-- What one answer did.
+CREATE INDEX spending_by_turn ON spending (turn);
+CREATE INDEX decisions_by_turn ON decisions (turn);
 
 -- Background runs, what they showed to the human, and how a reply or a button finds them again.
 

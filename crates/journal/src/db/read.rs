@@ -137,7 +137,7 @@ impl Database {
     }
 
     /// The pictures of the message that became `entry`.
-    fn shown(&self, entry: EntryId) -> rusqlite::Result<Vec<Image>> {
+    pub(super) fn shown(&self, entry: EntryId) -> rusqlite::Result<Vec<Image>> {
         match self.entry(entry)?.said {
             Said::Human(heard) => Ok(heard.images),
             Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => Ok(Vec::new()),
@@ -170,10 +170,10 @@ impl Database {
 }
 
 /// What a message is read from.
-const MESSAGE: &str =
+pub(super) const MESSAGE: &str =
     "messages.id, messages.at, surface, text, images, messages.branch, about, quoted, inquiry";
 
-fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
+pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let surface: String = row.get(2)?;
     let surface = SurfaceName::named(&surface);
     let images: String = row.get(4)?;

@@ -55,8 +55,8 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
         Record::Sent(change) => sent::write_sent(transaction, change)?,
         Record::Fork(change) => aside::write_fork(transaction, change)?,
         Record::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at)?,
-        // Kept in a file of its own.
-        Record::Model(..) => {}
+        // Kept in files of their own.
+        Record::State(_) => {}
         Record::Spent(spent) => spend(transaction, spent)?,
         Record::Kept(kept) => keep(transaction, kept)?,
         Record::Session(change) => return file_change(transaction, change).map(Some),

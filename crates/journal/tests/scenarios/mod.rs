@@ -6,18 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::conversation::SessionId;
+use domain::ping_budget::PingBudget;
 use domain::schedule::{Cron, ItemId, Moment, Prompt, Routine};
 use domain::sent::{Inquiry, InquiryId, Origin, SentId};
+use domain::settings::Setting;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Zoned};
 use journal::disk::{self, Disk};
-use journal::files::config::{ConfigFile, Setting};
+use journal::files::config::ConfigFile;
 use journal::files::fork_messages::ForkMessages;
 use journal::files::history::{EventKind, History, SessionEvent};
 use journal::files::inquiries::Inquiries;
 use journal::files::items::Items;
 use journal::files::pending_updates::{PendingUpdate, PendingUpdates};
-use journal::files::ping_budget::{KeptBudget, PingBudgetFile};
+use journal::files::ping_budget::PingBudgetFile;
 use journal::files::routine_sessions::RoutineSessions;
 use journal::files::sessions::{Saving, Sessions};
 use journal::files::{Found, Trouble};
@@ -201,16 +203,16 @@ fn look_at_inquiries(disk: &Shared) -> Result<String, String> {
 fn budget_steps() -> Vec<Step> {
     let save = |n: u32| {
         step(move |disk| {
-            let mut budget = KeptBudget::full(&now(0));
-            (budget.daily_used, budget.available) = (n, f64::from(n) / 3.0);
-            PingBudgetFile::new(disk.clone(), state()).save(&budget)
+            let mut budget = PingBudget::full(&now(0));
+            (budget.used.count, budget.available) = (n, f64::from(n) / 3.0);
+            PingBudgetFile::new(disk.clone(), state(), TimeZone::UTC).save(&budget)
         })
     };
     (0..12).map(save).collect()
 }
 
 fn look_at_budget(disk: &Shared) -> Result<String, String> {
-    whole(PingBudgetFile::new(disk.clone(), state()).load(now(0).timestamp()))
+    whole(PingBudgetFile::new(disk.clone(), state(), TimeZone::UTC).load(now(0).timestamp()))
 }
 
 fn config_steps() -> Vec<Step> {
@@ -218,7 +220,7 @@ fn config_steps() -> Vec<Step> {
         step(move |disk| {
             let mut file = ConfigFile::new(disk.clone(), state());
             let mut config = file.load(now(0).timestamp())?.value;
-            Setting::BgForkTimeout.set(&mut config, &(60 + n).to_string()).unwrap();
+            Setting::BgForkTimeout.set(&mut config.settings, &(60 + n).to_string()).unwrap();
             file.save(&config)
         })
     };

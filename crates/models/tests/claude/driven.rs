@@ -8,6 +8,7 @@ use domain::permission::{Authority, decide};
 use domain::place::{Follow, Place};
 use domain::record::Record;
 use domain::schedule::ToolRule;
+use domain::thinking::Thinking;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use engine::desk::{Desk, Letter};
@@ -111,7 +112,7 @@ async fn turn(
     };
     let account = domain::cost::Account::answer_on(&Branch::Main);
     let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
-    let start = Start { turn, branch, purpose, account, model: None, from, seed: 7 };
+    let start = Start { turn, branch, purpose, account, model: None, thinking: Thinking::Off, from, seed: 7 };
     let door = async {
         while let Some(Letter::Asked(request, reply)) = pile.recv().await {
             let _ = reply.send(answer(request, &talk.0.tools));

@@ -103,6 +103,11 @@ impl Telling {
         self.work = Some(turn);
     }
 
+    /// Whether somebody speaks.
+    pub fn is_speaking(&self) -> bool {
+        self.turn.is_some()
+    }
+
     /// How the answer ended, told once.
     pub fn ended(&mut self) -> Option<Ended> {
         self.ended.take()
@@ -160,10 +165,11 @@ impl Telling {
             Whose::One(_) => None,
             Whose::All(_) => running.find(|running| self.is_here(running)),
         };
-        let Some(running) = speaking else { return String::new() };
+        let place = if data["fork"].is_object() { self.forked(&data["fork"]) } else { String::new() };
+        let Some(running) = speaking else { return place };
         self.turn = running["turn"].as_u64();
         self.written = running["text"].as_str().unwrap_or_default().to_owned();
-        self.written.clone()
+        format!("{place}{}", self.written)
     }
 
     /// Words were missed. If the answer goes on, the whole of it follows; if not, it ended unseen.

@@ -6,16 +6,16 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use domain::assistant::{Answer, Request as Ask};
-use domain::command;
+use engine::commands::obey;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
-use super::App;
 use super::devices::Device;
 use super::gate::{Door, Through, cookie};
 use super::refusal::Refusal;
 use super::secret::Secret;
 use super::wire;
+use super::{App, Ports};
 
 /// The largest body of any other request, in bytes.
 pub const BODY_BYTES: usize = 1024 * 1024;
@@ -77,11 +77,8 @@ pub(super) async fn pairings(
 pub(super) async fn command(State(app): State<App>, request: Request) -> Result<Json<wire::Obeyed>, Refusal> {
     let wire::Command { text } = read(&app, request, BODY_BYTES).await?;
     let obeyed = |text, turn| Ok(Json(wire::Obeyed { ok: true, text, turn }));
-    if text.trim() == command::HELP {
-        return obeyed(Some(command::list()), None);
-    }
-    let ask = command::read(&text).map_err(Refusal::refused)?;
-    match app.ports().desk.ask(ask).await {
+    let Ports { desk, archive, clock, .. } = app.ports();
+    match obey(&text, desk, archive.as_ref(), clock.now()).await {
         Answer::Told(text) => obeyed(Some(text), None),
         Answer::Begun(turn) => obeyed(None, Some(turn.0)),
         Answer::Noted => obeyed(None, None),

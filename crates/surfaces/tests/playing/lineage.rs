@@ -43,7 +43,7 @@ pub fn of(records: &[Record], limit: u32) -> Lineage {
             | Record::Fork(ForkChange::Ended(_) | ForkChange::Wanted(_) | ForkChange::Ran(_))
             | Record::Decided(..)
             | Record::Spent(_)
-            | Record::Model(..)
+            | Record::State(_)
             | Record::Kept(_)
             | Record::Session(_) => {}
         }

@@ -190,3 +190,51 @@ async fn what_was_spent_comes_added_up_with_what_is_left() {
         assert!(answer.status == 400 && answer.sentence().contains("?days=NUMBER"), "{wrong}");
     }
 }
+
+/// The page and `ollim-bot updates --json` read one shape.
+#[tokio::test]
+async fn updates_that_wait_are_listed_with_where_they_come_from() {
+    let rig = Rig::new().await;
+    let updates = rig.send(&rig.own("GET", "/api/updates", "")).await.json();
+    let update = serde_json::json!({
+        "id": 3, "at": "2026-11-15T07:00:00Z", "from": "routine:mail", "text": "two mails need an answer"
+    });
+    assert_eq!(updates, serde_json::json!({ "updates": [update] }));
+}
+
+/// SL-6, SL-12, SL-13: a command is answered in words, whoever knows the answer, and a wrong one with what is right.
+#[tokio::test]
+async fn a_command_is_answered_in_words() {
+    let rig = Rig::new().await;
+    let give = async |text: &str| {
+        let body = serde_json::json!({ "text": text }).to_string();
+        rig.send(&rig.own("POST", "/api/commands", &body)).await
+    };
+    for (command, words) in [
+        ("/config", "**model.main**: (default)\n**model.fork**: (inherit main)\n"),
+        ("/config fork_idle_timeout 20", "**fork_idle_timeout**: 20m"),
+        ("/ping-budget", "budget: 5/5"),
+        ("/cost", "no model was called today, so nothing was spent."),
+        ("/why", "i have not answered anything yet."),
+        ("/help", "our conversation\n  /stop "),
+    ] {
+        let told = give(command).await.json();
+        assert!(told["text"].as_str().unwrap_or_default().starts_with(words), "{command}: {told}");
+    }
+    for (command, words) in [
+        (
+            "/config fork_idle_timeout soon",
+            "fork_idle_timeout: it cannot be `soon`. use a number of minutes above 0.",
+        ),
+        ("/ping-budget none", "`none` is no number above 0."),
+        ("/thinking adaptive", " is not told how much to think"),
+        ("/tell", "there is no command `/tell`."),
+    ] {
+        let refused = give(command).await;
+        assert!(
+            refused.status == 422 && refused.sentence().contains(words),
+            "{command}: {}",
+            refused.sentence()
+        );
+    }
+}

@@ -18,7 +18,7 @@ const SCHEMA: &str = concat!(
 
 const SOUND: &str = r#"
     INSERT INTO heads VALUES ('main', NULL, 's1');
-    INSERT INTO moves VALUES (1, 1, 'main', 'created', NULL, NULL, NULL, 's1');
+    INSERT INTO moves (id, at, branch, why, to_session) VALUES (1, 1, 'main', 'created', 's1');
     INSERT INTO entries VALUES
         (1, NULL, 1, 10, 'human', '{"preface":"[t]","text":"remember milk"}'),
         (2, 1, 2, 11, 'assistant', '{"blocks":[{"text":"ok "},{"call":{"id":"c1","name":"add","input":"{}"}}]}'),
@@ -106,7 +106,7 @@ fn a_damaged_row_is_found_whatever_it_breaks() {
     check("UPDATE reports SET read = NULL WHERE id = 2", "report 2 was read and was not");
     check("UPDATE reports SET text = 'four' WHERE id = 3", "[\"four\"] wait");
     check(
-        "INSERT INTO forks VALUES ('fork/x', NULL, NULL, 10, 1, NULL, NULL, 'not', NULL, 0)",
+        "INSERT INTO forks VALUES ('fork/x', NULL, NULL, 10, 1, NULL, NULL, 'not', NULL, 0, 'off')",
         "fork/x is open",
     );
     let run = "INSERT INTO runs (branch, source, kind) VALUES ('fork/x', 'routine:mail', 'forked')";
@@ -133,7 +133,10 @@ fn a_damaged_row_is_found_whatever_it_breaks() {
     check("UPDATE turns SET message = 1 WHERE id = 2", "message 1 has 2 turns");
     check("UPDATE turns SET message = 66 WHERE id = 2", "a turn answers 66");
     check("UPDATE heads SET session = 's2'", "sessions.json names Some(\"s1\")");
-    check("INSERT INTO moves VALUES (2, 2, 'main', 'compacted', 6, 's1', 6, 's2')", "does not know s2");
+    check(
+        "INSERT INTO moves (id, at, branch, why, to_session) VALUES (2, 2, 'main', 'compacted', 's2')",
+        "does not know s2",
+    );
 }
 
 #[test]
