@@ -3,6 +3,7 @@
 //! It holds names, numbers and what waits; never the conversation itself. Every decision comes out as
 //! effects in the order in which they must happen, the writing first.
 
+mod approving;
 mod background;
 mod choosing;
 mod clearing;
@@ -25,14 +26,14 @@ mod wishing;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 
 pub use background::RUNS;
-pub use effect::{Aside, Beside, Compaction, Effect, Ended, Event, Left, Purpose, Shown, Start};
+pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
 pub use memory::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
-pub use request::{Answer, Choice, Press, Progress, Question, Request, Reshape, Saying, Step};
+pub use request::{Answer, Choice, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step};
 pub use undoing::{Change, Changed, UNDO_DAYS};
 
 use crate::compaction::Room;
@@ -127,7 +128,9 @@ impl Assistant {
             Request::Step(Step::Aside(topic)) => self.fork(topic, now),
             Request::Step(Step::Back(way)) => self.leave_asked(way, now),
             Request::Turn(turn, progress) => self.got_on(turn, progress, now),
-            Request::Keep(text) => self.keep(text, now),
+            Request::Inbox(Shelf::Keep(text)) => self.keep(text, now),
+            Request::Inbox(Shelf::Remove(id)) => self.remove(id, now),
+            Request::Approve(reply) => self.approve(&reply, now),
             Request::Tell(Question::Reports) => self.read_reports(now),
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
@@ -139,7 +142,20 @@ impl Assistant {
             Request::Choose(Choice::Thinking(way)) => self.choose_thinking(way),
             Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),
             Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),
+            Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode),
         }
+    }
+
+    /// When the assistant wants to be woken.
+    pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
+        self.fork_wakes(now).into_iter().chain(self.memory.approvals.wakes()).min()
+    }
+
+    fn woke(&mut self, now: &Zoned) -> Vec<Effect> {
+        let mut minutes = Minutes::at(now);
+        self.tend_approvals(&mut minutes);
+        self.tend_fork(&mut minutes);
+        minutes.effects()
     }
 
     fn got_on(&mut self, turn: TurnId, progress: Progress, now: &Zoned) -> (Answer, Vec<Effect>) {
@@ -155,9 +171,11 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         // A side conversation survives a restart.
         let fork = self.memory.fork.as_ref();
-        let forked = fork
-            .map(|fork| Shown::Fork(Aside::Began { branch: fork.branch.clone(), topic: fork.topic.clone() }));
+        let forked = fork.map(|fork| {
+            Shown::Aside(Aside::Began { branch: fork.branch.clone(), topic: fork.topic.clone() })
+        });
         minutes.shown.extend(forked);
+        self.ask_again(&mut minutes);
         for left in std::mem::take(&mut self.memory.turns.unfinished) {
             self.resume(left, &mut minutes);
         }
@@ -176,6 +194,7 @@ impl Assistant {
         };
         self.running.remove(&branch);
         self.note_activity(&branch, &mut minutes);
+        self.leave_waiting(|approval| approval.turn == turn, &mut minutes);
         self.spend(&branch, &running, ended.spent.clone(), &mut minutes);
         match running.errand.clone() {
             Errand::Answer(message, sending) => {
@@ -199,7 +218,7 @@ impl Assistant {
     fn write_the_rest(&mut self, branch: &Branch, running: &Running, ended: &Ended, minutes: &mut Minutes) {
         let Left::Said(said) = &ended.left else { return };
         if !matches!(said.first(), Some(Said::Tools(_))) {
-            self.tell_unknown(branch, &running.unanswered, minutes);
+            self.tell_unknown((running.turn, branch), &running.unanswered, minutes);
         }
         for said in said {
             self.say_on(branch, said.clone(), minutes);

@@ -2,6 +2,8 @@
 
 mod specs;
 
+use crate::record::SurfaceName;
+
 use crate::assistant::Request;
 use crate::turn::TurnId;
 use specs::{GROUPS, Group, Spec};
@@ -31,8 +33,17 @@ pub fn is_command(text: &str) -> bool {
     text.starts_with('/')
 }
 
+/// What `text`, given on `surface`, asks, or what would be right instead.
+pub fn read_on(surface: SurfaceName, text: &str) -> Result<Command, String> {
+    let mut command = read(text)?;
+    if let Command::Ask(Request::Approve(reply)) = &mut command {
+        reply.by = surface;
+    }
+    Ok(command)
+}
+
 /// What `text` asks, or what would be right instead.
-pub fn read(text: &str) -> Result<Command, String> {
+fn read(text: &str) -> Result<Command, String> {
     let (name, words) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
     let Some(spec) = specs().find(|spec| spec.name == name || spec.also.contains(&name)) else {
         return Err(format!("there is no command `{name}`. these are the commands:\n{}", list()));

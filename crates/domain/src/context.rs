@@ -3,6 +3,7 @@
 //! The order is fixed: tools, instructions, what was said. Nothing before the newest words changes between
 //! two requests on a branch, so what was read once can be read again from the vendor's cache.
 
+mod approving;
 mod forking;
 mod instructions;
 mod measure;
@@ -15,6 +16,7 @@ mod stamp;
 
 use std::sync::Arc;
 
+pub use approving::allowed_late;
 pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_started};
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};

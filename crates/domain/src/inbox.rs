@@ -1,5 +1,7 @@
 //! The inbox: what the human told us to keep, in their own words, until it is dealt with.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 /// The number of a kept thing.
@@ -15,6 +17,21 @@ pub struct Kept {
     pub at: Timestamp,
     /// What was told.
     pub text: String,
+}
+
+/// What is in the inbox, and the number of the next thing. A number is never given twice.
+#[derive(Clone, Debug)]
+pub struct Inbox {
+    /// What is in it, oldest first, shared with every copy of it.
+    pub kept: Arc<Vec<Kept>>,
+    /// The number of the next thing.
+    pub next: KeptId,
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self { kept: Arc::default(), next: KeptId(1) }
+    }
 }
 
 /// The most things that are read out at once; older ones are counted.

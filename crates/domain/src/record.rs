@@ -4,10 +4,11 @@
 
 use jiff::Timestamp;
 
+use crate::approval::{Approval, ApprovalId, Closed as ClosedApproval};
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::{Source, Spent};
 use crate::fork::{Entering, Fork};
-use crate::inbox::Kept;
+use crate::inbox::{Kept, KeptId};
 use crate::permission::Decision;
 use crate::ping_budget::PingBudget;
 use crate::report::{Report, ReportId};
@@ -29,18 +30,18 @@ pub enum Record {
     Turn(TurnChange),
     /// Something happened to a report.
     Report(ReportChange),
-    /// Something happened to what was sent to the human.
-    Sent(SentChange),
     /// Something happened to the side conversation, or to a background run.
     Fork(ForkChange),
+    /// Something happened to an approval.
+    Approval(ApprovalChange),
     /// A call was decided upon.
     Decided(TurnId, Decision, Timestamp),
     /// A model was called.
     Spent(Spent),
     /// One of the small state files says something else now.
     State(StateChange),
-    /// Something was put into the inbox.
-    Kept(Kept),
+    /// Something happened to the inbox.
+    Inbox(InboxChange),
     /// The session of the main conversation changed, or a branch got one.
     Session(SessionChange),
 }
@@ -63,6 +64,8 @@ pub enum MessageChange {
     Taken(MessageId, EntryId),
     /// Nobody will answer it: the side conversation it was meant for has ended.
     Dropped(MessageId),
+    /// Something happened to what was sent to the human.
+    Sent(SentChange),
 }
 
 /// What happened to a turn.
@@ -113,6 +116,12 @@ pub enum ForkChange {
     Ran(Branch),
 }
 
+impl From<SentChange> for Record {
+    fn from(change: SentChange) -> Self {
+        Self::Message(MessageChange::Sent(change))
+    }
+}
+
 /// What happened to what was sent to the human.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SentChange {
@@ -137,6 +146,28 @@ pub struct Showed {
     pub source: Source,
     /// The entry that holds it.
     pub entry: EntryId,
+}
+
+/// What happened to an approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApprovalChange {
+    /// The human is asked.
+    Asked(Approval),
+    /// The turn that asked has gone on without an answer.
+    Left(ApprovalId),
+    /// It was closed. A yes that nobody waited for is a grant.
+    Closed(ClosedApproval),
+    /// A grant is good for nothing any more: this call used it, or its time is over.
+    Spent(ApprovalId, Option<String>, Timestamp),
+}
+
+/// What happened to the inbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InboxChange {
+    /// Something was put into it.
+    Kept(Kept),
+    /// Something was taken out of it for good.
+    Removed(KeptId, Timestamp),
 }
 
 /// The number of a message.
@@ -168,14 +199,14 @@ pub enum Address {
     /// On this branch.
     Branch(Branch),
     /// Where the message came from that it replies to, or here with that quoted.
-    Reply(Reply),
+    Reply(ReplyTo),
     /// Where this message came from, one of whose buttons was pressed, or here.
     Button(SentId, InquiryId),
 }
 
 /// A reply to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct ReplyTo {
     /// The message.
     pub to: SentId,
     /// Its words, as far as they are quoted.

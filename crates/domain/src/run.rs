@@ -6,8 +6,7 @@
 use crate::context::Reader;
 use crate::conversation::{Branch, EntryId, SessionId};
 use crate::cost::{Account, Attended, Source};
-use crate::permission::Authority;
-use crate::place::{Aside, Place};
+use crate::place::Aside;
 use crate::schedule::{Prompt, ToolRule};
 use crate::sent::{End, Origin, SentId};
 
@@ -80,11 +79,6 @@ impl Kind {
 }
 
 impl Run {
-    /// What its tools may do.
-    pub fn authority(&self) -> Authority {
-        Authority { place: Place::Background(self.aside), tools: self.tools.clone() }
-    }
-
     /// Who pays for it.
     pub fn account(&self) -> Account {
         Account { source: self.source.clone(), attended: Attended::Unattended }

@@ -1,12 +1,11 @@
 //! Settings: what the human can change while the program runs, and what each is when nothing was said.
 
-mod mode;
 mod setting;
 mod telling;
 
-pub use mode::PermissionMode;
 pub use setting::{BadSetting, Given, Setting};
 
+use crate::permission::Mode;
 use crate::thinking::Thinking;
 
 /// RC-2: everything that can be set.
@@ -19,7 +18,7 @@ pub struct Settings {
     /// When to stop waiting.
     pub timeouts: Timeouts,
     /// What may be done without asking.
-    pub permission_mode: PermissionMode,
+    pub permission_mode: Mode,
     /// Whether and when the program renews itself.
     pub updates: Updates,
 }

@@ -16,6 +16,21 @@ pub struct ToolSpec {
     pub description: &'static str,
     /// The JSON Schema of its input.
     pub schema: &'static str,
+    /// What it does to the world.
+    pub class: Class,
+}
+
+/// What a tool does to the world, which decides whether it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// It only asks the assistant, which checks what it is asked.
+    Own,
+    /// It looks at something and changes nothing.
+    Reads,
+    /// It changes the file that its `file_path` names.
+    Edits,
+    /// It destroys something, or acts outside.
+    Acts,
 }
 
 /// One call, as the model wrote it.
@@ -47,8 +62,10 @@ pub enum Outcome {
     Done,
     /// It did what was asked, and this is shown to the human with it.
     Shown(Showing),
-    /// It failed, was refused, or nobody knows; the text says which.
+    /// It failed, or nobody knows; the text says which.
     Failed,
+    /// It was not run, because it was not allowed.
+    Denied,
 }
 
 /// What a tool shows to the human.

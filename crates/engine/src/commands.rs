@@ -5,14 +5,20 @@
 use domain::assistant::Answer;
 use domain::command::{self, Command, Look};
 use domain::explanation;
+use domain::record::SurfaceName;
 use jiff::Zoned;
 
 use crate::desk::Desk;
 use crate::ports::{Archive, Unreadable};
 
-/// Obeys the command `text`, whichever surface it came from.
-pub async fn obey(text: &str, desk: &Desk, archive: &dyn Archive, now: Zoned) -> Answer {
-    match command::read(text) {
+/// Obeys the command `text`, given on `surface`.
+pub async fn obey(
+    (surface, text): (SurfaceName, &str),
+    desk: &Desk,
+    archive: &dyn Archive,
+    now: Zoned,
+) -> Answer {
+    match command::read_on(surface, text) {
         Ok(Command::Ask(request)) => desk.ask(request).await,
         Ok(Command::Look(look)) => look_up(look, archive, now).await.map_or_else(
             |Unreadable(why)| Answer::Refused(format!("i can't read that: {why}")),

@@ -4,21 +4,22 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::assistant::{Answer, Ended, Left, Progress, Purpose, Request, Shown, Start};
+use domain::approval::ApprovalId;
+use domain::assistant::{Answer, Doing, Ended, Left, Progress, Purpose, Request, Shown, Start};
 use domain::context::{self, Context, Measure};
 use domain::conversation::{Block, Said, Usage, calls};
 use domain::cost::{Attended, Call};
 use domain::failure::{Failure, SpendLimit};
 use domain::patience::{self, Patience};
-use domain::permission::Decision;
+use domain::permission::{Decision, Refused, Ruling};
 use domain::tool::{Outcome, ToolCall, ToolResult};
 use domain::turn::{Ending, Limits, Step, Turn};
 use futures_util::future::join_all;
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 
 use crate::desk::Desk;
 use crate::ports::{Hands, Hearing, Journal, Model, Surface};
+use crate::reins::Reins;
 
 /// The longest a tool may run.
 const TOOL_TIME: Duration = Duration::from_secs(120);
@@ -48,8 +49,8 @@ pub struct World {
 pub const CALLS: usize = 4;
 
 /// Drives the turn `start` to its end. Whatever happens, it ends, and says how.
-pub async fn drive(start: Start, world: World, desk: Desk, stop: CancellationToken) -> Ended {
-    let mut drive = match Drive::begin(start, world, desk, stop).await {
+pub async fn drive(start: Start, world: World, desk: Desk, reins: Reins) -> Ended {
+    let mut drive = match Drive::begin(start, world, desk, reins).await {
         Ok(drive) => drive,
         Err(ended) => return ended,
     };
@@ -67,7 +68,7 @@ struct Drive {
     start: Start,
     world: World,
     desk: Desk,
-    stop: CancellationToken,
+    reins: Reins,
     turn: Turn,
     context: Context,
     /// How much of what the turn said is written down.
@@ -96,7 +97,7 @@ impl Hearing for Ear<'_> {
 }
 
 impl Drive {
-    async fn begin(start: Start, world: World, desk: Desk, stop: CancellationToken) -> Result<Self, Ended> {
+    async fn begin(start: Start, world: World, desk: Desk, reins: Reins) -> Result<Self, Ended> {
         let unread = |error| {
             let failure = Failure::Stopped(format!("i can't read our conversation: {error}"));
             Ended::failed(failure)
@@ -108,7 +109,7 @@ impl Drive {
         let context = Context { branch, model, thinking, tools, instructions, said, aside: 0 };
         let turn = Turn::begin(task, world.limits, Patience::new(world.patience, start.seed))
             .reading(Measure::all(&context.said));
-        Ok(Self { start, world, desk, stop, turn, context, written: 0, counted: 0 })
+        Ok(Self { start, world, desk, reins, turn, context, written: 0, counted: 0 })
     }
 
     async fn call_model(&mut self) {
@@ -139,7 +140,7 @@ impl Drive {
             let _place = self.world.calls.acquire().await;
             self.world.model.reply(&context, &ear).await
         };
-        let reply = self.stop.run_until_cancelled(call).await;
+        let reply = self.reins.stop.run_until_cancelled(call).await;
         let (words, heard) = ear.heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.tell_notice();
         let measure = self.turn.measure();
@@ -187,7 +188,7 @@ impl Drive {
     /// Waits before the next try, and says so: silence would look like a hang.
     async fn wait(&mut self, time: Duration) {
         self.world.surface.show(&Shown::Waiting { turn: self.start.turn, time });
-        match self.stop.run_until_cancelled(tokio::time::sleep(time)).await {
+        match self.reins.stop.run_until_cancelled(tokio::time::sleep(time)).await {
             Some(()) => self.turn.waited(),
             None => self.turn.cut("", Ending::Interrupted),
         }
@@ -202,9 +203,9 @@ impl Drive {
     async fn run_tools(&mut self, calls: Vec<ToolCall>) {
         let request = Request::Turn(self.start.turn, Progress::MayRun(self.last_blocks(), self.uncounted()));
         let answer = self.ask(request).await;
-        let Answer::Decided(decisions) = answer else { return self.give_up(answer) };
+        let Answer::Decided(rulings) = answer else { return self.give_up(answer) };
         self.counted = self.turn.spent().len();
-        let results = join_all(decisions.iter().map(|decision| self.run_one(decision))).await;
+        let results = join_all(rulings.into_iter().map(|ruling| self.carry_out(ruling))).await;
         debug_assert_eq!(calls.len(), results.len(), "a call without a decision");
         let before = self.turn.said().len();
         self.turn.ran(results.clone());
@@ -213,21 +214,44 @@ impl Drive {
         if answer != Answer::Noted {
             return self.give_up(answer);
         }
-        if self.stop.is_cancelled() {
+        if self.reins.stop.is_cancelled() {
             self.turn.cut("", Ending::Interrupted);
         }
     }
 
+    /// Does what was ruled about a call, as soon as that is known. Others go on meanwhile.
+    async fn carry_out(&self, ruling: Ruling) -> ToolResult {
+        match ruling {
+            Ruling::Decided(decision) => self.run_one(&decision).await,
+            Ruling::Asked(id, call) => {
+                self.tell_work(&call, Doing::Waits);
+                let decision = self.decided(id, call).await;
+                self.run_one(&decision).await
+            }
+        }
+    }
+
+    async fn decided(&self, id: ApprovalId, call: ToolCall) -> Decision {
+        let decided = self.reins.decided(id).await;
+        decided.unwrap_or_else(|| Decision::refused(&call, Refused::Cancelled(id)))
+    }
+
+    fn tell_work(&self, call: &ToolCall, doing: Doing) {
+        let (turn, tool) = (self.start.turn, self.world.hands.caption(call));
+        self.world.surface.show(&Shown::Working { turn, tool, doing });
+    }
+
     async fn run_one(&self, decision: &Decision) -> ToolResult {
         let call = &decision.call;
-        if let Err(refusal) = decision.verdict() {
-            return failed(call, refusal);
+        if let Some(refusal) = decision.refusal() {
+            if refusal.outcome == Outcome::Denied {
+                self.tell_work(call, Doing::Denied);
+            }
+            return refusal;
         }
-        self.world
-            .surface
-            .show(&Shown::Working { turn: self.start.turn, tool: self.world.hands.caption(call) });
+        self.tell_work(call, Doing::Runs);
         let run = tokio::time::timeout(TOOL_TIME, self.world.hands.run(self.start.turn, call, &self.desk));
-        match self.stop.run_until_cancelled(run).await {
+        match self.reins.stop.run_until_cancelled(run).await {
             Some(Ok(result)) => ToolResult { text: context::tool_result(result.text), ..result },
             Some(Err(_)) => {
                 let seconds = TOOL_TIME.as_secs();

@@ -7,5 +7,6 @@ pub mod commands;
 pub mod desk;
 pub mod drive;
 pub mod ports;
+pub mod reins;
 pub mod run;
 pub mod turns;

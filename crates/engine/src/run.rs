@@ -174,6 +174,7 @@ impl House {
             match effect {
                 Effect::Write(records) => self.world.journal.write(records).await?,
                 Effect::StartTurn(start) => self.turns.start(start),
+                Effect::Decide(turn, id, decision) => self.turns.decide(turn, id, decision),
                 Effect::Interrupt(turn) => self.turns.interrupt(turn),
                 Effect::Show(shown) => self.world.surface.show(&shown),
             }

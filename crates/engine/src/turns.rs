@@ -2,21 +2,23 @@
 
 use std::collections::HashMap;
 
+use domain::approval::ApprovalId;
 use domain::assistant::{Ended, Start};
 use domain::failure::Failure;
+use domain::permission::Decision;
 use domain::turn::TurnId;
 use tokio::task::{Id, JoinSet};
-use tokio_util::sync::CancellationToken;
 
 use crate::desk::Desk;
 use crate::drive::{World, drive};
+use crate::reins::Hold;
 
 /// The turns that go on.
 pub struct Turns {
     world: World,
     desk: Desk,
     tasks: JoinSet<Ended>,
-    running: HashMap<Id, (TurnId, CancellationToken)>,
+    running: HashMap<Id, (TurnId, Hold)>,
 }
 
 impl Turns {
@@ -27,19 +29,28 @@ impl Turns {
 
     /// Starts one.
     pub fn start(&mut self, start: Start) {
-        let (turn, stop) = (start.turn, CancellationToken::new());
-        let task = drive(start, self.world.clone(), self.desk.clone(), stop.clone());
+        let (turn, (hold, reins)) = (start.turn, Hold::new());
+        let task = drive(start, self.world.clone(), self.desk.clone(), reins);
         let id = self.tasks.spawn(task).id();
-        self.running.insert(id, (turn, stop));
+        self.running.insert(id, (turn, hold));
     }
 
     /// Asks one to end. It ends by itself, with what was said until then.
     pub fn interrupt(&self, turn: TurnId) {
-        for (running, stop) in self.running.values() {
-            if *running == turn {
-                stop.cancel();
-            }
+        if let Some(hold) = self.hold(turn) {
+            hold.stop();
         }
+    }
+
+    /// Tells one what was decided about what it asked for. One that has ended needs no answer.
+    pub fn decide(&self, turn: TurnId, id: ApprovalId, decision: Decision) {
+        if let Some(hold) = self.hold(turn) {
+            hold.decide(id, decision);
+        }
+    }
+
+    fn hold(&self, turn: TurnId) -> Option<&Hold> {
+        self.running.values().find(|(running, _)| *running == turn).map(|(_, hold)| hold)
     }
 
     /// Whether any goes on.

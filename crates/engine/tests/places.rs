@@ -49,7 +49,7 @@ fn embeds(said: &[std::sync::Arc<Said>]) -> Vec<Embed> {
     });
     let shown = results.flatten().filter_map(|result| match result.outcome {
         Outcome::Shown(Showing::Embed(embed)) => Some(embed),
-        Outcome::Shown(Showing::Words(_)) | Outcome::Done | Outcome::Failed => None,
+        Outcome::Shown(Showing::Words(_)) | Outcome::Done | Outcome::Failed | Outcome::Denied => None,
     });
     shown.collect()
 }

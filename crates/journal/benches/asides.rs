@@ -62,7 +62,7 @@ impl Life {
             match effect {
                 Effect::Write(records) => self.runtime.block_on(self.journal.write(records)).unwrap(),
                 Effect::StartTurn(start) => started = Some(start),
-                Effect::Interrupt(_) | Effect::Show(_) => {}
+                Effect::Decide(..) | Effect::Interrupt(_) | Effect::Show(_) => {}
             }
         }
         started

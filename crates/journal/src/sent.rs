@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use domain::record::{Record, SentChange};
+use domain::record::{MessageChange, Record, SentChange};
 use jiff::Timestamp;
 
 use crate::db::Database;
@@ -31,7 +31,7 @@ impl SentFiles {
     /// Lets the files say what the log knows after `records` were written. If that fails, the next start does it.
     pub fn follow(&mut self, records: &[Record], database: &Database) {
         for record in records {
-            let Record::Sent(change) = record else { continue };
+            let Record::Message(MessageChange::Sent(change)) = record else { continue };
             tell(match change {
                 SentChange::Kept(origins) if origins.is_empty() => Ok(()),
                 SentChange::Kept(_) => self.show_messages(database),

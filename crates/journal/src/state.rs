@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use domain::assistant::Chosen;
+use domain::permission::Modes;
 use domain::record::StateChange;
 use domain::settings::Settings;
 use jiff::Timestamp;
@@ -43,7 +44,9 @@ impl StateFiles {
                 None
             }
         };
-        Chosen { settings, thinking: None, pings }
+        // PM-4, MC-29: what was set for good holds from the start on.
+        let modes = Modes { main: settings.permission_mode, fork: None };
+        Chosen { settings, thinking: None, pings, modes }
     }
 
     /// Lets a file say what it says now.

@@ -52,7 +52,7 @@ fn origin(id: u64, at: Timestamp) -> Origin {
 }
 
 fn kept(origins: Vec<Origin>) -> Vec<Record> {
-    vec![Record::Sent(SentChange::Kept(origins))]
+    vec![Record::from(SentChange::Kept(origins))]
 }
 
 fn file(dir: &TempDir, name: &str) -> Value {
@@ -124,13 +124,13 @@ fn a_question_that_was_asked_is_not_asked_again() {
     let opened = open_at(&dir, now());
     let id = InquiryId("0a1b2c3d".to_owned());
     let inquiry = Inquiry { id: id.clone(), prompt: "what now?".to_owned(), at: now() };
-    write_all(&opened, vec![vec![Record::Sent(SentChange::Asks(inquiry.clone()))]]);
+    write_all(&opened, vec![vec![Record::from(SentChange::Asks(inquiry.clone()))]]);
     let before = std::fs::read(dir.path().join("state/inquiries.json")).unwrap();
     assert_eq!(file(&dir, "inquiries.json")["0a1b2c3d"]["prompt"], "what now?");
     drop(opened);
     let opened = open_at(&dir, now());
     assert_eq!(opened.memory.messages.sent.inquiry(&id, now()), Some(&inquiry));
-    write_all(&opened, vec![vec![Record::Sent(SentChange::Asked(id.clone()))]]);
+    write_all(&opened, vec![vec![Record::from(SentChange::Asked(id.clone()))]]);
     drop(opened);
     std::fs::write(dir.path().join("state/inquiries.json"), before).unwrap();
     let opened = open_at(&dir, now());
@@ -165,9 +165,9 @@ fn a_run_and_what_it_showed_survive_a_restart() {
     for id in 1..=3 {
         let showed = Showed { branch: branch.clone(), source: mail(), entry: EntryId(id) };
         records.push(Record::Said(branch.clone(), entry(id)));
-        records.push(Record::Sent(SentChange::Showed(showed)));
+        records.push(Record::from(SentChange::Showed(showed)));
     }
-    records.push(Record::Sent(SentChange::PutAway(SentId(2))));
+    records.push(Record::from(SentChange::PutAway(SentId(2))));
     write_all(&opened, vec![records]);
     drop(opened);
 

@@ -77,7 +77,7 @@ fn a_log_without_a_ledger_gets_one_and_keeps_all_it_had() {
     assert_eq!(all(&dir), [], "who only reads an old log finds an empty ledger");
 
     let opened = open_at(&dir, now());
-    assert_eq!(opened.memory.inbox[0].text, "milk");
+    assert_eq!(opened.memory.inbox.kept[0].text, "milk");
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let entries = runtime.block_on(opened.journal.recent(Branch::Main, None, 10)).unwrap();
     assert_eq!(entries.iter().map(|entry| entry.said.text()).collect::<Vec<_>>(), ["hello"]);

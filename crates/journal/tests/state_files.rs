@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use domain::conversation::{Branch, EntryId, SessionId};
 use domain::cost::Source;
+use domain::permission::Mode;
 use domain::ping_budget::PingBudget;
 use domain::schedule::Moment;
 use domain::sent::{End, Inquiry, InquiryId, Origin, SentId};
-use domain::settings::{PermissionMode, Setting, Settings};
+use domain::settings::{Setting, Settings};
 use domain::thinking::Thinking;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use journal::disk::Disk;
@@ -239,7 +240,7 @@ fn a_wrong_setting_is_named_and_harms_no_other() {
     assert_eq!(named, wrong.map(Setting::shown));
     let config = found.value.settings;
     assert_eq!((config.timeouts.bg_fork_seconds, config.timeouts.fork_idle_minutes), (1800, 7));
-    assert_eq!((config.permission_mode, config.updates.automatic), (PermissionMode::DontAsk, true));
+    assert_eq!((config.permission_mode, config.updates.automatic), (Mode::DontAsk, true));
     assert_eq!(
         found.warnings[0].to_string(),
         "model.main: it cannot be `5`. use the name of a model, or `default`."

@@ -53,7 +53,7 @@ impl Offline {
 
     fn words(&self, meant: &Meant, result: Option<&ToolResult>) -> String {
         let told = result.map(|result| result.text.as_str()).unwrap_or_default();
-        if let Some(ToolResult { outcome: Outcome::Failed, text, .. }) = result {
+        if let Some(ToolResult { outcome: Outcome::Failed | Outcome::Denied, text, .. }) = result {
             return format!("that did not work: {}", text.strip_prefix("Error: ").unwrap_or(text));
         }
         match meant {

@@ -29,7 +29,7 @@ export function follow(heard, lost) {
   let waits = 500;
   const open = () => {
     source = new EventSource("/api/events");
-    for (const name of ["hello", "reload", "said", "began", "delta", "working", "waiting", "ended", "compacting", "compacted", "undone", "forked", "unforked", "moved", "sent", "away", "held", "notice"]) {
+    for (const name of ["hello", "reload", "said", "began", "delta", "working", "asked", "answered", "waiting", "ended", "compacting", "compacted", "undone", "forked", "unforked", "moved", "sent", "away", "held", "notice"]) {
       source.addEventListener(name, (event) => {
         waits = 500;
         heard(name, JSON.parse(event.data));

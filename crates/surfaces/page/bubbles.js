@@ -147,9 +147,13 @@ export const plain = (tool) => tool.replace(/^[^(]*/, (name) => name.replace(/[_
 
 function steps(calls, results) {
   const details = make("details", "steps");
-  const names = calls.map((call) => plain(call.tool)).join(", ");
-  const count = calls.length === 1 ? "1 step" : `${calls.length} steps`;
-  details.append(make("summary", "", `${count}: ${names}`));
+  const summary = details.appendChild(make("summary", "", `${calls.length === 1 ? "1 step" : `${calls.length} steps`}: `));
+  for (const [at, call] of calls.entries()) {
+    if (at) summary.append(", ");
+    const name = summary.appendChild(make("span", "step", plain(call.tool)));
+    name.dataset.step = call.id;
+    name.classList.toggle("denied", results.get(call.id)?.outcome === "denied");
+  }
   const list = details.appendChild(make("dl"));
   for (const call of calls) {
     list.append(make("dt", "", plain(call.tool)));
@@ -163,5 +167,25 @@ function steps(calls, results) {
 
 export function tell(node, result) {
   node.textContent = result ? `→ ${result.text}` : "…";
-  node.classList.toggle("failed", Boolean(result) && !result.done);
+  node.classList.toggle("failed", Boolean(result) && result.outcome !== "done");
+}
+
+// What a tool does, in one line. One that was denied is struck out.
+export function doing({ tool, doing: what }, seconds) {
+  if (what === "denied") return struck(make("p", "doing"), plain(tool), "denied");
+  const time = seconds >= 3 ? ` ${seconds} s` : "";
+  return make("p", "doing", what === "waits" ? `waiting for your yes: ${plain(tool)}…${time}` : `${plain(tool)}…${time}`);
+}
+
+// What came of an approval, as it stands in the log.
+export function answer(caption, how, denied) {
+  const li = note("", true);
+  if (denied) struck(li.firstChild, caption, how);
+  else li.firstChild.textContent = `${caption} — ${how}`;
+  return li;
+}
+
+function struck(node, words, how) {
+  node.append(make("s", "", words), ` — ${how}`);
+  return node;
 }

@@ -4,8 +4,9 @@
 // newest part is simply read again.
 
 import * as assistant from "./assistant.js";
+import { Asks } from "./asks.js";
 import { markDays } from "./days.js";
-import { bubble, cardNote, dots, make, note, order, plain, spoken, tell, words } from "./bubbles.js";
+import { answer, bubble, cardNote, doing, dots, make, note, order, plain, spoken, tell, words } from "./bubbles.js";
 
 const MAIN = "main";
 const NEAR = 80; // pixels from the end that still count as being there
@@ -23,6 +24,10 @@ export class Chat {
     this.refusal = null; // what the model says of our key, as far as it was told
     this.branch = MAIN; // where the human is: main, or the side conversation
     this.banner = null; // the note with the ways out of the side conversation
+    this.asks = new Asks({ place: parts.asks, voice: parts.voice }, {
+      tell: (caption, how, denied) => this.place(answer(caption, how, denied), this.newest() + 0.5),
+      around: (change) => this.around(change),
+    });
     this.more = false;
     this.reading = false;
     parts.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
@@ -55,6 +60,8 @@ export class Chat {
     if (name === "began" && data.branch === this.branch) this.began(data.turn, "", null);
     if (name === "delta") this.delta(data);
     if (name === "working") this.working(data);
+    if (name === "asked") this.asks.asked(data);
+    if (name === "answered") this.asks.answered(data);
     if (name === "waiting") this.working({ turn: data.turn, tool: `the model is not there, trying again in ${data.seconds} s` });
     if (name === "ended" && data.branch === this.branch) this.ended(data);
     if (name === "compacting" && data.branch === this.branch) this.compacting(data);
@@ -87,7 +94,8 @@ export class Chat {
     this.branch = scene.fork?.branch ?? MAIN;
     for (const run of this.running.values()) run.li.remove();
     this.running.clear();
-    for (const run of scene.running.filter((run) => run.branch === this.branch)) this.began(run.turn, run.text, run.tool);
+    for (const run of scene.running.filter((run) => run.branch === this.branch)) this.began(run.turn, run.text, run.tool, run.doing);
+    this.asks.stand(scene.approvals);
     if (scene.compacting) this.compacting(scene.compacting);
     if (!scene.held) this.refusal = null;
     await this.readAgain();
@@ -165,6 +173,9 @@ export class Chat {
       for (const node of this.parts.log.querySelectorAll(".result")) {
         if (node.dataset.call === result.call) tell(node, result);
       }
+      for (const node of this.parts.log.querySelectorAll(".step")) {
+        if (node.dataset.step === result.call) node.classList.toggle("denied", result.outcome === "denied");
+      }
     }
   }
 
@@ -177,9 +188,9 @@ export class Chat {
     if (this.running.size && entry.text) this.parts.voice.textContent = entry.text;
   }
 
-  began(turn, text, tool) {
+  began(turn, text, tool, doing = "runs") {
     this.running.get(turn)?.li.remove();
-    const run = { text, tool, li: make("li", "assistant live"), since: Date.now(), spoke: false, drawing: false };
+    const run = { text, tool, doing, li: make("li", "assistant live"), since: Date.now(), spoke: false, drawing: false };
     this.running.set(turn, run);
     this.parts.log.append(run.li);
     this.draw(run);
@@ -200,10 +211,10 @@ export class Chat {
     });
   }
 
-  working({ turn, tool }) {
+  working({ turn, tool, doing = "runs" }) {
     const run = this.running.get(turn);
     if (!run) return;
-    Object.assign(run, { tool, since: Date.now() });
+    Object.assign(run, { tool, doing, since: Date.now() });
     this.draw(run);
   }
 
@@ -330,7 +341,7 @@ export class Chat {
     const seconds = Math.round((Date.now() - run.since) / 1000);
     const parts = [];
     if (run.text.trim()) parts.push(spoken(run.text));
-    if (run.tool) parts.push(make("p", "doing", `${plain(run.tool)}…${seconds >= 3 ? ` ${seconds} s` : ""}`));
+    if (run.tool) parts.push(doing(run, seconds));
     if (!parts.length) parts.push(run.li.querySelector(".dots") ?? dots());
     if (parts.length === 1 && parts[0].parentNode === run.li) return;
     run.li.replaceChildren(...parts);
@@ -338,6 +349,13 @@ export class Chat {
 
   tick() {
     for (const run of this.running.values()) if (run.tool) this.draw(run);
+  }
+
+  // A change beside the log that takes room from it: who was at the end stays there.
+  around(change) {
+    const stay = this.atEnd();
+    change();
+    if (stay) this.toEnd();
   }
 
   place(li, number) {

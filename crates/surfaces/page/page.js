@@ -56,6 +56,7 @@ function show(health) {
     older: part("older"),
     down: part("down"),
     voice: part("voice"),
+    asks: part("asks"),
     takeBack: (text) => composer.takeBack(text),
     replyTo: (reply) => composer.replyTo(reply),
     busy: (running) => {

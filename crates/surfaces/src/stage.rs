@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::assistant::{Aside, Compaction, Shown};
+use domain::approval::{Approval, ApprovalId};
+use domain::assistant::{Aside, Asking, Compaction, Doing, Shown};
 use domain::conversation::{Branch, Said};
 use domain::record::MessageId;
 use domain::turn::TurnId;
@@ -39,6 +40,8 @@ pub struct Scene {
     pub compacting: Option<(TurnId, Option<u64>)>,
     /// The turns that wait because the model refuses our key, and what it says.
     pub held: BTreeMap<TurnId, String>,
+    /// What the human is asked.
+    pub approvals: BTreeMap<ApprovalId, Approval>,
     /// The side conversation that is open, and what it is about.
     pub fork: Option<(Branch, Option<String>)>,
 }
@@ -52,8 +55,8 @@ pub struct Running {
     pub answers: MessageId,
     /// The words since the last thing that was written down.
     pub words: String,
-    /// The tool that runs, if one does.
-    pub tool: Option<String>,
+    /// The tool that runs or waits, if one does.
+    pub tool: Option<(String, Doing)>,
 }
 
 /// A surface that any number of watchers follow.
@@ -99,7 +102,15 @@ impl Scene {
                 self.running.insert(*turn, Running { branch, answers, words: String::new(), tool: None });
             }
             Shown::Delta { turn, text } => self.change(*turn, |run| run.hear(text)),
-            Shown::Working { turn, tool } => self.change(*turn, |run| run.tool = Some(tool.clone())),
+            Shown::Working { turn, tool, doing } => {
+                self.change(*turn, |run| run.tool = Some((tool.clone(), *doing)));
+            }
+            Shown::Approval(Asking::Open(approval)) => {
+                self.approvals.insert(approval.id, approval.clone());
+            }
+            Shown::Approval(Asking::Closed(_, closed)) => {
+                self.approvals.remove(&closed.id);
+            }
             Shown::Said { branch, entry } => self.wrote(branch, &entry.said),
             Shown::Ended { turn, .. } => {
                 self.running.remove(turn);
@@ -115,10 +126,10 @@ impl Scene {
             Shown::Compaction(Compaction::Ended { branch, .. }) if self.is_here(branch) => {
                 self.compacting = None
             }
-            Shown::Fork(Aside::Began { branch, topic }) => self.fork = Some((branch.clone(), topic.clone())),
-            Shown::Fork(Aside::Ended { .. }) => self.fork = None,
+            Shown::Aside(Aside::Began { branch, topic }) => self.fork = Some((branch.clone(), topic.clone())),
+            Shown::Aside(Aside::Ended { .. }) => self.fork = None,
             Shown::Compaction(_)
-            | Shown::Beside(_)
+            | Shown::Aside(Aside::Sent { .. } | Aside::PutAway(_))
             | Shown::Moved(_)
             | Shown::Notice(_)
             | Shown::Waiting { .. } => {}

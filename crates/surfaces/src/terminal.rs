@@ -3,6 +3,7 @@
 //! It is a client of the assistant like any other. What the human types goes in as it is; what is shown
 //! comes out as it comes.
 
+mod approval;
 mod embed;
 mod prompt;
 mod telling;
@@ -181,7 +182,8 @@ async fn talk(
                 let words = telling.hear(&shown);
                 write(out, &prompt.beside(&words)).await?;
                 let due = prompt.is_due(&shown, &words) && !telling.is_speaking();
-                if telling.ended().is_some() || due {
+                // Who is asked something is expected to type.
+                if telling.ended().is_some() || due || shown.name == "asked" {
                     write(out, &prompt.stand()).await?;
                 }
             }

@@ -3,6 +3,7 @@
 //! It shares no code with the rooms that write the directory, so that the two can catch each other's mistakes.
 //! It looks at a copy of the database, and at a directory whose program is down.
 
+mod approvals;
 mod aside;
 mod files;
 mod ledger;
@@ -19,11 +20,14 @@ use seen::Seen;
 /// A rule: what it looks at is the directory, what it gives is what is wrong, in words.
 type Rule = fn(&Seen) -> Vec<String>;
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 20] = [
     tree::parents_are_there_and_smaller,
     tree::heads_point_to_entries,
     tree::calls_are_answered,
     tree::calls_are_decided_once,
+    approvals::approvals_are_answered_once,
+    approvals::what_ran_was_allowed,
+    approvals::grants_are_used_once,
     people::messages_are_said_once,
     people::messages_keep_their_order,
     people::turns_are_whole,

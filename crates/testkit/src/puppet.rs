@@ -238,7 +238,7 @@ mod tests {
 
     use domain::conversation::{Branch, Heard};
     use domain::thinking::Thinking;
-    use domain::tool::{Outcome, ToolResult, ToolSpec};
+    use domain::tool::{Class, Outcome, ToolResult, ToolSpec};
 
     use super::*;
 
@@ -246,6 +246,7 @@ mod tests {
         name: "ping_human",
         description: "Interrupts.",
         schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
+        class: Class::Own,
     };
 
     fn heard(text: &str) -> Said {

@@ -15,6 +15,7 @@ mod commands;
 mod fragile;
 mod held;
 mod looking;
+mod manner;
 mod teller;
 mod tree;
 mod trouble;
@@ -23,11 +24,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::assistant::{Answer, Assistant, Event, Request, Saying};
-use domain::compaction::Room;
 use domain::context::{Names, instructions};
 use domain::conversation::{Conversation, Image};
 use domain::dice::Dice;
-use domain::patience;
 use domain::record::{MessageId, Record, SurfaceName};
 use domain::turn::Limits;
 use engine::desk::Desk;
@@ -43,7 +42,6 @@ use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tools::Toolbox;
 
 use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
@@ -55,6 +53,7 @@ pub use fragile::BREAK;
 use fragile::Fragile;
 use held::HeldJournal;
 pub(crate) use held::hold;
+use manner::Manner;
 use teller::Teller;
 pub use trouble::Trouble;
 use trouble::{Troubled, Troubles};
@@ -67,8 +66,7 @@ pub struct Story {
     lines: Arc<Mutex<VecDeque<Line>>>,
     cast: Cast,
     teller: Arc<Teller>,
-    patience: patience::Limits,
-    room: Room,
+    manner: Manner,
     troubles: Arc<Troubles>,
     house: Option<Living>,
 }
@@ -117,28 +115,10 @@ impl Story {
         let clock = Arc::new(runtime.block_on(async { VirtualClock::new(start) }));
         let dir = quick_directory();
         let (teller, troubles) = (Arc::default(), Arc::default());
-        let patience = patience::Limits::NONE;
-        let room = Room::HOUSE;
-        let mut story =
-            Self { runtime, dir, clock, lines, cast, teller, patience, room, troubles, house: None };
+        let manner = Manner::default();
+        let mut story = Self { runtime, dir, clock, lines, cast, teller, manner, troubles, house: None };
         story.wake();
         story
-    }
-
-    /// From now on a model that fails is tried again, as often as the house allows.
-    pub fn patient(&mut self) -> &mut Self {
-        self.patience = patience::Limits::HOUSE;
-        self.die();
-        self.wake();
-        self
-    }
-
-    /// From now on the model reads only so many tokens at once.
-    pub fn room(&mut self, limit: u64) -> &mut Self {
-        self.room = Room { limit, ..Room::HOUSE };
-        self.die();
-        self.wake();
-        self
     }
 
     /// What the model will say next, one line to a call.
@@ -358,7 +338,7 @@ impl Story {
         // What was shown while the program died is gone; what it still owes is in its memory.
         let unfinished = memory.turns.unfinished.iter().map(|left| left.answers.id);
         self.teller.expect_only(unfinished.chain(memory.messages.waiting.iter().map(|message| message.id)));
-        let (journal, hands) = (Arc::new(journal), Arc::new(Fragile(Toolbox::new())));
+        let (journal, hands) = (Arc::new(journal), Arc::new(Fragile::with(&self.manner.lent)));
         let (desk, pile) = Desk::new();
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
         let world = World {
@@ -370,13 +350,14 @@ impl Story {
             }),
             surface: self.teller.clone(),
             instructions: instructions(&names),
-            patience: self.patience,
+            patience: self.manner.patience,
             limits: Limits::HOUSE,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
         // Other dice after each message, so that no name is thrown twice over a restart.
         let dice = Dice::new(6 + memory.messages.next.0);
-        let assistant = Assistant::new(memory, hands.tools(), self.room, dice).choosing_from(choices());
+        let assistant =
+            Assistant::new(memory, hands.tools(), self.manner.room, dice).choosing_from(choices());
         let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
         let mut tasks = JoinSet::new();
         let enter = self.runtime.enter();

@@ -1,7 +1,7 @@
 //! Following a reminder up with another check.
 
 use domain::assistant::{Progress, Request};
-use domain::tool::ToolSpec;
+use domain::tool::{Class, ToolSpec};
 use domain::turn::TurnId;
 use domain::wish::Wish;
 use serde::Deserialize;
@@ -15,6 +15,7 @@ pub const FOLLOW_UP: Tool = Tool {
         name: "follow_up_chain",
         description: "In a chain reminder: schedules the next check of the same chain. Not calling it ends the chain.",
         schema: r#"{"type":"object","required":["minutes_from_now"],"properties":{"minutes_from_now":{"type":"integer"}}}"#,
+        class: Class::Own,
     },
     read: follow_up,
 };

@@ -2,7 +2,7 @@
 
 use domain::assistant::{Progress, Request};
 use domain::embed::{Action, Button, Colour, Embed, Field, Footer, Stands, Style};
-use domain::tool::ToolSpec;
+use domain::tool::{Class, ToolSpec};
 use domain::turn::TurnId;
 use domain::wish::Wish;
 use serde::Deserialize;
@@ -29,6 +29,7 @@ pub const EMBED: Tool = Tool {
             r#""action":{"type":"string","description":"task_done:<task_id>, task_del:<task_id>, event_del:<event_id>, agent:<prompt> or dismiss"}}}},"#,
             r#""critical":{"type":"boolean"}}}"#,
         ),
+        class: Class::Own,
     },
     read: embed,
 };

@@ -1,7 +1,7 @@
 //! Side conversations: starting one, and the three ways out of it.
 
 use domain::assistant::{Progress, Request};
-use domain::tool::ToolSpec;
+use domain::tool::{Class, ToolSpec};
 use domain::turn::TurnId;
 use domain::wish::{Asked, Wish};
 use serde::Deserialize;
@@ -16,6 +16,7 @@ pub const ENTER: Tool = Tool {
         description: "In the main conversation: starts an interactive fork, and interrupts this turn. What is said \
             there stays out of main. `idle_timeout` is in minutes; 10 if left out.",
         schema: r#"{"type":"object","properties":{"topic":{"type":"string"},"idle_timeout":{"type":"integer"}}}"#,
+        class: Class::Own,
     },
     read: enter,
 };
@@ -27,6 +28,7 @@ pub const REPORT: Tool = Tool {
         description: "In a fork: leaves a short summary that the main conversation reads once. An interactive fork is \
             discarded after your response; a background run goes on.",
         schema: r#"{"type":"object","required":["message"],"properties":{"message":{"type":"string"}}}"#,
+        class: Class::Own,
     },
     read: report,
 };
@@ -37,6 +39,7 @@ pub const SAVE: Tool = Tool {
         name: "save_context",
         description: "In an interactive fork: makes all of it the main conversation after your response. Rarely right.",
         schema: NOTHING,
+        class: Class::Own,
     },
     read: |turn, _| Ok(Request::Turn(turn, Progress::Wishes(Wish::Save))),
 };
@@ -47,6 +50,7 @@ pub const EXIT: Tool = Tool {
         name: "exit_fork",
         description: "In an interactive fork: discards it after your response, when nothing is worth keeping.",
         schema: NOTHING,
+        class: Class::Own,
     },
     read: |turn, _| Ok(Request::Turn(turn, Progress::Wishes(Wish::ExitFork))),
 };

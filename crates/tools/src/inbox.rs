@@ -1,8 +1,10 @@
-//! The inbox: keeping what the human said, and reading it out.
+//! The inbox: keeping what the human said, reading it out, and taking something out of it for good.
 
-use domain::assistant::{Question, Request};
-use domain::tool::ToolSpec;
+use domain::assistant::{Question, Request, Shelf};
+use domain::inbox::KeptId;
+use domain::tool::{Class, ToolSpec};
 use serde::Deserialize;
+use serde_json::Number;
 
 use crate::{Tool, parsed};
 
@@ -12,8 +14,9 @@ pub const ADD: Tool = Tool {
         name: "inbox_add",
         description: "Keeps something the human wants remembered, in their own words, until it is dealt with.",
         schema: r#"{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}"#,
+        class: Class::Own,
     },
-    read: |_, input| parsed(input).map(|Add { text }| Request::Keep(text)),
+    read: |_, input| parsed(input).map(|Add { text }| Request::Inbox(Shelf::Keep(text))),
 };
 
 /// Reads the inbox out.
@@ -22,9 +25,36 @@ pub const LIST: Tool = Tool {
         name: "inbox_list",
         description: "Lists what is in the inbox, oldest first.",
         schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
+        class: Class::Own,
     },
     read: |_, _| Ok(Request::Tell(Question::Inbox)),
 };
+
+/// Takes something out of the inbox for good.
+pub const REMOVE: Tool = Tool {
+    spec: ToolSpec {
+        name: "inbox_remove",
+        description: "Removes one thing from the inbox for good, by its number in `inbox_list`. The human is asked \
+                      first.",
+        schema: r#"{"type":"object","properties":{"number":{"type":"integer","minimum":1}},"required":["number"],"additionalProperties":false}"#,
+        class: Class::Acts,
+    },
+    read: |_, input| {
+        parsed(input)
+            .and_then(|Remove { number }| number_of(&number).map(|id| Request::Inbox(Shelf::Remove(id))))
+    },
+};
+
+/// The number of a kept thing. A number such as `3.0` is whole too.
+fn number_of(number: &Number) -> Result<KeptId, String> {
+    let whole = number.as_u64().or_else(|| number.as_f64().map(|number| number as u64));
+    whole.map(KeptId).ok_or_else(|| format!("`number` must be a number in `inbox_list`, and is {number}."))
+}
+
+#[derive(Deserialize)]
+struct Remove {
+    number: Number,
+}
 
 #[derive(Deserialize)]
 struct Add {

@@ -34,9 +34,10 @@ struct Tool {
 }
 
 /// All tools, in the order in which the model is told of them.
-const TOOLS: [Tool; 11] = [
+const TOOLS: [Tool; 12] = [
     inbox::ADD,
     inbox::LIST,
+    inbox::REMOVE,
     status::STATUS,
     embed::EMBED,
     ping::PING,

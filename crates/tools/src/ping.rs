@@ -1,7 +1,7 @@
 //! Interrupting the human from the background.
 
 use domain::assistant::{Progress, Request};
-use domain::tool::ToolSpec;
+use domain::tool::{Class, ToolSpec};
 use domain::turn::TurnId;
 use domain::wish::{Urgency, Wish};
 use serde::Deserialize;
@@ -16,6 +16,7 @@ pub const PING: Tool = Tool {
         description: "In a background run: sends the human a message now. It costs one ping of the budget, and a run \
             has one. `critical` passes the budget and is for what cannot wait.",
         schema: r#"{"type":"object","required":["message"],"properties":{"message":{"type":"string"},"critical":{"type":"boolean"}}}"#,
+        class: Class::Own,
     },
     read: ping,
 };

@@ -1,7 +1,7 @@
 //! What a persistent routine can do about its own session.
 
 use domain::assistant::{Progress, Request};
-use domain::tool::ToolSpec;
+use domain::tool::{Class, ToolSpec};
 use domain::turn::TurnId;
 use domain::wish::Wish;
 use serde::Deserialize;
@@ -15,6 +15,7 @@ pub const COMPACT: Tool = Tool {
         name: "compact_session",
         description: "In a persistent routine: compacts its session after you have finished, when it has grown large.",
         schema: r#"{"type":"object","required":["instructions"],"properties":{"instructions":{"type":"string","description":"what to keep and what to drop when compacting"}}}"#,
+        class: Class::Own,
     },
     read: compact,
 };

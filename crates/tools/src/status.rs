@@ -1,7 +1,7 @@
 //! How things stand.
 
 use domain::assistant::{Question, Request};
-use domain::tool::ToolSpec;
+use domain::tool::{Class, ToolSpec};
 
 use crate::Tool;
 
@@ -11,6 +11,7 @@ pub const STATUS: Tool = Tool {
         name: "status",
         description: "Tells how things stand: how much is in the inbox and what is waiting.",
         schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
+        class: Class::Own,
     },
     read: |_, _| Ok(Request::Tell(Question::Status)),
 };

@@ -1,11 +1,12 @@
 //! What the tools make of what a model writes.
 
-use domain::assistant::{Progress, Request};
+use domain::assistant::{Progress, Request, Shelf};
 use domain::context::{Names, instructions, overhead};
 use domain::conversation::Json;
 use domain::embed::{Action, Colour, Stands, Style};
+use domain::inbox::KeptId;
 use domain::place::PlacedTool;
-use domain::tool::ToolCall;
+use domain::tool::{Class, ToolCall};
 use domain::turn::TurnId;
 use domain::wish::{Asked, Urgency, Wish};
 use engine::ports::Hands;
@@ -35,8 +36,8 @@ fn the_model_is_told_of_all_tools() {
     for tool in PlacedTool::ALL {
         assert!(names.contains(&tool.name()), "{} is missing", tool.name());
     }
-    assert_eq!(names.len(), PlacedTool::ALL.len() + 3);
-    for name in ["inbox_add", "inbox_list", "status"] {
+    assert_eq!(names.len(), PlacedTool::ALL.len() + 4);
+    for name in ["inbox_add", "inbox_list", "inbox_remove", "status"] {
         assert!(names.contains(&name), "{name} is missing");
     }
 }
@@ -259,4 +260,20 @@ fn a_call_is_told_by_what_it_is_given() {
     assert_eq!(caption("Read", "{"), "Read");
     assert_eq!(caption("Read", r#"{"file_path":7}"#), "Read");
     assert_eq!(caption("inbox_add", r#"{"text":"milk"}"#), "inbox_add");
+}
+
+/// PM-5: what destroys something is asked for, and what only asks the assistant is not.
+#[test]
+fn only_what_destroys_something_is_asked_for() {
+    for tool in &TOOLS {
+        let expected = if tool.spec.name == "inbox_remove" { Class::Acts } else { Class::Own };
+        assert_eq!(tool.spec.class, expected, "{}", tool.spec.name);
+    }
+    for number in ["3", "3.0"] {
+        let wanted = wanted(TurnId(7), &call("inbox_remove", &format!("{{\"number\":{number}}}")));
+        assert_eq!(wanted, Ok(Request::Inbox(Shelf::Remove(KeptId(3)))));
+    }
+    assert!(refused("inbox_remove", r#"{"number":0}"#).contains("at least 1"));
+    assert!(refused("inbox_remove", r#"{"number":"3"}"#).contains("`number` must be a whole number"));
+    assert!(refused("inbox_remove", "{}").contains("`number` is missing"));
 }

@@ -16,12 +16,12 @@ use domain::turn::{Ending, Limits, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::{World, drive};
 use engine::ports::Surface;
+use engine::reins::Hold;
 use jiff::Timestamp;
 use models::anthropic::{Anthropic, Key, Settings};
 use tempfile::TempDir;
 use testkit::long_life;
 use tokio::sync::{Semaphore, mpsc};
-use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
 const NOW: Timestamp = Timestamp::constant(1_794_700_000, 0);
@@ -82,7 +82,7 @@ impl Family {
             seed: 7,
         };
         self.world.journal.write(vec![Record::Moved(forked), Record::Said(branch, entry)]).await.unwrap();
-        let turn = drive(start, self.world.clone(), self.desk.clone(), CancellationToken::new());
+        let turn = drive(start, self.world.clone(), self.desk.clone(), Hold::new().1);
         async {
             let ended = turn.await;
             assert_eq!(ended.ending, Ending::Finished);

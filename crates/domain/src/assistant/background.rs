@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Zoned;
 
-use super::{Answer, Assistant, Beside, Effect, Ending, Errand, Minutes, Shown};
+use super::{Answer, Aside, Assistant, Effect, Ending, Errand, Minutes, Shown};
 use crate::conversation::{Branch, Entry, EntryId, Head, Said, Why};
 use crate::cost::Account;
 use crate::record::{ForkChange, Record, SentChange, SessionChange, Showed};
@@ -82,9 +82,9 @@ impl Assistant {
         let Some(run) = run.map(Arc::make_mut) else { return };
         run.track(entry.id.into());
         let showed = Showed { branch: branch.clone(), source: run.source.clone(), entry: entry.id };
-        minutes.records.push(Record::Sent(SentChange::Showed(showed)));
+        minutes.records.push(Record::from(SentChange::Showed(showed)));
         let (source, entry) = (run.source.clone(), entry.clone());
-        minutes.shown.push(Shown::Beside(Beside::Sent { source, entry }));
+        minutes.shown.push(Shown::Aside(Aside::Sent { source, entry }));
     }
 
     /// SE-11, MT-5: the run on `branch`, if there is one, has ended, and leaves one event and what it showed.
@@ -94,7 +94,7 @@ impl Assistant {
         if let Some(Head { entry: Some(entry), session }) = head {
             let origins = run.flush(&session, entry, minutes.at);
             Arc::make_mut(&mut self.memory.messages.sent).keep(&origins, minutes.at);
-            minutes.records.push(Record::Sent(SentChange::Kept(origins)));
+            minutes.records.push(Record::from(SentChange::Kept(origins)));
             let (from, kind, at) = (run.parent.clone(), Kind::of(run.aside), minutes.at);
             minutes.records.push(Record::Session(SessionChange::Ran { run: session, from, kind, at }));
         }

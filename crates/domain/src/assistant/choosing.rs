@@ -8,6 +8,7 @@ use jiff::Zoned;
 use super::{Answer, Assistant, Effect};
 use crate::conversation::Branch;
 use crate::model::Thinks;
+use crate::permission::{Mode, Modes};
 use crate::ping_budget::{Pace, PingBudget};
 use crate::record::{Record, StateChange};
 use crate::settings::{BadSetting, Setting};
@@ -93,6 +94,10 @@ impl Assistant {
         if setting == Setting::ThinkingMain {
             self.memory.chosen.thinking = None;
         }
+        if setting == Setting::PermissionMode {
+            let modes = &mut self.memory.chosen.modes;
+            *modes = Modes { main: self.memory.chosen.settings.permission_mode, ..*modes };
+        }
         (self.tell_setting(setting).0, self.kept(setting, now))
     }
 
@@ -103,6 +108,28 @@ impl Assistant {
         self.memory.chosen.pings = Some(budget);
         let text = if pace == Pace::default() { budget.tell_all() } else { budget.tell() };
         (Answer::Told(text), vec![Effect::Write(vec![Record::State(StateChange::Pings(budget))])])
+    }
+
+    /// SL-11, MC-28: the human asks what is done without asking, or wants it otherwise: in the side conversation
+    /// that is open, or everywhere else. It is not kept for the next start.
+    pub(super) fn choose_mode(&mut self, typed: &str) -> (Answer, Vec<Effect>) {
+        let modes = &mut self.memory.chosen.modes;
+        let (here, now) = match &self.memory.fork {
+            Some(_) => ("in this side conversation", modes.fork.unwrap_or(modes.main)),
+            None => ("from now on", modes.main),
+        };
+        if typed.is_empty() {
+            let text = format!("the mode is `{}`: {}. {}", now.as_str(), now.meaning(), other_modes());
+            return (Answer::Told(text), Vec::new());
+        }
+        let Some(mode) = Mode::named(typed) else {
+            return (Answer::Refused(format!("`{typed}` is no mode. {}", other_modes())), Vec::new());
+        };
+        match &self.memory.fork {
+            Some(_) => modes.fork = Some(mode),
+            None => modes.main = mode,
+        }
+        (Answer::Told(format!("{here} the mode is `{}`: {}.", mode.as_str(), mode.meaning())), Vec::new())
     }
 
     /// IF-4: the vendor's id of the model for the next turn on `branch`.
@@ -162,4 +189,9 @@ fn told(text: String) -> (Answer, Vec<Effect>) {
 
 fn refused(why: String) -> (Answer, Vec<Effect>) {
     (Answer::Refused(why), Vec::new())
+}
+
+fn other_modes() -> String {
+    let names: Vec<String> = Mode::ALL.iter().map(|mode| format!("`{}`", mode.as_str())).collect();
+    format!("the modes are {}.", names.join(", "))
 }

@@ -16,6 +16,7 @@ impl Assistant {
         let mut stopped = Vec::new();
         self.forget_entering(&mut minutes);
         self.wants.compactions.clear();
+        self.forget_approvals(&mut minutes);
         while let Some((branch, turn)) =
             self.speaking().map(|(branch, running)| (branch.clone(), running.turn))
         {
@@ -51,6 +52,7 @@ impl Assistant {
     /// SE-7: what a turn says after this is not heard any more; what it cost still counts.
     pub(super) fn cut_short(&mut self, branch: &Branch, minutes: &mut Minutes) {
         let Some(running) = self.running.remove(branch) else { return };
+        self.tell_unknown((running.turn, branch), &running.unanswered, minutes);
         let (turn, ending) = (running.turn, Ending::Interrupted);
         self.abandoned.insert(turn, (branch.clone(), running.clone()));
         let (turn, message) = match running.errand {

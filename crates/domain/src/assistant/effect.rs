@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Known;
+use crate::approval::{Approval, ApprovalId, Closed};
 use crate::compaction::{Gate, Summary};
 use crate::conversation::{Branch, Entry, EntryId, Said, Usage, Why};
 use crate::cost::{Account, Call, Source};
 use crate::failure::Failure;
+use crate::permission::Decision;
 use crate::record::{MessageId, Record};
 use crate::sent::SentId;
 use crate::thinking::Thinking;
@@ -63,6 +65,8 @@ pub enum Effect {
     Write(Vec<Record>),
     /// Start a turn.
     StartTurn(Start),
+    /// Tell a turn what was decided about a call that it asked for under this number.
+    Decide(TurnId, ApprovalId, Decision),
     /// Ask a turn to end; what was said stays said.
     Interrupt(TurnId),
     /// Show something wherever the human is.
@@ -135,12 +139,14 @@ pub enum Shown {
         /// The words.
         text: String,
     },
-    /// A tool runs.
+    /// A tool is about to do something, or is kept from it.
     Working {
         /// The turn.
         turn: TurnId,
         /// The tool.
         tool: String,
+        /// What it does.
+        doing: Doing,
     },
     /// The model is not there, and is called again after this time.
     Waiting {
@@ -175,20 +181,40 @@ pub enum Shown {
         /// What the model says, and what to do.
         why: Failure,
     },
-    /// A side conversation began or ended.
-    Fork(Aside),
-    /// Something stands beside the conversation, or no longer does.
-    Beside(Beside),
+    /// The human is asked for a yes, or no longer.
+    Approval(Asking),
+    /// A side conversation began or ended, or a background run shows something.
+    Aside(Aside),
     /// Main stands elsewhere now: what the human has before them is not what the model reads.
     Moved(Why),
     /// Something the human should know.
     Notice(String),
 }
 
-/// What becomes of a side conversation.
+/// What a tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// It runs.
+    Runs,
+    /// It waits for the human's yes or no.
+    Waits,
+    /// It is not run, because it is not allowed.
+    Denied,
+}
+
+/// What becomes of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asking {
+    /// It can be answered, and this is how it stands.
+    Open(Approval),
+    /// It was closed.
+    Closed(Approval, Closed),
+}
+
+/// What goes on beside the conversation.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Aside {
-    /// It began: what is said next is said there.
+    /// A side conversation began: what is said next is said there.
     Began {
         /// Where.
         branch: Branch,
@@ -204,11 +230,6 @@ pub enum Aside {
         /// What there is to say of it: the summary, for one that left one; may be empty.
         note: String,
     },
-}
-
-/// What stands beside the conversation.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Beside {
     /// A background run shows this.
     Sent {
         /// Whose run it is.

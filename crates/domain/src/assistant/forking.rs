@@ -58,8 +58,9 @@ impl Assistant {
         self.memory.main.entering = Some(entering);
     }
 
-    /// Enters or leaves at once, or when the answer that goes on is finished.
+    /// Enters or leaves at once, or when the answer that goes on is finished. That does not wait for a yes then.
     pub(super) fn turn_now(&mut self, mut minutes: Minutes) -> (Answer, Vec<Effect>) {
+        self.cancel_waiting(&mut minutes);
         self.turn_around(&mut minutes);
         self.hear_waiting(&mut minutes);
         let leaving = self.memory.fork.as_ref().map(|fork| &fork.leaving);
@@ -132,7 +133,7 @@ impl Assistant {
         let moved = self.memory.conversation.branch_off(branch.clone(), head, at);
         minutes.records.push(Record::Moved(moved));
         minutes.records.push(Record::Session(forked));
-        minutes.shown.push(Shown::Fork(Aside::Began { branch: branch.clone(), topic }));
+        minutes.shown.push(Shown::Aside(Aside::Began { branch: branch.clone(), topic }));
         let entering = Entering { idle_minutes: self.idle_minutes(entering.idle_minutes), ..entering };
         let begun = Fork::begun(branch.clone(), root, entering, at);
         self.memory.fork = Some(Fork { thinking: self.thinking_aside(), ..begun });

@@ -44,8 +44,8 @@ impl Occasion {
 }
 
 impl Assistant {
-    /// When the assistant wants to be woken.
-    pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
+    /// When a quiet fork needs something.
+    pub(super) fn fork_wakes(&self, now: Timestamp) -> Option<Timestamp> {
         let fork = self.memory.fork.as_ref().filter(|_| self.speaking().is_none())?;
         match fork.quiet(now) {
             Quiet::Until(time) => Some(time),
@@ -111,6 +111,7 @@ impl Assistant {
     /// IF-19, IF-20: the fork ends in one of three ways.
     pub(super) fn leave(&mut self, exit: Exit, occasion: Occasion, minutes: &mut Minutes) {
         let Some(fork) = self.memory.fork.take() else { return };
+        self.memory.chosen.modes.fork = None;
         self.drop_waiting(&fork.branch, minutes);
         let (why, note) = match exit {
             Exit::Save => self.promote(&fork, minutes),
@@ -123,7 +124,7 @@ impl Assistant {
         }
         self.memory.filled.remove(&fork.branch);
         minutes.records.push(Record::Fork(ForkChange::Ended(fork.branch.clone())));
-        minutes.shown.push(Shown::Fork(Aside::Ended { branch: fork.branch, why, note }));
+        minutes.shown.push(Shown::Aside(Aside::Ended { branch: fork.branch, why, note }));
     }
 
     /// MC-25, IF-22: main stands where the fork stood, and what the fork had seen is part of it.
@@ -168,8 +169,7 @@ impl Assistant {
     }
 
     /// IF-27 to IF-32: a quiet fork. Nobody is asked who costs anything.
-    pub(super) fn woke(&mut self, now: &Zoned) -> Vec<Effect> {
-        let mut minutes = Minutes::at(now);
+    pub(super) fn tend_fork(&mut self, minutes: &mut Minutes) {
         let fork = self.memory.fork.clone().filter(|_| self.speaking().is_none());
         match fork.as_ref().map(|fork| (fork, fork.quiet(minutes.at))) {
             None | Some((_, Quiet::Until(_))) => {}
@@ -180,10 +180,9 @@ impl Assistant {
                      it: /save, /report or /exit. in {idle} minutes it ends by itself."
                 );
                 minutes.shown.push(Shown::Notice(text));
-                self.change_fork(&mut minutes, |fork| fork.asked = Some(at));
+                self.change_fork(minutes, |fork| fork.asked = Some(at));
             }
-            Some((_, Quiet::End)) => self.leave(Exit::Drop, Occasion::Quiet, &mut minutes),
+            Some((_, Quiet::End)) => self.leave(Exit::Drop, Occasion::Quiet, minutes),
         }
-        minutes.effects()
     }
 }

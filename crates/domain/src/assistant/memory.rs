@@ -6,9 +6,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Change;
+use crate::approval::Approvals;
 use crate::conversation::{Branch, Conversation, EntryId};
 use crate::fork::{Entering, Fork};
-use crate::inbox::Kept;
+use crate::inbox::Inbox;
+use crate::permission::Modes;
 use crate::ping_budget::PingBudget;
 use crate::record::{Message, MessageId};
 use crate::report::{Report, ReportId};
@@ -30,8 +32,10 @@ pub struct Memory {
     pub messages: Messages,
     /// What forks and background runs left for main.
     pub reports: Reports,
-    /// The inbox, shared with every copy of this memory.
-    pub inbox: Arc<Vec<Kept>>,
+    /// The inbox.
+    pub inbox: Inbox,
+    /// What the human is asked, and has said yes to.
+    pub approvals: Approvals,
     /// The side conversation that is open.
     pub fork: Option<Fork>,
     /// The main conversation.
@@ -95,6 +99,8 @@ pub struct Chosen {
     pub thinking: Option<Thinking>,
     /// How many pings are left; nothing, before anybody looked.
     pub pings: Option<PingBudget>,
+    /// What may be done without asking, until the next start.
+    pub modes: Modes,
 }
 
 impl Memory {
@@ -105,7 +111,8 @@ impl Memory {
             turns: Turns { unfinished: Vec::new(), runs: BTreeMap::new(), next: TurnId(1) },
             messages: Messages { waiting: VecDeque::new(), sent: Arc::default(), next: MessageId(1) },
             reports: Reports { waiting: Arc::default(), next: ReportId(1) },
-            inbox: Arc::default(),
+            inbox: Inbox::default(),
+            approvals: Approvals::default(),
             fork: None,
             main: Main::default(),
             filled: BTreeMap::new(),

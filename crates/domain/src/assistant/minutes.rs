@@ -4,7 +4,9 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use super::{Effect, Shown, Start};
+use crate::approval::ApprovalId;
 use crate::conversation::Usage;
+use crate::permission::Decision;
 use crate::record::{Closed, Record, TurnChange};
 use crate::turn::{Ending, TurnId};
 
@@ -15,23 +17,33 @@ pub(super) struct Minutes {
     pub(super) zone: TimeZone,
     pub(super) records: Vec<Record>,
     pub(super) shown: Vec<Shown>,
+    /// What turns that wait are told.
+    pub(super) decided: Vec<(TurnId, ApprovalId, Decision)>,
     pub(super) starts: Vec<Start>,
 }
 
 impl Minutes {
     pub(super) fn at(now: &Zoned) -> Self {
         let (at, zone) = (now.timestamp(), now.time_zone().clone());
-        Self { at, zone, records: Vec::new(), shown: Vec::new(), starts: Vec::new() }
+        let (records, shown, decided, starts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { at, zone, records, shown, decided, starts }
     }
 
     pub(super) fn close(&mut self, turn: TurnId, ending: Ending, usage: Usage) {
         self.records.push(Record::Turn(TurnChange::Closed(Closed { turn, ending, usage, at: self.at })));
     }
 
-    /// Written first, all at once, so that a writing that fails leaves nothing half done; then shown; then begun.
+    /// Written first, all at once, so that a writing that fails leaves nothing half done; then shown; then
+    /// told to those who wait; then begun.
     pub(super) fn effects(self) -> Vec<Effect> {
         let written = (!self.records.is_empty()).then_some(Effect::Write(self.records));
         let shown = self.shown.into_iter().map(Effect::Show);
-        written.into_iter().chain(shown).chain(self.starts.into_iter().map(Effect::StartTurn)).collect()
+        let decided = self.decided.into_iter().map(|(turn, id, decision)| Effect::Decide(turn, id, decision));
+        written
+            .into_iter()
+            .chain(shown)
+            .chain(decided)
+            .chain(self.starts.into_iter().map(Effect::StartTurn))
+            .collect()
     }
 }

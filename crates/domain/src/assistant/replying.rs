@@ -14,7 +14,7 @@ use crate::context;
 use crate::conversation::{Branch, Head};
 use crate::embed::{Action, Exiting};
 use crate::fork::Entering;
-use crate::record::{Address, Message, MessageChange, MessageId, Record, Reply, SentChange, SurfaceName};
+use crate::record::{Address, Message, MessageChange, MessageId, Record, ReplyTo, SentChange, SurfaceName};
 use crate::sent::{End, Found, Gone, InquiryId, Origin, SentId};
 
 /// A button that cannot be pressed in a side conversation.
@@ -37,7 +37,7 @@ impl Assistant {
         match &message.to {
             Address::Here => Some(self.here()),
             Address::Branch(branch) => Some(branch.clone()),
-            Address::Reply(Reply { to, .. }) | Address::Button(to, _) => {
+            Address::Reply(ReplyTo { to, .. }) | Address::Button(to, _) => {
                 let goes_on = matches!(self.memory.messages.sent.origin(*to, minutes.at), Found::Live(..));
                 (!goes_on || self.memory.fork.is_some()).then(|| self.here())
             }
@@ -45,7 +45,7 @@ impl Assistant {
     }
 
     /// MT-9 to MT-12: a reply goes on with the run it came from, or quotes what it replies to.
-    fn replied(&mut self, reply: &Reply, minutes: &mut Minutes) -> (Branch, String) {
+    fn replied(&mut self, reply: &ReplyTo, minutes: &mut Minutes) -> (Branch, String) {
         let sent = Arc::clone(&self.memory.messages.sent);
         let notice = match (sent.origin(reply.to, minutes.at), &self.memory.fork) {
             (Found::Live(origin, end), None) => {
@@ -89,7 +89,7 @@ impl Assistant {
     pub(super) fn press(&mut self, press: Press, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Press { surface, on, action } = press;
         match action {
-            Action::Inquire(inquiry) => self.ask(surface, (on, inquiry), now),
+            Action::Inquire(inquiry) => self.inquire(surface, (on, inquiry), now),
             Action::Dismiss => put_away(on, now),
             Action::Leave(Exiting::Save) => self.leave_asked(Way::Save, now),
             Action::Leave(Exiting::Report) => self.leave_asked(Way::Report(String::new()), now),
@@ -106,7 +106,7 @@ impl Assistant {
     }
 
     /// XB-16: what a button asks is said by the human, once.
-    fn ask(
+    fn inquire(
         &mut self,
         surface: SurfaceName,
         (on, inquiry): (SentId, InquiryId),
@@ -153,7 +153,7 @@ impl Assistant {
             (Found::Expired(_) | Found::Unknown, _) => (self.here(), String::new()),
         };
         if Arc::make_mut(&mut self.memory.messages.sent).take(inquiry).is_some() {
-            minutes.records.push(Record::Sent(SentChange::Asked(inquiry.clone())));
+            minutes.records.push(Record::from(SentChange::Asked(inquiry.clone())));
         }
         Some((branch, lead))
     }
@@ -162,8 +162,8 @@ impl Assistant {
 /// XB-18: the message is out of sight from now on. What was said stays said.
 fn put_away(on: SentId, now: &Zoned) -> (Answer, Vec<Effect>) {
     let mut minutes = Minutes::at(now);
-    minutes.records.push(Record::Sent(SentChange::PutAway(on)));
-    minutes.shown.push(Shown::Beside(super::Beside::PutAway(on)));
+    minutes.records.push(Record::from(SentChange::PutAway(on)));
+    minutes.shown.push(Shown::Aside(super::Aside::PutAway(on)));
     (Answer::Noted, minutes.effects())
 }
 
@@ -207,7 +207,7 @@ mod tests {
     }
 
     fn reply(to: SentId) -> Request {
-        let reply_to = Some(Reply { to, words: "so".to_owned() });
+        let reply_to = Some(ReplyTo { to, words: "so".to_owned() });
         Request::Say(Saying { reply_to, ..Saying::words(SurfaceName::Page, "what?") })
     }
 

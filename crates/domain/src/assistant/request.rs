@@ -2,19 +2,22 @@
 
 use jiff::Zoned;
 
+use super::approving::Caller;
 use super::leaving::Way;
 use super::{Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
+use crate::approval::Reply;
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, may_spend};
 use crate::embed::Action;
-use crate::permission::{Decision, decide};
+use crate::inbox::KeptId;
+use crate::permission::Ruling;
 use crate::ping_budget::Pace;
-use crate::record::{Address, Message, MessageChange, MessageId, Record, Reply, SurfaceName};
+use crate::record::{Address, Message, MessageChange, MessageId, Record, ReplyTo, SurfaceName};
 use crate::run::Job;
 use crate::sent::SentId;
 use crate::settings::Setting;
 use crate::thinking::Thinking;
-use crate::tool::{Showing, ToolResult};
+use crate::tool::{Showing, ToolCall, ToolResult};
 use crate::turn::TurnId;
 use crate::wish::Wish;
 
@@ -33,8 +36,10 @@ pub enum Request {
     Step(Step),
     /// A turn gets on.
     Turn(TurnId, Progress),
-    /// Keep this in the inbox.
-    Keep(String),
+    /// Something changes in the inbox.
+    Inbox(Shelf),
+    /// The human says yes or no to what we asked for.
+    Approve(Reply),
     /// Somebody wants to know something.
     Tell(Question),
     /// The human chooses.
@@ -43,6 +48,15 @@ pub enum Request {
     Press(Press),
     /// A job is due.
     Run(Job),
+}
+
+/// What can change in the inbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shelf {
+    /// Keep this.
+    Keep(String),
+    /// Take this out for good.
+    Remove(KeptId),
 }
 
 /// What can be done to the main conversation as a whole.
@@ -91,6 +105,8 @@ pub enum Choice {
     Setting(Setting, String),
     /// This pace of pings; to know how many are left, if nothing is given.
     Pings(Pace),
+    /// What is done without asking; to know what that is, if no mode is given.
+    Permissions(String),
 }
 
 /// How a turn gets on.
@@ -116,7 +132,7 @@ pub struct Saying {
     /// The pictures.
     pub images: Vec<Image>,
     /// The message they reply to, if they do.
-    pub reply_to: Option<Reply>,
+    pub reply_to: Option<ReplyTo>,
 }
 
 impl Saying {
@@ -144,8 +160,8 @@ pub enum Answer {
     Heard(MessageId),
     /// Work began, or will as soon as nobody speaks; it is shown under this number.
     Begun(TurnId),
-    /// These calls may run, or not.
-    Decided(Vec<Decision>),
+    /// These calls may run, or not, or the human is asked.
+    Decided(Vec<Ruling>),
     /// It is on disk.
     Noted,
     /// In words.
@@ -182,6 +198,7 @@ impl Assistant {
         let id = message.id;
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         self.memory.messages.waiting.push_back(message);
+        self.cancel_waiting(&mut minutes);
         let interrupt = match self.speaking().map(|(_, running)| running) {
             // MC-7: who compacts is not interrupted.
             Some(Running { errand: Errand::Compact(_), .. } | Running { owed: Owed::SinceBefore, .. }) => {
@@ -214,7 +231,12 @@ impl Assistant {
             Some((branch, held)) if held.owed == Owed::Held => {
                 (Answer::Noted, self.let_go(&branch, &held, now))
             }
-            Some((_, running)) => (Answer::Noted, vec![Effect::Interrupt(running.turn)]),
+            Some((_, running)) => {
+                let mut minutes = Minutes::at(now);
+                self.cancel_waiting(&mut minutes);
+                let interrupt = Effect::Interrupt(running.turn);
+                (Answer::Noted, minutes.effects().into_iter().chain([interrupt]).collect())
+            }
             None => (Answer::Refused("nothing is running.".to_owned()), Vec::new()),
         }
     }
@@ -239,17 +261,17 @@ impl Assistant {
         let (Some((branch, running)), Some(authority)) = (self.run_of(turn), self.authority(turn)) else {
             return gone();
         };
-        let decisions: Vec<Decision> =
-            calls(&blocks).map(|call| decide(call, &self.tools, &authority)).collect();
+        let called: Vec<ToolCall> = calls(&blocks).cloned().collect();
         let mut minutes = Minutes::at(now);
         self.spend(&branch, &running, spent, &mut minutes);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
-            running.unanswered = decisions.iter().map(|decision| decision.call.clone()).collect();
+            running.unanswered = called.clone();
         }
-        let at = minutes.at;
-        minutes.records.extend(decisions.iter().map(|decision| Record::Decided(turn, decision.clone(), at)));
-        (Answer::Decided(decisions), minutes.effects())
+        let caller = Caller { turn, branch, authority };
+        let rulings: Vec<Ruling> =
+            called.into_iter().map(|call| self.rule_on(call, &caller, &mut minutes)).collect();
+        (Answer::Decided(rulings), minutes.effects())
     }
 
     pub(super) fn ran(

@@ -11,12 +11,15 @@ use crate::context::UNKNOWN_OUTCOME;
 use crate::conversation::{Branch, Said, Usage};
 use crate::failure::Failure;
 use crate::inbox::{Kept, KeptId, read_out};
+use crate::permission::Decision;
+use crate::record::InboxChange;
 use crate::tool::{Outcome, ToolCall, ToolResult};
+use crate::turn::TurnId;
 
 impl Assistant {
     /// Goes on with a turn that the program died under, or gives it up after too many tries.
     pub(super) fn resume(&mut self, left: Unfinished, minutes: &mut Minutes) {
-        self.tell_unknown(&left.branch, &left.unanswered, minutes);
+        self.tell_unknown((left.turn, &left.branch), &left.unanswered, minutes);
         let Unfinished { turn, branch, answers, attempts, .. } = left;
         if attempts < ATTEMPTS {
             let turned = Turned { turn, branch, message: answers, sending: Sending::First };
@@ -32,12 +35,23 @@ impl Assistant {
         minutes.shown.push(Shown::Ended { turn, branch, answers: answers.id, ending });
     }
 
-    /// Answers the calls whose outcome nobody knows, so that none is repeated.
-    pub(super) fn tell_unknown(&mut self, branch: &Branch, calls: &[ToolCall], minutes: &mut Minutes) {
+    /// Answers the calls of a turn that nobody answered, so that none is repeated: one that only waited for the
+    /// human is known not to have run, and nobody knows of the others.
+    pub(super) fn tell_unknown(
+        &mut self,
+        (turn, branch): (TurnId, &Branch),
+        calls: &[ToolCall],
+        minutes: &mut Minutes,
+    ) {
         if calls.is_empty() {
             return;
         }
-        let results = calls.iter().map(unknown).collect();
+        let told = |call: &ToolCall| {
+            let kept = self.memory.approvals.kept_from(turn, call);
+            kept.and_then(|refused| Decision::refused(call, refused).refusal())
+                .unwrap_or_else(|| unknown(call))
+        };
+        let results = calls.iter().map(told).collect();
         self.say_on(branch, Said::Tools(results), minutes);
     }
 
@@ -46,24 +60,41 @@ impl Assistant {
         if text.is_empty() {
             return (Answer::Refused("there is nothing in that to keep.".to_owned()), Vec::new());
         }
-        let id = KeptId(self.memory.inbox.last().map_or(1, |kept| kept.id.0 + 1));
+        let id = self.memory.inbox.next;
+        self.memory.inbox.next = KeptId(id.0 + 1);
         let kept = Kept { id, at: now.timestamp(), text };
-        Arc::make_mut(&mut self.memory.inbox).push(kept.clone());
-        (Answer::Told(format!("kept as {}", id.0)), vec![Effect::Write(vec![Record::Kept(kept)])])
+        Arc::make_mut(&mut self.memory.inbox.kept).push(kept.clone());
+        let written = Effect::Write(vec![Record::Inbox(InboxChange::Kept(kept))]);
+        (Answer::Told(format!("kept as {}", id.0)), vec![written])
+    }
+
+    /// Takes something out of the inbox for good.
+    pub(super) fn remove(&mut self, id: KeptId, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let Some(at) = self.memory.inbox.kept.iter().position(|kept| kept.id == id) else {
+            let why = format!("there is no {} in the inbox. `inbox_list` tells the numbers.", id.0);
+            return (Answer::Refused(why), Vec::new());
+        };
+        let removed = Arc::make_mut(&mut self.memory.inbox.kept).remove(at);
+        let written = Effect::Write(vec![Record::Inbox(InboxChange::Removed(id, now.timestamp()))]);
+        (Answer::Told(format!("removed {}: {}", id.0, removed.text)), vec![written])
     }
 
     pub(super) fn read_inbox(&self) -> (Answer, Vec<Effect>) {
-        (Answer::Told(read_out(&self.memory.inbox)), Vec::new())
+        (Answer::Told(read_out(&self.memory.inbox.kept)), Vec::new())
     }
 
     pub(super) fn status(&self) -> (Answer, Vec<Effect>) {
-        let kept = self.memory.inbox.len();
+        let kept = self.memory.inbox.kept.len();
         let waiting = self.memory.messages.waiting.len();
         let held = match self.waits_for_key() {
             true => " the model refuses the key, so i can't answer before it takes one.",
             false => "",
         };
-        (Answer::Told(format!("inbox: {kept}. messages waiting: {waiting}.{held}")), Vec::new())
+        let asked = match self.memory.approvals.open.len() {
+            0 => String::new(),
+            open => format!(" approvals waiting: {open}."),
+        };
+        (Answer::Told(format!("inbox: {kept}. messages waiting: {waiting}.{asked}{held}")), Vec::new())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::conversation::Branch;
 use crate::embed::{Action, Embed, Footer};
 use crate::fork::Exit;
 use crate::permission::Authority;
-use crate::place::Place;
+use crate::place::{Follow, Place};
 use crate::record::{Record, SentChange};
 use crate::schedule::ToolRule;
 use crate::sent::{Inquiry, InquiryId};
@@ -21,11 +21,13 @@ impl Assistant {
     /// TL-2: where `turn` runs and what it may use there: nothing, if it has ended.
     pub(super) fn authority(&self, turn: TurnId) -> Option<Authority> {
         let (branch, _) = self.run_of(turn)?;
-        match (&branch, self.memory.turns.runs.get(&branch)) {
-            (_, Some(run)) => Some(run.authority()),
-            (Branch::Main, None) => Some(Authority::MAIN),
-            (Branch::Fork(_), None) => Some(Authority { place: Place::Fork, tools: ToolRule::Usual }),
-        }
+        let (modes, usual) = (self.memory.chosen.modes, ToolRule::Usual);
+        let (place, tools, mode) = match (&branch, self.memory.turns.runs.get(&branch)) {
+            (_, Some(run)) => (Place::Background(run.aside), run.tools.clone(), modes.main),
+            (Branch::Main, None) => (Place::Main(Follow::Alone), usual, modes.main),
+            (Branch::Fork(_), None) => (Place::Fork, usual, modes.fork.unwrap_or(modes.main)),
+        };
+        Some(Authority { place, tools, mode })
     }
 
     pub(super) fn wished(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {
@@ -85,7 +87,7 @@ impl Assistant {
                 let (id, prompt) = (InquiryId(self.dice.id8()), prompt.clone());
                 let inquiry = Inquiry { id: id.clone(), prompt, at: minutes.at };
                 Arc::make_mut(&mut self.memory.messages.sent).register(inquiry.clone());
-                minutes.records.push(Record::Sent(SentChange::Asks(inquiry)));
+                minutes.records.push(Record::from(SentChange::Asks(inquiry)));
                 button.action = Action::Inquire(id);
             }
         }

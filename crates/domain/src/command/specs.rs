@@ -1,8 +1,10 @@
 //! Every command there is: its name, what may follow it, and what it asks.
 
 use super::{Command, Look, REPLY};
+use crate::approval::{Reply, Verdict};
 use crate::assistant::{Choice, Question, Request, Reshape, Step, Way};
 use crate::ping_budget::Pace;
+use crate::record::SurfaceName;
 use crate::settings::Setting;
 use crate::turn::TurnId;
 
@@ -28,9 +30,10 @@ pub(super) struct Spec {
     pub read: fn(&str) -> Result<Command, String>,
 }
 
-pub(super) const GROUPS: [Group; 4] = [
+pub(super) const GROUPS: [Group; 5] = [
     Group { title: "our conversation", specs: &TALK },
     Group { title: "a side conversation", specs: &ASIDE },
+    Group { title: "what i may do", specs: &LEAVE },
     Group { title: "what happened", specs: &PAST },
     Group { title: "how i am", specs: &CHOICES },
 ];
@@ -70,7 +73,7 @@ const TALK: [Spec; 6] = [
         name: "/undo",
         also: &[],
         takes: "",
-        does: "takes the last compaction back",
+        does: "takes back the last /compact, /save or /clear, for 30 days",
         read: |_| ask(Request::Reshape(Reshape::Undo)),
     },
     Spec {
@@ -110,6 +113,37 @@ const ASIDE: [Spec; 4] = [
         takes: "",
         does: "leaves the side conversation and keeps nothing",
         read: |_| ask(Request::Step(Step::Back(Way::Drop))),
+    },
+];
+
+const LEAVE: [Spec; 4] = [
+    Spec {
+        name: "/allow",
+        also: &[],
+        takes: "[number]",
+        does: "lets me do what i asked for, this once",
+        read: |words| approve(words, Verdict::Allow),
+    },
+    Spec {
+        name: "/deny",
+        also: &[],
+        takes: "[number]",
+        does: "keeps me from what i asked for",
+        read: |words| approve(words, Verdict::Deny),
+    },
+    Spec {
+        name: "/always",
+        also: &[],
+        takes: "[number]",
+        does: "lets me do it, and do such things until /clear or a restart",
+        read: |words| approve(words, Verdict::Always),
+    },
+    Spec {
+        name: "/permissions",
+        also: &[],
+        takes: "[mode]",
+        does: "chooses what i do without asking, or tells what that is",
+        read: |words| ask(Request::Choose(Choice::Permissions(words.to_owned()))),
     },
 ];
 
@@ -209,4 +243,9 @@ fn why(words: &str) -> Result<Command, String> {
     };
     let turn = (!words.is_empty()).then(|| number(words)).transpose()?;
     Ok(Command::Look(Look::Why(turn)))
+}
+
+/// Whoever reads the command says where it was given.
+fn approve(which: &str, verdict: Verdict) -> Result<Command, String> {
+    ask(Request::Approve(Reply { which: which.to_owned(), verdict, by: SurfaceName::Terminal }))
 }

@@ -14,7 +14,7 @@ pub fn message_words(said: &Said) -> String {
         Said::Tools(results) => {
             let shown = results.iter().filter_map(|result| match &result.outcome {
                 Outcome::Shown(showing) => Some(showing),
-                Outcome::Done | Outcome::Failed => None,
+                Outcome::Done | Outcome::Failed | Outcome::Denied => None,
             });
             let shown: Vec<&Showing> = shown.collect();
             let words = shown.iter().find_map(|showing| match showing {

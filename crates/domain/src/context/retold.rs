@@ -39,6 +39,7 @@ fn lines<'a>(said: &'a Said, names: &mut HashMap<&'a str, &'a str>) -> Vec<Strin
                     format!("{} answered: {}", name(&result.call), result.text)
                 }
                 Outcome::Failed => format!("{} failed: {}", name(&result.call), result.text),
+                Outcome::Denied => format!("{} was denied: {}", name(&result.call), result.text),
             };
             results.iter().map(line).collect()
         }

@@ -122,7 +122,7 @@ pub enum Block {
     Opaque(Json),
 }
 
-/// A JSON text that nobody in the domain reads.
+/// A JSON text, kept byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Json(pub String);
 

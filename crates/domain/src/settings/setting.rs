@@ -1,6 +1,7 @@
 //! Each setting by its name: what it accepts, and how it is given back.
 
-use super::{PermissionMode, Settings};
+use super::Settings;
+use crate::permission::Mode;
 use crate::thinking::Thinking;
 
 /// The name of a setting.
@@ -129,7 +130,7 @@ impl Setting {
                 settings.timeouts.fork_idle_minutes = positive(typed).ok_or_else(wrong)?;
             }
             Self::PermissionMode => {
-                settings.permission_mode = PermissionMode::named(typed).ok_or_else(wrong)?;
+                settings.permission_mode = Mode::named(typed).ok_or_else(wrong)?;
             }
             Self::AutoUpdate => settings.updates.automatic = flag(typed).ok_or_else(wrong)?,
             Self::AutoUpdateInterval => {

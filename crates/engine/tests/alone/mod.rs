@@ -5,24 +5,23 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use domain::approval::Consent;
 use domain::assistant::{Answer, Ended, Progress, Purpose, Request, Shown, Start};
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, calls};
 use domain::cost::{Account, Call, Day, Refusal};
-use domain::permission::{Authority, decide};
-use domain::place::{Follow, Place};
+use domain::permission::{Authority, Ruling, decide};
 use domain::record::Record;
-use domain::schedule::ToolRule;
 use domain::thinking::Thinking;
-use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Limits, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::{World, drive};
 use engine::ports::{Hands, Journal, Margin, Surface, Unreadable, Unwritten};
+use engine::reins::Hold;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use testkit::puppet::{Line, Puppet};
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 
 /// How it ended.
 pub struct Run {
@@ -35,7 +34,7 @@ pub struct Run {
 
 struct Nowhere;
 
-const NOTE: ToolSpec = ToolSpec { name: "note", description: "Notes.", schema: "{}" };
+const NOTE: ToolSpec = ToolSpec { name: "note", description: "Notes.", schema: "{}", class: Class::Own };
 
 impl Hands for Nowhere {
     fn tools(&self) -> Arc<[ToolSpec]> {
@@ -92,8 +91,8 @@ impl<R: Fn(&Day) -> Result<(), Refusal>> Counter<R> {
     fn answer(&self, request: Request) -> Answer {
         if let Request::Turn(_, Progress::MayRun(blocks, spent)) = request {
             self.counted.borrow_mut().extend(spent);
-            let authority = Authority { place: Place::Main(Follow::Alone), tools: ToolRule::Usual };
-            return Answer::Decided(calls(&blocks).map(|call| decide(call, &[NOTE], &authority)).collect());
+            let decided = |call| decide(call, &[NOTE], &Authority::MAIN, &Consent::default());
+            return Answer::Decided(calls(&blocks).filter_map(decided).map(Ruling::Decided).collect());
         }
         let Request::Turn(_, Progress::MaySpend(spent)) = request else { return Answer::Noted };
         self.counted.borrow_mut().extend(spent);
@@ -134,7 +133,7 @@ pub fn run(
             std::future::pending::<()>().await
         };
         tokio::select! {
-            ended = drive(start, world, desk, CancellationToken::new()) => ended,
+            ended = drive(start, world, desk, Hold::new().1) => ended,
             () = door => unreachable!("it waits for ever"),
         }
     });

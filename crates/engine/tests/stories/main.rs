@@ -3,6 +3,7 @@
 //! One list, and beside each story its tellers. Who is missing there is missing for a reason that stands after
 //! `but for`.
 
+mod approval;
 mod compaction;
 mod conversation;
 mod forks;
@@ -100,6 +101,8 @@ stories! {
     conversation::new_words_after_a_crash_wait_for_the_answer_that_is_owed: puppet anthropic openai claude;
     conversation::a_turn_that_the_program_dies_of_is_not_tried_for_ever: puppet anthropic openai claude;
     conversation::a_conversation_with_a_fork_and_a_compaction_is_drawn: puppet anthropic openai claude;
+    approval::a_call_waits_for_the_humans_yes_whoever_makes_it: puppet anthropic openai claude;
+    approval::a_call_that_waits_is_cancelled_by_new_words_whoever_makes_it: puppet anthropic openai claude;
     compaction::a_summary_stands_for_what_was_said: puppet anthropic openai claude;
     compaction::a_forgetful_summary_is_refused_and_nothing_changes: puppet anthropic openai claude;
     compaction::a_long_conversation_is_compacted_before_the_next_answer: puppet anthropic openai claude;

@@ -48,9 +48,18 @@ struct ResultBody {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    failure: Option<FailureBody>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     embed: Option<EmbedBody>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     words: Option<String>,
+}
+
+/// How a call failed, where that is known.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum FailureBody {
+    Denied,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -144,13 +153,14 @@ fn block_body(block: &Block) -> BlockBody {
 }
 
 fn result_body(result: &ToolResult) -> ResultBody {
-    let (failed, embed, words) = match &result.outcome {
-        Outcome::Done => (false, None, None),
-        Outcome::Shown(Showing::Embed(embed)) => (false, Some(EmbedBody::from(embed)), None),
-        Outcome::Shown(Showing::Words(words)) => (false, None, Some(words.clone())),
-        Outcome::Failed => (true, None, None),
+    let (failed, failure, embed, words) = match &result.outcome {
+        Outcome::Done => (false, None, None, None),
+        Outcome::Shown(Showing::Embed(embed)) => (false, None, Some(EmbedBody::from(embed)), None),
+        Outcome::Shown(Showing::Words(words)) => (false, None, None, Some(words.clone())),
+        Outcome::Failed => (true, None, None, None),
+        Outcome::Denied => (true, Some(FailureBody::Denied), None, None),
     };
-    ResultBody { call: result.call.clone(), text: result.text.clone(), failed, embed, words }
+    ResultBody { call: result.call.clone(), text: result.text.clone(), failed, failure, embed, words }
 }
 
 fn human(body: HumanBody) -> Said {
@@ -170,11 +180,12 @@ fn assistant(body: AssistantBody) -> Said {
 
 fn tools(body: ToolsBody) -> Said {
     let result = |body: ResultBody| {
-        let outcome = match (body.failed, body.embed, body.words) {
-            (true, _, _) => Outcome::Failed,
-            (false, Some(embed), _) => Outcome::Shown(Showing::Embed(embed.into())),
-            (false, None, Some(words)) => Outcome::Shown(Showing::Words(words)),
-            (false, None, None) => Outcome::Done,
+        let outcome = match (body.failed, body.failure, body.embed, body.words) {
+            (true, Some(FailureBody::Denied), ..) => Outcome::Denied,
+            (true, None, ..) => Outcome::Failed,
+            (false, _, Some(embed), _) => Outcome::Shown(Showing::Embed(embed.into())),
+            (false, _, None, Some(words)) => Outcome::Shown(Showing::Words(words)),
+            (false, _, None, None) => Outcome::Done,
         };
         ToolResult { call: body.call, text: body.text, outcome }
     };

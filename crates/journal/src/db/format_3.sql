@@ -43,6 +43,28 @@ CREATE TABLE entering (
 CREATE INDEX spending_by_turn ON spending (turn);
 CREATE INDEX decisions_by_turn ON decisions (turn);
 
+-- Something taken out of the inbox keeps its number, so that no other thing gets it.
+ALTER TABLE inbox ADD COLUMN removed INTEGER;
+
+-- Calls that the human is or was asked about. One that was allowed after its turn had gone on is a grant.
+CREATE TABLE approvals (
+    id      INTEGER PRIMARY KEY,
+    at      INTEGER NOT NULL,
+    turn    INTEGER NOT NULL,
+    branch  TEXT NOT NULL,
+    call    TEXT NOT NULL,    -- the model's name for it
+    tool    TEXT NOT NULL,
+    input   TEXT NOT NULL,    -- JSON, whole
+    late    INTEGER,          -- 1 once the turn has gone on without an answer
+    how     TEXT,             -- allowed, always allowed, denied, cancelled, expired; null while it can be answered
+    surface TEXT,             -- where it was answered
+    closed  INTEGER,
+    spent   INTEGER,          -- when the grant was used, or ended
+    used    TEXT              -- the call that used it
+) STRICT;
+CREATE INDEX open_approvals ON approvals (id) WHERE how IS NULL;
+CREATE INDEX grants ON approvals (id) WHERE late = 1 AND spent IS NULL AND how IN ('allowed', 'always allowed');
+
 -- Background runs, what they showed to the human, and how a reply or a button finds them again.
 
 -- The message that a message replies to, with its words; or whose button was pressed, and what that asks.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use domain::assistant::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
 use domain::conversation::{Block, Branch, Conversation, Entry, EntryId, Head, Image, Said, SessionId};
 use domain::cost::Source;
-use domain::inbox::{Kept, KeptId};
-use domain::record::{Address, Message, MessageId, Reply, SessionChange, SurfaceName};
+use domain::inbox::{Inbox, Kept, KeptId};
+use domain::record::{Address, Message, MessageId, ReplyTo, SessionChange, SurfaceName};
 use domain::run::Kind;
 use domain::sent::{InquiryId, SentId};
 use domain::tool::ToolCall;
@@ -36,7 +36,8 @@ impl Database {
                 next: MessageId(next("messages")?),
             },
             reports: Reports { waiting: Arc::new(self.reports()?), next: self.next_report()? },
-            inbox: Arc::new(self.inbox()?),
+            inbox: Inbox { kept: Arc::new(self.inbox()?), next: KeptId(next("inbox")?) },
+            approvals: self.approvals()?,
             fork: self.fork()?,
             main: Main {
                 created: None,
@@ -165,7 +166,8 @@ impl Database {
     fn inbox(&self) -> rusqlite::Result<Vec<Kept>> {
         let kept =
             |row: &Row<'_>| Ok(Kept { id: KeptId(row.get(0)?), at: time_in(row, 1)?, text: row.get(2)? });
-        self.connection.prepare("SELECT id, at, text FROM inbox ORDER BY id")?.query_map([], kept)?.collect()
+        let sql = "SELECT id, at, text FROM inbox WHERE removed IS NULL ORDER BY id";
+        self.connection.prepare(sql)?.query_map([], kept)?.collect()
     }
 }
 
@@ -197,7 +199,7 @@ fn address(row: &Row<'_>) -> rusqlite::Result<Address> {
         Some(inquiry) => Ok(Address::Button(about, InquiryId(inquiry))),
         None => {
             let words = row.get::<_, Option<String>>(7)?.unwrap_or_default();
-            Ok(Address::Reply(Reply { to: about, words }))
+            Ok(Address::Reply(ReplyTo { to: about, words }))
         }
     }
 }

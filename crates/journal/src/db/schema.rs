@@ -8,7 +8,8 @@ use super::Unopened;
 const FORMAT: i64 = 3;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 17] = [
+pub const TABLES: [&str; 18] = [
+    "approvals",
     "reports",
     "forks",
     "entries",

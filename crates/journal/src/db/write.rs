@@ -4,7 +4,8 @@ use domain::conversation::{Branch, Entry, Head, Move, SessionId, Text};
 use domain::inbox::Kept;
 use domain::permission::Decision;
 use domain::record::{
-    Address, Closed, Message, MessageChange, MessageId, Opened, Record, Reply, SessionChange, TurnChange,
+    Address, Closed, InboxChange, Message, MessageChange, MessageId, Opened, Record, ReplyTo, SessionChange,
+    TurnChange,
 };
 use domain::run::Kind;
 use domain::turn::{Ending, TurnId};
@@ -12,7 +13,7 @@ use jiff::Timestamp;
 use rusqlite::{Transaction, named_params, params};
 
 use super::spending::spend;
-use super::{Database, aside, body, sent};
+use super::{Database, approvals, aside, body, sent};
 
 /// A change to the session files that a transaction asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,13 +53,17 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
         Record::Message(change) => message(transaction, change)?,
         Record::Turn(change) => turn(transaction, change)?,
         Record::Report(change) => aside::write_report(transaction, change)?,
-        Record::Sent(change) => sent::write_sent(transaction, change)?,
         Record::Fork(change) => aside::write_fork(transaction, change)?,
+        Record::Approval(change) => approvals::write(transaction, change)?,
         Record::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at)?,
         // Kept in files of their own.
         Record::State(_) => {}
         Record::Spent(spent) => spend(transaction, spent)?,
-        Record::Kept(kept) => keep(transaction, kept)?,
+        Record::Inbox(InboxChange::Kept(kept)) => keep(transaction, kept)?,
+        Record::Inbox(InboxChange::Removed(kept, at)) => {
+            let sql = "UPDATE inbox SET removed = ? WHERE id = ?";
+            transaction.prepare_cached(sql)?.execute(params![at.as_microsecond(), kept.0])?;
+        }
         Record::Session(change) => return file_change(transaction, change).map(Some),
     }
     Ok(None)
@@ -120,6 +125,7 @@ fn message(transaction: &Transaction<'_>, change: &MessageChange) -> rusqlite::R
         MessageChange::Dropped(message) => {
             transaction.prepare_cached("DELETE FROM messages WHERE id = ?")?.execute([message.0]).map(drop)
         }
+        MessageChange::Sent(change) => sent::write_sent(transaction, change),
     }
 }
 
@@ -143,7 +149,7 @@ fn received(transaction: &Transaction<'_>, message: &Message) -> rusqlite::Resul
     let (branch, about, quoted, inquiry) = match &message.to {
         Address::Here => (None, None, None, None),
         Address::Branch(branch) => (Some(branch.to_string()), None, None, None),
-        Address::Reply(Reply { to, words }) => (None, Some(to.0), Some(words), None),
+        Address::Reply(ReplyTo { to, words }) => (None, Some(to.0), Some(words), None),
         Address::Button(on, inquiry) => (None, Some(on.0), None, Some(&inquiry.0)),
     };
     let row = params![id, at, surface, text, images, branch, about, quoted, inquiry];

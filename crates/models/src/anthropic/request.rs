@@ -186,7 +186,7 @@ fn open(said: &Said) -> Vec<&str> {
 fn tool_result<'a>(tool_use_id: &'a str, text: &'a str, outcome: &Outcome) -> Content<'a> {
     let is_error = match outcome {
         Outcome::Done | Outcome::Shown(_) => false,
-        Outcome::Failed => true,
+        Outcome::Failed | Outcome::Denied => true,
     };
     Content::ToolResult { tool_use_id, content: text, is_error, cache_control: None }
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use domain::context::Context;
 use domain::conversation::{Block, Branch, EntryId, Heard, Image, Json, Reach, Said};
 use domain::thinking::Thinking;
-use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use proptest::prelude::*;
 
 use super::{Beginnings, Body, Limits, Made};
 use crate::{anthropic, openai};
 
-const TOOL: ToolSpec = ToolSpec { name: "note", description: "Writes a note.", schema: "{}" };
+const TOOL: ToolSpec =
+    ToolSpec { name: "note", description: "Writes a note.", schema: "{}", class: Class::Own };
 
 /// What happens to a conversation; branches are told apart by number.
 #[derive(Clone, Debug)]

@@ -40,6 +40,9 @@ const DRAIN_TIME: Duration = Duration::from_secs(10);
 /// How long to wait for the calls of a message that did not come with the others.
 const CALL_TIME: Duration = Duration::from_millis(200);
 
+/// How long a program may wait for our tools: longer than a turn waits for the human's yes to one.
+const TOOLS_TIME: Duration = Duration::from_secs(30 * 60);
+
 /// What all clients share.
 pub struct Shared {
     pub settings: Settings,
@@ -227,7 +230,8 @@ impl Client {
         let patience = &self.shared.settings.patience;
         let time = match &self.phase {
             Phase::Starting(..) => patience.start,
-            Phase::Idle | Phase::Calling(_) => patience.idle,
+            Phase::Idle => patience.idle,
+            Phase::Calling(_) => patience.idle.max(TOOLS_TIME),
             Phase::Draining(_) => DRAIN_TIME,
             Phase::Speaking(_) if self.some_calls() => CALL_TIME,
             // Somebody is asked, and may take as long as people do.

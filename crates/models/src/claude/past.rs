@@ -91,6 +91,7 @@ impl Print {
             // What the human is shown with it, the model never reads.
             Outcome::Done | Outcome::Shown(_) => "done",
             Outcome::Failed => "failed",
+            Outcome::Denied => "denied",
         };
         self.parts(&[outcome, &result.call, &result.text]);
     }

@@ -139,7 +139,7 @@ fn hello(params: &Value) -> Value {
 fn outcome(result: &ToolResult) -> Value {
     let failed = match &result.outcome {
         Outcome::Done | Outcome::Shown(_) => false,
-        Outcome::Failed => true,
+        Outcome::Failed | Outcome::Denied => true,
     };
     json!({"content": [{"type": "text", "text": result.text}], "isError": failed})
 }

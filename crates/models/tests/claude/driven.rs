@@ -2,24 +2,23 @@
 
 use std::sync::{Arc, Mutex};
 
+use domain::approval::Consent;
 use domain::assistant::{Answer, Ended, Left, Progress, Purpose, Request, Shown, Start};
 use domain::conversation::{Block, Branch, Entry, EntryId, Lineage, Reach, Said, Text};
-use domain::permission::{Authority, decide};
-use domain::place::{Follow, Place};
+use domain::permission::{Authority, Ruling, decide};
 use domain::record::Record;
-use domain::schedule::ToolRule;
 use domain::thinking::Thinking;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::{World, drive};
 use engine::ports::{Hands, Journal, Margin, Model, Surface, Unreadable, Unwritten};
+use engine::reins::{Hold, Reins};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use serde_json::json;
 use testkit::model_server::{Act, Gate};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use crate::stage::{NOTED, Rig, Talk};
 
@@ -83,12 +82,11 @@ impl Surface for Outside {
 /// The door: what the assistant would answer to the two things a turn asks.
 fn answer(request: Request, tools: &[ToolSpec]) -> Answer {
     let Request::Turn(_, Progress::MayRun(blocks, _)) = request else { return Answer::Noted };
-    let authority = Authority { place: Place::Main(Follow::Alone), tools: ToolRule::Usual };
     let calls = blocks.iter().filter_map(|block| match block {
-        Block::Call(call) => Some(decide(call, tools, &authority)),
+        Block::Call(call) => decide(call, tools, &Authority::MAIN, &Consent::default()),
         Block::Text(_) | Block::Opaque(_) => None,
     });
-    Answer::Decided(calls.collect())
+    Answer::Decided(calls.map(Ruling::Decided).collect())
 }
 
 /// Drives one turn of `talk` with `model`. The words that are heard go to `words`.
@@ -96,7 +94,7 @@ async fn turn(
     model: Arc<dyn Model>,
     talk: &Talk,
     words: mpsc::UnboundedSender<String>,
-    stop: CancellationToken,
+    reins: Reins,
 ) -> (Ended, Vec<String>) {
     let outside = Arc::new(Outside { talk: talk.clone(), notes: Mutex::default(), words });
     let (desk, mut pile) = Desk::new();
@@ -120,7 +118,7 @@ async fn turn(
         std::future::pending::<()>().await
     };
     let ended = tokio::select! {
-        ended = drive(start, world, desk, stop) => ended,
+        ended = drive(start, world, desk, reins) => ended,
         () = door => unreachable!("it waits for ever"),
     };
     let notes = outside.notes.lock().unwrap().clone();
@@ -141,7 +139,7 @@ async fn the_driver_runs_the_programs_calls_and_an_interrupted_turn_keeps_its_ha
     let mut talk = Talk::main();
 
     talk.human("note a and b");
-    let (ended, notes) = turn(claude.clone(), &talk, words.clone(), CancellationToken::new()).await;
+    let (ended, notes) = turn(claude.clone(), &talk, words.clone(), Hold::new().1).await;
     assert_eq!(ended.ending, Ending::Finished);
     assert_eq!(notes, [r#"{"text":"a"}"#, r#"{"text":"b"}"#]);
     let [Said::Assistant(last, Reach::Whole)] = said(&ended) else { panic!("{ended:?}") };
@@ -150,19 +148,19 @@ async fn the_driver_runs_the_programs_calls_and_an_interrupted_turn_keeps_its_ha
 
     let mut talk = Talk::main();
     talk.human("a story");
-    let stop = CancellationToken::new();
+    let (hold, reins) = Hold::new();
     let stopping = async {
         heard.recv().await.unwrap();
-        stop.cancel();
+        hold.stop();
     };
-    let ((ended, _), ()) = tokio::join!(turn(claude.clone(), &talk, words.clone(), stop.clone()), stopping);
+    let ((ended, _), ()) = tokio::join!(turn(claude.clone(), &talk, words.clone(), reins), stopping);
     assert_eq!(ended.ending, Ending::Interrupted);
     let [half @ Said::Assistant(blocks, Reach::Cut)] = said(&ended) else { panic!("{ended:?}") };
     assert!("Once upon a time".starts_with(&blocks.text()), "{blocks:?}");
 
     talk.hear(half.clone());
     talk.human("hello?");
-    let (ended, _) = turn(claude.clone(), &talk, words, CancellationToken::new()).await;
+    let (ended, _) = turn(claude.clone(), &talk, words, Hold::new().1).await;
     assert_eq!(said(&ended)[0].text(), "Hello.");
     claude.close().await;
 }

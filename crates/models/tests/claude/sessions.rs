@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::context::continuing;
-use domain::conversation::{Block, Heard, Reach, Said, Text};
+use domain::conversation::{Block, Branch, Heard, Reach, Said, Text};
 use engine::ports::Model;
 use models::claude::{Claude, Company, Notice, Place, Remembered, Sessions, Trigger};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 use testkit::model_server::{Act, Fault, Gate};
 
-use crate::stage::{Rig, Talk, ask, program, runs, settings};
+use crate::stage::{NOTED, Rig, Talk, ask, program, runs, settings};
 
 fn kill(process: u32) {
     kill_process(Pid::from_raw(process.try_into().unwrap()).unwrap(), Signal::KILL).unwrap();
@@ -146,6 +147,33 @@ async fn an_idle_program_is_ended_and_started_again_when_needed() {
     talk.human("two");
     assert_eq!(talk.reply(&rig.claude).await.1.unwrap().blocks.text(), "you said: two");
     assert!(rig.last_request().contains("you said: one"));
+    rig.claude.close().await;
+}
+
+/// PM-13: a program that waits for a tool of ours is not idle, however long the human thinks about it.
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn a_program_that_waits_for_a_tool_is_not_taken_for_idle() {
+    let idle = Duration::from_millis(50);
+    let rig = Rig::with(|settings| settings.patience.idle = idle, Company::default()).await;
+    rig.server.script([
+        Act::says("One moment.").and_calls(NOTED, &json!({"text": "a"})),
+        Act::says("Here."),
+        Act::says("Done."),
+    ]);
+    let mut talk = Talk::main();
+    let mut other = Talk::new(Branch::fork("other").unwrap());
+    talk.human("note a");
+    let reply = talk.reply(&rig.claude).await.1.unwrap();
+    assert_eq!(other.say(&rig.claude, "hello").await, "Here.");
+    let [waits, idles] = rig.notices.processes()[..] else { panic!("two programs were expected") };
+    while runs(idles) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(runs(waits), "it still waits for its tool");
+    talk.ran(&reply);
+    assert_eq!(talk.reply(&rig.claude).await.1.unwrap().blocks.text(), "Done.");
+    assert_eq!(rig.notices.processes(), [waits, idles], "nobody had to begin anew");
     rig.claude.close().await;
 }
 

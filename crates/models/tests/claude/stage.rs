@@ -8,7 +8,7 @@ use domain::context::Context;
 use domain::conversation::{Block, Branch, Heard, Reach, Said, Text};
 use domain::failure::Failure;
 use domain::thinking::Thinking;
-use domain::tool::{Outcome, ToolResult, ToolSpec};
+use domain::tool::{Class, Outcome, ToolResult, ToolSpec};
 use domain::turn::Reply;
 use engine::ports::Model;
 use models::claude::{Choices, Claude, Company, Environment, Leash, Notice, Notices, Patience, Settings};
@@ -19,6 +19,7 @@ const NOTE: ToolSpec = ToolSpec {
     name: "note",
     description: "Writes a note.",
     schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
+    class: Class::Own,
 };
 
 /// How the model writes the name of our tool.

@@ -6,7 +6,7 @@ use domain::context::Context;
 use domain::conversation::{Block, Branch, Heard, Json, Reach, Said};
 use domain::failure::Failure;
 use domain::thinking::Thinking;
-use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::Reply;
 use engine::ports::Model;
 
@@ -16,6 +16,7 @@ const TOOL: ToolSpec = ToolSpec {
     name: "note",
     description: "Writes a note.",
     schema: r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
+    class: Class::Own,
 };
 
 pub fn context(said: Vec<Said>) -> Context {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use domain::compaction::thousands;
 use serde_json::Value;
 
-use super::embed;
+use super::{approval, embed};
 use crate::client::Shown;
 
 /// How an answer ended.
@@ -152,6 +152,7 @@ impl Telling {
             "compacting" if self.is_near(data) => self.compacting(data),
             "compacted" if self.is_near(data) => self.compacted(data),
             "working" if self.is_ours(data) => self.work(data),
+            "asked" | "answered" => self.approval(&shown.name, data),
             "notice" => format!("{}\n", data["text"].as_str().unwrap_or_default()),
             _ => String::new(),
         }
@@ -166,10 +167,16 @@ impl Telling {
             Whose::All(_) => running.find(|running| self.is_here(running)),
         };
         let place = if data["fork"].is_object() { self.forked(&data["fork"]) } else { String::new() };
-        let Some(running) = speaking else { return place };
+        let open = match self.whose {
+            Whose::One(_) => String::new(),
+            Whose::All(_) => {
+                data["approvals"].as_array().into_iter().flatten().map(approval::asked).collect()
+            }
+        };
+        let Some(running) = speaking else { return place + &open };
         self.turn = running["turn"].as_u64();
         self.written = running["text"].as_str().unwrap_or_default().to_owned();
-        format!("{place}{}", self.written)
+        format!("{place}{open}{}", self.written)
     }
 
     /// Words were missed. If the answer goes on, the whole of it follows; if not, it ended unseen.
@@ -268,7 +275,17 @@ impl Telling {
     fn work(&self, data: &Value) -> String {
         match self.whose {
             Whose::One(_) => String::new(),
-            Whose::All(_) => format!("({})\n", data["tool"].as_str().unwrap_or("working")),
+            Whose::All(_) => approval::work(data),
+        }
+    }
+
+    /// An approval. A program hears of its own, and of no other.
+    fn approval(&self, name: &str, data: &Value) -> String {
+        match (&self.whose, name) {
+            (Whose::One(_), "asked") if self.is_ours(data) && data["waits"] == true => approval::asked(data),
+            (Whose::One(_), _) => String::new(),
+            (Whose::All(_), "asked") => approval::asked(data),
+            (Whose::All(_), _) => approval::answered(data),
         }
     }
 

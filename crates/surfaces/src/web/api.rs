@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use domain::assistant::{Answer, Request as Ask};
+use domain::record::SurfaceName;
 use engine::commands::obey;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
@@ -74,11 +75,15 @@ pub(super) async fn pairings(
 }
 
 /// A command is the same on every surface: words that begin with a slash.
-pub(super) async fn command(State(app): State<App>, request: Request) -> Result<Json<wire::Obeyed>, Refusal> {
+pub(super) async fn command(
+    State(app): State<App>,
+    Extension(through): Extension<Through>,
+    request: Request,
+) -> Result<Json<wire::Obeyed>, Refusal> {
     let wire::Command { text } = read(&app, request, BODY_BYTES).await?;
     let obeyed = |text, turn| Ok(Json(wire::Obeyed { ok: true, text, turn }));
     let Ports { desk, archive, clock, .. } = app.ports();
-    match obey(&text, desk, archive.as_ref(), clock.now()).await {
+    match obey((surface(&through), &text), desk, archive.as_ref(), clock.now()).await {
         Answer::Told(text) => obeyed(Some(text), None),
         Answer::Begun(turn) => obeyed(None, Some(turn.0)),
         Answer::Noted => obeyed(None, None),
@@ -133,6 +138,14 @@ pub(super) async fn read<T: DeserializeOwned>(
     };
     serde_json::from_slice(&bytes)
         .map_err(|error| Refusal::malformed(format!("the body is not the JSON this address takes: {error}.")))
+}
+
+/// Where the human is who came through that door.
+pub(super) fn surface(through: &Through) -> SurfaceName {
+    match through.door {
+        Door::Tcp(_) => SurfaceName::Page,
+        Door::Unix => SurfaceName::Terminal,
+    }
 }
 
 /// What the browser says it is, cut to a length that fits a list.

@@ -14,7 +14,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
 /// Each file: where it is, what it is, and what is in it.
-const FILES: [(&str, &str, &str); 15] = [
+const FILES: [(&str, &str, &str); 16] = [
     ("/", HTML, include_str!("../../page/index.html")),
     ("/page.css", CSS, include_str!("../../page/page.css")),
     ("/sessions.css", CSS, include_str!("../../page/sessions.css")),
@@ -23,6 +23,7 @@ const FILES: [(&str, &str, &str); 15] = [
     ("/views.js", SCRIPT, include_str!("../../page/views.js")),
     ("/assistant.js", SCRIPT, include_str!("../../page/assistant.js")),
     ("/chat.js", SCRIPT, include_str!("../../page/chat.js")),
+    ("/asks.js", SCRIPT, include_str!("../../page/asks.js")),
     ("/bubbles.js", SCRIPT, include_str!("../../page/bubbles.js")),
     ("/days.js", SCRIPT, include_str!("../../page/days.js")),
     ("/composer.js", SCRIPT, include_str!("../../page/composer.js")),

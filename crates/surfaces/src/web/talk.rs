@@ -9,13 +9,13 @@ use domain::assistant::{Answer, Press, Request as Ask, Saying};
 use domain::context::message_words;
 use domain::conversation::{Branch, Entry, EntryId, Image};
 use domain::embed::Action;
-use domain::record::{Reply, SurfaceName};
+use domain::record::ReplyTo;
 use domain::sent::SentId;
 use engine::ports::{Margin, Unreadable};
 
 use super::App;
-use super::api::{BODY_BYTES, read, unexpected};
-use super::gate::{Door, Through};
+use super::api::{BODY_BYTES, read, surface, unexpected};
+use super::gate::Through;
 use super::refusal::Refusal;
 use super::wire;
 
@@ -80,13 +80,13 @@ pub(super) async fn say(
 }
 
 /// A reply to `message`, with its words. One that is not there has none.
-async fn reply(app: &App, message: u64) -> Result<Reply, Refusal> {
+async fn reply(app: &App, message: u64) -> Result<ReplyTo, Refusal> {
     let entry = match i64::try_from(message) {
         Ok(_) => app.ports().journal.entry(EntryId(message)).await.map_err(unreadable)?,
         Err(_) => None,
     };
     let words = entry.map(|entry| message_words(&entry.said)).unwrap_or_default();
-    Ok(Reply { to: SentId(message), words })
+    Ok(ReplyTo { to: SentId(message), words })
 }
 
 /// XB-7, XB-8: a button is pressed, by whoever may use the page.
@@ -112,13 +112,6 @@ pub(super) async fn press(
         | Answer::Overspent(_)
         | Answer::Shown(_)
         | Answer::Refused(_)) => Err(unexpected(answer)),
-    }
-}
-
-fn surface(through: &Through) -> SurfaceName {
-    match through.door {
-        Door::Tcp(_) => SurfaceName::Page,
-        Door::Unix => SurfaceName::Terminal,
     }
 }
 

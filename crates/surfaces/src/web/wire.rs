@@ -1,5 +1,7 @@
 //! What goes over the wire: the JSON that the page and the command line read and write.
 
+mod approval;
+mod devices;
 mod embed;
 mod shown;
 
@@ -9,8 +11,8 @@ use domain::tool::{Outcome, Showing, ToolResult};
 use serde::{Deserialize, Serialize};
 
 use self::embed::EmbedWire;
-use super::devices::Device;
 use super::vitals::Health;
+pub use devices::{DeviceList, DeviceName, DeviceWire};
 pub use shown::{SceneWire, ShownWire};
 
 /// The most characters of a tool's input or result that are sent.
@@ -109,13 +111,6 @@ pub struct Obeyed {
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}
 
-/// A device, named on the way in.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DeviceName {
-    pub id: String,
-}
-
 /// Which part of the conversation is wanted.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -167,7 +162,8 @@ pub struct CallWire {
 #[derive(Serialize)]
 pub struct ResultWire {
     pub call: String,
-    pub done: bool,
+    /// `done`, `failed` or `denied`.
+    pub outcome: &'static str,
     pub text: String,
     pub embed: Option<EmbedWire>,
     pub words: Option<String>,
@@ -226,13 +222,14 @@ fn call(block: &Block) -> Option<CallWire> {
 }
 
 fn result(result: &ToolResult) -> ResultWire {
-    let (done, embed, words) = match &result.outcome {
-        Outcome::Done => (true, None, None),
-        Outcome::Shown(Showing::Embed(embed)) => (true, Some(embed.into()), None),
-        Outcome::Shown(Showing::Words(words)) => (true, None, Some(words.clone())),
-        Outcome::Failed => (false, None, None),
+    let (outcome, embed, words) = match &result.outcome {
+        Outcome::Done => ("done", None, None),
+        Outcome::Shown(Showing::Embed(embed)) => ("done", Some(embed.into()), None),
+        Outcome::Shown(Showing::Words(words)) => ("done", None, Some(words.clone())),
+        Outcome::Failed => ("failed", None, None),
+        Outcome::Denied => ("denied", None, None),
     };
-    ResultWire { call: result.call.clone(), done, text: shortened(&result.text), embed, words }
+    ResultWire { call: result.call.clone(), outcome, text: shortened(&result.text), embed, words }
 }
 
 fn shortened(text: &str) -> String {
@@ -269,26 +266,5 @@ impl From<Health> for HealthWire {
             session: health.session,
             notices: health.notices,
         }
-    }
-}
-
-/// The paired devices.
-#[derive(Serialize)]
-pub struct DeviceList {
-    pub devices: Vec<DeviceWire>,
-}
-
-/// A paired device, without anything that would let somebody be it.
-#[derive(Serialize)]
-pub struct DeviceWire {
-    pub id: String,
-    pub label: String,
-    pub paired: String,
-}
-
-impl From<&Device> for DeviceWire {
-    fn from(device: &Device) -> Self {
-        let Device { id, label, paired, .. } = device;
-        Self { id: id.clone(), label: label.clone(), paired: paired.to_string() }
     }
 }

@@ -39,12 +39,12 @@ pub fn of(records: &[Record], limit: u32) -> Lineage {
             Record::Message(_)
             | Record::Turn(_)
             | Record::Report(_)
-            | Record::Sent(_)
             | Record::Fork(ForkChange::Ended(_) | ForkChange::Wanted(_) | ForkChange::Ran(_))
             | Record::Decided(..)
             | Record::Spent(_)
             | Record::State(_)
-            | Record::Kept(_)
+            | Record::Approval(_)
+            | Record::Inbox(_)
             | Record::Session(_) => {}
         }
     }

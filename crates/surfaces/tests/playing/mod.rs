@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Assistant, Effect, Ended, Event, Left, Memory, Progress, Request, Shown, Start};
+use domain::assistant::{
+    Assistant, Doing, Effect, Ended, Event, Left, Memory, Progress, Request, Shown, Start,
+};
 use domain::compaction::Room;
 use domain::conversation::{
     Block, Branch, Conversation, Entry, EntryId, Json, Lineage, Reach, Said, SessionId, Text, Usage,
@@ -17,7 +19,7 @@ use domain::explanation::Explanation;
 use domain::failure::{Failure, Unsaid};
 use domain::record::Record;
 use domain::report::{Report as Update, ReportId};
-use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::ports::{Archive, Clock, Journal, Margin, Surface, Unreadable, Unwritten};
@@ -143,7 +145,7 @@ impl Vitals for Well {
 }
 
 const TOOLS: [ToolSpec; 1] =
-    [ToolSpec { name: "read_calendar", description: "Reads the calendar.", schema: "{}" }];
+    [ToolSpec { name: "read_calendar", description: "Reads the calendar.", schema: "{}", class: Class::Own }];
 
 /// Everything an assistant that echoes has.
 pub struct House {
@@ -210,6 +212,8 @@ async fn perform(
             Effect::Write(records) => house.journal.write(records).await.unwrap(),
             Effect::Show(shown) => house.stage.show(&shown),
             Effect::Interrupt(turn) => stops[&turn].cancel(),
+            // Nothing that is played here is asked for.
+            Effect::Decide(..) => {}
             Effect::StartTurn(start) => {
                 let stop = CancellationToken::new();
                 stops.insert(start.turn, stop.clone());
@@ -258,7 +262,7 @@ async fn consult(house: &House, turn: TurnId) {
         input: Json("{}".to_owned()),
     };
     house.desk.ask(Request::Turn(turn, Progress::MayRun(vec![Block::Call(call.clone())], Vec::new()))).await;
-    house.stage.show(&Shown::Working { turn, tool: call.name.clone() });
+    house.stage.show(&Shown::Working { turn, tool: call.name.clone(), doing: Doing::Runs });
     tokio::time::sleep(house.pace * 20).await;
     let result = ToolResult { call: call.id, text: "15:00 dentist".to_owned(), outcome: Outcome::Done };
     house.desk.ask(Request::Turn(turn, Progress::Ran(vec![result]))).await;

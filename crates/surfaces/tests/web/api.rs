@@ -99,7 +99,7 @@ async fn a_button_is_pressed_or_says_why_not() {
         }
     }
     let records = rig.journal.0.borrow().clone();
-    assert!(records.contains(&Record::Sent(SentChange::PutAway(SentId(2)))), "{records:?}");
+    assert!(records.contains(&Record::from(SentChange::PutAway(SentId(2)))), "{records:?}");
 }
 
 #[tokio::test]

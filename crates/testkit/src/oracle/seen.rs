@@ -15,7 +15,7 @@ pub struct Seen {
     pub moves: Vec<Move>,
     pub messages: Vec<Message>,
     pub turns: Vec<Turn>,
-    pub decisions: Vec<Decision>,
+    pub ruled: Ruled,
     pub reports: Vec<Report>,
     pub beside: Beside,
     /// How many changes to the session files are still to be made.
@@ -86,10 +86,35 @@ pub struct Turn {
     pub ending: Option<String>,
 }
 
+/// What was decided about calls, and what the human was asked.
+#[derive(Debug, Default)]
+pub struct Ruled {
+    pub decisions: Vec<Decision>,
+    pub approvals: Vec<Approval>,
+}
+
 #[derive(Debug)]
 pub struct Decision {
+    pub turn: i64,
     pub at: i64,
     pub call: String,
+    pub tool: String,
+    pub input: String,
+    pub rule: String,
+}
+
+#[derive(Debug)]
+pub struct Approval {
+    pub id: i64,
+    pub turn: i64,
+    pub call: String,
+    pub tool: String,
+    pub input: String,
+    /// Whether the turn has gone on without an answer.
+    pub late: bool,
+    pub how: Option<String>,
+    /// The call that used the grant.
+    pub used: Option<String>,
 }
 
 impl Seen {
@@ -117,7 +142,7 @@ impl Seen {
                 .all("SELECT id, text, entry, surface = 'house' FROM messages ORDER BY id", message)?,
             turns: rows
                 .all("SELECT id, branch, message, attempts, closed, ending FROM turns ORDER BY id", turn)?,
-            decisions: rows.all("SELECT at, call FROM decisions ORDER BY id", decision)?,
+            ruled: rows.ruled()?,
             reports: rows
                 .all("SELECT id, text, read, coalesce(told, ''), entry FROM reports ORDER BY id", report)?,
             beside: beside(&rows)?,
@@ -169,6 +194,12 @@ impl Entry {
 struct Rows(Connection);
 
 impl Rows {
+    fn ruled(&self) -> rusqlite::Result<Ruled> {
+        let decisions = "SELECT at, call, tool, input, rule, turn FROM decisions ORDER BY id";
+        let approvals = "SELECT id, call, tool, input, late, how, used, turn FROM approvals ORDER BY id";
+        Ok(Ruled { decisions: self.all(decisions, decision)?, approvals: self.all(approvals, approval)? })
+    }
+
     fn all<T, C: FromIterator<T>>(
         &self,
         sql: &str,
@@ -224,5 +255,19 @@ fn turn(row: &Row<'_>) -> rusqlite::Result<Turn> {
 }
 
 fn decision(row: &Row<'_>) -> rusqlite::Result<Decision> {
-    Ok(Decision { at: row.get(0)?, call: row.get(1)? })
+    let (tool, input, rule) = (row.get(2)?, row.get(3)?, row.get(4)?);
+    Ok(Decision { turn: row.get(5)?, at: row.get(0)?, call: row.get(1)?, tool, input, rule })
+}
+
+fn approval(row: &Row<'_>) -> rusqlite::Result<Approval> {
+    Ok(Approval {
+        id: row.get(0)?,
+        turn: row.get(7)?,
+        call: row.get(1)?,
+        tool: row.get(2)?,
+        input: row.get(3)?,
+        late: row.get::<_, Option<i64>>(4)?.is_some(),
+        how: row.get(5)?,
+        used: row.get(6)?,
+    })
 }

@@ -31,7 +31,7 @@ const SOUND: &str = r#"
         (3, 30, 'page', 'and salt', NULL);
     INSERT INTO turns (id, branch, message, opened, attempts, closed, ending) VALUES
         (1, 'main', 1, 10, 1, 14, 'finished'), (2, 'main', 2, 20, 3, NULL, NULL);
-    INSERT INTO decisions VALUES (1, 1, 11, 'c1', 'add', '{}', 'r'), (2, 2, 21, 'c2', 'add', '{}', 'r');
+    INSERT INTO decisions VALUES (1, 1, 11, 'c1', 'add', '{}', 'own-tool'), (2, 2, 21, 'c2', 'add', '{}', 'own-tool');
     INSERT INTO reports VALUES (1, 5, 'routine:mail', 'one', 1, 'counted', 5),
         (2, 6, 'routine:mail', 'two', 1, 'quoted', 5), (3, 7, 'routine:mail', 'three', NULL, NULL, NULL);
 "#;
@@ -142,6 +142,46 @@ fn a_damaged_row_is_found_whatever_it_breaks() {
     check(
         "INSERT INTO moves (id, at, branch, why, to_session) VALUES (2, 2, 'main', 'compacted', 's2')",
         "does not know s2",
+    );
+}
+
+/// An approval that was answered in time, and one that was answered late and used.
+const ASKED: &str = r#"
+    INSERT INTO approvals (id, at, turn, branch, call, tool, input, late, how, used) VALUES
+        (1, 11, 1, 'main', 'c1', 'add', '{}', NULL, 'allowed', NULL),
+        (2, 5, 1, 'main', 'c0', 'add', '{"a":1,"b":2}', 1, 'allowed', 'c2');
+    UPDATE decisions SET rule = 'approved' WHERE call = 'c1';
+    UPDATE decisions SET rule = 'granted', input = '{"b":2, "a":1}' WHERE call = 'c2';
+    INSERT INTO entries VALUES (7, NULL, 1, 5, 'assistant', '{"blocks":[{"call":{"id":"c0"}}]}'),
+        (8, 7, 2, 6, 'tools', '{"results":[{"call":"c0","text":"not yet","failed":true}]}');
+    INSERT INTO decisions VALUES (9, 1, 5, 'c0', 'add', '{"a":1,"b":2}', 'unanswered');
+"#;
+
+#[test]
+fn an_approval_that_was_answered_twice_or_never_is_found() {
+    let check = |damage: &str, complaint: &str| {
+        let dir = sound();
+        sql(dir.path(), ASKED);
+        assert_eq!(examine(dir.path()), [""; 0]);
+        sql(dir.path(), damage);
+        let found = examine(dir.path());
+        assert!(found.iter().any(|found| found.contains(complaint)), "{damage}\n{found:#?}");
+    };
+    check("UPDATE approvals SET how = 'denied' WHERE id = 1", "approval 1 was closed with Some(\"denied\")");
+    check("UPDATE approvals SET how = NULL WHERE id = 1", "approval 1 was closed with None");
+    check("UPDATE approvals SET late = NULL WHERE id = 2", "approval 2 was closed with Some(\"allowed\")");
+    check("DELETE FROM approvals WHERE id = 1", "call c1 is approved after 0 approvals");
+    check("UPDATE decisions SET rule = 'denied' WHERE call = 'c1'", "call c1 ran and was never allowed");
+    check(
+        "UPDATE approvals SET how = 'denied' WHERE id = 2",
+        "approval 2 let call c2 through and is no grant",
+    );
+    check("UPDATE decisions SET input = '{}' WHERE call = 'c2'", "let call c2 through, which is another one");
+    check("UPDATE approvals SET used = NULL", "call c2 was granted by 0 approvals");
+    check(
+        "INSERT INTO approvals (id, at, turn, branch, call, tool, input, late, how, used) \
+         SELECT 3, at, turn, branch, call, tool, input, late, how, used FROM approvals WHERE id = 2",
+        "call c2 was granted by 2 approvals",
     );
 }
 

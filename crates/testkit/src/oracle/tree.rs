@@ -62,14 +62,15 @@ pub fn calls_are_answered(seen: &Seen) -> Vec<String> {
 pub fn calls_are_decided_once(seen: &Seen) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut decided: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
-    for decision in &seen.decisions {
+    for decision in &seen.ruled.decisions {
         decided.entry(&decision.call).or_default().push(decision.at);
     }
     let called: Vec<String> = seen.entries.values().flat_map(Entry::calls).collect();
     for call in &called {
         let refused = results_of(seen, call).any(|(_, text)| text == NOT_RUN);
         match decided.get(call.as_str()).map(Vec::as_slice) {
-            Some([at]) => {
+            // A model may use a name for its calls twice, on two ways through the tree.
+            Some(times @ [at, ..]) if times.len() == called.iter().filter(|other| *other == call).count() => {
                 let early = results_of(seen, call).filter(|(told, _)| told < at);
                 wrong.extend(early.map(|_| format!("call {call} was answered before it was decided")));
             }

@@ -5,7 +5,7 @@ use domain::context::message_words;
 use domain::conversation::{Entry, EntryId, Said};
 use domain::embed::Action;
 use domain::place::{Aside, Follow};
-use domain::record::{MessageId, Reply, SurfaceName};
+use domain::record::{MessageId, ReplyTo, SurfaceName};
 use domain::run::Job;
 use domain::schedule::{Prompt, ToolRule};
 use domain::sent::SentId;
@@ -95,7 +95,7 @@ impl Story {
     /// A reply to the message with this number.
     fn replying(&self, to: u64, text: &str) -> Request {
         let words = self.entry(to).map(|entry| message_words(&entry.said)).unwrap_or_default();
-        let reply_to = Some(Reply { to: SentId(to), words });
+        let reply_to = Some(ReplyTo { to: SentId(to), words });
         Request::Say(Saying { reply_to, ..Saying::words(SurfaceName::Page, text) })
     }
 
@@ -137,7 +137,9 @@ impl Story {
         };
         let buttons = results.into_iter().flat_map(|result| match result.outcome {
             Outcome::Shown(Showing::Embed(embed)) => embed.buttons,
-            Outcome::Shown(Showing::Words(_)) | Outcome::Done | Outcome::Failed => Vec::new(),
+            Outcome::Shown(Showing::Words(_)) | Outcome::Done | Outcome::Failed | Outcome::Denied => {
+                Vec::new()
+            }
         });
         let mut buttons = buttons;
         let button = buttons.find(|button| button.label == label).expect("a button");

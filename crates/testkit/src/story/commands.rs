@@ -1,6 +1,7 @@
 //! Commands in a story: what the human gives with a slash.
 
 use domain::assistant::{Answer, Question, Request};
+use domain::record::SurfaceName;
 use engine::commands::obey;
 use engine::ports::Clock;
 
@@ -57,7 +58,8 @@ impl Story {
     fn command(&mut self, command: &str) -> Option<Answer> {
         self.teller.tell(format!("human> {command}"));
         let (desk, journal) = (self.living().desk.clone(), HeldJournal(self.living().journal.clone()));
-        let answer = self.while_alive(obey(command, &desk, &journal, self.clock.now()))?;
+        let said = (SurfaceName::Terminal, command);
+        let answer = self.while_alive(obey(said, &desk, &journal, self.clock.now()))?;
         if let Answer::Refused(why) = &answer {
             self.teller.tell(format!("refused> {why}"));
         }

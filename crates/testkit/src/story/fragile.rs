@@ -1,27 +1,45 @@
-//! Hands that break when they are told to: the real tools, and a panic for a call that asks for one.
+//! Hands that break when they are told to: the real tools, a panic for a call that asks for one, and tools that are
+//! lent for one story and only say that they did their work.
 
 use std::sync::Arc;
 
-use domain::tool::{ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::TurnId;
 use engine::desk::Desk;
 use engine::ports::Hands;
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
 use tools::Toolbox;
 
 /// The words in an input at which the hands break.
 pub const BREAK: &str = "(break your hands)";
 
-/// The real tools, which can break.
-pub struct Fragile(pub Toolbox);
+/// The real tools, which can break, and those that were lent.
+pub struct Fragile {
+    toolbox: Toolbox,
+    lent: Vec<ToolSpec>,
+}
+
+impl Fragile {
+    /// The real tools and `lent`.
+    pub fn with(lent: &[ToolSpec]) -> Self {
+        Self { toolbox: Toolbox::new(), lent: lent.to_vec() }
+    }
+}
 
 impl Hands for Fragile {
     fn tools(&self) -> Arc<[ToolSpec]> {
-        self.0.tools()
+        self.toolbox.tools().iter().chain(&self.lent).cloned().collect()
     }
 
     fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult> {
         assert!(!call.input.0.contains(BREAK), "these hands were told to break");
-        self.0.run(turn, call, desk)
+        match self.lent.iter().any(|lent| lent.name == call.name) {
+            true => {
+                let (call, text) = (call.id.clone(), format!("did {}", call.input.0));
+                ready(ToolResult { call, text, outcome: Outcome::Done }).boxed()
+            }
+            false => self.toolbox.run(turn, call, desk),
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::assistant::{Aside, Beside, Compaction, Known, Shown};
+use domain::approval::Waits;
+use domain::assistant::{Aside, Asking, Compaction, Known, Shown};
 use domain::context::message_words;
 use domain::conversation::{Block, Branch, Reach, Said};
 use domain::fork::ended_line;
@@ -138,6 +139,18 @@ impl Telling {
                     Err(why) => format!("{branch}> {why}"),
                 });
             }
+            Shown::Approval(Asking::Open(open)) => {
+                let waits = match open.waits {
+                    Waits::Turn => "",
+                    Waits::Nobody => " (nobody waits)",
+                };
+                let (id, call) = (open.id.0, &open.call);
+                self.lines.push(format!("asks {id}> {} {}{waits}", call.name, call.input.0));
+            }
+            Shown::Approval(Asking::Closed(_, closed)) => {
+                let (id, how, by) = (closed.id.0, closed.how.as_str(), closed.by.as_str());
+                self.lines.push(format!("asks {id}> {how} ({by})"));
+            }
             Shown::Held { turn, branch, known, why, .. } => {
                 self.running.remove(turn);
                 self.lines.push(match known {
@@ -145,20 +158,18 @@ impl Telling {
                     Known::Told => format!("{branch}> still waits"),
                 });
             }
-            Shown::Fork(Aside::Began { branch, topic }) => {
+            Shown::Aside(Aside::Began { branch, topic }) => {
                 let topic = topic.as_ref().map(|topic| format!(" about {topic}"));
                 self.lines.push(format!("-- {branch} begins{}", topic.unwrap_or_default()));
             }
-            Shown::Fork(Aside::Ended { branch, why, note }) => {
+            Shown::Aside(Aside::Ended { branch, why, note }) => {
                 self.lines.push(format!("-- {branch} {}", ended_line(*why, note)));
             }
-            Shown::Beside(Beside::Sent { source, entry }) => {
+            Shown::Aside(Aside::Sent { source, entry }) => {
                 let words = message_words(&entry.said).replace('\n', " / ");
                 self.lines.push(format!("{source} ({}) to the human> {words}", entry.id.0));
             }
-            Shown::Beside(Beside::PutAway(message)) => {
-                self.lines.push(format!("-- {} is put away", message.0))
-            }
+            Shown::Aside(Aside::PutAway(message)) => self.lines.push(format!("-- {} is put away", message.0)),
             Shown::Compaction(Compaction::Undone { branch, .. }) => {
                 self.lines.push(format!("{branch}> undone"))
             }

@@ -1,11 +1,12 @@
 //! What is shown, on its way to whoever watches: how things stand, and then one event after the other.
 
-use domain::assistant::{Aside, Beside, Compaction, Known, Shown};
+use domain::assistant::{Aside, Asking, Compaction, Known, Shown};
 use domain::fork::{begun_card, ended_card, ended_line};
 use domain::turn::Ending;
 use serde::Serialize;
 
 use super::EntryWire;
+use super::approval::{AnsweredWire, ApprovalWire, word};
 use super::embed::EmbedWire;
 use crate::stage::Scene;
 
@@ -14,6 +15,7 @@ use crate::stage::Scene;
 pub struct SceneWire {
     pub running: Vec<RunningWire>,
     pub compacting: Option<CompactingWire>,
+    pub approvals: Vec<ApprovalWire>,
     pub fork: Option<ForkWire>,
     pub held: Option<String>,
 }
@@ -41,6 +43,7 @@ pub struct RunningWire {
     pub answers: u64,
     pub text: String,
     pub tool: Option<String>,
+    pub doing: Option<&'static str>,
 }
 
 impl From<Scene> for SceneWire {
@@ -50,14 +53,17 @@ impl From<Scene> for SceneWire {
             branch: run.branch.to_string(),
             answers: run.answers.0,
             text: run.words,
-            tool: run.tool,
+            doing: run.tool.as_ref().map(|(_, doing)| word(*doing)),
+            tool: run.tool.map(|(tool, _)| tool),
         });
         let compacting = scene.compacting.map(|(turn, tokens)| CompactingWire { turn: turn.0, tokens });
         let fork = scene.fork.map(|(branch, topic)| {
             let card = EmbedWire::from(&begun_card(topic.as_deref()));
             ForkWire { branch: branch.to_string(), topic, card }
         });
-        Self { running: running.collect(), compacting, fork, held: scene.held.into_values().next() }
+        let approvals = scene.approvals.values().map(ApprovalWire::from).collect();
+        let held = scene.held.into_values().next();
+        Self { running: running.collect(), compacting, approvals, fork, held }
     }
 }
 
@@ -68,7 +74,9 @@ pub enum ShownWire {
     Said { branch: String, entry: EntryWire },
     Began { turn: u64, branch: String, answers: u64 },
     Delta { turn: u64, text: String },
-    Working { turn: u64, tool: String },
+    Working { turn: u64, tool: String, doing: &'static str },
+    Asked(ApprovalWire),
+    Answered(AnsweredWire),
     Waiting { turn: u64, seconds: u64 },
     Ended { turn: u64, branch: String, answers: u64, how: &'static str, why: Option<String> },
     Compacting { turn: u64, branch: String, tokens: Option<u64> },
@@ -90,6 +98,8 @@ impl ShownWire {
             Self::Began { .. } => "began",
             Self::Delta { .. } => "delta",
             Self::Working { .. } => "working",
+            Self::Asked(_) => "asked",
+            Self::Answered(_) => "answered",
             Self::Waiting { .. } => "waiting",
             Self::Ended { .. } => "ended",
             Self::Compacting { .. } => "compacting",
@@ -114,7 +124,13 @@ impl From<&Shown> for ShownWire {
                 Self::Began { turn: turn.0, branch: branch.to_string(), answers: answers.0 }
             }
             Shown::Delta { turn, text } => Self::Delta { turn: turn.0, text: text.clone() },
-            Shown::Working { turn, tool } => Self::Working { turn: turn.0, tool: tool.clone() },
+            Shown::Working { turn, tool, doing } => {
+                Self::Working { turn: turn.0, tool: tool.clone(), doing: word(*doing) }
+            }
+            Shown::Approval(Asking::Open(approval)) => Self::Asked(approval.into()),
+            Shown::Approval(Asking::Closed(approval, closed)) => {
+                Self::Answered(AnsweredWire::new(approval, closed))
+            }
             Shown::Waiting { turn, time } => Self::Waiting { turn: turn.0, seconds: time.as_secs().max(1) },
             Shown::Ended { turn, branch, answers, ending } => {
                 let (how, why) = match ending {
@@ -143,11 +159,7 @@ impl From<&Shown> for ShownWire {
             Shown::Compaction(Compaction::Undone { branch, summary }) => {
                 Self::Undone { branch: branch.to_string(), summary: summary.0 }
             }
-            Shown::Fork(aside) => Self::from(aside),
-            Shown::Beside(Beside::Sent { source, entry }) => {
-                Self::Sent { entry: EntryWire::sent(source, entry) }
-            }
-            Shown::Beside(Beside::PutAway(message)) => Self::PutAway { message: message.0 },
+            Shown::Aside(aside) => Self::from(aside),
             Shown::Moved(why) => Self::Moved { why: why.as_str() },
             Shown::Notice(text) => Self::Notice { text: text.clone() },
         }
@@ -165,6 +177,8 @@ impl From<&Aside> for ShownWire {
                 let (text, card) = (ended_line(*why, note), (&ended_card(*why, note)).into());
                 Self::Unforked { branch: branch.to_string(), why: why.as_str(), text, card }
             }
+            Aside::Sent { source, entry } => Self::Sent { entry: EntryWire::sent(source, entry) },
+            Aside::PutAway(message) => Self::PutAway { message: message.0 },
         }
     }
 }

@@ -1,0 +1,74 @@
+//! Finding the approval that the human means, or saying why there is none to answer.
+
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+use super::{Approval, ApprovalId, Approvals, Closed, How};
+
+impl Approvals {
+    /// The approval that was typed as `which`, or what would be right instead.
+    pub fn find(&self, which: &str, now: &Zoned) -> Result<&Approval, String> {
+        let typed = which.trim().trim_start_matches('#');
+        if typed.is_empty() {
+            return self.only();
+        }
+        let Ok(number) = typed.parse() else {
+            return Err(format!(
+                "`{typed}` is no number. say it with the number on the card, such as `/allow 3`."
+            ));
+        };
+        let id = ApprovalId(number);
+        let open = self.open.iter().find(|open| open.id == id);
+        open.ok_or_else(|| match self.closed.iter().find(|closed| closed.id == id) {
+            Some(closed) => answered(closed, now),
+            None if id < self.next && number > 0 => {
+                format!("approval {number} was closed long ago.{}", self.waiting())
+            }
+            None => format!("there is no approval {number}.{}", self.waiting()),
+        })
+    }
+
+    fn only(&self) -> Result<&Approval, String> {
+        match self.open.as_slice() {
+            [only] => Ok(only),
+            [] => Err("nothing waits for your yes or no.".to_owned()),
+            _ => Err(format!("say which one, such as `/allow 3`.{}", self.waiting())),
+        }
+    }
+
+    /// Which ones wait, as the end of a sentence.
+    fn waiting(&self) -> String {
+        let numbers: Vec<String> = self.open.iter().map(|open| open.id.0.to_string()).collect();
+        match numbers.is_empty() {
+            true => " nothing waits for your yes or no.".to_owned(),
+            false => format!(" these wait for your yes or no: {}.", numbers.join(", ")),
+        }
+    }
+}
+
+fn answered(closed: &Closed, now: &Zoned) -> String {
+    let at = clock(closed.at, now);
+    match closed.how {
+        How::Allowed | How::Always | How::Denied => {
+            format!(
+                "that was already answered: {} at {at}, on the {}.",
+                closed.how.as_str(),
+                closed.by.as_str()
+            )
+        }
+        How::Cancelled => {
+            format!("that was cancelled at {at}, because something else came first. it was not run.")
+        }
+        How::Expired => format!("that expired at {at}: nobody had answered for a day. it was not run."),
+    }
+}
+
+/// A time as short as it can be told at `now`.
+fn clock(at: Timestamp, now: &Zoned) -> String {
+    let zone: &TimeZone = now.time_zone();
+    let at = at.to_zoned(zone.clone());
+    match at.date() == now.date() {
+        true => at.strftime("%H:%M").to_string(),
+        false => at.strftime("%Y-%m-%d %H:%M").to_string(),
+    }
+}

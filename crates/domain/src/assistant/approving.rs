@@ -1,0 +1,257 @@
+//! Asking for the human's yes: the approval is written down before it is shown, answered once, and outlives both the
+//! turn that asked and the program.
+//!
+//! Nothing here waits. A turn whose call is asked for waits by itself, and is told with [`super::Effect::Decide`].
+
+use jiff::Zoned;
+
+use super::{Answer, Asking, Assistant, Effect, Minutes, Record, Shown};
+use crate::approval::{
+    Approval, ApprovalId, Closed, Grant, How, OPEN, OPEN_FOR, Reply, Verdict, Waits, later,
+};
+use crate::context;
+use crate::conversation::Branch;
+use crate::permission::{Allowed, Authority, Decision, Refused, Rule, Ruling, decide};
+use crate::record::{ApprovalChange, SurfaceName};
+use crate::tool::ToolCall;
+use crate::turn::TurnId;
+
+/// Who calls a tool.
+pub(super) struct Caller {
+    pub(super) turn: TurnId,
+    pub(super) branch: Branch,
+    pub(super) authority: Authority,
+}
+
+impl Assistant {
+    /// PM-5: decides about `call`, or asks the human. A grant that lets it through is used up in the same writing.
+    pub(super) fn rule_on(&mut self, call: ToolCall, caller: &Caller, minutes: &mut Minutes) -> Ruling {
+        let consent = &self.memory.approvals.consent;
+        let decision = match decide(&call, &self.tools, &caller.authority, consent) {
+            None if self.memory.approvals.open.len() < OPEN => return self.ask(call, caller, minutes),
+            None => Decision::refused(&call, Refused::Crowded),
+            Some(decision) => decision,
+        };
+        if let Rule::Allowed(Allowed::Granted(id)) = decision.rule {
+            self.memory.approvals.consent.grants.retain(|grant| grant.id != id);
+            let spent = ApprovalChange::Spent(id, Some(call.id), minutes.at);
+            minutes.records.push(Record::Approval(spent));
+        }
+        minutes.records.push(Record::Decided(caller.turn, decision.clone(), minutes.at));
+        Ruling::Decided(decision)
+    }
+
+    /// PM-7, PM-12: the approval is there before anybody can see it.
+    fn ask(&mut self, call: ToolCall, caller: &Caller, minutes: &mut Minutes) -> Ruling {
+        let id = self.memory.approvals.next;
+        self.memory.approvals.next = ApprovalId(id.0 + 1);
+        let (turn, branch, waits) = (caller.turn, caller.branch.clone(), Waits::Turn);
+        let approval = Approval { id, at: minutes.at, turn, branch, call: call.clone(), waits };
+        self.memory.approvals.open.push(approval.clone());
+        minutes.records.push(Record::Approval(ApprovalChange::Asked(approval.clone())));
+        minutes.shown.push(Shown::Approval(Asking::Open(approval)));
+        Ruling::Asked(id, call)
+    }
+
+    /// PM-8, PM-9: the human answers. The first answer counts.
+    pub(super) fn approve(&mut self, reply: &Reply, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let approval = match self.memory.approvals.find(&reply.which, now) {
+            Ok(approval) => approval.clone(),
+            Err(why) => return (Answer::Refused(why), Vec::new()),
+        };
+        let mut minutes = Minutes::at(now);
+        self.close(&approval, How::from(reply.verdict), reply.by, &mut minutes);
+        if reply.verdict == Verdict::Always {
+            self.memory.approvals.consent.always.insert(approval.call.name.clone());
+        }
+        let text = match (reply.verdict, approval.waits) {
+            (Verdict::Deny, _) => "denied.",
+            (Verdict::Allow, Waits::Turn) => "allowed, this once.",
+            (Verdict::Always, Waits::Turn) => "allowed, and so is this tool until /clear or a restart.",
+            (Verdict::Allow | Verdict::Always, Waits::Nobody) => {
+                self.grant(&approval, &mut minutes);
+                "allowed. i had gone on without it, so i try it again now."
+            }
+        };
+        (Answer::Told(text.to_owned()), minutes.effects())
+    }
+
+    /// A yes that nobody waits for any more is good for one call, and the model is told to make it.
+    fn grant(&mut self, approval: &Approval, minutes: &mut Minutes) {
+        let (id, call, until) = (approval.id, approval.call.clone(), later(minutes.at, OPEN_FOR));
+        let words = context::allowed_late(&call, &minutes.at.to_zoned(minutes.zone.clone()));
+        self.memory.approvals.consent.grants.push(Grant { id, call, until });
+        let there = self.memory.fork.as_ref().filter(|fork| fork.branch == approval.branch);
+        let branch = there.map_or(Branch::Main, |fork| fork.branch.clone());
+        let message = self.our_message(branch, words, minutes);
+        self.memory.messages.waiting.push_front(message);
+        self.hear_waiting(minutes);
+    }
+
+    /// PM-11, PM-16: something else comes first, and every turn that waits is told so.
+    pub(super) fn cancel_waiting(&mut self, minutes: &mut Minutes) {
+        self.cancel(|approval| approval.waits == Waits::Turn, minutes);
+    }
+
+    /// MC-21: starting over takes back what was asked and what was allowed.
+    pub(super) fn forget_approvals(&mut self, minutes: &mut Minutes) {
+        self.cancel(|_| true, minutes);
+        self.memory.approvals.consent.always.clear();
+        self.end_grants(|_| true, minutes);
+    }
+
+    fn cancel(&mut self, which: impl Fn(&Approval) -> bool, minutes: &mut Minutes) {
+        for approval in self.approvals(which) {
+            self.close(&approval, How::Cancelled, SurfaceName::House, minutes);
+        }
+    }
+
+    /// The turns that ask these have gone on, or will never go on: a yes comes late from now on.
+    pub(super) fn leave_waiting(&mut self, which: impl Fn(&Approval) -> bool, minutes: &mut Minutes) {
+        for approval in self.approvals(|approval| approval.waits == Waits::Turn && which(approval)) {
+            for open in self.memory.approvals.open.iter_mut().filter(|open| open.id == approval.id) {
+                open.waits = Waits::Nobody;
+            }
+            minutes.records.push(Record::Approval(ApprovalChange::Left(approval.id)));
+            decide_for(&approval, Rule::Refused(Refused::Unanswered(approval.id)), minutes);
+            let left = Approval { waits: Waits::Nobody, ..approval };
+            minutes.shown.push(Shown::Approval(Asking::Open(left)));
+        }
+    }
+
+    /// After a start nobody waits any more, and every approval is shown again.
+    pub(super) fn ask_again(&mut self, minutes: &mut Minutes) {
+        let left = self.approvals(|approval| approval.waits == Waits::Nobody);
+        minutes.shown.extend(left.into_iter().map(|approval| Shown::Approval(Asking::Open(approval))));
+        self.leave_waiting(|_| true, minutes);
+    }
+
+    /// PM-10: what nobody answers is gone on without, expires in the end, and so does a yes that nobody uses.
+    pub(super) fn tend_approvals(&mut self, minutes: &mut Minutes) {
+        let at = minutes.at;
+        self.leave_waiting(|approval| approval.wakes() <= at, minutes);
+        for approval in self.approvals(|approval| approval.until() <= at) {
+            self.close(&approval, How::Expired, SurfaceName::House, minutes);
+        }
+        self.end_grants(|grant| grant.until <= at, minutes);
+    }
+
+    fn end_grants(&mut self, which: impl Fn(&Grant) -> bool, minutes: &mut Minutes) {
+        let at = minutes.at;
+        let ended = self.memory.approvals.consent.grants.extract_if(.., |grant| which(grant));
+        minutes
+            .records
+            .extend(ended.map(|grant| Record::Approval(ApprovalChange::Spent(grant.id, None, at))));
+    }
+
+    fn approvals(&self, which: impl Fn(&Approval) -> bool) -> Vec<Approval> {
+        self.memory.approvals.open.iter().filter(|approval| which(approval)).cloned().collect()
+    }
+
+    /// Closes an approval, and tells the turn that waits for it.
+    fn close(&mut self, approval: &Approval, how: How, by: SurfaceName, minutes: &mut Minutes) {
+        let Approval { id, turn, .. } = *approval;
+        let closed = Closed { id, turn, call: approval.call.clone(), how, by, at: minutes.at };
+        self.memory.approvals.open.retain(|open| open.id != id);
+        self.memory.approvals.remember(closed.clone());
+        minutes.records.push(Record::Approval(ApprovalChange::Closed(closed.clone())));
+        minutes.shown.push(Shown::Approval(Asking::Closed(approval.clone(), closed)));
+        if approval.waits == Waits::Turn {
+            let rule = match how {
+                How::Allowed | How::Always => Rule::Allowed(Allowed::Approved(id)),
+                How::Denied => Rule::Refused(Refused::Denied(id)),
+                How::Cancelled | How::Expired => Rule::Refused(Refused::Cancelled(id)),
+            };
+            decide_for(approval, rule, minutes);
+        }
+    }
+}
+
+/// Writes down what is decided about a call that was asked for, and tells its turn.
+fn decide_for(approval: &Approval, rule: Rule, minutes: &mut Minutes) {
+    let decision = Decision { call: approval.call.clone(), rule };
+    minutes.records.push(Record::Decided(approval.turn, decision.clone(), minutes.at));
+    minutes.decided.push((approval.turn, approval.id, decision));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::super::{Memory, Progress, Request, Saying};
+    use super::*;
+    use crate::compaction::Room;
+    use crate::conversation::{Block, Conversation, EntryId, Json};
+    use crate::dice::Dice;
+    use crate::permission::Mode;
+    use crate::tool::{Class, ToolSpec};
+
+    /// An assistant in the middle of a turn, with a tool that is asked for.
+    fn speaking() -> Assistant {
+        let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
+        memory.chosen.modes.main = Mode::Ask;
+        let tool = ToolSpec { name: "act", description: "", schema: "{}", class: Class::Acts };
+        let mut assistant = Assistant::new(memory, Arc::new([tool]), Room::HOUSE, Dice::new(7));
+        assistant.asked(Request::Say(Saying::words(SurfaceName::Page, "go")), &at("08:00"));
+        assistant
+    }
+
+    fn at(time: &str) -> Zoned {
+        format!("2026-11-15T{time}[Europe/Madrid]").parse().unwrap()
+    }
+
+    fn call(number: usize) -> Block {
+        let (id, input) = (format!("call-{number}"), Json(format!("{{\"n\":{number}}}")));
+        Block::Call(ToolCall { id, name: "act".to_owned(), input })
+    }
+
+    fn asks(assistant: &mut Assistant, blocks: Vec<Block>, time: &str) -> (Vec<Ruling>, Vec<Effect>) {
+        let request = Request::Turn(TurnId(1), Progress::MayRun(blocks, Vec::new()));
+        match assistant.asked(request, &at(time)) {
+            (Answer::Decided(rulings), effects) => (rulings, effects),
+            (answer, _) => panic!("{answer:?}"),
+        }
+    }
+
+    /// PM-12: the approval is written down before it is shown, and can be answered from then on.
+    #[test]
+    fn an_approval_is_there_before_it_is_seen() {
+        let mut assistant = speaking();
+        let (rulings, effects) = asks(&mut assistant, vec![call(1)], "08:01");
+        assert!(matches!(rulings[..], [Ruling::Asked(ApprovalId(1), _)]), "{rulings:?}");
+        let written = effects.iter().position(|effect| match effect {
+            Effect::Write(records) => {
+                records.iter().any(|record| matches!(record, Record::Approval(ApprovalChange::Asked(_))))
+            }
+            Effect::Show(_) | Effect::StartTurn(_) | Effect::Interrupt(_) | Effect::Decide(..) => false,
+        });
+        let shown = effects
+            .iter()
+            .position(|effect| matches!(effect, Effect::Show(Shown::Approval(Asking::Open(_)))));
+        assert!(written.is_some() && written < shown, "{effects:?}");
+        let reply = Reply { which: "1".to_owned(), verdict: Verdict::Allow, by: SurfaceName::Page };
+        let (_, effects) = assistant.asked(Request::Approve(reply), &at("08:01"));
+        let told = effects.iter().any(|effect| {
+            matches!(effect, Effect::Decide(TurnId(1), ApprovalId(1), decision) if decision.refusal().is_none())
+        });
+        assert!(told, "{effects:?}");
+    }
+
+    /// Everything that grows has an end: who asks too much at once is refused, and told.
+    #[test]
+    fn only_so_many_approvals_are_open_at_a_time() {
+        let mut assistant = speaking();
+        let (rulings, _) = asks(&mut assistant, (0..=OPEN).map(call).collect(), "08:01");
+        let asked = rulings.iter().filter(|ruling| matches!(ruling, Ruling::Asked(..))).count();
+        assert_eq!(asked, OPEN);
+        let Some(Ruling::Decided(last)) = rulings.last() else { panic!("{rulings:?}") };
+        assert_eq!(last.rule.id(), "too-many-approvals");
+        assert_eq!(assistant.wakes(at("08:01").timestamp()), Some(at("08:11").timestamp()));
+        assistant.on(super::super::Event::Woke, &at("08:11"));
+        assert_eq!(
+            assistant.wakes(at("08:11").timestamp()),
+            Some(at("08:01").tomorrow().unwrap().timestamp())
+        );
+    }
+}

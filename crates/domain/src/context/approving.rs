@@ -1,0 +1,15 @@
+//! What the model reads when the human allows something after its turn had gone on.
+
+use jiff::Zoned;
+
+use crate::tool::ToolCall;
+
+/// The words that tell it to make `call` again, allowed at the time `at`.
+pub fn allowed_late(call: &ToolCall, at: &Zoned) -> String {
+    let (name, input, at) = (&call.name, &call.input.0, at.strftime("%H:%M"));
+    format!(
+        "[approval] the human has now allowed what you asked for earlier (at {at}). it was not run. if it still makes \
+         sense, call `{name}` again with exactly this input, and no other: {input}\nthis permission is good for one \
+         such call within 24 hours. then tell the human in a few words what came of it."
+    )
+}

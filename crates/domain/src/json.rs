@@ -1,0 +1,226 @@
+//! A little JSON: enough to tell whether two calls are given the same, and to find one text in what is given.
+//!
+//! It only reads, and rather says that it cannot read something than guess: an object that names a thing twice
+//! means one thing to one reader and another to the next, so it means nothing here.
+
+use std::collections::BTreeMap;
+use std::iter::Peekable;
+use std::str::Chars;
+
+use crate::conversation::Json;
+
+/// How deep lists and objects may lie in each other.
+const DEPTH: usize = 64;
+
+/// What a JSON text says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Value {
+    /// A number as it was written, a truth, or nothing.
+    Plain(String),
+    Text(String),
+    List(Vec<Value>),
+    Object(BTreeMap<String, Value>),
+}
+
+impl Json {
+    /// Whether both say the same, however they are written. What cannot be read is only like itself.
+    pub fn says_the_same_as(&self, other: &Self) -> bool {
+        self.0 == other.0 || read(&self.0).is_some_and(|value| read(&other.0) == Some(value))
+    }
+
+    /// The text called `key`, if this is an object that has one.
+    pub fn text(&self, key: &str) -> Option<String> {
+        match read(&self.0)? {
+            Value::Object(mut fields) => match fields.remove(key)? {
+                Value::Text(text) => Some(text),
+                Value::Plain(_) | Value::List(_) | Value::Object(_) => None,
+            },
+            Value::Plain(_) | Value::Text(_) | Value::List(_) => None,
+        }
+    }
+}
+
+fn read(text: &str) -> Option<Value> {
+    let mut reader = Reader(text.chars().peekable());
+    let value = reader.value(DEPTH)?;
+    reader.skip_space();
+    reader.0.next().is_none().then_some(value)
+}
+
+struct Reader<'a>(Peekable<Chars<'a>>);
+
+impl Reader<'_> {
+    fn value(&mut self, depth: usize) -> Option<Value> {
+        self.skip_space();
+        match self.0.peek()? {
+            '{' => self.object(depth.checked_sub(1)?).map(Value::Object),
+            '[' => self.list(depth.checked_sub(1)?).map(Value::List),
+            '"' => self.text().map(Value::Text),
+            _ => self.plain().map(Value::Plain),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Option<BTreeMap<String, Value>> {
+        let mut fields = BTreeMap::new();
+        self.0.next();
+        if self.take('}') {
+            return Some(fields);
+        }
+        loop {
+            self.skip_space();
+            let name = self.text()?;
+            let value = self.take(':').then(|| self.value(depth))??;
+            if fields.insert(name, value).is_some() {
+                return None;
+            }
+            if !self.take(',') {
+                return self.take('}').then_some(fields);
+            }
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Option<Vec<Value>> {
+        let mut items = Vec::new();
+        self.0.next();
+        if self.take(']') {
+            return Some(items);
+        }
+        loop {
+            items.push(self.value(depth)?);
+            if !self.take(',') {
+                return self.take(']').then_some(items);
+            }
+        }
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let mut text = String::new();
+        if self.0.next()? != '"' {
+            return None;
+        }
+        loop {
+            match self.0.next()? {
+                '"' => return Some(text),
+                '\\' => text.push(self.escaped()?),
+                c if c < ' ' => return None,
+                c => text.push(c),
+            }
+        }
+    }
+
+    fn escaped(&mut self) -> Option<char> {
+        match self.0.next()? {
+            c @ ('"' | '\\' | '/') => Some(c),
+            'b' => Some('\u{8}'),
+            'f' => Some('\u{c}'),
+            'n' => Some('\n'),
+            'r' => Some('\r'),
+            't' => Some('\t'),
+            'u' => self.numbered(),
+            _ => None,
+        }
+    }
+
+    /// A character by its number, which may come in two halves.
+    fn numbered(&mut self) -> Option<char> {
+        let first = self.four_digits()?;
+        if !(0xd800..0xdc00).contains(&first) {
+            return char::from_u32(first);
+        }
+        let halves = (self.0.next()?, self.0.next()?) == ('\\', 'u');
+        let second = halves.then(|| self.four_digits())?.filter(|half| (0xdc00..0xe000).contains(half))?;
+        char::from_u32(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00))
+    }
+
+    fn four_digits(&mut self) -> Option<u32> {
+        (0..4).try_fold(0, |number, _| Some(number * 16 + self.0.next()?.to_digit(16)?))
+    }
+
+    fn plain(&mut self) -> Option<String> {
+        let mut word = String::new();
+        while let Some(c) = self.0.next_if(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.')) {
+            word.push(c);
+        }
+        let number =
+            word.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && word.parse::<f64>().is_ok();
+        (number || matches!(word.as_str(), "true" | "false" | "null")).then_some(word)
+    }
+
+    fn take(&mut self, wanted: char) -> bool {
+        self.skip_space();
+        self.0.next_if_eq(&wanted).is_some()
+    }
+
+    fn skip_space(&mut self) {
+        while self.0.next_if(|c| matches!(c, ' ' | '\t' | '\n' | '\r')).is_some() {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Json {
+        Json(text.to_owned())
+    }
+
+    #[test]
+    fn two_texts_are_compared_by_what_they_say() {
+        let same = |one: &str, other: &str| {
+            assert!(json(one).says_the_same_as(&json(other)), "{one} and {other}");
+        };
+        let other = |one: &str, other: &str| {
+            assert!(!json(one).says_the_same_as(&json(other)), "{one} and {other}");
+        };
+        same(r#"{"a":1,"b":[true,null]}"#, " { \"b\" : [ true , null ] ,\n\t\"a\" : 1 } ");
+        same(r#""\u00fc\ud83d\ude00\n\/""#, "\"ü😀\\n/\"");
+        same("{}", "{ }");
+        same("[]", "[ ]");
+        same("not json", "not json");
+        other(r#"{"a":1}"#, r#"{"a":2}"#);
+        other(r#"{"a":1}"#, r#"{"a":"1"}"#);
+        other(r#"{"a":1}"#, r#"{"a":1,"b":1}"#);
+        other("[1,2]", "[2,1]");
+        other(r#"{"a":1}"#, r#"{"a":2,"a":1}"#);
+        other("not json", "not  json");
+    }
+
+    #[test]
+    fn what_is_no_json_is_not_read() {
+        for text in [
+            "",
+            "{",
+            "[1",
+            "[1,]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{a:1}",
+            "\"a",
+            "\"\\x\"",
+            "\"\\ud83d\"",
+            "01x",
+            "truth",
+            "NaN",
+            "1 2",
+            "{\"a\":1,\"a\":1}",
+            "\"\n\"",
+            "-",
+            "inf",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(read(&deep(DEPTH)).is_some() && read(&deep(DEPTH + 1)).is_none());
+        assert_eq!(read(&"[".repeat(1_000_000)), None);
+    }
+
+    #[test]
+    fn one_text_is_found_by_its_name() {
+        let input = json(r#"{"file_path":"a\/b","n":1,"deep":{"file_path":"c"}}"#);
+        assert_eq!(input.text("file_path").as_deref(), Some("a/b"));
+        assert_eq!(input.text("n"), None);
+        assert_eq!(input.text("nothing"), None);
+        assert_eq!(json("[]").text("file_path"), None);
+        assert_eq!(json(r#"{"file_path":"a","file_path":"b"}"#).text("file_path"), None);
+    }
+}

@@ -1,0 +1,189 @@
+//! The table of what may run, where, and in which mode.
+
+use jiff::Timestamp;
+
+use super::*;
+use crate::approval::Grant;
+use crate::conversation::Json;
+use crate::place::Aside;
+
+const TOOLS: [(&str, Class); 7] = [
+    ("inbox_add", Class::Own),
+    ("discord_embed", Class::Own),
+    ("ping_user", Class::Own),
+    ("save_context", Class::Own),
+    ("Read", Class::Reads),
+    ("Write", Class::Edits),
+    ("Bash", Class::Acts),
+];
+const MAIN: Place = Place::Main(Follow::Alone);
+const ASIDE: Place = Place::Background(Aside::Forked(Follow::Alone));
+const NOTE: &str = r#"{"file_path":"notes/day.md"}"#;
+
+fn call(name: &str, input: &str) -> ToolCall {
+    ToolCall { id: "a".to_owned(), name: name.to_owned(), input: Json(input.to_owned()) }
+}
+
+fn decided(call: &ToolCall, authority: &Authority, consent: &Consent) -> Option<Decision> {
+    let spec = |(name, class)| ToolSpec { name, description: "", schema: "{}", class };
+    decide(call, &TOOLS.map(spec), authority, consent)
+}
+
+/// The rule about a call of `name`, or that the human is asked.
+fn rule(name: &str, (place, mode): (Place, Mode), consent: &Consent) -> &'static str {
+    let authority = Authority { place, tools: ToolRule::Usual, mode };
+    let decision = decided(&call(name, NOTE), &authority, consent);
+    decision.map_or("ask", |decision| decision.rule.id())
+}
+
+fn refusal(call: &ToolCall, authority: &Authority) -> ToolResult {
+    let decision = decided(call, authority, &Consent::default());
+    decision.expect("a decision").refusal().expect("a refusal")
+}
+
+fn list(patterns: &[&str]) -> Vec<String> {
+    patterns.iter().map(|pattern| (*pattern).to_owned()).collect()
+}
+
+/// TL-2, PM-5, TP-1, TP-14, TP-16: the place comes first, then the list of the job.
+#[test]
+fn a_call_is_decided_by_its_place_and_the_list_of_its_job() {
+    let check = |name: &str, place: Place, tools: ToolRule, expected: &str| {
+        let authority = Authority { place, tools, mode: Mode::Bypass };
+        let decision = decided(&call(name, NOTE), &authority, &Consent::default()).expect("a decision");
+        assert_eq!(decision.rule.id(), expected, "{name} in {place:?}");
+        let refused = decision.refusal();
+        assert_eq!(refused.is_none(), expected == "own-tool");
+        assert!(refused.is_none_or(|result| result.text.starts_with("Error")));
+    };
+    check("inbox_add", MAIN, ToolRule::Usual, "own-tool");
+    check("rm_rf", MAIN, ToolRule::Usual, "unknown-tool");
+    check("ping_user", MAIN, ToolRule::Usual, "out-of-place");
+    check("ping_user", ASIDE, ToolRule::Usual, "own-tool");
+    let only = || ToolRule::Only(list(&["mcp__discord__ping_user", "Bash(ollim-bot help)", "inbox_add"]));
+    check("ping_user", ASIDE, only(), "own-tool");
+    check("inbox_add", ASIDE, only(), "own-tool");
+    check("discord_embed", ASIDE, only(), "unlisted-tool");
+    check("save_context", ASIDE, only(), "out-of-place");
+    check("discord_embed", ASIDE, ToolRule::Only(list(&["mcp__discord__*"])), "own-tool");
+    check(
+        "discord_embed",
+        ASIDE,
+        ToolRule::Only(list(&["Bash(discord_embed)", "mcp__docs__*"])),
+        "unlisted-tool",
+    );
+    let except = || ToolRule::Except(list(&["mcp__discord__discord_embed"]));
+    check("discord_embed", ASIDE, except(), "unlisted-tool");
+    check("ping_user", ASIDE, except(), "own-tool");
+}
+
+/// PM-1, PM-2, PM-5, TP-16: every class in every mode, where the human is and where nobody is.
+#[test]
+fn a_mode_decides_what_is_asked_for() {
+    let table = [
+        ("Read", ["reads", "reads", "reads", "reads"]),
+        ("Write", ["requires-permission", "ask", "mode", "mode"]),
+        ("Bash", ["requires-permission", "ask", "ask", "mode"]),
+        ("inbox_add", ["own-tool"; 4]),
+    ];
+    let nobody = Consent::default();
+    for (name, row) in table {
+        for (mode, expected) in Mode::ALL.into_iter().zip(row) {
+            assert_eq!(rule(name, (MAIN, mode), &nobody), expected, "{name} in {mode:?}");
+            assert_eq!(rule(name, (Place::Fork, mode), &nobody), expected, "{name} in {mode:?}");
+            let aside = if name == "inbox_add" { "own-tool" } else { "background" };
+            assert_eq!(rule(name, (ASIDE, mode), &nobody), aside, "{name} in {mode:?}, in the background");
+        }
+    }
+    assert_eq!(Mode::default(), Mode::DontAsk);
+    assert_eq!(Mode::ALL.map(Mode::as_str), ["dontAsk", "default", "acceptEdits", "bypassPermissions"]);
+    assert_eq!(Mode::named("DONTASK"), None);
+}
+
+/// PM-5, PM-6, TP-17: `state/` is written by nobody, in no mode, with no yes; and who does not say where it writes
+/// does not write.
+#[test]
+fn the_folder_of_the_program_is_protected_in_every_mode() {
+    let consent = Consent { always: [String::from("Write")].into(), grants: Vec::new() };
+    let check = |input: &str, expected: &str| {
+        for (place, mode) in Mode::ALL.into_iter().flat_map(|mode| [(MAIN, mode), (ASIDE, mode)]) {
+            let authority = Authority { place, tools: ToolRule::Usual, mode };
+            let decision = decided(&call("Write", input), &authority, &consent).expect("a decision");
+            assert_eq!(decision.rule.id(), expected, "{input} in {mode:?}");
+        }
+    };
+    for path in [
+        "state/config.json",
+        "state",
+        "./state/x",
+        "/ollim/state/journal.db",
+        "notes/../state/x",
+        "STATE/x",
+        "state/../notes.md",
+        "a\\state\\b",
+        "state /x",
+    ] {
+        check(&format!("{{\"file_path\":{path:?}}}"), "write-protected");
+    }
+    check(r#"{"file_path":"st\u0061te/x"}"#, "write-protected");
+    for input in ["{}", r#"{"file_path":7}"#, "not json", r#"{"file_path":"a","file_path":"state/x"}"#] {
+        check(input, "no-path");
+    }
+    let free = |path: &str| {
+        let input = format!("{{\"file_path\":{path:?}}}");
+        decided(&call("Write", &input), &Authority { mode: Mode::Bypass, ..Authority::MAIN }, &consent)
+    };
+    for path in ["notes/state.md", "estate/x", "routines/mail.md"] {
+        assert!(free(path).expect("a decision").refusal().is_none(), "{path}");
+    }
+}
+
+/// PM-7, PM-14: a tool that is allowed for the session is not asked for, whatever it is given; a late yes is for one
+/// call with the same input, and for nobody in the background.
+#[test]
+fn a_yes_of_the_human_lets_through_what_it_was_said_to() {
+    let always = Consent { always: [String::from("Bash")].into(), grants: Vec::new() };
+    for mode in [Mode::DontAsk, Mode::Ask, Mode::AcceptEdits] {
+        assert_eq!(rule("Bash", (MAIN, mode), &always), "session");
+        assert_eq!(rule("Bash", (Place::Fork, mode), &always), "session");
+        assert_eq!(rule("Bash", (ASIDE, mode), &always), "background");
+    }
+    assert_eq!(rule("Write", (MAIN, Mode::Ask), &always), "ask");
+
+    let grant = Grant { id: ApprovalId(4), call: call("Bash", r#"{"a":1,"b":2}"#), until: Timestamp::MAX };
+    let granted = Consent { grants: vec![grant], ..always };
+    let check = |name: &str, input: &str, expected: &str| {
+        let authority = Authority { mode: Mode::Ask, ..Authority::MAIN };
+        let decision = decided(&call(name, input), &authority, &granted);
+        assert_eq!(decision.map_or("ask", |decision| decision.rule.id()), expected, "{name} {input}");
+    };
+    check("Bash", r#"{ "b": 2, "a": 1 }"#, "granted");
+    check("Bash", r#"{"a":1,"b":3}"#, "session");
+    check("Write", NOTE, "ask");
+}
+
+/// PM-5, PM-6: who is refused is told why, and what to do instead.
+#[test]
+fn a_refusal_says_what_to_do_instead() {
+    let aside = |tools: ToolRule| Authority { place: ASIDE, tools, mode: Mode::Ask };
+    let check = |call: &ToolCall, authority: &Authority, words: &str, outcome: Outcome| {
+        let result = refusal(call, authority);
+        assert!(result.text.contains(words), "{}", result.text);
+        assert_eq!(result.outcome, outcome);
+    };
+    let unlisted = aside(ToolRule::Only(Vec::new()));
+    check(
+        &call("ping_user", "{}"),
+        &unlisted,
+        "`ping_user` is not available in background forks",
+        Outcome::Denied,
+    );
+    let tools = "the tools are: inbox_add, discord_embed";
+    check(&call("rm_rf", "{}"), &aside(ToolRule::Usual), tools, Outcome::Failed);
+    check(&call("Bash", "{}"), &aside(ToolRule::Usual), "not available in background forks", Outcome::Denied);
+    check(&call("Bash", "{}"), &Authority::MAIN, "requires permission", Outcome::Denied);
+    check(&call("Bash", "{}"), &Authority::MAIN, "`/permissions default`", Outcome::Denied);
+    check(&call("Write", "{}"), &Authority::MAIN, "without a `file_path`", Outcome::Denied);
+    let protected = call("Write", r#"{"file_path":"state/x"}"#);
+    check(&protected, &Authority::MAIN, "write-protected", Outcome::Denied);
+}

@@ -1,0 +1,54 @@
+//! Reins: how a turn that goes on is reached. It can be stopped, and told what was decided about what it asked for.
+
+use std::collections::BTreeMap;
+
+use domain::approval::ApprovalId;
+use domain::permission::Decision;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+type Decisions = BTreeMap<ApprovalId, Decision>;
+
+/// The end that the turn holds.
+#[derive(Clone, Debug)]
+pub struct Reins {
+    /// Whether it should end.
+    pub stop: CancellationToken,
+    decisions: watch::Receiver<Decisions>,
+}
+
+/// The end that its owner holds.
+#[derive(Debug)]
+pub struct Hold {
+    stop: CancellationToken,
+    decisions: watch::Sender<Decisions>,
+}
+
+impl Hold {
+    /// Both ends, for a turn that is about to start.
+    pub fn new() -> (Self, Reins) {
+        let (stop, (sender, receiver)) = (CancellationToken::new(), watch::channel(Decisions::new()));
+        (Self { stop: stop.clone(), decisions: sender }, Reins { stop, decisions: receiver })
+    }
+
+    /// Asks the turn to end.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Tells the turn what was decided. It is kept until the turn asks for it.
+    pub fn decide(&self, id: ApprovalId, decision: Decision) {
+        self.decisions.send_modify(|decisions| _ = decisions.insert(id, decision));
+    }
+}
+
+impl Reins {
+    /// Waits for what is decided under `id`: nothing, if the turn should end before that.
+    pub async fn decided(&self, id: ApprovalId) -> Option<Decision> {
+        let mut decisions = self.decisions.clone();
+        let decided = decisions.wait_for(|decisions| decisions.contains_key(&id));
+        // Whoever is stopped is told why before that, so what came is looked at once more.
+        let _ = self.stop.run_until_cancelled(decided).await;
+        self.decisions.borrow().get(&id).cloned()
+    }
+}

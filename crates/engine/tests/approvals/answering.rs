@@ -1,0 +1,195 @@
+//! An approval that is answered while its turn waits: yes, no, always, twice, and by a wrong number.
+
+use domain::conversation::Said;
+use domain::tool::Outcome;
+use expect_test::expect;
+use testkit::puppet::Line;
+
+use super::{ONE, asked, check, remove, story};
+
+/// PM-7, PM-9: the human is shown the whole call, says yes, and it runs.
+#[test]
+fn a_call_that_is_allowed_runs() {
+    let mut story = asked([Line::says("Gone."), Line::calls("inbox_list", "{}"), Line::says("There.")]);
+    story.human_commands("/allow 1").settle().human("what is left?");
+    assert!(story.told().contains("told> allowed, this once."), "{}", story.told());
+    check(
+        story,
+        &expect![[r#"
+        human> drop the milk
+        main> calls inbox_remove {"number":1}
+        asks 1> inbox_remove {"number":1}
+        human> /allow 1
+        asks 1> allowed (terminal)
+        main> inbox_remove: removed 1: milk
+        main> assistant: Gone.
+        human> what is left?
+        main> calls inbox_list {}
+        main> inbox_list: 2. tea
+        main> assistant: There.
+    "#]],
+    );
+}
+
+/// PM-9: a no is told to the model, and nothing happens.
+#[test]
+fn a_call_that_is_denied_does_not_run() {
+    let mut story =
+        asked([Line::says("As you like."), Line::calls("inbox_list", "{}"), Line::says("There.")]);
+    story.human_commands("/deny").settle().human("what is left?");
+    assert!(story.told().contains("told> denied."), "{}", story.told());
+    check(
+        story,
+        &expect![[r#"
+        human> drop the milk
+        main> calls inbox_remove {"number":1}
+        asks 1> inbox_remove {"number":1}
+        human> /deny
+        asks 1> denied (terminal)
+        main> inbox_remove: Error: the human denied this. `inbox_remove` was not run. do not try it again unless they ask for it.
+        main> assistant: As you like.
+        human> what is left?
+        main> calls inbox_list {}
+        main> inbox_list: 1. milk
+        2. tea
+        main> assistant: There.
+    "#]],
+    );
+}
+
+/// PM-7, PM-9, PM-14: what is always allowed is not asked for again, on main and in a fork, until a restart.
+#[test]
+fn a_tool_that_is_always_allowed_is_not_asked_for_again() {
+    let mut story = asked([
+        Line::says("Gone."),
+        Line::says("I am here."),
+        remove(r#"{"number":2}"#),
+        Line::says("Both."),
+    ]);
+    story.human_commands("/always 1").settle().human_begins_command("/fork").hears("I am here.");
+    story.human("the tea too").human_commands("/exit");
+    story.crash().human_commands("/permissions default").model([remove(r#"{"number":3}"#)]);
+    story.human_adds("and number three").hears("asks 2>").human_stops();
+    check(
+        story,
+        &expect![[r#"
+        human> drop the milk
+        main> calls inbox_remove {"number":1}
+        asks 1> inbox_remove {"number":1}
+        human> /always 1
+        asks 1> always allowed (terminal)
+        main> inbox_remove: removed 1: milk
+        main> assistant: Gone.
+        human> /fork
+        -- fork/77cbc4a1 begins
+        fork/77cbc4a1> assistant: I am here.
+        human> the tea too
+        fork/77cbc4a1> calls inbox_remove {"number":2}
+        fork/77cbc4a1> inbox_remove: removed 2: tea
+        fork/77cbc4a1> assistant: Both.
+        human> /exit
+        -- fork/77cbc4a1 discarded.
+        -- crash
+        human> /permissions default
+        told> from now on the mode is `default`: i ask you before i do something that can't be taken back.
+        human> and number three
+        main> calls inbox_remove {"number":3}
+        asks 2> inbox_remove {"number":3}
+        asks 2> cancelled (house)
+        main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+        main> stopped
+    "#]],
+    );
+}
+
+/// The first answer counts; whoever answers again, late, or something that was never asked, hears so.
+#[test]
+fn a_second_answer_hears_what_the_first_one_was() {
+    let mut story = asked([Line::says("Gone.")]);
+    for wrong in ["/allow 7", "/allow milk", "/deny 0"] {
+        story.human_commands(wrong);
+    }
+    story.human_commands("/allow 1").settle().clock("10:42");
+    story.human_commands("/deny 1").human_commands("/always").crash().human_commands("/deny 1");
+    check(
+        story,
+        &expect![[r#"
+        human> drop the milk
+        main> calls inbox_remove {"number":1}
+        asks 1> inbox_remove {"number":1}
+        human> /allow 7
+        refused> there is no approval 7. these wait for your yes or no: 1.
+        human> /allow milk
+        refused> `milk` is no number. say it with the number on the card, such as `/allow 3`.
+        human> /deny 0
+        refused> there is no approval 0. these wait for your yes or no: 1.
+        human> /allow 1
+        asks 1> allowed (terminal)
+        main> inbox_remove: removed 1: milk
+        main> assistant: Gone.
+        -- 10:42
+        human> /deny 1
+        refused> that was already answered: allowed at 08:00, on the terminal.
+        human> /always
+        refused> nothing waits for your yes or no.
+        -- crash
+        human> /deny 1
+        refused> that was already answered: allowed at 08:00, on the terminal.
+    "#]],
+    );
+}
+
+/// PM-13: while one call waits, the others of the same reply run, and whoever asks is answered.
+#[test]
+fn nobody_else_waits_for_an_answer() {
+    let mut story = story();
+    story.model([Line::calls_all(&[
+        ("inbox_remove", ONE),
+        ("inbox_add", r#"{"text":"salt"}"#),
+        ("inbox_remove", r#"{"number":2}"#),
+    ])]);
+    story.model([Line::says("Done.")]).human_adds("tidy up").hears("asks 2>");
+    story
+        .human_commands("/status")
+        .human_commands("/allow")
+        .human_commands("/deny 2")
+        .human_commands("/allow 1")
+        .settle();
+    check(
+        story,
+        &expect![[r#"
+        human> tidy up
+        main> calls inbox_remove {"number":1}
+        main> calls inbox_add {"text":"salt"}
+        main> calls inbox_remove {"number":2}
+        asks 1> inbox_remove {"number":1}
+        asks 2> inbox_remove {"number":2}
+        human> /status
+        told> inbox: 3. messages waiting: 0. approvals waiting: 2.
+        human> /allow
+        refused> say which one, such as `/allow 3`. these wait for your yes or no: 1, 2.
+        human> /deny 2
+        asks 2> denied (terminal)
+        human> /allow 1
+        asks 1> allowed (terminal)
+        main> inbox_remove: removed 1: milk
+        main> inbox_add: kept as 3
+        main> inbox_remove: Error: the human denied this. `inbox_remove` was not run. do not try it again unless they ask for it.
+        main> assistant: Done.
+    "#]],
+    );
+}
+
+/// PM-15, ST-6: that a call was denied is part of its result, also after a restart.
+#[test]
+fn a_denied_call_stays_denied() {
+    let mut story = asked([Line::says("As you like."), Line::says("No.")]);
+    story.human_commands("/deny 1").settle().crash().human("did you remove it?");
+    let contexts = story.contexts();
+    let said = contexts.last().map(|context| context.said.clone()).unwrap_or_default();
+    let outcomes = said.iter().filter_map(|said| match said.as_ref() {
+        Said::Tools(results) => results.last().map(|result| result.outcome.clone()),
+        Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_) => None,
+    });
+    assert_eq!(outcomes.collect::<Vec<_>>(), [Outcome::Done, Outcome::Denied]);
+}

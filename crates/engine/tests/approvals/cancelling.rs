@@ -1,0 +1,178 @@
+//! What cancels an approval: new words, stopping, leaving the fork, starting over.
+
+use expect_test::expect;
+use testkit::puppet::Line;
+
+use super::{ONE, asked, check, remove, story};
+
+/// PM-11, PM-16, MC-8: words of the human come first; what was asked is cancelled and known not to have run.
+#[test]
+fn a_new_message_cancels_what_is_asked() {
+    let mut story = asked([Line::says("What is it?")]);
+    story.human("wait").human_commands("/allow 1");
+    check(
+        story,
+        &expect![[r#"
+        human> drop the milk
+        main> calls inbox_remove {"number":1}
+        asks 1> inbox_remove {"number":1}
+        asks 1> cancelled (house)
+        main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+        main> stopped
+        human> wait
+        main> assistant: What is it?
+        human> /allow 1
+        refused> that was cancelled at 08:00, because something else came first. it was not run.
+    "#]],
+    );
+}
+
+/// PM-16, MC-8: so does stopping.
+#[test]
+fn stopping_cancels_what_is_asked() {
+    let mut story = asked([Line::says("Yes?")]);
+    story.human_stops().human("hello");
+    check(
+        story,
+        &expect![[r#"
+        human> drop the milk
+        main> calls inbox_remove {"number":1}
+        asks 1> inbox_remove {"number":1}
+        asks 1> cancelled (house)
+        main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+        main> stopped
+        human> hello
+        main> assistant: Yes?
+    "#]],
+    );
+}
+
+/// PM-16: so does leaving the fork in which it was asked.
+#[test]
+fn leaving_a_fork_cancels_what_is_asked_there() {
+    let mut story = story();
+    story.model([Line::says("I am here."), remove(ONE), Line::says("Hi.")]);
+    story.human_begins_command("/fork").hears("I am here.").human_adds("drop the milk").hears("asks 1>");
+    story.human_commands("/exit").hears("discarded").human("hello");
+    check(
+        story,
+        &expect![[r#"
+        human> /fork
+        -- fork/3fdabe86 begins
+        fork/3fdabe86> assistant: I am here.
+        human> drop the milk
+        fork/3fdabe86> calls inbox_remove {"number":1}
+        asks 1> inbox_remove {"number":1}
+        human> /exit
+        asks 1> cancelled (house)
+        fork/3fdabe86> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+        fork/3fdabe86> stopped
+        -- fork/3fdabe86 discarded.
+        human> hello
+        main> assistant: Hi.
+    "#]],
+    );
+}
+
+/// PM-14, PM-16, MC-21: starting over cancels what is asked, and takes back what was allowed.
+#[test]
+fn starting_over_cancels_everything() {
+    let mut story = asked([Line::says("Gone."), remove(r#"{"number":2}"#)]);
+    story.human_commands("/always 1").settle().human("the tea too");
+    story.human_commands("/permissions default").model([remove(r#"{"number":3}"#)]);
+    story.human_commands("/clear").human_adds("number three").hears("asks 2>").human_commands("/clear");
+    story.human("hello").human_commands("/allow 2");
+    check(
+        story,
+        &expect![[r#"
+            human> drop the milk
+            main> calls inbox_remove {"number":1}
+            asks 1> inbox_remove {"number":1}
+            human> /always 1
+            asks 1> always allowed (terminal)
+            main> inbox_remove: removed 1: milk
+            main> assistant: Gone.
+            human> the tea too
+            main> calls inbox_remove {"number":2}
+            main> inbox_remove: removed 2: tea
+            main> assistant: (the model has no more lines)
+            human> /permissions default
+            told> from now on the mode is `default`: i ask you before i do something that can't be taken back.
+            human> /clear
+            main> cleared
+            told> cleared: we start over with the next message. /undo brings the conversation back.
+            human> number three
+            main> calls inbox_remove {"number":3}
+            asks 2> inbox_remove {"number":3}
+            human> /clear
+            asks 2> cancelled (house)
+            main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+            main> stopped
+            main> cleared
+            told> cleared: we start over with the next message. /undo brings the conversation back.
+            human> hello
+            main> assistant: (the model has no more lines)
+            human> /allow 2
+            refused> that was cancelled at 08:00, because something else came first. it was not run.
+        "#]],
+    );
+}
+
+/// PM-14, MC-21: a late yes does not outlive the conversation either.
+#[test]
+fn starting_over_takes_a_late_yes_back() {
+    let mut story = asked([Line::says("I will wait."), Line::says("Later."), remove(ONE)]);
+    story.clock("08:10").settle().human_commands("/allow 1").hears("Later.").human_commands("/clear");
+    story.human_adds("drop the milk").hears("asks 2>").human_stops();
+    check(
+        story,
+        &expect![[r#"
+            human> drop the milk
+            main> calls inbox_remove {"number":1}
+            asks 1> inbox_remove {"number":1}
+            -- 08:10
+            asks 1> inbox_remove {"number":1} (nobody waits)
+            main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. approval 1 stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
+            main> assistant: I will wait.
+            human> /allow 1
+            asks 1> allowed (terminal)
+            main> assistant: Later.
+            human> /clear
+            main> cleared
+            told> cleared: we start over with the next message. /undo brings the conversation back.
+            human> drop the milk
+            main> calls inbox_remove {"number":1}
+            asks 2> inbox_remove {"number":1}
+            asks 2> cancelled (house)
+            main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+            main> stopped
+        "#]],
+    );
+}
+
+/// PM-16: who leaves with what was said waits for the end of the answer, and the answer does not wait for a yes.
+#[test]
+fn leaving_a_fork_with_it_does_not_wait_for_a_yes() {
+    let mut story = story();
+    story.model([Line::says("I am here."), remove(ONE), Line::says("Not removed."), Line::says("Hi.")]);
+    story.human_begins_command("/fork").hears("I am here.").human_adds("drop the milk").hears("asks 1>");
+    story.human_begins_command("/save").hears("saved:").human("hello");
+    check(
+        story,
+        &expect![[r#"
+        human> /fork
+        -- fork/3fdabe86 begins
+        fork/3fdabe86> assistant: I am here.
+        human> drop the milk
+        fork/3fdabe86> calls inbox_remove {"number":1}
+        asks 1> inbox_remove {"number":1}
+        human> /save
+        asks 1> cancelled (house)
+        fork/3fdabe86> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+        fork/3fdabe86> assistant: Not removed.
+        -- fork/3fdabe86 saved: it is the main conversation now. /undo takes that back.
+        human> hello
+        main> assistant: Hi.
+    "#]],
+    );
+}

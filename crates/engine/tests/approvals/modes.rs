@@ -1,0 +1,163 @@
+//! The modes: what is asked for at all, where a mode holds, and what no mode opens.
+
+use domain::tool::{Class, ToolSpec};
+use expect_test::expect;
+use testkit::puppet::Line;
+
+use super::{ONE, check, prefer, remove, story};
+
+/// PM-1, PM-3, SL-11, MC-28: the mode is told, chosen by its exact name, and in a fork holds for the fork alone.
+#[test]
+fn a_mode_is_chosen_where_the_human_is() {
+    let mut story = story();
+    story.model([Line::says("I am here."), remove(ONE), Line::says("Gone."), remove(r#"{"number":2}"#)]);
+    story
+        .human_commands("/permissions")
+        .human_commands("/permissions DEFAULT")
+        .human_begins_command("/fork")
+        .hears("I am here.");
+    story.human_commands("/permissions bypassPermissions").human("drop the milk").human_commands("/exit");
+    story.human_adds("and the tea").hears("asks 1>").human_stops();
+    story.model([Line::says("Here again.")]).human_begins_command("/fork").hears("Here again.");
+    story.human_commands("/permissions");
+    check(
+        story,
+        &expect![[r#"
+            human> /permissions
+            told> the mode is `default`: i ask you before i do something that can't be taken back. the modes are `dontAsk`, `default`, `acceptEdits`, `bypassPermissions`.
+            human> /permissions DEFAULT
+            refused> `DEFAULT` is no mode. the modes are `dontAsk`, `default`, `acceptEdits`, `bypassPermissions`.
+            human> /fork
+            -- fork/3fdabe86 begins
+            fork/3fdabe86> assistant: I am here.
+            human> /permissions bypassPermissions
+            told> in this side conversation the mode is `bypassPermissions`: i ask for nothing; only `state/` stays protected, and nothing changes in the background.
+            human> drop the milk
+            fork/3fdabe86> calls inbox_remove {"number":1}
+            fork/3fdabe86> inbox_remove: removed 1: milk
+            fork/3fdabe86> assistant: Gone.
+            human> /exit
+            -- fork/3fdabe86 discarded.
+            human> and the tea
+            main> calls inbox_remove {"number":2}
+            asks 1> inbox_remove {"number":2}
+            asks 1> cancelled (house)
+            main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+            main> stopped
+            human> /fork
+            -- fork/f5ba4eb7 begins
+            fork/f5ba4eb7> assistant: Here again.
+            human> /permissions
+            told> the mode is `default`: i ask you before i do something that can't be taken back. the modes are `dontAsk`, `default`, `acceptEdits`, `bypassPermissions`.
+        "#]],
+    );
+}
+
+/// PM-1, PM-2, PM-5: who does not want to be asked is not, and the model hears what would help.
+#[test]
+fn who_does_not_want_to_be_asked_is_not() {
+    let mut story = story();
+    story.model([remove(ONE), Line::says("I may not.")]);
+    story.human_commands("/permissions dontAsk").human("drop the milk");
+    check(
+        story,
+        &expect![[r#"
+        human> /permissions dontAsk
+        told> from now on the mode is `dontAsk`: i don't ask; what would need your yes is refused.
+        human> drop the milk
+        main> calls inbox_remove {"number":1}
+        main> inbox_remove: Error: `inbox_remove` requires permission, and the human does not want to be asked now. it was not run. tell them what you wanted to do: with `/permissions default` they are asked, and you can try again.
+        main> assistant: I may not.
+    "#]],
+    );
+}
+
+/// PM-4, MC-29, RC-7: the mode at the start is the one in the settings, and a change is not kept.
+#[test]
+fn the_mode_at_the_start_is_the_one_in_the_settings() {
+    let mut story = story();
+    prefer(&mut story, "acceptEdits");
+    story
+        .crash()
+        .human_commands("/permissions")
+        .human_commands("/permissions dontAsk")
+        .crash()
+        .human_commands("/permissions");
+    check(
+        story,
+        &expect![[r#"
+        -- crash
+        human> /permissions
+        told> the mode is `acceptEdits`: i edit files without asking, and ask for the rest. the modes are `dontAsk`, `default`, `acceptEdits`, `bypassPermissions`.
+        human> /permissions dontAsk
+        told> from now on the mode is `dontAsk`: i don't ask; what would need your yes is refused.
+        -- crash
+        human> /permissions
+        told> the mode is `acceptEdits`: i edit files without asking, and ask for the rest. the modes are `dontAsk`, `default`, `acceptEdits`, `bypassPermissions`.
+    "#]],
+    );
+}
+
+/// PM-5, PM-6, TP-17: nobody writes into `state/`, whatever the mode, and edits are accepted only elsewhere.
+#[test]
+fn the_folder_of_the_program_stays_closed() {
+    let mut story = story();
+    story.lend(&[ToolSpec {
+        name: "Write",
+        description: "Writes a file.",
+        schema: "{}",
+        class: Class::Edits,
+    }]);
+    for mode in ["dontAsk", "default", "acceptEdits", "bypassPermissions"] {
+        story.model([
+            Line::calls_all(&[("Write", r#"{"file_path":"state/config.json"}"#), ("Write", "{}")]),
+            Line::says("I may not."),
+        ]);
+        story.human_commands(&format!("/permissions {mode}")).human("change the settings");
+    }
+    story.model([Line::calls("Write", r#"{"file_path":"notes/day.md"}"#), Line::says("Written.")]);
+    story.human_commands("/permissions acceptEdits").human("write it down");
+    check(
+        story,
+        &expect![[r#"
+        human> /permissions dontAsk
+        told> from now on the mode is `dontAsk`: i don't ask; what would need your yes is refused.
+        human> change the settings
+        main> calls Write {"file_path":"state/config.json"}
+        main> calls Write {}
+        main> Write: Error: `state/` is write-protected: only the program itself writes there, in every mode. write somewhere else, or tell the human what you wanted to change.
+        main> Write: Error: `Write` was called without a `file_path`, so nobody can say whether it may write there. call it again with one.
+        main> assistant: I may not.
+        human> /permissions default
+        told> from now on the mode is `default`: i ask you before i do something that can't be taken back.
+        human> change the settings
+        main> calls Write {"file_path":"state/config.json"}
+        main> calls Write {}
+        main> Write: Error: `state/` is write-protected: only the program itself writes there, in every mode. write somewhere else, or tell the human what you wanted to change.
+        main> Write: Error: `Write` was called without a `file_path`, so nobody can say whether it may write there. call it again with one.
+        main> assistant: I may not.
+        human> /permissions acceptEdits
+        told> from now on the mode is `acceptEdits`: i edit files without asking, and ask for the rest.
+        human> change the settings
+        main> calls Write {"file_path":"state/config.json"}
+        main> calls Write {}
+        main> Write: Error: `state/` is write-protected: only the program itself writes there, in every mode. write somewhere else, or tell the human what you wanted to change.
+        main> Write: Error: `Write` was called without a `file_path`, so nobody can say whether it may write there. call it again with one.
+        main> assistant: I may not.
+        human> /permissions bypassPermissions
+        told> from now on the mode is `bypassPermissions`: i ask for nothing; only `state/` stays protected, and nothing changes in the background.
+        human> change the settings
+        main> calls Write {"file_path":"state/config.json"}
+        main> calls Write {}
+        main> Write: Error: `state/` is write-protected: only the program itself writes there, in every mode. write somewhere else, or tell the human what you wanted to change.
+        main> Write: Error: `Write` was called without a `file_path`, so nobody can say whether it may write there. call it again with one.
+        main> assistant: I may not.
+        human> /permissions acceptEdits
+        told> from now on the mode is `acceptEdits`: i edit files without asking, and ask for the rest.
+        human> write it down
+        main> calls Write {"file_path":"notes/day.md"}
+        main> Write: did {"file_path":"notes/day.md"}
+        main> assistant: Written.
+    "#]],
+    );
+}

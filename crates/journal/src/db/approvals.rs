@@ -1,0 +1,100 @@
+//! Approvals as rows.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use domain::approval::{
+    Approval, ApprovalId, Approvals, Closed, Consent, Grant, How, OPEN_FOR, REMEMBERED, Waits,
+};
+use domain::conversation::Json;
+use domain::record::{ApprovalChange, SurfaceName};
+use domain::tool::ToolCall;
+use domain::turn::TurnId;
+use jiff::Timestamp;
+use rusqlite::{Row, Transaction, params};
+
+use super::Database;
+use super::read::{branch_in, time_in, unread};
+
+impl Database {
+    /// All approvals that matter still. What was allowed for the session ended with it.
+    pub(super) fn approvals(&self) -> rusqlite::Result<Approvals> {
+        let next = "SELECT coalesce(max(id), 0) + 1 FROM approvals";
+        let next = self.connection.query_row(next, [], |row| row.get(0)).map(ApprovalId)?;
+        let consent = Consent { grants: self.grants()?, ..Consent::default() };
+        Ok(Approvals { open: self.open_approvals()?, closed: self.closed_approvals()?, consent, next })
+    }
+
+    fn open_approvals(&self) -> rusqlite::Result<Vec<Approval>> {
+        let sql = "SELECT id, call, tool, input, at, turn, branch, late FROM approvals WHERE how IS NULL ORDER BY id";
+        let approval = |row: &Row<'_>| {
+            let waits = row.get::<_, Option<i64>>(7)?.map_or(Waits::Turn, |_| Waits::Nobody);
+            let (at, turn, branch) = (time_in(row, 4)?, TurnId(row.get(5)?), branch_in(row, 6)?);
+            Ok(Approval { id: ApprovalId(row.get(0)?), at, turn, branch, call: call(row)?, waits })
+        };
+        self.connection.prepare(sql)?.query_map([], approval)?.collect()
+    }
+
+    fn grants(&self) -> rusqlite::Result<Vec<Grant>> {
+        let sql = "SELECT id, call, tool, input, closed FROM approvals \
+                   WHERE late = 1 AND spent IS NULL AND how IN ('allowed', 'always allowed') ORDER BY id";
+        let grant = |row: &Row<'_>| {
+            let until = time_in(row, 4)?.saturating_add(OPEN_FOR).unwrap_or(Timestamp::MAX);
+            Ok(Grant { id: ApprovalId(row.get(0)?), call: call(row)?, until })
+        };
+        self.connection.prepare(sql)?.query_map([], grant)?.collect()
+    }
+
+    /// The newest of those that were closed, oldest first.
+    fn closed_approvals(&self) -> rusqlite::Result<Arc<VecDeque<Closed>>> {
+        let sql = format!(
+            "SELECT id, call, tool, input, turn, how, surface, closed FROM approvals WHERE how IS NOT NULL \
+             ORDER BY id DESC LIMIT {REMEMBERED}"
+        );
+        let closed = |row: &Row<'_>| {
+            let (how, by): (String, String) = (row.get(5)?, row.get(6)?);
+            let how = How::named(&how).ok_or_else(|| unread(5, format!("nothing is closed as `{how}`")))?;
+            let (id, turn, call) = (ApprovalId(row.get(0)?), TurnId(row.get(4)?), call(row)?);
+            Ok(Closed { id, turn, call, how, by: SurfaceName::named(&by), at: time_in(row, 7)? })
+        };
+        let mut newest: VecDeque<Closed> =
+            self.connection.prepare(&sql)?.query_map([], closed)?.collect::<Result<_, _>>()?;
+        newest.make_contiguous().reverse();
+        Ok(Arc::new(newest))
+    }
+}
+
+/// A call, from its name at the model, its tool and its input, which follow a number.
+fn call(row: &Row<'_>) -> rusqlite::Result<ToolCall> {
+    Ok(ToolCall { id: row.get(1)?, name: row.get(2)?, input: Json(row.get(3)?) })
+}
+
+/// Writes down what happened to an approval.
+pub fn write(transaction: &Transaction<'_>, change: &ApprovalChange) -> rusqlite::Result<()> {
+    let execute =
+        |sql: &str, row: &[&dyn rusqlite::ToSql]| transaction.prepare_cached(sql)?.execute(row).map(drop);
+    match change {
+        ApprovalChange::Asked(asked) => execute(
+            "INSERT INTO approvals (id, at, turn, branch, call, tool, input) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            params![
+                asked.id.0,
+                asked.at.as_microsecond(),
+                asked.turn.0,
+                asked.branch.to_string(),
+                asked.call.id,
+                asked.call.name,
+                asked.call.input.0,
+            ],
+        ),
+        ApprovalChange::Left(id) => execute("UPDATE approvals SET late = 1 WHERE id = ?", params![id.0]),
+        ApprovalChange::Closed(closed) => {
+            let (how, by, at) = (closed.how.as_str(), closed.by.as_str(), closed.at.as_microsecond());
+            let sql = "UPDATE approvals SET how = ?, surface = ?, closed = ? WHERE id = ? AND how IS NULL";
+            execute(sql, params![how, by, at, closed.id.0])
+        }
+        ApprovalChange::Spent(id, used, at) => {
+            let sql = "UPDATE approvals SET spent = ?, used = ? WHERE id = ? AND spent IS NULL";
+            execute(sql, params![at.as_microsecond(), used, id.0])
+        }
+    }
+}

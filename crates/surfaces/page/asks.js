@@ -1,0 +1,97 @@
+// What the human is asked: each approval with the whole call, until it is answered, here or elsewhere.
+
+import * as assistant from "./assistant.js";
+import { make, plain } from "./bubbles.js";
+
+const ANSWERS = [
+  ["allow", "allow once", "primary"],
+  ["deny", "deny", ""],
+  ["always", "always allow", ""],
+];
+
+export class Asks {
+  // `around` makes a change that takes room from the log; `tell` says there what came of an approval.
+  constructor({ place, voice }, { tell, around }) {
+    Object.assign(this, { place, voice, tell, around });
+    this.open = new Map(); // number of an approval -> its card
+  }
+
+  // All that is open right now.
+  stand(approvals) {
+    this.around(() => {
+      const known = new Set(approvals.map(({ id }) => id));
+      for (const id of this.open.keys()) if (!known.has(id)) this.remove(id);
+      for (const approval of approvals) this.show(approval);
+    });
+  }
+
+  asked(approval) {
+    const news = !this.open.has(approval.id);
+    this.around(() => this.show(approval));
+    if (news) this.voice.textContent = `may i? ${plain(approval.caption)}`;
+  }
+
+  answered({ id, caption, how }) {
+    this.around(() => this.remove(id));
+    const denied = how === "denied" || how === "expired" || how === "cancelled";
+    this.tell(plain(caption), how, denied);
+  }
+
+  show(approval) {
+    const fresh = card(approval, (verdict, node) => this.answer(approval.id, verdict, node));
+    const old = this.open.get(approval.id);
+    const held = old?.contains(document.activeElement) ? document.activeElement.dataset.verdict : null;
+    if (old) old.replaceWith(fresh);
+    else this.place.append(fresh);
+    this.open.set(approval.id, fresh);
+    this.place.hidden = false;
+    if (held) fresh.querySelector(`[data-verdict="${held}"]`)?.focus();
+  }
+
+  remove(id) {
+    const node = this.open.get(id);
+    const focused = node?.contains(document.activeElement);
+    node?.remove();
+    this.open.delete(id);
+    this.place.hidden = this.open.size === 0;
+    if (focused) (this.place.querySelector("button") ?? document.getElementById("words")).focus();
+  }
+
+  async answer(id, verdict, node) {
+    // A button that is disabled loses the focus, and whoever uses the keyboard their place.
+    if (node.ariaBusy === "true") return;
+    node.ariaBusy = "true";
+    try {
+      await assistant.command(`/${verdict} ${id}`);
+    } catch (error) {
+      if (!this.open.has(id)) return;
+      this.around(() => {
+        node.ariaBusy = "false";
+        node.querySelector(".wrong")?.remove();
+        node.append(make("p", "wrong", error.message));
+      });
+    }
+  }
+}
+
+function card({ id, caption, tool, input, until, waits }, answer) {
+  const node = make("section", "ask");
+  node.dataset.id = id;
+  node.setAttribute("aria-label", `approval ${id}`);
+  const head = node.appendChild(make("h3", "", "may i? "));
+  head.append(make("span", "", plain(caption)));
+  const call = node.appendChild(make("pre"));
+  call.tabIndex = 0;
+  call.append(make("b", "", tool), `\n${input}`);
+  const row = node.appendChild(make("p", "buttons"));
+  for (const [verdict, label, look] of ANSWERS) {
+    const button = row.appendChild(make("button", look, label));
+    button.type = "button";
+    button.dataset.verdict = verdict;
+    button.addEventListener("click", () => answer(verdict, node));
+  }
+  const time = new Date(until).toLocaleString(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" }).toLowerCase();
+  const note = waits ? `i wait for you · approval ${id}` : `i went on without it; with a yes i try again · approval ${id} · open until ${time}`;
+  node.append(make("p", "under", note));
+  return node;
+}

@@ -1,0 +1,72 @@
+//! Approvals as they stand in a terminal: the whole call, and how to answer.
+
+use serde_json::Value;
+
+/// An approval that can be answered.
+pub fn asked(data: &Value) -> String {
+    let (id, word) = (&data["id"], |name: &str| data[name].as_str().unwrap_or_default());
+    let late = match data["waits"] == true {
+        true => "",
+        false => ". i went on without it; with a yes i try it again",
+    };
+    let lines: String = word("input").lines().map(|line| format!("│ {line}\n")).collect();
+    format!(
+        "┌ may i? approval {id}: {}{late}\n│ {}\n{lines}└ /allow {id} · /deny {id} · /always {id}\n",
+        word("caption"),
+        word("tool"),
+    )
+}
+
+/// An approval that was closed.
+pub fn answered(data: &Value) -> String {
+    let word = |name: &str| data[name].as_str().unwrap_or_default();
+    format!("(approval {}: {} — {})\n", data["id"], word("caption"), word("how"))
+}
+
+/// What a tool does.
+pub fn work(data: &Value) -> String {
+    let tool = data["tool"].as_str().unwrap_or("working");
+    match data["doing"].as_str() {
+        Some("denied") => format!("({tool} — denied)\n"),
+        // The approval itself says so.
+        Some("waits") => String::new(),
+        _ => format!("({tool})\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// PM-7: the whole call stands there, with what to type.
+    #[test]
+    fn a_request_is_told_with_how_to_answer_it() {
+        let card = json!({
+            "id": 3, "caption": "Bash(ls)", "tool": "Bash", "input": "{\n  \"command\": \"ls\"\n}", "waits": true,
+        });
+        let lines = [
+            "┌ may i? approval 3: Bash(ls)",
+            "│ Bash",
+            "│ {",
+            "│   \"command\": \"ls\"",
+            "│ }",
+            "└ /allow 3 · /deny 3 · /always 3",
+            "",
+        ];
+        assert_eq!(asked(&card), lines.join("\n"));
+        assert!(asked(&json!({ "id": 3, "waits": false })).contains("i went on without it"));
+    }
+
+    /// PM-15, ST-6: a call that was denied is told so.
+    #[test]
+    fn a_denied_call_is_told() {
+        assert_eq!(work(&json!({ "tool": "Bash(ls)", "doing": "denied" })), "(Bash(ls) — denied)\n");
+        assert_eq!(work(&json!({ "tool": "Bash(ls)", "doing": "runs" })), "(Bash(ls))\n");
+        assert_eq!(
+            answered(&json!({ "id": 3, "caption": "Bash(ls)", "how": "denied" })),
+            "(approval 3: Bash(ls) — denied)\n"
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! Approvals on the wire: the whole call, in a form that cannot be mistaken for another one.
+
+use domain::approval::{Approval, Closed, Waits};
+use domain::assistant::Doing;
+use domain::conversation::Json;
+use serde::Serialize;
+use serde_json::Value;
+
+/// An approval that can be answered.
+#[derive(Serialize)]
+pub struct ApprovalWire {
+    pub id: u64,
+    /// The turn that asked.
+    pub turn: u64,
+    /// The call in a few words.
+    pub caption: String,
+    pub tool: String,
+    /// All that it is given, never cut.
+    pub input: String,
+    pub at: String,
+    pub until: String,
+    /// Whether the turn that asked still waits.
+    pub waits: bool,
+}
+
+/// An approval that was closed.
+#[derive(Serialize)]
+pub struct AnsweredWire {
+    pub id: u64,
+    pub caption: String,
+    pub how: &'static str,
+    pub by: &'static str,
+    pub at: String,
+}
+
+impl From<&Approval> for ApprovalWire {
+    fn from(approval: &Approval) -> Self {
+        Self {
+            id: approval.id.0,
+            turn: approval.turn.0,
+            caption: visible(&approval.caption()),
+            tool: visible(&approval.call.name),
+            input: whole(&approval.call.input),
+            at: approval.at.to_string(),
+            until: approval.until().to_string(),
+            waits: approval.waits == Waits::Turn,
+        }
+    }
+}
+
+impl AnsweredWire {
+    pub fn new(approval: &Approval, closed: &Closed) -> Self {
+        Self {
+            id: approval.id.0,
+            caption: visible(&approval.caption()),
+            how: closed.how.as_str(),
+            by: closed.by.as_str(),
+            at: closed.at.to_string(),
+        }
+    }
+}
+
+/// The word for what a tool does.
+pub fn word(doing: Doing) -> &'static str {
+    match doing {
+        Doing::Runs => "runs",
+        Doing::Waits => "waits",
+        Doing::Denied => "denied",
+    }
+}
+
+/// The whole input, set out in lines if that says exactly the same.
+fn whole(input: &Json) -> String {
+    let value = serde_json::from_str::<Value>(&input.0);
+    let lines = value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok()).map(Json);
+    visible(lines.filter(|lines| lines.says_the_same_as(input)).as_ref().map_or(&input.0, |lines| &lines.0))
+}
+
+/// The text with the characters written out that nobody sees, or that turn the order of others around: what is
+/// allowed must be what is read.
+fn visible(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut seen, c| {
+        match is_hidden(c) {
+            true => seen.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => seen.push(c),
+        }
+        seen
+    })
+}
+
+fn is_hidden(c: char) -> bool {
+    (c.is_control() && c != '\n')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_whole_input_is_shown_and_nothing_in_it_is_hidden() {
+        let check = |input: &str, expected: &str| assert_eq!(whole(&Json(input.to_owned())), expected);
+        check(r#"{"number":1}"#, "{\n  \"number\": 1\n}");
+        check(r#"{"n":1,"n":2}"#, r#"{"n":1,"n":2}"#);
+        check("not json", "not json");
+        check("\"a\u{202e}b\u{200b}\"", r#""a\u202eb\u200b""#);
+        check(r#"{"n":1e2}"#, r#"{"n":1e2}"#);
+        let long = format!("\"{}\"", "x".repeat(100_000));
+        check(&long, &long);
+    }
+}

@@ -1,0 +1,49 @@
+//! How the house of a story is made: how patient it is, how much room it has, and which tools were lent to it.
+
+use domain::compaction::Room;
+use domain::patience;
+use domain::tool::ToolSpec;
+
+use super::Story;
+
+/// How a house is made.
+pub struct Manner {
+    /// How patient a turn is with the model.
+    pub patience: patience::Limits,
+    /// How much the model reads at once.
+    pub room: Room,
+    /// Tools that only say that they did their work.
+    pub lent: Vec<ToolSpec>,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        Self { patience: patience::Limits::NONE, room: Room::HOUSE, lent: Vec::new() }
+    }
+}
+
+impl Story {
+    /// From now on a model that fails is tried again, as often as the house allows.
+    pub fn patient(&mut self) -> &mut Self {
+        self.manner.patience = patience::Limits::HOUSE;
+        self.born_again()
+    }
+
+    /// From now on the model reads only so many tokens at once.
+    pub fn room(&mut self, limit: u64) -> &mut Self {
+        self.manner.room = Room { limit, ..Room::HOUSE };
+        self.born_again()
+    }
+
+    /// From now on the model has these tools too. They only say that they did their work.
+    pub fn lend(&mut self, tools: &[ToolSpec]) -> &mut Self {
+        self.manner.lent = tools.to_vec();
+        self.born_again()
+    }
+
+    fn born_again(&mut self) -> &mut Self {
+        self.die();
+        self.wake();
+        self
+    }
+}
