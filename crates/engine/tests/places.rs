@@ -109,13 +109,18 @@ fn on_main_the_tools_of_other_places_say_so() {
     check("compact_session", "persistent routine");
 }
 
-/// TL-2, TL-4, TL-14: the place is that of the turn that calls, while main has its own.
+/// TL-2, TL-4, TL-14, IF-38: the place is that of the turn that calls, while main has its own.
 #[test]
 fn a_turn_on_a_fork_is_in_the_fork() {
     let mut story = story();
     story.model([
         Line::says("Morning."),
-        Line::calls_all(&[("enter_fork", "{}"), ("discord_embed", TODAY), ("save_context", "{}")]),
+        Line::calls_all(&[
+            ("enter_fork", "{}"),
+            ("discord_embed", TODAY),
+            ("ping_user", r#"{"message":"up"}"#),
+            ("save_context", "{}"),
+        ]),
         Line::says("Done."),
     ]);
 
@@ -124,6 +129,10 @@ fn a_turn_on_a_fork_is_in_the_fork() {
     let told = story.told();
     assert!(told.contains("fork/tax> enter_fork: Error: you are already in an interactive fork"), "{told}");
     assert!(told.contains("fork/tax> discord_embed: Embed sent."), "{told}");
+    assert!(
+        told.contains("fork/tax> ping_user: Error: `ping_user` is only available in background"),
+        "{told}"
+    );
     assert!(told.contains("fork/tax> save_context: the fork will be promoted"), "{told}");
     let contexts = story.contexts();
     let last = contexts.last().expect("a request");
