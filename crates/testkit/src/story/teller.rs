@@ -158,23 +158,29 @@ impl Telling {
                     Known::Told => format!("{branch}> still waits"),
                 });
             }
-            Shown::Aside(Aside::Began { branch, topic }) => {
-                let topic = topic.as_ref().map(|topic| format!(" about {topic}"));
-                self.lines.push(format!("-- {branch} begins{}", topic.unwrap_or_default()));
-            }
-            Shown::Aside(Aside::Ended { branch, why, note }) => {
-                self.lines.push(format!("-- {branch} {}", ended_line(*why, note)));
-            }
-            Shown::Aside(Aside::Sent { source, entry }) => {
-                let words = message_words(&entry.said).replace('\n', " / ");
-                self.lines.push(format!("{source} ({}) to the human> {words}", entry.id.0));
-            }
-            Shown::Aside(Aside::PutAway(message)) => self.lines.push(format!("-- {} is put away", message.0)),
             Shown::Compaction(Compaction::Undone { branch, .. }) => {
                 self.lines.push(format!("{branch}> undone"))
             }
+            Shown::Aside(aside) => self.aside(aside),
             Shown::Moved(why) => self.lines.push(format!("main> {}", why.as_str())),
             Shown::Notice(text) => self.lines.push(format!("notice> {text}")),
+        }
+    }
+
+    fn aside(&mut self, aside: &Aside) {
+        match aside {
+            Aside::Began { branch, topic } => {
+                let topic = topic.as_ref().map(|topic| format!(" about {topic}"));
+                self.lines.push(format!("-- {branch} begins{}", topic.unwrap_or_default()));
+            }
+            Aside::Ended { branch, why, note } => {
+                self.lines.push(format!("-- {branch} {}", ended_line(*why, note)));
+            }
+            Aside::Sent { source, entry } => {
+                let words = message_words(&entry.said).replace('\n', " / ");
+                self.lines.push(format!("{source} ({}) to the human> {words}", entry.id.0));
+            }
+            Aside::PutAway(message) => self.lines.push(format!("-- {} is put away", message.0)),
         }
     }
 
