@@ -4,8 +4,8 @@
 
 use domain::conversation::{Branch, Conversation, Heard, Said};
 use domain::embed::{Action, Colour, Embed};
-use domain::record::{Message, MessageChange, MessageId, Opened, Record, SurfaceName, TurnChange};
-use domain::tool::Outcome;
+use domain::record::{Address, Message, MessageChange, MessageId, Opened, Record, SurfaceName, TurnChange};
+use domain::tool::{Outcome, Showing};
 use domain::turn::TurnId;
 use expect_test::expect;
 use jiff::Zoned;
@@ -29,7 +29,7 @@ fn talk_on_the_side(conversation: &mut Conversation, now: Zoned) -> Vec<Record> 
         id: answers,
         at,
         surface: SurfaceName::Terminal,
-        branch: None,
+        to: Address::Here,
         text: heard.text,
         images: Vec::new(),
     };
@@ -48,8 +48,8 @@ fn embeds(said: &[std::sync::Arc<Said>]) -> Vec<Embed> {
         Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_) => None,
     });
     let shown = results.flatten().filter_map(|result| match result.outcome {
-        Outcome::Shown(embed) => Some(embed),
-        Outcome::Done | Outcome::Failed | Outcome::Denied => None,
+        Outcome::Shown(Showing::Embed(embed)) => Some(embed),
+        Outcome::Shown(Showing::Words(_)) | Outcome::Done | Outcome::Failed | Outcome::Denied => None,
     });
     shown.collect()
 }
@@ -76,7 +76,7 @@ fn an_embed_is_shown_and_stays() {
     let contexts = story.contexts();
     let [embed] = embeds(&contexts.last().expect("a request").said).try_into().expect("one embed");
     assert_eq!((embed.title.as_str(), embed.colour, embed.footer.word()), ("Today", Colour::Green, None));
-    assert_eq!(embed.buttons[0].action, Action::Ask("plan the day".to_owned()));
+    assert!(matches!(embed.buttons[0].action, Action::Inquire(_)), "{:?}", embed.buttons[0]);
 }
 
 /// TL-2, TL-7, TL-9, TL-10, TL-12, TL-15, RP-22: on main, what belongs elsewhere says so.
