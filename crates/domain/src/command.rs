@@ -54,6 +54,9 @@ fn read(text: &str) -> Result<Command, String> {
     }
 }
 
+/// The command that replies. What it says is a message, so it is read where messages are.
+pub const REPLY: &str = "/reply";
+
 /// All commands, a line each, by what they are about.
 pub fn list() -> String {
     GROUPS.iter().map(group).collect::<Vec<_>>().join("\n\n")
@@ -125,6 +128,8 @@ mod tests {
         check("/help", Ok(Command::Help));
         check("/compacted", Err("there is no command `/compacted`"));
         check("/", Err("/compact [what to mind]"));
+        check("/", Err("/reply NUMBER WORDS"));
+        check("/reply 17", Err("`/reply 17 yes, do`"));
     }
 
     /// Everything that can be given stands in the list once, under what it is about.

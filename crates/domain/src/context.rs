@@ -8,6 +8,7 @@ mod forking;
 mod instructions;
 mod measure;
 mod overhead;
+mod quoting;
 mod reference;
 mod reports;
 mod retold;
@@ -16,10 +17,11 @@ mod stamp;
 use std::sync::Arc;
 
 pub use approving::allowed_late;
-pub use forking::{FORK_STARTED, REPORT_WANTED, fork_started};
+pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_started};
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
 pub use overhead::overhead;
+pub use quoting::{QUOTE_CHARS, message_words, quotation};
 pub use reference::{REFERENCES, Reference};
 pub use reports::{QUOTED, Reader, preface};
 pub use retold::{RETOLD_CHARS, retold};
@@ -94,6 +96,15 @@ pub fn joined(preface: &str, text: &str) -> String {
     }
 }
 
+/// A preface with a `lead` of ours after it, which ends its own lines: the words follow below.
+pub fn led(preface: &str, lead: &str) -> String {
+    match lead {
+        "" => preface.to_owned(),
+        lead if preface.ends_with('\n') => format!("{preface}{lead}"),
+        lead => format!("{preface} {lead}"),
+    }
+}
+
 /// What the model reads in place of everything that a summary stands for.
 pub fn summary(text: &str) -> String {
     format!("[summary of our conversation until here]\n{text}")
@@ -124,6 +135,9 @@ mod tests {
         check("[now]", "hello", "[now] hello");
         check("[now]", "", "[now]");
         check("", "hello", "hello");
+        check(&led("[now]", "> so\n\n"), "hello", "[now] > so\n\nhello");
+        check(&led("[now] UPDATES:\n- one\n\n", "> so\n\n"), "hi", "[now] UPDATES:\n- one\n\n> so\n\nhi");
+        check(&led("[now]", ""), "hello", "[now] hello");
     }
 
     #[test]

@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use crate::conversation::Usage;
     use crate::cost::{Account, Call, Micros};
-    use crate::record::MessageId;
+    use crate::record::{Address, MessageId};
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::constant(1_794_726_000 + seconds, 0)
@@ -172,7 +172,7 @@ mod tests {
             id: MessageId(3),
             at: at(0),
             surface: SurfaceName::Page,
-            branch: None,
+            to: Address::Here,
             text: "how much\nis it?".to_owned(),
             images: Vec::new(),
         };

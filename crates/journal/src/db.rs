@@ -15,7 +15,9 @@ mod fresh;
 mod lineage;
 mod path;
 mod read;
+mod runs;
 mod schema;
+mod sent;
 mod spending;
 mod write;
 

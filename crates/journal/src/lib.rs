@@ -10,6 +10,7 @@ mod lock;
 mod open;
 mod paths;
 mod reports;
+mod sent;
 mod sessions;
 mod state;
 
@@ -24,7 +25,7 @@ use domain::explanation::Explanation;
 use domain::record::Record;
 use domain::report::Report as Left;
 use domain::turn::TurnId;
-use engine::ports::{Archive, Journal as Port, Unreadable, Unwritten};
+use engine::ports::{Archive, Journal as Port, Margin, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -41,6 +42,7 @@ pub use open::{NotOpened, Opened, Place, open, peek};
 pub use paths::Paths;
 use reports::ReportFile;
 pub use reports::reports;
+use sent::SentFiles;
 use sessions::SessionFiles;
 use state::StateFiles;
 pub use state::settings;
@@ -61,6 +63,7 @@ struct Writer {
     files: SessionFiles,
     state: StateFiles,
     reports: ReportFile,
+    sent: SentFiles,
 }
 
 struct Reader {
@@ -174,6 +177,7 @@ impl Writer {
         if records.iter().any(|record| matches!(record, Record::Report(_))) {
             self.reports.follow(&self.database);
         }
+        self.sent.follow(records, &self.database);
         if changes.is_empty() {
             return Ok(());
         }
@@ -214,6 +218,14 @@ impl Port for Journal {
 
     fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         self.read(move |reader| reader.database.lineage(limit))
+    }
+
+    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        self.read(move |reader| reader.database.find_entry(id))
+    }
+
+    fn beside(&self, from: EntryId, before: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        self.read(move |reader| reader.database.beside(from, before))
     }
 }
 

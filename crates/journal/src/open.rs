@@ -16,6 +16,7 @@ use crate::keeper::Keeper;
 use crate::lock::{LOCK_FILE, Lock, NotLocked};
 use crate::paths::Paths;
 use crate::reports::ReportFile;
+use crate::sent::SentFiles;
 use crate::sessions::SessionFiles;
 use crate::state::StateFiles;
 use crate::{Journal, Reader, Writer};
@@ -74,6 +75,8 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     let mut files = SessionFiles::open(&place, &mut notices).map_err(|error| damaged(&error))?;
     let mut reports = ReportFile::new(&place);
     reports.reconcile(&mut database, place.now, &mut notices).map_err(|error| damaged(&error))?;
+    let mut sent = SentFiles::new(&place);
+    sent.reconcile(&mut database, place.now, &mut notices).map_err(|error| damaged(&error))?;
     let mut memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
     memory.main.created = files.created(place.now).map_err(|error| damaged(&error))?;
     let small = StateFiles::new(&place);
@@ -81,7 +84,7 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
     let journal = Journal {
-        writer: Keeper::new("journal", Writer { database, files, state: small, reports })
+        writer: Keeper::new("journal", Writer { database, files, state: small, reports, sent })
             .map_err(|error| unusable(&place, &error))?,
         reader: Keeper::new("reader", reader).map_err(|error| unusable(&place, &error))?,
         paths: place.paths,

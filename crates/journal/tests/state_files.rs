@@ -4,16 +4,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::conversation::{Branch, SessionId};
+use domain::conversation::{Branch, EntryId, SessionId};
+use domain::cost::Source;
 use domain::permission::Mode;
 use domain::ping_budget::PingBudget;
 use domain::schedule::Moment;
+use domain::sent::{End, Inquiry, InquiryId, Origin, SentId};
 use domain::settings::{Setting, Settings};
 use domain::thinking::Thinking;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use journal::disk::Disk;
 use journal::files::config::ConfigFile;
-use journal::files::fork_messages::{ForkMessages, Origin, Sent};
+use journal::files::fork_messages::ForkMessages;
 use journal::files::inquiries::Inquiries;
 use journal::files::model_places::{ModelMark, ModelPlace, ModelPlaces};
 use journal::files::pending_updates::{PendingUpdate, PendingUpdates};
@@ -109,44 +111,52 @@ fn keys_of_other_programs_survive() {
     assert_eq!(file.peek(at()).unwrap().value[1].id(), Some("u1"));
 }
 
-/// DD-19, DD-51, MT-1, MT-7, MT-8: a reply finds its fork for seven days; then it is expired, then forgotten.
-#[test]
-fn a_reply_finds_its_fork_for_seven_days() {
-    let disk = Arc::new(MemoryDisk::default());
-    let mut file = ForkMessages::new(disk.clone(), state());
+fn origin(message: u64, fork: &str) -> Origin {
     let session = |text| SessionId::read(text).unwrap();
-    let sent = |messages, fork| Sent { messages, fork: session(fork), parent: Some(session("main")) };
-    file.remember(&sent(vec![], "none"), at()).unwrap();
-    assert_eq!(kept(&disk, "fork_messages.json"), None);
-
-    file.remember(&sent(vec![1_340_012_345_678_901_234, 2], "9d1e"), at()).unwrap();
-    let record = json!({"message_id": 1_340_012_345_678_901_234_u64, "fork_session_id": "9d1e",
-        "parent_session_id": "main", "ts": 1_772_742_660.402_133});
-    assert_eq!(kept(&disk, "fork_messages.json").unwrap()[0], record);
-
-    let origin = |file: &ForkMessages, message, after| file.origin(message, at() + after).unwrap().value;
-    let week = SignedDuration::from_hours(7 * 24);
-    assert_eq!(origin(&file, 2, week - SignedDuration::from_secs(1)), Origin::Live(session("9d1e")));
-    assert_eq!(origin(&file, 2, week), Origin::Expired);
-    assert_eq!(origin(&file, 3, SignedDuration::ZERO), Origin::Unknown);
-    file.remember(&sent(vec![3], "77aa"), at() + week).unwrap();
-    assert_eq!(origin(&file, 2, week), Origin::Unknown);
-    assert_eq!(origin(&file, 3, week), Origin::Live(session("77aa")));
+    let end = End { source: Source::Routine("mail".to_owned()), root: None, entry: EntryId(9) };
+    let (session, parent) = (session(fork), Some(session("main")));
+    Origin { id: SentId(message), session, parent, at: at(), end: Some(end) }
 }
 
-/// DD-19, DD-53: a button's question is asked once, within seven days.
+/// DD-19, DD-51, MT-1: a record has its four keys, and those of others stay beside it.
 #[test]
-fn a_buttons_question_is_asked_once() {
+fn a_message_is_kept_with_the_session_of_its_run() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut file = ForkMessages::new(disk.clone(), state());
+    file.replace(&[]).unwrap();
+    assert_eq!(kept(&disk, "fork_messages.json"), None);
+
+    file.replace(&[origin(1_340_012_345_678_901_234, "9d1e"), origin(2, "9d1e")]).unwrap();
+    let record = json!({"message_id": 1_340_012_345_678_901_234_u64, "fork_session_id": "9d1e",
+        "parent_session_id": "main", "ts": 1_772_742_660.402_133});
+    assert_eq!(kept(&disk, "fork_messages.json").unwrap()[1], record);
+    let known = Origin { end: None, ..origin(2, "9d1e") };
+    assert_eq!(ForkMessages::new(disk.clone(), state()).load(at()).unwrap().value[0], known);
+
+    let mut other = record;
+    other["note"] = json!("kept");
+    disk.put("/data/state/fork_messages.json", json!([other]).to_string().as_bytes());
+    let mut file = ForkMessages::new(disk.clone(), state());
+    let mut all = file.load(at()).unwrap().value;
+    all.push(origin(3, "77aa"));
+    file.replace(&all).unwrap();
+    let kept = kept(&disk, "fork_messages.json").unwrap();
+    assert_eq!((&kept[0]["message_id"], &kept[1]["note"]), (&json!(3), &json!("kept")));
+}
+
+/// DD-19, DD-53: what a button asks is kept under its number.
+#[test]
+fn a_buttons_question_is_kept_under_its_number() {
     let disk = Arc::new(MemoryDisk::default());
     let mut file = Inquiries::new(disk.clone(), state());
-    file.keep("0a1b2c3d", "what now?", at()).unwrap();
-    file.keep("1a1b2c3d", "and then?", at()).unwrap();
+    let inquiry =
+        |id: &str| Inquiry { id: InquiryId(id.to_owned()), prompt: "what now?".to_owned(), at: at() };
+    file.replace(&[inquiry("0a1b2c3d"), inquiry("1a1b2c3d")]).unwrap();
     let expected = json!({"prompt": "what now?", "ts": 1_772_742_660.402_133});
     assert_eq!(kept(&disk, "inquiries.json").unwrap()["0a1b2c3d"], expected);
-    assert_eq!(file.peek("0a1b2c3d", at()).unwrap().value.as_deref(), Some("what now?"));
-    assert_eq!(file.take("0a1b2c3d", at()).unwrap().value.as_deref(), Some("what now?"));
-    assert_eq!(file.take("0a1b2c3d", at()).unwrap().value, None);
-    assert_eq!(file.take("1a1b2c3d", at() + SignedDuration::from_hours(169)).unwrap().value, None);
+    assert_eq!(Inquiries::new(disk.clone(), state()).load(at()).unwrap().value[0], inquiry("0a1b2c3d"));
+    file.replace(&[inquiry("1a1b2c3d")]).unwrap();
+    assert_eq!(kept(&disk, "inquiries.json").unwrap(), json!({"1a1b2c3d": expected}));
 }
 
 /// DD-54, DD-18: the budget is kept with all its keys and those of others.

@@ -132,13 +132,14 @@ async fn answer_lines(
     out: &mut (impl AsyncWrite + Unpin),
 ) -> Result<(), Stopped> {
     while let Some(line) = lines.next_line().await? {
-        let told = match line.trim() {
-            "" => continue,
-            "/quit" => return Ok(()),
-            command if is_command(command) => {
+        let told = match (line.trim(), Words::reply(&line)) {
+            ("", _) => continue,
+            ("/quit", _) => return Ok(()),
+            (_, Some(reply)) => once(client, &reply, out).await.map(Ended::why),
+            (command, None) if is_command(command) => {
                 obey(client, command).await.map(|obeyed| Some(obeyed.unwrap_or_else(|why| why)))
             }
-            _ => once(client, &line.as_str().into(), out).await.map(Ended::why),
+            (_, None) => once(client, &line.as_str().into(), out).await.map(Ended::why),
         };
         match told {
             Ok(None) => {}
@@ -206,18 +207,23 @@ async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said
     match line {
         "" => Ok(Said::Nothing),
         "/quit" => Ok(Said::Leave),
-        command if is_command(command) => obeyed(client.command(command).await, telling),
-        words => {
-            telling.expect(words);
-            match client.say(&words.into()).await {
-                Ok(_) => Ok(Said::Sent),
-                Err(Unanswered::Refused(why)) => {
-                    telling.unexpect();
-                    Ok(Said::Told(why))
-                }
-                Err(error) => Err(error.into()),
-            }
+        line => match Words::reply(line) {
+            Some(reply) => say(client, &reply, telling).await,
+            None if is_command(line) => obeyed(client.command(line).await, telling),
+            None => say(client, &line.into(), telling).await,
+        },
+    }
+}
+
+async fn say(client: &Client, words: &Words, telling: &mut Telling) -> Result<Said, Stopped> {
+    telling.expect(&words.text);
+    match client.say(words).await {
+        Ok(_) => Ok(Said::Sent),
+        Err(Unanswered::Refused(why)) => {
+            telling.unexpect();
+            Ok(Said::Told(why))
         }
+        Err(error) => Err(error.into()),
     }
 }
 

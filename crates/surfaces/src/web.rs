@@ -16,6 +16,7 @@ pub mod reports;
 pub mod secret;
 pub mod sessions;
 pub mod shell;
+mod talk;
 pub mod vitals;
 mod wire;
 
@@ -29,9 +30,10 @@ use axum::routing::{get, post};
 use engine::desk::Desk;
 use engine::ports::{Archive, Clock, Journal};
 
-pub use api::{BODY_BYTES, SAY_BYTES};
+pub use api::BODY_BYTES;
 use devices::{Devices, Unkept};
 use pairing::{Pairing, Patience};
+pub use talk::SAY_BYTES;
 use tokio::sync::broadcast;
 use vitals::Vitals;
 
@@ -156,7 +158,8 @@ impl App {
             .merge(shell::routes())
             .route(gate::PAIR, post(api::pair))
             .route("/api/pairings", post(api::pairings))
-            .route("/api/messages", get(api::messages).post(api::say))
+            .route("/api/messages", get(talk::messages).post(talk::say))
+            .route("/api/buttons", post(talk::press))
             .route("/api/stop", post(api::stop))
             .route("/api/commands", post(api::command))
             .route("/api/sessions", get(sessions::show))

@@ -8,6 +8,7 @@
     reason = "a fixture that cannot be made stops the test at once, with its reason"
 )]
 
+mod background;
 mod cast;
 mod changes;
 mod commands;
@@ -45,6 +46,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
 use crate::troupe::Troupe;
+pub use background::{forked, isolated};
 use cast::{Cast, choices, next};
 pub use changes::{compact, fork};
 pub use fragile::BREAK;

@@ -173,7 +173,7 @@ impl Assistant {
     }
 
     /// Where the human is.
-    fn here(&self) -> Branch {
+    pub(super) fn here(&self) -> Branch {
         self.memory.fork.as_ref().map_or(Branch::Main, |fork| fork.branch.clone())
     }
 

@@ -1,6 +1,6 @@
 //! Every command there is: its name, what may follow it, and what it asks.
 
-use super::{Command, Look};
+use super::{Command, Look, REPLY};
 use crate::approval::{Reply, Verdict};
 use crate::assistant::{Choice, Question, Request, Reshape, Step, Way};
 use crate::ping_budget::Pace;
@@ -38,13 +38,22 @@ pub(super) const GROUPS: [Group; 5] = [
     Group { title: "how i am", specs: &CHOICES },
 ];
 
-const TALK: [Spec; 5] = [
+const TALK: [Spec; 6] = [
     Spec {
         name: "/stop",
         also: &["/interrupt"],
         takes: "",
         does: "stops the answer",
         read: |_| ask(Request::Stop),
+    },
+    Spec {
+        name: REPLY,
+        also: &[],
+        takes: "NUMBER WORDS",
+        does: "replies to the message with that number",
+        read: |_| {
+            Err(format!("write `{REPLY}`, the number of a message, and your words: `{REPLY} 17 yes, do`."))
+        },
     },
     Spec {
         name: "/retry",

@@ -16,7 +16,7 @@ use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Limits, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::{World, drive};
-use engine::ports::{Hands, Journal, Surface, Unreadable, Unwritten};
+use engine::ports::{Hands, Journal, Margin, Surface, Unreadable, Unwritten};
 use engine::reins::Hold;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
@@ -66,6 +66,14 @@ impl Journal for Nowhere {
 
     fn lineage(&self, _limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         ready(Ok(Lineage::default())).boxed()
+    }
+
+    fn entry(&self, _: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        ready(Ok(None)).boxed()
+    }
+
+    fn beside(&self, _: EntryId, _: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        ready(Ok(Margin::default())).boxed()
     }
 }
 

@@ -9,30 +9,31 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row};
 
 use super::Database;
-use super::read::{branch_in, message, time_in, unread};
+use super::read::{MESSAGE, branch_in, message, time_in, unread};
 use super::spending::{COLUMNS, spent};
 
 impl Database {
     /// What is known of `turn`, or of the newest: nothing, if there is none.
     pub fn explain(&self, turn: Option<TurnId>) -> rusqlite::Result<Option<Explanation>> {
-        let sql = "SELECT messages.id, at, surface, text, images, messages.branch, turns.id, turns.branch, opened, \
-                   attempts, closed, ending, reason, entry FROM turns JOIN messages ON messages.id = message \
-                   WHERE turns.id = coalesce(?, (SELECT max(id) FROM turns))";
+        let sql = format!(
+            "SELECT {MESSAGE}, turns.id, turns.branch, opened, attempts, closed, ending, reason, entry FROM turns \
+             JOIN messages ON messages.id = message WHERE turns.id = coalesce(?, (SELECT max(id) FROM turns))"
+        );
         let turn = turn.map(|turn| turn.0);
-        self.connection.prepare_cached(sql)?.query_row([turn], |row| self.explained(row)).optional()
+        self.connection.prepare_cached(&sql)?.query_row([turn], |row| self.explained(row)).optional()
     }
 
     fn explained(&self, row: &Row<'_>) -> rusqlite::Result<Explanation> {
-        let turn = TurnId(row.get(6)?);
-        let shown = row.get::<_, Option<u64>>(13)?.map(|entry| self.shown(EntryId(entry)));
+        let turn = TurnId(row.get(9)?);
+        let shown = row.get::<_, Option<u64>>(16)?.map(|entry| self.shown(EntryId(entry)));
         let message = message(row)?;
         let images = shown.transpose()?.unwrap_or_default();
         Ok(Explanation {
             turn,
-            branch: branch_in(row, 7)?,
+            branch: branch_in(row, 10)?,
             message: Message { images, ..message },
-            opened: time_in(row, 8)?,
-            attempts: row.get(9)?,
+            opened: time_in(row, 11)?,
+            attempts: row.get(12)?,
             calls: self.calls_of(turn)?,
             tools: self.tools_of(turn)?,
             end: end(row)?,
@@ -55,8 +56,8 @@ impl Database {
 }
 
 fn end(row: &Row<'_>) -> rusqlite::Result<Option<End>> {
-    let Some(closed) = row.get::<_, Option<i64>>(10)? else { return Ok(None) };
-    let at = Timestamp::from_microsecond(closed).map_err(|error| unread(10, error))?;
-    let how = row.get::<_, Option<String>>(11)?.unwrap_or_default();
-    Ok(Some(End { at, how, why: row.get(12)? }))
+    let Some(closed) = row.get::<_, Option<i64>>(13)? else { return Ok(None) };
+    let at = Timestamp::from_microsecond(closed).map_err(|error| unread(13, error))?;
+    let how = row.get::<_, Option<String>>(14)?.unwrap_or_default();
+    Ok(Some(End { at, how, why: row.get(15)? }))
 }

@@ -12,7 +12,7 @@ use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::{World, drive};
-use engine::ports::{Hands, Journal, Model, Surface, Unreadable, Unwritten};
+use engine::ports::{Hands, Journal, Margin, Model, Surface, Unreadable, Unwritten};
 use engine::reins::{Hold, Reins};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
@@ -60,6 +60,14 @@ impl Journal for Outside {
 
     fn lineage(&self, _limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         ready(Err(Unreadable("there is none".to_owned()))).boxed()
+    }
+
+    fn entry(&self, _: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        ready(Ok(None)).boxed()
+    }
+
+    fn beside(&self, _: EntryId, _: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        ready(Ok(Margin::default())).boxed()
     }
 }
 

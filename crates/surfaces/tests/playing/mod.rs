@@ -22,7 +22,7 @@ use domain::report::{Report as Update, ReportId};
 use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use engine::desk::{Desk, Letter};
-use engine::ports::{Archive, Clock, Journal, Surface, Unreadable, Unwritten};
+use engine::ports::{Archive, Clock, Journal, Margin, Surface, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
 use surfaces::stage::Stage;
 use surfaces::web::vitals::{Health, Vitals};
@@ -78,6 +78,15 @@ impl Journal for Ledger {
     fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         let lineage = lineage::of(&self.0.borrow(), limit);
         Box::pin(async { Ok(lineage) })
+    }
+
+    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        let entry = self.entries().into_iter().find(|entry| entry.id == id);
+        Box::pin(async { Ok(entry) })
+    }
+
+    fn beside(&self, _: EntryId, _: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        Box::pin(async { Ok(Margin::default()) })
     }
 }
 

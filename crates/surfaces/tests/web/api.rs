@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use domain::record::{Address, MessageChange, Record, SentChange};
+use domain::sent::SentId;
 use surfaces::web::Limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -54,6 +56,50 @@ async fn a_refusal_says_what_is_wrong() {
         assert_eq!(answer.status, status, "{address} {body}");
         assert!(answer.sentence().starts_with(words), "{}", answer.sentence());
     }
+}
+
+/// MT-12: a reply carries the words it replies to; a message that is not there has none.
+#[tokio::test]
+async fn a_reply_carries_what_it_replies_to() {
+    let rig = Rig::new().await;
+    rig.send(&rig.own("POST", "/api/messages", "{\"text\":\"hi\"}")).await;
+    settled(&rig).await;
+    for (to, expected) in [("2", "hi"), ("77", ""), ("18446744073709551615", "")] {
+        let body = format!("{{\"text\":\"and you?\",\"reply_to\":{to}}}");
+        assert_eq!(rig.send(&rig.own("POST", "/api/messages", &body)).await.status, 202);
+        let records = rig.journal.0.borrow().clone();
+        let newest = records.iter().rev().find_map(|record| {
+            let Record::Message(MessageChange::Received(message)) = record else { return None };
+            Some(message.to.clone())
+        });
+        let Some(Address::Reply(reply)) = newest else { panic!("{newest:?} is no reply") };
+        assert_eq!((reply.to.0.to_string(), reply.words.as_str()), (to.to_owned(), expected));
+        settled(&rig).await;
+    }
+}
+
+/// XB-7, XB-18, XB-19: a button is what it sends, and nothing else is one.
+#[tokio::test]
+async fn a_button_is_pressed_or_says_why_not() {
+    let rig = Rig::new().await;
+    let rows = [
+        ("act:dismiss:_", 202, ""),
+        ("act:task_done:7", 422, "there is no task list yet."),
+        ("act:agent:0a1b2c3d", 422, "that option has expired"),
+        ("act:fork_save:_", 422, "we are not in a side conversation."),
+        ("act:snooze:_", 422, "unknown action"),
+        ("dismiss", 400, "`dismiss` is no button of mine."),
+    ];
+    for (button, status, words) in rows {
+        let body = format!("{{\"message\":2,\"button\":\"{button}\"}}");
+        let answer = rig.send(&rig.own("POST", "/api/buttons", &body)).await;
+        assert_eq!(answer.status, status, "{button}");
+        if status != 202 {
+            assert!(answer.sentence().starts_with(words), "{}", answer.sentence());
+        }
+    }
+    let records = rig.journal.0.borrow().clone();
+    assert!(records.contains(&Record::from(SentChange::PutAway(SentId(2)))), "{records:?}");
 }
 
 #[tokio::test]

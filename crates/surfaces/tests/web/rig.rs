@@ -31,8 +31,8 @@ pub const READS: [&str; 7] = [
     "/api/events",
 ];
 /// Every address that is written to.
-pub const WRITES: [&str; 5] =
-    ["/api/pair", "/api/pairings", "/api/messages", "/api/stop", "/api/devices/remove"];
+pub const WRITES: [&str; 6] =
+    ["/api/pair", "/api/pairings", "/api/messages", "/api/buttons", "/api/stop", "/api/devices/remove"];
 
 /// Every method and address there is.
 pub fn routes() -> Vec<(&'static str, &'static str)> {

@@ -12,7 +12,7 @@ use domain::explanation::Explanation;
 use domain::record::Record;
 use domain::report::Report;
 use domain::turn::TurnId;
-use engine::ports::{Archive, Journal as Port, Unreadable, Unwritten};
+use engine::ports::{Archive, Journal as Port, Margin, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
 use jiff::Zoned;
 use journal::Journal;
@@ -58,6 +58,14 @@ impl Port for HeldJournal {
 
     fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         self.during(self.0.lineage(limit))
+    }
+
+    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        self.during(self.0.entry(id))
+    }
+
+    fn beside(&self, from: EntryId, before: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        self.during(self.0.beside(from, before))
     }
 }
 
