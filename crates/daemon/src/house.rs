@@ -29,6 +29,7 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::pairing::KeptDevices;
 use crate::settings::Settings;
+use crate::tool_lists::Check;
 use crate::vitals::Pulse;
 
 /// How often to look whether a backup is due.
@@ -108,7 +109,12 @@ impl House {
         house.tasks.spawn(engine.run(house.stop.clone()));
         // What is owed from before comes before whatever the doors let in.
         desk.tell(Event::Started).await;
+        let (check, kept) = (Check::new(settings), journal.clone());
         let chores = chores(journal.clone(), clock.clone(), stage.clone(), doors);
+        let chores = async move {
+            check.log(&kept).await;
+            chores.await;
+        };
         let stop = house.stop.clone();
         house.tasks.spawn(async move { stop.run_until_cancelled(chores).await.unwrap_or_default() });
         let ports = Wiring {

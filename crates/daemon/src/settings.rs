@@ -49,6 +49,8 @@ pub struct Settings {
     pub manners: Manners,
     /// Where the page listens.
     pub page: SocketAddr,
+    /// What `~` stands for, if that is known.
+    pub home: Option<String>,
 }
 
 /// How a model is treated.
@@ -112,6 +114,7 @@ impl Settings {
                 room: room(&file)?,
             },
             page,
+            home: environment.get("HOME").map(str::to_owned),
             paths,
         })
     }

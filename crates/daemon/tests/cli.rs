@@ -277,3 +277,26 @@ fn the_data_directory_can_be_moved() {
     assert_eq!(output.status.code(), Some(78));
     assert!(stderr(&output).contains("--data-dir"), "{}", stderr(&output));
 }
+
+/// TP-11: what is wrong with the tool list of a file is told with its source, at a start and by the doctor, and
+/// stops neither.
+#[test]
+fn a_wrong_tool_list_is_told_and_stops_nobody() {
+    let program = Program::offline(BINARY);
+    let routines = program.data().join("routines");
+    std::fs::create_dir_all(&routines).expect("a directory");
+    let text = "---\nid: mail\ncron: 0 9 * * *\nallowed-tools: [\"Bash(*)\", WebFetch]\n---\nTriage.\n";
+    std::fs::write(routines.join("mail.md"), text).expect("a file");
+    let complaint = "routine:mail: the tool pattern `Bash(*)` is left out: it is too broad";
+    let doctor = program.run(&["doctor"]);
+    assert_eq!(doctor.status.code(), Some(0), "{}", stdout(&doctor));
+    assert!(stdout(&doctor).contains(&format!("! tools    {complaint}")), "{}", stdout(&doctor));
+    let mut start = program.command(&["run", "--no-chat"]);
+    let start = start.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut running = start.spawn().expect("the program starts");
+    let log = std::io::BufReader::new(running.stderr.take().expect("its log"));
+    let told = std::io::BufRead::lines(log).map_while(Result::ok).find(|line| line.contains(complaint));
+    running.kill().expect("a process to kill");
+    running.wait().expect("an end");
+    assert!(told.is_some());
+}

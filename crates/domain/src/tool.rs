@@ -1,6 +1,7 @@
 //! Tools as the model sees them: what there is, what is asked for, and what came of it.
 
 mod caption;
+pub mod pattern;
 
 pub use caption::Caption;
 

@@ -27,6 +27,7 @@ use domain::report::Report as Left;
 use domain::turn::TurnId;
 use engine::ports::{Archive, Journal as Port, Margin, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 pub use db::KnownDevice;
@@ -34,6 +35,7 @@ use db::{Database, PathCache};
 use disk::Disk;
 use files::Found;
 use files::model_places::{ModelPlace, ModelPlaces};
+use files::tool_lists::ToolLists;
 use keeper::Keeper;
 pub use lock::{Lock, holder};
 pub use open::{NotOpened, Opened, Place, open, peek};
@@ -141,6 +143,14 @@ impl Journal {
         let keeper = Keeper::new("documents", ()).map_err(|error| error.to_string())?;
         let placed = keeper.ask(move |()| files::reference::place(&*disk, paths.root(), documents).map(drop));
         placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
+    }
+
+    /// The tool lists that files declare.
+    pub async fn tool_lists(&self, zone: TimeZone) -> Result<ToolLists, String> {
+        let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
+        let keeper = Keeper::new("tool lists", ()).map_err(|error| error.to_string())?;
+        let read = keeper.ask(move |()| files::tool_lists::tool_lists(&disk, paths.root(), &zone));
+        read.await.ok_or_else(|| "the look at them was stopped".to_owned())
     }
 
     async fn change(
