@@ -188,13 +188,16 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         let Some((branch, running)) = self.run_of(turn) else {
             if let Some((branch, running)) = self.abandoned.remove(&turn) {
+                // What it had read is not what its branch holds now.
+                let filled = self.memory.filled.clone();
                 self.spend(&branch, &running, ended.spent, &mut minutes);
+                self.memory.filled = filled;
             }
             return minutes.effects();
         };
         self.running.remove(&branch);
         self.note_activity(&branch, &mut minutes);
-        self.leave_waiting(|approval| approval.turn == turn, &mut minutes);
+        self.stop_asking(turn, &ended.ending, &mut minutes);
         self.spend(&branch, &running, ended.spent.clone(), &mut minutes);
         match running.errand.clone() {
             Errand::Answer(message, sending) => {

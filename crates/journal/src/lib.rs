@@ -231,7 +231,7 @@ impl Port for Journal {
 
 impl Archive for Journal {
     fn reports(&self) -> BoxFuture<'_, Result<Vec<Left>, Unreadable>> {
-        self.read(|reader| reader.database.reports())
+        self.read(|reader| reader.database.readable())
     }
 
     fn spent(&self, now: Zoned, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>> {

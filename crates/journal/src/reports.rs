@@ -63,9 +63,11 @@ impl ReportFile {
     ) -> Result<(), Trouble> {
         let Found { value: found, damage } = self.file.peek(now)?;
         notices.extend(damage.map(|damage| damage.to_string()));
-        let strangers = found.into_iter().filter(is_strange);
-        let strangers: Vec<Report> = strangers.map(left).collect();
-        if let Err(error) = database.take_over(strangers) {
+        let taken = database.next_report().and_then(|next| {
+            let lost = |update: &PendingUpdate| is_strange(update) || is_beyond(update, next);
+            database.take_over(found.into_iter().filter(lost).map(left).collect())
+        });
+        if let Err(error) = taken {
             notices.push(format!("the updates in pending_updates.json could not be read in: {error}."));
             return Ok(());
         }
@@ -85,7 +87,7 @@ impl ReportFile {
 /// the log, and those that others left in the file and nobody has taken over.
 pub fn reports(paths: &Paths, disk: Arc<dyn Disk>) -> Result<Vec<Report>, String> {
     let database = peek(paths).map_err(|error| error.to_string())?;
-    let waiting = database.map_or(Ok(Vec::new()), |database| database.reports());
+    let waiting = database.map_or(Ok(Vec::new()), |database| database.readable());
     let mut waiting = waiting.map_err(|error| error.to_string())?;
     let next = waiting.last().map_or(1, |newest| newest.id.0 + 1);
     // A file that cannot be read is for the next start to tell of: who only looks changes nothing.
@@ -93,6 +95,11 @@ pub fn reports(paths: &Paths, disk: Arc<dyn Disk>) -> Result<Vec<Report>, String
     let strangers = found.into_iter().filter(is_strange).map(left);
     waiting.extend(strangers.zip(next..).map(|(report, id)| Report { id: ReportId(id), ..report }));
     Ok(waiting)
+}
+
+/// The log is written first, so a number that it does not know yet is one that it lost.
+fn is_beyond(update: &PendingUpdate, next: ReportId) -> bool {
+    update.id().and_then(|id| id.parse().ok()).is_some_and(|id: u64| id >= next.0)
 }
 
 fn is_strange(update: &PendingUpdate) -> bool {

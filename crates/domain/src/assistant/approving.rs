@@ -14,7 +14,7 @@ use crate::conversation::Branch;
 use crate::permission::{Allowed, Authority, Decision, Refused, Rule, Ruling, decide};
 use crate::record::{ApprovalChange, SurfaceName};
 use crate::tool::ToolCall;
-use crate::turn::TurnId;
+use crate::turn::{Ending, TurnId};
 
 /// Who calls a tool.
 pub(super) struct Caller {
@@ -116,6 +116,17 @@ impl Assistant {
             decide_for(&approval, Rule::Refused(Refused::Unanswered(approval.id)), minutes);
             let left = Approval { waits: Waits::Nobody, ..approval };
             minutes.shown.push(Shown::Approval(Asking::Open(left)));
+        }
+    }
+
+    /// A turn has ended: who was stopped wants nothing any more, who went on may still get a late yes.
+    pub(super) fn stop_asking(&mut self, turn: TurnId, ending: &Ending, minutes: &mut Minutes) {
+        let asks = |approval: &Approval| approval.turn == turn;
+        match ending {
+            Ending::Interrupted => {
+                self.cancel(|approval| approval.waits == Waits::Turn && asks(approval), minutes);
+            }
+            Ending::Finished | Ending::Failed(_) => self.leave_waiting(asks, minutes),
         }
     }
 

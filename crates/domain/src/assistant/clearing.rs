@@ -3,7 +3,7 @@
 use jiff::Zoned;
 
 use super::leaving::Occasion;
-use super::{Answer, Assistant, Changed, Compaction, Effect, Errand, Minutes, Shown};
+use super::{Answer, Assistant, Changed, Compaction, Effect, Errand, Minutes, Owed, Shown};
 use crate::conversation::{Branch, Usage, Why};
 use crate::fork::Exit;
 use crate::record::{Record, SessionChange};
@@ -23,14 +23,20 @@ impl Assistant {
             self.cut_short(&branch, &mut minutes);
             stopped.push(Effect::Interrupt(turn));
         }
+        // A yes that is taken back is not passed on in the next conversation.
+        self.drop_waiting(&Branch::Main, &mut minutes);
+        let main = self.memory.conversation.head(&Branch::Main).is_some();
         let aside = self.memory.fork.is_some();
         self.leave(Exit::Drop, Occasion::StartedOver, &mut minutes);
         self.drop_main(&mut minutes);
-        let text = match aside {
-            true => {
+        let text = match (aside, main) {
+            (true, _) => {
                 "cleared: both the side conversation and the conversation were dropped. /undo brings the conversation back."
             }
-            false => "cleared: we start over with the next message. /undo brings the conversation back.",
+            (false, false) => "there was nothing to clear: nothing was said yet.",
+            (false, true) => {
+                "cleared: we start over with the next message. /undo brings the conversation back."
+            }
         };
         self.hear_waiting(&mut minutes);
         (Answer::Told(text.to_owned()), minutes.effects().into_iter().chain(stopped).collect())
@@ -38,14 +44,14 @@ impl Assistant {
 
     fn drop_main(&mut self, minutes: &mut Minutes) {
         let at = minutes.at;
+        self.memory.filled.remove(&Branch::Main);
+        self.wants.refused.remove(&Branch::Main);
         let Some(moved) = self.memory.conversation.end(&Branch::Main, Why::Cleared, at) else { return };
         self.can_undo(Changed::Cleared, &moved);
         let session = moved.from.as_ref().map(|head| head.session.clone());
         minutes.records.push(Record::Moved(moved));
         minutes.records.extend(session.map(|session| Record::Session(SessionChange::Cleared(session, at))));
         minutes.shown.push(Shown::Moved(Why::Cleared));
-        self.memory.filled.remove(&Branch::Main);
-        self.wants.refused.remove(&Branch::Main);
         self.memory.main.created = None;
     }
 
@@ -54,7 +60,10 @@ impl Assistant {
         let Some(running) = self.running.remove(branch) else { return };
         self.tell_unknown((running.turn, branch), &running.unanswered, minutes);
         let (turn, ending) = (running.turn, Ending::Interrupted);
-        self.abandoned.insert(turn, (branch.clone(), running.clone()));
+        // Who is held has no task that could still end.
+        if running.owed != Owed::Held {
+            self.abandoned.insert(turn, (branch.clone(), running.clone()));
+        }
         let (turn, message) = match running.errand {
             Errand::Answer(message, _) => (turn, message),
             Errand::Compact(compacting) => {

@@ -92,8 +92,9 @@ impl Assistant {
     }
 
     pub(super) fn is_full(&self, branch: &Branch) -> bool {
+        let said = self.memory.conversation.head(branch).is_some_and(|head| head.entry.is_some());
         let filled = self.memory.filled.get(branch).copied().unwrap_or(0);
-        self.room.is_full(filled, self.wants.refused.get(branch).copied())
+        said && self.room.is_full(filled, self.wants.refused.get(branch).copied())
     }
 
     pub(super) fn begin_wanted(&mut self, wanted: Wanted, minutes: &mut Minutes) {
@@ -135,7 +136,7 @@ impl Assistant {
                 let last = ended.spent.last().map(|call| call.usage).unwrap_or_default();
                 Ok(self.put_in_place(&compacting.branch, summary, last, minutes))
             }
-            Left::Said(_) => Err(self.leave_as_it_is(&compacting.branch, &ended.ending)),
+            Left::Said(_) => Err(self.leave_as_it_is(&compacting, &ended.ending)),
         };
         let made = outcome.is_ok();
         let branch = compacting.branch;
@@ -179,12 +180,13 @@ impl Assistant {
     }
 
     /// No summary was good enough: it is not tried again by itself before there is more to sum up.
-    fn leave_as_it_is(&mut self, branch: &Branch, ending: &Ending) -> String {
+    fn leave_as_it_is(&mut self, compacting: &Compacting, ending: &Ending) -> String {
+        let branch = &compacting.branch;
         let filled = self.memory.filled.get(branch).copied().unwrap_or(0);
         self.wants.refused.insert(branch.clone(), filled);
         match ending {
             // The turn that waits for it tells why.
-            Ending::Failed(Failure::BadKey(_)) => "not compacted.".to_owned(),
+            Ending::Failed(Failure::BadKey(_)) if compacting.stuck.is_some() => "not compacted.".to_owned(),
             Ending::Failed(Failure::Unsaid(Unsaid::TooLong)) => {
                 "not compacted: the summary grew longer than a reply may be (model.max_tokens).".to_owned()
             }

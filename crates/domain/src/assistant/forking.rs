@@ -99,6 +99,11 @@ impl Assistant {
         }
     }
 
+    /// IF-8: whether the model itself asked to step aside. What the human asks for waits for the answer.
+    pub(super) fn is_called_aside(&self) -> bool {
+        self.memory.main.entering.as_ref().is_some_and(|entering| entering.until == MessageId(0))
+    }
+
     /// Whether words that came before the message `until` still wait.
     fn awaits(&self, until: MessageId) -> bool {
         self.memory.messages.waiting.iter().any(|message| message.id < until)
@@ -179,7 +184,7 @@ impl Assistant {
     pub(super) fn as_meant(&self, branch: &Branch, ending: Ending) -> Ending {
         let is_run = self.memory.turns.runs.contains_key(branch);
         match ending {
-            Ending::Interrupted if self.memory.main.entering.is_some() => Ending::Finished,
+            Ending::Interrupted if self.is_called_aside() => Ending::Finished,
             Ending::Failed(Failure::Unsaid(Unsaid::Empty)) if is_run => Ending::Finished,
             Ending::Interrupted | Ending::Finished | Ending::Failed(_) => ending,
         }

@@ -8,7 +8,7 @@ use jiff::Zoned;
 use super::{Answer, Assistant, Effect, Errand, Minutes, Owed, Running, Shown, Turned};
 use crate::conversation::{Branch, Usage};
 use crate::failure::Failure;
-use crate::record::{MessageId, Record, TurnChange};
+use crate::record::{MessageId, Record, SurfaceName, TurnChange};
 use crate::turn::Ending;
 
 /// What the human knows of a refusal.
@@ -78,11 +78,17 @@ impl Assistant {
             minutes.close(turn, Ending::Interrupted, Usage::default());
             let (answers, ending) = (message.id, Ending::Interrupted);
             minutes.shown.push(Shown::Ended { turn, branch, answers, ending });
-            let (words, rest) =
-                (message.text.chars().take(40).collect::<String>(), self.memory.messages.waiting.len());
-            let text = format!("stopped: i will not answer `{words}`. messages still waiting: {rest}.");
+            let rest = self.memory.messages.waiting.len();
+            let what = match message.surface {
+                SurfaceName::House => String::new(),
+                SurfaceName::Terminal | SurfaceName::Page => {
+                    format!("i will not answer `{}`. ", message.text.chars().take(40).collect::<String>())
+                }
+            };
+            let text = format!("stopped: {what}messages still waiting: {rest}.");
             minutes.shown.push(Shown::Notice(text));
         }
+        self.turn_around(&mut minutes);
         self.hear_waiting(&mut minutes);
         minutes.effects()
     }

@@ -80,14 +80,15 @@ impl Assistant {
             }
             Way::Save => Leaving::So(Exit::Save),
             Way::Drop => {
-                interrupt = self.interruption();
+                interrupt = self.interruption().filter(|_| self.running.contains_key(&fork.branch));
                 Leaving::So(Exit::Drop)
             }
         };
         if held {
             self.cut_short(&fork.branch, &mut minutes);
         }
-        let until = self.memory.messages.next;
+        // Who waits for a key would wait for each of the next words too.
+        let until = if held { MessageId(0) } else { self.memory.messages.next };
         self.change_fork(&mut minutes, |fork| (fork.leaving, fork.until) = (leaving, until));
         let (answer, effects) = self.turn_now(minutes);
         match interrupt {
@@ -160,7 +161,7 @@ impl Assistant {
         }
     }
 
-    fn drop_waiting(&mut self, branch: &Branch, minutes: &mut Minutes) {
+    pub(super) fn drop_waiting(&mut self, branch: &Branch, minutes: &mut Minutes) {
         let meant = |message: &Message| matches!(&message.to, Address::Branch(to) if to == branch);
         let waiting = &mut self.memory.messages.waiting;
         let dropped = waiting.iter().filter(|message| meant(message)).map(|message| message.id);
@@ -182,7 +183,13 @@ impl Assistant {
                 minutes.shown.push(Shown::Notice(text));
                 self.change_fork(minutes, |fork| fork.asked = Some(at));
             }
-            Some((_, Quiet::End)) => self.leave(Exit::Drop, Occasion::Quiet, minutes),
+            Some((fork, Quiet::End)) => {
+                let exit = match &fork.leaving {
+                    Leaving::So(exit) => exit.clone(),
+                    Leaving::Not | Leaving::WithReport => Exit::Drop,
+                };
+                self.leave(exit, Occasion::Quiet, minutes);
+            }
         }
     }
 }

@@ -25,8 +25,9 @@ impl Assistant {
         let now = minutes.at.to_zoned(minutes.zone.clone());
         let reader = match (branch, self.memory.turns.runs.get(branch)) {
             (_, Some(run)) => run.reader(),
-            (Branch::Main, None) => Reader::Main,
-            (Branch::Fork(_), None) => Reader::Fork,
+            // What main reads while a fork is open would be lost if the fork became main.
+            (Branch::Main, None) if self.memory.fork.is_none() => Reader::Main,
+            (Branch::Main | Branch::Fork(_), None) => Reader::Fork,
         };
         let preface = context::preface(&sent, &self.memory.reports.waiting, reader, &now);
         let preface = context::led(&preface, lead);
@@ -42,6 +43,7 @@ impl Assistant {
     pub(super) fn hand_over(&mut self, branch: &Branch, entry: EntryId, minutes: &mut Minutes) {
         let Some(newest) = self.memory.reports.waiting.last().map(|report| report.id) else { return };
         match branch {
+            Branch::Main if self.memory.fork.is_some() => {}
             Branch::Main => {
                 minutes.shown.insert(0, Shown::Notice(catching_up(self.memory.reports.waiting.len())));
                 self.read_up_to(newest, Some(entry), minutes);
@@ -63,7 +65,9 @@ impl Assistant {
         let (counted, quoted) = read.split_at(read.len().saturating_sub(QUOTED));
         let reading = Reading { quoted: ids(quoted), counted: ids(counted), entry };
         minutes.records.push(Record::Report(ReportChange::Read(reading)));
-        if let Some(change) = Arc::make_mut(&mut self.memory.main.changes).last_mut() {
+        let changes = Arc::make_mut(&mut self.memory.main.changes);
+        changes.retain(|change| change.is_fresh(minutes.at));
+        if let Some(change) = changes.last_mut() {
             change.read.extend(read);
         }
     }

@@ -287,8 +287,7 @@ impl Assistant {
             running.unanswered.clear();
         }
         // IF-8: who asked to step aside has nothing more to say here.
-        let aside = (branch == Branch::Main && self.memory.main.entering.is_some())
-            .then_some(Effect::Interrupt(turn));
+        let aside = (branch == Branch::Main && self.is_called_aside()).then_some(Effect::Interrupt(turn));
         (Answer::Noted, minutes.effects().into_iter().chain(aside).collect())
     }
 }

@@ -9,7 +9,7 @@ use crate::conversation::Branch;
 use crate::embed::{Action, Embed, Footer};
 use crate::fork::Exit;
 use crate::permission::Authority;
-use crate::place::{Follow, Place};
+use crate::place::{Follow, Place, PlacedTool};
 use crate::record::{Record, SentChange};
 use crate::schedule::ToolRule;
 use crate::sent::{Inquiry, InquiryId};
@@ -44,6 +44,13 @@ impl Assistant {
             (Wish::Report(text), Place::Background(_)) => told(
                 "the main conversation will read it. go on, or stop.",
                 self.leave_report(turn, text, now),
+            ),
+            // MC-20: main may speak while a fork is open, and forks are never nested.
+            (Wish::EnterFork(_), Place::Main(_)) if self.memory.fork.is_some() => (
+                Answer::Refused(
+                    Place::Fork.admits(PlacedTool::EnterFork).err().unwrap_or_default().to_owned(),
+                ),
+                Vec::new(),
             ),
             (Wish::EnterFork(asked), Place::Main(_)) => told(
                 "Entering fork: this turn is being interrupted, and goes on there.",

@@ -24,6 +24,14 @@ impl Database {
         self.connection.prepare(sql)?.query_map([], report)?.collect()
     }
 
+    /// The reports that the human may want to read: those that wait, and those that main was only told the number of.
+    pub fn readable(&self) -> rusqlite::Result<Vec<Report>> {
+        let sql = "SELECT id, at, CASE WHEN read IS NULL THEN source ELSE source || ', only counted' END, text FROM \
+                   (SELECT * FROM reports WHERE read IS NULL OR told = 'counted' ORDER BY id DESC LIMIT 1000) \
+                   ORDER BY id";
+        self.connection.prepare(sql)?.query_map([], report)?.collect()
+    }
+
     /// The reports that main has read since the move of this number was made, or by it, oldest first, each with
     /// the number of the last move before it was read.
     pub(super) fn read_since(&self, moved: i64) -> rusqlite::Result<Vec<(i64, Report)>> {

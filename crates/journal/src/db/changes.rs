@@ -11,6 +11,9 @@ use super::read::{session_in, time_in, unread};
 /// The most moves of main that are looked at.
 const LOOKED_AT: usize = 200;
 
+/// The most changes that are kept in mind.
+const KEPT: usize = 20;
+
 impl Database {
     /// The changes that can be taken back, oldest first. Each undoing took back the last one before it.
     pub(super) fn changes(&self) -> rusqlite::Result<Vec<Change>> {
@@ -40,6 +43,8 @@ impl Database {
             let since = changes.iter_mut().rev().find(|(moved, _)| *moved <= read);
             since.into_iter().for_each(|(_, change)| change.read.push(report.clone()));
         }
+        // The oldest are out of reach; the assistant keeps no more in mind either.
+        changes.drain(..changes.len().saturating_sub(KEPT));
         Ok(changes.into_iter().map(|(_, change)| change).collect())
     }
 }
