@@ -109,14 +109,8 @@ impl House {
         house.tasks.spawn(engine.run(house.stop.clone()));
         // What is owed from before comes before whatever the doors let in.
         desk.tell(Event::Started).await;
-        let (check, kept) = (Check::new(settings), journal.clone());
         let chores = chores(journal.clone(), clock.clone(), stage.clone(), doors);
-        let chores = async move {
-            check.log(&kept).await;
-            chores.await;
-        };
-        let stop = house.stop.clone();
-        house.tasks.spawn(async move { stop.run_until_cancelled(chores).await.unwrap_or_default() });
+        house.spawn(after_a_check(Check::new(settings), journal.clone(), chores));
         let ports = Wiring {
             desk: desk.clone(),
             journal,
@@ -129,6 +123,12 @@ impl House {
             stage.show(&Shown::Notice(notice.clone()));
         }
         Ok(house)
+    }
+
+    /// Does `chores` until the end.
+    fn spawn(&mut self, chores: impl Future<Output = ()> + Send + 'static) {
+        let stop = self.stop.clone();
+        self.tasks.spawn(async move { stop.run_until_cancelled(chores).await.unwrap_or_default() });
     }
 
     /// Asks everything to end, and waits for it.
@@ -170,6 +170,12 @@ fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &mut 
     let wrong = choices.admit(&mut memory.chosen.settings);
     notices.extend(wrong.iter().map(|wrong| format!("state/config.json: {wrong} the usual model is used.")));
     choices
+}
+
+/// Checks the tool lists of the files, and goes on with `chores`.
+async fn after_a_check(check: Check, journal: Arc<Journal>, chores: impl Future<Output = ()>) {
+    check.log(&journal).await;
+    chores.await;
 }
 
 /// What is done beside everything else, in nobody's way.

@@ -129,9 +129,9 @@ async fn the_prompt_of_a_person_says_when_they_are_aside() {
         ("notice", json!({ "text": "it has been quiet for long." })),
         ("unforked", json!({ "branch": "fork/a", "text": "discarded." })),
         ("forked", json!({ "branch": "fork/b", "topic": null })),
-        ("began", json!({ "turn": 7, "answers": 3 })),
+        ("began", json!({ "turn": 7, "branch": "fork/b", "answers": 3 })),
         ("delta", json!({ "turn": 7, "text": "i am here" })),
-        ("said", json!({ "entry": { "by": "assistant", "text": "i am here" } })),
+        ("said", json!({ "branch": "fork/b", "entry": { "by": "assistant", "text": "i am here" } })),
         ("ended", json!({ "turn": 7, "how": "finished" })),
     ];
     let stage = Script { events, ..Script::default() }.played();

@@ -6,7 +6,7 @@ use super::*;
 use crate::schedule::ItemId;
 
 fn folders() -> Folders {
-    Folders { data: "/home/me/.ollim".to_owned(), home: Some("/home/me".to_owned()) }
+    Folders { data: "/people/me/.ollim".to_owned(), home: Some("/people/me".to_owned()) }
 }
 
 fn found(text: &str) -> Vec<Finding> {
@@ -103,11 +103,11 @@ fn a_line_that_could_write_into_state_is_an_error() {
         "./**",
         ".//state//**",
         "/**",
-        "/home/**",
-        "/home/me/.ollim/**",
-        "/home/me/.ollim/state/*",
-        "/home/*/.ollim/state/x",
-        "/home/me/.ollim/**/*.json",
+        "/people/**",
+        "/people/me/.ollim/**",
+        "/people/me/.ollim/state/*",
+        "/people/*/.ollim/state/x",
+        "/people/me/.ollim/**/*.json",
         "~/**",
         "~/.ollim/**",
         "~/.ollim/state/x",
@@ -134,9 +134,9 @@ fn a_line_that_could_write_into_state_is_an_error() {
         "./*.json",
         "/tmp/**",
         "/state/**",
-        "/home/me/.ollim/routines/**",
-        "/home/me/.ollim/*.json",
-        "/home/me/.ollimx/**",
+        "/people/me/.ollim/routines/**",
+        "/people/me/.ollim/*.json",
+        "/people/me/.ollimx/**",
         "~",
         "~/notes/**",
         "~/*.json",
