@@ -411,6 +411,18 @@ mod tests {
     }
 
     #[test]
+    fn a_program_hears_of_its_own_approvals_and_a_person_of_all() {
+        let asked =
+            |turn: u64| shown("asked", json!({ "id": 1, "turn": turn, "caption": "act", "waits": true }));
+        let all = |turn| [shown("began", json!({ "turn": 7, "answers": 3 })), asked(turn)];
+        assert!(told(Telling::of(3), &all(7)).starts_with("┌ may i? approval 1: act\n"));
+        assert_eq!(told(Telling::of(3), &all(8)), "");
+        assert!(told(Telling::of_all(), &all(8)).starts_with("  ┌ may i? approval 1: act\n"));
+        let open = json!({ "running": [], "approvals": [asked(8).data] });
+        assert!(told(Telling::of_all(), &[shown("hello", open)]).contains("/allow 1 · /deny 1 · /always 1"));
+    }
+
+    #[test]
     fn a_failure_ends_the_line_and_is_told() {
         let mut telling = Telling::of(3);
         let all = [
