@@ -18,14 +18,15 @@ function active(quiet) {
     for (const { name, value } of node.attributes) {
       const fine = ["class", "title", "role", "aria-label", "tabindex", "start", "rel", "target"].includes(name);
       const web = name === "href" && /^https?:\/\/[^@]*$/.test(value) && node.rel === "noreferrer noopener";
-      if (!fine && !web && !name.startsWith("data-")) found.push(`${name}=${value}`);
+      const ours = name === "type" && value === "button" && node.className === "reply";
+      if (!fine && !web && !ours && !name.startsWith("data-")) found.push(`${name}=${value}`);
     }
   }
   return found;
 }
 
 // Where the page itself asks for something; anything else would be an attack at work.
-const OWN = /^\/($|(page|sessions)\.css$|icon\.svg$|(page|views|assistant|chat|asks|bubbles|composer|markdown|sessions|tree|marks)\.js$|api\/(pair|health|messages|events|sessions)$)/;
+const OWN = /^\/($|(page|sessions)\.css$|icon\.svg$|(page|views|assistant|chat|asks|bubbles|days|composer|markdown|sessions|tree|marks)\.js$|api\/(pair|health|messages|events|sessions)$)/;
 
 async function watched(t, history) {
   const home = await house(history);

@@ -19,6 +19,7 @@ const EMBED = {
   buttons: [
     { label: "Plan it", style: "primary", action: "agent:plan the day" },
     { label: "Done", style: "success", action: "task_done:abc" },
+    { label: "Close", action: "dismiss" },
   ],
 };
 
@@ -26,6 +27,8 @@ const SCRIPT = [
   { blocks: [{ text: "here it is." }, { tool: "discord_embed", input: EMBED }] },
   { say: "that is your day." },
   { say: "first the dentist." },
+  { say: "then the groceries." },
+  { say: "about your taxes." },
 ];
 
 let home;
@@ -51,7 +54,6 @@ async function look() {
   assert.equal(await embed.locator(".bubble").innerText(), "two things.\nboth short.");
   assert.deepEqual(await embed.locator("dd").allInnerTexts(), ["dentist", "<b>groceries</b>", "leave at 14:35"]);
   assert.equal(await embed.locator("img, b").count(), 0, "words stay words");
-  assert.equal(await embed.getByText("Done").isDisabled(), true, "what does not work yet cannot be pressed");
 }
 
 test("an embed is shown, and is still there after a reload", async () => {
@@ -70,10 +72,65 @@ test("an embed is shown, and is still there after a reload", async () => {
   }
 });
 
-test("a button says its words, once", async () => {
+test("a button asks its question, once", async () => {
   await seat.page.click(".embed button.primary");
   await seat.page.waitForFunction(() => document.body.innerText.includes("first the dentist."));
   assert.equal(await seat.page.locator(".embed button.primary").isDisabled(), true);
   const own = await seat.page.locator("#log > li.human > .bubble").allInnerTexts();
   assert.deepEqual(own, ["my day?", "[button] plan the day"]);
+  await seat.page.reload();
+  await seat.page.waitForSelector(".embed button.primary");
+  await seat.page.click(".embed button.primary");
+  await seat.page.waitForFunction(() => document.body.innerText.includes("was used already"));
+});
+
+test("what cannot be done yet says so, and can be pressed again", async () => {
+  const done = seat.page.locator(".embed button.success");
+  await done.click();
+  await seat.page.waitForFunction(() => document.body.innerText.includes("there is no task list yet"));
+  assert.equal(await done.isDisabled(), false);
+});
+
+test("a reply quotes what it replies to, and can be called off", async () => {
+  const { page } = seat;
+  const item = page.locator("#log > li.assistant", { hasText: "first the dentist." });
+  await item.locator(".reply").focus();
+  await page.keyboard.press("Enter");
+  assert.equal(await page.innerText("#target span"), "reply to: first the dentist.");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "words");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.isVisible("#target"), false);
+  await item.hover();
+  await item.locator(".reply").click();
+  const sent = page.waitForRequest((request) => request.url().endsWith("/api/messages") && request.method() === "POST");
+  await page.fill("#words", "and then?");
+  await page.press("#words", "Enter");
+  const { reply_to: to } = (await sent).postDataJSON();
+  assert.equal(String(to), await item.getAttribute("data-id"));
+  await page.waitForFunction(() => document.body.innerText.includes("then the groceries."));
+  assert.equal(await page.isVisible("#target"), false);
+});
+
+test("the three ways out of a side conversation are buttons", async () => {
+  const { page } = seat;
+  await page.fill("#words", "/fork taxes");
+  await page.press("#words", "Enter");
+  await page.waitForFunction(() => document.body.innerText.includes("about your taxes."));
+  const card = page.locator(".note.card .embed");
+  assert.equal(await card.locator("h3").innerText(), "Forked Session");
+  assert.deepEqual(await card.locator("button").allInnerTexts(), ["Save Context", "Report", "Exit Fork"]);
+  await page.reload();
+  await page.waitForSelector(".note.card button.danger");
+  await page.click(".note.card button.danger");
+  await page.waitForFunction(() => document.body.innerText.includes("Fork Ended — discarded"));
+  assert.equal(await page.locator(".note.card").count(), 1);
+});
+
+test("what is put away is gone, also after a reload", async () => {
+  const { page } = seat;
+  await page.click(".embed.green button.secondary");
+  await page.waitForFunction(() => !document.querySelector(".embed.green"));
+  await page.reload();
+  await page.waitForFunction(() => document.body.innerText.includes("that is your day."));
+  assert.equal(await page.locator(".embed.green").count(), 0);
 });

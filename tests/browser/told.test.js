@@ -63,7 +63,7 @@ test("a refused key is told once, after what was said, however often the line br
   assert.deepEqual(await log(page), ["human: hello", "assistant: good morning", "note: the model takes no key."]);
 });
 
-test("a page lists the commands when it is asked for help", async (t) => {
+test("a page lists the commands when it is asked for help, after the command itself", async (t) => {
   const page = await told(t, [], [TALK]);
   await page.fill("#words", "/help");
   await page.press("#words", "Enter");
@@ -71,4 +71,59 @@ test("a page lists the commands when it is asked for help", async (t) => {
   const lines = (await page.innerText(".note")).split("\n");
   assert.ok(lines.some((line) => line.startsWith("/undo ")), lines.join("|"));
   assert.ok(lines.some((line) => line.startsWith("/help ")), lines.join("|"));
+  const all = await log(page);
+  assert.equal(all[0], "human order: /help");
+  assert.match(all[1], /^note quiet: our conversation/);
+});
+
+test("what is bold in an answer is bold on the page", async (t) => {
+  const page = await told(t, [], [TALK]);
+  await page.fill("#words", "/config model.main");
+  await page.press("#words", "Enter");
+  await page.waitForSelector(".note strong");
+  assert.deepEqual(await log(page), ["human order: /config model.main", "note quiet: model.main: (default)"]);
+});
+
+test("what a background run sends stands where it came, and a reply and a button name it", async (t) => {
+  const card = {
+    title: "Mail", description: "two need you", color: "blue", fields: [], footer: "bg",
+    buttons: [{ label: "Answer", style: "primary", press: "act:agent:0a1b2c3d" }],
+  };
+  const sent = { id: 7, parent: 6, at: "2026-11-15T08:00:00Z", by: "tools", from: "routine:mail", results: [{ call: "a", done: true, text: "Message sent.", words: "two mails", embed: null }] };
+  const embed = { ...sent, id: 9, results: [{ call: "b", done: true, text: "Embed sent.", words: null, embed: card }] };
+  const run = "fork/1f2e3d4c";
+  const page = await told(t, [[
+    ["hello", SCENE],
+    ["began", { turn: 8, branch: run, answers: 4 }],
+    ["delta", { turn: 8, text: "nobody reads this" }],
+    ["said", { branch: run, entry: entry(6, "assistant", "nobody reads this") }],
+    ["sent", { entry: sent }],
+    ["sent", { entry: embed }],
+  ]], [TALK]);
+  await page.waitForSelector(".embed");
+  const lines = (await log(page)).map((line) => line.replaceAll("\n", " "));
+  assert.deepEqual(lines.map((line) => line.split(":")[0]), ["human", "assistant", "tools sent", "tools sent"]);
+  assert.ok(lines[2].includes("two mails") && lines[2].includes("routine:mail"), lines[2]);
+  assert.equal(await page.getByText("nobody reads this").count(), 0);
+
+  const posted = [];
+  await page.route("**/api/buttons", (route) => {
+    posted.push(route.request().postDataJSON());
+    return route.fulfill({ status: 422, json: { ok: false, error: { kind: "refused", message: "leave it first." } } });
+  });
+  await page.click(".embed button.primary");
+  await page.waitForSelector("text=leave it first.");
+  assert.deepEqual(posted, [{ message: 9, button: "act:agent:0a1b2c3d" }]);
+  assert.equal(await page.isDisabled(".embed button.primary"), false);
+
+  await page.route("**/api/messages", (route) => {
+    posted.push(route.request().postDataJSON());
+    return route.fulfill({ status: 202, json: { ok: true, message: 5 } });
+  });
+  await page.locator('li[data-id="7"] .reply').focus();
+  await page.keyboard.press("Enter");
+  await page.fill("#words", "who wrote?");
+  await page.press("#words", "Enter");
+  await page.waitForSelector("text=reply to: two mails");
+  assert.deepEqual(posted.at(-1), { text: "who wrote?", reply_to: 7 });
 });

@@ -146,7 +146,8 @@ pub fn words(words: &[String], images: &[PathBuf]) -> Result<Words, Failed> {
         let image = Image::read(BASE64_STANDARD.encode(bytes));
         image.map(|image| image.data).map_err(|none| Failed::Usage(format!("{}: {none}", path.display())))
     };
-    Ok(Words { text, images: images.iter().map(picture).collect::<Result<_, _>>()? })
+    let images = images.iter().map(picture).collect::<Result<_, _>>()?;
+    Ok(Words { text, images, reply_to: None })
 }
 
 fn words_or_stdin(words: &[String]) -> Result<String, Failed> {
@@ -187,7 +188,7 @@ async fn answer_in_documents(client: &Client, output: Output) -> Result<(), Fail
     while let Some(line) = lines.next_line().await? {
         match line.trim() {
             "" => continue,
-            "/quit" | "/exit" => return Ok(()),
+            "/quit" => return Ok(()),
             _ => {}
         }
         match answer(client, &line.as_str().into(), output).await {

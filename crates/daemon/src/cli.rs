@@ -19,6 +19,8 @@ examples:
   ollim-bot open                         a fresh link to the page
   ollim-bot cost --days 7                what the model cost, and who spent it
   ollim-bot sessions tree                how the conversation went, drawn
+  ollim-bot why                          how the last answer came about
+  ollim-bot config model.main opus       change a setting (without words: tell all of them)
   ollim-bot compact \"keep the recipes\"   sum up a long conversation (--undo takes it back)
   ollim-bot doctor                       what is wrong, and what to do about it";
 
@@ -79,6 +81,29 @@ pub enum Command {
     },
     /// Print a fresh link that opens the page in your browser
     Open,
+    #[command(flatten)]
+    Look(Look),
+    #[command(flatten)]
+    Order(Order),
+    /// Become a program that ends when the process called PARENT does
+    #[command(hide = true)]
+    Leash {
+        /// Who started this
+        parent: i32,
+        /// The program and its words
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        line: Vec<OsString>,
+    },
+    /// Print a script that completes commands in your shell
+    Completion {
+        /// bash, zsh, fish, elvish or powershell
+        shell: Shell,
+    },
+}
+
+/// What can be looked at, whether or not the assistant runs.
+#[derive(Debug, Subcommand)]
+pub enum Look {
     /// How the conversation went
     Sessions {
         /// How to show it; without it: a list
@@ -97,6 +122,27 @@ pub enum Command {
         #[arg(long, value_enum, default_value_t = CostBy::Source)]
         by: CostBy,
     },
+    /// What forks and background runs left for the main conversation, all that it has not read
+    #[command(after_help = "example:\n  ollim-bot updates --json")]
+    Updates,
+    /// How an answer came about: what began it, who answered, what it used, and how it ended
+    #[command(
+        after_help = "examples:\n  ollim-bot why       the last answer\n  ollim-bot why 12    the answer with that number"
+    )]
+    Why {
+        /// The number of the answer; without it: the last one
+        #[arg(value_name = "N")]
+        turn: Option<u64>,
+    },
+    /// Whether it runs, and how it is
+    Status,
+    /// What is wrong, and what to do about it
+    Doctor,
+}
+
+/// What can be wanted of the assistant, besides talking.
+#[derive(Debug, Subcommand)]
+pub enum Order {
     /// Let a summary stand for what was said so far
     Compact {
         /// What the summary should mind in particular
@@ -108,29 +154,22 @@ pub enum Command {
     },
     /// Choose the model of the next answers, or tell which it is
     Model {
-        /// haiku, opus, sonnet, or default
+        /// haiku, opus, sonnet or default; with a server of your own, any name it has for a model
         name: Option<String>,
+    },
+    /// Tell all settings, or one, or change one for good
+    #[command(after_help = "examples:\n  ollim-bot config                          all of them\n  \
+        ollim-bot config thinking.main            one\n  \
+        ollim-bot config thinking.main adaptive   change it\n\n\
+        They are kept in state/config.json, which is read when the assistant starts.")]
+    Config {
+        /// Such as model.main or fork_idle_timeout
+        setting: Option<String>,
+        /// What it should be
+        value: Vec<String>,
     },
     /// Try again what waits because the model refused the key
     Retry,
-    /// Whether it runs, and how it is
-    Status,
-    /// What is wrong, and what to do about it
-    Doctor,
-    /// Become a program that ends when the process called PARENT does
-    #[command(hide = true)]
-    Leash {
-        /// Who started this
-        parent: i32,
-        /// The program and its words
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
-        line: Vec<OsString>,
-    },
-    /// Print a script that completes commands in your shell
-    Completion {
-        /// bash, zsh, fish, elvish or powershell
-        shell: Shell,
-    },
 }
 
 /// How spending is added up.

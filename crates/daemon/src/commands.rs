@@ -1,11 +1,14 @@
 //! The commands: one file each.
 
 pub mod completion;
+mod config;
 mod cost;
 mod doctor;
 mod open;
 mod sessions;
 mod status;
+mod updates;
+mod why;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,7 +17,7 @@ use journal::Paths;
 use journal::disk::Disk;
 
 use crate::chat::{self, Attached};
-use crate::cli::{Cli, Command, Output, SessionsShape};
+use crate::cli::{Cli, Command, Look, Order, Output, SessionsShape};
 use crate::exit::Failed;
 use crate::settings::Settings;
 use crate::voice::print;
@@ -28,8 +31,12 @@ pub async fn run(
     let output = cli.output;
     let settings = match (read, &cli.command) {
         (Ok(settings), _) => settings,
-        (Err(wrong), Some(Command::Status)) => return status::show(&paths, Some(&wrong), output).await,
-        (Err(wrong), Some(Command::Doctor)) => return doctor::examine(&paths, Err(&wrong), output).await,
+        (Err(wrong), Some(Command::Look(Look::Status))) => {
+            return status::show(&paths, Some(&wrong), output).await;
+        }
+        (Err(wrong), Some(Command::Look(Look::Doctor))) => {
+            return doctor::examine(&paths, Err(&wrong), output).await;
+        }
         (Err(wrong), _) => return Err(wrong),
     };
     match cli.command {
@@ -41,27 +48,52 @@ pub async fn run(
             chat::say_once(&settings, disk, chat::words(&text, &image)?, output).await
         }
         Some(Command::Open) => open::open(&settings, output).await,
-        Some(Command::Sessions { shape, limit }) => {
-            sessions::show(&settings, shape.unwrap_or(SessionsShape::List), limit, output)
-        }
-        Some(Command::Cost { days, by }) => cost::show(&settings, days, by, output),
-        Some(Command::Compact { instructions, undo }) => {
-            let command =
-                if undo { "/undo".to_owned() } else { format!("/compact {}", instructions.join(" ")) };
-            chat::say_once(&settings, disk, command.as_str().into(), output).await
-        }
-        Some(Command::Model { name }) => {
-            let command = format!("/model {}", name.unwrap_or_default());
-            chat::say_once(&settings, disk, command.as_str().into(), output).await
-        }
-        Some(Command::Retry) => chat::obey_if_running(&settings, "/retry", output).await,
-        Some(Command::Status) => status::show(&paths, None, output).await,
-        Some(Command::Doctor) => doctor::examine(&paths, Ok(&settings), output).await,
+        Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
+        Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),
         Some(Command::Leash { parent, line }) => {
             crate::leash::become_leashed(parent, &line).map(|never| match never {})
         }
     }
+}
+
+async fn look(
+    wanted: Look,
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    output: Output,
+) -> Result<ExitCode, Failed> {
+    match wanted {
+        Look::Sessions { shape, limit } => {
+            sessions::show(settings, shape.unwrap_or(SessionsShape::List), limit, output)
+        }
+        Look::Cost { days, by } => cost::show(settings, days, by, output),
+        Look::Updates => updates::show(settings, disk, output),
+        Look::Why { turn } => why::show(settings, turn, output),
+        Look::Status => status::show(&settings.paths, None, output).await,
+        Look::Doctor => doctor::examine(&settings.paths, Ok(settings), output).await,
+    }
+}
+
+async fn order(
+    wanted: Order,
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    output: Output,
+) -> Result<ExitCode, Failed> {
+    let command = match wanted {
+        Order::Retry => return chat::obey_if_running(settings, "/retry", output).await,
+        Order::Config { setting, value } if value.is_empty() => {
+            return config::show(settings, disk, setting.as_deref(), output);
+        }
+        Order::Config { setting, value } => {
+            format!("/config {} {}", setting.unwrap_or_default(), value.join(" "))
+        }
+        Order::Compact { undo: true, .. } => "/undo".to_owned(),
+        Order::Compact { instructions, undo: false } => format!("/compact {}", instructions.join(" ")),
+        Order::Model { name } => format!("/model {}", name.unwrap_or_default()),
+    };
+    chat::say_once(settings, disk, command.as_str().into(), output).await
 }
 
 /// Prints `value` as JSON, or `text` for people.

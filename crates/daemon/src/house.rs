@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Assistant, Event, Shown};
+use domain::assistant::{Assistant, Event, Memory, Shown};
 use domain::context::{REFERENCES, Reference, instructions};
 use domain::cost::Purse;
 use domain::dice::Dice;
+use domain::model::Choices;
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
@@ -28,6 +29,7 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::pairing::KeptDevices;
 use crate::settings::Settings;
+use crate::tool_lists::Check;
 use crate::vitals::Pulse;
 
 /// How often to look whether a backup is due.
@@ -65,7 +67,7 @@ impl House {
     pub async fn open(settings: &Settings, disk: Arc<dyn Disk>, doors: Doors) -> Result<Self, Failed> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
         brain::check(settings)?;
-        let Opened { journal, memory, mut notices } = journal::open(Place {
+        let Opened { journal, mut memory, mut notices } = journal::open(Place {
             paths: settings.paths.clone(),
             disk,
             zone: settings.zone.value.clone(),
@@ -90,10 +92,11 @@ impl House {
         };
         let day = journal.day(clock.now()).await.map_err(|error| Failed::NotDone(error.to_string()))?;
         let purse = Purse { day, ..settings.spend.purse.clone() };
+        let choices = choices(settings, model.name(), &mut memory, &mut notices);
         let assistant =
             Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?))
                 .minding(purse)
-                .choosing_from(settings.choices(model.name()));
+                .choosing_from(choices);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
@@ -106,7 +109,12 @@ impl House {
         house.tasks.spawn(engine.run(house.stop.clone()));
         // What is owed from before comes before whatever the doors let in.
         desk.tell(Event::Started).await;
+        let (check, kept) = (Check::new(settings), journal.clone());
         let chores = chores(journal.clone(), clock.clone(), stage.clone(), doors);
+        let chores = async move {
+            check.log(&kept).await;
+            chores.await;
+        };
         let stop = house.stop.clone();
         house.tasks.spawn(async move { stop.run_until_cancelled(chores).await.unwrap_or_default() });
         let ports = Wiring {
@@ -153,6 +161,15 @@ impl House {
         }
         Ok(())
     }
+}
+
+/// What can be chosen. RC-10: models that were set and cannot be, give way to the usual one, which is told in
+/// `notices`.
+fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &mut Vec<String>) -> Choices {
+    let choices = settings.choices(usual);
+    let wrong = choices.admit(&mut memory.chosen.settings);
+    notices.extend(wrong.iter().map(|wrong| format!("state/config.json: {wrong} the usual model is used.")));
+    choices
 }
 
 /// What is done beside everything else, in nobody's way.
@@ -209,6 +226,7 @@ impl Wiring {
         let ports = Ports {
             desk: self.desk,
             journal: self.journal.clone(),
+            archive: self.journal.clone(),
             stage: self.stage,
             vitals: Arc::new(Pulse {
                 fixed,

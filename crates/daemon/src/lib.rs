@@ -11,6 +11,7 @@ pub mod house;
 mod leash;
 mod pairing;
 pub mod settings;
+mod tool_lists;
 mod vitals;
 mod voice;
 

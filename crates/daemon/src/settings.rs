@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use domain::compaction::Room;
 use domain::context::Names;
-use domain::model::Choices;
+use domain::model::{Choices, Naming, SHORT_NAMES, Thinks};
 use domain::patience;
+use domain::thinking::{BadThinking, Thinking};
 use jiff::tz::TimeZone;
 use journal::Paths;
-use models::thinking::{BadThinking, Thinking};
 use models::{anthropic, claude, openai};
 
 pub use environment::Environment;
@@ -26,9 +26,6 @@ use file::File;
 pub use spend::Spend;
 
 use crate::exit::Failed;
-
-/// RC-3: the names that `config.json` can keep.
-const CHOSEN: [&str; 3] = ["haiku", "opus", "sonnet"];
 
 /// Everything that can be set. Each adapter gets the piece it needs.
 #[derive(Clone, Debug)]
@@ -41,9 +38,10 @@ pub struct Settings {
     pub zone: Guessed<TimeZone>,
     /// Who answers.
     pub brain: Brain,
-    /// The short names of models that can be chosen: those that `config.json` can keep.
+    /// The short names of models that can be chosen.
     pub aliases: BTreeMap<String, String>,
-    /// How much it thinks, if anything was said about it.
+    /// How much is thought on main, if anything was said about it. It holds until `config.json` says something else
+    /// (`/config thinking.main`), and that until `/thinking` does: see `Assistant::thinking`.
     pub thinking: Option<Thinking>,
     /// What may be spent.
     pub spend: Spend,
@@ -51,6 +49,8 @@ pub struct Settings {
     pub manners: Manners,
     /// Where the page listens.
     pub page: SocketAddr,
+    /// What `~` stands for, if that is known.
+    pub home: Option<String>,
 }
 
 /// How a model is treated.
@@ -99,13 +99,13 @@ impl Settings {
         Ok(Self {
             names: names(environment),
             zone: zone::read(environment)?,
-            brain: brain(environment, &file, (&paths, thinking))?,
+            brain: brain(environment, &file, &paths)?,
             aliases: file
                 .model
                 .aliases
                 .clone()
                 .into_iter()
-                .filter(|(name, _)| CHOSEN.contains(&name.as_str()))
+                .filter(|(name, _)| SHORT_NAMES.contains(&name.as_str()))
                 .collect(),
             thinking,
             spend: spend::read(&file)?,
@@ -114,6 +114,7 @@ impl Settings {
                 room: room(&file)?,
             },
             page,
+            home: environment.get("HOME").map(str::to_owned),
             paths,
         })
     }
@@ -139,12 +140,13 @@ const FEWEST_TOKENS: u64 = 4_000;
 impl Settings {
     /// The models that can be chosen while the program runs, if `usual` is the one that answers.
     pub fn choices(&self, usual: &str) -> Choices {
-        let names = match &self.brain {
-            Brain::Anthropic(_) => self.aliases.clone(),
-            Brain::Claude(_) => claude_code::aliases(),
-            Brain::Offline | Brain::OpenAi(_) => BTreeMap::new(),
+        let (naming, thinks) = match &self.brain {
+            Brain::Anthropic(_) => (Naming::Short(self.aliases.clone()), Thinks::AsTold),
+            Brain::Claude(_) => (Naming::Short(claude_code::aliases()), Thinks::AsTold),
+            Brain::OpenAi(_) => (Naming::Own, Thinks::ByItself),
+            Brain::Offline => (Naming::default(), Thinks::ByItself),
         };
-        Choices { usual: usual.to_owned(), names }
+        Choices { usual: usual.to_owned(), naming, thinks, thinking: self.thinking.unwrap_or_default() }
     }
 }
 
@@ -156,11 +158,7 @@ fn names(environment: &Environment) -> Guessed<Names> {
     Guessed { value: Names { assistant, human: human.to_owned() }, from }
 }
 
-fn brain(
-    environment: &Environment,
-    file: &File,
-    (paths, thinking): (&Paths, Option<Thinking>),
-) -> Result<Brain, Failed> {
+fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain, Failed> {
     let wanted = environment.get("OLLIM_MODEL").unwrap_or(&file.model.r#use);
     let key = key::read(environment, paths, key::ANTHROPIC)?;
     let wanted = match (wanted, &key) {
@@ -172,14 +170,13 @@ fn brain(
     match (wanted.split_once(':'), key) {
         (None, _) if wanted == "offline" => Ok(Brain::Offline),
         (None, _) if wanted == "claude" => {
-            Ok(Brain::Claude(claude_code::settings(environment, file, (paths, None, thinking))))
+            Ok(Brain::Claude(claude_code::settings(environment, file, (paths, None))))
         }
         (Some(("claude", model)), _) if !model.is_empty() => {
-            Ok(Brain::Claude(claude_code::settings(environment, file, (paths, Some(model), thinking))))
+            Ok(Brain::Claude(claude_code::settings(environment, file, (paths, Some(model)))))
         }
         (Some(("anthropic", model)), Some(key)) if !model.is_empty() => {
-            let settings = messages_api(environment, file, (model, key));
-            Ok(Brain::Anthropic(anthropic::Settings { thinking, ..settings }))
+            Ok(Brain::Anthropic(messages_api(environment, file, (model, key))))
         }
         (Some(("anthropic", model)), None) if !model.is_empty() => Err(unset(
             "ANTHROPIC_API_KEY is not set. set it (or ANTHROPIC_API_KEY_FILE, or write state/anthropic.key), or use OLLIM_MODEL=offline.",
@@ -198,7 +195,7 @@ fn brain(
     }
 }
 
-/// How much the model thinks; as its vendor likes, if nothing is said.
+/// How much is thought, if anything is said about it.
 fn thinking(environment: &Environment, file: &File) -> Result<Option<Thinking>, Failed> {
     match environment.get("OLLIM_THINKING").unwrap_or(&file.model.thinking) {
         "auto" => Ok(None),
@@ -220,7 +217,6 @@ fn messages_api(
         key,
         model: file.model.aliases.get(model).cloned().unwrap_or_else(|| model.to_owned()),
         max_tokens: file.model.max_tokens,
-        thinking: None,
         connect: Duration::from_secs(file.model.connect_seconds),
         stall: Duration::from_secs(file.model.silence_seconds),
     }

@@ -83,7 +83,7 @@ fn a_wrong_setting_is_named() {
     check("OLLIM_MODEL", "gpt-9000", &["OLLIM_MODEL", "`gpt-9000`", "offline"]);
     check("OLLIM_MODEL", "anthropic:", &["OLLIM_MODEL", "`anthropic:`"]);
     check("OLLIM_MODEL", "anthropic:sonnet", &["OLLIM_MODEL", "ANTHROPIC_API_KEY is not set"]);
-    check("OLLIM_THINKING", "hard", &["OLLIM_THINKING", "`hard`", "adaptive", "1024", "auto"]);
+    check("OLLIM_THINKING", "hard", &["OLLIM_THINKING", "`hard`", "adaptive", "8000", "auto"]);
     check("OLLIM_LOG", "loud", &["OLLIM_LOG", "`loud`", "warn, info, debug"]);
     check("OLLIM_HTTP", "localhost", &["OLLIM_HTTP", "`localhost`", "127.0.0.1:7645"]);
     check("OLLIM_TIMEZONE", "Mars/Olympus", &["OLLIM_TIMEZONE", "`Mars/Olympus`", "Europe/Berlin"]);
@@ -276,4 +276,27 @@ fn the_data_directory_can_be_moved() {
     let output = program.run(&["chat", "--once", "hello"]);
     assert_eq!(output.status.code(), Some(78));
     assert!(stderr(&output).contains("--data-dir"), "{}", stderr(&output));
+}
+
+/// TP-11: what is wrong with the tool list of a file is told with its source, at a start and by the doctor, and
+/// stops neither.
+#[test]
+fn a_wrong_tool_list_is_told_and_stops_nobody() {
+    let program = Program::offline(BINARY);
+    let routines = program.data().join("routines");
+    std::fs::create_dir_all(&routines).expect("a directory");
+    let text = "---\nid: mail\ncron: 0 9 * * *\nallowed-tools: [\"Bash(*)\", WebFetch]\n---\nTriage.\n";
+    std::fs::write(routines.join("mail.md"), text).expect("a file");
+    let complaint = "routine:mail: the tool pattern `Bash(*)` is left out: it is too broad";
+    let doctor = program.run(&["doctor"]);
+    assert_eq!(doctor.status.code(), Some(0), "{}", stdout(&doctor));
+    assert!(stdout(&doctor).contains(&format!("! tools    {complaint}")), "{}", stdout(&doctor));
+    let mut start = program.command(&["run", "--no-chat"]);
+    let start = start.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut running = start.spawn().expect("the program starts");
+    let log = std::io::BufReader::new(running.stderr.take().expect("its log"));
+    let told = std::io::BufRead::lines(log).map_while(Result::ok).find(|line| line.contains(complaint));
+    running.kill().expect("a process to kill");
+    running.wait().expect("an end");
+    assert!(told.is_some());
 }

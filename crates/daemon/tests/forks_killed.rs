@@ -80,7 +80,7 @@ fn step(running: &Running, number: u64, dice: &mut Dice) -> Option<String> {
             return None;
         }
     };
-    if dice.roll() % 3 == 0 {
+    if dice.roll().is_multiple_of(3) {
         running.blurt_command(&command);
         linger(dice.roll() % 6_000);
         return None;

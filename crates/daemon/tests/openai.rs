@@ -81,6 +81,29 @@ async fn a_model_without_tools_still_talks_and_the_human_is_told_before_its_word
     assert_eq!(server.requests().len(), 2);
 }
 
+/// MC-26, SL-8: a server of one's own has names of its own, and any of them can be chosen.
+#[tokio::test]
+async fn any_model_of_the_server_can_be_chosen() {
+    let server = ChatServer::start(Style::OpenAi).await.unwrap();
+    let house = House::new(&server);
+    let chosen = house.run(&["model", "Qwen/Qwen3-8B"]).await;
+    assert_eq!(
+        (chosen.out.as_str(), chosen.code),
+        ("from the next answer on, Qwen/Qwen3-8B answers.\n", Some(0))
+    );
+    assert_eq!(house.say("hello").await.code, Some(0));
+    assert_eq!(server.requests()[0].json["model"], "Qwen/Qwen3-8B");
+    let foreign = house.run(&["model", "opus"]).await;
+    assert_eq!(foreign.code, Some(1));
+    assert!(foreign.err.contains("`opus` is a name for a model of Anthropic."), "{}", foreign.err);
+    let unheeded = house.say("/thinking adaptive").await;
+    assert!(unheeded.err.contains("openai:test:3b is not told how much to think"), "{}", unheeded.err);
+    // What was chosen for another brain is not asked of this one.
+    std::fs::write(house.data.path().join("state/config.json"), r#"{"model_main": "opus"}"#).unwrap();
+    assert_eq!(house.say("hello").await.code, Some(0));
+    assert_eq!(server.requests()[1].json["model"], "test:3b");
+}
+
 /// E5: the human is told which variable holds the wrong key.
 #[tokio::test]
 async fn a_wrong_key_is_told_with_the_name_of_its_variable() {

@@ -4,6 +4,7 @@
 //! effects in the order in which they must happen, the writing first.
 
 mod approving;
+mod background;
 mod choosing;
 mod clearing;
 mod compacting;
@@ -13,6 +14,7 @@ mod holding;
 mod leaving;
 mod memory;
 mod minutes;
+mod replying;
 mod reporting;
 mod request;
 mod running;
@@ -26,16 +28,17 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, Zoned};
 
+pub use background::RUNS;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
 pub use memory::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
-pub use request::{Answer, Choice, Progress, Question, Request, Reshape, Saying, Step};
+pub use request::{Answer, Choice, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step};
 pub use undoing::{Change, Changed, UNDO_DAYS};
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};
-use crate::cost::{Account, Purse};
+use crate::cost::Purse;
 use crate::dice::Dice;
 use crate::failure::Failure;
 use crate::model::Choices;
@@ -125,13 +128,20 @@ impl Assistant {
             Request::Step(Step::Aside(topic)) => self.fork(topic, now),
             Request::Step(Step::Back(way)) => self.leave_asked(way, now),
             Request::Turn(turn, progress) => self.got_on(turn, progress, now),
-            Request::Keep(text) => self.keep(text, now),
-            Request::Remove(id) => self.remove(id, now),
+            Request::Inbox(Shelf::Keep(text)) => self.keep(text, now),
+            Request::Inbox(Shelf::Remove(id)) => self.remove(id, now),
             Request::Approve(reply) => self.approve(&reply, now),
             Request::Tell(Question::Reports) => self.read_reports(now),
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
+            Request::Tell(Question::Settings) => self.tell_settings(),
+            Request::Tell(Question::Setting(setting)) => self.tell_setting(setting),
             Request::Choose(Choice::Model(name)) => self.choose_model(&name, now),
+            Request::Press(press) => self.press(press, now),
+            Request::Run(job) => self.run(job, now),
+            Request::Choose(Choice::Thinking(way)) => self.choose_thinking(way),
+            Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),
+            Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),
             Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode),
         }
     }
@@ -161,8 +171,9 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         // A side conversation survives a restart.
         let fork = self.memory.fork.as_ref();
-        let forked = fork
-            .map(|fork| Shown::Fork(Aside::Began { branch: fork.branch.clone(), topic: fork.topic.clone() }));
+        let forked = fork.map(|fork| {
+            Shown::Aside(Aside::Began { branch: fork.branch.clone(), topic: fork.topic.clone() })
+        });
         minutes.shown.extend(forked);
         self.ask_again(&mut minutes);
         for left in std::mem::take(&mut self.memory.turns.unfinished) {
@@ -221,8 +232,9 @@ impl Assistant {
             return self.make_room(turned, ended, minutes);
         }
         let Turned { turn, branch, message, .. } = turned;
-        let ending = self.as_meant(ended.ending);
+        let ending = self.as_meant(&branch, ended.ending);
         minutes.close(turn, ending.clone(), ended.usage);
+        self.run_ended(&branch, &ending, minutes);
         minutes.shown.push(Shown::Ended { turn, branch, answers: message.id, ending });
     }
 
@@ -234,7 +246,7 @@ impl Assistant {
         if let Some(wanted) = self.wants.compactions.pop_front() {
             return self.begin_wanted(wanted, minutes);
         }
-        let next = self.memory.messages.waiting.front().map(|next| self.branch_of(next));
+        let next = self.memory.messages.waiting.front().and_then(|next| self.branch_of(next, minutes));
         if let Some(branch) = next.filter(|branch| self.is_full(branch)) {
             return self.begin_compaction(Compacting::by_itself(branch), minutes);
         }
@@ -249,17 +261,21 @@ impl Assistant {
         self.running.iter().find(|(branch, _)| **branch == Branch::Main || Some(*branch) == fork)
     }
 
-    /// Where `message` is heard.
-    fn branch_of(&self, message: &Message) -> Branch {
-        let here = || self.memory.fork.as_ref().map_or(Branch::Main, |fork| fork.branch.clone());
-        message.branch.clone().unwrap_or_else(here)
+    /// Says `message` where it is meant to be heard, and starts the turn that answers it.
+    fn begin(&mut self, message: Arc<Message>, minutes: &mut Minutes) {
+        match self.arrive(&message, minutes) {
+            Some(place) => self.begin_on(place, message, minutes),
+            None => self.hear_waiting(minutes),
+        }
     }
 
-    /// Says `message` where the human is and starts the turn that answers it.
-    fn begin(&mut self, message: Arc<Message>, minutes: &mut Minutes) {
-        let branch = self.branch_of(&message);
-        self.ensure_main(minutes);
-        let said = Said::Human(self.heard(&message, &branch, minutes));
+    /// Says `message` on `branch`, after a `lead` of ours, and starts the turn that answers it.
+    fn begin_on(&mut self, (branch, lead): (Branch, String), message: Arc<Message>, minutes: &mut Minutes) {
+        if branch == Branch::Main {
+            self.ensure_main(minutes);
+            self.memory.main.before = self.memory.conversation.head(&branch).and_then(|head| head.entry);
+        }
+        let said = Said::Human(self.heard(&message, (&branch, &lead), minutes));
         let Some(entry) = self.say_on(&branch, said, minutes) else { return };
         self.hand_over(&branch, entry.id, minutes);
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
@@ -280,7 +296,7 @@ impl Assistant {
         let opened = Opened { turn, branch: branch.clone(), answers, at: minutes.at };
         minutes.records.push(Record::Turn(TurnChange::Opened(opened)));
         minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
-        let (errand, account) = (Errand::Answer(message, sending), Account::answer_on(&branch));
+        let (errand, account) = (Errand::Answer(message, sending), self.account(&branch));
         self.start(branch, Running { turn, errand, account, owed, unanswered: Vec::new() }, minutes);
     }
 
@@ -292,9 +308,9 @@ impl Assistant {
             Errand::Compact(compacting) => Purpose::Compact(compacting.instructions.clone()),
         };
         let (turn, account, seed) = (running.turn, running.account.clone(), self.dice.roll());
-        let model = self.model();
+        let (model, thinking) = (self.model(&branch), self.thinking(&branch));
         self.running.insert(branch.clone(), running);
-        minutes.starts.push(Start { turn, branch, purpose, account, model, from, seed });
+        minutes.starts.push(Start { turn, branch, purpose, account, model, thinking, from, seed });
     }
 
     /// Main always exists once something is said, and its session is known to everybody.
@@ -313,6 +329,7 @@ impl Assistant {
         let entry = self.memory.conversation.say(branch, said, minutes.at)?;
         minutes.records.push(Record::Said(branch.clone(), entry.clone()));
         minutes.shown.push(Shown::Said { branch: branch.clone(), entry: entry.clone() });
+        self.track(branch, &entry, minutes);
         Some(entry)
     }
 

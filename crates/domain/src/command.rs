@@ -1,117 +1,31 @@
 //! Commands: words that begin with a slash, the same on every surface.
 
-use crate::approval::{Reply, Verdict};
-use crate::assistant::{Choice, Question, Request, Reshape, Step, Way};
+mod specs;
+
 use crate::record::SurfaceName;
 
-/// A command that the human can give.
-struct Spec {
-    /// Its name, with the slash.
-    name: &'static str,
-    /// What may follow it.
-    takes: &'static str,
-    /// What it does.
-    does: &'static str,
-    /// What it asks, given what followed it.
-    read: fn(&str) -> Request,
+use crate::assistant::Request;
+use crate::turn::TurnId;
+use specs::{GROUPS, Group, Spec};
+
+/// What a command comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Something for the assistant to decide.
+    Ask(Request),
+    /// Something that stands in the journal. Nobody has to wait for the assistant.
+    Look(Look),
+    /// Which commands there are.
+    Help,
 }
 
-const SPECS: [Spec; 16] = [
-    Spec { name: "/stop", takes: "", does: "stops the answer", read: |_| Request::Stop },
-    Spec {
-        name: "/retry",
-        takes: "",
-        does: "tries again what waits for a key of the model",
-        read: |_| Request::Retry,
-    },
-    Spec {
-        name: "/model",
-        takes: "[name]",
-        does: "chooses the model of the next answers, or tells which it is",
-        read: |words| Request::Choose(Choice::Model(words.to_owned())),
-    },
-    Spec {
-        name: "/permissions",
-        takes: "[mode]",
-        does: "chooses what i do without asking, or tells what that is",
-        read: |words| Request::Choose(Choice::Permissions(words.to_owned())),
-    },
-    Spec {
-        name: "/allow",
-        takes: "[number]",
-        does: "lets me do what i asked for, this once",
-        read: |words| approve(words, Verdict::Allow),
-    },
-    Spec {
-        name: "/deny",
-        takes: "[number]",
-        does: "keeps me from what i asked for",
-        read: |words| approve(words, Verdict::Deny),
-    },
-    Spec {
-        name: "/always",
-        takes: "[number]",
-        does: "lets me do it, and do such things until /clear or a restart",
-        read: |words| approve(words, Verdict::Always),
-    },
-    Spec {
-        name: "/compact",
-        takes: "[what to mind]",
-        does: "lets a summary stand for what was said so far",
-        read: |words| Request::Reshape(Reshape::Compact(words.to_owned())),
-    },
-    Spec {
-        name: "/fork",
-        takes: "[topic]",
-        does: "steps aside: what is said there stays out of our conversation",
-        read: |words| Request::Step(Step::Aside(words.to_owned())),
-    },
-    Spec {
-        name: "/save",
-        takes: "",
-        does: "makes the side conversation the main one",
-        read: |_| Request::Step(Step::Back(Way::Save)),
-    },
-    Spec {
-        name: "/report",
-        takes: "[summary]",
-        does: "leaves the side conversation with a summary for the main one",
-        read: |words| Request::Step(Step::Back(Way::Report(words.to_owned()))),
-    },
-    Spec {
-        name: "/exit",
-        takes: "",
-        does: "leaves the side conversation and keeps nothing",
-        read: |_| Request::Step(Step::Back(Way::Drop)),
-    },
-    Spec {
-        name: "/clear",
-        takes: "",
-        does: "starts our conversation over",
-        read: |_| Request::Reshape(Reshape::Clear),
-    },
-    Spec {
-        name: "/updates",
-        takes: "",
-        does: "tells what background runs left for us",
-        read: |_| Request::Tell(Question::Reports),
-    },
-    Spec {
-        name: "/undo",
-        takes: "",
-        does: "takes the last compaction back",
-        read: |_| Request::Reshape(Reshape::Undo),
-    },
-    Spec {
-        name: "/status",
-        takes: "",
-        does: "tells what is in the inbox and what waits",
-        read: |_| Request::Tell(Question::Status),
-    },
-];
-
-fn approve(which: &str, verdict: Verdict) -> Request {
-    Request::Approve(Reply { which: which.to_owned(), verdict, by: SurfaceName::Terminal })
+/// What can be looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// What was spent today.
+    Cost,
+    /// How a turn came about; the newest, if none is named.
+    Why(Option<TurnId>),
 }
 
 /// Whether `text` is a command at all.
@@ -120,58 +34,119 @@ pub fn is_command(text: &str) -> bool {
 }
 
 /// What `text`, given on `surface`, asks, or what would be right instead.
-pub fn read_on(surface: SurfaceName, text: &str) -> Result<Request, String> {
-    let mut request = read(text)?;
-    if let Request::Approve(reply) = &mut request {
+pub fn read_on(surface: SurfaceName, text: &str) -> Result<Command, String> {
+    let mut command = read(text)?;
+    if let Command::Ask(Request::Approve(reply)) = &mut command {
         reply.by = surface;
     }
-    Ok(request)
+    Ok(command)
 }
 
 /// What `text` asks, or what would be right instead.
-fn read(text: &str) -> Result<Request, String> {
+fn read(text: &str) -> Result<Command, String> {
     let (name, words) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
-    let Some(spec) = SPECS.iter().find(|spec| spec.name == name) else {
+    let Some(spec) = specs().find(|spec| spec.name == name || spec.also.contains(&name)) else {
         return Err(format!("there is no command `{name}`. these are the commands:\n{}", list()));
     };
     match (spec.takes, words.trim()) {
         ("", words) if !words.is_empty() => Err(format!("`{name}` stands alone: leave out `{words}`.")),
-        (_, words) => Ok((spec.read)(words)),
+        (_, words) => (spec.read)(words),
     }
 }
 
-/// The command that tells which ones there are. Nobody needs to be asked for that.
-pub const HELP: &str = "/help";
+/// The command that replies. What it says is a message, so it is read where messages are.
+pub const REPLY: &str = "/reply";
 
-/// All commands, a line each.
+/// All commands, a line each, by what they are about.
 pub fn list() -> String {
-    let line = |spec: &Spec| {
-        let call = format!("{} {}", spec.name, spec.takes);
-        format!("{:<26} {}", call.trim_end(), spec.does)
+    GROUPS.iter().map(group).collect::<Vec<_>>().join("\n\n")
+}
+
+fn group(group: &Group) -> String {
+    let lines = group.specs.iter().map(line);
+    [group.title.to_owned()].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+fn line(spec: &Spec) -> String {
+    let call = format!("{} {}", spec.name, spec.takes);
+    let also = match spec.also {
+        [] => String::new(),
+        names => format!(" (also {})", names.join(", ")),
     };
-    let help = format!("{HELP:<26} tells these commands");
-    SPECS.iter().map(line).chain([help]).collect::<Vec<_>>().join("\n")
+    format!("  {:<32} {}{also}", call.trim_end(), spec.does)
+}
+
+fn specs() -> impl Iterator<Item = &'static Spec> {
+    GROUPS.iter().flat_map(|group| group.specs)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assistant::{Choice, Question, Reshape, Step, Way};
+    use crate::ping_budget::Pace;
+    use crate::settings::Setting;
+    use crate::thinking::Thinking;
 
+    /// SL-4..SL-10, SL-12, SL-13: each command is read with what follows it, or told what would be right.
     #[test]
     fn a_command_is_read_with_what_follows_it() {
-        let check = |text: &str, expected: Result<Request, &str>| match (read(text), expected) {
+        let check = |text: &str, expected: Result<Command, &str>| match (read(text), expected) {
             (Ok(read), Ok(expected)) => assert_eq!(read, expected, "{text}"),
             (Err(read), Err(expected)) => assert!(read.contains(expected), "{text}: {read}"),
             (read, expected) => panic!("{text}: {read:?} instead of {expected:?}"),
         };
-        check("/compact", Ok(Request::Reshape(Reshape::Compact(String::new()))));
+        let asks = |request| Ok(Command::Ask(request));
+        let chooses = |choice| Ok(Command::Ask(Request::Choose(choice)));
+        check("/clear", asks(Request::Reshape(Reshape::Clear)));
+        check("/compact", asks(Request::Reshape(Reshape::Compact(String::new()))));
         check(
             "/compact  keep the jokes ",
-            Ok(Request::Reshape(Reshape::Compact("keep the jokes".to_owned()))),
+            asks(Request::Reshape(Reshape::Compact("keep the jokes".to_owned()))),
         );
-        check("/undo", Ok(Request::Reshape(Reshape::Undo)));
         check("/undo all of it", Err("leave out `all of it`"));
+        check("/cost", Ok(Command::Look(Look::Cost)));
+        check("/why", Ok(Command::Look(Look::Why(None))));
+        check("/why 12", Ok(Command::Look(Look::Why(Some(TurnId(12))))));
+        check("/why not", Err("`not` is no number of an answer"));
+        check("/fork taxes", asks(Request::Step(Step::Aside("taxes".to_owned()))));
+        check("/exit", asks(Request::Step(Step::Back(Way::Drop))));
+        check("/model Opus", chooses(Choice::Model("Opus".to_owned())));
+        check("/thinking", chooses(Choice::Thinking(None)));
+        check("/thinking off", chooses(Choice::Thinking(Some(Thinking::Off))));
+        check("/thinking hard", Err("`hard` is no way to think"));
+        check("/stop", asks(Request::Stop));
+        check("/interrupt", asks(Request::Stop));
+        check("/interrupt now", Err("`/interrupt` stands alone"));
+        check("/ping-budget", chooses(Choice::Pings(Pace::default())));
+        check("/ping-budget 0", Err("`0` is no number above 0"));
+        check("/config", asks(Request::Tell(Question::Settings)));
+        check("/config model.main", asks(Request::Tell(Question::Setting(Setting::ModelMain))));
+        let hour = Choice::Setting(Setting::AutoUpdateHour, "24".to_owned());
+        check("/config auto_update_hour  24 ", chooses(hour));
+        check("/config colour red", Err("colour: there is no such setting"));
+        check("/help", Ok(Command::Help));
         check("/compacted", Err("there is no command `/compacted`"));
         check("/", Err("/compact [what to mind]"));
+        check("/", Err("/reply NUMBER WORDS"));
+        check("/reply 17", Err("`/reply 17 yes, do`"));
+    }
+
+    /// Everything that can be given stands in the list once, under what it is about.
+    #[test]
+    fn the_list_is_by_subject_and_aligned() {
+        let list = list();
+        for spec in specs() {
+            assert_eq!(list.matches(&format!("\n  {} ", spec.name)).count(), 1, "{}", spec.name);
+        }
+        let columns: Vec<usize> = list
+            .lines()
+            .filter_map(|line| line.strip_prefix("  /"))
+            .map(|line| {
+                line.find("  ").map_or(0, |gap| gap + line[gap..].len() - line[gap..].trim_start().len())
+            })
+            .collect();
+        assert!(columns.iter().all(|column| *column == columns[0]), "{columns:?}\n{list}");
+        assert!(list.contains("(also /interrupt)"), "{list}");
     }
 }

@@ -8,6 +8,7 @@ mod forking;
 mod instructions;
 mod measure;
 mod overhead;
+mod quoting;
 mod reference;
 mod reports;
 mod retold;
@@ -16,16 +17,18 @@ mod stamp;
 use std::sync::Arc;
 
 pub use approving::allowed_late;
-pub use forking::{FORK_STARTED, REPORT_WANTED, fork_started};
+pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_started};
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
 pub use overhead::overhead;
+pub use quoting::{QUOTE_CHARS, message_words, quotation};
 pub use reference::{REFERENCES, Reference};
 pub use reports::{QUOTED, Reader, preface};
 pub use retold::{RETOLD_CHARS, retold};
 pub use stamp::stamp;
 
 use crate::conversation::{Block, Branch, Heard, Reach, Said};
+use crate::thinking::Thinking;
 use crate::tool::ToolSpec;
 
 /// The most characters of one tool's result that the model reads; what is left out is counted.
@@ -39,6 +42,8 @@ pub struct Context {
     pub branch: Branch,
     /// The vendor's id of the model that should answer; nothing, for the usual one.
     pub model: Option<String>,
+    /// How much it thinks before it answers.
+    pub thinking: Thinking,
     /// The tools that may be called.
     pub tools: Arc<[ToolSpec]>,
     /// Who the model is and how it behaves.
@@ -91,6 +96,15 @@ pub fn joined(preface: &str, text: &str) -> String {
     }
 }
 
+/// A preface with a `lead` of ours after it, which ends its own lines: the words follow below.
+pub fn led(preface: &str, lead: &str) -> String {
+    match lead {
+        "" => preface.to_owned(),
+        lead if preface.ends_with('\n') => format!("{preface}{lead}"),
+        lead => format!("{preface} {lead}"),
+    }
+}
+
 /// What the model reads in place of everything that a summary stands for.
 pub fn summary(text: &str) -> String {
     format!("[summary of our conversation until here]\n{text}")
@@ -121,6 +135,9 @@ mod tests {
         check("[now]", "hello", "[now] hello");
         check("[now]", "", "[now]");
         check("", "hello", "hello");
+        check(&led("[now]", "> so\n\n"), "hello", "[now] > so\n\nhello");
+        check(&led("[now] UPDATES:\n- one\n\n", "> so\n\n"), "hi", "[now] UPDATES:\n- one\n\n> so\n\nhi");
+        check(&led("[now]", ""), "hello", "[now] hello");
     }
 
     #[test]

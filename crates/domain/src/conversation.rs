@@ -146,7 +146,12 @@ impl Conversation {
     /// Starts `fork` where `from` now ends; nothing happens if `from` does not exist.
     pub fn fork(&mut self, from: &Branch, fork: Branch, session: SessionId, at: Timestamp) -> Option<Move> {
         let entry = self.head(from)?.entry;
-        Some(self.point(fork, Head { entry, session }, Why::Forked, at))
+        Some(self.branch_off(fork, Head { entry, session }, at))
+    }
+
+    /// Starts `fork` at `head`, wherever in the tree that is.
+    pub fn branch_off(&mut self, fork: Branch, head: Head, at: Timestamp) -> Move {
+        self.point(fork, head, Why::Forked, at)
     }
 
     /// Makes the place and session of `fork` the main conversation, and ends the fork.

@@ -9,6 +9,7 @@ mod money;
 mod price;
 mod report;
 mod source;
+mod telling;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ pub use money::Micros;
 pub use price::{Price, Prices};
 pub use report::{Lists, Report, Total};
 pub use source::{Account, Attended, Source, UnknownSource};
+pub use telling::short;
 
 use crate::conversation::{Branch, Usage};
 use crate::turn::TurnId;

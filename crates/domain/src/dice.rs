@@ -2,7 +2,7 @@
 //!
 //! A generator seeded by the caller, so that two runs with one seed choose the same names.
 
-use crate::conversation::SessionId;
+use crate::conversation::{Branch, ForkName, SessionId};
 
 /// A seeded source of ids (splitmix64).
 #[derive(Clone, Debug)]
@@ -36,6 +36,11 @@ impl Dice {
             low & 0xffff_ffff_ffff
         );
         SessionId::minted(text)
+    }
+
+    /// A name for a branch that nobody has used.
+    pub fn branch(&mut self) -> Branch {
+        Branch::Fork(ForkName::minted(self.id8()))
     }
 
     /// Eight lowercase hexadecimal digits: the id of a routine, a reminder, a question.

@@ -6,7 +6,7 @@
 mod button;
 mod fit;
 
-pub use button::{Action, Button, Style};
+pub use button::{Action, Button, Exiting, Style};
 
 use fit::{Room, cut, without_emoji};
 
@@ -54,6 +54,8 @@ pub enum Colour {
     Yellow,
     /// Anything else.
     Purple,
+    /// Something that is over. No model asks for it.
+    Grey,
 }
 
 /// A fact with a name.
@@ -90,7 +92,7 @@ pub enum Footer {
 }
 
 impl Colour {
-    /// All of them.
+    /// Those that a model can ask for.
     pub const ALL: [Self; 5] = [Self::Blue, Self::Green, Self::Red, Self::Yellow, Self::Purple];
 
     /// The colour of that name, or blue.
@@ -106,6 +108,7 @@ impl Colour {
             Self::Red => "red",
             Self::Yellow => "yellow",
             Self::Purple => "purple",
+            Self::Grey => "grey",
         }
     }
 
@@ -117,6 +120,7 @@ impl Colour {
             Self::Red => 0xE7_4C3C,
             Self::Yellow => 0xFE_E75C,
             Self::Purple => 0x9B_59B6,
+            Self::Grey => 0x99_AAB5,
         }
     }
 }
@@ -194,6 +198,7 @@ mod tests {
         check("yellow", 0xFEE75C);
         check("purple", 0x9B59B6);
         check("mauve", 0x3498DB);
+        assert_eq!(Colour::Grey.rgb(), 0x99AAB5);
     }
 
     /// XB-2, XB-3: emoji leave the title alone, and a written line break becomes one.

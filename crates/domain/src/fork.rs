@@ -2,9 +2,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::conversation::Branch;
+use crate::conversation::{Branch, EntryId, Why};
+use crate::embed::{Action, Button, Colour, Embed, Exiting, Style};
 use crate::record::MessageId;
 use crate::report::ReportId;
+use crate::thinking::Thinking;
 
 /// After how many quiet minutes a fork is idle, if nobody says otherwise.
 pub const IDLE_MINUTES: u32 = 10;
@@ -14,6 +16,8 @@ pub const IDLE_MINUTES: u32 = 10;
 pub struct Fork {
     /// Where.
     pub branch: Branch,
+    /// The entry of main at which it began: none, if it has nothing of main.
+    pub root: Option<EntryId>,
     /// What it is about, if that is known.
     pub topic: Option<String>,
     /// After how many quiet minutes it is idle.
@@ -26,6 +30,8 @@ pub struct Fork {
     pub seen: Option<ReportId>,
     /// How it ends when the answer that goes on is finished.
     pub leaving: Leaving,
+    /// How much is thought in it, from its first word to its last.
+    pub thinking: Thinking,
     /// The first message that is not heard in it any more, if it ends because the human wants it to.
     pub until: MessageId,
 }
@@ -76,12 +82,13 @@ pub enum Quiet {
 }
 
 impl Fork {
-    /// A fork that has just begun.
-    pub fn begun(branch: Branch, entering: Entering, at: Timestamp) -> Self {
+    /// A fork that has just begun on `branch`, at the entry `root` of main.
+    pub fn begun(branch: Branch, root: Option<EntryId>, entering: Entering, at: Timestamp) -> Self {
         let Entering { topic, idle_minutes, .. } = entering;
         let idle_minutes = idle_minutes.filter(|minutes| *minutes > 0).unwrap_or(IDLE_MINUTES);
         let (asked, seen, leaving, until) = (None, None, Leaving::Not, MessageId(0));
-        Self { branch, topic, idle_minutes, active: at, asked, seen, leaving, until }
+        let thinking = Thinking::default();
+        Self { branch, root, topic, idle_minutes, active: at, asked, seen, leaving, thinking, until }
     }
 
     /// IF-27 to IF-31: what it needs at the time `now`, if nobody speaks in it.
@@ -96,6 +103,63 @@ impl Fork {
     }
 }
 
+/// XB-20: what is shown when a fork begins.
+pub fn begun_card(topic: Option<&str>) -> Embed {
+    let button = |label: &str, style, exit| {
+        let (label, action) = (label.to_owned(), Action::Leave(exit));
+        Button { label, style, action }
+    };
+    let description = match topic {
+        Some(topic) => format!("Topic: {topic}"),
+        None => "what is said here stays apart from main.".to_owned(),
+    };
+    let buttons = vec![
+        button("Save Context", Style::Success, Exiting::Save),
+        button("Report", Style::Primary, Exiting::Report),
+        button("Exit Fork", Style::Danger, Exiting::Drop),
+    ];
+    Embed { description, colour: Colour::Purple, buttons, ..Embed::titled("Forked Session") }.fitted()
+}
+
+/// XB-21: what is shown when a fork ended, with what there is to say of it.
+pub fn ended_card(why: Why, note: &str) -> Embed {
+    let Ended { title, colour, .. } = ended(why);
+    Embed { description: note.to_owned(), colour, ..Embed::titled(title) }.fitted()
+}
+
+/// How a fork ended, in a line.
+pub fn ended_line(why: Why, note: &str) -> String {
+    match (ended(why).word, note) {
+        (word, "") => format!("{word}."),
+        (word, note) => format!("{word}: {note}"),
+    }
+}
+
+struct Ended {
+    word: &'static str,
+    title: &'static str,
+    colour: Colour,
+}
+
+fn ended(why: Why) -> Ended {
+    match why {
+        Why::Promoted => {
+            Ended { word: "saved", title: "Fork Ended — saved to main", colour: Colour::Green }
+        }
+        Why::Reported => {
+            Ended { word: "summary queued", title: "Fork Ended — summary queued", colour: Colour::Blue }
+        }
+        Why::Dropped
+        | Why::Lapsed
+        | Why::Ended
+        | Why::Cleared
+        | Why::Created
+        | Why::Forked
+        | Why::Compacted
+        | Why::Undone => Ended { word: "discarded", title: "Fork Ended — discarded", colour: Colour::Grey },
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,7 +170,7 @@ mod tests {
         let start = Timestamp::constant(1_794_700_000, 0);
         let at = |minutes: i64| start + SignedDuration::from_mins(minutes);
         let entering = Entering { topic: None, idle_minutes: None, until: MessageId(0) };
-        let mut fork = Fork::begun(Branch::Main, entering, start);
+        let mut fork = Fork::begun(Branch::Main, None, entering, start);
         assert_eq!(fork.quiet(at(9)), Quiet::Until(at(10)));
         assert_eq!(fork.quiet(at(10)), Quiet::Ask);
         fork.asked = Some(at(10));
@@ -115,5 +179,38 @@ mod tests {
         fork.active = at(15);
         assert_eq!(fork.quiet(at(24)), Quiet::Until(at(25)));
         assert_eq!(fork.quiet(at(25)), Quiet::Ask);
+    }
+
+    /// XB-19, XB-20: three buttons, and what it is about.
+    #[test]
+    fn a_fork_that_begins_shows_its_three_ways_out() {
+        let card = begun_card(Some("taxes"));
+        assert_eq!((card.title.as_str(), card.colour), ("Forked Session", Colour::Purple));
+        assert_eq!(card.description, "Topic: taxes");
+        let buttons =
+            card.buttons.iter().map(|button| (button.label.as_str(), button.style, button.action.press()));
+        let press = |name: &str| Some(format!("act:{name}:_"));
+        let expected = [
+            ("Save Context", Style::Success, press("fork_save")),
+            ("Report", Style::Primary, press("fork_report")),
+            ("Exit Fork", Style::Danger, press("fork_exit")),
+        ];
+        assert_eq!(buttons.collect::<Vec<_>>(), expected);
+        assert!(begun_card(None).description.contains("apart from main"));
+    }
+
+    /// XB-21, IF-23: how it ended, and the summary if there is one.
+    #[test]
+    fn a_fork_that_ended_says_how() {
+        let check = |why, note: &str, title: &str, colour, line: &str| {
+            let card = ended_card(why, note);
+            assert_eq!((card.title.as_str(), card.colour, card.description.as_str()), (title, colour, note));
+            assert_eq!(ended_line(why, note), line);
+        };
+        check(Why::Promoted, "", "Fork Ended — saved to main", Colour::Green, "saved.");
+        let queued = "Fork Ended — summary queued";
+        check(Why::Reported, "it costs 80", queued, Colour::Blue, "summary queued: it costs 80");
+        check(Why::Dropped, "", "Fork Ended — discarded", Colour::Grey, "discarded.");
+        check(Why::Lapsed, "", "Fork Ended — discarded", Colour::Grey, "discarded.");
     }
 }

@@ -1,47 +1,110 @@
-//! Which model answers: the short names the human may choose from.
+//! Which model answers: the names the human may choose from.
 
 use std::collections::BTreeMap;
+
+use crate::settings::{BadSetting, Setting, Settings};
+use crate::thinking::Thinking;
+
+/// RC-3: the short names of the models of Anthropic.
+pub const SHORT_NAMES: [&str; 3] = ["haiku", "opus", "sonnet"];
 
 /// The models that can be chosen while the program runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
     /// What answers when nothing is chosen, as people know it.
     pub usual: String,
-    /// The vendor's id of each short name; none, if this vendor has only the usual model.
-    pub names: BTreeMap<String, String>,
+    /// How models are named here.
+    pub naming: Naming,
+    /// Whether a model is told how much to think.
+    pub thinks: Thinks,
+    /// How much it thinks when nothing is chosen.
+    pub thinking: Thinking,
+}
+
+/// How models are named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Naming {
+    /// By short names, each for an id of the vendor; none, if there is only the usual model.
+    Short(BTreeMap<String, String>),
+    /// By whatever names the server has for them. Nobody knows all of those.
+    Own,
+}
+
+impl Default for Naming {
+    fn default() -> Self {
+        Self::Short(BTreeMap::new())
+    }
+}
+
+/// Whether a model is told how much to think.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Thinks {
+    /// It is.
+    AsTold,
+    /// It is not: there is no word for it on its wire.
+    #[default]
+    ByItself,
 }
 
 /// What the human calls the usual model.
 const USUAL: [&str; 4] = ["", "default", "none", "null"];
 
 impl Choices {
-    /// The short name that `typed` means: nothing, for the usual model.
+    /// The name that `typed` means: nothing, for the usual model.
     pub fn read(&self, typed: &str) -> Result<Option<String>, String> {
-        let name = typed.trim().to_lowercase();
-        if USUAL.contains(&name.as_str()) {
+        let (name, short) = (typed.trim(), typed.trim().to_lowercase());
+        if USUAL.contains(&short.as_str()) {
             return Ok(None);
         }
-        if self.names.contains_key(&name) {
-            return Ok(Some(name));
-        }
-        let names: Vec<&str> = self.names.keys().map(String::as_str).collect();
-        Err(match names.is_empty() {
-            true => format!(
+        match &self.naming {
+            Naming::Own if SHORT_NAMES.contains(&short.as_str()) => Err(format!(
+                "`{short}` is a name for a model of Anthropic. use the name that the server of {} has for a model, \
+                 or default.",
+                self.usual
+            )),
+            Naming::Own if name.contains(char::is_whitespace) => {
+                Err(format!("`{name}` is no name of a model: there is white space in it."))
+            }
+            Naming::Own => Ok(Some(name.to_owned())),
+            Naming::Short(names) if names.contains_key(&short) => Ok(Some(short)),
+            Naming::Short(names) if names.is_empty() => Err(format!(
                 "there is only {} here. to choose another brain, set OLLIM_MODEL and start me again.",
                 self.usual
-            ),
-            false => format!("i know no model called `{name}`. choose {} or default.", names.join(", ")),
-        })
+            )),
+            Naming::Short(names) => {
+                let names: Vec<&str> = names.keys().map(String::as_str).collect();
+                Err(format!("i know no model called `{name}`. choose {} or default.", names.join(", ")))
+            }
+        }
+    }
+
+    /// RC-10: the models in `settings` that cannot be chosen here give way to the usual one, and are named.
+    pub fn admit(&self, settings: &mut Settings) -> Vec<BadSetting> {
+        let models = &mut settings.models;
+        let mut wrong = Vec::new();
+        for (setting, model) in
+            [(Setting::ModelMain, &mut models.main), (Setting::ModelFork, &mut models.fork)]
+        {
+            if let Some(Err(reason)) = model.as_deref().map(|name| self.read(name)) {
+                *model = None;
+                wrong.push(BadSetting { key: setting.shown().to_owned(), reason });
+            }
+        }
+        wrong
     }
 
     /// The vendor's id of the model that was chosen; nothing, for the usual one.
-    pub fn id(&self, chosen: Option<&str>) -> Option<&str> {
-        chosen.and_then(|name| self.names.get(name)).map(String::as_str)
+    pub fn id<'a>(&'a self, chosen: Option<&'a str>) -> Option<&'a str> {
+        match &self.naming {
+            Naming::Short(names) => chosen.and_then(|name| names.get(name)).map(String::as_str),
+            Naming::Own => chosen,
+        }
     }
 
     /// Which one answers, in words.
     pub fn tell(&self, chosen: Option<&str>) -> String {
         match (chosen, self.id(chosen)) {
+            (Some(name), Some(id)) if name == id => format!("{name} answers."),
             (Some(name), Some(id)) => format!("{name} answers ({id})."),
             (Some(_), None) | (None, _) => format!("the usual model answers ({}).", self.usual),
         }
@@ -52,12 +115,16 @@ impl Choices {
 mod tests {
     use super::*;
 
+    fn of_anthropic() -> Choices {
+        let names = [("opus", "claude-opus-9"), ("haiku", "claude-haiku-9")];
+        let names = names.map(|(name, id)| (name.to_owned(), id.to_owned())).into();
+        Choices { usual: "anthropic:x".to_owned(), naming: Naming::Short(names), ..Choices::default() }
+    }
+
     /// RC-3: names are trimmed and read in any case; a few words mean the usual model.
     #[test]
     fn a_name_is_read_as_people_type_it_and_an_unknown_one_hears_the_others() {
-        let names = [("opus", "claude-opus-9"), ("haiku", "claude-haiku-9")];
-        let names = names.map(|(name, id)| (name.to_owned(), id.to_owned())).into();
-        let choices = Choices { usual: "anthropic:x".to_owned(), names };
+        let choices = of_anthropic();
         assert_eq!(choices.read(" Opus "), Ok(Some("opus".to_owned())));
         for usual in ["", "default", "None", "NULL"] {
             assert_eq!(choices.read(usual), Ok(None), "{usual}");
@@ -69,5 +136,28 @@ mod tests {
         assert_eq!((choices.id(Some("opus")), choices.id(Some("gone"))), (Some("claude-opus-9"), None));
         let offline = Choices { usual: "offline".to_owned(), ..Choices::default() };
         assert!(offline.read("opus").unwrap_err().contains("there is only offline here"));
+    }
+
+    /// A server of one's own names its models as it likes, and has none of Anthropic's short names.
+    #[test]
+    fn a_server_with_names_of_its_own_takes_any_of_them() {
+        let choices = Choices { usual: "openai:qwen3".to_owned(), naming: Naming::Own, ..Choices::default() };
+        assert_eq!(choices.read(" Qwen/Qwen3-8B "), Ok(Some("Qwen/Qwen3-8B".to_owned())));
+        assert_eq!(choices.id(Some("Qwen/Qwen3-8B")), Some("Qwen/Qwen3-8B"));
+        assert_eq!(choices.read("Default"), Ok(None));
+        assert!(choices.read("Opus").unwrap_err().contains("the server of openai:qwen3"));
+        assert!(choices.read("two words").is_err());
+    }
+
+    /// RC-10: what was chosen for another brain is named and not used.
+    #[test]
+    fn a_model_of_another_brain_gives_way_to_the_usual_one() {
+        let mut settings = Settings::default();
+        settings.models.main = Some("qwen3".to_owned());
+        settings.models.fork = Some("opus".to_owned());
+        let wrong = of_anthropic().admit(&mut settings);
+        assert_eq!(wrong.len(), 1);
+        assert!(wrong[0].to_string().starts_with("model.main: i know no model called `qwen3`."));
+        assert_eq!((settings.models.main, settings.models.fork.as_deref()), (None, Some("opus")));
     }
 }

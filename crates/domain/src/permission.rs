@@ -10,10 +10,8 @@ pub use mode::{Mode, Modes};
 use crate::approval::{ApprovalId, Consent};
 use crate::place::{Follow, Place, PlacedTool};
 use crate::schedule::ToolRule;
+use crate::tool::pattern::Pattern;
 use crate::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
-
-/// What stands before the name of a tool of ours in the lists of job files.
-const OWN_SERVER: &str = "mcp__discord__";
 
 /// The folder that only the program itself writes to.
 const STATE: &str = "state";
@@ -267,8 +265,12 @@ fn forbidden(call: &ToolCall, class: Class, authority: &Authority) -> Result<(),
     let placed = PlacedTool::named(&call.name).map_or(Ok(()), |tool| authority.place.admits(tool));
     placed.map_err(Refused::OutOfPlace)?;
     match (&authority.tools, authority.place, class) {
-        (ToolRule::Only(listed), _, _) if !is_on(listed, &call.name) => Err(Refused::Unlisted),
-        (ToolRule::Except(listed), _, _) if is_on(listed, &call.name) => Err(Refused::Unlisted),
+        (ToolRule::Only(listed), _, _) if !patterns(listed).any(|line| line.allows(&call.name)) => {
+            Err(Refused::Unlisted)
+        }
+        (ToolRule::Except(listed), _, _) if patterns(listed).any(|line| line.names(&call.name)) => {
+            Err(Refused::Unlisted)
+        }
         (_, Place::Background(_), Class::Reads | Class::Edits | Class::Acts) => Err(Refused::Background),
         (ToolRule::Usual | ToolRule::Only(_) | ToolRule::Except(_), _, _) => Ok(()),
     }
@@ -293,12 +295,9 @@ fn is_protected(path: &str) -> bool {
     path.split(['/', '\\']).any(|part| part.trim().eq_ignore_ascii_case(STATE))
 }
 
-/// Whether a list names a tool of ours. A pattern with something in brackets is about tools that are not ours.
-fn is_on(listed: &[String], name: &str) -> bool {
-    listed.iter().map(|pattern| pattern.trim()).any(|pattern| {
-        let own = pattern.strip_prefix(OWN_SERVER);
-        pattern == name || own == Some(name) || own == Some("*")
-    })
+/// The lines of a list that can be read: the others allow nothing, and forbid nothing.
+fn patterns(listed: &[String]) -> impl Iterator<Item = Pattern<'_>> {
+    listed.iter().filter_map(|text| Pattern::read(text).ok())
 }
 
 #[cfg(test)]

@@ -6,11 +6,15 @@ use jiff::Timestamp;
 
 use crate::approval::{Approval, ApprovalId, Closed as ClosedApproval};
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
-use crate::cost::Spent;
+use crate::cost::{Source, Spent};
 use crate::fork::{Entering, Fork};
 use crate::inbox::{Kept, KeptId};
 use crate::permission::Decision;
+use crate::ping_budget::PingBudget;
 use crate::report::{Report, ReportId};
+use crate::run::{Kind, Run};
+use crate::sent::{Inquiry, InquiryId, Origin, SentId};
+use crate::settings::{Setting, Settings};
 use crate::turn::{Ending, TurnId};
 
 /// One fact.
@@ -26,7 +30,7 @@ pub enum Record {
     Turn(TurnChange),
     /// Something happened to a report.
     Report(ReportChange),
-    /// Something happened to the side conversation.
+    /// Something happened to the side conversation, or to a background run.
     Fork(ForkChange),
     /// Something happened to an approval.
     Approval(ApprovalChange),
@@ -34,12 +38,21 @@ pub enum Record {
     Decided(TurnId, Decision, Timestamp),
     /// A model was called.
     Spent(Spent),
-    /// The human chose the model of this short name, or the usual one.
-    Model(Option<String>, Timestamp),
+    /// One of the small state files says something else now.
+    State(StateChange),
     /// Something happened to the inbox.
     Inbox(InboxChange),
     /// The session of the main conversation changed, or a branch got one.
     Session(SessionChange),
+}
+
+/// What a small state file says now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StateChange {
+    /// The human set this, to what it is in these settings.
+    Set(Setting, Box<Settings>, Timestamp),
+    /// So many pings are left.
+    Pings(PingBudget),
 }
 
 /// What happened to a message.
@@ -51,6 +64,8 @@ pub enum MessageChange {
     Taken(MessageId, EntryId),
     /// Nobody will answer it: the side conversation it was meant for has ended.
     Dropped(MessageId),
+    /// Something happened to what was sent to the human.
+    Sent(SentChange),
 }
 
 /// What happened to a turn.
@@ -86,7 +101,7 @@ pub struct Reading {
     pub entry: Option<EntryId>,
 }
 
-/// What happened to the side conversation.
+/// What happened to the side conversation, or to a background run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForkChange {
     /// It was asked for, and begins after the answer that goes on; or not any more.
@@ -95,6 +110,42 @@ pub enum ForkChange {
     Open(Fork),
     /// It has ended.
     Ended(Branch),
+    /// A run began.
+    Running(Run),
+    /// It has ended.
+    Ran(Branch),
+}
+
+impl From<SentChange> for Record {
+    fn from(change: SentChange) -> Self {
+        Self::Message(MessageChange::Sent(change))
+    }
+}
+
+/// What happened to what was sent to the human.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SentChange {
+    /// A run showed this.
+    Showed(Showed),
+    /// These came from a run that has ended.
+    Kept(Vec<Origin>),
+    /// A button asks this.
+    Asks(Inquiry),
+    /// A button asked this, and does not ask it again.
+    Asked(InquiryId),
+    /// The human put this away.
+    PutAway(SentId),
+}
+
+/// What a run showed to the human.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Showed {
+    /// The run.
+    pub branch: Branch,
+    /// Whose it is.
+    pub source: Source,
+    /// The entry that holds it.
+    pub entry: EntryId,
 }
 
 /// What happened to an approval.
@@ -132,12 +183,34 @@ pub struct Message {
     pub at: Timestamp,
     /// Who said it, and where.
     pub surface: SurfaceName,
-    /// Where it is heard; wherever the human is, if that is open.
-    pub branch: Option<Branch>,
+    /// Where it is heard.
+    pub to: Address,
     /// Its words.
     pub text: String,
     /// Its pictures.
     pub images: Vec<Image>,
+}
+
+/// Where a message is heard. What it is decided by is known when its turn comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// Wherever the human is.
+    Here,
+    /// On this branch.
+    Branch(Branch),
+    /// Where the message came from that it replies to, or here with that quoted.
+    Reply(ReplyTo),
+    /// Where this message came from, one of whose buttons was pressed, or here.
+    Button(SentId, InquiryId),
+}
+
+/// A reply to a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplyTo {
+    /// The message.
+    pub to: SentId,
+    /// Its words, as far as they are quoted.
+    pub words: String,
 }
 
 /// Where the human is.
@@ -219,6 +292,17 @@ pub enum SessionChange {
         fork: SessionId,
         /// The id of main.
         from: Option<SessionId>,
+        /// When.
+        at: Timestamp,
+    },
+    /// A background run ended.
+    Ran {
+        /// Its id.
+        run: SessionId,
+        /// The id of main when it began, if it began there.
+        from: Option<SessionId>,
+        /// What it stood on.
+        kind: Kind,
         /// When.
         at: Timestamp,
     },

@@ -1,6 +1,7 @@
 //! Tools as the model sees them: what there is, what is asked for, and what came of it.
 
 mod caption;
+pub mod pattern;
 
 pub use caption::Caption;
 
@@ -61,9 +62,18 @@ pub enum Outcome {
     /// It did what was asked.
     Done,
     /// It did what was asked, and this is shown to the human with it.
-    Shown(Embed),
+    Shown(Showing),
     /// It failed, or nobody knows; the text says which.
     Failed,
     /// It was not run, because it was not allowed.
     Denied,
+}
+
+/// What a tool shows to the human.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Showing {
+    /// Words.
+    Words(String),
+    /// An embed.
+    Embed(Embed),
 }

@@ -1,13 +1,18 @@
 //! What the engine needs from the world: a model, hands, a journal, surfaces and a clock.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::Shown;
 use domain::context::Context;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, Usage};
+use domain::cost::{Report as Spending, Source};
+use domain::explanation::Explanation;
 use domain::failure::Failure;
 use domain::record::Record;
+use domain::report::Report;
+use domain::sent::SentId;
 use domain::tool::{Caption, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Reply, TurnId};
 use futures_util::future::BoxFuture;
@@ -100,6 +105,33 @@ pub trait Journal: Send + Sync {
 
     /// The newest `limit` moves of the names, with the beginnings of the branches in them.
     fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>>;
+
+    /// The entry `id`: nothing, if there is none.
+    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>>;
+
+    /// What stands beside the entries from `from` on that are older than `before`.
+    fn beside(&self, from: EntryId, before: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>>;
+}
+
+/// What stands beside the conversation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Margin {
+    /// What background runs showed to the human, oldest first, each with whose run it was.
+    pub sent: Vec<(Source, Entry)>,
+    /// What the human put away.
+    pub put_away: BTreeSet<SentId>,
+}
+
+/// Where facts are looked up again, beside everything that goes on.
+pub trait Archive: Send + Sync {
+    /// The reports that main has not read, oldest first.
+    fn reports(&self) -> BoxFuture<'_, Result<Vec<Report>, Unreadable>>;
+
+    /// What was spent until `now`, with lists of the last `days`.
+    fn spent(&self, now: Zoned, days: u16) -> BoxFuture<'_, Result<Spending, Unreadable>>;
+
+    /// How `turn` came about, or the newest one: nothing, if there is none.
+    fn explain(&self, turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>>;
 }
 
 /// The journal cannot be written. The human must act: it says what is wrong and what would be right.

@@ -4,8 +4,8 @@
 
 use domain::conversation::{Branch, Conversation, Heard, Said};
 use domain::embed::{Action, Colour, Embed};
-use domain::record::{Message, MessageChange, MessageId, Opened, Record, SurfaceName, TurnChange};
-use domain::tool::Outcome;
+use domain::record::{Address, Message, MessageChange, MessageId, Opened, Record, SurfaceName, TurnChange};
+use domain::tool::{Outcome, Showing};
 use domain::turn::TurnId;
 use expect_test::expect;
 use jiff::Zoned;
@@ -29,7 +29,7 @@ fn talk_on_the_side(conversation: &mut Conversation, now: Zoned) -> Vec<Record> 
         id: answers,
         at,
         surface: SurfaceName::Terminal,
-        branch: None,
+        to: Address::Here,
         text: heard.text,
         images: Vec::new(),
     };
@@ -48,8 +48,8 @@ fn embeds(said: &[std::sync::Arc<Said>]) -> Vec<Embed> {
         Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_) => None,
     });
     let shown = results.flatten().filter_map(|result| match result.outcome {
-        Outcome::Shown(embed) => Some(embed),
-        Outcome::Done | Outcome::Failed | Outcome::Denied => None,
+        Outcome::Shown(Showing::Embed(embed)) => Some(embed),
+        Outcome::Shown(Showing::Words(_)) | Outcome::Done | Outcome::Failed | Outcome::Denied => None,
     });
     shown.collect()
 }
@@ -76,7 +76,7 @@ fn an_embed_is_shown_and_stays() {
     let contexts = story.contexts();
     let [embed] = embeds(&contexts.last().expect("a request").said).try_into().expect("one embed");
     assert_eq!((embed.title.as_str(), embed.colour, embed.footer.word()), ("Today", Colour::Green, None));
-    assert_eq!(embed.buttons[0].action, Action::Ask("plan the day".to_owned()));
+    assert!(matches!(embed.buttons[0].action, Action::Inquire(_)), "{:?}", embed.buttons[0]);
 }
 
 /// TL-2, TL-7, TL-9, TL-10, TL-12, TL-15, RP-22: on main, what belongs elsewhere says so.
@@ -109,13 +109,18 @@ fn on_main_the_tools_of_other_places_say_so() {
     check("compact_session", "persistent routine");
 }
 
-/// TL-2, TL-4, TL-14: the place is that of the turn that calls, while main has its own.
+/// TL-2, TL-4, TL-14, IF-38: the place is that of the turn that calls, while main has its own.
 #[test]
 fn a_turn_on_a_fork_is_in_the_fork() {
     let mut story = story();
     story.model([
         Line::says("Morning."),
-        Line::calls_all(&[("enter_fork", "{}"), ("discord_embed", TODAY), ("save_context", "{}")]),
+        Line::calls_all(&[
+            ("enter_fork", "{}"),
+            ("discord_embed", TODAY),
+            ("ping_user", r#"{"message":"up"}"#),
+            ("save_context", "{}"),
+        ]),
         Line::says("Done."),
     ]);
 
@@ -124,6 +129,10 @@ fn a_turn_on_a_fork_is_in_the_fork() {
     let told = story.told();
     assert!(told.contains("fork/tax> enter_fork: Error: you are already in an interactive fork"), "{told}");
     assert!(told.contains("fork/tax> discord_embed: Embed sent."), "{told}");
+    assert!(
+        told.contains("fork/tax> ping_user: Error: `ping_user` is only available in background"),
+        "{told}"
+    );
     assert!(told.contains("fork/tax> save_context: the fork will be promoted"), "{told}");
     let contexts = story.contexts();
     let last = contexts.last().expect("a request");

@@ -10,11 +10,14 @@ mod changes;
 mod damage;
 mod devices;
 mod embed_body;
+mod explain;
 mod fresh;
 mod lineage;
 mod path;
 mod read;
+mod runs;
 mod schema;
+mod sent;
 mod spending;
 mod write;
 

@@ -20,6 +20,7 @@ pub mod routines;
 pub mod sessions;
 pub mod skills;
 mod state;
+pub mod tool_lists;
 mod trouble;
 pub mod webhooks;
 

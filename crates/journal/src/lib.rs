@@ -10,7 +10,9 @@ mod lock;
 mod open;
 mod paths;
 mod reports;
+mod sent;
 mod sessions;
+mod state;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,23 +21,31 @@ use std::sync::Arc;
 use domain::context::Reference;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
 use domain::cost::{Day, Limit, Report};
+use domain::explanation::Explanation;
 use domain::record::Record;
-use engine::ports::{Journal as Port, Unreadable, Unwritten};
+use domain::report::Report as Left;
+use domain::turn::TurnId;
+use engine::ports::{Archive, Journal as Port, Margin, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 pub use db::KnownDevice;
 use db::{Database, PathCache};
 use disk::Disk;
 use files::Found;
-use files::config::{ConfigFile, Setting};
 use files::model_places::{ModelPlace, ModelPlaces};
+use files::tool_lists::ToolLists;
 use keeper::Keeper;
 pub use lock::{Lock, holder};
 pub use open::{NotOpened, Opened, Place, open, peek};
 pub use paths::Paths;
 use reports::ReportFile;
+pub use reports::reports;
+use sent::SentFiles;
 use sessions::SessionFiles;
+use state::StateFiles;
+pub use state::settings;
 
 /// The journal of one data directory: one thread writes, one reads.
 pub struct Journal {
@@ -51,8 +61,9 @@ pub struct Journal {
 struct Writer {
     database: Database,
     files: SessionFiles,
-    config: ConfigFile,
+    state: StateFiles,
     reports: ReportFile,
+    sent: SentFiles,
 }
 
 struct Reader {
@@ -134,6 +145,14 @@ impl Journal {
         placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
     }
 
+    /// The tool lists that files declare.
+    pub async fn tool_lists(&self, zone: TimeZone) -> Result<ToolLists, String> {
+        let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
+        let keeper = Keeper::new("tool lists", ()).map_err(|error| error.to_string())?;
+        let read = keeper.ask(move |()| files::tool_lists::tool_lists(&disk, paths.root(), &zone));
+        read.await.ok_or_else(|| "the look at them was stopped".to_owned())
+    }
+
     async fn change(
         &self,
         change: impl FnOnce(&mut Database) -> rusqlite::Result<()> + Send + 'static,
@@ -150,14 +169,15 @@ impl Writer {
     /// later: what it says is already safe.
     fn write(&mut self, records: &[Record]) -> Result<(), Unwritten> {
         for record in records {
-            if let Record::Model(name, at) = record {
-                self.keep_model(name.as_deref(), *at)?;
+            if let Record::State(change) = record {
+                self.state.change(change).map_err(|error| Unwritten(error.to_string()))?;
             }
         }
         let changes = self.database.write(records).map_err(|error| unwritten(&error))?;
         if records.iter().any(|record| matches!(record, Record::Report(_))) {
             self.reports.follow(&self.database);
         }
+        self.sent.follow(records, &self.database);
         if changes.is_empty() {
             return Ok(());
         }
@@ -172,17 +192,6 @@ impl Writer {
             }
         }
         Ok(())
-    }
-}
-
-impl Writer {
-    /// The one setting that the assistant keeps, in the file that people know it from.
-    fn keep_model(&mut self, name: Option<&str>, at: Timestamp) -> Result<(), Unwritten> {
-        let unkept = |error: &dyn std::fmt::Display| Unwritten(error.to_string());
-        let mut config = self.config.load(at).map_err(|error| unkept(&error))?.value;
-        let named = Setting::ModelMain.set(&mut config, name.unwrap_or("default"));
-        named.map_err(|error| unkept(&error))?;
-        self.config.save(&config).map_err(|error| unkept(&error))
     }
 }
 
@@ -209,6 +218,28 @@ impl Port for Journal {
 
     fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         self.read(move |reader| reader.database.lineage(limit))
+    }
+
+    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        self.read(move |reader| reader.database.find_entry(id))
+    }
+
+    fn beside(&self, from: EntryId, before: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        self.read(move |reader| reader.database.beside(from, before))
+    }
+}
+
+impl Archive for Journal {
+    fn reports(&self) -> BoxFuture<'_, Result<Vec<Left>, Unreadable>> {
+        self.read(|reader| reader.database.reports())
+    }
+
+    fn spent(&self, now: Zoned, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>> {
+        self.read(move |reader| reader.database.report(&now, days, Limit::default()))
+    }
+
+    fn explain(&self, turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>> {
+        self.read(move |reader| reader.database.explain(turn))
     }
 }
 

@@ -3,22 +3,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::assistant::{Chosen, Memory};
+use domain::assistant::Memory;
 use domain::conversation::{Branch, Head, Move, SessionId, Why};
-use domain::permission::Modes;
 use domain::record::Record;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::db::{Database, PathCache, Unopened, make_if_missing, rescue};
 use crate::disk::{Disk, Seen, sweep, sweep_beside};
-use crate::files::config::ConfigFile;
 use crate::git;
 use crate::keeper::Keeper;
 use crate::lock::{LOCK_FILE, Lock, NotLocked};
 use crate::paths::Paths;
 use crate::reports::ReportFile;
+use crate::sent::SentFiles;
 use crate::sessions::SessionFiles;
+use crate::state::StateFiles;
 use crate::{Journal, Reader, Writer};
 
 /// Where to open, with what, and when.
@@ -75,14 +75,16 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     let mut files = SessionFiles::open(&place, &mut notices).map_err(|error| damaged(&error))?;
     let mut reports = ReportFile::new(&place);
     reports.reconcile(&mut database, place.now, &mut notices).map_err(|error| damaged(&error))?;
+    let mut sent = SentFiles::new(&place);
+    sent.reconcile(&mut database, place.now, &mut notices).map_err(|error| damaged(&error))?;
     let mut memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
     memory.main.created = files.created(place.now).map_err(|error| damaged(&error))?;
-    let config = ConfigFile::new(Arc::clone(&place.disk), &state);
-    memory.chosen = chosen(&config, place.now, &mut notices);
+    let small = StateFiles::new(&place);
+    memory.chosen = small.chosen(place.now, &mut notices);
     let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
     let journal = Journal {
-        writer: Keeper::new("journal", Writer { database, files, config, reports })
+        writer: Keeper::new("journal", Writer { database, files, state: small, reports, sent })
             .map_err(|error| unusable(&place, &error))?,
         reader: Keeper::new("reader", reader).map_err(|error| unusable(&place, &error))?,
         paths: place.paths,
@@ -90,22 +92,6 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
         _lock: lock,
     };
     Ok(Opened { journal, memory, notices })
-}
-
-/// RC-1, RC-10, PM-4, MC-29: what the human chose. Settings that cannot be read are as if there were none.
-fn chosen(config: &ConfigFile, now: Timestamp, notices: &mut Vec<String>) -> Chosen {
-    match config.load(now) {
-        Ok(found) => {
-            notices.extend(found.damage.map(|damage| damage.to_string()));
-            notices.extend(found.warnings.iter().map(|warning| format!("state/config.json: {warning}.")));
-            let modes = Modes { main: found.value.permission_mode, fork: None };
-            Chosen { model: found.value.models.main.map(|model| model.as_str().to_owned()), modes }
-        }
-        Err(trouble) => {
-            notices.push(trouble.to_string());
-            Chosen::default()
-        }
-    }
 }
 
 /// Looks into the data directory at `paths` while somebody else may use it; nothing is there before the

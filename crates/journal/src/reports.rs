@@ -11,9 +11,11 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::db::Database;
+use crate::disk::Disk;
 use crate::files::pending_updates::{PendingUpdate, PendingUpdates};
 use crate::files::{Found, Trouble};
-use crate::open::Place;
+use crate::open::{Place, peek};
+use crate::paths::Paths;
 
 /// Who left a report that is not ours.
 const ELSEWHERE: &str = "elsewhere";
@@ -77,6 +79,20 @@ impl ReportFile {
         let at = Moment::of(&report.at.to_zoned(self.zone.clone()));
         PendingUpdate::new(at, report.text.clone()).with_id(&report.id.0.to_string())
     }
+}
+
+/// The reports that main has not read in the data directory at `paths`, whether or not somebody uses it: those in
+/// the log, and those that others left in the file and nobody has taken over.
+pub fn reports(paths: &Paths, disk: Arc<dyn Disk>) -> Result<Vec<Report>, String> {
+    let database = peek(paths).map_err(|error| error.to_string())?;
+    let waiting = database.map_or(Ok(Vec::new()), |database| database.reports());
+    let mut waiting = waiting.map_err(|error| error.to_string())?;
+    let next = waiting.last().map_or(1, |newest| newest.id.0 + 1);
+    // A file that cannot be read is for the next start to tell of: who only looks changes nothing.
+    let found = PendingUpdates::new(disk, &paths.state()).glance().unwrap_or_default();
+    let strangers = found.into_iter().filter(is_strange).map(left);
+    waiting.extend(strangers.zip(next..).map(|(report, id)| Report { id: ReportId(id), ..report }));
+    Ok(waiting)
 }
 
 fn is_strange(update: &PendingUpdate) -> bool {

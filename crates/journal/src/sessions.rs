@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use domain::conversation::SessionId;
 use domain::record::SessionChange;
+use domain::run::Kind;
 use domain::schedule::Moment;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -84,6 +85,14 @@ impl SessionFiles {
             SessionChange::Forked { fork, from, at } => {
                 let forked = event(fork, EventKind::InteractiveFork, &self.zoned(*at), from.clone());
                 self.history.append(&forked).map(drop)
+            }
+            SessionChange::Ran { run, from, kind, at } => {
+                let kind = match kind {
+                    Kind::Forked => EventKind::BgFork,
+                    Kind::Isolated => EventKind::IsolatedBg,
+                    Kind::Persistent => EventKind::PersistentBg,
+                };
+                self.history.append(&event(run, kind, &self.zoned(*at), from.clone())).map(drop)
             }
             SessionChange::Cleared(session, at) => {
                 self.history.append(&event(session, EventKind::Cleared, &self.zoned(*at), None))?;

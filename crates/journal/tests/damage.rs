@@ -6,15 +6,18 @@ use std::sync::Arc;
 
 use domain::conversation::SessionId;
 use domain::dice::Dice;
+use domain::ping_budget::PingBudget;
 use domain::schedule::{ItemId, Moment};
+use domain::sent::{Inquiry, InquiryId, Origin, SentId};
+use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use journal::disk::Disk;
 use journal::files::config::{Config, ConfigFile};
-use journal::files::fork_messages::{ForkMessages, Sent};
+use journal::files::fork_messages::ForkMessages;
 use journal::files::history::History;
 use journal::files::inquiries::Inquiries;
 use journal::files::pending_updates::{PendingUpdate, PendingUpdates};
-use journal::files::ping_budget::{KeptBudget, PingBudgetFile};
+use journal::files::ping_budget::PingBudgetFile;
 use journal::files::routine_sessions::RoutineSessions;
 use journal::files::sessions::{Saving, Sessions};
 use journal::files::{Damage, Trouble};
@@ -55,8 +58,12 @@ fn save_main(disk: Shared) -> Result<(), Trouble> {
     Sessions::new(disk, state()).save(&id(), Saving::AfterTurn, &mut history, &now())
 }
 
-fn sent() -> Sent {
-    Sent { messages: vec![1], fork: id(), parent: None }
+fn sent() -> Origin {
+    Origin { id: SentId(1), session: id(), parent: None, at: at(), end: None }
+}
+
+fn inquiry() -> Inquiry {
+    Inquiry { id: InquiryId("2a1b2c3d".to_owned()), prompt: "x".to_owned(), at: at() }
 }
 
 fn kinds() -> Vec<Kind> {
@@ -85,20 +92,20 @@ fn kinds() -> Vec<Kind> {
         Kind {
             name: "fork_messages.json",
             usual: r#"[{"message_id": 1340012345678901234, "fork_session_id": "9d1e", "parent_session_id": null, "ts": 1772816440.55}]"#,
-            read: |disk| Ok(ForkMessages::new(disk, state()).origin(1, at())?.damage),
-            write: |disk| ForkMessages::new(disk, state()).remember(&sent(), at()).map(|_| ()),
+            read: |disk| Ok(ForkMessages::new(disk, state()).load(at())?.damage),
+            write: |disk| ForkMessages::new(disk, state()).replace(&[sent()]),
         },
         Kind {
             name: "inquiries.json",
             usual: r#"{"0a1b2c3d": {"prompt": "what now?", "ts": 1772816440.55}, "1a1b2c3d": {"prompt": "x", "ts": 1.0}}"#,
-            read: |disk| Ok(Inquiries::new(disk, state()).peek("0a1b2c3d", at())?.damage),
-            write: |disk| Inquiries::new(disk, state()).keep("2a1b2c3d", "x", at()).map(|_| ()),
+            read: |disk| Ok(Inquiries::new(disk, state()).load(at())?.damage),
+            write: |disk| Inquiries::new(disk, state()).replace(&[inquiry()]),
         },
         Kind {
             name: "ping_budget.json",
             usual: r#"{"capacity": 5, "available": 2.5, "refill_rate_minutes": 90, "last_refill": "2026-03-05T08:00:00-08:00", "critical_used": 0, "critical_reset_date": "2026-03-05", "daily_used": 3, "daily_used_reset": "2026-03-05"}"#,
-            read: |disk| Ok(PingBudgetFile::new(disk, state()).load(at())?.damage),
-            write: |disk| PingBudgetFile::new(disk, state()).save(&KeptBudget::full(&now())),
+            read: |disk| Ok(PingBudgetFile::new(disk, state(), TimeZone::UTC).load(at())?.damage),
+            write: |disk| PingBudgetFile::new(disk, state(), TimeZone::UTC).save(&PingBudget::full(&now())),
         },
         Kind {
             name: "config.json",

@@ -322,3 +322,22 @@ fn a_new_file_says_only_what_is_unusual() {
         "---\nid: \"r1\"\nrun-at: \"2026-03-05T14:00:00-08:00\"\n---\nCall.\n"
     );
 }
+
+/// TP-11: every list that a file allows tools with is collected, in the order of their kinds; a file that forbids or
+/// cannot be read adds none.
+#[test]
+fn the_tool_lists_of_all_files_are_collected() {
+    let memory = MemoryDisk::default();
+    let put = |path: &str, text: &str| memory.put(&format!("/data/{path}"), text.as_bytes());
+    put("webhooks/w.md", "---\nid: w\nfields:\n  type: object\nallowed-tools: [W]\n---\nDo.\n");
+    put("skills/s/SKILL.md", "---\nname: s\ndescription: Reads\nallowed-tools: [S]\n---\nDo.\n");
+    put("reminders/m.md", "---\nid: m\nrun-at: \"2026-03-05T14:00:00Z\"\nallowed-tools: [M]\n---\nDo.\n");
+    put("routines/r.md", "---\nid: r\ncron: 0 9 * * *\nallowed-tools: [\"Bash(*)\", R]\n---\nDo.\n");
+    put("routines/n.md", "---\nid: n\ncron: 0 9 * * *\ndisallowed-tools: [N]\n---\nDo.\n");
+    put("routines/bad.md", "---\nid: bad\nallowed-tools: [B]\n---\nDo.\n");
+    let disk: Arc<dyn Disk> = Arc::new(memory);
+    let lists = journal::files::tool_lists::tool_lists(&disk, Path::new("/data"), &zone());
+    let told = lists.declared.iter().map(|list| format!("{} {}", list.source, list.tools.join(" ")));
+    assert_eq!(told.collect::<Vec<_>>(), ["routine:r Bash(*) R", "reminder:m M", "skill:s S", "webhook:w W"]);
+    assert!(lists.troubles.is_empty());
+}

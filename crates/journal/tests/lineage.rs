@@ -60,7 +60,7 @@ impl Life {
         let forked = self.conversation.fork(&Branch::Main, branch.clone(), session(name), now).unwrap();
         let topic = topic.map(str::to_owned);
         let entering = Entering { topic, idle_minutes: None, until: MessageId(0) };
-        let fork = Fork::begun(branch.clone(), entering, now);
+        let fork = Fork::begun(branch.clone(), None, entering, now);
         self.write(vec![Record::Moved(forked), Record::Fork(ForkChange::Open(fork))]);
         branch
     }

@@ -58,7 +58,7 @@ impl House {
     }
 }
 
-/// SE-1, SE-3, SE-9: a first session is created, another one is compacted from it, the same one is no news.
+/// SE-1, SE-3, SE-9, CP-5: a first session is created, another one is compacted from it, the same one is no news.
 #[test]
 fn the_history_knows_how_each_session_came_about() {
     let mut house = House::new();

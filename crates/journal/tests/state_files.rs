@@ -4,17 +4,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use domain::conversation::{Branch, SessionId};
+use domain::conversation::{Branch, EntryId, SessionId};
+use domain::cost::Source;
 use domain::permission::Mode;
+use domain::ping_budget::PingBudget;
 use domain::schedule::Moment;
+use domain::sent::{End, Inquiry, InquiryId, Origin, SentId};
+use domain::settings::{Setting, Settings};
+use domain::thinking::Thinking;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use journal::disk::Disk;
-use journal::files::config::{ConfigFile, Deliberation, KnownModel, Setting};
-use journal::files::fork_messages::{ForkMessages, Origin, Sent};
+use journal::files::config::ConfigFile;
+use journal::files::fork_messages::ForkMessages;
 use journal::files::inquiries::Inquiries;
 use journal::files::model_places::{ModelMark, ModelPlace, ModelPlaces};
 use journal::files::pending_updates::{PendingUpdate, PendingUpdates};
-use journal::files::ping_budget::{KeptBudget, PingBudgetFile};
+use journal::files::ping_budget::PingBudgetFile;
 use serde_json::{Value, json};
 use testkit::disk::MemoryDisk;
 
@@ -106,53 +111,61 @@ fn keys_of_other_programs_survive() {
     assert_eq!(file.peek(at()).unwrap().value[1].id(), Some("u1"));
 }
 
-/// DD-19, DD-51, MT-1, MT-7, MT-8: a reply finds its fork for seven days; then it is expired, then forgotten.
-#[test]
-fn a_reply_finds_its_fork_for_seven_days() {
-    let disk = Arc::new(MemoryDisk::default());
-    let mut file = ForkMessages::new(disk.clone(), state());
+fn origin(message: u64, fork: &str) -> Origin {
     let session = |text| SessionId::read(text).unwrap();
-    let sent = |messages, fork| Sent { messages, fork: session(fork), parent: Some(session("main")) };
-    file.remember(&sent(vec![], "none"), at()).unwrap();
-    assert_eq!(kept(&disk, "fork_messages.json"), None);
-
-    file.remember(&sent(vec![1_340_012_345_678_901_234, 2], "9d1e"), at()).unwrap();
-    let record = json!({"message_id": 1_340_012_345_678_901_234_u64, "fork_session_id": "9d1e",
-        "parent_session_id": "main", "ts": 1_772_742_660.402_133});
-    assert_eq!(kept(&disk, "fork_messages.json").unwrap()[0], record);
-
-    let origin = |file: &ForkMessages, message, after| file.origin(message, at() + after).unwrap().value;
-    let week = SignedDuration::from_hours(7 * 24);
-    assert_eq!(origin(&file, 2, week - SignedDuration::from_secs(1)), Origin::Live(session("9d1e")));
-    assert_eq!(origin(&file, 2, week), Origin::Expired);
-    assert_eq!(origin(&file, 3, SignedDuration::ZERO), Origin::Unknown);
-    file.remember(&sent(vec![3], "77aa"), at() + week).unwrap();
-    assert_eq!(origin(&file, 2, week), Origin::Unknown);
-    assert_eq!(origin(&file, 3, week), Origin::Live(session("77aa")));
+    let end = End { source: Source::Routine("mail".to_owned()), root: None, entry: EntryId(9) };
+    let (session, parent) = (session(fork), Some(session("main")));
+    Origin { id: SentId(message), session, parent, at: at(), end: Some(end) }
 }
 
-/// DD-19, DD-53: a button's question is asked once, within seven days.
+/// DD-19, DD-51, MT-1: a record has its four keys, and those of others stay beside it.
 #[test]
-fn a_buttons_question_is_asked_once() {
+fn a_message_is_kept_with_the_session_of_its_run() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut file = ForkMessages::new(disk.clone(), state());
+    file.replace(&[]).unwrap();
+    assert_eq!(kept(&disk, "fork_messages.json"), None);
+
+    file.replace(&[origin(1_340_012_345_678_901_234, "9d1e"), origin(2, "9d1e")]).unwrap();
+    let record = json!({"message_id": 1_340_012_345_678_901_234_u64, "fork_session_id": "9d1e",
+        "parent_session_id": "main", "ts": 1_772_742_660.402_133});
+    assert_eq!(kept(&disk, "fork_messages.json").unwrap()[1], record);
+    let known = Origin { end: None, ..origin(2, "9d1e") };
+    assert_eq!(ForkMessages::new(disk.clone(), state()).load(at()).unwrap().value[0], known);
+
+    let mut other = record;
+    other["note"] = json!("kept");
+    disk.put("/data/state/fork_messages.json", json!([other]).to_string().as_bytes());
+    let mut file = ForkMessages::new(disk.clone(), state());
+    let mut all = file.load(at()).unwrap().value;
+    all.push(origin(3, "77aa"));
+    file.replace(&all).unwrap();
+    let kept = kept(&disk, "fork_messages.json").unwrap();
+    assert_eq!((&kept[0]["message_id"], &kept[1]["note"]), (&json!(3), &json!("kept")));
+}
+
+/// DD-19, DD-53: what a button asks is kept under its number.
+#[test]
+fn a_buttons_question_is_kept_under_its_number() {
     let disk = Arc::new(MemoryDisk::default());
     let mut file = Inquiries::new(disk.clone(), state());
-    file.keep("0a1b2c3d", "what now?", at()).unwrap();
-    file.keep("1a1b2c3d", "and then?", at()).unwrap();
+    let inquiry =
+        |id: &str| Inquiry { id: InquiryId(id.to_owned()), prompt: "what now?".to_owned(), at: at() };
+    file.replace(&[inquiry("0a1b2c3d"), inquiry("1a1b2c3d")]).unwrap();
     let expected = json!({"prompt": "what now?", "ts": 1_772_742_660.402_133});
     assert_eq!(kept(&disk, "inquiries.json").unwrap()["0a1b2c3d"], expected);
-    assert_eq!(file.peek("0a1b2c3d", at()).unwrap().value.as_deref(), Some("what now?"));
-    assert_eq!(file.take("0a1b2c3d", at()).unwrap().value.as_deref(), Some("what now?"));
-    assert_eq!(file.take("0a1b2c3d", at()).unwrap().value, None);
-    assert_eq!(file.take("1a1b2c3d", at() + SignedDuration::from_hours(169)).unwrap().value, None);
+    assert_eq!(Inquiries::new(disk.clone(), state()).load(at()).unwrap().value[0], inquiry("0a1b2c3d"));
+    file.replace(&[inquiry("1a1b2c3d")]).unwrap();
+    assert_eq!(kept(&disk, "inquiries.json").unwrap(), json!({"1a1b2c3d": expected}));
 }
 
 /// DD-54, DD-18: the budget is kept with all its keys and those of others.
 #[test]
 fn the_ping_budget_is_kept_as_it_is() {
     let disk = Arc::new(MemoryDisk::default());
-    let mut file = PingBudgetFile::new(disk.clone(), state());
+    let mut file = PingBudgetFile::new(disk.clone(), state(), now().time_zone().clone());
     assert_eq!(file.load(at()).unwrap().value, None);
-    file.save(&KeptBudget::full(&now())).unwrap();
+    file.save(&PingBudget::full(&now())).unwrap();
     let full = json!({"capacity": 5, "available": 5.0, "refill_rate_minutes": 90,
         "last_refill": "2026-03-05T12:31:00.402133-08:00", "critical_used": 0,
         "critical_reset_date": "2026-03-05", "daily_used": 0, "daily_used_reset": "2026-03-05"});
@@ -162,7 +175,7 @@ fn the_ping_budget_is_kept_as_it_is() {
     other["note"] = json!("kept");
     disk.put("/data/state/ping_budget.json", other.to_string().as_bytes());
     let mut budget = file.load(at()).unwrap().value.unwrap();
-    (budget.available, budget.daily_used) = (3.25, 1);
+    (budget.available, budget.used.count) = (3.25, 1);
     file.save(&budget).unwrap();
     assert_eq!(file.load(at()).unwrap().value, Some(budget));
     assert_eq!(kept(&disk, "ping_budget.json").unwrap()["note"], json!("kept"));
@@ -175,8 +188,8 @@ fn a_setting_that_is_not_there_has_its_usual_value() {
     let mut file = ConfigFile::new(disk.clone(), state());
     let usual = file.load(at()).unwrap().value;
     file.save(&usual).unwrap();
-    let all = json!({"model_main": null, "model_fork": null, "thinking_main": "off",
-        "thinking_fork": "adaptive", "bg_fork_timeout": 1800, "fork_idle_timeout": 10,
+    let all = json!({"model_main": null, "model_fork": null, "thinking_main": null,
+        "thinking_fork": null, "bg_fork_timeout": 1800, "fork_idle_timeout": 10,
         "permission_mode": "dontAsk", "auto_update": false, "auto_update_interval": 60, "auto_update_hour": 6});
     assert_eq!(kept(&disk, "config.json"), Some(all));
 
@@ -186,12 +199,25 @@ fn a_setting_that_is_not_there_has_its_usual_value() {
     );
     let found = file.load(at()).unwrap();
     assert_eq!((found.damage, found.warnings), (None, vec![]));
-    let config = found.value;
-    assert_eq!(config.thinking.main, Deliberation::Adaptive);
-    assert_eq!(config.thinking.fork, Deliberation::Off);
-    assert_eq!((config.models.main, config.models.fork), (Some(KnownModel::Opus), None));
-    file.save(&config).unwrap();
+    let Settings { thinking, models, .. } = &found.value.settings;
+    assert_eq!((thinking.main, thinking.fork), (Some(Thinking::Adaptive), Some(Thinking::Off)));
+    assert_eq!((models.main.as_deref(), models.fork.as_deref()), (Some("opus"), None));
+    file.save(&found.value).unwrap();
     assert_eq!(kept(&disk, "config.json").unwrap()["new"], json!([1]));
+}
+
+/// RC-1, SL-13: what a person wrote into the file while the program ran stays when another setting changes.
+#[test]
+fn changing_one_setting_leaves_the_others_as_they_are_in_the_file() {
+    let disk = Arc::new(MemoryDisk::default());
+    let mut file = ConfigFile::new(disk.clone(), state());
+    disk.put("/data/state/config.json", br#"{"auto_update_hour": 3, "thinking_fork": "adaptive"}"#);
+    let mut known = Settings::default();
+    Setting::ModelFork.set(&mut known, "haiku").unwrap();
+    file.set(Setting::ModelFork, &known, at()).unwrap();
+    let kept = kept(&disk, "config.json").unwrap();
+    assert_eq!((&kept["model_fork"], &kept["auto_update_hour"]), (&json!("haiku"), &json!(3)));
+    assert_eq!((&kept["thinking_fork"], &kept["bg_fork_timeout"]), (&json!("adaptive"), &json!(1800)));
 }
 
 /// RC-10: a wrong value is named and has its usual value; the others count.
@@ -211,11 +237,14 @@ fn a_wrong_setting_is_named_and_harms_no_other() {
         Setting::AutoUpdateInterval,
         Setting::AutoUpdateHour,
     ];
-    assert_eq!(named, wrong.map(Setting::key));
-    let config = found.value;
+    assert_eq!(named, wrong.map(Setting::shown));
+    let config = found.value.settings;
     assert_eq!((config.timeouts.bg_fork_seconds, config.timeouts.fork_idle_minutes), (1800, 7));
     assert_eq!((config.permission_mode, config.updates.automatic), (Mode::DontAsk, true));
-    assert!(found.warnings[0].to_string().contains("haiku"), "{}", found.warnings[0]);
+    assert_eq!(
+        found.warnings[0].to_string(),
+        "model.main: it cannot be `5`. use the name of a model, or `default`."
+    );
 }
 
 /// Where a model is survives, and a file that cannot be read is kept aside: the model is told anew.

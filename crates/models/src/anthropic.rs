@@ -25,7 +25,6 @@ use crate::assembly::garbled;
 use crate::beginnings::{Beginnings, Body, Limits};
 use crate::door::{self, Vendor};
 use crate::line::{Kind, Line, Patience, kind};
-use crate::thinking::Thinking;
 use stream::Message;
 
 /// The version of the wire we speak.
@@ -45,8 +44,6 @@ pub struct Settings {
     pub model: String,
     /// The most tokens of one reply.
     pub max_tokens: u32,
-    /// How much it thinks; as its vendor likes, if nothing is said.
-    pub thinking: Option<Thinking>,
     /// How long to wait for a connection.
     pub connect: Duration,
     /// How long to wait for the first event, and between any two.
@@ -65,7 +62,6 @@ pub struct Anthropic {
 impl Anthropic {
     /// The model that `settings` name. Nobody is called yet.
     pub fn new(settings: Settings) -> Result<Self, BadSettings> {
-        check_budget(&settings)?;
         let address = door::below(&VENDOR.base(&settings.base_url)?, "/v1/messages");
         settings.key.header("")?;
         let patience = Patience { connect: settings.connect, stall: settings.stall };
@@ -90,9 +86,7 @@ impl Anthropic {
     }
 
     async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
-        let Settings { max_tokens, thinking, .. } = &self.settings;
-        let model = self.model(context);
-        let asked = request::Asked { model, max_tokens: *max_tokens, thinking: *thinking };
+        let asked = request::Asked { model: self.model(context), max_tokens: self.settings.max_tokens };
         let body = request::body(asked, context, &self.beginnings)?;
         let response = self.send(self.line.address().clone(), body).await?;
         if !response.status().is_success() {
@@ -119,16 +113,6 @@ impl Anthropic {
 
     async fn refused(&self, response: Response) -> Failure {
         refusal::failure(&self.line.refused(response).await)
-    }
-}
-
-/// The vendor counts what is thought as a part of the reply.
-fn check_budget(settings: &Settings) -> Result<(), BadSettings> {
-    match settings.thinking {
-        Some(Thinking::Budget(budget)) if budget >= settings.max_tokens => {
-            Err(BadSettings::Budget(budget, settings.max_tokens))
-        }
-        Some(Thinking::Budget(_) | Thinking::Adaptive | Thinking::Off) | None => Ok(()),
     }
 }
 

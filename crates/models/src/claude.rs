@@ -37,7 +37,7 @@ pub use company::{
     Stopping, Trigger, Use, Verdict,
 };
 pub use examination::Examined;
-pub use settings::{BadSettings, Choices, Environment, Leash, Mode, Patience, Settings, Thinking};
+pub use settings::{BadSettings, Choices, Environment, Leash, Mode, Patience, Settings};
 
 use client::{Ask, News, Order, Outcome, Shared, Wanted};
 use past::Past;
@@ -77,18 +77,6 @@ impl Claude {
     pub async fn set_mode(&self, mode: Mode) -> Result<(), Failure> {
         self.choices().mode = mode;
         self.change(&json!({"subtype": "set_permission_mode", "mode": mode.as_str()})).await
-    }
-
-    /// Thinks more or less from now on.
-    pub async fn set_thinking(&self, thinking: Thinking) -> Result<(), Failure> {
-        self.choices().thinking = thinking;
-        let tokens = match thinking {
-            Thinking::Off => 0,
-            // The program has no word for it while it runs; this much is as much as the model likes.
-            Thinking::Adaptive => 32_000,
-            Thinking::Budget(tokens) => tokens,
-        };
-        self.change(&json!({"subtype": "set_max_thinking_tokens", "max_thinking_tokens": tokens})).await
     }
 
     /// CP-1: lets the program sum up what it remembers of the branch of `context`, with an eye on `instructions`.

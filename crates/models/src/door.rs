@@ -29,9 +29,6 @@ pub enum BadSettings {
     /// The key has characters that no key has.
     #[error("the model's key has a line break or another character that no key has; copy it once more")]
     Key,
-    /// More would be thought than a reply may be long.
-    #[error("thinking may take {0} tokens, but a whole reply only {1}; raise max_tokens or think less")]
-    Budget(u32, u32),
     /// This machine cannot make a secure connection.
     #[error("this machine cannot make a secure connection: {0}")]
     Secure(String),

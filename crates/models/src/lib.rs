@@ -14,4 +14,3 @@ pub mod offline;
 pub mod openai;
 mod presentable;
 mod sse;
-pub mod thinking;

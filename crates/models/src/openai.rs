@@ -11,8 +11,8 @@ mod stream;
 mod thoughts;
 mod wire;
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::context::Context;
@@ -58,6 +58,13 @@ pub struct Settings {
     pub stall: Duration,
 }
 
+/// What the human knows of a model that cannot use tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Toolless,
+}
+
 /// A model behind the chat-completions API.
 #[derive(Debug)]
 pub struct OpenAi {
@@ -65,9 +72,8 @@ pub struct OpenAi {
     base: Url,
     name: String,
     settings: Settings,
-    /// Set once the server has refused tools and answered without them.
-    toolless: OnceLock<()>,
-    told: AtomicBool,
+    /// The models that the server refused tools for and answered with without them, and whether that was told.
+    toolless: Mutex<BTreeMap<String, Told>>,
     beginnings: Beginnings,
     /// Without tools the same words come to other bytes.
     toolless_beginnings: Beginnings,
@@ -81,9 +87,9 @@ impl OpenAi {
         let patience = Patience { connect: settings.connect, stall: settings.stall };
         let line = Line::new(door::below(&base, "/chat/completions"), settings.key.clone(), patience)?;
         let name = format!("openai:{}", settings.model);
-        let (toolless, told) = (OnceLock::new(), AtomicBool::new(false));
+        let toolless = Mutex::default();
         let [beginnings, toolless_beginnings] = [Limits::HOUSE; 2].map(Beginnings::new);
-        Ok(Self { line, base, name, settings, toolless, told, beginnings, toolless_beginnings })
+        Ok(Self { line, base, name, settings, toolless, beginnings, toolless_beginnings })
     }
 
     /// Whether the server is there and takes our key. It costs nothing: its models are listed, not used.
@@ -94,17 +100,19 @@ impl OpenAi {
         // A server that lists nothing is there all the same.
         match response.status().as_u16() {
             200..=299 | 404 | 405 | 501 => Ok(()),
-            _ => Err(self.line.presentable(self.refused(response).await)),
+            _ => Err(self.line.presentable(self.refused(response, &self.settings.model).await)),
         }
     }
 
     async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
-        let response = match self.toolless.get() {
-            Some(()) => self.send(context, Tools::Unknown).await?,
-            None => self.offer_tools(context).await?,
+        let model = self.model(context);
+        let toolless = self.toolless().contains_key(model);
+        let response = match toolless {
+            true => self.send(context, Tools::Unknown).await?,
+            false => self.offer_tools(context).await?,
         };
         if !response.status().is_success() {
-            return Err(self.refused(response).await);
+            return Err(self.refused(response, model).await);
         }
         match kind(&response) {
             Kind::Events => self.line.hear(response, Completion::of(context), listener).await,
@@ -121,12 +129,12 @@ impl OpenAi {
         }
         let refusal = self.line.refused(response).await;
         if context.tools.is_empty() || !refusal::is_about_tools(&refusal) {
-            return Err(self.failure(&refusal));
+            return Err(self.failure(&refusal, self.model(context)));
         }
         let response = self.send(context, Tools::Unknown).await?;
         if response.status().is_success() {
             // Two requests may find out at once; what they found is the same.
-            let _ = self.toolless.set(());
+            self.toolless().entry(self.model(context).to_owned()).or_insert(Told::Nothing);
         }
         Ok(response)
     }
@@ -142,7 +150,7 @@ impl OpenAi {
             true => Room::CompletionTokens(most),
             false => Room::Tokens(most),
         };
-        let asked = Asked { model: &self.settings.model, room, tools };
+        let asked = Asked { model: self.model(context), room, tools };
         let beginnings = match tools {
             Tools::Offered => &self.beginnings,
             Tools::Unknown => &self.toolless_beginnings,
@@ -171,19 +179,32 @@ impl OpenAi {
         Ok(reply)
     }
 
-    async fn refused(&self, response: Response) -> Failure {
-        self.failure(&self.line.refused(response).await)
+    async fn refused(&self, response: Response, model: &str) -> Failure {
+        self.failure(&self.line.refused(response).await, model)
     }
 
-    fn failure(&self, refusal: &crate::line::Refusal) -> Failure {
+    fn failure(&self, refusal: &crate::line::Refusal, model: &str) -> Failure {
         let key = if self.settings.key.sent().is_empty() { Sent::Nothing } else { Sent::Key };
-        refusal::failure(refusal, refusal::Asked { model: &self.settings.model, key })
+        refusal::failure(refusal, refusal::Asked { model, key })
+    }
+
+    /// The server's name of the model that `context` asks for.
+    fn model<'a>(&'a self, context: &'a Context) -> &'a str {
+        context.model.as_deref().unwrap_or(&self.settings.model)
+    }
+
+    fn toolless(&self) -> MutexGuard<'_, BTreeMap<String, Told>> {
+        self.toolless.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Model for OpenAi {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn name_for(&self, context: &Context) -> String {
+        format!("openai:{}", self.model(context))
     }
 
     fn renewed(&self) -> bool {
@@ -200,12 +221,12 @@ impl Model for OpenAi {
     }
 
     fn notice(&self) -> Option<String> {
-        self.toolless.get()?;
-        let news = !self.told.swap(true, Ordering::Relaxed);
-        news.then(|| {
-            let model = &self.settings.model;
-            format!("{model} cannot use tools, so i can talk with it but do nothing. choose another model in OLLIM_MODEL.")
-        })
+        let mut toolless = self.toolless();
+        let (model, told) = toolless.iter_mut().find(|(_, told)| **told == Told::Nothing)?;
+        *told = Told::Toolless;
+        Some(format!(
+            "{model} cannot use tools, so i can talk with it but do nothing. choose another model in OLLIM_MODEL."
+        ))
     }
 }
 

@@ -63,8 +63,15 @@ async fn main() {
     tasks.spawn(playing::play(Arc::new(house), pile, history));
     let opened = door::bind(SocketAddr::from(([127, 0, 0, 1], port))).await.unwrap();
     let vitals = Arc::new(Well(watch::Sender::new(opened.page())));
-    let ports =
-        Ports { desk, journal, stage: stage.clone(), vitals, devices: Arc::new(Fleeting::default()), clock };
+    let ports = Ports {
+        desk,
+        archive: journal.clone(),
+        journal,
+        stage: stage.clone(),
+        vitals,
+        devices: Arc::new(Fleeting::default()),
+        clock,
+    };
     let app = App::new(ports, Limits::HOUSE);
     obey(app, opened, &stage).await;
     tasks.shutdown().await;

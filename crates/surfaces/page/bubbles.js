@@ -36,13 +36,38 @@ export function bubble(entry, results) {
     case "recalled":
       li.append(make("p", "under", "the summary was taken back; every word counts again"));
       break;
-    default: {
-      const embeds = (entry.results ?? []).filter((result) => result.embed).map((result) => embed(result.embed));
-      if (embeds.length) li.append(...embeds);
-      else li.classList.add("bare");
-    }
+    default:
+      li.append(...shownBy(entry.results ?? []));
+      if (!li.children.length) li.classList.add("bare");
   }
+  if (entry.from) {
+    li.classList.add("sent");
+    li.append(make("p", "under", entry.from));
+  }
+  if (words(entry)) li.append(reply(entry));
   return li;
+}
+
+// What tools show: words for the human, and embeds.
+function shownBy(results) {
+  return results.flatMap(({ words, embed: card }) => [words && spoken(words), card && embed(card)].filter(Boolean));
+}
+
+// The words of a message, as far as there are any to reply to.
+export function words(entry) {
+  if (entry.text !== undefined) return entry.text.trim();
+  const parts = (entry.results ?? []).map((result) => result.words ?? result.embed?.title ?? "");
+  return parts.filter(Boolean).join(" ").trim();
+}
+
+function reply(entry) {
+  // Its word is in the style: who copies a message copies what was said.
+  const button = make("button", "reply");
+  button.type = "button";
+  button.dataset.reply = entry.id;
+  button.dataset.words = words(entry).slice(0, 120);
+  button.setAttribute("aria-label", `reply to: ${button.dataset.words}`);
+  return button;
 }
 
 function folded(title, text) {
@@ -57,7 +82,7 @@ export function spoken(text) {
   return div;
 }
 
-// A title, some facts and buttons. A button that says something can be pressed; what it says is on it.
+// A title, some facts and buttons. What is sent when a button is pressed is on it; without that it cannot be.
 export function embed({ title, description, color, fields, buttons, footer }) {
   const card = make("section", `embed ${color}`);
   card.append(make("h3", "", title));
@@ -71,12 +96,11 @@ export function embed({ title, description, color, fields, buttons, footer }) {
   }
   if (buttons.length) {
     const row = card.appendChild(make("p", "buttons"));
-    for (const { label, style, says } of buttons) {
+    for (const { label, style, press } of buttons) {
       const button = row.appendChild(make("button", style, label));
       button.type = "button";
-      button.disabled = !says;
-      button.title = says ?? "this cannot be done from here yet";
-      if (says) button.dataset.says = says;
+      button.disabled = !press;
+      if (press) button.dataset.press = press;
     }
   }
   if (footer) card.append(make("p", "under", footer));
@@ -85,7 +109,28 @@ export function embed({ title, description, color, fields, buttons, footer }) {
 
 export function note(text, quiet) {
   const li = make("li", quiet ? "note quiet" : "note");
+  li.appendChild(make("div", "bubble")).append(...bold(text));
+  return li;
+}
+
+// What stands between two pairs of stars is bold; nothing else is marked in a note.
+function bold(text) {
+  const parts = text.split("**");
+  if (parts.length % 2 === 0) return [text];
+  return parts.map((part, at) => (at % 2 ? make("strong", "", part) : part));
+}
+
+// A command as the human gave it. It is no part of the conversation.
+export function order(text) {
+  const li = make("li", "human order");
   li.append(make("div", "bubble", text));
+  return li;
+}
+
+// A note that is an embed: how a side conversation begins and ends.
+export function cardNote(card) {
+  const li = make("li", "note card");
+  li.append(embed(card));
   return li;
 }
 

@@ -5,7 +5,8 @@
 
 import * as assistant from "./assistant.js";
 import { Asks } from "./asks.js";
-import { answer, bubble, doing, dots, make, note, spoken, tell } from "./bubbles.js";
+import { markDays } from "./days.js";
+import { answer, bubble, cardNote, doing, dots, make, note, order, plain, spoken, tell, words } from "./bubbles.js";
 
 const MAIN = "main";
 const NEAR = 80; // pixels from the end that still count as being there
@@ -22,6 +23,7 @@ export class Chat {
     this.read = Promise.resolve();
     this.refusal = null; // what the model says of our key, as far as it was told
     this.branch = MAIN; // where the human is: main, or the side conversation
+    this.banner = null; // the note with the ways out of the side conversation
     this.asks = new Asks({ place: parts.asks, voice: parts.voice }, {
       tell: (caption, how, denied) => this.place(answer(caption, how, denied), this.newest() + 0.5),
       around: (change) => this.around(change),
@@ -65,16 +67,26 @@ export class Chat {
     if (name === "compacting" && data.branch === this.branch) this.compacting(data);
     if (name === "compacted" && data.branch === this.branch) this.compacted(data);
     if (name === "held" && data.branch === this.branch) this.held(data);
+    if (name === "sent") this.sent(data.entry);
+    if (name === "away") this.putAway(data.message);
     if (name === "notice") this.notice(data.text);
     this.settle(stay);
   }
 
   // The human stepped aside, or came back: the conversation is another one now.
-  async stepped(name, { branch, topic, text }) {
+  async stepped(name, { branch, card }) {
     this.branch = name === "forked" ? branch : MAIN;
     await this.readAgain();
-    this.notice(name === "forked" ? `side conversation${topic ? ` about ${topic}` : ""}. leave it with /save, /report or /exit` : `side conversation ${text}`, true);
+    this.showCard(card);
     this.settle(true);
+  }
+
+  // How a side conversation began or ended; a way out that leads nowhere any more is not left standing.
+  showCard(card) {
+    this.banner?.remove();
+    this.banner = cardNote(card);
+    this.place(this.banner, this.newest() + 0.5);
+    this.parts.voice.textContent = `${card.title}. ${card.description}`;
   }
 
   async catchUp(scene) {
@@ -87,6 +99,7 @@ export class Chat {
     if (scene.compacting) this.compacting(scene.compacting);
     if (!scene.held) this.refusal = null;
     await this.readAgain();
+    if (scene.fork?.card && !this.banner?.isConnected) this.showCard(scene.fork.card);
     if (scene.held && scene.held !== this.refusal) this.notice(scene.held);
     if (scene.held) this.refusal = scene.held;
     for (const words of this.pending.filter((words) => words.state === "unsure")) this.unsent(words, words.why);
@@ -132,6 +145,18 @@ export class Chat {
     const li = bubble(entry, this.results);
     this.shown.set(entry.id, li);
     this.place(li, entry.id);
+  }
+
+  // A background run sends something, wherever the human is.
+  sent(entry) {
+    this.show(entry);
+    this.parts.voice.textContent = words(entry);
+  }
+
+  putAway(id) {
+    const li = this.shown.get(id);
+    li?.replaceChildren();
+    li?.classList.add("bare");
   }
 
   // Own words were shown at once; now they are part of the conversation.
@@ -218,9 +243,11 @@ export class Chat {
     this.notice(done ? `compacted: ${text}` : text, done);
   }
 
-  // A command is answered in a note; work that it begins is shown as it goes on.
+  // A command stands before the note that answers it; work that it begins is shown as it goes on.
   async command(text) {
     const stay = this.atEnd();
+    this.place(order(text), this.newest() + 0.5);
+    this.settle(stay);
     try {
       const answer = await assistant.command(text);
       if (answer.text) this.notice(answer.text, true);
@@ -239,30 +266,44 @@ export class Chat {
 
   // Own words, from the moment they are typed.
 
-  async say(text) {
+  async say(text, reply) {
     const li = make("li", "human waiting");
+    if (reply) li.append(make("p", "under", `reply to: ${reply.words}`));
     li.append(make("div", "bubble", text));
-    const words = { text, li, after: this.newest(), state: "sending" };
+    const words = { text, li, reply, after: this.newest(), state: "sending" };
     this.pending.push(words);
     this.parts.log.append(li);
     this.settle(true);
     await this.send(words);
   }
 
-  // A button of an embed says its words once.
   pressed(button) {
-    if (!button.dataset.says || button.disabled) return;
+    const { reply, words, press } = button.dataset;
+    if (reply) this.parts.replyTo({ id: Number(reply), words });
+    if (press && !button.disabled) this.press(button, Number(button.closest("li").dataset.id));
+  }
+
+  // A button is pressed once. What it asks comes back as words; a refusal says why, and it can be pressed again.
+  async press(button, message) {
     button.disabled = true;
-    this.say(button.dataset.says);
+    const stay = this.atEnd();
+    try {
+      const answer = await assistant.press(Number.isInteger(message) ? message : 0, button.dataset.press);
+      if (answer.text) this.notice(answer.text, true);
+    } catch (error) {
+      this.notice(error.message);
+      button.disabled = false;
+    }
+    this.settle(stay);
   }
 
   async send(words) {
     words.state = "sending";
     words.li.className = "human waiting";
-    words.li.querySelector(".under")?.remove();
+    words.li.querySelector(".why")?.remove();
     this.settle(this.atEnd());
     try {
-      await assistant.say(words.text);
+      await assistant.say(words.text, words.reply?.id);
       words.state = "sent";
     } catch (error) {
       // Without an answer nobody knows whether it was heard, until the conversation is read again.
@@ -277,8 +318,8 @@ export class Chat {
   unsent(words, why) {
     words.state = "unsent";
     words.li.className = "human unsent";
-    words.li.querySelector(".under")?.remove();
-    const under = make("p", "under", why);
+    words.li.querySelector(".why")?.remove();
+    const under = make("p", "under why", why);
     const again = make("button", "", "try again");
     const drop = make("button", "", "take back");
     again.addEventListener("click", () => this.send(words));
@@ -320,7 +361,7 @@ export class Chat {
   place(li, number) {
     li.dataset.id = number;
     let before = this.parts.log.lastElementChild;
-    while (before && !(Number(before.dataset.id) < number)) before = before.previousElementSibling;
+    while (before && !(Number(before.dataset.id) <= number)) before = before.previousElementSibling;
     if (before) before.after(li);
     else this.parts.log.prepend(li);
   }
@@ -335,24 +376,11 @@ export class Chat {
     else this.hush.remove();
     const last = [...log.children].slice(log.children.length - tail.length);
     if (tail.some((li, at) => last[at] !== li)) log.append(...tail);
-    this.markDays();
+    markDays(this.parts.log);
     empty.hidden = log.children.length > 0;
     if (stay) this.toEnd();
     down.hidden = this.atEnd();
     this.parts.busy(busy);
-  }
-
-  markDays() {
-    let day = new Date().toDateString();
-    let first = true;
-    for (const li of this.parts.log.children) {
-      if (!li.dataset.date || li.classList.contains("bare")) continue;
-      if (li.dataset.date === day) delete li.dataset.day;
-      else li.dataset.day = label(li.dataset.date);
-      if (first && li.dataset.date !== day) li.dataset.day = label(li.dataset.date);
-      first = false;
-      day = li.dataset.date;
-    }
   }
 
   newest() {
@@ -389,7 +417,7 @@ export class Chat {
       for (const entry of page.messages.toReversed()) this.show(entry);
       this.more = page.more && page.messages.length > 0;
       this.parts.older.hidden = true;
-      this.markDays();
+      markDays(this.parts.log);
       scroll.scrollTop = scroll.scrollHeight - below;
     } catch {
       // The line is broken; scrolling again asks again.
@@ -398,10 +426,4 @@ export class Chat {
       this.reading = false;
     }
   }
-}
-
-function label(date) {
-  const day = new Date(date);
-  const year = day.getFullYear() === new Date().getFullYear() ? undefined : "numeric";
-  return day.toLocaleDateString(undefined, { weekday: "long", day: "numeric", month: "long", year }).toLowerCase();
 }

@@ -3,11 +3,13 @@
 const DRAFT = "draft";
 
 export class Composer {
-  constructor({ words, send, stop }, say, halt) {
-    Object.assign(this, { words, send, stop, say });
+  constructor({ words, send, stop, target }, say, halt) {
+    Object.assign(this, { words, send, stop, say, target, reply: null });
     words.value = sessionStorage.getItem(DRAFT) ?? "";
     words.addEventListener("input", () => this.changed());
+    target.querySelector("button").addEventListener("click", () => this.replyTo(null));
     words.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.replyTo(null);
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
       this.submit();
@@ -26,10 +28,19 @@ export class Composer {
   submit() {
     const text = this.words.value;
     if (!text.trim()) return;
+    const { reply } = this;
     this.words.value = "";
     this.changed();
+    this.replyTo(null);
+    this.say(text, reply ?? undefined);
+  }
+
+  // What is typed next replies to this message, or to none.
+  replyTo(reply) {
+    this.reply = reply;
+    this.target.hidden = !reply;
+    this.target.querySelector("span").textContent = reply ? `reply to: ${reply.words}` : "";
     this.words.focus();
-    this.say(text);
   }
 
   // Words that were not heard come back, before what was typed since.

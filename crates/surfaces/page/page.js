@@ -41,8 +41,12 @@ async function begin(code) {
 function show(health) {
   part("alone").hidden = true;
   const composer = new Composer(
-    { words: part("words"), send: part("send"), stop: part("stop") },
-    (text) => (text.startsWith("/") ? chat.command(text) : chat.say(text)),
+    { words: part("words"), send: part("send"), stop: part("stop"), target: part("target") },
+    (text, reply) => {
+      const typed = /^\/reply\s+(\d+)\s+(.+)$/s.exec(text);
+      if (typed) return chat.say(typed[2], { id: Number(typed[1]), words: `message ${typed[1]}` });
+      return text.startsWith("/") && !reply ? chat.command(text) : chat.say(text, reply);
+    },
     () => assistant.stop().catch((error) => state(error.message, true)),
   );
   chat = new Chat({
@@ -54,6 +58,7 @@ function show(health) {
     voice: part("voice"),
     asks: part("asks"),
     takeBack: (text) => composer.takeBack(text),
+    replyTo: (reply) => composer.replyTo(reply),
     busy: (running) => {
       composer.busy(running);
       document.title = running ? "● ollim" : "ollim";

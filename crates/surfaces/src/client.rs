@@ -7,7 +7,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::{Method, Request, Response, header};
 use hyper_util::rt::TokioIo;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::web::door::connect_file;
@@ -29,11 +29,23 @@ pub struct Words {
     pub text: String,
     /// The pictures, in base64.
     pub images: Vec<String>,
+    /// The number of the message that they reply to.
+    pub reply_to: Option<u64>,
 }
 
 impl From<&str> for Words {
     fn from(text: &str) -> Self {
-        Self { text: text.to_owned(), images: Vec::new() }
+        Self { text: text.to_owned(), ..Self::default() }
+    }
+}
+
+impl Words {
+    /// The reply that a line such as `/reply 17 yes, do` is: nothing, if it is none.
+    pub fn reply(line: &str) -> Option<Self> {
+        let (number, text) =
+            line.trim().strip_prefix(domain::command::REPLY)?.trim_start().split_once(char::is_whitespace)?;
+        let (reply_to, text) = (Some(number.parse().ok()?), text.trim().to_owned());
+        (!text.is_empty()).then(|| Self { text, reply_to, ..Self::default() })
     }
 }
 
@@ -78,14 +90,14 @@ impl Client {
 
     /// Says something; the number of the message, which is then on disk.
     pub async fn say(&self, words: &Words) -> Result<u64, Unanswered> {
-        let body = serde_json::json!({ "text": words.text, "images": words.images });
+        let body = json!({ "text": words.text, "images": words.images, "reply_to": words.reply_to });
         let answer = self.post("/api/messages", &body).await?;
         answer["message"].as_u64().ok_or_else(|| broken("it gave no number to the message"))
     }
 
     /// Gives a command, such as `/compact`; what it answers, or the number of the work that began.
     pub async fn command(&self, text: &str) -> Result<Obeyed, Unanswered> {
-        let answer = self.post("/api/commands", &serde_json::json!({ "text": text })).await?;
+        let answer = self.post("/api/commands", &json!({ "text": text })).await?;
         let words = answer["text"].as_str().map(str::to_owned);
         Ok(answer["turn"].as_u64().map_or(Obeyed::Told(words.unwrap_or_default()), Obeyed::Begun))
     }
@@ -156,7 +168,7 @@ pub struct Events {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     /// Its name: `said`, `began`, `delta`, `working`, `ended`, `asked`, `answered`, `compacting`, `compacted`, `undone`,
-    /// `held`, `waiting`, `notice`, `hello`, `reload`.
+    /// `held`, `waiting`, `forked`, `unforked`, `sent`, `away`, `notice`, `hello`, `reload`.
     pub name: String,
     /// What it says.
     pub data: Value,
@@ -188,4 +200,23 @@ fn shown(block: &str) -> Option<Shown> {
     };
     let data = serde_json::from_str(&field("data")?).ok()?;
     Some(Shown { name: field("event")?, data })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_names_its_message_first() {
+        let check = |line: &str, expected: Option<(u64, &str)>| {
+            let reply = Words::reply(line).map(|words| (words.reply_to.unwrap_or_default(), words.text));
+            assert_eq!(reply, expected.map(|(to, text)| (to, text.to_owned())), "{line}");
+        };
+        check("/reply 17 yes, do", Some((17, "yes, do")));
+        check(" /reply  17  yes\nand no ", Some((17, "yes\nand no")));
+        check("/reply 17", None);
+        check("/reply yes", None);
+        check("/replying 17 yes", None);
+        check("reply 17 yes", None);
+    }
 }

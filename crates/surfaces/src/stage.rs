@@ -120,17 +120,25 @@ impl Scene {
                 self.running.remove(turn);
                 self.held.insert(*turn, why.to_string());
             }
-            Shown::Compaction(Compaction::Began { turn, tokens, .. }) => {
+            Shown::Compaction(Compaction::Began { turn, branch, tokens }) if self.is_here(branch) => {
                 self.compacting = Some((*turn, *tokens))
             }
-            Shown::Compaction(Compaction::Ended { .. }) => self.compacting = None,
-            Shown::Fork(Aside::Began { branch, topic }) => self.fork = Some((branch.clone(), topic.clone())),
-            Shown::Fork(Aside::Ended { .. }) => self.fork = None,
-            Shown::Compaction(Compaction::Undone { .. })
+            Shown::Compaction(Compaction::Ended { branch, .. }) if self.is_here(branch) => {
+                self.compacting = None
+            }
+            Shown::Aside(Aside::Began { branch, topic }) => self.fork = Some((branch.clone(), topic.clone())),
+            Shown::Aside(Aside::Ended { .. }) => self.fork = None,
+            Shown::Compaction(_)
+            | Shown::Aside(Aside::Sent { .. } | Aside::PutAway(_))
             | Shown::Moved(_)
             | Shown::Notice(_)
             | Shown::Waiting { .. } => {}
         }
+    }
+
+    /// Whether the human may be there: background runs are elsewhere.
+    fn is_here(&self, branch: &Branch) -> bool {
+        *branch == Branch::Main || self.fork.as_ref().is_some_and(|(fork, _)| fork == branch)
     }
 
     fn change(&mut self, turn: TurnId, change: impl FnOnce(&mut Running)) {

@@ -5,6 +5,7 @@
 
 mod approval;
 mod embed;
+mod prompt;
 mod telling;
 
 use std::io;
@@ -14,6 +15,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, Lines}
 use domain::command::is_command;
 
 use crate::client::{Client, Events, Obeyed, Shown, Unanswered, Words};
+use prompt::Prompt;
 pub use telling::Ended;
 use telling::Telling;
 
@@ -45,7 +47,7 @@ const ENDED_UNSEEN: &str =
 pub async fn obey(client: &Client, command: &str) -> Result<Result<String, String>, Stopped> {
     let mut events = client.events().await?;
     let turn = match client.command(command).await? {
-        Obeyed::Told(text) => return Ok(Ok(text)),
+        Obeyed::Told(text) => return Ok(Ok(plain(&text))),
         Obeyed::Begun(turn) => turn,
     };
     while let Some(Shown { name, data }) = events.next().await {
@@ -130,13 +132,14 @@ async fn answer_lines(
     out: &mut (impl AsyncWrite + Unpin),
 ) -> Result<(), Stopped> {
     while let Some(line) = lines.next_line().await? {
-        let told = match line.trim() {
-            "" => continue,
-            "/quit" | "/exit" => return Ok(()),
-            command if is_command(command) => {
+        let told = match (line.trim(), Words::reply(&line)) {
+            ("", _) => continue,
+            ("/quit", _) => return Ok(()),
+            (_, Some(reply)) => once(client, &reply, out).await.map(Ended::why),
+            (command, None) if is_command(command) => {
                 obey(client, command).await.map(|obeyed| Some(obeyed.unwrap_or_else(|why| why)))
             }
-            _ => once(client, &line.as_str().into(), out).await.map(Ended::why),
+            (_, None) => once(client, &line.as_str().into(), out).await.map(Ended::why),
         };
         match told {
             Ok(None) => {}
@@ -155,34 +158,42 @@ async fn talk(
     out: &mut (impl AsyncWrite + Unpin),
 ) -> Result<(), Stopped> {
     let mut events: Events = client.events().await?;
-    let mut telling = Telling::of_all();
-    prompt(out).await?;
+    let (mut telling, mut prompt) = (Telling::of_all(), Prompt::default());
+    write(out, &prompt.stand()).await?;
     loop {
+        out.flush().await?;
         tokio::select! {
             line = lines.next_line() => {
                 let Some(line) = line? else { return Ok(()) };
+                prompt.answered();
                 match said(client, line.trim(), &mut telling).await? {
-                    Said::Nothing => prompt(out).await?,
+                    Said::Nothing => write(out, &prompt.stand()).await?,
                     Said::Sent => {}
                     Said::Told(text) => {
-                        let text = text.replace('\n', "\n  ");
-                        write(out, &format!("  {text}\n")).await?;
-                        prompt(out).await?;
+                        let text = plain(&text).replace('\n', "\n  ");
+                        write(out, &format!("  {text}\n{}", prompt.stand())).await?;
                     }
                     Said::Leave => return Ok(()),
                 }
             }
             shown = events.next() => {
                 let Some(shown) = shown else { return Err(Unanswered::NotRunning.into()) };
-                write(out, &telling.hear(&shown)).await?;
+                prompt.follow(&shown);
+                let words = telling.hear(&shown);
+                write(out, &prompt.beside(&words)).await?;
+                let due = prompt.is_due(&shown, &words) && !telling.is_speaking();
                 // Who is asked something is expected to type.
-                if telling.ended().is_some() || shown.name == "asked" {
-                    prompt(out).await?;
+                if telling.ended().is_some() || due || shown.name == "asked" {
+                    write(out, &prompt.stand()).await?;
                 }
-                out.flush().await?;
             }
         }
     }
+}
+
+/// Words without the marks that other surfaces make bold.
+fn plain(text: &str) -> String {
+    text.replace("**", "")
 }
 
 enum Said {
@@ -196,18 +207,23 @@ async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said
     match line {
         "" => Ok(Said::Nothing),
         "/quit" => Ok(Said::Leave),
-        command if is_command(command) => obeyed(client.command(command).await, telling),
-        words => {
-            telling.expect(words);
-            match client.say(&words.into()).await {
-                Ok(_) => Ok(Said::Sent),
-                Err(Unanswered::Refused(why)) => {
-                    telling.unexpect();
-                    Ok(Said::Told(why))
-                }
-                Err(error) => Err(error.into()),
-            }
+        line => match Words::reply(line) {
+            Some(reply) => say(client, &reply, telling).await,
+            None if is_command(line) => obeyed(client.command(line).await, telling),
+            None => say(client, &line.into(), telling).await,
+        },
+    }
+}
+
+async fn say(client: &Client, words: &Words, telling: &mut Telling) -> Result<Said, Stopped> {
+    telling.expect(&words.text);
+    match client.say(words).await {
+        Ok(_) => Ok(Said::Sent),
+        Err(Unanswered::Refused(why)) => {
+            telling.unexpect();
+            Ok(Said::Told(why))
         }
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -232,9 +248,4 @@ async fn write(out: &mut (impl AsyncWrite + Unpin), words: &str) -> io::Result<(
 /// Words without what would command a terminal instead of being read.
 pub fn readable(words: &str) -> String {
     words.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
-}
-
-async fn prompt(out: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
-    out.write_all(b"> ").await?;
-    out.flush().await
 }

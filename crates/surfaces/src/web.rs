@@ -12,9 +12,11 @@ mod gate;
 mod guard;
 pub mod pairing;
 mod refusal;
+pub mod reports;
 pub mod secret;
 pub mod sessions;
 pub mod shell;
+mod talk;
 pub mod vitals;
 mod wire;
 
@@ -26,11 +28,12 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use engine::desk::Desk;
-use engine::ports::{Clock, Journal};
+use engine::ports::{Archive, Clock, Journal};
 
-pub use api::{BODY_BYTES, SAY_BYTES};
+pub use api::BODY_BYTES;
 use devices::{Devices, Unkept};
 use pairing::{Pairing, Patience};
+pub use talk::SAY_BYTES;
 use tokio::sync::broadcast;
 use vitals::Vitals;
 
@@ -46,6 +49,8 @@ pub struct Ports {
     pub desk: Desk,
     /// What was said.
     pub journal: Arc<dyn Journal>,
+    /// What happened.
+    pub archive: Arc<dyn Archive>,
     /// What is shown.
     pub stage: Arc<Stage>,
     /// How the assistant is.
@@ -153,11 +158,13 @@ impl App {
             .merge(shell::routes())
             .route(gate::PAIR, post(api::pair))
             .route("/api/pairings", post(api::pairings))
-            .route("/api/messages", get(api::messages).post(api::say))
+            .route("/api/messages", get(talk::messages).post(talk::say))
+            .route("/api/buttons", post(talk::press))
             .route("/api/stop", post(api::stop))
             .route("/api/commands", post(api::command))
             .route("/api/sessions", get(sessions::show))
             .route("/api/cost", get(cost::show))
+            .route("/api/updates", get(reports::show))
             .route("/api/devices", get(api::devices))
             .route("/api/devices/remove", post(api::forget))
             .route("/api/health", get(api::health))

@@ -119,3 +119,44 @@ async fn work_whose_end_was_missed_is_not_waited_for() {
     let told = check(vec![hello, goes_on, missed, compacted]).await.unwrap_err();
     assert!(told.contains("`ollim-bot sessions tree`"), "{told}");
 }
+
+/// IF-2: the prompt says where words go, from the first look on, and a line of its own is kept for what comes between.
+#[tokio::test]
+async fn the_prompt_of_a_person_says_when_they_are_aside() {
+    let aside = json!({ "running": [], "fork": { "branch": "fork/a", "topic": "taxes" } });
+    let events = vec![
+        ("hello", aside),
+        ("notice", json!({ "text": "it has been quiet for long." })),
+        ("unforked", json!({ "branch": "fork/a", "text": "discarded." })),
+        ("forked", json!({ "branch": "fork/b", "topic": null })),
+        ("began", json!({ "turn": 7, "answers": 3 })),
+        ("delta", json!({ "turn": 7, "text": "i am here" })),
+        ("said", json!({ "entry": { "by": "assistant", "text": "i am here" } })),
+        ("ended", json!({ "turn": 7, "how": "finished" })),
+    ];
+    let stage = Script { events, ..Script::default() }.played();
+    let (_hands, keyboard) = tokio::io::duplex(1);
+    let mut out = Vec::new();
+    chat(&stage.client, Reader::Person, BufReader::new(keyboard), &mut out).await.unwrap_err();
+    let screen = "> 
+  (side conversation about taxes. leave it with /save, /report or /exit)
+aside (taxes)> 
+  it has been quiet for long.
+aside (taxes)> 
+  (side conversation discarded.)
+> 
+  (side conversation. leave it with /save, /report or /exit)
+  i am here
+aside> ";
+    assert_eq!(String::from_utf8(out).unwrap(), screen);
+}
+
+/// RC-8: what is bold elsewhere is plain in a terminal, and every command is passed on.
+#[tokio::test]
+async fn the_answer_to_a_command_is_plain_words() {
+    let told = json!({ "text": "**model.main**: opus\n**model.fork**: (inherit main)" });
+    let told = piped(Script { command: told, ..Script::default() }, "/config").await;
+    assert_eq!(told, "model.main: opus\nmodel.fork: (inherit main)\n");
+    let left = Script { command: json!({ "text": "left" }), ..Script::default() };
+    assert_eq!(piped(left, "/exit\n/quit\n/status").await, "left\n");
+}

@@ -8,6 +8,7 @@ mod aside;
 mod files;
 mod ledger;
 mod people;
+mod runs;
 mod seen;
 mod tree;
 
@@ -19,7 +20,7 @@ use seen::Seen;
 /// A rule: what it looks at is the directory, what it gives is what is wrong, in words.
 type Rule = fn(&Seen) -> Vec<String>;
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 20] = [
     tree::parents_are_there_and_smaller,
     tree::heads_point_to_entries,
     tree::calls_are_answered,
@@ -33,6 +34,9 @@ const RULES: [Rule; 17] = [
     aside::reports_are_read_once,
     aside::the_file_tells_what_waits,
     aside::the_fork_is_there,
+    runs::runs_go_on_somewhere,
+    runs::what_was_sent_is_there,
+    runs::the_file_knows_the_runs,
     files::main_is_who_the_file_says,
     files::the_history_is_whole,
     files::nothing_is_left_over,

@@ -237,6 +237,7 @@ mod tests {
     use std::sync::Arc;
 
     use domain::conversation::{Branch, Heard};
+    use domain::thinking::Thinking;
     use domain::tool::{Class, Outcome, ToolResult, ToolSpec};
 
     use super::*;
@@ -257,6 +258,7 @@ mod tests {
         Context {
             branch: Branch::Main,
             model: None,
+            thinking: Thinking::Off,
             tools: Arc::from([PING]),
             instructions: Arc::from(""),
             said,

@@ -8,6 +8,7 @@
     reason = "a fixture that cannot be made stops the test at once, with its reason"
 )]
 
+mod background;
 mod cast;
 mod changes;
 mod commands;
@@ -45,7 +46,8 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::VirtualClock;
 use crate::puppet::{Line, Puppet};
 use crate::troupe::Troupe;
-use cast::{Cast, next};
+pub use background::{forked, isolated};
+use cast::{Cast, choices, next};
 pub use changes::{compact, fork};
 pub use fragile::BREAK;
 use fragile::Fragile;
@@ -354,7 +356,8 @@ impl Story {
         };
         // Other dice after each message, so that no name is thrown twice over a restart.
         let dice = Dice::new(6 + memory.messages.next.0);
-        let assistant = Assistant::new(memory, hands.tools(), self.manner.room, dice);
+        let assistant =
+            Assistant::new(memory, hands.tools(), self.manner.room, dice).choosing_from(choices());
         let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
         let mut tasks = JoinSet::new();
         let enter = self.runtime.enter();

@@ -26,7 +26,7 @@ pub const EMBED: Tool = Tool {
             r#""buttons":{"type":"array","maxItems":5,"items":{"type":"object","required":["label","action"],"#,
             r#""properties":{"label":{"type":"string","description":"use the word Close for a button that deletes the message"},"#,
             r#""style":{"type":"string","description":"one of success, danger, primary, secondary"},"#,
-            r#""action":{"type":"string","description":"task_done:<task_id>, task_del:<task_id>, event_del:<event_id> or agent:<prompt>"}}}},"#,
+            r#""action":{"type":"string","description":"task_done:<task_id>, task_del:<task_id>, event_del:<event_id>, agent:<prompt> or dismiss"}}}},"#,
             r#""critical":{"type":"boolean"}}}"#,
         ),
         class: Class::Own,

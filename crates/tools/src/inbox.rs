@@ -1,6 +1,6 @@
 //! The inbox: keeping what the human said, reading it out, and taking something out of it for good.
 
-use domain::assistant::{Question, Request};
+use domain::assistant::{Question, Request, Shelf};
 use domain::inbox::KeptId;
 use domain::tool::{Class, ToolSpec};
 use serde::Deserialize;
@@ -16,7 +16,7 @@ pub const ADD: Tool = Tool {
         schema: r#"{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}"#,
         class: Class::Own,
     },
-    read: |_, input| parsed(input).map(|Add { text }| Request::Keep(text)),
+    read: |_, input| parsed(input).map(|Add { text }| Request::Inbox(Shelf::Keep(text))),
 };
 
 /// Reads the inbox out.
@@ -39,7 +39,10 @@ pub const REMOVE: Tool = Tool {
         schema: r#"{"type":"object","properties":{"number":{"type":"integer","minimum":1}},"required":["number"],"additionalProperties":false}"#,
         class: Class::Acts,
     },
-    read: |_, input| parsed(input).and_then(|Remove { number }| number_of(&number).map(Request::Remove)),
+    read: |_, input| {
+        parsed(input)
+            .and_then(|Remove { number }| number_of(&number).map(|id| Request::Inbox(Shelf::Remove(id))))
+    },
 };
 
 /// The number of a kept thing. A number such as `3.0` is whole too.

@@ -15,7 +15,7 @@ mod status;
 use std::sync::Arc;
 
 use domain::assistant::{Answer, Request};
-use domain::tool::{Caption, Outcome, ToolCall, ToolResult, ToolSpec};
+use domain::tool::{Caption, Outcome, Showing, ToolCall, ToolResult, ToolSpec};
 use domain::turn::TurnId;
 use engine::desk::Desk;
 use engine::ports::Hands;
@@ -104,7 +104,8 @@ fn wanted(turn: TurnId, call: &ToolCall) -> Wanted {
 fn outcome(answer: Answer) -> (String, Outcome) {
     match answer {
         Answer::Told(text) => (text, Outcome::Done),
-        Answer::Shown(embed) => ("Embed sent.".to_owned(), Outcome::Shown(embed)),
+        Answer::Shown(showing @ Showing::Embed(_)) => ("Embed sent.".to_owned(), Outcome::Shown(showing)),
+        Answer::Shown(showing @ Showing::Words(_)) => ("Message sent.".to_owned(), Outcome::Shown(showing)),
         Answer::Refused(text) => failed(text),
         Answer::Heard(_) | Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Overspent(_) => {
             ("done".to_owned(), Outcome::Done)

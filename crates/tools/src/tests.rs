@@ -1,6 +1,6 @@
 //! What the tools make of what a model writes.
 
-use domain::assistant::{Progress, Request};
+use domain::assistant::{Progress, Request, Shelf};
 use domain::context::{Names, instructions, overhead};
 use domain::conversation::Json;
 use domain::embed::{Action, Colour, Stands, Style};
@@ -271,7 +271,7 @@ fn only_what_destroys_something_is_asked_for() {
     }
     for number in ["3", "3.0"] {
         let wanted = wanted(TurnId(7), &call("inbox_remove", &format!("{{\"number\":{number}}}")));
-        assert_eq!(wanted, Ok(Request::Remove(KeptId(3))));
+        assert_eq!(wanted, Ok(Request::Inbox(Shelf::Remove(KeptId(3)))));
     }
     assert!(refused("inbox_remove", r#"{"number":0}"#).contains("at least 1"));
     assert!(refused("inbox_remove", r#"{"number":"3"}"#).contains("`number` must be a whole number"));

@@ -11,6 +11,7 @@ use domain::cost::Account;
 use domain::dice::Dice;
 use domain::patience;
 use domain::record::Record;
+use domain::thinking::Thinking;
 use domain::turn::{Ending, Limits, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::{World, drive};
@@ -75,6 +76,7 @@ impl Family {
             branch: branch.clone(),
             purpose: Purpose::Answer,
             model: None,
+            thinking: Thinking::Off,
             account: Account::answer_on(&branch),
             from: entry.id,
             seed: 7,
@@ -94,7 +96,6 @@ fn model(url: &str) -> Anthropic {
         key: Key::new("none"),
         model: "m".to_owned(),
         max_tokens: 1024,
-        thinking: None,
         connect: Duration::from_secs(60),
         stall: Duration::from_secs(60),
     };

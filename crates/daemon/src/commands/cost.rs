@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use domain::cost::{Limit, Report, Total};
+use domain::cost::{Limit, Report, Total, short};
 use engine::ports::Clock;
 use surfaces::web::cost::CostWire;
 
@@ -94,15 +94,6 @@ fn unpriced(report: &Report) -> String {
             "\nthe price of {} is not known: those calls are counted in tokens alone. [prices] in settings.toml sets it.",
             names.join(", ")
         ),
-    }
-}
-
-/// A count of tokens in three digits or so.
-fn short(tokens: u64) -> String {
-    match tokens {
-        0..1_000 => tokens.to_string(),
-        1_000..1_000_000 => format!("{:.1}k", tokens as f64 / 1e3),
-        _ => format!("{:.1}M", tokens as f64 / 1e6),
     }
 }
 

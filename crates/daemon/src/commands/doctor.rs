@@ -1,9 +1,11 @@
 //! `ollim-bot doctor`: what is wrong, and what to do about it. It only looks.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::journal::Paths;
+use ::journal::disk::{Disk, RealDisk};
 use domain::failure::Failure;
 use models::anthropic::{self, Anthropic, BadSettings};
 use models::claude::{self, Claude};
@@ -16,6 +18,7 @@ use crate::cli::Output;
 use crate::exit::Failed;
 use crate::house::SOCKET;
 use crate::settings::{Brain, Settings};
+use crate::tool_lists::Check;
 
 /// The least room that is fine, and the least that still works.
 const ROOM_FINE: u64 = 500 * 1024 * 1024;
@@ -70,6 +73,7 @@ pub async fn examine(
         Ok(settings) => {
             findings.extend([zone(settings), model(settings).await]);
             findings.extend(thinking(settings));
+            findings.extend(tool_lists(settings));
         }
         Err(wrong) => findings.push(finding("settings", State::Wrong, wrong.to_string())),
     }
@@ -243,6 +247,13 @@ fn thinking(settings: &Settings) -> Option<Finding> {
     };
     let text = format!("OLLIM_THINKING is not told to {who}: only the models of Anthropic take it");
     Some(finding("thinking", State::Warning, text))
+}
+
+/// What is wrong with the tool lists of files. The assistant goes on without those lines.
+fn tool_lists(settings: &Settings) -> impl Iterator<Item = Finding> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let complaints = Check::new(settings).look(settings, &disk);
+    complaints.into_iter().map(|complaint| finding("tools", State::Warning, complaint))
 }
 
 async fn running(paths: &Paths) -> Finding {

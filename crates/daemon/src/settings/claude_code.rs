@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use domain::model::SHORT_NAMES;
 use journal::Paths;
 use models::claude::{Choices, Environment as Known, Patience, Settings};
-use models::thinking::Thinking;
 
-use super::CHOSEN;
 use super::environment::Environment;
 use super::file::File;
 use crate::leash::leash;
@@ -32,16 +31,11 @@ pub const PASSED_ON: [&str; 14] = [
 
 /// The short names that the program knows by itself: it finds the newest model of each.
 pub fn aliases() -> BTreeMap<String, String> {
-    CHOSEN.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect()
+    SHORT_NAMES.iter().map(|name| ((*name).to_owned(), (*name).to_owned())).collect()
 }
 
 /// The program as `environment` and `file` want it, in the data directory, with `model` if one is named.
-pub fn settings(
-    environment: &Environment,
-    file: &File,
-    (paths, model, thinking): (&Paths, Option<&str>, Option<Thinking>),
-) -> Settings {
-    let thinking = thinking.unwrap_or_default();
+pub fn settings(environment: &Environment, file: &File, (paths, model): (&Paths, Option<&str>)) -> Settings {
     let mut known = Known::default();
     for name in PASSED_ON {
         if let Some(value) = environment.get(name) {
@@ -52,7 +46,7 @@ pub fn settings(
         program: environment.get("OLLIM_CLAUDE").unwrap_or("claude").into(),
         folder: paths.root().to_owned(),
         environment: known,
-        choices: Choices { model: model.map(str::to_owned), thinking, ..Choices::default() },
+        choices: Choices { model: model.map(str::to_owned), ..Choices::default() },
         own_tools: Vec::new(),
         patience: Patience { stall: Duration::from_secs(file.model.silence_seconds), ..Patience::default() },
         leash: leash(),

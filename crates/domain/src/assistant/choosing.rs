@@ -1,26 +1,113 @@
-//! Choosing: which model answers from the next turn on.
+//! Choosing: who answers, how much is thought, how often to ping, and every other setting.
+//!
+//! Which model answers and how much it thinks is decided here for every turn, by where the turn runs. A turn that
+//! goes on ends with what it began with.
 
 use jiff::Zoned;
 
 use super::{Answer, Assistant, Effect};
-use crate::permission::Mode;
-use crate::record::Record;
+use crate::conversation::Branch;
+use crate::model::Thinks;
+use crate::permission::{Mode, Modes};
+use crate::ping_budget::{Pace, PingBudget};
+use crate::record::{Record, StateChange};
+use crate::settings::{BadSetting, Setting};
+use crate::thinking::Thinking;
+
+/// IF-33.
+const ASIDE: &str = "exit the side conversation first: /save, /report or /exit.";
 
 impl Assistant {
-    /// MC-26: the human asks which model answers, or wants another one. A turn that goes on ends with the model
-    /// it began with.
+    /// MC-26: the human asks which model answers, or wants another one. It is kept as the setting of main.
     pub(super) fn choose_model(&mut self, typed: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
         if typed.trim().is_empty() {
-            return (Answer::Told(self.choices.tell(self.memory.chosen.model.as_deref())), Vec::new());
+            return told(self.choices.tell(self.chosen_model(&self.here())));
+        }
+        if self.memory.fork.is_some() {
+            return refused(ASIDE.to_owned());
         }
         match self.choices.read(typed) {
-            Err(why) => (Answer::Refused(why), Vec::new()),
+            Err(why) => refused(why),
             Ok(chosen) => {
-                self.memory.chosen.model = chosen.clone();
-                let told = format!("from the next answer on, {}", self.choices.tell(chosen.as_deref()));
-                (Answer::Told(told), vec![Effect::Write(vec![Record::Model(chosen, now.timestamp())])])
+                self.memory.chosen.settings.models.main = chosen;
+                let which = self.choices.tell(self.chosen_model(&Branch::Main));
+                let told = format!("from the next answer on, {which}");
+                (Answer::Told(told), self.kept(Setting::ModelMain, now))
             }
         }
+    }
+
+    /// MC-27: the human asks how much is thought, or wants another way until the next start.
+    pub(super) fn choose_thinking(&mut self, way: Option<Thinking>) -> (Answer, Vec<Effect>) {
+        let Some(way) = way else {
+            return told(format!("thinking is {} here.", self.thinking(&self.here()).shown()));
+        };
+        if self.memory.fork.is_some() {
+            return refused(ASIDE.to_owned());
+        }
+        if self.choices.thinks == Thinks::ByItself {
+            return refused(format!(
+                "{} is not told how much to think: only the models of Anthropic are.",
+                self.choices.usual
+            ));
+        }
+        self.memory.chosen.thinking = Some(way);
+        told(format!(
+            "from the next answer on, thinking is {}, until i start again. `/config thinking.main` sets it for good.",
+            way.shown()
+        ))
+    }
+
+    /// SL-13: all settings.
+    pub(super) fn tell_settings(&self) -> (Answer, Vec<Effect>) {
+        told(self.memory.chosen.settings.tell(self.choices.thinking))
+    }
+
+    /// SL-13: one setting.
+    pub(super) fn tell_setting(&self, setting: Setting) -> (Answer, Vec<Effect>) {
+        told(setting.tell(&self.memory.chosen.settings, self.choices.thinking))
+    }
+
+    /// SL-13, RC-9: sets one for good. It holds from the next turn on, and in a fork as IF-34 says.
+    pub(super) fn set(&mut self, setting: Setting, typed: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let mut settings = self.memory.chosen.settings.clone();
+        let name = match setting {
+            Setting::ModelMain | Setting::ModelFork => match self.choices.read(typed) {
+                Ok(name) => name.unwrap_or_default(),
+                Err(reason) => {
+                    return refused(BadSetting { key: setting.shown().to_owned(), reason }.to_string());
+                }
+            },
+            Setting::ThinkingMain
+            | Setting::ThinkingFork
+            | Setting::BgForkTimeout
+            | Setting::ForkIdleTimeout
+            | Setting::PermissionMode
+            | Setting::AutoUpdate
+            | Setting::AutoUpdateInterval
+            | Setting::AutoUpdateHour => typed.to_owned(),
+        };
+        if let Err(bad) = setting.set(&mut settings, &name) {
+            return refused(bad.to_string());
+        }
+        self.memory.chosen.settings = settings;
+        if setting == Setting::ThinkingMain {
+            self.memory.chosen.thinking = None;
+        }
+        if setting == Setting::PermissionMode {
+            let modes = &mut self.memory.chosen.modes;
+            *modes = Modes { main: self.memory.chosen.settings.permission_mode, ..*modes };
+        }
+        (self.tell_setting(setting).0, self.kept(setting, now))
+    }
+
+    /// SL-12, PB-2: how many pings are left, after the pace is what the human wants.
+    pub(super) fn choose_pace(&mut self, pace: Pace, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let before = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now));
+        let budget = before.at(now).paced(pace).at(now);
+        self.memory.chosen.pings = Some(budget);
+        let text = if pace == Pace::default() { budget.tell_all() } else { budget.tell() };
+        (Answer::Told(text), vec![Effect::Write(vec![Record::State(StateChange::Pings(budget))])])
     }
 
     /// SL-11, MC-28: the human asks what is done without asking, or wants it otherwise: in the side conversation
@@ -45,10 +132,63 @@ impl Assistant {
         (Answer::Told(format!("{here} the mode is `{}`: {}.", mode.as_str(), mode.meaning())), Vec::new())
     }
 
-    /// The vendor's id of the model for the next turn, wherever it is: forks follow main.
-    pub(super) fn model(&self) -> Option<String> {
-        self.choices.id(self.memory.chosen.model.as_deref()).map(str::to_owned)
+    /// IF-4: the vendor's id of the model for the next turn on `branch`.
+    pub(super) fn model(&self, branch: &Branch) -> Option<String> {
+        self.choices.id(self.chosen_model(branch)).map(str::to_owned)
     }
+
+    /// IF-4, MC-29: how much is thought in the next turn on `branch`.
+    pub(super) fn thinking(&self, branch: &Branch) -> Thinking {
+        match (branch, &self.memory.fork) {
+            (Branch::Main, _) => self.thinking_on_main(),
+            (Branch::Fork(_), Some(fork)) if fork.branch == *branch => fork.thinking,
+            (Branch::Fork(_), _) => self.thinking_aside(),
+        }
+    }
+
+    /// IF-34: how much is thought in a fork that begins now.
+    pub(super) fn thinking_aside(&self) -> Thinking {
+        self.memory.chosen.settings.thinking.fork.unwrap_or_else(|| self.thinking_on_main())
+    }
+
+    /// IF-4, IF-34: after how many quiet minutes a fork that begins now is idle.
+    pub(super) fn idle_minutes(&self, asked: Option<u32>) -> Option<u32> {
+        let usual = self.memory.chosen.settings.timeouts.fork_idle_minutes;
+        asked.filter(|minutes| *minutes > 0).or(Some(usual))
+    }
+
+    /// What was said last counts: `/thinking`, then the settings, then what the program was started with.
+    fn thinking_on_main(&self) -> Thinking {
+        let chosen = &self.memory.chosen;
+        chosen.thinking.or(chosen.settings.thinking.main).unwrap_or(self.choices.thinking)
+    }
+
+    fn chosen_model(&self, branch: &Branch) -> Option<&str> {
+        let models = &self.memory.chosen.settings.models;
+        let chosen = match branch {
+            Branch::Main => models.main.as_ref(),
+            Branch::Fork(_) => models.fork.as_ref().or(models.main.as_ref()),
+        };
+        chosen.map(String::as_str)
+    }
+
+    /// Where the human is.
+    pub(super) fn here(&self) -> Branch {
+        self.memory.fork.as_ref().map_or(Branch::Main, |fork| fork.branch.clone())
+    }
+
+    fn kept(&self, setting: Setting, now: &Zoned) -> Vec<Effect> {
+        let settings = Box::new(self.memory.chosen.settings.clone());
+        vec![Effect::Write(vec![Record::State(StateChange::Set(setting, settings, now.timestamp()))])]
+    }
+}
+
+fn told(text: String) -> (Answer, Vec<Effect>) {
+    (Answer::Told(text), Vec::new())
+}
+
+fn refused(why: String) -> (Answer, Vec<Effect>) {
+    (Answer::Refused(why), Vec::new())
 }
 
 fn other_modes() -> String {

@@ -146,7 +146,7 @@ impl Assistant {
             (Some(stuck), Ending::Failed(why @ Failure::BadKey(_))) => {
                 self.hold(stuck.turned(Sending::First), &why, minutes);
             }
-            (Some(stuck), _) => give_up(&stuck, minutes),
+            (Some(stuck), _) => self.give_up(&stuck, minutes),
         }
     }
 
@@ -198,19 +198,22 @@ impl Assistant {
     /// shown before, so now they stand in a note.
     fn go_on(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
         let turned = stuck.turned(Sending::Again);
-        let heard = self.heard(&turned.message, &turned.branch, minutes);
+        self.memory.main.before = self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
+        let lead = self.quoted(&turned.message);
+        let heard = self.heard(&turned.message, (&turned.branch, &lead), minutes);
         let again = Heard { images: heard.images.clone(), ..Heard::note(context::heard(&heard)) };
         if let Some(entry) = self.say_on(&turned.branch, Said::Human(again), minutes) {
             self.hand_over(&turned.branch.clone(), entry.id, minutes);
         }
         self.open(turned, Owed::SinceBefore, minutes);
     }
-}
 
-/// There is no room: the turn ends as it would have.
-fn give_up(stuck: &Stuck, minutes: &mut Minutes) {
-    let Stuck { turn, branch, message, ending, usage } = stuck;
-    minutes.close(*turn, ending.clone(), *usage);
-    let (answers, ending) = (message.id, ending.clone());
-    minutes.shown.push(Shown::Ended { turn: *turn, branch: branch.clone(), answers, ending });
+    /// There is no room: the turn ends as it would have.
+    fn give_up(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
+        let Stuck { turn, branch, message, ending, usage } = stuck;
+        minutes.close(*turn, ending.clone(), *usage);
+        self.run_ended(branch, ending, minutes);
+        let (answers, ending) = (message.id, ending.clone());
+        minutes.shown.push(Shown::Ended { turn: *turn, branch: branch.clone(), answers, ending });
+    }
 }

@@ -7,10 +7,12 @@ use super::Known;
 use crate::approval::{Approval, ApprovalId, Closed};
 use crate::compaction::{Gate, Summary};
 use crate::conversation::{Branch, Entry, EntryId, Said, Usage, Why};
-use crate::cost::{Account, Call};
+use crate::cost::{Account, Call, Source};
 use crate::failure::Failure;
 use crate::permission::Decision;
 use crate::record::{MessageId, Record};
+use crate::sent::SentId;
+use crate::thinking::Thinking;
 use crate::turn::{Ending, Task, TurnId};
 
 /// Something that happened. Nobody waits for an answer.
@@ -84,6 +86,8 @@ pub struct Start {
     pub account: Account,
     /// The vendor's id of the model; nothing, for the usual one.
     pub model: Option<String>,
+    /// How much it thinks.
+    pub thinking: Thinking,
     /// The entry it follows.
     pub from: EntryId,
     /// What its dice are seeded with.
@@ -179,8 +183,8 @@ pub enum Shown {
     },
     /// The human is asked for a yes, or no longer.
     Approval(Asking),
-    /// A side conversation began or ended.
-    Fork(Aside),
+    /// A side conversation began or ended, or a background run shows something.
+    Aside(Aside),
     /// Main stands elsewhere now: what the human has before them is not what the model reads.
     Moved(Why),
     /// Something the human should know.
@@ -207,10 +211,10 @@ pub enum Asking {
     Closed(Approval, Closed),
 }
 
-/// What becomes of a side conversation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What goes on beside the conversation.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Aside {
-    /// It began: what is said next is said there.
+    /// A side conversation began: what is said next is said there.
     Began {
         /// Where.
         branch: Branch,
@@ -223,9 +227,18 @@ pub enum Aside {
         branch: Branch,
         /// How.
         why: Why,
-        /// The same in words.
-        text: String,
+        /// What there is to say of it: the summary, for one that left one; may be empty.
+        note: String,
     },
+    /// A background run shows this.
+    Sent {
+        /// Whose run it is.
+        source: Source,
+        /// The entry that holds it.
+        entry: Entry,
+    },
+    /// The human put this away.
+    PutAway(SentId),
 }
 
 /// What becomes of a compaction.

@@ -4,10 +4,23 @@ use jiff::Zoned;
 
 use super::{Answer, Aside, Assistant, Effect, Ending, Errand, Minutes, Owed, Shown};
 use crate::context;
-use crate::conversation::Branch;
+use crate::conversation::{Branch, EntryId, Head};
+use crate::failure::{Failure, Unsaid};
 use crate::fork::{Entering, Exit, Fork, Leaving};
-use crate::record::{ForkChange, Message, MessageChange, MessageId, Record, SessionChange, SurfaceName};
+use crate::record::{
+    Address, ForkChange, Message, MessageChange, MessageId, Record, SessionChange, SurfaceName,
+};
 use crate::wish::Asked;
+
+/// Where a fork begins, and as what.
+pub(super) struct Beginning {
+    /// The place in the tree, and the session that is spoken under.
+    pub(super) head: Head,
+    /// The entry of main on the way there: none, if there is nothing of main.
+    pub(super) root: Option<EntryId>,
+    /// What was asked for.
+    pub(super) entering: Entering,
+}
 
 impl Assistant {
     /// IF-7: the human steps aside. IF-6: this is decided in one place, one thing after the other.
@@ -97,32 +110,41 @@ impl Assistant {
         }
     }
 
-    /// IF-4, IF-12, IF-16: a branch of its own, an event of its own, and the first words in it.
+    /// IF-4, IF-12: a fork of main, and the first words in it.
     fn enter(&mut self, entering: Entering, minutes: &mut Minutes) {
         self.forget_entering(minutes);
         self.ensure_main(minutes);
-        let (session, at) = (self.dice.session(), minutes.at);
-        let Ok(branch) = Branch::fork(&self.dice.id8()) else { return };
-        let from = self.memory.conversation.head(&Branch::Main).map(|head| head.session.clone());
-        let forked = self.memory.conversation.fork(&Branch::Main, branch.clone(), session.clone(), at);
-        minutes.records.extend(forked.map(Record::Moved));
-        minutes.records.push(Record::Session(SessionChange::Forked { fork: session, from, at }));
+        let root = self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
+        let head = Head { entry: root, session: self.dice.session() };
+        let words = context::fork_started(entering.topic.as_deref());
+        let branch = self.open_fork(Beginning { head, root, entering }, minutes);
         let filled = self.memory.filled.get(&Branch::Main).copied();
         self.memory.filled.extend(filled.map(|filled| (branch.clone(), filled)));
-        let (words, topic) = (context::fork_started(entering.topic.as_deref()), entering.topic.clone());
-        minutes.shown.push(Shown::Fork(Aside::Began { branch: branch.clone(), topic }));
-        self.memory.fork = Some(Fork::begun(branch.clone(), entering, at));
-        self.change_fork(minutes, |_| {});
         let message = self.our_message(branch, words, minutes);
         self.memory.messages.waiting.push_front(message);
     }
 
+    /// IF-16: a branch of its own, and an event of its own.
+    pub(super) fn open_fork(&mut self, beginning: Beginning, minutes: &mut Minutes) -> Branch {
+        let Beginning { head, root, entering } = beginning;
+        let (branch, at, topic) = (self.dice.branch(), minutes.at, entering.topic.clone());
+        let from = self.memory.conversation.head(&Branch::Main).map(|head| head.session.clone());
+        let forked = SessionChange::Forked { fork: head.session.clone(), from, at };
+        let moved = self.memory.conversation.branch_off(branch.clone(), head, at);
+        minutes.records.push(Record::Moved(moved));
+        minutes.records.push(Record::Session(forked));
+        minutes.shown.push(Shown::Aside(Aside::Began { branch: branch.clone(), topic }));
+        let entering = Entering { idle_minutes: self.idle_minutes(entering.idle_minutes), ..entering };
+        let begun = Fork::begun(branch.clone(), root, entering, at);
+        self.memory.fork = Some(Fork { thinking: self.thinking_aside(), ..begun });
+        self.change_fork(minutes, |_| {});
+        branch
+    }
+
     /// Words of our own, to be heard on `branch`.
     pub(super) fn our_message(&mut self, branch: Branch, text: String, minutes: &mut Minutes) -> Message {
-        let id = self.memory.messages.next;
-        self.memory.messages.next = MessageId(id.0 + 1);
-        let (at, surface, images) = (minutes.at, SurfaceName::House, Vec::new());
-        let message = Message { id, at, surface, branch: Some(branch), text, images };
+        let (id, at, to) = (self.next_message(), minutes.at, Address::Branch(branch));
+        let message = Message { id, at, surface: SurfaceName::House, to, text, images: Vec::new() };
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         message
     }
@@ -152,10 +174,13 @@ impl Assistant {
         minutes.effects()
     }
 
-    /// A turn that was cut off because its own wish was granted has not been interrupted.
-    pub(super) fn as_meant(&self, ending: Ending) -> Ending {
+    /// A turn that was cut off because its own wish was granted has not been interrupted, and a background run
+    /// that has nothing to add to what its tools did has not failed.
+    pub(super) fn as_meant(&self, branch: &Branch, ending: Ending) -> Ending {
+        let is_run = self.memory.turns.runs.contains_key(branch);
         match ending {
             Ending::Interrupted if self.memory.main.entering.is_some() => Ending::Finished,
+            Ending::Failed(Failure::Unsaid(Unsaid::Empty)) if is_run => Ending::Finished,
             Ending::Interrupted | Ending::Finished | Ending::Failed(_) => ending,
         }
     }

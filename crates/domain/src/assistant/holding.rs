@@ -7,7 +7,6 @@ use jiff::Zoned;
 
 use super::{Answer, Assistant, Effect, Errand, Minutes, Owed, Running, Shown, Turned};
 use crate::conversation::{Branch, Usage};
-use crate::cost::Account;
 use crate::failure::Failure;
 use crate::record::{MessageId, Record, TurnChange};
 use crate::turn::Ending;
@@ -32,14 +31,18 @@ impl Assistant {
     pub(super) fn hold(&mut self, turned: Turned, why: &Failure, minutes: &mut Minutes) {
         let Turned { turn, branch, message, sending } = turned;
         minutes.records.push(Record::Turn(TurnChange::Held(turn)));
-        minutes.shown.push(Shown::Held {
-            turn,
-            branch: branch.clone(),
-            newest: MessageId(self.memory.messages.next.0.saturating_sub(1)),
-            known: std::mem::replace(&mut self.refusal, Known::Told),
-            why: why.clone(),
-        });
-        let (errand, account) = (Errand::Answer(message, sending), Account::answer_on(&branch));
+        let known = std::mem::replace(&mut self.refusal, Known::Told);
+        let newest = MessageId(self.memory.messages.next.0.saturating_sub(1));
+        match (self.memory.turns.runs.contains_key(&branch), known) {
+            (false, known) => {
+                let (branch, why) = (branch.clone(), why.clone());
+                minutes.shown.push(Shown::Held { turn, branch, newest, known, why });
+            }
+            // No words of the human wait for a background run.
+            (true, Known::Unknown) => minutes.shown.push(Shown::Notice(why.to_string())),
+            (true, Known::Told) => {}
+        }
+        let (errand, account) = (Errand::Answer(message, sending), self.account(&branch));
         self.running
             .insert(branch, Running { turn, errand, account, owed: Owed::Held, unanswered: Vec::new() });
     }

@@ -7,7 +7,7 @@ use super::{Answer, Aside, Assistant, Changed, Effect, Minutes, Owed, Shown};
 use crate::context;
 use crate::conversation::{Branch, Why};
 use crate::fork::{Exit, Fork, Leaving, Quiet};
-use crate::record::{ForkChange, Message, MessageChange, MessageId, Record, SessionChange};
+use crate::record::{Address, ForkChange, Message, MessageChange, MessageId, Record, SessionChange};
 
 /// How the human wants to leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,12 +32,12 @@ pub(super) enum Occasion {
 }
 
 impl Occasion {
-    /// How a fork of which nothing is kept came to its end, in words.
+    /// How a fork of which nothing is kept came to its end, and what there is to say of that.
     fn told(self) -> (Why, String) {
         let (why, text) = match self {
-            Self::Quiet => (Why::Lapsed, "discarded: nobody had spoken for a while."),
-            Self::StartedOver => (Why::Dropped, "discarded: we started over."),
-            Self::Wanted => (Why::Dropped, "discarded."),
+            Self::Quiet => (Why::Lapsed, "nobody had spoken for a while."),
+            Self::StartedOver => (Why::Dropped, "we started over."),
+            Self::Wanted => (Why::Dropped, ""),
         };
         (why, text.to_owned())
     }
@@ -113,9 +113,9 @@ impl Assistant {
         let Some(fork) = self.memory.fork.take() else { return };
         self.memory.chosen.modes.fork = None;
         self.drop_waiting(&fork.branch, minutes);
-        let (why, text) = match exit {
+        let (why, note) = match exit {
             Exit::Save => self.promote(&fork, minutes),
-            Exit::Report(text) => (Why::Reported, format!("summary queued: {text}")),
+            Exit::Report(text) => (Why::Reported, text),
             Exit::Drop => occasion.told(),
         };
         if why != Why::Promoted {
@@ -124,7 +124,7 @@ impl Assistant {
         }
         self.memory.filled.remove(&fork.branch);
         minutes.records.push(Record::Fork(ForkChange::Ended(fork.branch.clone())));
-        minutes.shown.push(Shown::Fork(Aside::Ended { branch: fork.branch, why, text }));
+        minutes.shown.push(Shown::Aside(Aside::Ended { branch: fork.branch, why, note }));
     }
 
     /// MC-25, IF-22: main stands where the fork stood, and what the fork had seen is part of it.
@@ -132,8 +132,9 @@ impl Assistant {
         let session =
             |branch: &Branch| self.memory.conversation.head(branch).map(|head| head.session.clone());
         let (from, to, at) = (session(&Branch::Main), session(&fork.branch), minutes.at);
+        let lost = self.lost_by_saving(fork);
         let Some(moves) = self.memory.conversation.promote(&fork.branch, at) else {
-            return (Why::Dropped, "discarded: there was nothing to save.".to_owned());
+            return (Why::Dropped, "there was nothing to save.".to_owned());
         };
         self.can_undo(Changed::Promoted, &moves[0]);
         minutes.records.extend(moves.map(Record::Moved));
@@ -145,11 +146,22 @@ impl Assistant {
         self.memory.filled.remove(&Branch::Main);
         let filled = self.memory.filled.remove(&fork.branch);
         self.memory.filled.extend(filled.map(|filled| (Branch::Main, filled)));
-        (Why::Promoted, "saved: it is the main conversation now. /undo takes that back.".to_owned())
+        (Why::Promoted, format!("it is the main conversation now.{lost} /undo takes that back."))
+    }
+
+    /// What main will not know any more. It stays in the tree.
+    fn lost_by_saving(&self, fork: &Fork) -> &'static str {
+        let main = self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
+        match (fork.root, main) {
+            (root, main) if root == main => "",
+            (_, None) => "",
+            (None, Some(_)) => " it knows nothing of what we said before; that stays in the tree.",
+            (Some(_), Some(_)) => " what we said since it began is not part of it; that stays in the tree.",
+        }
     }
 
     fn drop_waiting(&mut self, branch: &Branch, minutes: &mut Minutes) {
-        let meant = |message: &Message| message.branch.as_ref() == Some(branch);
+        let meant = |message: &Message| matches!(&message.to, Address::Branch(to) if to == branch);
         let waiting = &mut self.memory.messages.waiting;
         let dropped = waiting.iter().filter(|message| meant(message)).map(|message| message.id);
         minutes.records.extend(dropped.map(|id| Record::Message(MessageChange::Dropped(id))));

@@ -7,12 +7,17 @@ use jiff::Timestamp;
 
 use super::Change;
 use crate::approval::Approvals;
-use crate::conversation::{Branch, Conversation};
+use crate::conversation::{Branch, Conversation, EntryId};
 use crate::fork::{Entering, Fork};
 use crate::inbox::Inbox;
 use crate::permission::Modes;
+use crate::ping_budget::PingBudget;
 use crate::record::{Message, MessageId};
 use crate::report::{Report, ReportId};
+use crate::run::Run;
+use crate::sent::Sent;
+use crate::settings::Settings;
+use crate::thinking::Thinking;
 use crate::tool::ToolCall;
 use crate::turn::TurnId;
 
@@ -41,20 +46,24 @@ pub struct Memory {
     pub chosen: Chosen,
 }
 
-/// Turns that never ended, and the number of the next one.
+/// Turns that never ended, the background runs they may belong to, and the number of the next one.
 #[derive(Clone, Debug)]
 pub struct Turns {
     /// Those that never ended.
     pub unfinished: Vec<Unfinished>,
+    /// The background runs that go on.
+    pub runs: BTreeMap<Branch, Arc<Run>>,
     /// The number of the next turn.
     pub next: TurnId,
 }
 
-/// Messages that nobody has taken, and the number of the next one.
+/// Messages that nobody has taken, the number of the next one, and what was sent to the human.
 #[derive(Clone, Debug)]
 pub struct Messages {
     /// Those that wait, oldest first.
     pub waiting: VecDeque<Message>,
+    /// What is known of messages that the human sees, shared with every copy of this memory.
+    pub sent: Arc<Sent>,
     /// The number of the next message.
     pub next: MessageId,
 }
@@ -77,14 +86,20 @@ pub struct Main {
     pub changes: Arc<Vec<Change>>,
     /// The side conversation that begins next.
     pub entering: Option<Entering>,
+    /// Where it stood before the turn that goes on.
+    pub before: Option<EntryId>,
 }
 
 /// What the human chose, as far as it is not the usual.
 #[derive(Clone, Debug, Default)]
 pub struct Chosen {
-    /// The short name of the model.
-    pub model: Option<String>,
-    /// What may be done without asking.
+    /// The settings.
+    pub settings: Settings,
+    /// How much is thought on main until the next start, whatever the settings say.
+    pub thinking: Option<Thinking>,
+    /// How many pings are left; nothing, before anybody looked.
+    pub pings: Option<PingBudget>,
+    /// What may be done without asking, until the next start.
     pub modes: Modes,
 }
 
@@ -93,8 +108,8 @@ impl Memory {
     pub fn of(conversation: Conversation) -> Self {
         Self {
             conversation,
-            turns: Turns { unfinished: Vec::new(), next: TurnId(1) },
-            messages: Messages { waiting: VecDeque::new(), next: MessageId(1) },
+            turns: Turns { unfinished: Vec::new(), runs: BTreeMap::new(), next: TurnId(1) },
+            messages: Messages { waiting: VecDeque::new(), sent: Arc::default(), next: MessageId(1) },
             reports: Reports { waiting: Arc::default(), next: ReportId(1) },
             inbox: Inbox::default(),
             approvals: Approvals::default(),

@@ -14,15 +14,22 @@ use crate::record::{Message, Reading, Record, ReportChange, SurfaceName};
 use crate::report::{Report, ReportId, read_out};
 
 impl Assistant {
-    /// A message as the model will read it on `branch`.
-    pub(super) fn heard(&self, message: &Message, branch: &Branch, minutes: &Minutes) -> Heard {
+    /// A message as the model will read it on `branch`, after a `lead` of ours.
+    pub(super) fn heard(
+        &self,
+        message: &Message,
+        (branch, lead): (&Branch, &str),
+        minutes: &Minutes,
+    ) -> Heard {
         let sent = message.at.to_zoned(minutes.zone.clone());
         let now = minutes.at.to_zoned(minutes.zone.clone());
-        let reader = match branch {
-            Branch::Main => Reader::Main,
-            Branch::Fork(_) => Reader::Fork,
+        let reader = match (branch, self.memory.turns.runs.get(branch)) {
+            (_, Some(run)) => run.reader(),
+            (Branch::Main, None) => Reader::Main,
+            (Branch::Fork(_), None) => Reader::Fork,
         };
         let preface = context::preface(&sent, &self.memory.reports.waiting, reader, &now);
+        let preface = context::led(&preface, lead);
         match message.surface {
             SurfaceName::House => Heard::note(context::joined(&preface, &message.text)),
             SurfaceName::Terminal | SurfaceName::Page => {
@@ -39,6 +46,7 @@ impl Assistant {
                 minutes.shown.insert(0, Shown::Notice(catching_up(self.memory.reports.waiting.len())));
                 self.read_up_to(newest, Some(entry), minutes);
             }
+            Branch::Fork(_) if self.memory.turns.runs.contains_key(branch) => {}
             Branch::Fork(_) => self.change_fork(minutes, |fork| fork.seen = Some(newest)),
         }
     }

@@ -8,11 +8,16 @@ use super::{Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, 
 use crate::approval::Reply;
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, may_spend};
-use crate::embed::Embed;
+use crate::embed::Action;
 use crate::inbox::KeptId;
 use crate::permission::Ruling;
-use crate::record::{Message, MessageChange, MessageId, Record, SurfaceName};
-use crate::tool::{ToolCall, ToolResult};
+use crate::ping_budget::Pace;
+use crate::record::{Address, Message, MessageChange, MessageId, Record, ReplyTo, SurfaceName};
+use crate::run::Job;
+use crate::sent::SentId;
+use crate::settings::Setting;
+use crate::thinking::Thinking;
+use crate::tool::{Showing, ToolCall, ToolResult};
 use crate::turn::TurnId;
 use crate::wish::Wish;
 
@@ -31,16 +36,27 @@ pub enum Request {
     Step(Step),
     /// A turn gets on.
     Turn(TurnId, Progress),
-    /// Keep this in the inbox.
-    Keep(String),
-    /// Take this out of the inbox for good.
-    Remove(KeptId),
+    /// Something changes in the inbox.
+    Inbox(Shelf),
     /// The human says yes or no to what we asked for.
     Approve(Reply),
     /// Somebody wants to know something.
     Tell(Question),
     /// The human chooses.
     Choose(Choice),
+    /// The human presses a button.
+    Press(Press),
+    /// A job is due.
+    Run(Job),
+}
+
+/// What can change in the inbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shelf {
+    /// Keep this.
+    Keep(String),
+    /// Take this out for good.
+    Remove(KeptId),
 }
 
 /// What can be done to the main conversation as a whole.
@@ -72,6 +88,10 @@ pub enum Question {
     Inbox,
     /// How is it going?
     Status,
+    /// What is set?
+    Settings,
+    /// What is this set to?
+    Setting(Setting),
 }
 
 /// What can be chosen.
@@ -79,6 +99,12 @@ pub enum Question {
 pub enum Choice {
     /// This model from now on; to know which it is, if no name is given.
     Model(String),
+    /// To think so much from now on; to know how much it is, if nothing is given.
+    Thinking(Option<Thinking>),
+    /// To set this to that.
+    Setting(Setting, String),
+    /// This pace of pings; to know how many are left, if nothing is given.
+    Pings(Pace),
     /// What is done without asking; to know what that is, if no mode is given.
     Permissions(String),
 }
@@ -105,13 +131,26 @@ pub struct Saying {
     pub text: String,
     /// The pictures.
     pub images: Vec<Image>,
+    /// The message they reply to, if they do.
+    pub reply_to: Option<ReplyTo>,
 }
 
 impl Saying {
     /// Words alone.
     pub fn words(surface: SurfaceName, text: &str) -> Self {
-        Self { surface, text: text.to_owned(), images: Vec::new() }
+        Self { surface, text: text.to_owned(), images: Vec::new(), reply_to: None }
     }
+}
+
+/// A button that the human pressed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Press {
+    /// Where they did.
+    pub surface: SurfaceName,
+    /// The message it belongs to.
+    pub on: SentId,
+    /// What pressing it means.
+    pub action: Action,
 }
 
 /// What the asker hears.
@@ -130,7 +169,7 @@ pub enum Answer {
     /// No: the limit of the day is reached.
     Overspent(Refusal),
     /// This is shown to the human, with the tool's result.
-    Shown(Embed),
+    Shown(Showing),
     /// No, and what would be right.
     Refused(String),
 }
@@ -140,11 +179,23 @@ impl Assistant {
         if let Err(refusal) = check(&saying).and_then(|()| self.has_room()) {
             return (Answer::Refused(refusal), Vec::new());
         }
+        let minutes = Minutes::at(now);
+        let Saying { surface, text, images, reply_to } = saying;
+        let to = reply_to.map_or(Address::Here, Address::Reply);
+        let (id, at) = (self.next_message(), minutes.at);
+        self.hear(Message { id, at, surface, to, text, images }, minutes)
+    }
+
+    /// The number of the next message.
+    pub(super) fn next_message(&mut self) -> MessageId {
         let id = self.memory.messages.next;
         self.memory.messages.next = MessageId(id.0 + 1);
-        let Saying { surface, text, images } = saying;
-        let message = Message { id, at: now.timestamp(), surface, branch: None, text, images };
-        let mut minutes = Minutes::at(now);
+        id
+    }
+
+    /// Words of the human: they are on disk, and heard as soon as nobody speaks.
+    pub(super) fn hear(&mut self, message: Message, mut minutes: Minutes) -> (Answer, Vec<Effect>) {
+        let id = message.id;
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         self.memory.messages.waiting.push_back(message);
         self.cancel_waiting(&mut minutes);
@@ -159,6 +210,8 @@ impl Assistant {
                 None
             }
             None => {
+                // A background run may wait for a key.
+                self.try_held(&mut minutes);
                 self.hear_waiting(&mut minutes);
                 None
             }
@@ -166,7 +219,7 @@ impl Assistant {
         (Answer::Heard(id), minutes.effects().into_iter().chain(interrupt).collect())
     }
 
-    fn has_room(&self) -> Result<(), String> {
+    pub(super) fn has_room(&self) -> Result<(), String> {
         match self.memory.messages.waiting.len() < MESSAGES_WAITING {
             true => Ok(()),
             false => Err(format!("{MESSAGES_WAITING} messages wait already. let me answer those first.")),

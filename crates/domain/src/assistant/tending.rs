@@ -25,9 +25,13 @@ impl Assistant {
             let turned = Turned { turn, branch, message: answers, sending: Sending::First };
             return self.open(turned, Owed::SinceBefore, minutes);
         }
-        let text = format!("i stopped {ATTEMPTS} times while answering this, so i left it. say it again.");
+        let text = match self.memory.turns.runs.contains_key(&branch) {
+            true => format!("i stopped {ATTEMPTS} times in the middle of it, so i left it."),
+            false => format!("i stopped {ATTEMPTS} times while answering this, so i left it. say it again."),
+        };
         let ending = Ending::Failed(Failure::Stopped(text));
         minutes.close(turn, ending.clone(), Usage::default());
+        self.run_ended(&branch, &ending, minutes);
         minutes.shown.push(Shown::Ended { turn, branch, answers: answers.id, ending });
     }
 

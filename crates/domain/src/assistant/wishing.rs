@@ -1,47 +1,50 @@
 //! What the assistant makes of a wish: the place of the run that wished it decides.
 
+use std::sync::Arc;
+
 use jiff::Zoned;
 
-use super::{Answer, Assistant, Effect};
+use super::{Answer, Assistant, Effect, Minutes};
 use crate::conversation::Branch;
-use crate::embed::{Embed, Footer};
+use crate::embed::{Action, Embed, Footer};
 use crate::fork::Exit;
 use crate::permission::Authority;
 use crate::place::{Follow, Place};
+use crate::record::{Record, SentChange};
 use crate::schedule::ToolRule;
+use crate::sent::{Inquiry, InquiryId};
+use crate::tool::Showing;
 use crate::turn::TurnId;
 use crate::wish::Wish;
 
 impl Assistant {
-    /// Where `turn` runs and what it may use there: nothing, if it has ended.
+    /// TL-2: where `turn` runs and what it may use there: nothing, if it has ended.
     pub(super) fn authority(&self, turn: TurnId) -> Option<Authority> {
-        let place = self.place(turn)?;
-        let modes = self.memory.chosen.modes;
-        let mode = match place {
-            Place::Fork => modes.fork.unwrap_or(modes.main),
-            Place::Main(_) | Place::Background(_) => modes.main,
-        };
-        Some(Authority { place, tools: ToolRule::Usual, mode })
-    }
-
-    /// Where `turn` runs: nothing, if it has ended.
-    fn place(&self, turn: TurnId) -> Option<Place> {
         let (branch, _) = self.run_of(turn)?;
-        match branch {
-            Branch::Main => Some(Place::Main(Follow::Alone)),
-            Branch::Fork(_) => Some(Place::Fork),
-        }
+        let (modes, usual) = (self.memory.chosen.modes, ToolRule::Usual);
+        let (place, tools, mode) = match (&branch, self.memory.turns.runs.get(&branch)) {
+            (_, Some(run)) => (Place::Background(run.aside), run.tools.clone(), modes.main),
+            (Branch::Main, None) => (Place::Main(Follow::Alone), usual, modes.main),
+            (Branch::Fork(_), None) => (Place::Fork, usual, modes.fork.unwrap_or(modes.main)),
+        };
+        Some(Authority { place, tools, mode })
     }
 
     pub(super) fn wished(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let Some(place) = self.place(turn) else { return super::request::gone() };
+        let Some(Authority { place, .. }) = self.authority(turn) else { return super::request::gone() };
         if let Err(sentence) = place.admits(wish.tool()) {
             return (Answer::Refused(sentence.to_owned()), Vec::new());
         }
         let tool = wish.tool().name();
         match (wish, place) {
-            (Wish::Show(embed, _), Place::Main(_)) => shown(embed, Footer::None),
-            (Wish::Show(embed, _), Place::Fork) => shown(embed, Footer::Fork),
+            (Wish::Show(embed, _), Place::Main(_)) => self.show(embed, Footer::None, now),
+            (Wish::Show(embed, _), Place::Fork) => self.show(embed, Footer::Fork, now),
+            (Wish::Show(embed, _), Place::Background(_)) => self.show(embed, Footer::Background, now),
+            (Wish::Ping(text, _), Place::Background(_)) => (Answer::Shown(Showing::Words(text)), Vec::new()),
+            (Wish::Report(text), Place::Background(_)) => told(
+                "the main conversation will read it. go on, or stop.",
+                self.leave_report(turn, text, now),
+            ),
             (Wish::EnterFork(asked), Place::Main(_)) => told(
                 "Entering fork: this turn is being interrupted, and goes on there.",
                 self.enter_asked(asked, now),
@@ -59,8 +62,7 @@ impl Assistant {
                 told("the fork will be discarded after your response.", self.will_leave(Exit::Drop, now))
             }
             (
-                Wish::Show(..)
-                | Wish::Ping(..)
+                Wish::Ping(..)
                 | Wish::FollowUp(_)
                 | Wish::Save
                 | Wish::Report(_)
@@ -74,13 +76,33 @@ impl Assistant {
             ),
         }
     }
+
+    /// The embed is part of the tool's result, which is written down before anybody sees it. XB-6: what its
+    /// buttons ask is kept now, each under a number of its own.
+    fn show(&mut self, embed: Embed, footer: Footer, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let mut minutes = Minutes::at(now);
+        let mut embed = Embed { footer, ..embed }.fitted();
+        for button in &mut embed.buttons {
+            if let Action::Ask(prompt) = &button.action {
+                let (id, prompt) = (InquiryId(self.dice.id8()), prompt.clone());
+                let inquiry = Inquiry { id: id.clone(), prompt, at: minutes.at };
+                Arc::make_mut(&mut self.memory.messages.sent).register(inquiry.clone());
+                minutes.records.push(Record::from(SentChange::Asks(inquiry)));
+                button.action = Action::Inquire(id);
+            }
+        }
+        (Answer::Shown(Showing::Embed(embed)), minutes.effects())
+    }
+
+    /// TL-12: a background run leaves words for main, and goes on.
+    fn leave_report(&mut self, turn: TurnId, text: String, now: &Zoned) -> Vec<Effect> {
+        let source = self.run_of(turn).map(|(_, running)| running.account.source.to_string());
+        let mut minutes = Minutes::at(now);
+        self.report(&source.unwrap_or_default(), text, &mut minutes);
+        minutes.effects()
+    }
 }
 
 fn told(text: &str, effects: Vec<Effect>) -> (Answer, Vec<Effect>) {
     (Answer::Told(text.to_owned()), effects)
-}
-
-/// The embed is part of the tool's result, which is written down before anybody sees it.
-fn shown(embed: Embed, footer: Footer) -> (Answer, Vec<Effect>) {
-    (Answer::Shown(Embed { footer, ..embed }.fitted()), Vec::new())
 }

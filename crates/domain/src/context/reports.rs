@@ -15,16 +15,17 @@ pub enum Reader {
     Main,
     /// A fork, which only looks.
     Fork,
+    /// A run that has nothing of main, and is not told.
+    Nobody,
 }
 
 /// The time `sent`, and the `reports` that wait at the time `now`, for `reader`.
 pub fn preface(sent: &Zoned, reports: &[Report], reader: Reader, now: &Zoned) -> String {
-    if reports.is_empty() {
-        return stamp(sent);
-    }
     let note = match reader {
+        Reader::Main | Reader::Fork if reports.is_empty() => return stamp(sent),
         Reader::Main => "mention what matters of these in your answer; you see them only this once",
         Reader::Fork => "only for you to know; the main conversation will see them too",
+        Reader::Nobody => return stamp(sent),
     };
     let hidden = reports.len().saturating_sub(QUOTED);
     let mut lines = vec![format!("{} RECENT BACKGROUND UPDATES ({note}):", stamp(sent))];
@@ -54,7 +55,7 @@ mod tests {
         (1..=count).map(report).collect()
     }
 
-    /// PU-10, PU-12, MC-15: time, then what was left, then the words; a fork is told that it only looks.
+    /// PU-8, PU-10, PU-12, MC-15: time, then what was left, then the words; a fork is told that it only looks.
     #[test]
     fn reports_stand_between_the_time_and_the_words() {
         assert_eq!(preface(&now(), &[], Reader::Main, &now()), "[2026-03-05 Thu 01:02 PM PT]");
@@ -63,6 +64,7 @@ mod tests {
         assert!(main.ends_with("):\n- (31m ago) no 1\n\n"), "{main}");
         let fork = preface(&now(), &reports(1), Reader::Fork, &now());
         assert!(fork.contains("the main conversation will see them too"), "{fork}");
+        assert_eq!(preface(&now(), &reports(1), Reader::Nobody, &now()), "[2026-03-05 Thu 01:02 PM PT]");
     }
 
     /// PU-10: a report keeps to its line.

@@ -44,6 +44,12 @@ impl FromStr for Branch {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ForkName(String);
 
+impl ForkName {
+    pub(crate) fn minted(text: String) -> Self {
+        Self(text)
+    }
+}
+
 impl fmt::Display for ForkName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

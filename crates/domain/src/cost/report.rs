@@ -29,7 +29,8 @@ impl Total {
         (read > 0).then(|| cache_read * 100 / read)
     }
 
-    fn add(&mut self, spent: &Spent) {
+    /// Counts `spent`.
+    pub fn add(&mut self, spent: &Spent) {
         self.calls += 1;
         self.usage += spent.call.usage;
         match spent.cost {

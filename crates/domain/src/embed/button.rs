@@ -1,9 +1,12 @@
 //! The buttons of an embed, and what pressing one means.
 
 use super::cut;
+use crate::sent::InquiryId;
 
 /// The most characters on a button.
 pub const LABEL_CHARS: usize = 80;
+/// The most characters of what a surface sends back when a button is pressed.
+pub const PRESS_CHARS: usize = 100;
 
 /// A button.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,11 +42,31 @@ pub enum Action {
     TaskDelete(String),
     /// The event of this id is deleted.
     EventDelete(String),
-    /// The assistant is told these words.
+    /// The assistant is asked this, once it is kept under a number.
     Ask(String),
+    /// The assistant is asked what is kept under this number.
+    Inquire(InquiryId),
+    /// The message is put away.
+    Dismiss,
+    /// The side conversation ends in this way.
+    Leave(Exiting),
     /// Something nobody knows yet, as it was written.
     Unknown(String),
 }
+
+/// The three ways out of a side conversation, as buttons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exiting {
+    /// It becomes the main conversation.
+    Save,
+    /// With a summary for main.
+    Report,
+    /// Nothing is kept.
+    Drop,
+}
+
+/// What is kept before the number of a question. No action that a model writes is read as one.
+const INQUIRY: &str = "inquiry";
 
 impl Button {
     /// The same, cut where a surface has no room for more.
@@ -82,27 +105,63 @@ impl Action {
             Some(("task_del", id)) if !id.trim().is_empty() => Self::TaskDelete(owned(id)),
             Some(("event_del", id)) if !id.trim().is_empty() => Self::EventDelete(owned(id)),
             Some(("agent", prompt)) if !prompt.trim().is_empty() => Self::Ask(owned(prompt)),
+            None if text.trim() == "dismiss" => Self::Dismiss,
             Some(_) | None => Self::Unknown(owned(text)),
         }
     }
 
-    /// What the human says by pressing: nothing, if something is done without words.
-    pub fn said(&self) -> Option<String> {
-        match self {
-            Self::Ask(prompt) => Some(format!("[button] {prompt}")),
-            Self::TaskDone(_) | Self::TaskDelete(_) | Self::EventDelete(_) | Self::Unknown(_) => None,
+    /// Reads an action as it is kept with an embed that was shown.
+    pub fn kept(text: &str) -> Self {
+        match text.split_once(':') {
+            Some((INQUIRY, id)) => Self::Inquire(InquiryId(id.to_owned())),
+            Some(_) | None => Self::read(text),
         }
     }
 
-    /// The action as the model writes it.
+    /// The action as it is kept: as the model writes it, but for a question that has a number.
     pub fn to_text(&self) -> String {
         match self {
             Self::TaskDone(id) => format!("task_done:{id}"),
             Self::TaskDelete(id) => format!("task_del:{id}"),
             Self::EventDelete(id) => format!("event_del:{id}"),
             Self::Ask(prompt) => format!("agent:{prompt}"),
+            Self::Inquire(id) => format!("{INQUIRY}:{id}"),
+            Self::Dismiss => "dismiss".to_owned(),
+            Self::Leave(Exiting::Save) => "fork_save".to_owned(),
+            Self::Leave(Exiting::Report) => "fork_report".to_owned(),
+            Self::Leave(Exiting::Drop) => "fork_exit".to_owned(),
             Self::Unknown(text) => text.clone(),
         }
+    }
+
+    /// XB-6: what a surface sends back when the button is pressed: nothing, if there is no such thing.
+    pub fn press(&self) -> Option<String> {
+        let text = match self {
+            Self::Ask(_) => return None,
+            Self::Inquire(id) => format!("agent:{id}"),
+            Self::TaskDone(_) | Self::TaskDelete(_) | Self::EventDelete(_) => self.to_text(),
+            Self::Dismiss | Self::Leave(_) | Self::Unknown(_) => self.to_text(),
+        };
+        let data = if text.contains(':') { "" } else { ":_" };
+        Some(cut(&format!("act:{text}{data}"), PRESS_CHARS).to_owned())
+    }
+
+    /// XB-7: the action that a surface sent back: nothing, if no button of ours sends that.
+    pub fn pressed(press: &str) -> Option<Self> {
+        let (action, data) = press.strip_prefix("act:")?.split_once(':')?;
+        let named = |c: char| c.is_ascii_lowercase() || c == '_';
+        if action.is_empty() || !action.chars().all(named) || data.is_empty() {
+            return None;
+        }
+        Some(match action {
+            "agent" => Self::Inquire(InquiryId(data.to_owned())),
+            "dismiss" => Self::Dismiss,
+            "fork_save" => Self::Leave(Exiting::Save),
+            "fork_report" => Self::Leave(Exiting::Report),
+            "fork_exit" => Self::Leave(Exiting::Drop),
+            "task_done" | "task_del" | "event_del" => Self::read(&format!("{action}:{data}")),
+            _ => Self::Unknown(action.to_owned()),
+        })
     }
 }
 
@@ -122,12 +181,38 @@ mod tests {
         check("event_del:a:b", Action::EventDelete("a:b".to_owned()));
         check("agent: go on: now", Action::Ask("go on: now".to_owned()));
         check("agent:", Action::Unknown("agent:".to_owned()));
-        check("dismiss", Action::Unknown("dismiss".to_owned()));
+        check("dismiss", Action::Dismiss);
         check("fork_save:_", Action::Unknown("fork_save:_".to_owned()));
-        assert_eq!(Action::read("agent:go on").said().as_deref(), Some("[button] go on"));
-        assert_eq!(Action::read("task_done:abc").said(), None);
+        check("inquiry:0a1b2c3d", Action::Unknown("inquiry:0a1b2c3d".to_owned()));
         assert_eq!(Style::read("danger"), Style::Danger);
         assert_eq!(Style::read("sparkling"), Style::Secondary);
+    }
+
+    /// XB-6, XB-7, XB-11: what a button sends when it is pressed is read as what it means.
+    #[test]
+    fn a_press_is_read_as_what_the_button_means() {
+        let inquiry = Action::Inquire(InquiryId("0a1b2c3d".to_owned()));
+        let check = |action: Action, press: &str| {
+            assert_eq!(action.press().as_deref(), Some(press));
+            assert_eq!(Action::pressed(press), Some(action));
+        };
+        check(inquiry.clone(), "act:agent:0a1b2c3d");
+        check(Action::read("task_done:abc"), "act:task_done:abc");
+        check(Action::read("task_del:a:b"), "act:task_del:a:b");
+        check(Action::read("event_del:abc"), "act:event_del:abc");
+        check(Action::read("dismiss"), "act:dismiss:_");
+        check(Action::Leave(Exiting::Save), "act:fork_save:_");
+        check(Action::Leave(Exiting::Report), "act:fork_report:_");
+        check(Action::Leave(Exiting::Drop), "act:fork_exit:_");
+        assert_eq!(Action::read("snooze").press().as_deref(), Some("act:snooze:_"));
+        assert_eq!(Action::pressed("act:snooze:_"), Some(Action::Unknown("snooze".to_owned())));
+        assert_eq!(Action::read("agent:go on").press(), None, "it has no number yet");
+        assert_eq!(Action::kept(&inquiry.to_text()), inquiry);
+        for wrong in ["", "act:", "act:dismiss", "act:dismiss:", "act:Dismiss:_", "act::_", "dismiss:_"] {
+            assert_eq!(Action::pressed(wrong), None, "{wrong}");
+        }
+        let long = Action::read(&format!("task_done:{}", "é".repeat(200)));
+        assert_eq!(long.press().unwrap().chars().count(), PRESS_CHARS);
     }
 
     /// XB-4: a button has room for 80 characters.

@@ -77,6 +77,21 @@ fn a_call_is_decided_by_its_place_and_the_list_of_its_job() {
     check("ping_user", ASIDE, except(), "own-tool");
 }
 
+/// TP-9, TP-10: a line with an error allows nothing, and a line that forbids still forbids.
+#[test]
+fn a_line_with_an_error_allows_nothing() {
+    let check = |tools: ToolRule, expected: &str| {
+        let authority = Authority { place: MAIN, tools, mode: Mode::Bypass };
+        let decision = decided(&call("Write", NOTE), &authority, &Consent::default()).expect("a decision");
+        assert_eq!(decision.rule.id(), expected, "{authority:?}");
+    };
+    for wrong in ["Write", " Write ", "", "Write(", "Write()", "Write)"] {
+        check(ToolRule::Only(list(&[wrong])), "unlisted-tool");
+    }
+    check(ToolRule::Except(list(&["Write"])), "unlisted-tool");
+    check(ToolRule::Except(list(&["", "Write("])), "mode");
+}
+
 /// PM-1, PM-2, PM-5, TP-16: every class in every mode, where the human is and where nobody is.
 #[test]
 fn a_mode_decides_what_is_asked_for() {

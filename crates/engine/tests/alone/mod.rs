@@ -11,11 +11,12 @@ use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, calls};
 use domain::cost::{Account, Call, Day, Refusal};
 use domain::permission::{Authority, Ruling, decide};
 use domain::record::Record;
+use domain::thinking::Thinking;
 use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Limits, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::{World, drive};
-use engine::ports::{Hands, Journal, Surface, Unreadable, Unwritten};
+use engine::ports::{Hands, Journal, Margin, Surface, Unreadable, Unwritten};
 use engine::reins::Hold;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
@@ -66,6 +67,14 @@ impl Journal for Nowhere {
     fn lineage(&self, _limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         ready(Ok(Lineage::default())).boxed()
     }
+
+    fn entry(&self, _: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        ready(Ok(None)).boxed()
+    }
+
+    fn beside(&self, _: EntryId, _: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        ready(Ok(Margin::default())).boxed()
+    }
 }
 
 impl Surface for Nowhere {
@@ -115,7 +124,7 @@ pub fn run(
     let (desk, mut pile) = Desk::new();
     let counter = Counter { rule, counted: RefCell::default() };
     let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
-    let start = Start { turn, branch, purpose, account, model: None, from, seed: 7 };
+    let start = Start { turn, branch, purpose, account, model: None, thinking: Thinking::Off, from, seed: 7 };
     let how = runtime.expect("a runtime").block_on(async {
         let door = async {
             while let Some(Letter::Asked(request, reply)) = pile.recv().await {

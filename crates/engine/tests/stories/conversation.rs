@@ -193,7 +193,8 @@ fn half(text: &str) -> Vec<Block> {
     vec![Block::Text(text.to_owned())]
 }
 
-/// E3: none of these counts as an answer, and each says something else.
+/// E3, MC-9, MC-10, MC-11: none of these counts as an answer, each says something else, and the next words find the
+/// model again.
 pub fn a_model_that_does_not_answer_says_why_and_the_next_message_works(told_by: Teller) {
     let mut story = story(told_by);
     story.model([

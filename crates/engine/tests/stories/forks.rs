@@ -56,6 +56,23 @@ pub fn the_model_enters_and_leaves(told_by: Teller) {
     );
 }
 
+/// SE-8, SE-10, IF-16, IF-18: the history knows a fork once; main's file knows it only when it was saved.
+pub fn the_history_knows_a_fork_once(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model(["Morning.", "I am here.", "Yes."].map(Line::says));
+    story.human("good morning").human_begins_command("/fork").hears("I am here.").settle().human("well?");
+    let state = story.paths().state();
+    let file = |name: &str| std::fs::read_to_string(state.join(name)).unwrap_or_default();
+    let before = file("sessions.json");
+    story.human_begins_command("/save").hears("saved");
+    let (after, history) = (file("sessions.json"), file("session_history.jsonl"));
+    let forked: Vec<&str> = history.lines().filter(|line| line.contains("interactive_fork")).collect();
+    assert_eq!(forked.len(), 1, "{history}");
+    assert!(forked[0].contains(before.trim()) && forked[0].contains(after.trim()), "{}", forked[0]);
+    assert_ne!(before, after);
+    assert!(history.lines().last().is_some_and(|line| line.contains("swapped")), "{history}");
+}
+
 /// IF-1, IF-3, IF-7, IF-24: one at a time, and only what is there can be left.
 pub fn forks_are_never_nested_and_only_left_once(told_by: Teller) {
     let mut story = story(told_by);

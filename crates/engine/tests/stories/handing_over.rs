@@ -57,7 +57,7 @@ fn step(story: &mut Story, number: u64, roll: u64) {
         6 => drop(story.human_begins_command("/report")),
         7 => drop(story.human_begins_command("/save")),
         8 => drop(story.human_begins_command("/exit")),
-        9 => drop(story.human_begins_command(["/clear", "/undo"][usize::from(roll % 3 == 0)])),
+        9 => drop(story.human_begins_command(["/clear", "/undo"][usize::from(roll.is_multiple_of(3))])),
         _ => drop(story.human_adds(&format!("message {number}"))),
     }
 }

@@ -125,6 +125,7 @@ stories! {
     forks::the_model_enters_and_leaves: puppet anthropic openai claude;
     ways_out::the_model_saves: puppet anthropic openai claude;
     ways_out::the_models_last_word_counts: puppet anthropic openai claude;
+    forks::the_history_knows_a_fork_once: puppet anthropic openai claude;
     forks::forks_are_never_nested_and_only_left_once: puppet anthropic openai claude;
     forks::words_before_a_fork_are_heard_on_main_and_words_before_its_end_in_it: puppet anthropic openai claude;
     forks::new_words_cut_the_answer_off_in_a_fork: puppet anthropic openai claude;

@@ -10,7 +10,7 @@ fn check(told: &str, expected: &Expect) {
     expected.assert_eq(told);
 }
 
-/// IF-26, IF-27, IF-28, IF-29, IF-31: a quiet fork is asked about; a word keeps it; after twenty quiet minutes it
+/// IF-26, IF-27, IF-28, IF-29, IF-30, IF-31, IF-32: a quiet fork is asked about; a word keeps it; after twenty quiet minutes it
 /// ends. Nobody calls a model for that, and a restart changes nothing.
 pub fn a_quiet_fork_is_asked_about_and_ends_by_itself(told_by: Teller) {
     let mut story = story(told_by);
@@ -80,7 +80,7 @@ pub fn the_model_says_how_long_a_fork_may_be_quiet(told_by: Teller) {
     );
 }
 
-/// IF-9: a fork that the model asked for begins, also if the program dies before it could.
+/// IF-9, IF-10: a fork that was asked for begins after the answer that goes on, also if the program dies before it could.
 pub fn a_fork_that_was_asked_for_begins_after_a_crash(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::holds("Well"), Line::says("Well, well."), Line::says("I am here.")]);

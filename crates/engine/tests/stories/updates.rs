@@ -22,7 +22,8 @@ fn heard(story: &Story, nth: usize) -> String {
     }
 }
 
-/// PU-5, PU-7, PU-8, PU-10, MC-14, MC-15: a fork looks, main reads, oldest first; then they are gone.
+/// PU-5, PU-7, PU-8, PU-10, PU-13, MC-14, MC-15: a fork looks, main reads, oldest first, and the human is told; then
+/// they are gone.
 pub fn a_fork_looks_at_updates_and_main_reads_them(told_by: Teller) {
     let mut story = story(told_by);
     story.model(["Morning.", "I am here.", "Yes.", "Ok."].map(Line::says));
@@ -30,6 +31,9 @@ pub fn a_fork_looks_at_updates_and_main_reads_them(told_by: Teller) {
     story.clock("08:31").leaves_for_main("routine:rent", "rent is due");
     story.human_begins_command("/fork").hears("I am here.").settle().human_begins_command("/exit");
     story.hears("discarded").human("what is new?").human("more?");
+    let caught_up =
+        story.told().matches("notice> catching up: 2 updates from the background.\nhuman> what").count();
+    assert_eq!(caught_up, 1, "{}", story.told());
     let texts: Vec<String> = (1..4).map(|nth| heard(&story, nth)).collect();
     check(
         &texts.join("\n----\n"),

@@ -1,18 +1,25 @@
 //! What happens beside main, as rows: reports that wait for it, and the side conversation that is open.
 
-use domain::conversation::Why;
+use domain::conversation::{EntryId, Why};
 use domain::fork::{Entering, Exit, Fork, Leaving};
 use domain::record::{ForkChange, MessageId, Reading, ReportChange};
 use domain::report::{Report, ReportId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::Database;
 use super::read::{branch_in, time_in, unread};
+use super::{Database, runs, schema};
+
+/// The format that brought reports.
+const REPORTS: i64 = 3;
 
 impl Database {
     /// The reports that main has not read, oldest first.
     pub fn reports(&self) -> rusqlite::Result<Vec<Report>> {
+        // One that is only read may be older than reports.
+        if schema::check_known(&self.connection).is_ok_and(|format| format < REPORTS) {
+            return Ok(Vec::new());
+        }
         let sql = "SELECT id, at, source, text FROM reports WHERE read IS NULL ORDER BY id";
         self.connection.prepare(sql)?.query_map([], report)?.collect()
     }
@@ -44,7 +51,7 @@ impl Database {
 
     /// The side conversation that is open.
     pub(super) fn fork(&self) -> rusqlite::Result<Option<Fork>> {
-        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report, until FROM forks";
+        let sql = "SELECT branch, topic, idle, active, asked, seen, leaving, report, until, thinking, root FROM forks";
         self.connection.query_row(sql, [], fork).optional()
     }
 
@@ -75,6 +82,7 @@ fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
     };
     Ok(Fork {
         branch: branch_in(row, 0)?,
+        root: row.get::<_, Option<u64>>(10)?.map(EntryId),
         topic: row.get(1)?,
         idle_minutes: row.get(2)?,
         active: time_in(row, 3)?,
@@ -82,6 +90,7 @@ fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
         seen: row.get::<_, Option<u64>>(5)?.map(ReportId),
         leaving,
         until: MessageId(row.get(8)?),
+        thinking: row.get::<_, String>(9)?.parse().map_err(|error| unread(9, error))?,
     })
 }
 
@@ -111,20 +120,25 @@ pub fn write_report(transaction: &Transaction<'_>, change: &ReportChange) -> rus
     }
 }
 
-/// Writes down what happened to the side conversation.
+/// Writes down what happened to the side conversation, or to a background run.
 pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlite::Result<()> {
-    let fork = match change {
-        ForkChange::Wanted(None) => return transaction.execute("DELETE FROM entering", []).map(drop),
+    match change {
+        ForkChange::Wanted(None) => transaction.execute("DELETE FROM entering", []).map(drop),
         ForkChange::Wanted(Some(Entering { topic, idle_minutes, until })) => {
             let sql = "INSERT OR REPLACE INTO entering (one, topic, idle, until) VALUES (1, ?, ?, ?)";
-            return transaction.execute(sql, params![topic, idle_minutes, until.0]).map(drop);
+            transaction.execute(sql, params![topic, idle_minutes, until.0]).map(drop)
         }
-        ForkChange::Open(fork) => fork,
+        ForkChange::Open(fork) => open(transaction, fork),
         ForkChange::Ended(branch) => {
             let sql = "DELETE FROM forks WHERE branch = ?";
-            return transaction.prepare_cached(sql)?.execute([branch.to_string()]).map(drop);
+            transaction.prepare_cached(sql)?.execute([branch.to_string()]).map(drop)
         }
-    };
+        ForkChange::Running(run) => runs::begin(transaction, run),
+        ForkChange::Ran(branch) => runs::end(transaction, branch),
+    }
+}
+
+fn open(transaction: &Transaction<'_>, fork: &Fork) -> rusqlite::Result<()> {
     label(transaction, fork)?;
     let (leaving, report) = match &fork.leaving {
         Leaving::Not => ("not", None),
@@ -133,12 +147,13 @@ pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlit
         Leaving::So(Exit::Drop) => ("drop", None),
         Leaving::WithReport => ("with-report", None),
     };
-    let sql = "INSERT OR REPLACE INTO forks (branch, topic, idle, active, asked, seen, leaving, report, until) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT OR REPLACE INTO forks (branch, root, topic, idle, active, asked, seen, leaving, report, until, \
+               thinking) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     transaction
         .prepare_cached(sql)?
         .execute(params![
             fork.branch.to_string(),
+            fork.root.map(|root| root.0),
             fork.topic,
             fork.idle_minutes,
             fork.active.as_microsecond(),
@@ -147,6 +162,7 @@ pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlit
             leaving,
             report,
             fork.until.0,
+            fork.thinking.to_string(),
         ])
         .map(drop)
 }

@@ -1,7 +1,7 @@
 //! What was said, as JSON: the format of the column `body`.
 
 use domain::conversation::{Block, EntryId, Heard, Image, Json, Reach, Said};
-use domain::tool::{Outcome, ToolCall, ToolResult};
+use domain::tool::{Outcome, Showing, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 
 use super::embed_body::EmbedBody;
@@ -51,6 +51,8 @@ struct ResultBody {
     failure: Option<FailureBody>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     embed: Option<EmbedBody>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    words: Option<String>,
 }
 
 /// How a call failed, where that is known.
@@ -151,13 +153,14 @@ fn block_body(block: &Block) -> BlockBody {
 }
 
 fn result_body(result: &ToolResult) -> ResultBody {
-    let (failed, failure, embed) = match &result.outcome {
-        Outcome::Done => (false, None, None),
-        Outcome::Shown(embed) => (false, None, Some(EmbedBody::from(embed))),
-        Outcome::Failed => (true, None, None),
-        Outcome::Denied => (true, Some(FailureBody::Denied), None),
+    let (failed, failure, embed, words) = match &result.outcome {
+        Outcome::Done => (false, None, None, None),
+        Outcome::Shown(Showing::Embed(embed)) => (false, None, Some(EmbedBody::from(embed)), None),
+        Outcome::Shown(Showing::Words(words)) => (false, None, None, Some(words.clone())),
+        Outcome::Failed => (true, None, None, None),
+        Outcome::Denied => (true, Some(FailureBody::Denied), None, None),
     };
-    ResultBody { call: result.call.clone(), text: result.text.clone(), failed, failure, embed }
+    ResultBody { call: result.call.clone(), text: result.text.clone(), failed, failure, embed, words }
 }
 
 fn human(body: HumanBody) -> Said {
@@ -177,11 +180,12 @@ fn assistant(body: AssistantBody) -> Said {
 
 fn tools(body: ToolsBody) -> Said {
     let result = |body: ResultBody| {
-        let outcome = match (body.failed, body.failure, body.embed) {
-            (true, Some(FailureBody::Denied), _) => Outcome::Denied,
-            (true, None, _) => Outcome::Failed,
-            (false, _, Some(embed)) => Outcome::Shown(embed.into()),
-            (false, _, None) => Outcome::Done,
+        let outcome = match (body.failed, body.failure, body.embed, body.words) {
+            (true, Some(FailureBody::Denied), ..) => Outcome::Denied,
+            (true, None, ..) => Outcome::Failed,
+            (false, _, Some(embed), _) => Outcome::Shown(Showing::Embed(embed.into())),
+            (false, _, None, Some(words)) => Outcome::Shown(Showing::Words(words)),
+            (false, _, None, None) => Outcome::Done,
         };
         ToolResult { call: body.call, text: body.text, outcome }
     };

@@ -66,7 +66,7 @@ impl From<EmbedBody> for Embed {
         let button = |body: ButtonBody| Button {
             label: body.label,
             style: Style::read(&body.style),
-            action: Action::read(&body.action),
+            action: Action::kept(&body.action),
         };
         Self {
             title: body.title,

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use domain::assistant::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
 use domain::conversation::{Block, Branch, Conversation, Entry, EntryId, Head, Image, Said, SessionId};
+use domain::cost::Source;
 use domain::inbox::{Inbox, Kept, KeptId};
-use domain::record::{Message, MessageId, SessionChange, SurfaceName};
+use domain::record::{Address, Message, MessageId, ReplyTo, SessionChange, SurfaceName};
+use domain::run::Kind;
+use domain::sent::{InquiryId, SentId};
 use domain::tool::ToolCall;
 use domain::turn::TurnId;
 use jiff::Timestamp;
-use rusqlite::types::Type;
+use rusqlite::types::{Type, ValueRef};
 use rusqlite::{OptionalExtension, Row};
 
 use super::{Database, FileChange, body};
@@ -26,13 +29,22 @@ impl Database {
         Ok(Memory {
             filled: self.filled(heads.keys())?,
             conversation: Conversation::new(heads, EntryId(next("entries")?)),
-            turns: Turns { unfinished: self.unfinished()?, next: self.next_turn()? },
-            messages: Messages { waiting: self.waiting()?, next: MessageId(next("messages")?) },
+            turns: Turns { unfinished: self.unfinished()?, runs: self.runs()?, next: self.next_turn()? },
+            messages: Messages {
+                waiting: self.waiting()?,
+                sent: Arc::new(self.sent()?),
+                next: MessageId(next("messages")?),
+            },
             reports: Reports { waiting: Arc::new(self.reports()?), next: self.next_report()? },
             inbox: Inbox { kept: Arc::new(self.inbox()?), next: KeptId(next("inbox")?) },
             approvals: self.approvals()?,
             fork: self.fork()?,
-            main: Main { created: None, changes: Arc::new(self.changes()?), entering: self.entering()? },
+            main: Main {
+                created: None,
+                changes: Arc::new(self.changes()?),
+                entering: self.entering()?,
+                before: self.main_before()?,
+            },
             chosen: Chosen::default(),
         })
     }
@@ -87,6 +99,11 @@ impl Database {
         })
     }
 
+    /// The entry `id`: nothing, if there is none.
+    pub fn find_entry(&self, id: EntryId) -> rusqlite::Result<Option<Entry>> {
+        self.entry(id).optional()
+    }
+
     fn heads(&self) -> rusqlite::Result<BTreeMap<Branch, Head>> {
         let head = |row: &Row<'_>| {
             let entry = row.get::<_, Option<u64>>(1)?.map(EntryId);
@@ -95,22 +112,33 @@ impl Database {
         self.connection.prepare("SELECT branch, entry, session FROM heads")?.query_map([], head)?.collect()
     }
 
+    /// Where main stood before the turn on it that never ended.
+    fn main_before(&self) -> rusqlite::Result<Option<EntryId>> {
+        let sql = "SELECT parent FROM turns JOIN messages ON messages.id = message \
+                   JOIN entries ON entries.id = messages.entry WHERE turns.branch = ? AND closed IS NULL";
+        let before = |row: &Row<'_>| row.get::<_, Option<u64>>(0);
+        let before = self.connection.query_row(sql, [Branch::Main.to_string()], before).optional()?;
+        Ok(before.flatten().map(EntryId))
+    }
+
     fn unfinished(&self) -> rusqlite::Result<Vec<Unfinished>> {
-        let sql = "SELECT messages.id, at, surface, text, images, messages.branch, turns.id, turns.branch, attempts, entry \
-                   FROM turns JOIN messages ON messages.id = message WHERE closed IS NULL ORDER BY turns.id";
+        let sql = format!(
+            "SELECT {MESSAGE}, turns.id, turns.branch, attempts, entry \
+             FROM turns JOIN messages ON messages.id = message WHERE closed IS NULL ORDER BY turns.id"
+        );
         let turn = |row: &Row<'_>| {
-            let branch = branch_in(row, 7)?;
+            let branch = branch_in(row, 10)?;
             let unanswered = self.unanswered(&branch)?;
-            let shown = row.get::<_, Option<u64>>(9)?.map(|entry| self.shown(EntryId(entry))).transpose()?;
+            let shown = row.get::<_, Option<u64>>(12)?.map(|entry| self.shown(EntryId(entry))).transpose()?;
             let answers = Message { images: shown.unwrap_or_default(), ..message(row)? };
-            let (turn, answers) = (TurnId(row.get(6)?), Arc::new(answers));
-            Ok(Unfinished { turn, branch, answers, attempts: row.get(8)?, unanswered })
+            let (turn, answers) = (TurnId(row.get(9)?), Arc::new(answers));
+            Ok(Unfinished { turn, branch, answers, attempts: row.get(11)?, unanswered })
         };
-        self.connection.prepare(sql)?.query_map([], turn)?.collect()
+        self.connection.prepare(&sql)?.query_map([], turn)?.collect()
     }
 
     /// The pictures of the message that became `entry`.
-    fn shown(&self, entry: EntryId) -> rusqlite::Result<Vec<Image>> {
+    pub(super) fn shown(&self, entry: EntryId) -> rusqlite::Result<Vec<Image>> {
         match self.entry(entry)?.said {
             Said::Human(heard) => Ok(heard.images),
             Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => Ok(Vec::new()),
@@ -131,9 +159,8 @@ impl Database {
     }
 
     fn waiting(&self) -> rusqlite::Result<VecDeque<Message>> {
-        let sql =
-            "SELECT id, at, surface, text, images, branch FROM messages WHERE entry IS NULL ORDER BY id";
-        self.connection.prepare(sql)?.query_map([], message)?.collect()
+        let sql = format!("SELECT {MESSAGE} FROM messages WHERE entry IS NULL ORDER BY id");
+        self.connection.prepare(&sql)?.query_map([], message)?.collect()
     }
 
     fn inbox(&self) -> rusqlite::Result<Vec<Kept>> {
@@ -144,43 +171,61 @@ impl Database {
     }
 }
 
-/// A message, from its id, time, surface, text, pictures and branch.
-fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
+/// What a message is read from.
+pub(super) const MESSAGE: &str =
+    "messages.id, messages.at, surface, text, images, messages.branch, about, quoted, inquiry";
+
+pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let surface: String = row.get(2)?;
     let surface = SurfaceName::named(&surface);
-    let branch: Option<String> = row.get(5)?;
-    let branch = branch.map(|branch| branch.parse().map_err(|error| unread(5, error))).transpose()?;
     let images: String = row.get(4)?;
     let images = body::read_images(&images).map_err(|error| unread(4, error))?;
     Ok(Message {
         id: MessageId(row.get(0)?),
         at: time_in(row, 1)?,
         surface,
-        branch,
+        to: address(row)?,
         text: row.get(3)?,
         images,
     })
 }
 
+fn address(row: &Row<'_>) -> rusqlite::Result<Address> {
+    if row.get_ref(5)? != ValueRef::Null {
+        return branch_in(row, 5).map(Address::Branch);
+    }
+    let Some(about) = row.get::<_, Option<u64>>(6)?.map(SentId) else { return Ok(Address::Here) };
+    match row.get::<_, Option<String>>(8)? {
+        Some(inquiry) => Ok(Address::Button(about, InquiryId(inquiry))),
+        None => {
+            let words = row.get::<_, Option<String>>(7)?.unwrap_or_default();
+            Ok(Address::Reply(ReplyTo { to: about, words }))
+        }
+    }
+}
+
 fn file_change(row: &Row<'_>) -> rusqlite::Result<FileChange> {
     let (at, session, kind) = (time_in(row, 1)?, session_in(row, 3)?, row.get::<_, String>(2)?);
+    let from = row.get::<_, Option<String>>(4)?.as_deref().and_then(SessionId::read);
+    let ran = |kind| SessionChange::Ran { run: session.clone(), from: from.clone(), kind, at };
     let change = match kind.as_str() {
+        "ran forked" => ran(Kind::Forked),
+        "ran isolated" => ran(Kind::Isolated),
+        "ran persistent" => ran(Kind::Persistent),
         "saved" => SessionChange::Saved(session, at),
-        "swapped" => {
-            let from = row.get::<_, Option<String>>(4)?.as_deref().and_then(SessionId::read);
-            SessionChange::Swapped { to: session, from, at }
-        }
+        "swapped" => SessionChange::Swapped { to: session, from, at },
         "cleared" => SessionChange::Cleared(session, at),
-        "forked" => {
-            let from = row.get::<_, Option<String>>(4)?.as_deref().and_then(SessionId::read);
-            SessionChange::Forked { fork: session, from, at }
-        }
+        "forked" => SessionChange::Forked { fork: session, from, at },
         other => return Err(unread(2, format!("no file changes in the way `{other}`"))),
     };
     Ok(FileChange { id: row.get(0)?, change })
 }
 
 pub(super) fn branch_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Branch> {
+    row.get::<_, String>(index)?.parse().map_err(|error| unread(index, error))
+}
+
+pub(super) fn source_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Source> {
     row.get::<_, String>(index)?.parse().map_err(|error| unread(index, error))
 }
 

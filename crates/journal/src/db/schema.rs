@@ -8,7 +8,7 @@ use super::Unopened;
 const FORMAT: i64 = 3;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 13] = [
+pub const TABLES: [&str; 18] = [
     "approvals",
     "reports",
     "forks",
@@ -22,6 +22,11 @@ pub const TABLES: [&str; 13] = [
     "file_changes",
     "devices",
     "spending",
+    "runs",
+    "sent",
+    "origins",
+    "inquiries",
+    "put_away",
 ];
 
 /// What each format adds to the one before it.

@@ -14,15 +14,18 @@ use super::{Database, schema};
 /// The format that brought the ledger.
 const LEDGER: i64 = 2;
 
+/// What a call is read from.
+pub(super) const COLUMNS: &str =
+    "at, branch, turn, source, attended, model, input, cache_read, cache_write, output, micros";
+
 impl Database {
     /// Gives every call since `since` to `each`, oldest first.
     pub fn spent_since(&self, since: Timestamp, mut each: impl FnMut(Spent)) -> rusqlite::Result<()> {
         if !self.has_ledger() {
             return Ok(());
         }
-        let sql = "SELECT at, branch, turn, source, attended, model, input, cache_read, cache_write, output, \
-                   micros FROM spending WHERE at >= ? ORDER BY at, id";
-        let mut rows = self.connection.prepare(sql)?;
+        let sql = format!("SELECT {COLUMNS} FROM spending WHERE at >= ? ORDER BY at, id");
+        let mut rows = self.connection.prepare(&sql)?;
         for row in rows.query_map([since.as_microsecond()], spent)? {
             each(row?);
         }
@@ -72,7 +75,7 @@ impl Database {
     }
 
     /// One that is only read may be older than the ledger.
-    fn has_ledger(&self) -> bool {
+    pub(super) fn has_ledger(&self) -> bool {
         schema::check_known(&self.connection).is_ok_and(|format| format >= LEDGER)
     }
 }
@@ -98,7 +101,7 @@ pub fn spend(transaction: &Transaction<'_>, spent: &Spent) -> rusqlite::Result<(
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
-fn spent(row: &Row<'_>) -> rusqlite::Result<Spent> {
+pub(super) fn spent(row: &Row<'_>) -> rusqlite::Result<Spent> {
     let source = row.get::<_, String>(3)?.parse().map_err(|error| unread(3, error))?;
     let attended = row.get::<_, String>(4)?;
     let attended = if attended == "waited" { Attended::Waited } else { Attended::Unattended };

@@ -4,14 +4,16 @@ use domain::conversation::{Branch, Entry, Head, Move, SessionId, Text};
 use domain::inbox::Kept;
 use domain::permission::Decision;
 use domain::record::{
-    Closed, InboxChange, Message, MessageChange, MessageId, Opened, Record, SessionChange, TurnChange,
+    Address, Closed, InboxChange, Message, MessageChange, MessageId, Opened, Record, ReplyTo, SessionChange,
+    TurnChange,
 };
+use domain::run::Kind;
 use domain::turn::{Ending, TurnId};
 use jiff::Timestamp;
 use rusqlite::{Transaction, named_params, params};
 
 use super::spending::spend;
-use super::{Database, approvals, aside, body};
+use super::{Database, approvals, aside, body, sent};
 
 /// A change to the session files that a transaction asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +56,8 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
         Record::Fork(change) => aside::write_fork(transaction, change)?,
         Record::Approval(change) => approvals::write(transaction, change)?,
         Record::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at)?,
-        // Kept in a file of its own.
-        Record::Model(..) => {}
+        // Kept in files of their own.
+        Record::State(_) => {}
         Record::Spent(spent) => spend(transaction, spent)?,
         Record::Inbox(InboxChange::Kept(kept)) => keep(transaction, kept)?,
         Record::Inbox(InboxChange::Removed(kept, at)) => {
@@ -123,6 +125,7 @@ fn message(transaction: &Transaction<'_>, change: &MessageChange) -> rusqlite::R
         MessageChange::Dropped(message) => {
             transaction.prepare_cached("DELETE FROM messages WHERE id = ?")?.execute([message.0]).map(drop)
         }
+        MessageChange::Sent(change) => sent::write_sent(transaction, change),
     }
 }
 
@@ -138,11 +141,18 @@ fn turn(transaction: &Transaction<'_>, change: &TurnChange) -> rusqlite::Result<
 }
 
 fn received(transaction: &Transaction<'_>, message: &Message) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO messages (id, at, surface, text, images, branch) VALUES (?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO messages (id, at, surface, text, images, branch, about, quoted, inquiry) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let (at, images) =
         (message.at.as_microsecond(), body::write_images(&message.images).map_err(unwritable)?);
-    let branch = message.branch.as_ref().map(ToString::to_string);
-    let row = params![message.id.0, at, message.surface.as_str(), message.text, images, branch];
+    let (id, surface, text) = (message.id.0, message.surface.as_str(), &message.text);
+    let (branch, about, quoted, inquiry) = match &message.to {
+        Address::Here => (None, None, None, None),
+        Address::Branch(branch) => (Some(branch.to_string()), None, None, None),
+        Address::Reply(ReplyTo { to, words }) => (None, Some(to.0), Some(words), None),
+        Address::Button(on, inquiry) => (None, Some(on.0), None, Some(&inquiry.0)),
+    };
+    let row = params![id, at, surface, text, images, branch, about, quoted, inquiry];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
@@ -202,6 +212,14 @@ fn file_change(transaction: &Transaction<'_>, change: &SessionChange) -> rusqlit
         SessionChange::Swapped { to, from, at } => ("swapped", to, from.as_ref(), at),
         SessionChange::Cleared(session, at) => ("cleared", session, None, at),
         SessionChange::Forked { fork, from, at } => ("forked", fork, from.as_ref(), at),
+        SessionChange::Ran { run, from, kind, at } => {
+            let kind = match kind {
+                Kind::Forked => "ran forked",
+                Kind::Isolated => "ran isolated",
+                Kind::Persistent => "ran persistent",
+            };
+            (kind, run, from.as_ref(), at)
+        }
     };
     let sql = "INSERT INTO file_changes (at, kind, session, parent) VALUES (?, ?, ?, ?)";
     let row = params![at.as_microsecond(), kind, session.as_str(), parent.map(SessionId::as_str)];

@@ -1,89 +1,22 @@
 //! What the human set while the program ran: `config.json`.
 
-mod setting;
-
 use std::path::Path;
 use std::sync::Arc;
 
+use domain::settings::{BadSetting, Given, Setting, Settings};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::state::{Reading, StateFile, json};
 use super::{Damage, Trouble};
 use crate::disk::Disk;
-use domain::permission::Mode;
-pub use setting::{BadSetting, Deliberation, KnownModel, Setting};
 
-/// Everything that can be set.
+/// What the file says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// Who answers.
-    pub models: Models,
-    /// How much is thought before an answer.
-    pub thinking: Deliberations,
-    /// When to stop waiting.
-    pub timeouts: Timeouts,
-    /// What may be done without asking.
-    pub permission_mode: Mode,
-    /// Whether and when the program renews itself.
-    pub updates: Updates,
+    /// The settings.
+    pub settings: Settings,
     extra: Map<String, Value>,
-}
-
-/// Who answers: nothing for the usual one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Models {
-    /// In the main conversation.
-    pub main: Option<KnownModel>,
-    /// In forks.
-    pub fork: Option<KnownModel>,
-}
-
-/// How much is thought before an answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deliberations {
-    /// In the main conversation.
-    pub main: Deliberation,
-    /// In forks.
-    pub fork: Deliberation,
-}
-
-impl Default for Deliberations {
-    fn default() -> Self {
-        Self { main: Deliberation::Off, fork: Deliberation::Adaptive }
-    }
-}
-
-/// When to stop waiting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// For a background fork, in seconds.
-    pub bg_fork_seconds: u32,
-    /// For the human in a fork, in minutes.
-    pub fork_idle_minutes: u32,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self { bg_fork_seconds: 1800, fork_idle_minutes: 10 }
-    }
-}
-
-/// Whether and when the program renews itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Updates {
-    /// Whether it does.
-    pub automatic: bool,
-    /// How often it looks, in minutes.
-    pub interval_minutes: u32,
-    /// The hour of the day.
-    pub hour: u32,
-}
-
-impl Default for Updates {
-    fn default() -> Self {
-        Self { automatic: false, interval_minutes: 60, hour: 6 }
-    }
 }
 
 /// The settings as they were found.
@@ -114,19 +47,34 @@ impl ConfigFile {
         let found = self.file.load(now, |text| Ok(Reading::Whole(json::<Map<String, Value>>(text)?)))?;
         let (value, warnings) = read(found.value.unwrap_or_default());
         for warning in &warnings {
-            tracing::warn!(path = %self.file.path().display(), "{warning}. the usual value is used");
+            tracing::warn!(path = %self.file.path().display(), "{warning} the usual value is used");
         }
         Ok(FoundConfig { value, damage: found.damage, warnings })
+    }
+
+    /// The settings and what is wrong with them, without a change to the file.
+    pub fn glance(&self) -> (Settings, Vec<String>) {
+        let found = self.file.glance(|text| Ok(Reading::Whole(json::<Map<String, Value>>(text)?)));
+        let (config, warnings) = read(found.as_ref().ok().cloned().flatten().unwrap_or_default());
+        let warnings = warnings.iter().map(|warning| format!("state/config.json: {warning}"));
+        (config.settings, found.err().into_iter().chain(warnings).collect())
     }
 
     /// Keeps all settings.
     pub fn save(&mut self, config: &Config) -> Result<(), Trouble> {
         let mut map = config.extra.clone();
         for setting in Setting::ALL {
-            map.insert(setting.key().to_owned(), setting.kept(config));
+            map.insert(setting.key().to_owned(), kept(setting.given(&config.settings)));
         }
         let text = serde_json::to_vec_pretty(&map);
         self.file.save(&text.map_err(|error| Trouble::refused(self.file.path(), error))?)
+    }
+
+    /// Sets `setting` to what it is in `settings`. What a person changed in the file meanwhile stays.
+    pub fn set(&mut self, setting: Setting, settings: &Settings, now: Timestamp) -> Result<(), Trouble> {
+        let mut config = self.load(now)?.value;
+        setting.copy(&mut config.settings, settings);
+        self.save(&config)
     }
 }
 
@@ -135,10 +83,41 @@ fn read(mut map: Map<String, Value>) -> (Config, Vec<BadSetting>) {
     let mut warnings = Vec::new();
     for setting in Setting::ALL {
         let Some(value) = map.remove(setting.key()) else { continue };
-        if let Err(wrong) = setting.read(&mut config, &value) {
+        if let Err(wrong) = read_one(setting, &mut config.settings, &value) {
             warnings.push(wrong);
         }
     }
     config.extra = map;
     (config, warnings)
+}
+
+/// RC-4: older files have a flag where there is a way to think now.
+fn read_one(setting: Setting, settings: &mut Settings, value: &Value) -> Result<(), BadSetting> {
+    use Setting::{AutoUpdate, ModelFork, ModelMain, ThinkingFork, ThinkingMain};
+    let typed = match (setting, value) {
+        (ModelMain | ModelFork | ThinkingMain | ThinkingFork, Value::Null) => "null".to_owned(),
+        (ThinkingMain | ThinkingFork, Value::Bool(true)) => "adaptive".to_owned(),
+        (ThinkingMain | ThinkingFork, Value::Bool(false)) => "off".to_owned(),
+        (AutoUpdate, Value::Bool(flag)) => flag.to_string(),
+        (_, Value::String(text)) => text.clone(),
+        (ModelMain | ModelFork, Value::Number(_)) => return Err(setting.wrong(&shortened(value))),
+        (_, Value::Number(number)) => number.to_string(),
+        (_, Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
+            return Err(setting.wrong(&shortened(value)));
+        }
+    };
+    setting.set(settings, &typed)
+}
+
+fn kept(given: Given) -> Value {
+    match given {
+        Given::Nothing => Value::Null,
+        Given::Text(text) => text.into(),
+        Given::Number(number) => number.into(),
+        Given::Flag(flag) => flag.into(),
+    }
+}
+
+fn shortened(value: &Value) -> String {
+    format!("`{}`", value.to_string().chars().take(40).collect::<String>())
 }

@@ -1,65 +1,58 @@
 //! What a button will ask when it is pressed: `inquiries.json`.
+//!
+//! The log knows the same; the file is what other programs read and write. It is read once, and then only
+//! replaced, with what others put beside our keys.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use domain::sent::{Inquiry, InquiryId};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::fork_messages::{KEPT_SECONDS, seconds};
+use super::fork_messages::{instant, seconds};
 use super::state::{Reading, StateFile, json};
-use super::{Damage, Found, Trouble};
+use super::{Found, Trouble};
 use crate::disk::Disk;
 
 /// The file `inquiries.json`.
 #[derive(Clone)]
 pub struct Inquiries {
     file: StateFile,
+    /// What the file says, as it was last read or written.
+    said: Kept,
 }
 
 impl Inquiries {
     /// The file in the directory `state`.
     pub fn new(disk: Arc<dyn Disk>, state: &Path) -> Self {
-        Self { file: StateFile::new(disk, state.join("inquiries.json")) }
+        Self { file: StateFile::new(disk, state.join("inquiries.json")), said: Kept::new() }
     }
 
-    /// Keeps a prompt under `id`, and drops those that are older than seven days.
-    pub fn keep(&mut self, id: &str, prompt: &str, now: Timestamp) -> Result<Option<Damage>, Trouble> {
-        let Found { value: mut kept, damage } = self.all(now)?;
-        kept.retain(|_, inquiry| inquiry.is_live(now));
-        let inquiry = Inquiry { prompt: prompt.to_owned(), ts: seconds(now), extra: serde_json::Map::new() };
-        kept.insert(id.to_owned(), inquiry);
-        self.write(&kept)?;
-        Ok(damage)
-    }
-
-    /// The prompt under `id`: nothing, if it was taken or is older than seven days.
-    pub fn peek(&self, id: &str, now: Timestamp) -> Result<Found<Option<String>>, Trouble> {
-        let Found { value: kept, damage } = self.all(now)?;
-        let live = kept.get(id).filter(|inquiry| inquiry.is_live(now));
-        Ok(Found { value: live.map(|inquiry| inquiry.prompt.clone()), damage })
-    }
-
-    /// Takes the prompt under `id`, so that nobody takes it again.
-    pub fn take(&mut self, id: &str, now: Timestamp) -> Result<Found<Option<String>>, Trouble> {
-        let Found { value: mut kept, damage } = self.all(now)?;
-        let Some(inquiry) = kept.remove(id) else {
-            return Ok(Found { value: None, damage });
-        };
-        kept.retain(|_, inquiry| inquiry.is_live(now));
-        self.write(&kept)?;
-        let live = inquiry.is_live(now);
-        Ok(Found { value: live.then_some(inquiry.prompt), damage })
-    }
-
-    fn all(&self, now: Timestamp) -> Result<Found<Kept>, Trouble> {
+    /// All that the file knows.
+    pub fn load(&mut self, now: Timestamp) -> Result<Found<Vec<Inquiry>>, Trouble> {
         let Found { value, damage } = self.file.load(now, read)?;
-        let kept = value.unwrap_or_default();
-        if damage.is_some() && !kept.is_empty() {
-            self.write(&kept)?;
+        self.said = value.unwrap_or_default();
+        if damage.is_some() && !self.said.is_empty() {
+            self.write(&self.said)?;
         }
-        Ok(Found { value: kept, damage })
+        let inquiries = self.said.iter().filter_map(|(id, record)| record.inquiry(id)).collect();
+        Ok(Found { value: inquiries, damage })
+    }
+
+    /// Lets the file say `inquiries`, and nothing else. A file that need not be there is not made.
+    pub fn replace(&mut self, inquiries: &[Inquiry]) -> Result<(), Trouble> {
+        let record = |inquiry: &Inquiry| {
+            let said = self.said.get(&inquiry.id.0).filter(|said| said.is_of(inquiry)).cloned();
+            (inquiry.id.0.clone(), said.unwrap_or_else(|| Record::of(inquiry)))
+        };
+        let next: Kept = inquiries.iter().map(record).collect();
+        if !(next.is_empty() && self.said.is_empty()) {
+            self.write(&next)?;
+            self.said = next;
+        }
+        Ok(())
     }
 
     fn write(&self, kept: &Kept) -> Result<(), Trouble> {
@@ -68,27 +61,39 @@ impl Inquiries {
     }
 }
 
-type Kept = BTreeMap<String, Inquiry>;
+type Kept = BTreeMap<String, Record>;
 
-#[derive(Clone, Serialize, Deserialize)]
-struct Inquiry {
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+struct Record {
     prompt: String,
     ts: f64,
     #[serde(flatten)]
     extra: serde_json::Map<String, serde_json::Value>,
 }
 
-impl Inquiry {
-    fn is_live(&self, now: Timestamp) -> bool {
-        self.ts > seconds(now) - KEPT_SECONDS
+impl Record {
+    fn of(inquiry: &Inquiry) -> Self {
+        let (prompt, ts) = (inquiry.prompt.clone(), seconds(inquiry.at));
+        Self { prompt, ts, extra: serde_json::Map::new() }
+    }
+
+    fn is_of(&self, inquiry: &Inquiry) -> bool {
+        self.prompt == inquiry.prompt && self.ts == seconds(inquiry.at)
+    }
+
+    fn inquiry(&self, id: &str) -> Option<Inquiry> {
+        Some(Inquiry { id: InquiryId(id.to_owned()), prompt: self.prompt.clone(), at: instant(self.ts)? })
     }
 }
 
 fn read(text: &str) -> Result<Reading<Kept>, String> {
     let values: serde_json::Map<String, serde_json::Value> = json(text)?;
     let all = values.len();
-    let read = values.into_iter().filter_map(|(id, value)| Some((id, Inquiry::deserialize(&value).ok()?)));
-    let kept: Kept = read.collect();
+    let record = |(id, value): (String, serde_json::Value)| {
+        let record = Record::deserialize(&value).ok().filter(|record| record.inquiry(&id).is_some());
+        record.map(|record| (id, record))
+    };
+    let kept: Kept = values.into_iter().filter_map(record).collect();
     match all - kept.len() {
         0 => Ok(Reading::Whole(kept)),
         lost if kept.is_empty() => Err(format!("none of its {lost} prompts can be read")),

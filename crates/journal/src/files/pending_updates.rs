@@ -65,6 +65,11 @@ impl PendingUpdates {
         Ok(Found { value: updates, damage })
     }
 
+    /// All that wait and can be read, without a change to the file.
+    pub fn glance(&self) -> Result<Vec<PendingUpdate>, String> {
+        self.file.glance(read).map(Option::unwrap_or_default)
+    }
+
     /// Adds one, unless the very same one already waits: a crash may make us add it again.
     pub fn append(&mut self, update: PendingUpdate, now: Timestamp) -> Result<Option<Damage>, Trouble> {
         let Found { value: mut updates, damage } = self.peek(now)?;

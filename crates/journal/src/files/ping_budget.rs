@@ -3,76 +3,55 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use domain::ping_budget::{PingBudget, Used};
 use domain::schedule::Moment;
+use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
 use serde::{Deserialize, Serialize};
 
 use super::state::{Reading, StateFile, json};
 use super::{Found, Trouble};
 use crate::disk::Disk;
 
-/// What the file says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KeptBudget {
-    /// The most pings that can be left.
-    pub capacity: u32,
-    /// The pings that are left.
-    pub available: f64,
-    /// The minutes it takes for one more.
-    pub refill_rate_minutes: u32,
-    /// When it was last reckoned.
-    pub last_refill: Moment,
-    /// The critical pings on `critical_reset_date`.
-    pub critical_used: u32,
-    /// The day of `critical_used`.
-    pub critical_reset_date: Date,
-    /// The pings on `daily_used_reset`.
-    pub daily_used: u32,
-    /// The day of `daily_used`.
-    pub daily_used_reset: Date,
-    extra: serde_json::Map<String, serde_json::Value>,
-}
-
-impl KeptBudget {
-    /// A full budget.
-    pub fn full(now: &Zoned) -> Self {
-        Self {
-            capacity: 5,
-            available: 5.0,
-            refill_rate_minutes: 90,
-            last_refill: Moment::of(now),
-            critical_used: 0,
-            critical_reset_date: now.date(),
-            daily_used: 0,
-            daily_used_reset: now.date(),
-            extra: serde_json::Map::new(),
-        }
-    }
-}
-
-/// The file `ping_budget.json`.
+/// The file `ping_budget.json`, and the zone in which it tells times.
 #[derive(Clone)]
 pub struct PingBudgetFile {
     file: StateFile,
+    zone: TimeZone,
 }
 
 impl PingBudgetFile {
     /// The file in the directory `state`.
-    pub fn new(disk: Arc<dyn Disk>, state: &Path) -> Self {
-        Self { file: StateFile::new(disk, state.join("ping_budget.json")) }
+    pub fn new(disk: Arc<dyn Disk>, state: &Path, zone: TimeZone) -> Self {
+        Self { file: StateFile::new(disk, state.join("ping_budget.json")), zone }
     }
 
     /// What is kept: nothing, if the file is missing or was damaged.
-    pub fn load(&self, now: Timestamp) -> Result<Found<Option<KeptBudget>>, Trouble> {
-        self.file.load(now, read)
+    pub fn load(&self, now: Timestamp) -> Result<Found<Option<PingBudget>>, Trouble> {
+        self.file.load(now, |text| json::<Spelled>(text)?.checked(&self.zone).map(Reading::Whole))
     }
 
-    /// Keeps `budget`.
-    pub fn save(&mut self, budget: &KeptBudget) -> Result<(), Trouble> {
-        let text = serde_json::to_vec(&Spelled::of(budget));
+    /// Keeps `budget`, and the keys of others.
+    pub fn save(&mut self, budget: &PingBudget) -> Result<(), Trouble> {
+        let before = self.file.load(budget.reckoned, |text| json::<Spelled>(text).map(Reading::Whole))?;
+        let extra = before.value.map(|before| before.extra).unwrap_or_default();
+        let text = serde_json::to_vec(&Spelled { extra, ..self.spelled(budget) });
         self.file.save(&text.map_err(|error| Trouble::refused(self.file.path(), error))?)
+    }
+
+    fn spelled(&self, budget: &PingBudget) -> Spelled {
+        Spelled {
+            capacity: budget.capacity,
+            available: budget.available,
+            refill_rate_minutes: budget.refill_minutes,
+            last_refill: Moment::of(&budget.reckoned.to_zoned(self.zone.clone())).to_micros(),
+            critical_used: budget.critical.count,
+            critical_reset_date: budget.critical.day.to_string(),
+            daily_used: budget.used.count,
+            daily_used_reset: budget.used.day.to_string(),
+            extra: serde_json::Map::new(),
+        }
     }
 }
 
@@ -91,21 +70,7 @@ struct Spelled {
 }
 
 impl Spelled {
-    fn of(budget: &KeptBudget) -> Self {
-        Self {
-            capacity: budget.capacity,
-            available: budget.available,
-            refill_rate_minutes: budget.refill_rate_minutes,
-            last_refill: budget.last_refill.to_micros(),
-            critical_used: budget.critical_used,
-            critical_reset_date: budget.critical_reset_date.to_string(),
-            daily_used: budget.daily_used,
-            daily_used_reset: budget.daily_used_reset.to_string(),
-            extra: budget.extra.clone(),
-        }
-    }
-
-    fn checked(self) -> Result<KeptBudget, String> {
+    fn checked(self, zone: &TimeZone) -> Result<PingBudget, String> {
         if self.capacity == 0 || self.refill_rate_minutes == 0 {
             return Err("`capacity` and `refill_rate_minutes` must be 1 or more".to_owned());
         }
@@ -114,20 +79,14 @@ impl Spelled {
         }
         let day =
             |text: &str| text.parse::<Date>().map_err(|_| format!("{text:?} is not a day like 2026-03-05"));
-        Ok(KeptBudget {
+        let reckoned = Moment::parse(&self.last_refill, zone).map_err(|wrong| wrong.reason)?;
+        Ok(PingBudget {
             capacity: self.capacity,
             available: self.available,
-            refill_rate_minutes: self.refill_rate_minutes,
-            last_refill: Moment::parse(&self.last_refill, &TimeZone::UTC).map_err(|wrong| wrong.reason)?,
-            critical_used: self.critical_used,
-            critical_reset_date: day(&self.critical_reset_date)?,
-            daily_used: self.daily_used,
-            daily_used_reset: day(&self.daily_used_reset)?,
-            extra: self.extra,
+            refill_minutes: self.refill_rate_minutes,
+            reckoned: reckoned.at,
+            used: Used { day: day(&self.daily_used_reset)?, count: self.daily_used },
+            critical: Used { day: day(&self.critical_reset_date)?, count: self.critical_used },
         })
     }
-}
-
-fn read(text: &str) -> Result<Reading<KeptBudget>, String> {
-    json::<Spelled>(text)?.checked().map(Reading::Whole)
 }

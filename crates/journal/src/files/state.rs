@@ -66,6 +66,22 @@ impl StateFile {
         }
     }
 
+    /// Reads what can be read of the file, and leaves it as it is whatever is wrong with it.
+    pub(super) fn glance<T>(
+        &self,
+        read: impl FnOnce(&str) -> Result<Reading<T>, String>,
+    ) -> Result<Option<T>, String> {
+        let bytes = match self.bytes().map_err(|trouble| trouble.to_string())? {
+            Bytes::Missing => return Ok(None),
+            Bytes::Refused(reason) => return Err(format!("{}: {reason}", self.path.display())),
+            Bytes::Here(bytes) => bytes,
+        };
+        match read(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}')) {
+            Ok(Reading::Whole(value) | Reading::Partly(value, _)) => Ok(Some(value)),
+            Err(reason) => Err(format!("{}: {reason}", self.path.display())),
+        }
+    }
+
     /// Replaces the file.
     pub(super) fn save(&self, bytes: &[u8]) -> Result<(), Trouble> {
         if bytes.len() > LARGEST {

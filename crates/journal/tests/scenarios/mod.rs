@@ -6,17 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::conversation::SessionId;
+use domain::ping_budget::PingBudget;
 use domain::schedule::{Cron, ItemId, Moment, Prompt, Routine};
+use domain::sent::{Inquiry, InquiryId, Origin, SentId};
+use domain::settings::Setting;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Zoned};
 use journal::disk::{self, Disk};
-use journal::files::config::{ConfigFile, Setting};
-use journal::files::fork_messages::{ForkMessages, Sent};
+use journal::files::config::ConfigFile;
+use journal::files::fork_messages::ForkMessages;
 use journal::files::history::{EventKind, History, SessionEvent};
 use journal::files::inquiries::Inquiries;
 use journal::files::items::Items;
 use journal::files::pending_updates::{PendingUpdate, PendingUpdates};
-use journal::files::ping_budget::{KeptBudget, PingBudgetFile};
+use journal::files::ping_budget::PingBudgetFile;
 use journal::files::routine_sessions::RoutineSessions;
 use journal::files::sessions::{Saving, Sessions};
 use journal::files::{Found, Trouble};
@@ -160,60 +163,56 @@ fn look_at_updates(disk: &Shared) -> Result<String, String> {
 }
 
 fn message_steps() -> Vec<Step> {
-    let remember = |n: i64| {
+    let origin = |n: i64| {
+        let (session, parent) = (session(n), (n % 2 == 0).then(|| session(0)));
+        Origin { id: SentId(n as u64 * 10), session, parent, at: now(n * 1440).timestamp(), end: None }
+    };
+    let replace = |n: i64| {
         step(move |disk| {
-            let messages = vec![n as u64 * 10, n as u64 * 10 + 1];
-            let sent = Sent { messages, fork: session(n), parent: (n % 2 == 0).then(|| session(0)) };
             let mut file = ForkMessages::new(disk.clone(), state());
-            file.remember(&sent, now(n * 1440).timestamp()).map(|_| ())
+            file.load(now(0).timestamp())?;
+            file.replace(&(n..n + 5).map(origin).collect::<Vec<_>>())
         })
     };
-    (1..12).map(remember).collect()
+    (1..12).map(replace).collect()
 }
 
 fn look_at_messages(disk: &Shared) -> Result<String, String> {
-    let file = ForkMessages::new(disk.clone(), state());
-    let origins =
-        (10..120).step_by(10).map(|message| whole(file.origin(message, now(12 * 1440).timestamp())));
-    Ok(origins.collect::<Result<Vec<_>, _>>()?.join("\n"))
+    whole(ForkMessages::new(disk.clone(), state()).load(now(0).timestamp()))
 }
 
 fn inquiry_steps() -> Vec<Step> {
-    let keep = |n: i64| {
-        step(move |disk| {
-            let prompt = format!("what about number {n}?");
-            let mut file = Inquiries::new(disk.clone(), state());
-            file.keep(&format!("0000000{n}"), &prompt, now(n).timestamp()).map(|_| ())
-        })
+    let inquiry = |n: i64| {
+        let (id, prompt) = (InquiryId(format!("0000000{n}")), format!("what about number {n}?"));
+        Inquiry { id, prompt, at: now(n).timestamp() }
     };
-    let take = |n: i64| {
+    let replace = |first: i64, last: i64| {
         step(move |disk| {
             let mut file = Inquiries::new(disk.clone(), state());
-            file.take(&format!("0000000{n}"), now(9).timestamp()).map(|_| ())
+            file.load(now(0).timestamp())?;
+            file.replace(&(first..last).map(inquiry).collect::<Vec<_>>())
         })
     };
-    (1..9).map(keep).chain((1..9).map(take)).collect()
+    (1..9).map(|n| replace(1, n + 1)).chain((2..9).map(|n| replace(n, 9))).collect()
 }
 
 fn look_at_inquiries(disk: &Shared) -> Result<String, String> {
-    let file = Inquiries::new(disk.clone(), state());
-    let prompts = (1..9).map(|n| whole(file.peek(&format!("0000000{n}"), now(9).timestamp())));
-    Ok(prompts.collect::<Result<Vec<_>, _>>()?.join("\n"))
+    whole(Inquiries::new(disk.clone(), state()).load(now(0).timestamp()))
 }
 
 fn budget_steps() -> Vec<Step> {
     let save = |n: u32| {
         step(move |disk| {
-            let mut budget = KeptBudget::full(&now(0));
-            (budget.daily_used, budget.available) = (n, f64::from(n) / 3.0);
-            PingBudgetFile::new(disk.clone(), state()).save(&budget)
+            let mut budget = PingBudget::full(&now(0));
+            (budget.used.count, budget.available) = (n, f64::from(n) / 3.0);
+            PingBudgetFile::new(disk.clone(), state(), TimeZone::UTC).save(&budget)
         })
     };
     (0..12).map(save).collect()
 }
 
 fn look_at_budget(disk: &Shared) -> Result<String, String> {
-    whole(PingBudgetFile::new(disk.clone(), state()).load(now(0).timestamp()))
+    whole(PingBudgetFile::new(disk.clone(), state(), TimeZone::UTC).load(now(0).timestamp()))
 }
 
 fn config_steps() -> Vec<Step> {
@@ -221,7 +220,7 @@ fn config_steps() -> Vec<Step> {
         step(move |disk| {
             let mut file = ConfigFile::new(disk.clone(), state());
             let mut config = file.load(now(0).timestamp())?.value;
-            Setting::BgForkTimeout.set(&mut config, &(60 + n).to_string()).unwrap();
+            Setting::BgForkTimeout.set(&mut config.settings, &(60 + n).to_string()).unwrap();
             file.save(&config)
         })
     };
@@ -301,9 +300,7 @@ const DAMAGED: &[u8] = b"{\"00000001\": {\"prompt\": \"what ab";
 
 fn aside_steps() -> Vec<Step> {
     let damage = || step(|disk| replaced(disk, &state().join("inquiries.json"), DAMAGED));
-    let read = || {
-        step(|disk| Inquiries::new(disk.clone(), state()).peek("00000001", now(0).timestamp()).map(|_| ()))
-    };
+    let read = || step(|disk| Inquiries::new(disk.clone(), state()).load(now(0).timestamp()).map(|_| ()));
     vec![damage(), read(), read()]
 }
 

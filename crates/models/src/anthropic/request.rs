@@ -9,11 +9,11 @@ use std::sync::Arc;
 use domain::context::{self, Context, UNKNOWN_OUTCOME};
 use domain::conversation::{Block, Heard, Json, Said, calls};
 use domain::failure::Failure;
+use domain::thinking::Thinking;
 use domain::tool::{Outcome, ToolResult, ToolSpec};
 use serde_json::value::RawValue;
 
 use crate::beginnings::{Beginnings, Body, Made, before, opening};
-use crate::thinking::Thinking;
 
 use super::wire::{CacheControl, Content, Message, Request, Role, Source, ThinkingMode, Tool};
 
@@ -23,12 +23,15 @@ const NOTHING: &str = "{}";
 /// The schema of a tool that came without one.
 const ANYTHING: &str = r#"{"type":"object"}"#;
 
+/// The fewest tokens that are worth a budget of thinking; the vendor refuses less.
+const LEAST: u32 = 1024;
+
 /// Who is asked, and for how much.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     pub model: &'a str,
+    /// The most tokens of the reply itself.
     pub max_tokens: u32,
-    pub thinking: Option<Thinking>,
 }
 
 /// The request for the reply to `context`, which begins as the ones before it did.
@@ -39,11 +42,12 @@ pub fn body(asked: Asked<'_>, context: &Context, beginnings: &Beginnings) -> Res
 
 /// The request for the reply to `context` in which `messages` were said.
 pub fn request<'a>(asked: Asked<'a>, context: &'a Context, messages: Vec<Message<'a>>) -> Request<'a> {
+    let (thinking, max_tokens) = thinking(context.thinking, asked.max_tokens);
     Request {
         model: asked.model,
-        max_tokens: asked.max_tokens,
+        max_tokens,
         stream: true,
-        thinking: asked.thinking.map(thinking),
+        thinking,
         tools: context.tools.iter().map(tool).collect(),
         system: system(&context.instructions),
         messages,
@@ -63,11 +67,20 @@ pub fn messages(said: &[Arc<Said>], from: usize) -> Vec<Made<Message<'_>>> {
     letters.messages
 }
 
-fn thinking(thinking: Thinking) -> ThinkingMode {
+/// How much to think, and the most tokens with it: the vendor counts what is thought as a part of the reply, and
+/// wants the budget to be the smaller one.
+///
+/// Between requests that differ here, the vendor reads tools and instructions from its cache, and nothing that was
+/// said. So two turns that should share what was said must think in the same way.
+fn thinking(thinking: Thinking, reply: u32) -> (ThinkingMode, u32) {
     match thinking {
-        Thinking::Off => ThinkingMode::Disabled,
-        Thinking::Adaptive => ThinkingMode::Adaptive,
-        Thinking::Budget(budget_tokens) => ThinkingMode::Enabled { budget_tokens },
+        Thinking::Off => (ThinkingMode::Disabled, reply),
+        Thinking::Adaptive => (ThinkingMode::Adaptive, reply),
+        Thinking::Budget(budget) => {
+            let budget_tokens = budget.get().max(LEAST);
+            let most = if budget_tokens < reply { reply } else { budget_tokens.saturating_add(reply) };
+            (ThinkingMode::Enabled { budget_tokens }, most)
+        }
     }
 }
 

@@ -12,8 +12,7 @@ pub struct Request<'a> {
     pub model: &'a str,
     pub max_tokens: u32,
     pub stream: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub thinking: Option<ThinkingMode>,
+    pub thinking: ThinkingMode,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use domain::context::Context;
 use domain::conversation::{Block, Branch, EntryId, Heard, Image, Json, Reach, Said};
+use domain::thinking::Thinking;
 use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use proptest::prelude::*;
 
@@ -116,6 +117,7 @@ impl Tree {
         Context {
             branch: name,
             model: None,
+            thinking: Thinking::Off,
             tools: Arc::from([TOOL]),
             instructions: Arc::from("Be kind."),
             said: self.paths[branch].clone(),
@@ -125,7 +127,7 @@ impl Tree {
 
     fn check(&self, branch: usize) {
         let context = &self.context(branch);
-        let asked = anthropic::request::Asked { model: "m", max_tokens: 9, thinking: None };
+        let asked = anthropic::request::Asked { model: "m", max_tokens: 9 };
         let made = anthropic::request::messages(&context.said, 0);
         let whole = anthropic::request::request(asked, context, bare(made));
         let body = anthropic::request::body(asked, context, &self.kept[0]).unwrap();
@@ -174,7 +176,15 @@ fn long(turns: usize) -> Vec<Arc<Said>> {
 }
 
 fn context(branch: Branch, said: Vec<Arc<Said>>) -> Context {
-    Context { branch, model: None, tools: Arc::from([]), instructions: Arc::from(""), said, aside: 0 }
+    Context {
+        branch,
+        model: None,
+        thinking: Thinking::Off,
+        tools: Arc::from([]),
+        instructions: Arc::from(""),
+        said,
+        aside: 0,
+    }
 }
 
 /// How many entries are read when a request is written.

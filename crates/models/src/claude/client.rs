@@ -14,6 +14,7 @@ use std::time::Duration;
 use domain::context::Context;
 use domain::conversation::Branch;
 use domain::failure::Failure;
+use domain::thinking::Thinking;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -86,11 +87,13 @@ struct Program {
     session: String,
     /// The model that it speaks with; its own choice, if there is none.
     model: Option<String>,
+    /// How much it thinks.
+    thinking: Thinking,
     told: (Arc<str>, Arc<[domain::tool::ToolSpec]>),
 }
 
 enum Phase {
-    /// It is not ready yet: it starts, or it changes to another model.
+    /// It is not ready yet: it starts, or it changes to another model or way to think.
     Starting(oneshot::Receiver<Answered>, Plan),
     Idle,
     Speaking(Box<Speech>),
@@ -167,7 +170,7 @@ async fn start(
 ) -> Result<(Program, Phase), Failure> {
     let choices = shared.choices_for(context);
     let settings = &shared.settings;
-    let command = settings.command(&choices, &plan.start, &context.instructions);
+    let command = settings.command(&choices, &plan.start, context);
     let name = settings.program.display().to_string();
     let process = Process::spawn(command).map_err(|error| refusal::unstarted(&name, &error))?;
     let mut control = Control::new(process);
@@ -184,8 +187,8 @@ async fn start(
         Start::Resume(session) => session.clone(),
         Start::Fork(_) | Start::Fresh => String::new(),
     };
-    let model = choices.model;
-    Ok((Program { control, tools, session, model, told }, Phase::Starting(ready, plan)))
+    let (model, thinking) = (choices.model, context.thinking);
+    Ok((Program { control, tools, session, model, thinking, told }, Phase::Starting(ready, plan)))
 }
 
 impl Client {

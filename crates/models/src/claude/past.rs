@@ -118,6 +118,7 @@ mod tests {
     use std::sync::Arc;
 
     use domain::conversation::{Branch, EntryId, Image, Json};
+    use domain::thinking::Thinking;
     use domain::tool::ToolCall;
 
     use super::*;
@@ -125,7 +126,15 @@ mod tests {
     fn past(said: Vec<Said>) -> Past {
         let said = said.into_iter().map(Arc::new).collect();
         let (tools, instructions) = (Arc::from([]), Arc::from(""));
-        Past::of(&Context { branch: Branch::Main, model: None, tools, instructions, said, aside: 0 })
+        Past::of(&Context {
+            branch: Branch::Main,
+            model: None,
+            thinking: Thinking::Off,
+            tools,
+            instructions,
+            said,
+            aside: 0,
+        })
     }
 
     /// Fingerprints are read by later versions of this program: whoever changes them makes every model forget.

@@ -155,6 +155,7 @@ fn picture(image: &Image) -> Value {
 #[cfg(test)]
 mod tests {
     use domain::conversation::{Block, Heard};
+    use domain::thinking::Thinking;
 
     use super::*;
 
@@ -168,7 +169,15 @@ mod tests {
 
     fn context(branch: Branch, said: Vec<Said>) -> Context {
         let said = said.into_iter().map(Arc::new).collect();
-        Context { branch, model: None, tools: Arc::from([]), instructions: Arc::from(""), said, aside: 0 }
+        Context {
+            branch,
+            model: None,
+            thinking: Thinking::Off,
+            tools: Arc::from([]),
+            instructions: Arc::from(""),
+            said,
+            aside: 0,
+        }
     }
 
     fn place(session: &str, context: &Context, said: usize) -> Place {

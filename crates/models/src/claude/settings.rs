@@ -4,12 +4,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use domain::context::Context;
+use domain::thinking::Thinking;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 use super::plan::Start;
 use super::tools::{PREFIX, SERVER};
-pub use crate::thinking::Thinking;
 
 /// What it takes to run the program.
 #[derive(Clone, Debug)]
@@ -76,8 +77,6 @@ impl fmt::Debug for Environment {
 pub struct Choices {
     /// The model, or an alias of the program; its own choice, if there is none.
     pub model: Option<String>,
-    /// How much it thinks.
-    pub thinking: Thinking,
     /// What it asks about.
     pub mode: Mode,
 }
@@ -212,8 +211,8 @@ impl Settings {
         command
     }
 
-    /// The command that starts it as `choices` and `start` want, telling it `instructions`.
-    pub fn command(&self, choices: &Choices, start: &Start, instructions: &str) -> Command {
+    /// The command that starts it as `choices` and `start` want, to answer `context`.
+    pub fn command(&self, choices: &Choices, start: &Start, context: &Context) -> Command {
         let mut command = self.program();
         let servers = json!({"mcpServers": {SERVER: {"type": "sdk", "name": SERVER}}}).to_string();
         let ours = PREFIX.trim_end_matches('_');
@@ -221,14 +220,14 @@ impl Settings {
             .args(["--output-format", "stream-json", "--input-format", "stream-json", "--verbose"])
             .args(["--include-partial-messages", "--strict-mcp-config", "--setting-sources="])
             // A resumed session would otherwise keep the instructions it once began with.
-            .args(["--system-prompt", instructions, "--system-prompt-snapshot", "off"])
+            .args(["--system-prompt", &context.instructions, "--system-prompt-snapshot", "off"])
             .args(["--tools", &self.own_tools.join(","), "--mcp-config", &servers])
             .args(["--allowedTools", ours, "--permission-prompt-tool", "stdio"])
             .args(["--permission-mode", choices.mode.as_str()]);
         if let Some(model) = &choices.model {
             command.args(["--model", model]);
         }
-        match choices.thinking {
+        match context.thinking {
             Thinking::Off => command.args(["--thinking", "disabled"]),
             Thinking::Adaptive => command.args(["--thinking", "adaptive"]),
             Thinking::Budget(tokens) => command.args(["--max-thinking-tokens", &tokens.to_string()]),

@@ -7,11 +7,12 @@ use domain::assistant::{Answer, Ended, Left, Progress, Purpose, Request, Shown, 
 use domain::conversation::{Block, Branch, Entry, EntryId, Lineage, Reach, Said, Text};
 use domain::permission::{Authority, Ruling, decide};
 use domain::record::Record;
+use domain::thinking::Thinking;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::{World, drive};
-use engine::ports::{Hands, Journal, Model, Surface, Unreadable, Unwritten};
+use engine::ports::{Hands, Journal, Margin, Model, Surface, Unreadable, Unwritten};
 use engine::reins::{Hold, Reins};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
@@ -60,6 +61,14 @@ impl Journal for Outside {
     fn lineage(&self, _limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         ready(Err(Unreadable("there is none".to_owned()))).boxed()
     }
+
+    fn entry(&self, _: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        ready(Ok(None)).boxed()
+    }
+
+    fn beside(&self, _: EntryId, _: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        ready(Ok(Margin::default())).boxed()
+    }
 }
 
 impl Surface for Outside {
@@ -101,7 +110,7 @@ async fn turn(
     };
     let account = domain::cost::Account::answer_on(&Branch::Main);
     let (turn, branch, purpose, from) = (TurnId(1), Branch::Main, Purpose::Answer, EntryId(1));
-    let start = Start { turn, branch, purpose, account, model: None, from, seed: 7 };
+    let start = Start { turn, branch, purpose, account, model: None, thinking: Thinking::Off, from, seed: 7 };
     let door = async {
         while let Some(Letter::Asked(request, reply)) = pile.recv().await {
             let _ = reply.send(answer(request, &talk.0.tools));

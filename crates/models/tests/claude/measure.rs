@@ -76,7 +76,6 @@ async fn our_own_client_is_measured_beside_it() {
             key: Key::new("sk-test"),
             model: "claude-test-1".to_owned(),
             max_tokens: 1024,
-            thinking: None,
             connect: Duration::from_secs(10),
             stall: Duration::from_secs(60),
         });

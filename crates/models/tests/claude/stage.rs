@@ -7,12 +7,11 @@ use std::time::Duration;
 use domain::context::Context;
 use domain::conversation::{Block, Branch, Heard, Reach, Said, Text};
 use domain::failure::Failure;
+use domain::thinking::Thinking;
 use domain::tool::{Class, Outcome, ToolResult, ToolSpec};
 use domain::turn::Reply;
 use engine::ports::Model;
-use models::claude::{
-    Choices, Claude, Company, Environment, Leash, Notice, Notices, Patience, Settings, Thinking,
-};
+use models::claude::{Choices, Claude, Company, Environment, Leash, Notice, Notices, Patience, Settings};
 use tempfile::TempDir;
 use testkit::model_server::{ModelServer, Options};
 
@@ -78,11 +77,7 @@ pub fn settings(program: PathBuf, home: &TempDir, url: &str) -> Settings {
         program,
         folder: home.to_owned(),
         environment: known,
-        choices: Choices {
-            model: Some("claude-test-1".to_owned()),
-            thinking: Thinking::Off,
-            ..Choices::default()
-        },
+        choices: Choices { model: Some("claude-test-1".to_owned()), ..Choices::default() },
         own_tools: Vec::new(),
         patience: Patience { start: Duration::from_secs(60), ..Patience::default() },
         leash: Leash::None,
@@ -117,7 +112,15 @@ pub struct Talk(pub Context);
 impl Talk {
     pub fn new(branch: Branch) -> Self {
         let (tools, instructions) = (Arc::from([NOTE]), Arc::from("You are a friend."));
-        Self(Context { branch, model: None, tools, instructions, said: Vec::new(), aside: 0 })
+        Self(Context {
+            branch,
+            model: None,
+            thinking: Thinking::Off,
+            tools,
+            instructions,
+            said: Vec::new(),
+            aside: 0,
+        })
     }
 
     pub fn main() -> Self {

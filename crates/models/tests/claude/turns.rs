@@ -3,7 +3,7 @@
 use domain::conversation::{Block, Heard, Image, Reach, Said};
 use domain::turn::Stop;
 use engine::ports::Model;
-use models::claude::{Company, Mode, Thinking};
+use models::claude::{Company, Mode};
 use testkit::model_server::{Act, Gate};
 
 use crate::stage::{Rig, Talk, runs};
@@ -75,26 +75,34 @@ async fn an_interrupted_answer_is_half_kept_and_the_next_message_works() {
     rig.claude.close().await;
 }
 
+/// MC-27, IF-4: a way to think holds from the next message on, in the same process; a fork has its own.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn the_mode_and_the_thinking_change_while_it_runs() {
     let rig = Rig::new().await;
     let mut talk = Talk::main();
-    let mut thinks = async |text: &str| {
+    let mut thinks = async |text: &str, way: &str| {
+        talk.0.thinking = way.parse().unwrap();
         talk.say(&rig.claude, text).await;
         let request = rig.server.requests().pop().unwrap().json;
         let off = request["thinking"].is_null() || request["thinking"]["type"] == "disabled";
         !off
     };
-    assert!(!thinks("one").await);
+    assert!(!thinks("one", "off").await);
     rig.claude.set_mode(Mode::AcceptEdits).await.unwrap();
-    rig.claude.set_thinking(Thinking::Budget(2048)).await.unwrap();
-    assert!(thinks("two").await);
-    rig.claude.set_thinking(Thinking::Off).await.unwrap();
-    assert!(!thinks("three").await);
-    rig.claude.set_thinking(Thinking::Adaptive).await.unwrap();
-    assert!(thinks("four").await);
+    assert!(thinks("two", "2048").await);
+    assert!(!thinks("three", "off").await);
+    assert!(thinks("four", "adaptive").await);
     assert_eq!(rig.notices.processes().len(), 1);
+    let mut fork = talk.fork("aside");
+    fork.0.thinking = "off".parse().unwrap();
+    fork.say(&rig.claude, "five").await;
+    let request = rig.server.requests().pop().unwrap().json;
+    assert!(
+        request["thinking"].is_null() || request["thinking"]["type"] == "disabled",
+        "{}",
+        request["thinking"]
+    );
     rig.claude.close().await;
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use domain::context::Context;
 use domain::conversation::{Block, Branch, Heard, Json, Reach, Said};
 use domain::failure::Failure;
+use domain::thinking::Thinking;
 use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::Reply;
 use engine::ports::Model;
@@ -22,6 +23,7 @@ pub fn context(said: Vec<Said>) -> Context {
     Context {
         branch: Branch::Main,
         model: None,
+        thinking: Thinking::Off,
         tools: Arc::from([TOOL]),
         instructions: Arc::from("You are a friend."),
         said: said.into_iter().map(Arc::new).collect(),

@@ -32,6 +32,9 @@ impl Ended {
     }
 }
 
+/// Where the human is, unless they stepped aside.
+const MAIN: &str = "main";
+
 /// Whose answers are told.
 enum Whose {
     /// The answer to this message.
@@ -46,6 +49,8 @@ pub struct Telling {
     turn: Option<u64>,
     /// The number of work that we asked for.
     work: Option<u64>,
+    /// Where the human is, or where the answer is given.
+    here: String,
     /// The words written since the last thing that is on disk.
     written: String,
     ended: Option<Ended>,
@@ -75,7 +80,8 @@ impl Telling {
     }
 
     fn new(whose: Whose, margin: Margin) -> Self {
-        Self { whose, turn: None, work: None, written: String::new(), ended: None, margin }
+        let here = MAIN.to_owned();
+        Self { whose, turn: None, work: None, here, written: String::new(), ended: None, margin }
     }
 
     /// These words of our own will come back; they are on the screen already.
@@ -95,6 +101,11 @@ impl Telling {
     /// The work with this number is ours: its end is awaited like an answer's.
     pub fn expect_work(&mut self, turn: u64) {
         self.work = Some(turn);
+    }
+
+    /// Whether somebody speaks.
+    pub fn is_speaking(&self) -> bool {
+        self.turn.is_some()
     }
 
     /// How the answer ended, told once.
@@ -131,14 +142,15 @@ impl Telling {
             "reload" => self.lost_track(data),
             "began" => self.began(data),
             "delta" if self.is_ours(data) => self.delta(data["text"].as_str().unwrap_or_default()),
-            "said" => self.said(&data["entry"]),
+            "said" if self.is_here(data) => self.said(&data["entry"]),
+            "sent" => self.sent(&data["entry"]),
             "ended" if self.is_ours(data) => self.end(data),
             "waiting" if self.is_ours(data) => self.wait(data),
-            "held" => self.held(data),
+            "held" if self.is_here(data) => self.held(data),
             "forked" => self.forked(data),
-            "unforked" => self.aside(data["text"].as_str().map(|text| format!("side conversation {text}"))),
-            "compacting" => self.compacting(data),
-            "compacted" => self.compacted(data),
+            "unforked" => self.unforked(data),
+            "compacting" if self.is_near(data) => self.compacting(data),
+            "compacted" if self.is_near(data) => self.compacted(data),
             "working" if self.is_ours(data) => self.work(data),
             "asked" | "answered" => self.approval(&shown.name, data),
             "notice" => format!("{}\n", data["text"].as_str().unwrap_or_default()),
@@ -148,20 +160,23 @@ impl Telling {
 
     /// Sits down while somebody is speaking: what was already said comes first.
     fn join(&mut self, data: &Value) -> String {
+        self.here = data["fork"]["branch"].as_str().unwrap_or(MAIN).to_owned();
+        let mut running = data["running"].as_array().map(Vec::as_slice).unwrap_or_default().iter();
         let speaking = match self.whose {
             Whose::One(_) => None,
-            Whose::All(_) => data["running"].as_array().and_then(|running| running.first()),
+            Whose::All(_) => running.find(|running| self.is_here(running)),
         };
+        let place = if data["fork"].is_object() { self.forked(&data["fork"]) } else { String::new() };
         let open = match self.whose {
             Whose::One(_) => String::new(),
             Whose::All(_) => {
                 data["approvals"].as_array().into_iter().flatten().map(approval::asked).collect()
             }
         };
-        let Some(running) = speaking else { return open };
+        let Some(running) = speaking else { return place + &open };
         self.turn = running["turn"].as_u64();
         self.written = running["text"].as_str().unwrap_or_default().to_owned();
-        format!("{open}{}", self.written)
+        format!("{place}{open}{}", self.written)
     }
 
     /// Words were missed. If the answer goes on, the whole of it follows; if not, it ended unseen.
@@ -203,9 +218,29 @@ impl Telling {
         }
     }
 
-    fn forked(&self, data: &Value) -> String {
+    fn forked(&mut self, data: &Value) -> String {
+        self.here = branch(data).to_owned();
         let topic = data["topic"].as_str().map(|topic| format!(" about {topic}")).unwrap_or_default();
         self.aside(Some(format!("side conversation{topic}. leave it with /save, /report or /exit")))
+    }
+
+    fn unforked(&mut self, data: &Value) -> String {
+        self.here = MAIN.to_owned();
+        self.aside(data["text"].as_str().map(|text| format!("side conversation {text}")))
+    }
+
+    /// What a background run sends, with the number by which it is replied to.
+    fn sent(&self, entry: &Value) -> String {
+        let results = entry["results"].as_array().into_iter().flatten();
+        let words = results.filter_map(|result| result["words"].as_str()).map(|words| format!("{words}\n"));
+        let from = entry["from"].as_str().unwrap_or_default();
+        match self.whose {
+            Whose::One(_) => String::new(),
+            Whose::All(_) => {
+                let (words, number) = (words.collect::<String>(), &entry["id"]);
+                format!("({from}; to answer: /reply {number} ...)\n{words}{}", embeds(entry))
+            }
+        }
     }
 
     fn aside(&self, words: Option<String>) -> String {
@@ -257,9 +292,10 @@ impl Telling {
     fn began(&mut self, data: &Value) -> String {
         let ours = match self.whose {
             Whose::One(message) => data["answers"].as_u64() == Some(message),
-            Whose::All(_) => true,
+            Whose::All(_) => self.is_here(data),
         };
         if ours {
+            self.here = branch(data).to_owned();
             self.turn = data["turn"].as_u64();
             self.written.clear();
         }
@@ -268,6 +304,16 @@ impl Telling {
 
     fn is_ours(&self, data: &Value) -> bool {
         self.turn.is_some() && data["turn"].as_u64() == self.turn
+    }
+
+    /// Whether `data` is about where the human is: background runs speak elsewhere.
+    fn is_here(&self, data: &Value) -> bool {
+        branch(data) == self.here
+    }
+
+    /// Whether it is about that, or about main.
+    fn is_near(&self, data: &Value) -> bool {
+        self.is_here(data) || branch(data) == MAIN
     }
 
     fn delta(&mut self, text: &str) -> String {
@@ -316,6 +362,10 @@ impl Telling {
         self.ended = Some(ended);
         format!("{open_line}{words}")
     }
+}
+
+fn branch(data: &Value) -> &str {
+    data["branch"].as_str().unwrap_or(MAIN)
 }
 
 /// What the tools of `entry` show.
@@ -420,6 +470,25 @@ mod tests {
         assert!(told(Telling::of_all(), &all(8)).starts_with("  ┌ may i? approval 1: act\n"));
         let open = json!({ "running": [], "approvals": [asked(8).data] });
         assert!(told(Telling::of_all(), &[shown("hello", open)]).contains("/allow 1 · /deny 1 · /always 1"));
+    }
+
+    #[test]
+    fn what_a_background_run_says_is_not_told_but_what_it_sends_is() {
+        let run = "fork/1f2e3d4c";
+        let results = json!([{ "text": "Message sent.", "words": "two mails" }]);
+        let entry = json!({ "id": 17, "by": "tools", "from": "routine:mail", "results": results });
+        let all = [
+            shown("began", json!({ "turn": 7, "branch": "main", "answers": 3 })),
+            shown("began", json!({ "turn": 8, "branch": run, "answers": 4 })),
+            shown("delta", json!({ "turn": 8, "text": "thinking" })),
+            shown("said", json!({ "branch": run, "entry": { "by": "assistant", "text": "thinking" } })),
+            shown("said", json!({ "branch": run, "entry": entry })),
+            shown("sent", json!({ "entry": entry })),
+            shown("delta", json!({ "turn": 7, "text": "hello" })),
+        ];
+        let told_all = told(Telling::of_all(), &all);
+        assert_eq!(told_all, "  (routine:mail; to answer: /reply 17 ...)\n  two mails\n  hello");
+        assert_eq!(told(Telling::of(3), &all), "hello");
     }
 
     #[test]

@@ -1,35 +1,27 @@
 //! The API: what the page and the command line can ask.
 
 use axum::body::{Body, HttpBody};
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use domain::assistant::{Answer, Request as Ask, Saying};
-use domain::command;
-use domain::conversation::{Branch, EntryId, Image};
+use domain::assistant::{Answer, Request as Ask};
 use domain::record::SurfaceName;
+use engine::commands::obey;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
-use super::App;
 use super::devices::Device;
 use super::gate::{Door, Through, cookie};
 use super::refusal::Refusal;
 use super::secret::Secret;
 use super::wire;
+use super::{App, Ports};
 
-/// The largest message with its pictures, in bytes.
-pub const SAY_BYTES: usize = 32 * 1024 * 1024;
 /// The largest body of any other request, in bytes.
 pub const BODY_BYTES: usize = 1024 * 1024;
 /// The largest body of a stranger's request, in bytes.
 const PAIR_BYTES: usize = 1024;
-/// How many entries come at once, if nobody says.
-const PAGE: usize = 50;
-/// The most entries that come at once.
-const LARGEST_PAGE: usize = 200;
 /// The longest name of a device that is kept, in characters.
 const LABEL_CHARS: usize = 120;
 
@@ -82,37 +74,6 @@ pub(super) async fn pairings(
     Ok(Json(wire::PairLink { ok: true, link }))
 }
 
-pub(super) async fn messages(
-    State(app): State<App>,
-    wanted: Result<Query<wire::Wanted>, QueryRejection>,
-) -> Result<Json<wire::Messages>, Refusal> {
-    let Query(wanted) = wanted.map_err(|_| {
-        Refusal::malformed(format!(
-            "ask with `?before=NUMBER&limit=NUMBER`, both optional, limit at most {LARGEST_PAGE}."
-        ))
-    })?;
-    let limit = wanted.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
-    let here = app.ports().stage.subscribe().scene().fork.map_or(Branch::Main, |(branch, _)| branch);
-    let recent = app.ports().journal.recent(here, wanted.before.map(EntryId), limit).await;
-    let entries = recent.map_err(|unreadable| Refusal::broken(unreadable.0))?;
-    let more = entries.first().is_some_and(|oldest| oldest.parent.is_some());
-    Ok(Json(wire::Messages { messages: entries.iter().map(wire::EntryWire::from).collect(), more }))
-}
-
-pub(super) async fn say(
-    State(app): State<App>,
-    Extension(through): Extension<Through>,
-    request: Request,
-) -> Result<Response, Refusal> {
-    let wire::Say { text, images } = read(&app, request, SAY_BYTES).await?;
-    let images = images.into_iter().map(Image::read).collect::<Result<Vec<_>, _>>();
-    let images = images.map_err(|none| Refusal::refused(none.to_string()))?;
-    let saying = Saying { surface: surface(&through), text, images };
-    let answer = app.ports().desk.ask(Ask::Say(saying)).await;
-    let Answer::Heard(id) = answer else { return Err(unexpected(answer)) };
-    Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
-}
-
 /// A command is the same on every surface: words that begin with a slash.
 pub(super) async fn command(
     State(app): State<App>,
@@ -121,11 +82,8 @@ pub(super) async fn command(
 ) -> Result<Json<wire::Obeyed>, Refusal> {
     let wire::Command { text } = read(&app, request, BODY_BYTES).await?;
     let obeyed = |text, turn| Ok(Json(wire::Obeyed { ok: true, text, turn }));
-    if text.trim() == command::HELP {
-        return obeyed(Some(command::list()), None);
-    }
-    let ask = command::read_on(surface(&through), &text).map_err(Refusal::refused)?;
-    match app.ports().desk.ask(ask).await {
+    let Ports { desk, archive, clock, .. } = app.ports();
+    match obey((surface(&through), &text), desk, archive.as_ref(), clock.now()).await {
         Answer::Told(text) => obeyed(Some(text), None),
         Answer::Begun(turn) => obeyed(None, Some(turn.0)),
         Answer::Noted => obeyed(None, None),
@@ -160,7 +118,11 @@ pub(super) async fn forget(State(app): State<App>, request: Request) -> Result<J
 }
 
 /// Reads the body of `request`, of at most `limit` bytes, within the time that is given for it.
-async fn read<T: DeserializeOwned>(app: &App, request: Request<Body>, limit: usize) -> Result<T, Refusal> {
+pub(super) async fn read<T: DeserializeOwned>(
+    app: &App,
+    request: Request<Body>,
+    limit: usize,
+) -> Result<T, Refusal> {
     if usize::try_from(request.body().size_hint().lower()).unwrap_or(usize::MAX) > limit {
         return Err(Refusal::too_large(limit));
     }
@@ -179,7 +141,7 @@ async fn read<T: DeserializeOwned>(app: &App, request: Request<Body>, limit: usi
 }
 
 /// Where the human is who came through that door.
-fn surface(through: &Through) -> SurfaceName {
+pub(super) fn surface(through: &Through) -> SurfaceName {
     match through.door {
         Door::Tcp(_) => SurfaceName::Page,
         Door::Unix => SurfaceName::Terminal,
@@ -193,7 +155,7 @@ fn label(headers: &HeaderMap) -> String {
 }
 
 /// The answer that is no answer to what was asked: mostly a refusal.
-fn unexpected(answer: Answer) -> Refusal {
+pub(super) fn unexpected(answer: Answer) -> Refusal {
     match answer {
         Answer::Refused(reason) => Refusal::refused(reason),
         Answer::Heard(_)

@@ -14,7 +14,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
 /// Each file: where it is, what it is, and what is in it.
-const FILES: [(&str, &str, &str); 15] = [
+const FILES: [(&str, &str, &str); 16] = [
     ("/", HTML, include_str!("../../page/index.html")),
     ("/page.css", CSS, include_str!("../../page/page.css")),
     ("/sessions.css", CSS, include_str!("../../page/sessions.css")),
@@ -25,6 +25,7 @@ const FILES: [(&str, &str, &str); 15] = [
     ("/chat.js", SCRIPT, include_str!("../../page/chat.js")),
     ("/asks.js", SCRIPT, include_str!("../../page/asks.js")),
     ("/bubbles.js", SCRIPT, include_str!("../../page/bubbles.js")),
+    ("/days.js", SCRIPT, include_str!("../../page/days.js")),
     ("/composer.js", SCRIPT, include_str!("../../page/composer.js")),
     ("/markdown.js", SCRIPT, include_str!("../../page/markdown.js")),
     ("/sessions.js", SCRIPT, include_str!("../../page/sessions.js")),

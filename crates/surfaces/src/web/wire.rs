@@ -3,18 +3,17 @@
 mod approval;
 mod devices;
 mod embed;
+mod shown;
 
-use domain::assistant::{Aside, Asking, Compaction, Known, Shown};
 use domain::conversation::{Block, Entry, Reach, Said, Text};
-use domain::tool::{Outcome, ToolResult};
-use domain::turn::Ending;
+use domain::cost::Source;
+use domain::tool::{Outcome, Showing, ToolResult};
 use serde::{Deserialize, Serialize};
 
-use self::approval::{AnsweredWire, ApprovalWire, word};
 use self::embed::EmbedWire;
 use super::vitals::Health;
-use crate::stage::Scene;
 pub use devices::{DeviceList, DeviceName, DeviceWire};
+pub use shown::{SceneWire, ShownWire};
 
 /// The most characters of a tool's input or result that are sent.
 const TOOL_CHARS: usize = 4_000;
@@ -62,6 +61,27 @@ pub struct Say {
     /// Base64.
     #[serde(default)]
     pub images: Vec<String>,
+    /// The number of the message that they reply to.
+    #[serde(default)]
+    pub reply_to: Option<u64>,
+}
+
+/// A button that was pressed, on its way in.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Press {
+    /// The number of the message it belongs to; 0, if it belongs to none.
+    #[serde(default)]
+    pub message: u64,
+    pub button: String,
+}
+
+/// What came of it: words, or the number of a message that is on disk.
+#[derive(Serialize)]
+pub struct Pressed {
+    pub ok: bool,
+    pub text: Option<String>,
+    pub message: Option<u64>,
 }
 
 /// The message is on disk.
@@ -112,6 +132,9 @@ pub struct EntryWire {
     pub id: u64,
     pub parent: Option<u64>,
     pub at: String,
+    /// The background run that sent it, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     #[serde(flatten)]
     pub said: SaidWire,
 }
@@ -143,12 +166,30 @@ pub struct ResultWire {
     pub outcome: &'static str,
     pub text: String,
     pub embed: Option<EmbedWire>,
+    pub words: Option<String>,
 }
 
 impl From<&Entry> for EntryWire {
     fn from(entry: &Entry) -> Self {
         let said = SaidWire::from(&entry.said);
-        Self { id: entry.id.0, parent: entry.parent.map(|id| id.0), at: entry.at.to_string(), said }
+        let (id, parent, at) = (entry.id.0, entry.parent.map(|id| id.0), entry.at.to_string());
+        Self { id, parent, at, from: None, said }
+    }
+}
+
+impl EntryWire {
+    /// What a background run sent.
+    pub fn sent(source: &Source, entry: &Entry) -> Self {
+        Self { from: Some(source.to_string()), ..Self::from(entry) }
+    }
+
+    /// The same without what it shows: the human put that away.
+    #[must_use]
+    pub fn put_away(mut self) -> Self {
+        if let SaidWire::Tools { results } = &mut self.said {
+            results.iter_mut().for_each(|result| (result.embed, result.words) = (None, None));
+        }
+        self
     }
 }
 
@@ -181,172 +222,20 @@ fn call(block: &Block) -> Option<CallWire> {
 }
 
 fn result(result: &ToolResult) -> ResultWire {
-    let (outcome, embed) = match &result.outcome {
-        Outcome::Done => ("done", None),
-        Outcome::Shown(embed) => ("done", Some(embed.into())),
-        Outcome::Failed => ("failed", None),
-        Outcome::Denied => ("denied", None),
+    let (outcome, embed, words) = match &result.outcome {
+        Outcome::Done => ("done", None, None),
+        Outcome::Shown(Showing::Embed(embed)) => ("done", Some(embed.into()), None),
+        Outcome::Shown(Showing::Words(words)) => ("done", None, Some(words.clone())),
+        Outcome::Failed => ("failed", None, None),
+        Outcome::Denied => ("denied", None, None),
     };
-    ResultWire { call: result.call.clone(), outcome, text: shortened(&result.text), embed }
+    ResultWire { call: result.call.clone(), outcome, text: shortened(&result.text), embed, words }
 }
 
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(TOOL_CHARS) {
         Some((end, _)) => format!("{}… ({} characters in all)", &text[..end], text.chars().count()),
         None => text.to_owned(),
-    }
-}
-
-/// What goes on right now, for who has just come.
-#[derive(Serialize)]
-pub struct SceneWire {
-    pub running: Vec<RunningWire>,
-    pub compacting: Option<CompactingWire>,
-    pub approvals: Vec<ApprovalWire>,
-    pub fork: Option<ForkWire>,
-    pub held: Option<String>,
-}
-
-/// A side conversation that is open.
-#[derive(Serialize)]
-pub struct ForkWire {
-    pub branch: String,
-    pub topic: Option<String>,
-}
-
-/// A compaction that goes on.
-#[derive(Serialize)]
-pub struct CompactingWire {
-    pub turn: u64,
-    pub tokens: Option<u64>,
-}
-
-/// A turn that goes on.
-#[derive(Serialize)]
-pub struct RunningWire {
-    pub turn: u64,
-    pub branch: String,
-    pub answers: u64,
-    pub text: String,
-    pub tool: Option<String>,
-    pub doing: Option<&'static str>,
-}
-
-impl From<Scene> for SceneWire {
-    fn from(scene: Scene) -> Self {
-        let running = scene.running.into_iter().map(|(turn, run)| RunningWire {
-            turn: turn.0,
-            branch: run.branch.to_string(),
-            answers: run.answers.0,
-            text: run.words,
-            doing: run.tool.as_ref().map(|(_, doing)| word(*doing)),
-            tool: run.tool.map(|(tool, _)| tool),
-        });
-        let approvals = scene.approvals.values().map(ApprovalWire::from).collect();
-        let compacting = scene.compacting.map(|(turn, tokens)| CompactingWire { turn: turn.0, tokens });
-        let fork = scene.fork.map(|(branch, topic)| ForkWire { branch: branch.to_string(), topic });
-        let held = scene.held.into_values().next();
-        Self { running: running.collect(), compacting, approvals, fork, held }
-    }
-}
-
-/// Something that was shown. Its name is the name of the event.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub enum ShownWire {
-    Said { branch: String, entry: EntryWire },
-    Began { turn: u64, branch: String, answers: u64 },
-    Delta { turn: u64, text: String },
-    Working { turn: u64, tool: String, doing: &'static str },
-    Asked(ApprovalWire),
-    Answered(AnsweredWire),
-    Waiting { turn: u64, seconds: u64 },
-    Ended { turn: u64, branch: String, answers: u64, how: &'static str, why: Option<String> },
-    Compacting { turn: u64, branch: String, tokens: Option<u64> },
-    Compacted { turn: u64, branch: String, done: bool, text: String },
-    Held { turn: u64, branch: String, newest: u64, first: bool, why: String },
-    Undone { branch: String, summary: u64 },
-    Forked { branch: String, topic: Option<String> },
-    Unforked { branch: String, why: &'static str, text: String },
-    Moved { why: &'static str },
-    Notice { text: String },
-}
-
-impl ShownWire {
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Said { .. } => "said",
-            Self::Began { .. } => "began",
-            Self::Delta { .. } => "delta",
-            Self::Working { .. } => "working",
-            Self::Asked(_) => "asked",
-            Self::Answered(_) => "answered",
-            Self::Waiting { .. } => "waiting",
-            Self::Ended { .. } => "ended",
-            Self::Compacting { .. } => "compacting",
-            Self::Compacted { .. } => "compacted",
-            Self::Held { .. } => "held",
-            Self::Undone { .. } => "undone",
-            Self::Forked { .. } => "forked",
-            Self::Unforked { .. } => "unforked",
-            Self::Moved { .. } => "moved",
-            Self::Notice { .. } => "notice",
-        }
-    }
-}
-
-impl From<&Shown> for ShownWire {
-    fn from(shown: &Shown) -> Self {
-        match shown {
-            Shown::Said { branch, entry } => Self::Said { branch: branch.to_string(), entry: entry.into() },
-            Shown::Began { turn, branch, answers } => {
-                Self::Began { turn: turn.0, branch: branch.to_string(), answers: answers.0 }
-            }
-            Shown::Delta { turn, text } => Self::Delta { turn: turn.0, text: text.clone() },
-            Shown::Working { turn, tool, doing } => {
-                Self::Working { turn: turn.0, tool: tool.clone(), doing: word(*doing) }
-            }
-            Shown::Approval(Asking::Open(approval)) => Self::Asked(approval.into()),
-            Shown::Approval(Asking::Closed(approval, closed)) => {
-                Self::Answered(AnsweredWire::new(approval, closed))
-            }
-            Shown::Waiting { turn, time } => Self::Waiting { turn: turn.0, seconds: time.as_secs().max(1) },
-            Shown::Ended { turn, branch, answers, ending } => {
-                let (how, why) = match ending {
-                    Ending::Finished => ("finished", None),
-                    Ending::Interrupted => ("interrupted", None),
-                    Ending::Failed(failure) => ("failed", Some(failure.to_string())),
-                };
-                Self::Ended { turn: turn.0, branch: branch.to_string(), answers: answers.0, how, why }
-            }
-            Shown::Compaction(Compaction::Began { turn, branch, tokens }) => {
-                Self::Compacting { turn: turn.0, branch: branch.to_string(), tokens: *tokens }
-            }
-            Shown::Compaction(Compaction::Ended { turn, branch, outcome }) => Self::Compacted {
-                turn: turn.0,
-                branch: branch.to_string(),
-                done: outcome.is_ok(),
-                text: outcome.clone().unwrap_or_else(|why| why),
-            },
-            Shown::Held { turn, branch, newest, known, why } => Self::Held {
-                turn: turn.0,
-                branch: branch.to_string(),
-                newest: newest.0,
-                first: *known == Known::Unknown,
-                why: why.to_string(),
-            },
-            Shown::Compaction(Compaction::Undone { branch, summary }) => {
-                Self::Undone { branch: branch.to_string(), summary: summary.0 }
-            }
-            Shown::Fork(Aside::Began { branch, topic }) => {
-                Self::Forked { branch: branch.to_string(), topic: topic.clone() }
-            }
-            Shown::Fork(Aside::Ended { branch, why, text }) => {
-                Self::Unforked { branch: branch.to_string(), why: why.as_str(), text: text.clone() }
-            }
-            Shown::Moved(why) => Self::Moved { why: why.as_str() },
-            Shown::Notice(text) => Self::Notice { text: text.clone() },
-        }
     }
 }
 

@@ -32,13 +32,17 @@ pub fn of(records: &[Record], limit: u32) -> Lineage {
                 let begun = lines.iter_mut().find(|line| line.branch == fork.branch);
                 begun.into_iter().for_each(|line| line.label.clone_from(&fork.topic));
             }
+            Record::Fork(ForkChange::Running(run)) => {
+                let begun = lines.iter_mut().find(|line| line.branch == run.branch);
+                begun.into_iter().for_each(|line| line.label = Some(run.source.to_string()));
+            }
             Record::Message(_)
             | Record::Turn(_)
             | Record::Report(_)
-            | Record::Fork(ForkChange::Ended(_) | ForkChange::Wanted(_))
+            | Record::Fork(ForkChange::Ended(_) | ForkChange::Wanted(_) | ForkChange::Ran(_))
             | Record::Decided(..)
             | Record::Spent(_)
-            | Record::Model(..)
+            | Record::State(_)
             | Record::Approval(_)
             | Record::Inbox(_)
             | Record::Session(_) => {}

@@ -15,12 +15,14 @@ use domain::conversation::{
 };
 use domain::cost::{Account, Call, Limit, Micros, Report, Spent};
 use domain::dice::Dice;
+use domain::explanation::Explanation;
 use domain::failure::{Failure, Unsaid};
 use domain::record::Record;
+use domain::report::{Report as Update, ReportId};
 use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
 use engine::desk::{Desk, Letter};
-use engine::ports::{Clock, Journal, Surface, Unreadable, Unwritten};
+use engine::ports::{Archive, Clock, Journal, Margin, Surface, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
 use surfaces::stage::Stage;
 use surfaces::web::vitals::{Health, Vitals};
@@ -76,6 +78,31 @@ impl Journal for Ledger {
     fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         let lineage = lineage::of(&self.0.borrow(), limit);
         Box::pin(async { Ok(lineage) })
+    }
+
+    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        let entry = self.entries().into_iter().find(|entry| entry.id == id);
+        Box::pin(async { Ok(entry) })
+    }
+
+    fn beside(&self, _: EntryId, _: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        Box::pin(async { Ok(Margin::default()) })
+    }
+}
+
+impl Archive for Ledger {
+    fn reports(&self) -> BoxFuture<'_, Result<Vec<Update>, Unreadable>> {
+        let at = "2026-11-15T07:00:00Z".parse().unwrap();
+        let (from, text) = ("routine:mail".to_owned(), "two mails need an answer".to_owned());
+        Box::pin(async move { Ok(vec![Update { id: ReportId(3), at, from, text }]) })
+    }
+
+    fn spent(&self, now: jiff::Zoned, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>> {
+        Box::pin(async move { Ok(Report::new(&now, days, Limit::default())) })
+    }
+
+    fn explain(&self, _turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>> {
+        Box::pin(async { Ok(None) })
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use domain::record::{Address, MessageChange, Record, SentChange};
+use domain::sent::SentId;
 use surfaces::web::Limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -54,6 +56,50 @@ async fn a_refusal_says_what_is_wrong() {
         assert_eq!(answer.status, status, "{address} {body}");
         assert!(answer.sentence().starts_with(words), "{}", answer.sentence());
     }
+}
+
+/// MT-12: a reply carries the words it replies to; a message that is not there has none.
+#[tokio::test]
+async fn a_reply_carries_what_it_replies_to() {
+    let rig = Rig::new().await;
+    rig.send(&rig.own("POST", "/api/messages", "{\"text\":\"hi\"}")).await;
+    settled(&rig).await;
+    for (to, expected) in [("2", "hi"), ("77", ""), ("18446744073709551615", "")] {
+        let body = format!("{{\"text\":\"and you?\",\"reply_to\":{to}}}");
+        assert_eq!(rig.send(&rig.own("POST", "/api/messages", &body)).await.status, 202);
+        let records = rig.journal.0.borrow().clone();
+        let newest = records.iter().rev().find_map(|record| {
+            let Record::Message(MessageChange::Received(message)) = record else { return None };
+            Some(message.to.clone())
+        });
+        let Some(Address::Reply(reply)) = newest else { panic!("{newest:?} is no reply") };
+        assert_eq!((reply.to.0.to_string(), reply.words.as_str()), (to.to_owned(), expected));
+        settled(&rig).await;
+    }
+}
+
+/// XB-7, XB-18, XB-19: a button is what it sends, and nothing else is one.
+#[tokio::test]
+async fn a_button_is_pressed_or_says_why_not() {
+    let rig = Rig::new().await;
+    let rows = [
+        ("act:dismiss:_", 202, ""),
+        ("act:task_done:7", 422, "there is no task list yet."),
+        ("act:agent:0a1b2c3d", 422, "that option has expired"),
+        ("act:fork_save:_", 422, "we are not in a side conversation."),
+        ("act:snooze:_", 422, "unknown action"),
+        ("dismiss", 400, "`dismiss` is no button of mine."),
+    ];
+    for (button, status, words) in rows {
+        let body = format!("{{\"message\":2,\"button\":\"{button}\"}}");
+        let answer = rig.send(&rig.own("POST", "/api/buttons", &body)).await;
+        assert_eq!(answer.status, status, "{button}");
+        if status != 202 {
+            assert!(answer.sentence().starts_with(words), "{}", answer.sentence());
+        }
+    }
+    let records = rig.journal.0.borrow().clone();
+    assert!(records.contains(&Record::from(SentChange::PutAway(SentId(2)))), "{records:?}");
 }
 
 #[tokio::test]
@@ -142,5 +188,53 @@ async fn what_was_spent_comes_added_up_with_what_is_left() {
     for wrong in ["/api/cost?days=0", "/api/cost?days=x", "/api/cost?day=7", "/api/cost?days=65000"] {
         let answer = rig.send(&rig.own("GET", wrong, "")).await;
         assert!(answer.status == 400 && answer.sentence().contains("?days=NUMBER"), "{wrong}");
+    }
+}
+
+/// The page and `ollim-bot updates --json` read one shape.
+#[tokio::test]
+async fn updates_that_wait_are_listed_with_where_they_come_from() {
+    let rig = Rig::new().await;
+    let updates = rig.send(&rig.own("GET", "/api/updates", "")).await.json();
+    let update = serde_json::json!({
+        "id": 3, "at": "2026-11-15T07:00:00Z", "from": "routine:mail", "text": "two mails need an answer"
+    });
+    assert_eq!(updates, serde_json::json!({ "updates": [update] }));
+}
+
+/// SL-6, SL-12, SL-13: a command is answered in words, whoever knows the answer, and a wrong one with what is right.
+#[tokio::test]
+async fn a_command_is_answered_in_words() {
+    let rig = Rig::new().await;
+    let give = async |text: &str| {
+        let body = serde_json::json!({ "text": text }).to_string();
+        rig.send(&rig.own("POST", "/api/commands", &body)).await
+    };
+    for (command, words) in [
+        ("/config", "**model.main**: (default)\n**model.fork**: (inherit main)\n"),
+        ("/config fork_idle_timeout 20", "**fork_idle_timeout**: 20m"),
+        ("/ping-budget", "budget: 5/5"),
+        ("/cost", "no model was called today, so nothing was spent."),
+        ("/why", "i have not answered anything yet."),
+        ("/help", "our conversation\n  /stop "),
+    ] {
+        let told = give(command).await.json();
+        assert!(told["text"].as_str().unwrap_or_default().starts_with(words), "{command}: {told}");
+    }
+    for (command, words) in [
+        (
+            "/config fork_idle_timeout soon",
+            "fork_idle_timeout: it cannot be `soon`. use a number of minutes above 0.",
+        ),
+        ("/ping-budget none", "`none` is no number above 0."),
+        ("/thinking adaptive", " is not told how much to think"),
+        ("/tell", "there is no command `/tell`."),
+    ] {
+        let refused = give(command).await;
+        assert!(
+            refused.status == 422 && refused.sentence().contains(words),
+            "{command}: {}",
+            refused.sentence()
+        );
     }
 }

@@ -21,11 +21,18 @@ use tokio_util::sync::CancellationToken;
 use crate::playing::{House, Ledger, Well, play};
 
 /// Every address of the API that is read.
-pub const READS: [&str; 6] =
-    ["/api/messages", "/api/sessions", "/api/cost", "/api/health", "/api/devices", "/api/events"];
+pub const READS: [&str; 7] = [
+    "/api/messages",
+    "/api/sessions",
+    "/api/cost",
+    "/api/updates",
+    "/api/health",
+    "/api/devices",
+    "/api/events",
+];
 /// Every address that is written to.
-pub const WRITES: [&str; 5] =
-    ["/api/pair", "/api/pairings", "/api/messages", "/api/stop", "/api/devices/remove"];
+pub const WRITES: [&str; 6] =
+    ["/api/pair", "/api/pairings", "/api/messages", "/api/buttons", "/api/stop", "/api/devices/remove"];
 
 /// Every method and address there is.
 pub fn routes() -> Vec<(&'static str, &'static str)> {
@@ -78,6 +85,7 @@ impl Rig {
         let ports = Ports {
             desk: desk.clone(),
             journal: journal.clone(),
+            archive: journal.clone(),
             stage: stage.clone(),
             vitals: Arc::new(Well(watch::Sender::new(opened.page()))),
             devices: devices.clone(),

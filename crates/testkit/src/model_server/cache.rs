@@ -1,7 +1,8 @@
 //! The prompt cache: which beginning of a prompt was read before, and what that saves.
 //!
 //! A mark writes the whole prompt up to it. A later request finds what was written at or shortly before one of
-//! its own marks, if every byte up to there is the same.
+//! its own marks, if every byte up to there is the same. A request that thinks in another way finds no messages:
+//! only tools and instructions are the same for it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -77,8 +78,12 @@ pub fn prompt_tokens(request: &Value) -> u64 {
 fn beginnings(request: &Value) -> Vec<Beginning> {
     let mut print = Sha256::new().chain_update(request["model"].to_string());
     let mut bytes = 0_usize;
+    let thinking = request["thinking"].to_string();
     let beginnings = parts(request).into_iter().map(|part| {
         let text = part.block.to_string();
+        if !matches!(part.section.as_str(), "tools" | "system") {
+            print.update(&thinking);
+        }
         bytes += text.len();
         print.update(format!("{}\n{}\n", part.section, text.len()));
         print.update(text);
@@ -134,6 +139,19 @@ mod tests {
         let mut other = request(&["aaaa", "bbbb"], &[1]);
         other["model"] = json!("other");
         check(other, (0, 15, 0));
+    }
+
+    #[test]
+    fn who_thinks_in_another_way_finds_the_instructions_and_nothing_that_was_said() {
+        let thinking = |thinking: &str| {
+            let mut request = request(&["aaaa"], &[0]);
+            request["system"] =
+                json!([{"type": "text", "text": "bbbb", "cache_control": {"type": "ephemeral"}}]);
+            request["thinking"] = json!({ "type": thinking });
+            (request, 0)
+        };
+        let charged = charges(&[thinking("disabled"), thinking("disabled"), thinking("adaptive")]);
+        assert_eq!(charged, [(0, 15, 0), (0, 0, 15), (0, 7, 8)]);
     }
 
     #[test]

@@ -82,10 +82,11 @@ pub fn the_file_tells_what_waits(seen: &Seen) -> Vec<String> {
 
 /// At most one fork is open, and its branch is there.
 pub fn the_fork_is_there(seen: &Seen) -> Vec<String> {
-    let missing = seen.forks.iter().filter(|fork| !seen.heads.iter().any(|head| head.branch == **fork));
+    let missing =
+        seen.beside.forks.iter().filter(|fork| !seen.heads.iter().any(|head| head.branch == **fork));
     let mut wrong: Vec<String> = missing.map(|fork| format!("{fork} is open and has no place")).collect();
-    if seen.forks.len() > 1 {
-        wrong.push(format!("{} forks are open at once", seen.forks.len()));
+    if seen.beside.forks.len() > 1 {
+        wrong.push(format!("{} forks are open at once", seen.beside.forks.len()));
     }
     wrong
 }

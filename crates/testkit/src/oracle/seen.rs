@@ -17,10 +17,22 @@ pub struct Seen {
     pub turns: Vec<Turn>,
     pub ruled: Ruled,
     pub reports: Vec<Report>,
-    /// The branches of the forks that are open.
-    pub forks: Vec<String>,
+    pub beside: Beside,
     /// How many changes to the session files are still to be made.
     pub unmade: usize,
+}
+
+/// What goes on beside main, and what came of it.
+#[derive(Debug, Default)]
+pub struct Beside {
+    /// The branch of the side conversation that is open.
+    pub forks: Vec<String>,
+    /// The branches of background runs that go on.
+    pub runs: Vec<String>,
+    /// The entries that runs showed to the human.
+    pub sent: Vec<i64>,
+    /// The messages whose run is known, each with its session.
+    pub origins: Vec<(i64, String)>,
 }
 
 #[derive(Debug)]
@@ -133,7 +145,7 @@ impl Seen {
             ruled: rows.ruled()?,
             reports: rows
                 .all("SELECT id, text, read, coalesce(told, ''), entry FROM reports ORDER BY id", report)?,
-            forks: rows.all("SELECT branch FROM forks", |row| row.get(0))?,
+            beside: beside(&rows)?,
             unmade: rows
                 .all("SELECT id FROM file_changes", |row| row.get::<_, i64>(0))
                 .map(|ids: Vec<_>| ids.len())?,
@@ -195,6 +207,16 @@ impl Rows {
     ) -> rusqlite::Result<C> {
         self.0.prepare(sql)?.query_map([], read)?.collect()
     }
+}
+
+fn beside(rows: &Rows) -> rusqlite::Result<Beside> {
+    let origin = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    Ok(Beside {
+        forks: rows.all("SELECT branch FROM forks", |row| row.get(0))?,
+        runs: rows.all("SELECT branch FROM runs", |row| row.get(0))?,
+        sent: rows.all("SELECT entry FROM sent", |row| row.get(0))?,
+        origins: rows.all("SELECT message, session FROM origins", origin)?,
+    })
 }
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<(i64, Entry)> {

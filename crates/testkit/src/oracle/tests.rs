@@ -74,14 +74,25 @@ fn a_sound_directory_breaks_nothing() {
     assert_eq!(examine(tempfile::tempdir().unwrap().path().join("nothing").as_path()), [""; 0]);
 }
 
+/// Damages the rows of a sound directory, and looks for the complaint.
+fn check(damage: &str, complaint: &str) {
+    let dir = sound();
+    sql(dir.path(), damage);
+    let found = examine(dir.path());
+    assert!(found.iter().any(|found| found.contains(complaint)), "{damage}\n{found:#?}");
+}
+
+#[test]
+fn a_damaged_row_of_a_run_is_found() {
+    let run = "INSERT INTO runs (branch, source, kind) VALUES ('fork/x', 'routine:mail', 'forked')";
+    check(run, "fork/x runs and has no place");
+    check(run, "fork/x runs and has no turn");
+    check("INSERT INTO sent VALUES (4, 'fork/x', 'routine:mail')", "4 was sent and holds nothing");
+    check("INSERT INTO origins (message, session, at) VALUES (3, 's9', 1)", "does not know that 3 is of s9");
+}
+
 #[test]
 fn a_damaged_row_is_found_whatever_it_breaks() {
-    let check = |damage: &str, complaint: &str| {
-        let dir = sound();
-        sql(dir.path(), damage);
-        let found = examine(dir.path());
-        assert!(found.iter().any(|found| found.contains(complaint)), "{damage}\n{found:#?}");
-    };
     check("UPDATE entries SET parent = 99 WHERE id = 4", "entry 4 follows 99");
     check("UPDATE entries SET parent = 5 WHERE id = 4", "entry 4 follows 5");
     check("UPDATE entries SET depth = 9 WHERE id = 4", "entry 4 has depth 9");
@@ -105,7 +116,10 @@ fn a_damaged_row_is_found_whatever_it_breaks() {
     check("UPDATE reports SET told = 'quoted' WHERE id = 1", "read in it were [\"one\", \"two\"] and 0");
     check("UPDATE reports SET read = NULL WHERE id = 2", "report 2 was read and was not");
     check("UPDATE reports SET text = 'four' WHERE id = 3", "[\"four\"] wait");
-    check("INSERT INTO forks VALUES ('fork/x', NULL, 10, 1, NULL, NULL, 'not', NULL, 0)", "fork/x is open");
+    check(
+        "INSERT INTO forks VALUES ('fork/x', NULL, NULL, 10, 1, NULL, NULL, 'not', NULL, 0, 'off')",
+        "fork/x is open",
+    );
     check("UPDATE messages SET text = 'x' WHERE id = 1", "message 1 is entry 1, which says something else");
     check("UPDATE messages SET entry = 88 WHERE id = 1", "message 1 is entry 88, which is not there");
     check("UPDATE messages SET entry = 5, text = 'and tea' WHERE id = 1", "entry 5 is 2 messages");

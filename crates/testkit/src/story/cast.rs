@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::context::Context;
+use domain::model::{Choices, Naming, SHORT_NAMES, Thinks};
 use engine::ports::Model;
 
 use crate::puppet::{Line, Puppet};
@@ -41,6 +42,13 @@ impl Cast {
             Self::Troupe(troupe) => troupe.seen(),
         }
     }
+}
+
+/// The models that the human of a story can choose from.
+pub fn choices() -> Choices {
+    let id = |name: &str| (name.to_owned(), format!("claude-{name}-9"));
+    let naming = Naming::Short(SHORT_NAMES.into_iter().map(id).collect());
+    Choices { usual: "puppet".to_owned(), naming, thinks: Thinks::AsTold, ..Choices::default() }
 }
 
 /// The next of `lines`, or words that say that there is none.

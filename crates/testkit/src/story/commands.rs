@@ -2,8 +2,11 @@
 
 use domain::assistant::{Answer, Question, Request};
 use domain::record::SurfaceName;
+use engine::commands::obey;
+use engine::ports::Clock;
 
 use super::Story;
+use super::held::HeldJournal;
 
 /// How often to look whether anybody still speaks: who waits for a key never ends.
 const LOOKS: usize = 1_000;
@@ -54,9 +57,9 @@ impl Story {
 
     fn command(&mut self, command: &str) -> Option<Answer> {
         self.teller.tell(format!("human> {command}"));
-        let request = domain::command::read_on(SurfaceName::Terminal, command).expect("a command");
-        let desk = self.living().desk.clone();
-        let answer = self.while_alive(desk.ask(request))?;
+        let (desk, journal) = (self.living().desk.clone(), HeldJournal(self.living().journal.clone()));
+        let said = (SurfaceName::Terminal, command);
+        let answer = self.while_alive(obey(said, &desk, &journal, self.clock.now()))?;
         if let Answer::Refused(why) = &answer {
             self.teller.tell(format!("refused> {why}"));
         }

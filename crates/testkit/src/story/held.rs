@@ -7,9 +7,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
+use domain::cost::Report as Spending;
+use domain::explanation::Explanation;
 use domain::record::Record;
-use engine::ports::{Journal as Port, Unreadable, Unwritten};
+use domain::report::Report;
+use domain::turn::TurnId;
+use engine::ports::{Archive, Journal as Port, Margin, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
+use jiff::Zoned;
 use journal::Journal;
 
 /// The real journal, with the clock held while it works.
@@ -53,5 +58,27 @@ impl Port for HeldJournal {
 
     fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         self.during(self.0.lineage(limit))
+    }
+
+    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        self.during(self.0.entry(id))
+    }
+
+    fn beside(&self, from: EntryId, before: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        self.during(self.0.beside(from, before))
+    }
+}
+
+impl Archive for HeldJournal {
+    fn reports(&self) -> BoxFuture<'_, Result<Vec<Report>, Unreadable>> {
+        self.during(self.0.reports())
+    }
+
+    fn spent(&self, now: Zoned, days: u16) -> BoxFuture<'_, Result<Spending, Unreadable>> {
+        self.during(self.0.spent(now, days))
+    }
+
+    fn explain(&self, turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>> {
+        self.during(self.0.explain(turn))
     }
 }

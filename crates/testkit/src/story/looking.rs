@@ -8,6 +8,7 @@
 use domain::context::Context;
 use domain::cost::Spent;
 use engine::ports::{Clock, Journal};
+use serde_json::Value;
 
 use super::{Story, tree};
 
@@ -28,6 +29,17 @@ impl Story {
         domain::conversation::draw(&lineage, self.clock.now().time_zone())
     }
 
+    /// What the file `name` in `state` says, a line to an entry, with times left out.
+    pub fn state(&self, name: &str) -> String {
+        let text = std::fs::read_to_string(self.paths().state().join(name)).unwrap_or_default();
+        let values = text.lines().flat_map(|line| match serde_json::from_str(line) {
+            Ok(Value::Array(all)) => all,
+            Ok(value) => vec![value],
+            Err(_) => vec![Value::from(line)],
+        });
+        values.map(timeless).collect()
+    }
+
     /// Every context the model was given.
     pub fn contexts(&self) -> Vec<Context> {
         self.cast.seen()
@@ -41,4 +53,14 @@ impl Story {
         read.expect("a ledger");
         all
     }
+}
+
+fn timeless(mut value: Value) -> String {
+    let inner = value.as_object_mut().into_iter().flat_map(|object| object.values_mut());
+    inner.filter_map(Value::as_object_mut).for_each(|object| drop(object.remove("ts")));
+    if let Some(object) = value.as_object_mut() {
+        object.remove("ts");
+        object.remove("timestamp");
+    }
+    format!("{value}\n")
 }

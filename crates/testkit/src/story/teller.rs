@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::approval::Waits;
 use domain::assistant::{Aside, Asking, Compaction, Known, Shown};
+use domain::context::message_words;
 use domain::conversation::{Block, Branch, Reach, Said};
+use domain::fork::ended_line;
 use domain::record::MessageId;
-use domain::tool::Outcome;
+use domain::tool::{Outcome, Showing};
 use domain::turn::{Ending, TurnId};
 use engine::ports::Surface;
 use tokio::sync::watch;
@@ -25,7 +27,7 @@ struct Telling {
     expected: BTreeSet<MessageId>,
     begun: BTreeSet<MessageId>,
     ended: BTreeSet<MessageId>,
-    /// The work that ended.
+    /// The work and the turns that ended.
     worked: BTreeSet<TurnId>,
 }
 
@@ -60,7 +62,7 @@ impl Teller {
         self.when(|telling| telling.ended.contains(&message)).await;
     }
 
-    /// Waits for the end of the work `turn`.
+    /// Waits for the end of the work or the turn `turn`.
     pub async fn heard_the_end_of_work(&self, turn: TurnId) {
         self.when(|telling| telling.worked.contains(&turn)).await;
     }
@@ -119,6 +121,7 @@ impl Telling {
             Shown::Ended { turn, branch, answers, ending } => {
                 self.running.remove(turn);
                 self.ended.insert(*answers);
+                self.worked.insert(*turn);
                 match ending {
                     Ending::Finished => {}
                     Ending::Interrupted => self.lines.push(format!("{branch}> stopped")),
@@ -155,16 +158,29 @@ impl Telling {
                     Known::Told => format!("{branch}> still waits"),
                 });
             }
-            Shown::Fork(Aside::Began { branch, topic }) => {
-                let topic = topic.as_ref().map(|topic| format!(" about {topic}"));
-                self.lines.push(format!("-- {branch} begins{}", topic.unwrap_or_default()));
-            }
-            Shown::Fork(Aside::Ended { branch, text, .. }) => self.lines.push(format!("-- {branch} {text}")),
             Shown::Compaction(Compaction::Undone { branch, .. }) => {
                 self.lines.push(format!("{branch}> undone"))
             }
+            Shown::Aside(aside) => self.aside(aside),
             Shown::Moved(why) => self.lines.push(format!("main> {}", why.as_str())),
             Shown::Notice(text) => self.lines.push(format!("notice> {text}")),
+        }
+    }
+
+    fn aside(&mut self, aside: &Aside) {
+        match aside {
+            Aside::Began { branch, topic } => {
+                let topic = topic.as_ref().map(|topic| format!(" about {topic}"));
+                self.lines.push(format!("-- {branch} begins{}", topic.unwrap_or_default()));
+            }
+            Aside::Ended { branch, why, note } => {
+                self.lines.push(format!("-- {branch} {}", ended_line(*why, note)));
+            }
+            Aside::Sent { source, entry } => {
+                let words = message_words(&entry.said).replace('\n', " / ");
+                self.lines.push(format!("{source} ({}) to the human> {words}", entry.id.0));
+            }
+            Aside::PutAway(message) => self.lines.push(format!("-- {} is put away", message.0)),
         }
     }
 
@@ -192,7 +208,7 @@ impl Telling {
                 for result in results {
                     let tool = self.tools.get(&result.call).map_or("a tool", String::as_str);
                     self.lines.push(format!("{branch}> {tool}: {}", result.text));
-                    if let Outcome::Shown(embed) = &result.outcome {
+                    if let Outcome::Shown(Showing::Embed(embed)) = &result.outcome {
                         self.lines.push(format!("{branch}> shows: {}", embed.title));
                     }
                 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
 use domain::record::Record;
-use engine::ports::{Journal, Unreadable, Unwritten};
+use engine::ports::{Journal, Margin, Unreadable, Unwritten};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
@@ -112,5 +112,13 @@ impl Journal for Troubled {
 
     fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
         self.journal.lineage(limit)
+    }
+
+    fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
+        self.journal.entry(id)
+    }
+
+    fn beside(&self, from: EntryId, before: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
+        self.journal.beside(from, before)
     }
 }

@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use engine::ports::Model;
 use models::anthropic::{self, Anthropic};
-use models::claude::{
-    self as program, Choices, Claude, Company, Environment, Leash, Patience, Remembered, Thinking,
-};
+use models::claude::{self as program, Choices, Claude, Company, Environment, Leash, Patience, Remembered};
 use models::openai::{self, OpenAi};
 
 const CONNECT: Duration = Duration::from_secs(10);
@@ -21,7 +19,6 @@ pub fn anthropic(url: &str) -> Arc<dyn Model> {
         key: anthropic::Key::new("sk-test"),
         model: "claude-test-1".to_owned(),
         max_tokens: 1024,
-        thinking: None,
         connect: CONNECT,
         stall: STALL,
     });
@@ -59,7 +56,7 @@ pub fn claude() -> impl Fn(&str) -> Arc<dyn Model> {
             program: program_path(),
             folder: home.path().to_owned(),
             environment,
-            choices: Choices { model, thinking: Thinking::Off, ..Choices::default() },
+            choices: Choices { model, ..Choices::default() },
             own_tools: Vec::new(),
             patience: Patience::default(),
             leash: Leash::None,

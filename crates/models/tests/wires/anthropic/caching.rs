@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use domain::context::Context;
-use domain::conversation::{Block, Reach, Said, Usage};
+use domain::conversation::{Block, Branch, Reach, Said, Usage};
 use domain::tool::Outcome;
 use testkit::model_server::{ModelServer, Options};
 
@@ -70,4 +70,18 @@ async fn the_cache_forgets_after_five_minutes_without_use() {
         reads.push(charged(&server, &context(long_conversation())).await.cache_read > 0);
     }
     assert_eq!(reads, [false, true, true, false]);
+}
+
+/// IF-4: why a fork thinks as main does unless the human wants it otherwise.
+#[tokio::test]
+async fn a_fork_that_thinks_as_main_does_reads_what_was_said_from_the_cache() {
+    let server = ModelServer::start().await.unwrap();
+    charged(&server, &context(long_conversation())).await;
+    let aside = |way: &str| Context {
+        branch: Branch::fork("aside").unwrap(),
+        thinking: way.parse().unwrap(),
+        ..and(long_conversation(), [answer("So."), human("what if not?")])
+    };
+    assert!(share(charged(&server, &aside("off")).await) > 0.98);
+    assert!(share(charged(&server, &aside("adaptive")).await) < 0.05);
 }

@@ -5,7 +5,6 @@ use domain::conversation::{Block, Heard, Image, Json, Reach, Said};
 use domain::tool::Outcome;
 use expect_test::expect;
 use models::anthropic::{Anthropic, Settings};
-use models::thinking::Thinking;
 use testkit::model_server::ModelServer;
 
 use super::stage::{answer, ask, call, context, human, model, result, settings};
@@ -57,7 +56,8 @@ async fn sent(context: &Context) -> String {
 #[tokio::test]
 async fn a_context_with_everything_in_it_is_one_request() {
     expect![[r#"
-        {"model":"claude-test-1","max_tokens":1024,"stream":true,"tools":[{"name":"note","description":"Writes a note.","input_schema":
+        {"model":"claude-test-1","max_tokens":1024,"stream":true,"thinking":
+          {"type":"disabled"},"tools":[{"name":"note","description":"Writes a note.","input_schema":
           {"type":"object","properties":{"text":
           {"type":"string"}},"required":["text"]}}],"system":[
           {"type":"text","text":"You are a friend.","cache_control":
@@ -120,24 +120,24 @@ async fn words_of_the_model_may_come_last() {
     assert!(said.contains(r#""text":"Once upon a time","cache_control""#));
 }
 
-/// EN-7: how much to think is said as the vendor wants it, and not at all if nothing was chosen.
+/// EN-7, MC-27: each request says how much to think, as the vendor wants it, and leaves room for the reply. The
+/// server refuses a budget that is too small, or as large as the whole.
 #[tokio::test]
 async fn a_model_is_told_how_much_to_think() {
     let server = ModelServer::start().await.unwrap();
-    let ways = [None, Some(Thinking::Off), Some(Thinking::Adaptive), Some(Thinking::Budget(2048))];
-    for thinking in ways {
-        let settings = Settings { thinking, max_tokens: 4096, ..settings(&server.url()) };
-        ask(&Anthropic::new(settings).unwrap(), &context(vec![human("hi")])).await.1.unwrap();
-    }
-    let sent: Vec<_> = server.requests().iter().map(|request| request.json["thinking"].to_string()).collect();
-    let budget = r#"{"budget_tokens":2048,"type":"enabled"}"#;
-    assert_eq!(sent, ["null", r#"{"type":"disabled"}"#, r#"{"type":"adaptive"}"#, budget]);
-    let settings = Settings { thinking: Some(Thinking::Budget(1024)), ..settings(&server.url()) };
-    let told = Anthropic::new(settings).unwrap_err().to_string();
-    assert_eq!(
-        told,
-        "thinking may take 1024 tokens, but a whole reply only 1024; raise max_tokens or think less"
-    );
+    let model = Anthropic::new(Settings { max_tokens: 4096, ..settings(&server.url()) }).unwrap();
+    let check = async |way: &str, sent: serde_json::Value, most: u32| {
+        let thinking = way.parse().unwrap();
+        ask(&model, &Context { thinking, ..context(vec![human("hi")]) }).await.1.unwrap();
+        let request = server.requests().pop().unwrap().json;
+        assert_eq!((&request["thinking"], &request["max_tokens"]), (&sent, &most.into()), "{way}");
+    };
+    let budget = |tokens: u32| serde_json::json!({"type": "enabled", "budget_tokens": tokens});
+    check("off", serde_json::json!({"type": "disabled"}), 4096).await;
+    check("adaptive", serde_json::json!({"type": "adaptive"}), 4096).await;
+    check("2048", budget(2048), 4096).await;
+    check("7", budget(1024), 4096).await;
+    check("64000", budget(64_000), 68_096).await;
 }
 
 /// EN-8: a picture without words is sent without an empty text, which would be refused.

@@ -15,7 +15,6 @@ pub fn settings(url: &str) -> Settings {
         key: Key::new(KEY),
         model: "claude-test-1".to_owned(),
         max_tokens: 1024,
-        thinking: None,
         connect: Duration::from_secs(10),
         stall: Duration::from_secs(60),
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Mutex;
 
+use domain::context::Context;
 use domain::conversation::{Block, Reach, Said, Text, calls};
 use domain::tool::Outcome;
 use domain::turn::Stop;
 use engine::ports::Model;
 use models::anthropic::{Anthropic, Settings};
-use models::thinking::Thinking;
 use serde_json::json;
 use testkit::model_server::{Act, ModelServer, Piece};
 
@@ -73,14 +73,13 @@ async fn thoughts_before_calls_go_back_with_their_results() {
         act.and_calls("note", &json!({"text": "a"})).and_calls("note", &json!({"text": "b"})),
         Act::empty().and_thinks("Both are kept.", "bW9yZQ==").and_says("Noted."),
     ]);
-    let settings =
-        Settings { thinking: Some(Thinking::Budget(2048)), max_tokens: 4096, ..settings(&server.url()) };
-    let model = Anthropic::new(settings).unwrap();
-    let first = ask(&model, &context(vec![human("note it")])).await.1.unwrap();
+    let model = Anthropic::new(Settings { max_tokens: 4096, ..settings(&server.url()) }).unwrap();
+    let thinking = |said| Context { thinking: "2048".parse().unwrap(), ..context(said) };
+    let first = ask(&model, &thinking(vec![human("note it")])).await.1.unwrap();
     let results: Vec<_> = calls(&first.blocks).map(|call| result(&call.id, "kept", Outcome::Done)).collect();
     assert_eq!((first.stop, results.len()), (Stop::Tools, 2));
     let said = vec![human("note it"), Said::Assistant(first.blocks, Reach::Whole), Said::Tools(results)];
-    let (heard, second) = ask(&model, &context(said)).await;
+    let (heard, second) = ask(&model, &thinking(said)).await;
     assert_eq!((heard.as_str(), second.unwrap().stop), ("Noted.", Stop::Said));
     let sent = &server.requests()[1];
     let thought = r#"{"type":"thinking","thinking":"Two \"notes\".\n","signature":"c2ln/+="}"#;

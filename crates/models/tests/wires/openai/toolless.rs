@@ -1,5 +1,6 @@
 //! A server that cannot call tools is talked to all the same, and the human is told once.
 
+use domain::context::Context;
 use domain::conversation::{Block, Reach, Said};
 use domain::failure::Failure;
 use domain::tool::Outcome;
@@ -97,4 +98,19 @@ async fn what_is_not_better_without_tools_is_not_blamed_on_them() {
     assert_eq!(model.notice(), None);
     assert_eq!(ask(&model, &context).await.0, "Hello.");
     assert!(server.requests()[2].json.get("tools").is_some());
+}
+
+/// MC-26: the model that a context asks for answers it, and is named; what one cannot do, another may.
+#[tokio::test]
+async fn another_model_is_asked_by_its_name_and_offered_tools_again() {
+    let server = ChatServer::start(Style::NoTools).await.unwrap();
+    let model = model(&server.url());
+    ask(&model, &context(vec![human("hi")])).await.1.unwrap();
+    model.notice();
+    let other = Context { model: Some("other:2".to_owned()), ..context(vec![human("hi")]) };
+    ask(&model, &other).await.1.unwrap();
+    let asked: Vec<_> = server.requests().iter().map(|request| request.json["model"].to_string()).collect();
+    assert_eq!(asked, ["\"test-1\"", "\"test-1\"", "\"other:2\"", "\"other:2\""]);
+    assert!(model.notice().unwrap().starts_with("other:2 cannot use tools"));
+    assert_eq!((model.name_for(&other).as_str(), model.name()), ("openai:other:2", "openai:test-1"));
 }

@@ -22,12 +22,12 @@ pub struct FieldWire {
     pub inline: bool,
 }
 
-/// A button. What it says is what the human says by pressing it; without that it cannot be pressed.
+/// A button. What is sent back when it is pressed is `press`; without that it cannot be pressed.
 #[derive(Serialize)]
 pub struct ButtonWire {
     pub label: String,
     pub style: &'static str,
-    pub says: Option<String>,
+    pub press: Option<String>,
 }
 
 impl From<&Embed> for EmbedWire {
@@ -40,7 +40,7 @@ impl From<&Embed> for EmbedWire {
         let button = |button: &Button| ButtonWire {
             label: button.label.clone(),
             style: button.style.name(),
-            says: button.action.said(),
+            press: button.action.press(),
         };
         Self {
             title: embed.title.clone(),

@@ -1,0 +1,47 @@
+//! What is wrong with the tool lists that files declare. It is told, and stops nobody.
+
+use std::sync::Arc;
+
+use domain::tool::pattern::{Declared, Folders, for_everyone};
+use journal::Journal;
+use journal::disk::Disk;
+use journal::files::tool_lists::{ToolLists, tool_lists};
+
+use crate::settings::Settings;
+
+/// What is checked, and against which folders.
+pub struct Check {
+    folders: Folders,
+    zone: jiff::tz::TimeZone,
+}
+
+impl Check {
+    /// The check of the data directory of `settings`.
+    pub fn new(settings: &Settings) -> Self {
+        let data = settings.paths.root().to_string_lossy().into_owned();
+        let folders = Folders { data, home: settings.home.clone() };
+        Self { folders, zone: settings.zone.value.clone() }
+    }
+
+    /// Logs each complaint once.
+    pub async fn log(self, journal: &Journal) {
+        match journal.tool_lists(self.zone.clone()).await {
+            Ok(lists) => self.complaints(lists).iter().for_each(|complaint| tracing::warn!("{complaint}")),
+            Err(problem) => tracing::warn!(problem, "The tool lists could not be checked."),
+        }
+    }
+
+    /// Looks at the files while somebody else may use them.
+    pub fn look(&self, settings: &Settings, disk: &Arc<dyn Disk>) -> Vec<String> {
+        self.complaints(tool_lists(disk, settings.paths.root(), &self.zone))
+    }
+
+    /// What is wrong, each with its source.
+    fn complaints(&self, lists: ToolLists) -> Vec<String> {
+        let mut declared = vec![Declared::main()];
+        declared.extend(lists.declared);
+        let wrong = for_everyone(&declared, &self.folders).complaints;
+        let troubles = lists.troubles.iter().map(ToString::to_string);
+        troubles.chain(wrong.iter().map(ToString::to_string)).collect()
+    }
+}

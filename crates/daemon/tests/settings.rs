@@ -1,0 +1,158 @@
+//! Settings, updates and explanations on the command line: whether or not the assistant runs.
+#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+
+use std::process::Output;
+
+use serde_json::{Value, json};
+use testkit::kill::{Backstage, Program, stderr, stdout};
+use testkit::model_server::Act;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+fn json_of(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+fn kept(program: &Program) -> Value {
+    let text = std::fs::read(program.data().join("state/config.json")).expect("settings");
+    serde_json::from_slice(&text).expect("a JSON document")
+}
+
+/// SL-13, RC-1, RC-8: settings are told without a start, and one that is changed is kept with all others.
+#[test]
+fn settings_are_told_and_changed() {
+    let program = Program::offline(BINARY);
+    let all = stdout(&program.run(&["config"]));
+    assert_eq!(all.lines().count(), 10, "{all}");
+    assert!(all.contains("\nfork_idle_timeout     10m (default)\n"), "{all}");
+    assert!(!program.data().exists(), "looking makes no directory");
+
+    let changed = program.run(&["config", "fork_idle_timeout", "20"]);
+    assert_eq!((stdout(&changed).as_str(), changed.status.code()), ("fork_idle_timeout: 20m\n", Some(0)));
+    assert_eq!(stdout(&program.run(&["config", "fork_idle_timeout"])), "fork_idle_timeout     20m\n");
+    let kept = kept(&program);
+    assert_eq!(kept.as_object().expect("an object").len(), 10);
+    assert_eq!((&kept["fork_idle_timeout"], &kept["bg_fork_timeout"]), (&json!(20), &json!(1800)));
+
+    let listed = json_of(&program.run(&["config", "--json"]));
+    let row = json!({"name": "auto_update", "key": "auto_update", "value": false, "text": "off (default)"});
+    assert_eq!(listed["settings"][7], row);
+    let running = program.start();
+    program.run(&["config", "auto_update", "on"]);
+    assert_eq!(json_of(&program.run(&["config", "auto_update", "--json"]))["value"], true);
+    running.terminate();
+}
+
+/// SL-13, RC-7, RC-10: what cannot be is told with what would be right, at the door and in the file.
+#[test]
+fn a_wrong_setting_is_told_with_what_would_be_right() {
+    let program = Program::offline(BINARY);
+    let unknown = program.run(&["config", "colour"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(stderr(&unknown).contains("colour: there is no such setting. the settings are model.main,"));
+    let wrong = program.run(&["config", "auto_update_hour", "24"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    let told = "auto_update_hour: it cannot be `24`. use an hour from 0 to 23.";
+    assert!(stderr(&wrong).contains(told), "{}", stderr(&wrong));
+
+    let file = program.data().join("state/config.json");
+    std::fs::write(&file, r#"{"auto_update_hour": 99, "model_fork": "qwen3"}"#).expect("a file");
+    let listed = program.run(&["config"]);
+    assert!(stdout(&listed).contains("auto_update_hour      6:00 (default)"), "{}", stdout(&listed));
+    let told = stderr(&listed);
+    assert!(told.contains("state/config.json: auto_update_hour: it cannot be `99`."), "{told}");
+    assert!(told.contains("state/config.json: model.fork: there is only "), "{told}");
+    let said = program.run(&["chat", "--once", "hello"]);
+    assert!(stderr(&said).contains("it cannot be `99`"), "{}", stderr(&said));
+}
+
+/// MC-29, RC-9: the next answer is given as it was set; the environment is what holds before anything was.
+#[test]
+fn what_was_set_is_what_the_model_is_asked() {
+    let backstage = Backstage::open();
+    let mut program = Program::answered_by(BINARY, &backstage);
+    let asked = |program: &Program| {
+        let said = program.run(&["chat", "--once", "hello"]);
+        assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
+        let request = backstage.requests().pop().expect("a request").json;
+        (request["model"].as_str().unwrap_or_default().to_owned(), request["thinking"]["type"].clone())
+    };
+    assert_eq!(asked(&program).1, "disabled");
+    program.set("OLLIM_THINKING", "adaptive");
+    assert_eq!(asked(&program).1, "adaptive");
+    program.run(&["config", "model.main", "opus"]);
+    program.run(&["config", "thinking.main", "off"]);
+    assert_eq!(asked(&program), ("claude-opus-5-5".to_owned(), json!("disabled")));
+    program.run(&["config", "thinking.main", "default"]);
+    assert_eq!(asked(&program).1, "adaptive");
+    let told = stdout(&program.run(&["config", "thinking.main"]));
+    assert_eq!(told, "thinking.main         adaptive (default)\n");
+}
+
+/// What others left in the file is told too, before the assistant has ever started here.
+#[test]
+fn updates_are_told_with_when_and_from_whom() {
+    let program = Program::offline(BINARY);
+    assert_eq!(stdout(&program.run(&["updates"])), "nothing waits to be told.\n");
+    assert!(!program.data().exists(), "looking makes no directory");
+    std::fs::create_dir_all(program.data().join("state")).expect("a directory");
+    let file = program.data().join("state/pending_updates.json");
+    let waiting = r#"[{"ts": "2026-11-15T08:00:00+01:00", "message": "two mails\nneed you"}]"#;
+    std::fs::write(&file, waiting).expect("a file");
+    let told = "2026-11-15 08:00  elsewhere\n  two mails\n  need you\n";
+    assert_eq!(stdout(&program.run(&["updates"])), told);
+    assert_eq!(std::fs::read_to_string(&file).expect("the file"), waiting, "looking changes nothing");
+
+    let running = program.start();
+    assert_eq!(stdout(&program.run(&["updates"])), told);
+    let update = json!({
+        "id": 1, "at": "2026-11-15T07:00:00Z", "from": "elsewhere", "text": "two mails\nneed you"
+    });
+    let shape = json!({ "updates": [update] });
+    assert_eq!(json_of(&program.run(&["updates", "--json"])), shape);
+    assert_eq!(running.get("/api/updates").expect("updates"), shape);
+    running.terminate();
+}
+
+/// An answer is explained after the program has gone, in words and for programs.
+#[test]
+fn an_answer_is_explained() {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(BINARY, &backstage);
+    assert_eq!(stdout(&program.run(&["why"])), "i have not answered anything yet.\n");
+    let call = json!({"text": "milk"});
+    backstage.model().script([Act::empty().and_calls("inbox_add", &call), Act::says("kept")]);
+    program.run(&["chat", "--once", "keep milk"]);
+    let told = stdout(&program.run(&["why"]));
+    for words in [
+        "answer 1 was begun on ",
+        "it answers what you said in the terminal: \"keep milk\"",
+        "2 calls of anthropic:",
+        "% of them from the cache",
+        "inbox_add (own-tool)",
+        "it was finished after ",
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!((5..=8).contains(&told.lines().count()), "{told}");
+    let value = json_of(&program.run(&["why", "1", "--json"]));
+    assert_eq!(
+        (&value["turn"], &value["calls"], &value["ending"]),
+        (&json!(1), &json!(2), &json!("finished"))
+    );
+    assert_eq!(value["tools"], json!([{ "tool": "inbox_add", "rule": "own-tool" }]));
+    assert_eq!(value["message"]["surface"], "terminal");
+    let unknown = program.run(&["why", "9"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(stderr(&unknown).contains("there is no answer with the number 9"), "{}", stderr(&unknown));
+}
+
+/// CL-3: each of them shows an example in its help.
+#[test]
+fn the_help_of_each_has_an_example() {
+    let program = Program::offline(BINARY);
+    for command in ["config", "updates", "why"] {
+        let help = stdout(&program.run(&[command, "--help"]));
+        assert!(help.contains("example") && help.contains(&format!("  ollim-bot {command}")), "{help}");
+    }
+}

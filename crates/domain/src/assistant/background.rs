@@ -1,0 +1,116 @@
+//! Background runs: begun beside main, tracked while they go on, and ended in one writing.
+//!
+//! A run never takes main's floor: nobody waits for it and it waits for nobody. What it shows is known by the
+//! entry that holds it, so that a reply finds the run again.
+
+use std::sync::Arc;
+
+use jiff::Zoned;
+
+use super::{Answer, Aside, Assistant, Effect, Ending, Errand, Minutes, Shown};
+use crate::conversation::{Branch, Entry, EntryId, Head, Said, Why};
+use crate::cost::Account;
+use crate::record::{ForkChange, Record, SentChange, SessionChange, Showed};
+use crate::run::{Job, Kind, Run};
+use crate::tool::Outcome;
+
+/// The most runs at a time.
+pub const RUNS: usize = 1_000;
+
+impl Assistant {
+    /// A job is due: it runs at once, on a branch of its own.
+    pub(super) fn run(&mut self, job: Job, now: &Zoned) -> (Answer, Vec<Effect>) {
+        if self.memory.turns.runs.len() >= RUNS {
+            let text = format!("{RUNS} background runs go on already; {} has to wait.", job.source);
+            return (Answer::Refused(text), Vec::new());
+        }
+        if job.prompt.as_str().is_empty() {
+            return (
+                Answer::Refused(format!("{} is told to do nothing. write a prompt.", job.source)),
+                Vec::new(),
+            );
+        }
+        let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
+        let (run, text) = self.branch_off(job, &mut minutes);
+        let message = self.our_message(run.branch.clone(), text, &mut minutes);
+        self.begin_on((run.branch.clone(), String::new()), Arc::new(message), &mut minutes);
+        (Answer::Begun(turn), minutes.effects())
+    }
+
+    /// BF-13: a branch where main stands, or one that begins with nothing; and what is said first on it.
+    fn branch_off(&mut self, job: Job, minutes: &mut Minutes) -> (Arc<Run>, String) {
+        let Job { source, aside, tools, prompt } = job;
+        let (session, branch, at) = (self.dice.session(), self.dice.branch(), minutes.at);
+        let parent = match Kind::of(aside) {
+            Kind::Forked => self.memory.conversation.head(&Branch::Main).map(|head| head.session.clone()),
+            Kind::Isolated | Kind::Persistent => None,
+        };
+        let root = parent.as_ref().and_then(|_| self.main_at_rest());
+        let conversation = &mut self.memory.conversation;
+        let moved = match parent {
+            Some(_) => conversation.branch_off(branch.clone(), Head { entry: root, session }, at),
+            None => conversation.create(branch.clone(), session, at),
+        };
+        let run =
+            Arc::new(Run { branch: branch.clone(), source, aside, tools, root, parent, sent: Vec::new() });
+        minutes.records.push(Record::Moved(moved));
+        minutes.records.push(Record::Fork(ForkChange::Running(Run::clone(&run))));
+        self.memory.turns.runs.insert(branch, Arc::clone(&run));
+        (run, prompt.as_str().to_owned())
+    }
+
+    /// Where main stood when nobody spoke on it: a turn that goes on is not finished, and may wait for tools.
+    fn main_at_rest(&self) -> Option<EntryId> {
+        match self.running.get(&Branch::Main).map(|running| &running.errand) {
+            Some(Errand::Answer(..)) => self.memory.main.before,
+            Some(Errand::Compact(compacting)) if compacting.stuck_turn().is_some() => self.memory.main.before,
+            Some(Errand::Compact(_)) | None => {
+                self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry)
+            }
+        }
+    }
+
+    /// On whose account a turn on `branch` is.
+    pub(super) fn account(&self, branch: &Branch) -> Account {
+        let run = self.memory.turns.runs.get(branch);
+        run.map_or_else(|| Account::answer_on(branch), |run| run.account())
+    }
+
+    /// MT-2: a run shows what `entry` holds, if it holds anything to show.
+    pub(super) fn track(&mut self, branch: &Branch, entry: &Entry, minutes: &mut Minutes) {
+        let run = self.memory.turns.runs.get_mut(branch).filter(|_| shows(&entry.said));
+        let Some(run) = run.map(Arc::make_mut) else { return };
+        run.track(entry.id.into());
+        let showed = Showed { branch: branch.clone(), source: run.source.clone(), entry: entry.id };
+        minutes.records.push(Record::from(SentChange::Showed(showed)));
+        let (source, entry) = (run.source.clone(), entry.clone());
+        minutes.shown.push(Shown::Aside(Aside::Sent { source, entry }));
+    }
+
+    /// SE-11, MT-5: the run on `branch`, if there is one, has ended, and leaves one event and what it showed.
+    pub(super) fn run_ended(&mut self, branch: &Branch, ending: &Ending, minutes: &mut Minutes) {
+        let Some(run) = self.memory.turns.runs.remove(branch) else { return };
+        let head = self.memory.conversation.head(branch).cloned();
+        if let Some(Head { entry: Some(entry), session }) = head {
+            let origins = run.flush(&session, entry, minutes.at);
+            Arc::make_mut(&mut self.memory.messages.sent).keep(&origins, minutes.at);
+            minutes.records.push(Record::from(SentChange::Kept(origins)));
+            let (from, kind, at) = (run.parent.clone(), Kind::of(run.aside), minutes.at);
+            minutes.records.push(Record::Session(SessionChange::Ran { run: session, from, kind, at }));
+        }
+        minutes.records.push(Record::Fork(ForkChange::Ran(branch.clone())));
+        let ended = self.memory.conversation.end(branch, Why::Ended, minutes.at);
+        minutes.records.extend(ended.map(Record::Moved));
+        self.memory.filled.remove(branch);
+        if let Ending::Failed(failure) = ending {
+            minutes.shown.push(Shown::Notice(format!("{} could not be finished: {failure}", run.source)));
+        }
+    }
+}
+
+fn shows(said: &Said) -> bool {
+    match said {
+        Said::Tools(results) => results.iter().any(|result| matches!(result.outcome, Outcome::Shown(_))),
+        Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_) => false,
+    }
+}

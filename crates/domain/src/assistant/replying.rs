@@ -1,0 +1,272 @@
+//! Replies and buttons: how words of the human find the run that a message came from.
+//!
+//! Where a message is heard is decided when its turn comes, in one place: whoever came first has opened the
+//! fork, and whoever comes second finds it open.
+
+use std::sync::Arc;
+
+use jiff::Zoned;
+
+use super::forking::{Beginning, refused};
+use super::leaving::Way;
+use super::{Answer, Assistant, Effect, Minutes, Press, Shown};
+use crate::context;
+use crate::conversation::{Branch, Head};
+use crate::embed::{Action, Exiting};
+use crate::fork::Entering;
+use crate::record::{Address, Message, MessageChange, MessageId, Record, ReplyTo, SentChange, SurfaceName};
+use crate::sent::{End, Found, Gone, InquiryId, Origin, SentId};
+
+/// A button that cannot be pressed in a side conversation.
+const PRESSED_ASIDE: &str = "that button goes on with a background run, and we are in a side conversation already. \
+    leave it first (/save, /report or /exit), then press it again.";
+
+impl Assistant {
+    /// Where `message` is heard, and what stands before its words there: nothing, if it is not heard at all.
+    pub(super) fn arrive(&mut self, message: &Message, minutes: &mut Minutes) -> Option<(Branch, String)> {
+        match &message.to {
+            Address::Here => Some((self.here(), String::new())),
+            Address::Branch(branch) => Some((branch.clone(), String::new())),
+            Address::Reply(reply) => Some(self.replied(reply, minutes)),
+            Address::Button(on, inquiry) => self.pressed((*on, inquiry), message, minutes),
+        }
+    }
+
+    /// Where `message` would be heard now: nowhere yet, if it goes on with a run.
+    pub(super) fn branch_of(&self, message: &Message, minutes: &Minutes) -> Option<Branch> {
+        match &message.to {
+            Address::Here => Some(self.here()),
+            Address::Branch(branch) => Some(branch.clone()),
+            Address::Reply(ReplyTo { to, .. }) | Address::Button(to, _) => {
+                let goes_on = matches!(self.memory.messages.sent.origin(*to, minutes.at), Found::Live(..));
+                (!goes_on || self.memory.fork.is_some()).then(|| self.here())
+            }
+        }
+    }
+
+    /// MT-9 to MT-12: a reply goes on with the run it came from, or quotes what it replies to.
+    fn replied(&mut self, reply: &ReplyTo, minutes: &mut Minutes) -> (Branch, String) {
+        let sent = Arc::clone(&self.memory.messages.sent);
+        let notice = match (sent.origin(reply.to, minutes.at), &self.memory.fork) {
+            (Found::Live(origin, end), None) => {
+                let branch = self.go_on_with(origin, end, minutes);
+                return (branch, context::FORK_RESUMED.to_owned());
+            }
+            (Found::Live(..), Some(_)) => {
+                Some("we are in a side conversation already, so your reply is added here as context instead.")
+            }
+            (Found::Expired(Gone::Old), _) => {
+                Some("the session of that message has expired, so i quote it as context instead.")
+            }
+            (Found::Expired(Gone::Elsewhere), _) => Some(
+                "i don't know the session of that message: it has expired for me, so i quote it instead.",
+            ),
+            (Found::Unknown, _) => None,
+        };
+        minutes.shown.extend(notice.map(|text| Shown::Notice(text.to_owned())));
+        (self.here(), context::quotation(&reply.words))
+    }
+
+    /// What is quoted before the words of `message` where no run is gone on with.
+    pub(super) fn quoted(&self, message: &Message) -> String {
+        match &message.to {
+            Address::Reply(reply) => context::quotation(&reply.words),
+            Address::Here | Address::Branch(_) | Address::Button(..) => String::new(),
+        }
+    }
+
+    /// IF-13: an interactive fork that continues a run, under its session unless somebody speaks under that now.
+    fn go_on_with(&mut self, origin: &Origin, end: &End, minutes: &mut Minutes) -> Branch {
+        let taken = self.memory.conversation.branches().any(|(_, head)| head.session == origin.session);
+        let session = if taken { self.dice.session() } else { origin.session.clone() };
+        let head = Head { entry: Some(end.entry), session };
+        let topic = Some(end.source.to_string());
+        let entering = Entering { topic, idle_minutes: None, until: MessageId(0) };
+        self.open_fork(Beginning { head, root: end.root, entering }, minutes)
+    }
+
+    /// The human presses a button.
+    pub(super) fn press(&mut self, press: Press, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let Press { surface, on, action } = press;
+        match action {
+            Action::Inquire(inquiry) => self.inquire(surface, (on, inquiry), now),
+            Action::Dismiss => put_away(on, now),
+            Action::Leave(Exiting::Save) => self.leave_asked(Way::Save, now),
+            Action::Leave(Exiting::Report) => self.leave_asked(Way::Report(String::new()), now),
+            Action::Leave(Exiting::Drop) => self.leave_asked(Way::Drop, now),
+            Action::TaskDone(_) | Action::TaskDelete(_) => {
+                refused("there is no task list yet. tell me instead.")
+            }
+            Action::EventDelete(_) => refused("there is no task list or calendar yet. tell me instead."),
+            Action::Ask(_) => refused("that button has lost its question. ask me in words."),
+            Action::Unknown(name) => {
+                refused(&format!("unknown action: nobody knows what `{name}` does. tell me instead."))
+            }
+        }
+    }
+
+    /// XB-16: what a button asks is said by the human, once.
+    fn inquire(
+        &mut self,
+        surface: SurfaceName,
+        (on, inquiry): (SentId, InquiryId),
+        now: &Zoned,
+    ) -> (Answer, Vec<Effect>) {
+        let minutes = Minutes::at(now);
+        let sent = &self.memory.messages.sent;
+        if matches!((sent.origin(on, minutes.at), &self.memory.fork), (Found::Live(..), Some(_))) {
+            return refused(PRESSED_ASIDE);
+        }
+        let asks = |message: &Message| matches!(&message.to, Address::Button(_, id) if *id == inquiry);
+        if self.memory.messages.waiting.iter().any(asks) {
+            return refused("that was pressed already; it is about to be heard.");
+        }
+        let Some(asked) = sent.inquiry(&inquiry, minutes.at) else {
+            return refused("that option has expired, or was used already. ask me again in words.");
+        };
+        let text = format!("[button] {}", asked.prompt);
+        if let Err(full) = self.has_room() {
+            return refused(&full);
+        }
+        let (id, at, to) = (self.next_message(), minutes.at, Address::Button(on, inquiry));
+        self.hear(Message { id, at, surface, to, text, images: Vec::new() }, minutes)
+    }
+
+    /// IF-6, XB-16, XB-17: the pressed button is heard in its run, or here. If somebody has opened a fork in the
+    /// meantime it is not heard, and can be pressed again.
+    fn pressed(
+        &mut self,
+        (on, inquiry): (SentId, &InquiryId),
+        message: &Message,
+        minutes: &mut Minutes,
+    ) -> Option<(Branch, String)> {
+        let sent = Arc::clone(&self.memory.messages.sent);
+        let (branch, lead) = match (sent.origin(on, minutes.at), &self.memory.fork) {
+            (Found::Live(..), Some(_)) => {
+                minutes.records.push(Record::Message(MessageChange::Dropped(message.id)));
+                minutes.shown.push(Shown::Notice(PRESSED_ASIDE.to_owned()));
+                return None;
+            }
+            (Found::Live(origin, end), None) => {
+                (self.go_on_with(origin, end, minutes), context::FORK_PRESSED.to_owned())
+            }
+            (Found::Expired(_) | Found::Unknown, _) => (self.here(), String::new()),
+        };
+        if Arc::make_mut(&mut self.memory.messages.sent).take(inquiry).is_some() {
+            minutes.records.push(Record::from(SentChange::Asked(inquiry.clone())));
+        }
+        Some((branch, lead))
+    }
+}
+
+/// XB-18: the message is out of sight from now on. What was said stays said.
+fn put_away(on: SentId, now: &Zoned) -> (Answer, Vec<Effect>) {
+    let mut minutes = Minutes::at(now);
+    minutes.records.push(Record::from(SentChange::PutAway(on)));
+    minutes.shown.push(Shown::Aside(super::Aside::PutAway(on)));
+    (Answer::Noted, minutes.effects())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::{Ended, Event, Left, Memory, Request, Saying};
+    use super::*;
+    use crate::compaction::Room;
+    use crate::conversation::{Conversation, EntryId, SessionId, Usage};
+    use crate::cost::Source;
+    use crate::dice::Dice;
+    use crate::sent::{Inquiry, Sent};
+    use crate::turn::{Ending, TurnId};
+
+    const MAIL: SentId = SentId(5);
+    const TEA: SentId = SentId(9);
+
+    fn now() -> Zoned {
+        "2026-11-15T08:00[Europe/Madrid]".parse().unwrap()
+    }
+
+    /// An assistant that speaks on main, after two runs each sent a message; one has a button.
+    fn speaking() -> Assistant {
+        let origin = |id: SentId| {
+            let session = SessionId::read(&format!("session-of-{}", id.0)).unwrap();
+            let end = End { source: Source::Routine("mail".to_owned()), root: None, entry: EntryId(id.0) };
+            Origin { id, session, parent: None, at: now().timestamp(), end: Some(end) }
+        };
+        let inquiry = Inquiry { id: inquiry(), prompt: "answer Anna".to_owned(), at: now().timestamp() };
+        let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(20)));
+        memory.messages.sent = Arc::new(Sent::new(vec![origin(MAIL), origin(TEA)], vec![inquiry]));
+        let mut assistant = Assistant::new(memory, Arc::new([]), Room::HOUSE, Dice::new(7));
+        assistant.asked(Request::Say(Saying::words(SurfaceName::Page, "tell me a story")), &now());
+        assistant
+    }
+
+    fn inquiry() -> InquiryId {
+        InquiryId("0a1b2c3d".to_owned())
+    }
+
+    fn reply(to: SentId) -> Request {
+        let reply_to = Some(ReplyTo { to, words: "so".to_owned() });
+        Request::Say(Saying { reply_to, ..Saying::words(SurfaceName::Page, "what?") })
+    }
+
+    fn press() -> Request {
+        let (surface, action) = (SurfaceName::Page, Action::Inquire(inquiry()));
+        Request::Press(Press { surface, on: MAIL, action })
+    }
+
+    fn ends(assistant: &mut Assistant, turn: u64) -> Vec<Effect> {
+        let left = Left::Said(Vec::new());
+        let ended = Ended { left, ending: Ending::Interrupted, usage: Usage::default(), spent: Vec::new() };
+        assistant.on(Event::TurnEnded(TurnId(turn), ended), &now())
+    }
+
+    fn notices(effects: &[Effect]) -> Vec<&str> {
+        let notice = |effect| {
+            let &Effect::Show(Shown::Notice(ref text)) = effect else { return None };
+            Some(text.as_str())
+        };
+        effects.iter().filter_map(notice).collect()
+    }
+
+    fn refusal((answer, _): (Answer, Vec<Effect>)) -> String {
+        let Answer::Refused(why) = answer else { panic!("{answer:?} is no refusal") };
+        why
+    }
+
+    /// IF-6, MT-10: two replies wait while main speaks; the first opens a fork, the second is quoted in it.
+    #[test]
+    fn of_two_replies_that_wait_the_second_finds_the_fork_open() {
+        let mut assistant = speaking();
+        assistant.asked(reply(MAIL), &now());
+        assistant.asked(reply(TEA), &now());
+        assert!(notices(&ends(&mut assistant, 1)).is_empty());
+        let fork = assistant.memory.fork.clone().unwrap();
+        let effects = ends(&mut assistant, 2);
+        assert!(notices(&effects)[0].contains("added here as context"), "{effects:?}");
+        assert_eq!(assistant.memory.fork.map(|fork| fork.branch), Some(fork.branch.clone()));
+        assert!(assistant.running.contains_key(&fork.branch), "it is answered there");
+    }
+
+    /// IF-6, XB-9, XB-16: a button that waited while somebody opened a fork is not used up.
+    #[test]
+    fn a_button_that_finds_a_fork_open_can_be_pressed_again() {
+        let mut assistant = speaking();
+        assistant.asked(reply(TEA), &now());
+        assert!(matches!(assistant.asked(press(), &now()).0, Answer::Heard(_)));
+        assert!(refusal(assistant.asked(press(), &now())).contains("pressed already"));
+        ends(&mut assistant, 1);
+        let effects = ends(&mut assistant, 2);
+        assert!(notices(&effects)[0].contains("press it again"), "{effects:?}");
+        assert!(refusal(assistant.asked(press(), &now())).contains("side conversation already"));
+        assistant.asked(Request::Step(super::super::Step::Back(Way::Drop)), &now());
+        assert!(matches!(assistant.asked(press(), &now()).0, Answer::Heard(_)));
+        assert!(refusal(assistant.asked(press(), &now())).contains("side conversation already"));
+        assert_eq!(
+            assistant.memory.messages.sent.inquiry(&inquiry(), now().timestamp()),
+            None,
+            "it was asked"
+        );
+    }
+}

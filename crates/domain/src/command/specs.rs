@@ -1,0 +1,251 @@
+//! Every command there is: its name, what may follow it, and what it asks.
+
+use super::{Command, Look, REPLY};
+use crate::approval::{Reply, Verdict};
+use crate::assistant::{Choice, Question, Request, Reshape, Step, Way};
+use crate::ping_budget::Pace;
+use crate::record::SurfaceName;
+use crate::settings::Setting;
+use crate::turn::TurnId;
+
+/// Commands about one thing.
+pub(super) struct Group {
+    /// The thing.
+    pub title: &'static str,
+    /// The commands.
+    pub specs: &'static [Spec],
+}
+
+/// A command that the human can give.
+pub(super) struct Spec {
+    /// Its name, with the slash.
+    pub name: &'static str,
+    /// Its other names.
+    pub also: &'static [&'static str],
+    /// What may follow it.
+    pub takes: &'static str,
+    /// What it does.
+    pub does: &'static str,
+    /// What it asks, given what followed it; or what would be right.
+    pub read: fn(&str) -> Result<Command, String>,
+}
+
+pub(super) const GROUPS: [Group; 5] = [
+    Group { title: "our conversation", specs: &TALK },
+    Group { title: "a side conversation", specs: &ASIDE },
+    Group { title: "what i may do", specs: &LEAVE },
+    Group { title: "what happened", specs: &PAST },
+    Group { title: "how i am", specs: &CHOICES },
+];
+
+const TALK: [Spec; 6] = [
+    Spec {
+        name: "/stop",
+        also: &["/interrupt"],
+        takes: "",
+        does: "stops the answer",
+        read: |_| ask(Request::Stop),
+    },
+    Spec {
+        name: REPLY,
+        also: &[],
+        takes: "NUMBER WORDS",
+        does: "replies to the message with that number",
+        read: |_| {
+            Err(format!("write `{REPLY}`, the number of a message, and your words: `{REPLY} 17 yes, do`."))
+        },
+    },
+    Spec {
+        name: "/retry",
+        also: &[],
+        takes: "",
+        does: "tries again what waits for a key of the model",
+        read: |_| ask(Request::Retry),
+    },
+    Spec {
+        name: "/compact",
+        also: &[],
+        takes: "[what to mind]",
+        does: "lets a summary stand for what was said so far",
+        read: |words| ask(Request::Reshape(Reshape::Compact(words.to_owned()))),
+    },
+    Spec {
+        name: "/undo",
+        also: &[],
+        takes: "",
+        does: "takes back the last /compact, /save or /clear, for 30 days",
+        read: |_| ask(Request::Reshape(Reshape::Undo)),
+    },
+    Spec {
+        name: "/clear",
+        also: &[],
+        takes: "",
+        does: "starts our conversation over",
+        read: |_| ask(Request::Reshape(Reshape::Clear)),
+    },
+];
+
+const ASIDE: [Spec; 4] = [
+    Spec {
+        name: "/fork",
+        also: &[],
+        takes: "[topic]",
+        does: "steps aside: what is said there stays out of our conversation",
+        read: |words| ask(Request::Step(Step::Aside(words.to_owned()))),
+    },
+    Spec {
+        name: "/save",
+        also: &[],
+        takes: "",
+        does: "makes the side conversation the main one",
+        read: |_| ask(Request::Step(Step::Back(Way::Save))),
+    },
+    Spec {
+        name: "/report",
+        also: &[],
+        takes: "[summary]",
+        does: "leaves the side conversation with a summary for the main one",
+        read: |words| ask(Request::Step(Step::Back(Way::Report(words.to_owned())))),
+    },
+    Spec {
+        name: "/exit",
+        also: &[],
+        takes: "",
+        does: "leaves the side conversation and keeps nothing",
+        read: |_| ask(Request::Step(Step::Back(Way::Drop))),
+    },
+];
+
+const LEAVE: [Spec; 4] = [
+    Spec {
+        name: "/allow",
+        also: &[],
+        takes: "[number]",
+        does: "lets me do what i asked for, this once",
+        read: |words| approve(words, Verdict::Allow),
+    },
+    Spec {
+        name: "/deny",
+        also: &[],
+        takes: "[number]",
+        does: "keeps me from what i asked for",
+        read: |words| approve(words, Verdict::Deny),
+    },
+    Spec {
+        name: "/always",
+        also: &[],
+        takes: "[number]",
+        does: "lets me do it, and do such things until /clear or a restart",
+        read: |words| approve(words, Verdict::Always),
+    },
+    Spec {
+        name: "/permissions",
+        also: &[],
+        takes: "[mode]",
+        does: "chooses what i do without asking, or tells what that is",
+        read: |words| ask(Request::Choose(Choice::Permissions(words.to_owned()))),
+    },
+];
+
+const PAST: [Spec; 4] = [
+    Spec {
+        name: "/updates",
+        also: &[],
+        takes: "",
+        does: "tells what background runs left for us",
+        read: |_| ask(Request::Tell(Question::Reports)),
+    },
+    Spec {
+        name: "/status",
+        also: &[],
+        takes: "",
+        does: "tells what is in the inbox and what waits",
+        read: |_| ask(Request::Tell(Question::Status)),
+    },
+    Spec {
+        name: "/cost",
+        also: &[],
+        takes: "",
+        does: "tells what was spent today",
+        read: |_| Ok(Command::Look(Look::Cost)),
+    },
+    Spec {
+        name: "/why",
+        also: &[],
+        takes: "[number]",
+        does: "tells how the last answer came about, or the one of that number",
+        read: why,
+    },
+];
+
+const CHOICES: [Spec; 5] = [
+    Spec {
+        name: "/model",
+        also: &[],
+        takes: "[name]",
+        does: "chooses the model of the next answers, or tells which it is",
+        read: |words| ask(Request::Choose(Choice::Model(words.to_owned()))),
+    },
+    Spec {
+        name: "/thinking",
+        also: &[],
+        takes: "[off, adaptive, 8000]",
+        does: "chooses how much i think until i start again, or tells how much it is",
+        read: thinking,
+    },
+    Spec {
+        name: "/ping-budget",
+        also: &[],
+        takes: "[pings] [minutes]",
+        does: "tells how many pings are left, or sets the most and how fast one comes back",
+        read: |words| Pace::read(words).map(Choice::Pings).map(choose),
+    },
+    Spec {
+        name: "/config",
+        also: &[],
+        takes: "[setting] [value]",
+        does: "tells the settings, tells one, or changes one for good",
+        read: config,
+    },
+    Spec { name: "/help", also: &[], takes: "", does: "tells these commands", read: |_| Ok(Command::Help) },
+];
+
+fn ask(request: Request) -> Result<Command, String> {
+    Ok(Command::Ask(request))
+}
+
+fn choose(choice: Choice) -> Command {
+    Command::Ask(Request::Choose(choice))
+}
+
+fn thinking(words: &str) -> Result<Command, String> {
+    let way = (!words.is_empty()).then(|| words.parse()).transpose();
+    way.map(|way| choose(Choice::Thinking(way))).map_err(|bad| format!("{bad}."))
+}
+
+/// SL-13: no key, a key, or a key and its value.
+fn config(words: &str) -> Result<Command, String> {
+    if words.is_empty() {
+        return ask(Request::Tell(Question::Settings));
+    }
+    let (key, value) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+    let setting = Setting::named(key).map_err(|bad| bad.to_string())?;
+    match value.trim() {
+        "" => ask(Request::Tell(Question::Setting(setting))),
+        value => Ok(choose(Choice::Setting(setting, value.to_owned()))),
+    }
+}
+
+fn why(words: &str) -> Result<Command, String> {
+    let number = |words: &str| {
+        let turn = words.parse().map(TurnId);
+        turn.map_err(|_| format!("`{words}` is no number of an answer. leave it out for the last one."))
+    };
+    let turn = (!words.is_empty()).then(|| number(words)).transpose()?;
+    Ok(Command::Look(Look::Why(turn)))
+}
+
+/// Whoever reads the command says where it was given.
+fn approve(which: &str, verdict: Verdict) -> Result<Command, String> {
+    ask(Request::Approve(Reply { which: which.to_owned(), verdict, by: SurfaceName::Terminal }))
+}

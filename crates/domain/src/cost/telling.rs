@@ -1,0 +1,71 @@
+//! What was spent, in words.
+
+use super::{Report, Total};
+
+impl Report {
+    /// SL-6: what was spent today, and on whose account. It looks back one day.
+    pub fn today_in_words(&self) -> String {
+        if self.today.calls == 0 {
+            return "no model was called today, so nothing was spent.".to_owned();
+        }
+        let rows = self.lists.sources.iter().map(|(name, total)| format!("  {name}: {}", brief(total)));
+        let cached =
+            self.today.cached_percent().map(|percent| format!(", {percent} % of what was read was cached"));
+        let today = format!("today: {}{}.", brief(&self.today), cached.unwrap_or_default());
+        [today].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn brief(total: &Total) -> String {
+    let calls = if total.calls == 1 { "1 call".to_owned() } else { format!("{} calls", total.calls) };
+    let money = match total.unpriced {
+        0 => total.cost.to_string(),
+        unpriced if unpriced == total.calls => "no known price".to_owned(),
+        unpriced => format!("{} and {unpriced} calls without a known price", total.cost),
+    };
+    format!("{money}, {calls}, {} tokens", short(total.usage.held()))
+}
+
+/// A count of tokens in three digits or so.
+pub fn short(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", tokens as f64 / 1e3),
+        _ => format!("{:.1}M", tokens as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Zoned;
+
+    use super::super::{Account, Call, Limit, Micros, Spent};
+    use super::*;
+    use crate::conversation::{Branch, Usage};
+    use crate::turn::TurnId;
+
+    /// SL-6: today in a few lines, and what has no price is said.
+    #[test]
+    fn today_is_told_by_who_spent_it() {
+        let now: Zoned = "2026-11-15T08:00[Europe/Madrid]".parse().unwrap();
+        let mut report = Report::new(&now, 1, Limit::default());
+        assert_eq!(report.today_in_words(), "no model was called today, so nothing was spent.");
+        let usage = Usage { input: 1_000, cache_read: 9_000, cache_write: 0, output: 500 };
+        let spent = |branch: Branch, cost: Option<u64>| Spent {
+            at: now.timestamp(),
+            account: Account::answer_on(&branch),
+            branch,
+            turn: TurnId(1),
+            call: Call { model: "m".to_owned(), usage },
+            cost: cost.map(Micros),
+        };
+        report.add(&spent(Branch::Main, Some(120_000)), now.date());
+        report.add(&spent(Branch::fork("a").unwrap(), None), now.date());
+        assert_eq!(
+            report.today_in_words(),
+            "today: $0.12 and 1 calls without a known price, 2 calls, 21.0k tokens, 90 % of what was read was cached.
+  fork: no known price, 1 call, 10.5k tokens
+  main: $0.12, 1 call, 10.5k tokens"
+        );
+    }
+}

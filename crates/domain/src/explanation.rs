@@ -1,0 +1,224 @@
+//! Why: how one answer came about, told from what was written down.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::conversation::Branch;
+use crate::cost::{Spent, Total, short};
+use crate::record::{Message, SurfaceName};
+use crate::turn::TurnId;
+
+/// The most characters of the words it answers that are told.
+const QUOTED: usize = 200;
+/// The most tools that are named; the rest are counted.
+const TOOLS: usize = 10;
+
+/// What is known of one turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// Its number.
+    pub turn: TurnId,
+    /// Where it ran.
+    pub branch: Branch,
+    /// What it answers.
+    pub message: Message,
+    /// When it began.
+    pub opened: Timestamp,
+    /// How often it was begun.
+    pub attempts: u32,
+    /// The calls of a model in it, oldest first.
+    pub calls: Vec<Spent>,
+    /// Its tools and the rule that decided about each, oldest first.
+    pub tools: Vec<(String, String)>,
+    /// How it ended; nothing, while it goes on.
+    pub end: Option<End>,
+}
+
+/// How a turn ended, as it was written down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// When.
+    pub at: Timestamp,
+    /// In a word: `finished`, `interrupted`, `failed`.
+    pub how: String,
+    /// Why, if it failed.
+    pub why: Option<String>,
+}
+
+impl Explanation {
+    /// In a few lines, with times of `zone`.
+    pub fn tell(&self, zone: &TimeZone) -> String {
+        let lines = [
+            Some(self.began(zone)),
+            Some(self.answers()),
+            Some(self.models()),
+            self.used(),
+            self.tools(),
+            Some(self.ended()),
+        ];
+        lines.into_iter().flatten().collect::<Vec<_>>().join("\n")
+    }
+
+    /// The calls, added up.
+    pub fn total(&self) -> Total {
+        let mut total = Total::default();
+        self.calls.iter().for_each(|spent| total.add(spent));
+        total
+    }
+
+    fn began(&self, zone: &TimeZone) -> String {
+        let place = match &self.branch {
+            Branch::Main => "in our main conversation".to_owned(),
+            Branch::Fork(_) => format!("in the side conversation {}", self.branch),
+        };
+        let at = self.opened.to_zoned(zone.clone()).strftime("%Y-%m-%d at %H:%M:%S");
+        let again = if self.attempts > 1 { format!(", {} times", self.attempts) } else { String::new() };
+        format!("answer {} was begun on {at}{again}, {place}.", self.turn.0)
+    }
+
+    fn answers(&self) -> String {
+        let who = match self.message.surface {
+            SurfaceName::Terminal => "what you said in the terminal",
+            SurfaceName::Page => "what you said on the page",
+            SurfaceName::House => "what i told myself",
+        };
+        let words = self.message.text.trim().replace('\n', " ");
+        let quoted = match words.char_indices().nth(QUOTED) {
+            Some((end, _)) => format!("{}…", &words[..end]),
+            None => words,
+        };
+        let pictures = match self.message.images.len() {
+            0 => String::new(),
+            count => format!(", with {count} pictures"),
+        };
+        format!("it answers {who}: \"{quoted}\"{pictures}")
+    }
+
+    fn models(&self) -> String {
+        let mut names: Vec<&str> = self.calls.iter().map(|spent| spent.call.model.as_str()).collect();
+        names.dedup();
+        match self.calls.len() {
+            0 => "no call of a model was counted.".to_owned(),
+            1 => format!("one call of {}.", names.join(", ")),
+            calls => format!("{calls} calls of {}.", names.join(", then ")),
+        }
+    }
+
+    fn used(&self) -> Option<String> {
+        let total = self.total();
+        let cached = total.cached_percent()?;
+        let money = match total.unpriced {
+            0 => format!("it cost {}", total.cost),
+            unpriced if unpriced == total.calls => "what it cost is not known".to_owned(),
+            unpriced => format!("it cost {}, and {unpriced} calls have no known price", total.cost),
+        };
+        let (read, written) = (total.usage.read(), total.usage.output);
+        let (read, written) = (short(read), short(written));
+        Some(format!("{read} tokens read, {cached} % of them from the cache, {written} written; {money}."))
+    }
+
+    fn tools(&self) -> Option<String> {
+        let named = self.tools.iter().take(TOOLS).map(|(tool, rule)| format!("{tool} ({rule})"));
+        let named = named.collect::<Vec<_>>().join(", ");
+        let more = match self.tools.len().saturating_sub(TOOLS) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        (!self.tools.is_empty()).then(|| format!("tools, and the rule that decided: {named}{more}."))
+    }
+
+    fn ended(&self) -> String {
+        let Some(End { at, how, why }) = &self.end else { return "it still goes on.".to_owned() };
+        let took = took(at.duration_since(self.opened));
+        match (how.as_str(), why) {
+            ("finished", _) => format!("it was finished after {took}."),
+            ("interrupted", _) => format!("it was stopped after {took}."),
+            (_, Some(why)) => format!("it failed after {took}: {why}"),
+            (other, None) => format!("it ended after {took} ({other})."),
+        }
+    }
+}
+
+fn took(time: SignedDuration) -> String {
+    match time.as_secs().max(0) {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds / 60),
+    }
+}
+
+/// What is told of a turn that nobody wrote down.
+pub fn unknown(turn: Option<TurnId>) -> String {
+    match turn {
+        None => "i have not answered anything yet.".to_owned(),
+        Some(turn) => {
+            format!("there is no answer with the number {}. `/why` alone tells of the last one.", turn.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conversation::Usage;
+    use crate::cost::{Account, Call, Micros};
+    use crate::record::{Address, MessageId};
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::constant(1_794_726_000 + seconds, 0)
+    }
+
+    fn explanation(branch: Branch) -> Explanation {
+        let message = Message {
+            id: MessageId(3),
+            at: at(0),
+            surface: SurfaceName::Page,
+            to: Address::Here,
+            text: "how much\nis it?".to_owned(),
+            images: Vec::new(),
+        };
+        let usage = Usage { input: 100, cache_read: 9_900, cache_write: 0, output: 50 };
+        let call = |cost: Option<u64>| Spent {
+            at: at(1),
+            branch: branch.clone(),
+            turn: TurnId(7),
+            account: Account::answer_on(&branch),
+            call: Call { model: "anthropic:claude-opus-9".to_owned(), usage },
+            cost: cost.map(Micros),
+        };
+        let tools = [("inbox_add", "own-tool"), ("ping_user", "out-of-place")];
+        let tools = tools.map(|(tool, rule)| (tool.to_owned(), rule.to_owned())).to_vec();
+        let end = Some(End { at: at(4), how: "finished".to_owned(), why: None });
+        let calls = vec![call(Some(20_000)), call(Some(20_000))];
+        Explanation { turn: TurnId(7), branch, message, opened: at(0), attempts: 1, calls, tools, end }
+    }
+
+    #[test]
+    fn an_answer_is_explained_in_plain_lines() {
+        let told = explanation(Branch::Main).tell(&TimeZone::UTC);
+        let expected = "answer 7 was begun on 2026-11-15 at 07:00:00, in our main conversation.
+it answers what you said on the page: \"how much is it?\"
+2 calls of anthropic:claude-opus-9.
+20.0k tokens read, 99 % of them from the cache, 100 written; it cost $0.04.
+tools, and the rule that decided: inbox_add (own-tool), ping_user (out-of-place).
+it was finished after 4 s.";
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_failed_or_goes_on_says_so() {
+        let mut one = explanation(Branch::fork("a").unwrap());
+        one.message.surface = SurfaceName::House;
+        (one.attempts, one.calls, one.tools) = (2, Vec::new(), Vec::new());
+        one.end = Some(End { at: at(150), how: "failed".to_owned(), why: Some("no key.".to_owned()) });
+        let told = one.tell(&TimeZone::UTC);
+        for words in ["2 times, in the side conversation fork/a.", "what i told myself", "no call of a model"]
+        {
+            assert!(told.contains(words), "{told}");
+        }
+        assert!(told.ends_with("it failed after 2 min: no key."), "{told}");
+        one.end = None;
+        assert!(one.tell(&TimeZone::UTC).ends_with("it still goes on."));
+        one.tools = vec![("t".to_owned(), "r".to_owned()); TOOLS + 2];
+        assert!(one.tell(&TimeZone::UTC).contains("t (r), and 2 more."));
+    }
+}

@@ -1,0 +1,78 @@
+//! Settings: what the human can change while the program runs, and what each is when nothing was said.
+
+mod setting;
+mod telling;
+
+pub use setting::{BadSetting, Given, Setting};
+
+use crate::permission::Mode;
+use crate::thinking::Thinking;
+
+/// RC-2: everything that can be set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Who answers.
+    pub models: Models,
+    /// How much is thought before an answer.
+    pub thinking: Thoughts,
+    /// When to stop waiting.
+    pub timeouts: Timeouts,
+    /// What may be done without asking.
+    pub permission_mode: Mode,
+    /// Whether and when the program renews itself.
+    pub updates: Updates,
+}
+
+/// Who answers, by the name that the human uses: nothing, for the usual one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Models {
+    /// In the main conversation.
+    pub main: Option<String>,
+    /// In forks; nothing, for the one of main.
+    pub fork: Option<String>,
+}
+
+/// How much is thought before an answer, where the human said so.
+///
+/// A fork thinks as main does, unless it is told otherwise. Anthropic reads nothing of the conversation from its
+/// cache when a request thinks in another way than the one that wrote it, so a fork that thought in a way of its
+/// own would pay for the whole conversation again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Thoughts {
+    /// In the main conversation.
+    pub main: Option<Thinking>,
+    /// In forks; nothing, for as much as in main.
+    pub fork: Option<Thinking>,
+}
+
+/// When to stop waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a background fork, in seconds.
+    pub bg_fork_seconds: u32,
+    /// For the human in a fork, in minutes.
+    pub fork_idle_minutes: u32,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { bg_fork_seconds: 1800, fork_idle_minutes: crate::fork::IDLE_MINUTES }
+    }
+}
+
+/// Whether and when the program renews itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Updates {
+    /// Whether it does.
+    pub automatic: bool,
+    /// How often it looks, in minutes.
+    pub interval_minutes: u32,
+    /// The hour of the day.
+    pub hour: u32,
+}
+
+impl Default for Updates {
+    fn default() -> Self {
+        Self { automatic: false, interval_minutes: 60, hour: 6 }
+    }
+}

@@ -1,0 +1,299 @@
+//! Each setting by its name: what it accepts, and how it is given back.
+
+use super::Settings;
+use crate::permission::Mode;
+use crate::thinking::Thinking;
+
+/// The name of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Setting {
+    /// Who answers in the main conversation.
+    ModelMain,
+    /// Who answers in forks.
+    ModelFork,
+    /// How much is thought in the main conversation.
+    ThinkingMain,
+    /// How much is thought in forks.
+    ThinkingFork,
+    /// When to stop waiting for a background fork.
+    BgForkTimeout,
+    /// When to stop waiting for the human in a fork.
+    ForkIdleTimeout,
+    /// What may be done without asking.
+    PermissionMode,
+    /// Whether the program renews itself.
+    AutoUpdate,
+    /// How often it looks for something newer.
+    AutoUpdateInterval,
+    /// The hour at which it does.
+    AutoUpdateHour,
+}
+
+/// Why a setting cannot be what was asked for, and what would be right. The human must act.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {reason}")]
+pub struct BadSetting {
+    /// The setting, as it is shown.
+    pub key: String,
+    /// What is wrong, and what would be right.
+    pub reason: String,
+}
+
+/// What a setting is, for a format that keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// Nothing was said.
+    Nothing,
+    /// A word.
+    Text(String),
+    /// A number.
+    Number(u32),
+    /// Yes or no.
+    Flag(bool),
+}
+
+/// The words that take a model, or a way to think, back to the usual.
+const USUAL: [&str; 4] = ["", "default", "none", "null"];
+
+/// The longest name of a model, in characters.
+const NAME_CHARS: usize = 200;
+
+impl Setting {
+    /// All of them, in the order they are shown.
+    pub const ALL: [Self; 10] = [
+        Self::ModelMain,
+        Self::ModelFork,
+        Self::ThinkingMain,
+        Self::ThinkingFork,
+        Self::BgForkTimeout,
+        Self::ForkIdleTimeout,
+        Self::PermissionMode,
+        Self::AutoUpdate,
+        Self::AutoUpdateInterval,
+        Self::AutoUpdateHour,
+    ];
+
+    /// RC-7: finds a setting by its name in the file or on the screen.
+    pub fn named(name: &str) -> Result<Self, BadSetting> {
+        let found = Self::ALL.into_iter().find(|setting| setting.key() == name || setting.shown() == name);
+        found.ok_or_else(|| BadSetting {
+            key: name.to_owned(),
+            reason: format!(
+                "there is no such setting. the settings are {}.",
+                Self::ALL.map(Self::shown).join(", ")
+            ),
+        })
+    }
+
+    /// Its name in the file.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::ModelMain => "model_main",
+            Self::ModelFork => "model_fork",
+            Self::ThinkingMain => "thinking_main",
+            Self::ThinkingFork => "thinking_fork",
+            Self::BgForkTimeout => "bg_fork_timeout",
+            Self::ForkIdleTimeout => "fork_idle_timeout",
+            Self::PermissionMode => "permission_mode",
+            Self::AutoUpdate => "auto_update",
+            Self::AutoUpdateInterval => "auto_update_interval",
+            Self::AutoUpdateHour => "auto_update_hour",
+        }
+    }
+
+    /// Its name on the screen.
+    pub fn shown(self) -> &'static str {
+        match self {
+            Self::ModelMain => "model.main",
+            Self::ModelFork => "model.fork",
+            Self::ThinkingMain => "thinking.main",
+            Self::ThinkingFork => "thinking.fork",
+            Self::BgForkTimeout
+            | Self::ForkIdleTimeout
+            | Self::PermissionMode
+            | Self::AutoUpdate
+            | Self::AutoUpdateInterval
+            | Self::AutoUpdateHour => self.key(),
+        }
+    }
+
+    /// Sets it to what the human typed. Whether there is a model of a name is not known here.
+    pub fn set(self, settings: &mut Settings, typed: &str) -> Result<(), BadSetting> {
+        let wrong = || self.wrong(&format!("`{typed}`"));
+        match self {
+            Self::ModelMain => settings.models.main = model(typed).ok_or_else(wrong)?,
+            Self::ModelFork => settings.models.fork = model(typed).ok_or_else(wrong)?,
+            Self::ThinkingMain => settings.thinking.main = thinking(typed).ok_or_else(wrong)?,
+            Self::ThinkingFork => settings.thinking.fork = thinking(typed).ok_or_else(wrong)?,
+            Self::BgForkTimeout => settings.timeouts.bg_fork_seconds = positive(typed).ok_or_else(wrong)?,
+            Self::ForkIdleTimeout => {
+                settings.timeouts.fork_idle_minutes = positive(typed).ok_or_else(wrong)?;
+            }
+            Self::PermissionMode => {
+                settings.permission_mode = Mode::named(typed).ok_or_else(wrong)?;
+            }
+            Self::AutoUpdate => settings.updates.automatic = flag(typed).ok_or_else(wrong)?,
+            Self::AutoUpdateInterval => {
+                settings.updates.interval_minutes = positive(typed).ok_or_else(wrong)?;
+            }
+            Self::AutoUpdateHour => {
+                settings.updates.hour = number(typed).filter(|hour| *hour <= 23).ok_or_else(wrong)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets it to what it is in `other`.
+    pub fn copy(self, settings: &mut Settings, other: &Settings) {
+        match self {
+            Self::ModelMain => settings.models.main.clone_from(&other.models.main),
+            Self::ModelFork => settings.models.fork.clone_from(&other.models.fork),
+            Self::ThinkingMain => settings.thinking.main = other.thinking.main,
+            Self::ThinkingFork => settings.thinking.fork = other.thinking.fork,
+            Self::BgForkTimeout => settings.timeouts.bg_fork_seconds = other.timeouts.bg_fork_seconds,
+            Self::ForkIdleTimeout => settings.timeouts.fork_idle_minutes = other.timeouts.fork_idle_minutes,
+            Self::PermissionMode => settings.permission_mode = other.permission_mode,
+            Self::AutoUpdate => settings.updates.automatic = other.updates.automatic,
+            Self::AutoUpdateInterval => settings.updates.interval_minutes = other.updates.interval_minutes,
+            Self::AutoUpdateHour => settings.updates.hour = other.updates.hour,
+        }
+    }
+
+    /// What it is.
+    pub fn given(self, settings: &Settings) -> Given {
+        let word = |text: Option<String>| text.map_or(Given::Nothing, Given::Text);
+        match self {
+            Self::ModelMain => word(settings.models.main.clone()),
+            Self::ModelFork => word(settings.models.fork.clone()),
+            Self::ThinkingMain => word(settings.thinking.main.map(|way| way.to_string())),
+            Self::ThinkingFork => word(settings.thinking.fork.map(|way| way.to_string())),
+            Self::BgForkTimeout => Given::Number(settings.timeouts.bg_fork_seconds),
+            Self::ForkIdleTimeout => Given::Number(settings.timeouts.fork_idle_minutes),
+            Self::PermissionMode => Given::Text(settings.permission_mode.as_str().to_owned()),
+            Self::AutoUpdate => Given::Flag(settings.updates.automatic),
+            Self::AutoUpdateInterval => Given::Number(settings.updates.interval_minutes),
+            Self::AutoUpdateHour => Given::Number(settings.updates.hour),
+        }
+    }
+
+    /// That it cannot be what was `given`.
+    pub fn wrong(self, given: &str) -> BadSetting {
+        let right = match self {
+            Self::ModelMain | Self::ModelFork => "the name of a model, or `default`",
+            Self::ThinkingMain | Self::ThinkingFork => {
+                "`off`, `adaptive`, a number of tokens such as 8000, or `default`"
+            }
+            Self::BgForkTimeout => "a number of seconds above 0",
+            Self::ForkIdleTimeout | Self::AutoUpdateInterval => "a number of minutes above 0",
+            Self::PermissionMode => "`dontAsk`, `default`, `acceptEdits` or `bypassPermissions`",
+            Self::AutoUpdate => "`on` or `off`",
+            Self::AutoUpdateHour => "an hour from 0 to 23",
+        };
+        BadSetting { key: self.shown().to_owned(), reason: format!("it cannot be {given}. use {right}.") }
+    }
+}
+
+/// RC-3: a name, or its absence; nothing, if it is neither.
+fn model(typed: &str) -> Option<Option<String>> {
+    let name = typed.trim();
+    if USUAL.contains(&name.to_lowercase().as_str()) {
+        return Some(None);
+    }
+    let is_name = !name.contains(|c: char| c.is_whitespace() || c.is_control());
+    (is_name && name.chars().count() <= NAME_CHARS).then(|| Some(name.to_owned()))
+}
+
+/// RC-4: a way to think, or its absence; nothing, if it is neither.
+fn thinking(typed: &str) -> Option<Option<Thinking>> {
+    match typed {
+        "default" | "null" => Some(None),
+        way => way.parse().ok().map(Some),
+    }
+}
+
+/// RC-5.
+fn flag(typed: &str) -> Option<bool> {
+    match typed.to_lowercase().as_str() {
+        "on" | "true" | "1" | "yes" => Some(true),
+        "off" | "false" | "0" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+fn positive(typed: &str) -> Option<u32> {
+    number(typed).filter(|number| *number > 0)
+}
+
+/// RC-6: digits only.
+fn number(typed: &str) -> Option<u32> {
+    let digits = !typed.is_empty() && typed.bytes().all(|byte| byte.is_ascii_digit());
+    if digits { typed.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Option<Given> {
+        Some(Given::Text(text.to_owned()))
+    }
+
+    fn check(setting: Setting, typed: &str, given: Option<Given>) {
+        let mut settings = Settings::default();
+        let set = setting.set(&mut settings, typed);
+        assert_eq!(set.is_ok().then(|| setting.given(&settings)), given, "{setting:?} {typed:?}");
+        let mut copied = Settings::default();
+        setting.copy(&mut copied, &settings);
+        assert_eq!(copied, settings, "{setting:?}");
+    }
+
+    /// RC-2, RC-3, RC-4, RC-5, RC-6, RC-7: what each setting takes.
+    #[test]
+    fn each_setting_takes_what_it_can_be_and_nothing_else() {
+        use Setting::*;
+        check(ModelMain, " opus ", text("opus"));
+        for typed in ["none", "", "Default", "null"] {
+            check(ModelMain, typed, Some(Given::Nothing));
+        }
+        check(ModelFork, "qwen3:4b", text("qwen3:4b"));
+        check(ModelFork, "a model", None);
+        check(ModelFork, &"x".repeat(NAME_CHARS + 1), None);
+        for typed in ["off", "adaptive", "16000"] {
+            check(ThinkingMain, typed, text(typed));
+        }
+        check(ThinkingFork, "default", Some(Given::Nothing));
+        for typed in ["on", "0", "-5", "Off", "1.5", ""] {
+            check(ThinkingFork, typed, None);
+        }
+        check(BgForkTimeout, "90", Some(Given::Number(90)));
+        for typed in ["0", "-1", "+1", "1s", "", "99999999999"] {
+            check(ForkIdleTimeout, typed, None);
+        }
+        for (typed, on) in [("ON", true), ("yes", true), ("1", true), ("No", false), ("0", false)] {
+            check(AutoUpdate, typed, Some(Given::Flag(on)));
+        }
+        check(AutoUpdate, "maybe", None);
+        check(AutoUpdateInterval, "5", Some(Given::Number(5)));
+        check(AutoUpdateHour, "0", Some(Given::Number(0)));
+        check(AutoUpdateHour, "24", None);
+        check(PermissionMode, "acceptEdits", text("acceptEdits"));
+        check(PermissionMode, "acceptedits", None);
+    }
+
+    /// RC-7, SL-13: a setting is found by either name, and a wrong one is told what would be right.
+    #[test]
+    fn a_setting_has_two_names_and_a_mistake_is_told_with_what_would_be_right() {
+        assert_eq!(Setting::named("model.main"), Ok(Setting::ModelMain));
+        assert_eq!(Setting::named("model_main"), Ok(Setting::ModelMain));
+        let told = Setting::named("colour").unwrap_err().to_string();
+        assert!(
+            told.starts_with("colour: there is no such setting. the settings are model.main, "),
+            "{told}"
+        );
+        let set = Setting::AutoUpdateHour.set(&mut Settings::default(), "24");
+        assert_eq!(
+            set.unwrap_err().to_string(),
+            "auto_update_hour: it cannot be `24`. use an hour from 0 to 23."
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! Settings in words, a line each.
+
+use super::{Setting, Settings};
+use crate::thinking::Thinking;
+
+impl Settings {
+    /// RC-8: all of them, if `usual` is how main thinks when nothing was said.
+    pub fn tell(&self, usual: Thinking) -> String {
+        Setting::ALL.map(|setting| setting.tell(self, usual)).join("\n")
+    }
+}
+
+impl Setting {
+    /// RC-8: its name and what it is.
+    pub fn tell(self, settings: &Settings, usual: Thinking) -> String {
+        format!("**{}**: {}", self.shown(), self.value(settings, usual))
+    }
+
+    /// What it is, and whether that is the usual.
+    pub fn value(self, settings: &Settings, usual: Thinking) -> String {
+        let default = Settings::default();
+        let suffix = |is_usual: bool| if is_usual { " (default)" } else { "" };
+        let told = |value: String| {
+            let is_usual = self.given(settings) == self.given(&default);
+            format!("{value}{}", suffix(is_usual))
+        };
+        match self {
+            Self::ModelMain => settings.models.main.clone().unwrap_or_else(|| "(default)".to_owned()),
+            Self::ModelFork => settings.models.fork.clone().unwrap_or_else(|| INHERITED.to_owned()),
+            Self::ThinkingMain => {
+                let way = settings.thinking.main.unwrap_or(usual);
+                format!("{}{}", way.shown(), suffix(way == usual))
+            }
+            Self::ThinkingFork => {
+                settings.thinking.fork.map_or_else(|| INHERITED.to_owned(), Thinking::shown)
+            }
+            Self::BgForkTimeout => told(format!("{}s", settings.timeouts.bg_fork_seconds)),
+            Self::ForkIdleTimeout => told(format!("{}m", settings.timeouts.fork_idle_minutes)),
+            Self::PermissionMode => told(settings.permission_mode.as_str().to_owned()),
+            Self::AutoUpdate => told(if settings.updates.automatic { "on" } else { "off" }.to_owned()),
+            Self::AutoUpdateInterval => told(format!("{}m", settings.updates.interval_minutes)),
+            Self::AutoUpdateHour => told(format!("{}:00", settings.updates.hour)),
+        }
+    }
+}
+
+/// What a fork has from main.
+const INHERITED: &str = "(inherit main)";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RC-2, RC-8: in their order, with what is usual marked; models never are.
+    #[test]
+    fn settings_read_a_line_each_and_say_what_is_usual() {
+        let usual = "**model.main**: (default)
+**model.fork**: (inherit main)
+**thinking.main**: off (default)
+**thinking.fork**: (inherit main)
+**bg_fork_timeout**: 1800s (default)
+**fork_idle_timeout**: 10m (default)
+**permission_mode**: dontAsk (default)
+**auto_update**: off (default)
+**auto_update_interval**: 60m (default)
+**auto_update_hour**: 6:00 (default)";
+        assert_eq!(Settings::default().tell(Thinking::Off), usual);
+    }
+
+    /// RC-8: another value is told without the mark.
+    #[test]
+    fn a_setting_that_was_changed_reads_as_what_it_is() {
+        let check = |setting: Setting, typed: &str, told: &str| {
+            let mut settings = Settings::default();
+            setting.set(&mut settings, typed).unwrap();
+            assert_eq!(setting.value(&settings, Thinking::Off), told);
+        };
+        check(Setting::ModelMain, "opus", "opus");
+        check(Setting::ThinkingMain, "off", "off (default)");
+        check(Setting::ThinkingMain, "adaptive", "adaptive");
+        check(Setting::ThinkingFork, "32000", "32k budget");
+        check(Setting::BgForkTimeout, "90", "90s");
+        check(Setting::AutoUpdate, "on", "on");
+        check(Setting::AutoUpdateHour, "0", "0:00");
+        assert_eq!(
+            Setting::ThinkingMain.value(&Settings::default(), Thinking::Adaptive),
+            "adaptive (default)"
+        );
+    }
+}

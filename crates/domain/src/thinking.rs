@@ -1,0 +1,88 @@
+//! How much a model thinks before it speaks.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+/// EN-7: how much the model thinks before it speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Thinking {
+    /// Not at all.
+    #[default]
+    Off,
+    /// As much as it likes.
+    Adaptive,
+    /// This many tokens at most.
+    Budget(NonZeroU32),
+}
+
+/// Words that say no way to think. The human must act.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no way to think. use `off`, `adaptive`, or a number of tokens such as 8000")]
+pub struct BadThinking(String);
+
+impl Thinking {
+    /// The way as people read it: `off`, `adaptive`, `8k budget`.
+    pub fn shown(self) -> String {
+        match self {
+            Self::Budget(tokens) => format!("{}k budget", tokens.get() / 1000),
+            Self::Off | Self::Adaptive => self.to_string(),
+        }
+    }
+}
+
+/// As it is kept: `off`, `adaptive`, `8000`.
+impl fmt::Display for Thinking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Adaptive => f.write_str("adaptive"),
+            Self::Budget(tokens) => write!(f, "{tokens}"),
+        }
+    }
+}
+
+impl FromStr for Thinking {
+    type Err = BadThinking;
+
+    fn from_str(text: &str) -> Result<Self, BadThinking> {
+        match text {
+            "off" => Ok(Self::Off),
+            "adaptive" => Ok(Self::Adaptive),
+            _ => tokens(text).map(Self::Budget).ok_or_else(|| BadThinking(text.to_owned())),
+        }
+    }
+}
+
+/// A number of tokens: `8000`, or as it is shown, `8k budget`.
+fn tokens(text: &str) -> Option<NonZeroU32> {
+    let text = text.strip_suffix(" budget").unwrap_or(text);
+    let (digits, times) = text.strip_suffix('k').map_or((text, 1), |thousands| (thousands, 1000));
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number: u32 = digits.parse().ok().filter(|_| is_number)?;
+    NonZeroU32::new(number.checked_mul(times)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// EN-7, RC-4, SL-9: two words and a number are ways to think; everything else is told what would be one.
+    #[test]
+    fn a_way_to_think_is_read_or_refused_in_words() {
+        let check = |text: &str, shown: &str, kept: &str| {
+            let read: Thinking = text.parse().unwrap();
+            assert_eq!((read.shown().as_str(), read.to_string().as_str()), (shown, kept), "{text}");
+        };
+        check("off", "off", "off");
+        check("adaptive", "adaptive", "adaptive");
+        check("8000", "8k budget", "8000");
+        check("32k", "32k budget", "32000");
+        check("64k budget", "64k budget", "64000");
+        check("500", "0k budget", "500");
+        for bad in ["", "0", "-1", "+2000", "Off", "99999999999", "5000000k", "true", "k", " budget"] {
+            let told = bad.parse::<Thinking>().unwrap_err().to_string();
+            assert!(told.starts_with(&format!("`{bad}` is no way to think. use `off`")), "{told}");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The tables of what is wrong with a line, and what is left of lists.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::schedule::ItemId;
+
+fn folders() -> Folders {
+    Folders { data: "/home/me/.ollim".to_owned(), home: Some("/home/me".to_owned()) }
+}
+
+fn found(text: &str) -> Vec<Finding> {
+    validate(text, &folders())
+}
+
+fn list(patterns: &[&str]) -> Vec<String> {
+    patterns.iter().map(|pattern| (*pattern).to_owned()).collect()
+}
+
+fn id(text: &str) -> ItemId {
+    ItemId::parse(text).expect("an id")
+}
+
+/// TP-1, TP-2, TP-3, TP-4, TP-5, TP-6: what is wrong with a line, in words that name it.
+#[test]
+fn a_line_is_told_what_is_wrong_with_it() {
+    let check = |text: &str, words: &[&str]| {
+        let findings = found(text);
+        assert_eq!(findings.len(), words.len(), "{text:?}: {findings:?}");
+        for (finding, word) in findings.iter().zip(words) {
+            assert!(finding.to_string().contains(word), "{text:?}: {finding}");
+        }
+    };
+    for fine in [
+        "WebFetch",
+        "Task",
+        "mcp__docs__*",
+        " WebFetch ",
+        "Bash(ollim-bot help)",
+        "Bash(git log *)",
+        "Read(**.md)",
+        "Bash(echo $HOME)",
+        "Bash(echo (x))",
+        "Read(a;b)",
+        "Ünï(é)",
+    ] {
+        check(fine, &[]);
+    }
+    for blank in ["", " ", "\t\n", "\u{3000}"] {
+        check(blank, &["empty"]);
+    }
+    for broad in ["Bash(*)", "Bash( * )", "Bash(**)", "Bash(:*)"] {
+        check(broad, &["too broad"]);
+    }
+    for sign in [";", "&", "&&", "|", "\n", "\r", "`", "$(", ">", "<", ">>"] {
+        check(&format!("Bash(git log{sign} x)"), &["chaining"]);
+    }
+    check("Bash(* | *)", &["chaining"]);
+    for broad in ["Read(*)", "WebFetch(*)", "mcp__docs__x(*)", "Write(*)"] {
+        check(broad, &["overly broad"]);
+    }
+    for wrong in ["Bash(ls", "Bash)", "(ls)", "()", ")", "(", "Bash ls", "Bash (ls)", "Bash(ls) x", "a\0b"] {
+        check(wrong, &["no pattern"]);
+    }
+    check("Bash()", &["brackets are empty"]);
+}
+
+/// TP-2: only what is overly broad is a warning, and the words of a line make no warning of an error.
+#[test]
+fn all_but_the_overly_broad_are_errors() {
+    let severities = |text: &str| found(text).into_iter().map(Finding::severity).collect::<Vec<_>>();
+    assert_eq!(severities("Read(*)"), [Severity::Warning]);
+    for wrong in ["", "Bash(*)", "Bash(a;b)", "Write(**)", "Bash(", "Bash()", "Bash(overly broad; rm)"] {
+        assert_eq!(severities(wrong), [Severity::Error], "{wrong}");
+    }
+    for finding in ["", "Bash(*)", "Bash(a;b)", "Write(**)", "Bash(", "Bash()"].map(|text| found(text)[0]) {
+        assert!(!finding.to_string().contains("overly broad"), "{finding}");
+    }
+}
+
+/// TP-7, TP-8, TP-9: which globs could write into `state/`, however they are written.
+#[test]
+fn a_line_that_could_write_into_state_is_an_error() {
+    let could = |glob: &str| {
+        let found = ["Write", "Edit"].map(|name| found(&format!("{name}({glob})")));
+        assert_eq!(found[0], found[1], "{glob}");
+        assert_eq!(found_in_read(glob), [], "{glob}");
+        found[0].contains(&Finding::State)
+    };
+    for glob in [
+        "**",
+        "**.json",
+        "**.jsonl",
+        "state/**",
+        "**/state/**",
+        "*/*.json",
+        "*/*",
+        "*/?",
+        "s?ate/**",
+        "state/*",
+        "./state/**",
+        "././state/**",
+        "./**",
+        ".//state//**",
+        "/**",
+        "/home/**",
+        "/home/me/.ollim/**",
+        "/home/me/.ollim/state/*",
+        "/home/*/.ollim/state/x",
+        "/home/me/.ollim/**/*.json",
+        "~/**",
+        "~/.ollim/**",
+        "~/.ollim/state/x",
+        "~somebody/**",
+        "routines/../state/**",
+        "*/../state/**",
+        "../.ollim/state/**",
+        "**/../state/**",
+        "state",
+        "state/",
+        "state/config.json",
+        "./state/config.json",
+        "~/.ollim/state/journal.db",
+    ] {
+        assert!(could(glob), "{glob}");
+    }
+    for glob in [
+        "**.md",
+        "routines/**",
+        "skills/**",
+        "*.md",
+        "*.json",
+        "./routines/**",
+        "./*.json",
+        "/tmp/**",
+        "/state/**",
+        "/home/me/.ollim/routines/**",
+        "/home/me/.ollim/*.json",
+        "/home/me/.ollimx/**",
+        "~",
+        "~/notes/**",
+        "~/*.json",
+        "~/.ollim/*.md",
+        "../state/**",
+        "state/../routines/**",
+        "estate/**",
+        "state.json",
+        "State2/**",
+        "notes/state/**",
+    ] {
+        assert!(!could(glob), "{glob}");
+    }
+    for bare in ["Write", "Edit", " Edit "] {
+        assert_eq!(found(bare), [Finding::State]);
+    }
+    assert!(Finding::State.to_string().contains("state/"));
+}
+
+fn found_in_read(glob: &str) -> Vec<Finding> {
+    found(&format!("Read({glob})"))
+}
+
+/// TP-9: signs in the name of the data directory mean themselves, and an unknown home may be anywhere.
+#[test]
+fn the_data_directory_may_have_any_name() {
+    let strange = Folders { data: "/srv/./a*b/x/../?/".to_owned(), home: None };
+    let could = |glob: &str| validate(&format!("Write({glob})"), &strange) == [Finding::State];
+    for glob in
+        ["/srv/a*b/?/state/**", "state/**", "**.json", "/srv/*/*/state/x", "~/**", "~/?/state/**", "~/a*b/**"]
+    {
+        assert!(could(glob), "{glob}");
+    }
+    for glob in ["/srv/acb/x/state/**", "/srv/a*b/x/state/**", "routines/**", "**.md", "~/**.md"] {
+        assert!(!could(glob), "{glob}");
+    }
+}
+
+/// TP-10: a line with an error is left out, one with a warning is kept, and each complaint names whose line it is.
+#[test]
+fn a_list_is_what_is_left_of_it() {
+    let tools =
+        list(&["WebFetch", "Bash(*)", " Read(*) ", "", "Write(**)", "Edit", "Write(**.md)", "Bash(a\n;b)"]);
+    let left = effective(&tools, &Source::Routine(id("mail")), &folders());
+    assert_eq!(left.kept, ["WebFetch", "Read(*)", "Write(**.md)"]);
+    let told: Vec<_> = left.complaints.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 6);
+    assert!(
+        told[0].starts_with("routine:mail: the tool pattern `Bash(*)` is left out: it is too broad"),
+        "{told:?}"
+    );
+    assert!(told[1].contains("` Read(*) ` is kept: it is overly broad"), "{told:?}");
+    assert!(told[5].contains(r"`Bash(a\n;b)` is left out"), "{told:?}");
+    let long = effective(&[format!("Bash({};)", "é".repeat(5000))], &Source::Main, &folders());
+    assert!(long.complaints[0].to_string().chars().count() < 400);
+}
+
+/// TP-10: the names of sources.
+#[test]
+fn a_source_is_named_by_its_kind_and_its_name() {
+    let name = || "x".to_owned();
+    let sources = [
+        Source::Main,
+        Source::Subagent(name()),
+        Source::Routine(id("x")),
+        Source::Reminder(id("x")),
+        Source::Skill(name()),
+        Source::Webhook(id("x")),
+    ];
+    let names = sources.map(|source| source.to_string());
+    assert_eq!(names, ["main", "subagent:x", "routine:x", "reminder:x", "skill:x", "webhook:x"]);
+}
+
+/// TP-12: all lists come together in order, each line once; what only a job declares is not for the main
+/// conversation.
+#[test]
+fn lists_come_together_in_the_order_of_their_sources() {
+    let declared = |source: Source, tools: &[&str]| Declared { source, tools: list(tools) };
+    let lists = [
+        declared(Source::Webhook(id("w")), &["W", "Bash(*)"]),
+        declared(Source::Skill("s".to_owned()), &["S", "A"]),
+        declared(Source::Reminder(id("m")), &["M", "R"]),
+        declared(Source::Routine(id("r2")), &["R2"]),
+        declared(Source::Routine(id("r1")), &["R", " A ", "Write"]),
+        declared(Source::Subagent("a".to_owned()), &["A", "A"]),
+        declared(Source::Main, &["Main"]),
+    ];
+    let everyone = for_everyone(&lists, &folders());
+    assert_eq!(everyone.kept, ["Main", "A", "R2", "R", "M", "S", "W"]);
+    let wrong: Vec<_> = everyone.complaints.iter().map(|complaint| complaint.source.to_string()).collect();
+    assert_eq!(wrong, ["routine:r1", "webhook:w"]);
+    assert_eq!(
+        for_main(&lists, &folders()),
+        Effective { kept: list(&["Main", "A", "S"]), complaints: vec![] }
+    );
+    assert_eq!(for_everyone(&[], &folders()), Effective::default());
+}
+
+/// TP-13: the set of the main conversation, in which nothing is wrong, with our eight tools.
+#[test]
+fn the_main_conversation_has_its_own_list() {
+    let left = for_main(&[Declared::main()], &folders());
+    assert_eq!(left, Effective { kept: list(&MAIN), complaints: vec![] });
+    let own: Vec<_> = MAIN.iter().filter_map(|pattern| pattern.strip_prefix(OWN_SERVER)).collect();
+    assert_eq!(
+        own,
+        [
+            "discord_embed",
+            "ping_user",
+            "follow_up_chain",
+            "save_context",
+            "report_updates",
+            "enter_fork",
+            "exit_fork",
+            "compact_session",
+        ]
+    );
+    let others: Vec<_> = MAIN.into_iter().filter(|pattern| !pattern.starts_with(OWN_SERVER)).collect();
+    assert_eq!(
+        others.join(", "),
+        "Bash(ollim-bot tasks *), Bash(ollim-bot cal *), Bash(ollim-bot reminder *), \
+        Bash(ollim-bot gmail *), Bash(ollim-bot help), Bash(claude-history *), Read(**.md), Write(**.md), Edit(**.md), \
+        Glob(**.md), Grep(**.md), WebFetch, WebSearch, mcp__docs__*, Task, Skill"
+    );
+}
+
+/// TP-15: a run can always ask for help: first, if its list does not say so itself.
+#[test]
+fn the_list_of_a_run_always_has_help() {
+    assert_eq!(with_help(list(&["A", "B"])), [HELP, "A", "B"]);
+    assert_eq!(with_help(list(&["A", HELP, "B"])), ["A", HELP, "B"]);
+    assert_eq!(with_help(list(&["A", " Bash(ollim-bot help) "])).len(), 2);
+    assert_eq!(with_help(Vec::new()), [HELP]);
+}
+
+/// TP-7: a glob that is made to be slow is as fast as another.
+#[test]
+fn a_very_long_line_is_read_like_any_other() {
+    for part in ["*", "**", "**/", "*a", "?", "../", "(", ")", "~/", "\u{202e}é", "[", "{a,"] {
+        let long = part.repeat(2_000);
+        for text in [format!("Write({long})"), format!("Edit({long}"), format!("Bash({long})"), long.clone()]
+        {
+            let left = effective(&[text], &Source::Main, &folders());
+            assert_eq!(left.kept.is_empty(), left.complaints.iter().any(is_error), "{part}");
+        }
+    }
+}
+
+fn is_error(complaint: &Complaint) -> bool {
+    complaint.finding.severity() == Severity::Error
+}
+
+proptest! {
+    /// TP-10: whatever a line says, it is read without harm, and what it allows is in the list that is left.
+    #[test]
+    fn what_allows_something_has_no_error(text in any::<String>(), glob in "[~./*?a-zé()\\[\\]state]{0,24}") {
+        for text in [text, format!("Write({glob})"), format!("Bash({glob}"), glob] {
+            let left = effective(std::slice::from_ref(&text), &Source::Main, &folders());
+            prop_assert_eq!(left.kept.is_empty(), left.complaints.iter().any(is_error));
+            let allows = |name| Pattern::read(&text).is_ok_and(|pattern| pattern.allows(name));
+            prop_assert!(!left.kept.is_empty() || ![text.trim(), "Write", "ping_user"].into_iter().any(allows));
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Runs beside main: what they know, what they leave, and that nobody waits for them.
+
+use domain::context;
+use domain::conversation::Said;
+use domain::cost::{Attended, Source};
+use domain::failure::Failure;
+use expect_test::expect;
+use testkit::puppet::{Line, Puppet};
+use testkit::story::{Story, forked, isolated};
+
+use crate::{check, pings, read, reports, story};
+
+/// A story in which the routine `mail` pings, shows, reports and ends between two talks.
+fn triage() -> Story {
+    let mut story = story();
+    let embed = r#"{"title":"Mail","description":"two need you"}"#;
+    story.model([
+        Line::says("Morning."),
+        pings("two mails need you"),
+        Line::calls("discord_embed", embed),
+        reports("two mails need an answer"),
+        Line::says("Done."),
+        Line::says("Two mails."),
+        Line::says("No."),
+    ]);
+
+    story.human("good morning").background(forked("routine:mail", "[routine-bg:mail] Triage my mail."));
+    story.human("what is new?").human("anything else?");
+    story
+}
+
+/// TL-2, TL-4, TL-12, BF-20: a forked run pings, reports and ends; main reads it once.
+#[test]
+fn a_run_goes_beside_main_and_main_hears_of_it_once() {
+    let story = triage();
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> good morning
+            main> assistant: Morning.
+            -- routine:mail runs: [routine-bg:mail] Triage my mail.
+            fork/3fdabe86> calls ping_user {"message":"two mails need you"}
+            fork/3fdabe86> ping_user: Message sent.
+            routine:mail (5) to the human> two mails need you
+            fork/3fdabe86> calls discord_embed {"title":"Mail","description":"two need you"}
+            fork/3fdabe86> discord_embed: Embed sent.
+            fork/3fdabe86> shows: Mail
+            routine:mail (7) to the human> **Mail** / two need you
+            fork/3fdabe86> calls report_updates {"message":"two mails need an answer"}
+            fork/3fdabe86> report_updates: the main conversation will read it. go on, or stop.
+            fork/3fdabe86> assistant: Done.
+            notice> catching up: 1 update from the background.
+            human> what is new?
+            main> assistant: Two mails.
+            human> anything else?
+            main> assistant: No.
+        "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+            human: good morning
+            assistant: Morning.
+              human: [routine-bg:mail]
+              assistant: calls ping_user
+              tools: Message sent.
+              assistant: calls discord_embed
+              tools: Embed sent.
+              assistant: calls report_updates
+              tools: the main conversation will read it. go on, or stop.
+              assistant: Done.  (fork/3fdabe86 ended)
+              human: (reads 1 update) what is new?
+              assistant: Two mails.
+              human: anything else?
+              assistant: No.  <- main
+        "#]],
+    );
+    assert!(read(&story, 5).contains("RECENT BACKGROUND UPDATES"), "{}", read(&story, 5));
+    assert!(!read(&story, 6).contains("RECENT"), "{}", read(&story, 6));
+}
+
+/// SE-8, SE-9, SE-11, MT-1, MT-2, MT-3: a run leaves one event, and a record of each message it sent.
+#[test]
+fn a_run_leaves_its_event_and_its_messages_in_the_files() {
+    let story = triage();
+    check(
+        &story.sessions(),
+        &expect![[r#"
+            ●    main · now · 63cbe1e4 · 6 entries
+            ┃ ▪  fork/3fdabe86 ended 2026-11-15 08:00 · routine:mail · 8 entries
+            ┣─╯  fork/3fdabe86 started 2026-11-15 08:00 · routine:mail · 953aeb70
+            ○    created 2026-11-15 08:00 · 63cbe1e4
+        "#]],
+    );
+    check(
+        &story.state("session_history.jsonl"),
+        &expect![[r#"
+        {"event":"created","parent_session_id":null,"session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
+        {"event":"bg_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
+    "#]],
+    );
+    check(
+        &story.state("fork_messages.json"),
+        &expect![[r#"
+        {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
+        {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":7,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
+    "#]],
+    );
+}
+
+/// PU-8, TL-12: a forked run looks at what waits; an isolated one sees the time only, and knows nothing of main.
+#[test]
+fn a_forked_run_sees_what_waits_and_an_isolated_one_does_not() {
+    let mut story = story();
+    story.model([Line::says("Morning."), reports("it rains"), Line::says("Done.")]);
+    story.model([Line::says("Seen."), Line::says("Unseen."), Line::says("Rain.")]);
+    story.human("good morning").background(forked("routine:weather", "[routine-bg:weather] Look outside."));
+    story.background(forked("routine:plan", "[routine-bg:plan] Plan."));
+    story.background(isolated("reminder:tea", "[reminder-bg:tea] Make tea."));
+    story.human("well?");
+
+    assert!(
+        read(&story, 3).contains("- (just now) it rains\n\n[routine-bg:plan] Plan."),
+        "{}",
+        read(&story, 3)
+    );
+    assert_eq!(read(&story, 4), "[2026-11-15 Sun 08:00 AM CET] [reminder-bg:tea] Make tea.");
+    assert_eq!(story.contexts()[4].said.len(), 1, "it has nothing of main");
+    assert!(read(&story, 5).contains("it rains"), "main still reads it: {}", read(&story, 5));
+    check(
+        &story.state("session_history.jsonl"),
+        &expect![[r#"
+        {"event":"created","parent_session_id":null,"session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
+        {"event":"bg_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da"}
+        {"event":"bg_fork","parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","session_id":"53fcd651-3d02-4efe-a25e-c07a99506761"}
+        {"event":"isolated_bg","parent_session_id":null,"session_id":"f5ba4eb7-28dd-432c-ab03-54df4a45b34e"}
+    "#]],
+    );
+    check(
+        &format!("(two roots)\n{}", story.tree()),
+        &expect![[r#"
+            (two roots)
+            human: good morning
+            assistant: Morning.
+              human: [routine-bg:weather]
+              assistant: calls report_updates
+              tools: the main conversation will read it. go on, or stop.
+              assistant: Done.  (fork/3fdabe86 ended)
+              human: (reads 1 update) [routine-bg:plan]
+              assistant: Seen.  (fork/69c3a276 ended)
+              human: (reads 1 update) well?
+              assistant: Rain.  <- main
+            human: [reminder-bg:tea]
+            assistant: Unseen.  (fork/df0f9924 ended)
+        "#]],
+    );
+}
+
+/// BF-15, BF-20, TL-2: three runs go on at once beside main, which is answered; each is in its own place.
+#[test]
+fn three_runs_and_main_go_on_at_once() {
+    let puppet = Puppet::answering(|context| {
+        let last = context.said.last().map(|said| words(said)).unwrap_or_default();
+        let run = context
+            .said
+            .iter()
+            .rev()
+            .find_map(|said| words(said).split_once("run ").map(|(_, name)| name.to_owned()));
+        match (run.as_deref(), last.as_str()) {
+            (Some("c"), _) => Line::holds("thinking"),
+            (Some(name), "") => Line::says(&format!("Done {name}.")),
+            (Some(name), _) => reports(&format!("report of {name}")),
+            (None, last) => Line::says(&format!("{} reports", last.matches("report of").count())),
+        }
+    });
+    let mut story = Story::played_by("2026-11-15T08:00[Europe/Madrid]", puppet);
+    story.human("hello");
+    let jobs = ["a", "b", "c"].map(|name| forked(&format!("routine:{name}"), &format!("run {name}")));
+    story.background_begins(jobs).hears("Done a.").hears("Done b.").asked(6).human("well?");
+
+    let told = story.told();
+    assert!(told.contains("main> assistant: 2 reports"), "{told}");
+    let spent = story.spending();
+    let of = |name: &str| {
+        let source = Source::Routine(name.to_owned());
+        spent.iter().filter(|spent| spent.account.source == source).count()
+    };
+    assert_eq!((of("a"), of("b"), of("c")), (2, 2, 0));
+    let unattended = spent.iter().filter(|spent| spent.account.attended == Attended::Unattended).count();
+    assert_eq!(unattended, 4, "main and nobody else was waited for");
+}
+
+fn words(said: &Said) -> String {
+    match said {
+        Said::Human(heard) => context::heard(heard),
+        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => String::new(),
+    }
+}
+
+/// BF-20: a run reports while the human talks, and neither waits for the other.
+#[test]
+fn a_run_reports_while_the_human_talks() {
+    let mut story = story();
+    story.model([
+        Line::says("Morning."),
+        Line::holds("Let me think"),
+        reports("it rains"),
+        Line::says("Done."),
+    ]);
+    story.model([Line::says("Rain, by the way.")]);
+    story.human("good morning").human_begins("tell me a story");
+    story.background(forked("routine:weather", "[routine-bg:weather] Look outside."));
+    story.human("never mind. what is new?");
+    check(
+        &story.told(),
+        &expect![[r#"
+            human> good morning
+            main> assistant: Morning.
+            human> tell me a story
+            -- routine:weather runs: [routine-bg:weather] Look outside.
+            fork/77cbc4a1> calls report_updates {"message":"it rains"}
+            fork/77cbc4a1> report_updates: the main conversation will read it. go on, or stop.
+            fork/77cbc4a1> assistant: Done.
+            notice> catching up: 1 update from the background.
+            main> assistant: Let me think (cut)
+            main> stopped
+            human> never mind. what is new?
+            main> assistant: Rain, by the way.
+        "#]],
+    );
+    check(
+        &story.tree(),
+        &expect![[r#"
+            human: good morning
+            assistant: Morning.
+              human: tell me a story
+              assistant: Let me think (cut)
+              human: (reads 1 update) never mind. what is new?
+              assistant: Rain, by the way.  <- main
+              human: [routine-bg:weather]
+              assistant: calls report_updates
+              tools: the main conversation will read it. go on, or stop.
+              assistant: Done.  (fork/77cbc4a1 ended)
+        "#]],
+    );
+}
+
+/// SE-11, MT-5: a run that fails is told of, has its event, and what it sent can be replied to.
+#[test]
+fn a_run_that_fails_leaves_its_event_and_what_it_sent() {
+    let mut story = story();
+    story.model([pings("up"), Line::fails(Failure::Stopped("it broke.".to_owned()))]);
+    story.background(forked("routine:mail", "[routine-bg:mail] Triage my mail."));
+    check(
+        &story.told(),
+        &expect![[r#"
+        -- routine:mail runs: [routine-bg:mail] Triage my mail.
+        fork/e6984080> calls ping_user {"message":"up"}
+        fork/e6984080> ping_user: Message sent.
+        routine:mail (3) to the human> up
+        notice> routine:mail could not be finished: it broke.
+        fork/e6984080> failed: it broke.
+    "#]],
+    );
+    check(
+        &story.state("session_history.jsonl"),
+        &expect![[r#"
+        {"event":"bg_fork","parent_session_id":null,"session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
+    "#]],
+    );
+    check(
+        &story.state("fork_messages.json"),
+        &expect![[r#"
+        {"fork_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c","message_id":3,"parent_session_id":null}
+    "#]],
+    );
+}

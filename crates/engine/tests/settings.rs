@@ -1,0 +1,299 @@
+//! Stories of what the human can set: who answers where, how much is thought, and what is told about it.
+
+use expect_test::{Expect, expect};
+use testkit::puppet::Line;
+use testkit::story::Story;
+
+fn story() -> Story {
+    let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
+    story.model((0..20).map(|_| Line::says("Yes.")));
+    story
+}
+
+fn check(told: &str, expected: &Expect) {
+    expected.assert_eq(told);
+}
+
+/// A line for each call of the model: where, who was asked, and how much it was to think.
+fn asked(story: &Story) -> String {
+    let line = |context: domain::context::Context| {
+        let place = if context.branch == domain::conversation::Branch::Main { "main" } else { "fork" };
+        let model = context.model.unwrap_or_else(|| "the usual".to_owned());
+        format!("{place}: {model}, {}\n", context.thinking)
+    };
+    story.contexts().into_iter().map(line).collect()
+}
+
+/// IF-4, IF-34, RC-9: a fork has the model of its own setting, else main's; its thinking is fixed when it begins,
+/// and its model changes with the next turn.
+#[test]
+fn a_fork_has_a_model_and_a_way_to_think_of_its_own() {
+    let mut story = story();
+    story.human("one").human_commands("/config model.main opus").human_commands("/config thinking.main 8000");
+    story.human("two").human_begins_command("/fork").settle().hears_last("Yes.");
+    story.human_commands("/config model.fork haiku").human_commands("/config thinking.fork adaptive");
+    story.human_commands("/config thinking.main off").human("three");
+    story.human_commands("/config model.fork default").human("four");
+    story.human_begins_command("/exit").hears("discarded").human("five");
+    story.human_begins_command("/fork").settle().hears_last("Yes.");
+    check(
+        &asked(&story),
+        &expect![[r#"
+        main: the usual, off
+        main: claude-opus-9, 8000
+        fork: claude-opus-9, 8000
+        fork: claude-haiku-9, 8000
+        fork: claude-opus-9, 8000
+        main: claude-opus-9, off
+        fork: claude-opus-9, adaptive
+    "#]],
+    );
+}
+
+/// MC-26, MC-27, IF-33, SL-8, SL-9: both hold from the next answer on, and are refused in a side conversation.
+#[test]
+fn a_model_and_a_way_to_think_are_chosen_on_main_alone() {
+    let mut story = story();
+    story.human_commands("/model Haiku").human_commands("/thinking adaptive").human("hi");
+    story.human_begins_command("/fork taxes").hears_last("Yes.");
+    story.human_commands("/model opus").human_commands("/thinking off");
+    story.human_commands("/model").human_commands("/thinking");
+    story.human_begins_command("/exit").hears("discarded").human_commands("/model gpt");
+    check(
+        &story.told(),
+        &expect![[r#"
+        human> /model Haiku
+        told> from the next answer on, haiku answers (claude-haiku-9).
+        human> /thinking adaptive
+        told> from the next answer on, thinking is adaptive, until i start again. `/config thinking.main` sets it for good.
+        human> hi
+        main> assistant: Yes.
+        human> /fork taxes
+        -- fork/3fdabe86 begins about taxes
+        fork/3fdabe86> assistant: Yes.
+        human> /model opus
+        refused> exit the side conversation first: /save, /report or /exit.
+        human> /thinking off
+        refused> exit the side conversation first: /save, /report or /exit.
+        human> /model
+        told> haiku answers (claude-haiku-9).
+        human> /thinking
+        told> thinking is adaptive here.
+        human> /exit
+        -- fork/3fdabe86 discarded.
+        human> /model gpt
+        refused> i know no model called `gpt`. choose haiku, opus, sonnet or default.
+    "#]],
+    );
+}
+
+/// MC-29, RC-1, SL-8, SL-9: settings are there after a restart, and so is the model; `/thinking` is not.
+#[test]
+fn settings_survive_a_restart_and_a_passing_choice_does_not() {
+    let mut story = story();
+    story.human_commands("/model opus").human_commands("/config thinking.main adaptive");
+    story.human_commands("/thinking 32k budget").human("one").crash().human("two");
+    check(
+        &asked(&story),
+        &expect![[r#"
+        main: claude-opus-9, 32000
+        main: claude-opus-9, adaptive
+    "#]],
+    );
+    let kept = std::fs::read_to_string(story.paths().state().join("config.json")).unwrap();
+    for line in [r#""model_main": "opus""#, r#""thinking_main": "adaptive""#, r#""bg_fork_timeout": 1800"#] {
+        assert!(kept.contains(line), "{kept}");
+    }
+}
+
+/// A fork that is open thinks after a restart as it did before.
+#[test]
+fn an_open_fork_thinks_after_a_restart_as_it_did_before() {
+    let mut story = story();
+    story.human_commands("/config thinking.fork 8000").human_begins_command("/fork").hears_last("Yes.");
+    story.human_commands("/config thinking.fork off").crash().human("still here?");
+    check(
+        &asked(&story),
+        &expect![[r#"
+        fork: the usual, 8000
+        fork: the usual, 8000
+    "#]],
+    );
+}
+
+/// IF-4, IF-34: how long a fork may be quiet is settled when it begins.
+#[test]
+fn a_quiet_fork_waits_as_long_as_was_set_when_it_began() {
+    let mut story = story();
+    story.human_commands("/config fork_idle_timeout 30").human_begins_command("/fork").hears_last("Yes.");
+    story.human_commands("/config fork_idle_timeout 5").clock("08:29");
+    story.clock("08:31").hears("quiet for 30 minutes");
+    assert_eq!(story.told().matches("has been quiet").count(), 1, "{}", story.told());
+}
+
+/// SL-13, RC-8: all settings, one, a new value, and what is wrong with others.
+#[test]
+fn settings_are_told_changed_and_refused_in_words() {
+    let mut story = story();
+    for command in [
+        "/config",
+        "/config auto_update_hour",
+        "/config auto_update_hour 7",
+        "/config auto_update_hour 24",
+        "/config model.fork gpt",
+        "/config colour red",
+        "/config permission_mode acceptedits",
+    ] {
+        story.human_commands(command);
+    }
+    check(
+        &story.told(),
+        &expect![[r#"
+        human> /config
+        told> **model.main**: (default)
+        **model.fork**: (inherit main)
+        **thinking.main**: off (default)
+        **thinking.fork**: (inherit main)
+        **bg_fork_timeout**: 1800s (default)
+        **fork_idle_timeout**: 10m (default)
+        **permission_mode**: dontAsk (default)
+        **auto_update**: off (default)
+        **auto_update_interval**: 60m (default)
+        **auto_update_hour**: 6:00 (default)
+        human> /config auto_update_hour
+        told> **auto_update_hour**: 6:00 (default)
+        human> /config auto_update_hour 7
+        told> **auto_update_hour**: 7:00
+        human> /config auto_update_hour 24
+        refused> auto_update_hour: it cannot be `24`. use an hour from 0 to 23.
+        human> /config model.fork gpt
+        refused> model.fork: i know no model called `gpt`. choose haiku, opus, sonnet or default.
+        human> /config colour red
+        refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour.
+        human> /config permission_mode acceptedits
+        refused> permission_mode: it cannot be `acceptedits`. use `dontAsk`, `default`, `acceptEdits` or `bypassPermissions`.
+    "#]],
+    );
+}
+
+/// RC-10: what cannot be in the file is named at the start, and the usual holds.
+#[test]
+fn a_wrong_value_in_the_file_is_named_and_not_used() {
+    let mut story = story();
+    let state = story.paths().state();
+    std::fs::write(state.join("config.json"), r#"{"thinking_main": "loud", "model_main": "opus"}"#).unwrap();
+    story.crash().human("hi");
+    assert_eq!(asked(&story), "main: claude-opus-9, off\n");
+    let told = story.told();
+    assert!(told.contains("notice> state/config.json: thinking.main: it cannot be `loud`."), "{told}");
+}
+
+/// MC-17, SL-10: what is chosen or asked does not wait for an answer that goes on.
+#[test]
+fn commands_that_choose_do_not_wait_for_the_answer_that_goes_on() {
+    let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
+    story.model([Line::holds("I was saying"), Line::says("Yes.")]);
+    story.human_begins("hello");
+    for command in
+        ["/model opus", "/thinking off", "/config auto_update on", "/ping-budget 3", "/cost", "/why"]
+    {
+        story.human_commands(command);
+    }
+    story.human_begins_command("/interrupt").settle();
+    check(
+        &story.told(),
+        &expect![[r#"
+        human> hello
+        human> /model opus
+        told> from the next answer on, opus answers (claude-opus-9).
+        human> /thinking off
+        told> from the next answer on, thinking is off, until i start again. `/config thinking.main` sets it for good.
+        human> /config auto_update on
+        told> **auto_update**: on
+        human> /ping-budget 3
+        told> budget: 3/3
+        human> /cost
+        told> no model was called today, so nothing was spent.
+        human> /why
+        told> answer 1 was begun on 2026-11-15 at 08:00:00, in our main conversation.
+        it answers what you said in the terminal: "hello"
+        no call of a model was counted.
+        it still goes on.
+        human> /interrupt
+        main> assistant: I was saying (cut)
+        main> stopped
+    "#]],
+    );
+}
+
+/// SL-12, PB-1, PB-2, PB-13: the budget is told, changed and kept.
+#[test]
+fn the_budget_of_pings_is_told_and_changed() {
+    let mut story = story();
+    story.human_commands("/ping-budget").human_commands("/ping-budget 3 60").human_commands("/ping-budget 0");
+    story.crash().human_commands("/ping-budget").human_commands("/ping-budget 6").clock("08:30");
+    story.human_commands("/ping-budget");
+    check(
+        &story.told(),
+        &expect![[r#"
+        human> /ping-budget
+        told> budget: 5/5
+        human> /ping-budget 3 60
+        told> budget: 3/3
+        human> /ping-budget 0
+        refused> `0` is no number above 0. give how many pings there can be and how many minutes one takes to come back, both 1 or more, such as `/ping-budget 5 90`.
+        -- crash
+        human> /ping-budget
+        told> budget: 3/3
+        human> /ping-budget 6
+        told> budget: 3/6 (next refill in 60 min)
+        -- 08:30
+        human> /ping-budget
+        told> budget: 3/6 (next refill in 30 min)
+    "#]],
+    );
+    let kept = std::fs::read_to_string(story.paths().state().join("ping_budget.json")).unwrap();
+    assert!(kept.contains(r#""capacity":6"#) && kept.contains(r#""refill_rate_minutes":60"#), "{kept}");
+}
+
+/// SL-6: what was spent and how an answer came about are read from the journal.
+#[test]
+fn an_answer_is_explained_and_what_it_cost_is_told() {
+    let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
+    story.human_commands("/why").human_commands("/cost");
+    story.model([Line::calls("inbox_add", r#"{"text":"milk"}"#), Line::says("Kept.")]);
+    story.human("keep milk").human_commands("/why").human_commands("/why 1").human_commands("/why 9");
+    story.human_commands("/cost");
+    check(
+        &story.told(),
+        &expect![[r#"
+        human> /why
+        told> i have not answered anything yet.
+        human> /cost
+        told> no model was called today, so nothing was spent.
+        human> keep milk
+        main> calls inbox_add {"text":"milk"}
+        main> inbox_add: kept as 1
+        main> assistant: Kept.
+        human> /why
+        told> answer 1 was begun on 2026-11-15 at 08:00:00, in our main conversation.
+        it answers what you said in the terminal: "keep milk"
+        2 calls of puppet:answering.
+        20 tokens read, 0 % of them from the cache, 10 written; what it cost is not known.
+        tools, and the rule that decided: inbox_add (own-tool).
+        it was finished after 0 s.
+        human> /why 1
+        told> answer 1 was begun on 2026-11-15 at 08:00:00, in our main conversation.
+        it answers what you said in the terminal: "keep milk"
+        2 calls of puppet:answering.
+        20 tokens read, 0 % of them from the cache, 10 written; what it cost is not known.
+        tools, and the rule that decided: inbox_add (own-tool).
+        it was finished after 0 s.
+        human> /why 9
+        told> there is no answer with the number 9. `/why` alone tells of the last one.
+        human> /cost
+        told> today: no known price, 2 calls, 30 tokens, 0 % of what was read was cached.
+          main: no known price, 2 calls, 30 tokens
+    "#]],
+    );
+}

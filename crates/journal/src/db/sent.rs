@@ -1,0 +1,143 @@
+//! What was sent to the human, as rows: which run it came from, what its buttons ask, and what was put away.
+
+use domain::conversation::{Entry, EntryId, SessionId};
+use domain::cost::Source;
+use domain::record::SentChange;
+use domain::sent::{End, Inquiry, InquiryId, KEPT, Origin, Sent, SentId};
+use engine::ports::Margin;
+use jiff::Timestamp;
+use rusqlite::{Row, Transaction, params};
+
+use super::Database;
+use super::read::{session_in, source_in, time_in};
+
+/// The most messages of runs that are read at once; the newest stay.
+const READ_AT_ONCE: usize = 200;
+
+impl Database {
+    /// What is known of what was sent.
+    pub(super) fn sent(&self) -> rusqlite::Result<Sent> {
+        Ok(Sent::new(self.origins()?, self.inquiries()?))
+    }
+
+    /// Where messages came from, in the order of their numbers.
+    pub fn origins(&self) -> rusqlite::Result<Vec<Origin>> {
+        let sql =
+            "SELECT message, session, parent, at, source, root, entry FROM origins ORDER BY at, message";
+        self.connection.prepare(sql)?.query_map([], origin)?.collect()
+    }
+
+    /// What buttons ask that nobody has pressed.
+    pub fn inquiries(&self) -> rusqlite::Result<Vec<Inquiry>> {
+        let sql = "SELECT id, prompt, at FROM inquiries WHERE asked IS NULL ORDER BY id";
+        self.connection.prepare(sql)?.query_map([], inquiry)?.collect()
+    }
+
+    /// Takes over what another program left; what is known already is not changed.
+    pub fn adopt(&mut self, origins: &[Origin], inquiries: &[Inquiry]) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        for origin in origins {
+            keep_origin(&transaction, origin, "INSERT OR IGNORE")?;
+        }
+        for inquiry in inquiries {
+            keep_inquiry(&transaction, inquiry, "INSERT OR IGNORE")?;
+        }
+        transaction.commit()
+    }
+
+    /// What stands beside the entries from `from` on that are older than `before`.
+    pub fn beside(&self, from: EntryId, before: Option<EntryId>) -> rusqlite::Result<Margin> {
+        let before = before.map_or(i64::MAX as u64, |before| before.0);
+        let sql = "SELECT entry, source FROM sent WHERE entry >= ? AND entry < ? \
+                   AND entry NOT IN (SELECT message FROM put_away) ORDER BY entry DESC LIMIT ?";
+        let sent = |row: &Row<'_>| Ok((source_in(row, 1)?, self.entry(EntryId(row.get(0)?))?));
+        let row = params![from.0, before, READ_AT_ONCE];
+        let mut sent: Vec<(Source, Entry)> =
+            self.connection.prepare_cached(sql)?.query_map(row, sent)?.collect::<Result<_, _>>()?;
+        sent.reverse();
+        let sql = "SELECT message FROM put_away WHERE message >= ? AND message < ?";
+        let away = |row: &Row<'_>| row.get(0).map(SentId);
+        let mut put_away = self.connection.prepare_cached(sql)?;
+        let put_away = put_away.query_map(params![from.0, before], away)?.collect::<Result<_, _>>()?;
+        Ok(Margin { sent, put_away })
+    }
+}
+
+fn origin(row: &Row<'_>) -> rusqlite::Result<Origin> {
+    let end = match row.get::<_, Option<u64>>(6)?.map(EntryId) {
+        Some(entry) => {
+            let root = row.get::<_, Option<u64>>(5)?.map(EntryId);
+            Some(End { source: source_in(row, 4)?, root, entry })
+        }
+        None => None,
+    };
+    Ok(Origin {
+        id: SentId(row.get(0)?),
+        session: session_in(row, 1)?,
+        parent: row.get::<_, Option<String>>(2)?.as_deref().and_then(SessionId::read),
+        at: time_in(row, 3)?,
+        end,
+    })
+}
+
+fn inquiry(row: &Row<'_>) -> rusqlite::Result<Inquiry> {
+    Ok(Inquiry { id: InquiryId(row.get(0)?), prompt: row.get(1)?, at: time_in(row, 2)? })
+}
+
+/// Writes down what happened to what was sent.
+pub fn write_sent(transaction: &Transaction<'_>, change: &SentChange) -> rusqlite::Result<()> {
+    match change {
+        SentChange::Showed(showed) => {
+            let sql = "INSERT OR REPLACE INTO sent (entry, branch, source) VALUES (?, ?, ?)";
+            let row = params![showed.entry.0, showed.branch.to_string(), showed.source.to_string()];
+            transaction.prepare_cached(sql)?.execute(row).map(drop)
+        }
+        SentChange::Kept(origins) => {
+            if let Some(newest) = origins.last() {
+                forget(transaction, "origins", newest.at)?;
+            }
+            origins.iter().try_for_each(|origin| keep_origin(transaction, origin, "INSERT OR REPLACE"))
+        }
+        SentChange::Asks(inquiry) => {
+            forget(transaction, "inquiries", inquiry.at)?;
+            keep_inquiry(transaction, inquiry, "INSERT OR REPLACE")
+        }
+        SentChange::Asked(id) => {
+            let sql = "UPDATE inquiries SET asked = 1 WHERE id = ?";
+            transaction.prepare_cached(sql)?.execute([&id.0]).map(drop)
+        }
+        SentChange::PutAway(message) => {
+            let sql = "INSERT OR IGNORE INTO put_away (message) VALUES (?)";
+            transaction.prepare_cached(sql)?.execute([message.0]).map(drop)
+        }
+    }
+}
+
+/// MT-8, XB-9: what is too old goes when something new is kept.
+fn forget(transaction: &Transaction<'_>, table: &str, now: Timestamp) -> rusqlite::Result<()> {
+    let oldest = now.saturating_sub(KEPT).unwrap_or(Timestamp::MIN).as_microsecond();
+    transaction.prepare_cached(&format!("DELETE FROM {table} WHERE at <= ?"))?.execute([oldest]).map(drop)
+}
+
+fn keep_origin(transaction: &Transaction<'_>, origin: &Origin, how: &str) -> rusqlite::Result<()> {
+    let sql = format!(
+        "{how} INTO origins (message, session, parent, at, source, root, entry) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    );
+    let end = origin.end.as_ref();
+    let row = params![
+        origin.id.0,
+        origin.session.as_str(),
+        origin.parent.as_ref().map(SessionId::as_str),
+        origin.at.as_microsecond(),
+        end.map(|end| end.source.to_string()),
+        end.and_then(|end| end.root).map(|root| root.0),
+        end.map(|end| end.entry.0),
+    ];
+    transaction.prepare_cached(&sql)?.execute(row).map(drop)
+}
+
+fn keep_inquiry(transaction: &Transaction<'_>, inquiry: &Inquiry, how: &str) -> rusqlite::Result<()> {
+    let sql = format!("{how} INTO inquiries (id, prompt, at) VALUES (?, ?, ?)");
+    let row = params![inquiry.id.0, inquiry.prompt, inquiry.at.as_microsecond()];
+    transaction.prepare_cached(&sql)?.execute(row).map(drop)
+}

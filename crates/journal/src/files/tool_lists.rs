@@ -1,0 +1,56 @@
+//! The tool lists that files declare: those of routines, reminders, skills and webhooks.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use domain::schedule::{Reminder, Routine, Terms, WebhookSpec};
+use domain::tool::pattern::{Declared, Source};
+use jiff::tz::TimeZone;
+
+use super::Trouble;
+use super::items::{Item, Items};
+use super::skills::Skills;
+use crate::disk::Disk;
+
+/// What is declared, and which directories could not be read.
+#[derive(Debug, Default)]
+pub struct ToolLists {
+    /// The lists of what is allowed. What a file forbids cannot allow too much, so it is not among them.
+    pub declared: Vec<Declared>,
+    /// The directories that are missing here because of the disk.
+    pub troubles: Vec<Trouble>,
+}
+
+/// Reads the lists in the data directory `data`. Times without an offset are times in `zone`.
+pub fn tool_lists(disk: &Arc<dyn Disk>, data: &Path, zone: &TimeZone) -> ToolLists {
+    let mut lists = ToolLists::default();
+    let mut add = |list: Result<Vec<Declared>, Trouble>| match list {
+        Ok(declared) => lists.declared.extend(declared),
+        Err(trouble) => lists.troubles.push(trouble),
+    };
+    let place = (disk, data, zone);
+    add(listed(place, |it: &Routine| declared(Source::Routine(it.id.clone()), it.charter.written_terms())));
+    add(listed(place, |it: &Reminder| {
+        declared(Source::Reminder(it.id.clone()), it.charter().written_terms())
+    }));
+    add(Skills::new(Arc::clone(disk), data).list().map(|listing| {
+        let list = |skill: domain::schedule::SkillSpec| {
+            Some(Declared { source: Source::Skill(skill.name), tools: skill.allowed_tools? })
+        };
+        listing.items.into_iter().filter_map(|filed| list(filed.item)).collect()
+    }));
+    add(listed(place, |it: &WebhookSpec| declared(Source::Webhook(it.id.clone()), &it.terms)));
+    lists
+}
+
+fn listed<T: Item>(
+    (disk, data, zone): (&Arc<dyn Disk>, &Path, &TimeZone),
+    list: impl Fn(&T) -> Option<Declared>,
+) -> Result<Vec<Declared>, Trouble> {
+    let listing = Items::<T>::new(Arc::clone(disk), data, zone.clone()).list()?;
+    Ok(listing.items.iter().filter_map(|filed| list(&filed.item)).collect())
+}
+
+fn declared(source: Source, terms: &Terms) -> Option<Declared> {
+    Some(Declared { source, tools: terms.tools.allowed()?.to_vec() })
+}

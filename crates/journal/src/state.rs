@@ -1,0 +1,75 @@
+//! The small state files that the assistant keeps in mind: what the human set, and how many pings are left.
+
+use std::sync::Arc;
+
+use domain::assistant::Chosen;
+use domain::permission::Modes;
+use domain::record::StateChange;
+use domain::settings::Settings;
+use jiff::Timestamp;
+
+use crate::disk::Disk;
+use crate::files::Trouble;
+use crate::files::config::ConfigFile;
+use crate::files::ping_budget::PingBudgetFile;
+use crate::open::Place;
+use crate::paths::Paths;
+
+/// The files.
+pub struct StateFiles {
+    config: ConfigFile,
+    pings: PingBudgetFile,
+}
+
+impl StateFiles {
+    /// The files of the data directory at `place`.
+    pub fn new(place: &Place) -> Self {
+        let state = place.paths.state();
+        let config = ConfigFile::new(Arc::clone(&place.disk), &state);
+        let pings = PingBudgetFile::new(Arc::clone(&place.disk), &state, place.zone.clone());
+        Self { config, pings }
+    }
+
+    /// RC-1, RC-10: what they say. One that cannot be read is as if there were none, and that is told in `notices`.
+    pub fn chosen(&self, now: Timestamp, notices: &mut Vec<String>) -> Chosen {
+        let (settings, told) = read_settings(&self.config, now);
+        notices.extend(told);
+        let pings = match self.pings.load(now) {
+            Ok(found) => {
+                notices.extend(found.damage.map(|damage| damage.to_string()));
+                found.value
+            }
+            Err(trouble) => {
+                notices.push(trouble.to_string());
+                None
+            }
+        };
+        // PM-4, MC-29: what was set for good holds from the start on.
+        let modes = Modes { main: settings.permission_mode, fork: None };
+        Chosen { settings, thinking: None, pings, modes }
+    }
+
+    /// Lets a file say what it says now.
+    pub fn change(&mut self, change: &StateChange) -> Result<(), Trouble> {
+        match change {
+            StateChange::Set(setting, settings, at) => self.config.set(*setting, settings, *at),
+            StateChange::Pings(budget) => self.pings.save(budget),
+        }
+    }
+}
+
+/// What the human set in the data directory at `paths`, whether or not somebody uses it, and what is wrong with it.
+pub fn settings(paths: &Paths, disk: Arc<dyn Disk>) -> (Settings, Vec<String>) {
+    ConfigFile::new(disk, &paths.state()).glance()
+}
+
+fn read_settings(file: &ConfigFile, now: Timestamp) -> (Settings, Vec<String>) {
+    match file.load(now) {
+        Ok(found) => {
+            let damage = found.damage.map(|damage| damage.to_string());
+            let warnings = found.warnings.iter().map(|warning| format!("state/config.json: {warning}"));
+            (found.value.settings, damage.into_iter().chain(warnings).collect())
+        }
+        Err(trouble) => (Settings::default(), vec![trouble.to_string()]),
+    }
+}

@@ -1,0 +1,183 @@
+//! What was sent to the human, in the log and in the files beside it.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "the test writes files behind the journal's back")]
+
+use std::sync::Arc;
+
+use domain::conversation::{Branch, EntryId, Head, Move, Said, SessionId, Why};
+use domain::cost::Source;
+use domain::place::{Aside, Follow};
+use domain::record::{ForkChange, Record, SentChange, Showed};
+use domain::run::Run;
+use domain::schedule::ToolRule;
+use domain::sent::{End, Found, Gone, Inquiry, InquiryId, Origin, SentId};
+use domain::tool::{Outcome, Showing, ToolResult};
+use engine::ports::Journal as _;
+use futures_util::future::join_all;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use journal::disk::RealDisk;
+use journal::{Opened, Paths, Place, open};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+fn now() -> Timestamp {
+    "2026-11-15T09:00:00Z".parse().unwrap()
+}
+
+fn open_at(dir: &TempDir, now: Timestamp) -> Opened {
+    let paths = Paths::new(dir.path());
+    open(Place { paths, disk: Arc::new(RealDisk), zone: TimeZone::UTC, now, pid: 1 }).unwrap()
+}
+
+fn write_all(opened: &Opened, writings: Vec<Vec<Record>>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let written = join_all(writings.into_iter().map(|records| opened.journal.write(records)));
+    runtime.block_on(written).into_iter().collect::<Result<Vec<_>, _>>().unwrap();
+}
+
+fn session(text: &str) -> SessionId {
+    SessionId::read(text).unwrap()
+}
+
+fn mail() -> Source {
+    Source::Routine("mail".to_owned())
+}
+
+fn origin(id: u64, at: Timestamp) -> Origin {
+    let end = End { source: mail(), root: Some(EntryId(1)), entry: EntryId(id) };
+    Origin { id: SentId(id), session: session("9d1e"), parent: Some(session("main")), at, end: Some(end) }
+}
+
+fn kept(origins: Vec<Origin>) -> Vec<Record> {
+    vec![Record::from(SentChange::Kept(origins))]
+}
+
+fn file(dir: &TempDir, name: &str) -> Value {
+    let text = std::fs::read_to_string(dir.path().join("state").join(name)).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+fn known(dir: &TempDir) -> Vec<u64> {
+    let file = file(dir, "fork_messages.json");
+    let records = file.as_array().cloned().unwrap_or_default();
+    records.iter().filter_map(|record| record["message_id"].as_u64()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// MT-6, MT-8: however many runs end at once, every message that is not too old is known afterwards.
+    #[test]
+    fn runs_that_end_at_once_lose_nothing(
+        flushes in prop::collection::vec(prop::collection::btree_set(1_u64..200, 0..5), 1..12),
+        strangers in prop::collection::btree_set(1_000_u64..1_100, 0..4),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("state")).unwrap();
+        let stranger = |id: &u64| {
+            let ts = now().as_second() - if id.is_multiple_of(2) { 60 } else { 8 * 24 * 3600 };
+            json!({"message_id": id, "fork_session_id": "other", "parent_session_id": null, "ts": ts})
+        };
+        let others: Vec<Value> = strangers.iter().map(stranger).collect();
+        std::fs::write(dir.path().join("state/fork_messages.json"), json!(others).to_string()).unwrap();
+        let opened = open_at(&dir, now());
+        let origins = |ids: &std::collections::BTreeSet<u64>| ids.iter().map(|id| origin(*id, now())).collect();
+        write_all(&opened, flushes.iter().map(|ids| kept(origins(ids))).collect());
+        let flushed = flushes.iter().any(|ids| !ids.is_empty());
+        let live = strangers.iter().filter(|id| !flushed || id.is_multiple_of(2));
+        let expected: std::collections::BTreeSet<u64> = flushes.iter().flatten().chain(live).copied().collect();
+        prop_assert_eq!(known(&dir), expected.into_iter().collect::<Vec<_>>());
+    }
+}
+
+/// MT-7, MT-8, DD-51: what the log knows of our runs and of others' is there after a restart, for seven days.
+#[test]
+fn where_a_message_came_from_survives_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("state")).unwrap();
+    let other = json!([{"message_id": 77, "fork_session_id": "other", "parent_session_id": null,
+        "ts": now().as_second(), "note": "kept"}]);
+    std::fs::write(dir.path().join("state/fork_messages.json"), other.to_string()).unwrap();
+    let opened = open_at(&dir, now());
+    write_all(&opened, vec![kept(vec![origin(5, now())])]);
+    drop(opened);
+    assert_eq!(file(&dir, "fork_messages.json")[1]["note"], "kept");
+
+    let sent = open_at(&dir, now()).memory.messages.sent;
+    assert_eq!(sent.origin(SentId(5), now()), Found::Live(&origin(5, now()), &origin(5, now()).end.unwrap()));
+    assert_eq!(sent.origin(SentId(77), now()), Found::Expired(Gone::Elsewhere));
+    let later = now() + SignedDuration::from_hours(7 * 24);
+    let opened = open_at(&dir, later);
+    assert_eq!(opened.memory.messages.sent.origin(SentId(5), later), Found::Expired(Gone::Old));
+    assert_eq!(known(&dir), [5, 77], "nothing was flushed yet");
+    write_all(&opened, vec![kept(vec![origin(9, later)])]);
+    assert_eq!(known(&dir), [9]);
+}
+
+/// XB-9, DD-53: a question that was asked is not asked again, even if the file could not follow before the end.
+#[test]
+fn a_question_that_was_asked_is_not_asked_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let opened = open_at(&dir, now());
+    let id = InquiryId("0a1b2c3d".to_owned());
+    let inquiry = Inquiry { id: id.clone(), prompt: "what now?".to_owned(), at: now() };
+    write_all(&opened, vec![vec![Record::from(SentChange::Asks(inquiry.clone()))]]);
+    let before = std::fs::read(dir.path().join("state/inquiries.json")).unwrap();
+    assert_eq!(file(&dir, "inquiries.json")["0a1b2c3d"]["prompt"], "what now?");
+    drop(opened);
+    let opened = open_at(&dir, now());
+    assert_eq!(opened.memory.messages.sent.inquiry(&id, now()), Some(&inquiry));
+    write_all(&opened, vec![vec![Record::from(SentChange::Asked(id.clone()))]]);
+    drop(opened);
+    std::fs::write(dir.path().join("state/inquiries.json"), before).unwrap();
+    let opened = open_at(&dir, now());
+    assert_eq!(opened.memory.messages.sent.inquiry(&id, now()), None);
+    assert_eq!(file(&dir, "inquiries.json"), json!({}));
+}
+
+/// MT-2: a run that goes on and what it showed are there after a restart; what the human put away is not shown.
+#[test]
+fn a_run_and_what_it_showed_survive_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let opened = open_at(&dir, now());
+    let branch = Branch::fork("1f2e3d4c").unwrap();
+    let run = Run {
+        branch: branch.clone(),
+        source: mail(),
+        aside: Aside::Isolated(Follow::Check { depth: 1, max: 3 }),
+        tools: ToolRule::Only(vec!["ping_user".to_owned()]),
+        root: None,
+        parent: None,
+        sent: Vec::new(),
+    };
+    let to = Some(Head { entry: None, session: session("9d1e") });
+    let moved = Move { branch: branch.clone(), at: now(), why: Why::Created, from: None, to };
+    let entry = |id: u64| {
+        let outcome = Outcome::Shown(Showing::Words(format!("number {id}")));
+        let result = ToolResult { call: id.to_string(), text: "Message sent.".to_owned(), outcome };
+        let (id, parent) = (EntryId(id), (id > 1).then(|| EntryId(id - 1)));
+        domain::conversation::Entry { id, parent, at: now(), said: Said::Tools(vec![result]) }
+    };
+    let mut records = vec![Record::Moved(moved), Record::Fork(ForkChange::Running(run.clone()))];
+    for id in 1..=3 {
+        let showed = Showed { branch: branch.clone(), source: mail(), entry: EntryId(id) };
+        records.push(Record::Said(branch.clone(), entry(id)));
+        records.push(Record::from(SentChange::Showed(showed)));
+    }
+    records.push(Record::from(SentChange::PutAway(SentId(2))));
+    write_all(&opened, vec![records]);
+    drop(opened);
+
+    let Opened { journal, memory, .. } = open_at(&dir, now());
+    let expected = Run { sent: vec![SentId(1), SentId(2), SentId(3)], ..run };
+    assert_eq!(memory.turns.runs.get(&branch).map(|run| &**run), Some(&expected));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let margin = runtime.block_on(journal.beside(EntryId(1), Some(EntryId(3)))).unwrap();
+    assert_eq!(margin.sent, [(mail(), entry(1))]);
+    assert_eq!(margin.put_away, [SentId(2)].into());
+    assert_eq!(runtime.block_on(journal.entry(EntryId(3))).unwrap(), Some(entry(3)));
+    assert_eq!(runtime.block_on(journal.entry(EntryId(4))).unwrap(), None);
+}

@@ -1,0 +1,120 @@
+//! Talking: what was said, saying something, replying to a message, and pressing one of its buttons.
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use domain::assistant::{Answer, Press, Request as Ask, Saying};
+use domain::context::message_words;
+use domain::conversation::{Branch, Entry, EntryId, Image};
+use domain::embed::Action;
+use domain::record::ReplyTo;
+use domain::sent::SentId;
+use engine::ports::{Margin, Unreadable};
+
+use super::App;
+use super::api::{BODY_BYTES, read, surface, unexpected};
+use super::gate::Through;
+use super::refusal::Refusal;
+use super::wire;
+
+/// The largest message with its pictures, in bytes.
+pub const SAY_BYTES: usize = 32 * 1024 * 1024;
+/// How many entries come at once, if nobody says.
+const PAGE: usize = 50;
+/// The most entries that come at once.
+const LARGEST_PAGE: usize = 200;
+
+pub(super) async fn messages(
+    State(app): State<App>,
+    wanted: Result<Query<wire::Wanted>, QueryRejection>,
+) -> Result<Json<wire::Messages>, Refusal> {
+    let Query(wanted) = wanted.map_err(|_| {
+        Refusal::malformed(format!(
+            "ask with `?before=NUMBER&limit=NUMBER`, both optional, limit at most {LARGEST_PAGE}."
+        ))
+    })?;
+    let (before, limit) = (wanted.before.map(EntryId), wanted.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE));
+    let here = app.ports().stage.subscribe().scene().fork.map_or(Branch::Main, |(branch, _)| branch);
+    let journal = &app.ports().journal;
+    let entries = journal.recent(here, before, limit).await.map_err(unreadable)?;
+    let more = entries.first().is_some_and(|oldest| oldest.parent.is_some());
+    // What comes with older entries comes when those are asked for.
+    let from = entries.first().filter(|_| more).map_or(EntryId(0), |oldest| oldest.id);
+    let margin = journal.beside(from, before).await.map_err(unreadable)?;
+    Ok(Json(wire::Messages { messages: with_margin(&entries, &margin), more }))
+}
+
+/// What was said, and between it what background runs sent, in the order in which it came.
+fn with_margin(entries: &[Entry], margin: &Margin) -> Vec<wire::EntryWire> {
+    let is_away = |entry: &Entry| margin.put_away.contains(&SentId::from(entry.id));
+    let said = entries.iter().map(|entry| match is_away(entry) {
+        true => wire::EntryWire::from(entry).put_away(),
+        false => wire::EntryWire::from(entry),
+    });
+    let is_said = |id: EntryId| entries.iter().any(|entry| entry.id == id);
+    let sent = margin.sent.iter().filter(|(_, entry)| !is_said(entry.id));
+    let mut all: Vec<wire::EntryWire> =
+        said.chain(sent.map(|(source, entry)| wire::EntryWire::sent(source, entry))).collect();
+    all.sort_by_key(|entry| entry.id);
+    all
+}
+
+pub(super) async fn say(
+    State(app): State<App>,
+    Extension(through): Extension<Through>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let wire::Say { text, images, reply_to } = read(&app, request, SAY_BYTES).await?;
+    let images = images.into_iter().map(Image::read).collect::<Result<Vec<_>, _>>();
+    let images = images.map_err(|none| Refusal::refused(none.to_string()))?;
+    let reply_to = match reply_to {
+        Some(message) => Some(reply(&app, message).await?),
+        None => None,
+    };
+    let saying = Saying { surface: surface(&through), text, images, reply_to };
+    let answer = app.ports().desk.ask(Ask::Say(saying)).await;
+    let Answer::Heard(id) = answer else { return Err(unexpected(answer)) };
+    Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
+}
+
+/// A reply to `message`, with its words. One that is not there has none.
+async fn reply(app: &App, message: u64) -> Result<ReplyTo, Refusal> {
+    let entry = match i64::try_from(message) {
+        Ok(_) => app.ports().journal.entry(EntryId(message)).await.map_err(unreadable)?,
+        Err(_) => None,
+    };
+    let words = entry.map(|entry| message_words(&entry.said)).unwrap_or_default();
+    Ok(ReplyTo { to: SentId(message), words })
+}
+
+/// XB-7, XB-8: a button is pressed, by whoever may use the page.
+pub(super) async fn press(
+    State(app): State<App>,
+    Extension(through): Extension<Through>,
+    request: Request,
+) -> Result<Response, Refusal> {
+    let wire::Press { message, button } = read(&app, request, BODY_BYTES).await?;
+    let action = Action::pressed(&button);
+    let action = action.ok_or_else(|| Refusal::malformed(format!("`{button}` is no button of mine.")))?;
+    let press = Press { surface: surface(&through), on: SentId(message), action };
+    let pressed = |text, message| {
+        let pressed = wire::Pressed { ok: true, text, message };
+        (StatusCode::ACCEPTED, Json(pressed)).into_response()
+    };
+    match app.ports().desk.ask(Ask::Press(press)).await {
+        Answer::Heard(id) => Ok(pressed(None, Some(id.0))),
+        Answer::Told(text) => Ok(pressed(Some(text), None)),
+        Answer::Noted => Ok(pressed(None, None)),
+        answer @ (Answer::Begun(_)
+        | Answer::Decided(_)
+        | Answer::Overspent(_)
+        | Answer::Shown(_)
+        | Answer::Refused(_)) => Err(unexpected(answer)),
+    }
+}
+
+fn unreadable(unreadable: Unreadable) -> Refusal {
+    Refusal::broken(unreadable.0)
+}

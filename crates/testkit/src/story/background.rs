@@ -1,0 +1,149 @@
+//! Background runs in a story, and how the human answers what they send.
+
+use domain::assistant::{Answer, Press, Request, Saying};
+use domain::context::message_words;
+use domain::conversation::{Entry, EntryId, Said};
+use domain::embed::Action;
+use domain::place::{Aside, Follow};
+use domain::record::{MessageId, ReplyTo, SurfaceName};
+use domain::run::Job;
+use domain::schedule::{Prompt, ToolRule};
+use domain::sent::SentId;
+use domain::tool::{Outcome, Showing};
+use domain::turn::TurnId;
+use engine::ports::Journal as _;
+
+use super::Story;
+use super::held::HeldJournal;
+
+/// A job that forks from main.
+pub fn forked(label: &str, prompt: &str) -> Job {
+    job(label, Aside::Forked(Follow::Alone), prompt)
+}
+
+/// A job that has nothing but its prompt.
+pub fn isolated(label: &str, prompt: &str) -> Job {
+    job(label, Aside::Isolated(Follow::Alone), prompt)
+}
+
+fn job(label: &str, aside: Aside, prompt: &str) -> Job {
+    let source = label.parse().expect("a label such as `routine:mail`");
+    Job { source, aside, tools: ToolRule::Usual, prompt: Prompt::new(prompt) }
+}
+
+impl Story {
+    /// A job runs in the background until it ends, unless the program dies of it.
+    pub fn background(&mut self, job: Job) -> &mut Self {
+        if let Some(turn) = self.run(job) {
+            self.while_alive(self.teller.heard_the_end_of_work(turn));
+        }
+        self
+    }
+
+    /// Jobs begin to run in the background, one after the other, and nobody waits.
+    pub fn background_begins(&mut self, jobs: impl IntoIterator<Item = Job>) -> &mut Self {
+        for job in jobs {
+            self.run(job);
+        }
+        self
+    }
+
+    fn run(&mut self, job: Job) -> Option<TurnId> {
+        self.teller.tell(format!("-- {} runs: {}", job.source, job.prompt));
+        let desk = self.living().desk.clone();
+        match self.while_alive(desk.ask(Request::Run(job)))? {
+            Answer::Begun(turn) => Some(turn),
+            Answer::Refused(why) => {
+                self.teller.tell(format!("refused> {why}"));
+                None
+            }
+            answer @ (Answer::Heard(_)
+            | Answer::Decided(_)
+            | Answer::Noted
+            | Answer::Told(_)
+            | Answer::Overspent(_)
+            | Answer::Shown(_)) => panic!("a job was answered with {answer:?}"),
+        }
+    }
+
+    /// The human replies to the message with this number, and hears the answer.
+    pub fn human_replies(&mut self, to: u64, text: &str) -> &mut Self {
+        let reply = self.replying(to, text);
+        if let Some(message) = self.ask(reply) {
+            self.while_alive(self.teller.heard_the_end_of(message));
+        }
+        self
+    }
+
+    /// The human presses the button called `label` of the message with this number, and does not wait.
+    pub fn human_presses(&mut self, on: u64, label: &str) -> &mut Self {
+        self.teller.tell(format!("human> [{label}]"));
+        let press = self.pressing(on, label);
+        self.ask(press);
+        self
+    }
+
+    /// The human replies, and the model begins to speak and does not stop.
+    pub fn human_begins_reply(&mut self, to: u64, text: &str) -> &mut Self {
+        let reply = self.replying(to, text);
+        if let Some(message) = self.ask(reply) {
+            self.while_alive(self.teller.heard_a_word_of(message));
+        }
+        self
+    }
+
+    /// A reply to the message with this number.
+    fn replying(&self, to: u64, text: &str) -> Request {
+        let words = self.entry(to).map(|entry| message_words(&entry.said)).unwrap_or_default();
+        let reply_to = Some(ReplyTo { to: SentId(to), words });
+        Request::Say(Saying { reply_to, ..Saying::words(SurfaceName::Page, text) })
+    }
+
+    /// A press of the button called `label` of the message with this number.
+    fn pressing(&self, on: u64, label: &str) -> Request {
+        let action = self.button(on, label);
+        Request::Press(Press { surface: SurfaceName::Page, on: SentId(on), action })
+    }
+
+    fn ask(&mut self, request: Request) -> Option<MessageId> {
+        let desk = self.living().desk.clone();
+        let answer = self.while_alive(desk.ask(request))?;
+        self.answered(answer)
+    }
+
+    fn answered(&self, answer: Answer) -> Option<MessageId> {
+        match answer {
+            Answer::Heard(message) => return Some(message),
+            Answer::Noted => {}
+            Answer::Told(text) => self.teller.tell(format!("told> {text}")),
+            Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
+            answer @ (Answer::Begun(_) | Answer::Decided(_) | Answer::Overspent(_) | Answer::Shown(_)) => {
+                panic!("the human was answered with {answer:?}")
+            }
+        }
+        None
+    }
+
+    fn entry(&self, id: u64) -> Option<Entry> {
+        let journal = self.living().journal.clone();
+        let entry = async { HeldJournal(journal).entry(EntryId(id)).await };
+        self.runtime.block_on(entry).expect("a journal that can be read")
+    }
+
+    /// What the button called `label` of the message `on` sends back when it is pressed.
+    fn button(&self, on: u64, label: &str) -> Action {
+        let Said::Tools(results) = self.entry(on).expect("a message").said else {
+            panic!("entry {on} shows nothing")
+        };
+        let buttons = results.into_iter().flat_map(|result| match result.outcome {
+            Outcome::Shown(Showing::Embed(embed)) => embed.buttons,
+            Outcome::Shown(Showing::Words(_)) | Outcome::Done | Outcome::Failed | Outcome::Denied => {
+                Vec::new()
+            }
+        });
+        let mut buttons = buttons;
+        let button = buttons.find(|button| button.label == label).expect("a button");
+        let press = button.action.press().expect("a button that can be pressed");
+        Action::pressed(&press).expect("an action")
+    }
+}
