@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { browser, house } from "./house.js";
 
-const SCENE = { running: [], compacting: null, held: null };
+const SCENE = { running: [], compacting: null, approvals: [], held: null };
 const entry = (id, by, text) => ({ id, parent: id - 1 || null, at: "2026-11-15T08:00:00Z", by, text, images: 0, calls: [], whole: true });
 const TALK = [entry(1, "human", "hello"), entry(2, "assistant", "good morning")];
 

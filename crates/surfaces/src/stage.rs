@@ -215,9 +215,14 @@ impl Watcher {
 
 #[cfg(test)]
 mod tests {
+    use domain::approval::{Closed, How, Waits};
     use domain::assistant::Known;
+    use domain::conversation::Json;
     use domain::failure::Failure;
+    use domain::record::SurfaceName;
+    use domain::tool::ToolCall;
     use domain::turn::Ending;
+    use jiff::Timestamp;
 
     use super::*;
 
@@ -265,6 +270,20 @@ mod tests {
         scene.take(&held(1));
         scene.take(&ended(1));
         assert!(scene.held.is_empty(), "it was given up");
+    }
+
+    #[test]
+    fn an_approval_stands_in_the_scene_until_it_is_closed() {
+        let call = ToolCall { id: "a".to_owned(), name: "act".to_owned(), input: Json("{}".to_owned()) };
+        let (id, turn, at) = (ApprovalId(1), TurnId(1), Timestamp::UNIX_EPOCH);
+        let open = Approval { id, at, turn, branch: Branch::Main, call: call.clone(), waits: Waits::Turn };
+        let closed = Closed { id, turn, call, how: How::Denied, by: SurfaceName::Page, at };
+        let mut scene = Scene::default();
+        scene.take(&Shown::Approval(Asking::Open(open.clone())));
+        scene.take(&Shown::Approval(Asking::Open(Approval { waits: Waits::Nobody, ..open.clone() })));
+        assert_eq!(scene.approvals.values().map(|open| open.waits).collect::<Vec<_>>(), [Waits::Nobody]);
+        scene.take(&Shown::Approval(Asking::Closed(open, closed)));
+        assert!(scene.approvals.is_empty());
     }
 
     #[tokio::test]

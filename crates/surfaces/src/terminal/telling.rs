@@ -461,6 +461,18 @@ mod tests {
     }
 
     #[test]
+    fn a_program_hears_of_its_own_approvals_and_a_person_of_all() {
+        let asked =
+            |turn: u64| shown("asked", json!({ "id": 1, "turn": turn, "caption": "act", "waits": true }));
+        let all = |turn| [shown("began", json!({ "turn": 7, "answers": 3 })), asked(turn)];
+        assert!(told(Telling::of(3), &all(7)).starts_with("┌ may i? approval 1: act\n"));
+        assert_eq!(told(Telling::of(3), &all(8)), "");
+        assert!(told(Telling::of_all(), &all(8)).starts_with("  ┌ may i? approval 1: act\n"));
+        let open = json!({ "running": [], "approvals": [asked(8).data] });
+        assert!(told(Telling::of_all(), &[shown("hello", open)]).contains("/allow 1 · /deny 1 · /always 1"));
+    }
+
+    #[test]
     fn what_a_background_run_says_is_not_told_but_what_it_sends_is() {
         let run = "fork/1f2e3d4c";
         let results = json!([{ "text": "Message sent.", "words": "two mails" }]);
