@@ -66,7 +66,7 @@ impl Life {
             match effect {
                 Effect::Write(records) => self.write(&records),
                 Effect::StartTurn(start) => drop(self.running.insert(start.turn, start)),
-                _ => {}
+                Effect::Decide(..) | Effect::Interrupt(_) | Effect::Show(_) => {}
             }
         }
     }
@@ -96,7 +96,16 @@ impl Life {
                     let main = self.heads.get(&Branch::Main).copied().flatten();
                     assert!(reading.entry.is_none_or(|entry| Some(entry) == main), "read where main is");
                 }
-                _ => {}
+                Record::Report(ReportChange::Unread(_))
+                | Record::Message(_)
+                | Record::Turn(_)
+                | Record::Fork(_)
+                | Record::Approval(_)
+                | Record::Decided(..)
+                | Record::Spent(_)
+                | Record::State(_)
+                | Record::Inbox(_)
+                | Record::Session(_) => {}
             }
         }
     }

@@ -328,7 +328,7 @@ fn a_new_file_says_only_what_is_unusual() {
 #[test]
 fn the_tool_lists_of_all_files_are_collected() {
     let memory = MemoryDisk::default();
-    let put = |path: &str, text: &str| memory.put(&format!("/data/{path}"), text.as_bytes());
+    let put = |path: &str, text: &str| memory.put(format!("/data/{path}"), text.as_bytes());
     put("webhooks/w.md", "---\nid: w\nfields:\n  type: object\nallowed-tools: [W]\n---\nDo.\n");
     put("skills/s/SKILL.md", "---\nname: s\ndescription: Reads\nallowed-tools: [S]\n---\nDo.\n");
     put("reminders/m.md", "---\nid: m\nrun-at: \"2026-03-05T14:00:00Z\"\nallowed-tools: [M]\n---\nDo.\n");
