@@ -233,6 +233,16 @@ mod tests {
         assert_eq!(many.fitted().fields.len(), 25);
     }
 
+    /// XB-5: no more buttons than there is room for, and none where none were wanted.
+    #[test]
+    fn there_are_at_most_so_many_buttons() {
+        let (label, style, action) = ("Plan it".to_owned(), Style::default(), Action::Dismiss);
+        let button = Button { label, style, action };
+        let many = Embed { buttons: vec![button; 30], ..Embed::titled("t") };
+        assert_eq!(many.fitted().buttons.len(), 25);
+        assert!(Embed::titled("t").fitted().buttons.is_empty());
+    }
+
     /// XB-4: a character that counts twice is cut as a whole.
     #[test]
     fn no_character_is_cut_in_half() {

@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(fork.quiet(at(25)), Quiet::Ask);
     }
 
-    /// XB-19, XB-20: three buttons, and what it is about.
+    /// IF-5, XB-19, XB-20: three buttons, and what it is about.
     #[test]
     fn a_fork_that_begins_shows_its_three_ways_out() {
         let card = begun_card(Some("taxes"));

@@ -275,3 +275,26 @@ fn a_run_that_fails_leaves_its_event_and_what_it_sent() {
     "#]],
     );
 }
+
+/// CP-8: a run that no longer fits is summed up and goes on; main is left as it is.
+#[test]
+fn a_run_that_no_longer_fits_is_summed_up_and_goes_on() {
+    let mut story = story();
+    story.model([
+        Line::says("Morning."),
+        Line::fails(Failure::Full("prompt is too long".to_owned())),
+        Line::says("[2026-11-15 08:00] The mail is to be triaged."),
+        reports("two mails"),
+        Line::says("Done."),
+        Line::says("Two mails."),
+    ]);
+    story
+        .human("good morning")
+        .background_begins([forked("routine:mail", "[routine-bg:mail] Triage my mail.")]);
+    story.hears("Done.").rest();
+    story.human("what is new?");
+    let told = story.told();
+    assert!(told.contains("> compacted: "), "{told}");
+    assert!(!told.contains("main> compact"), "{told}");
+    assert!(read(&story, 5).contains("- (just now) two mails"), "{}", read(&story, 5));
+}
