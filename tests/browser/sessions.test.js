@@ -67,9 +67,9 @@ test("a talk with forks, a clearing and an undoing is drawn as it went", async (
   await say("/report they cost 80, on the 14th", "summary queued");
   await say("/fork the trip", "let us plan");
   await say("lisbon in march", "lisbon it is");
-  await say("/save", "saved:");
+  await say("/save", "saved to main");
   await say("/fork", "i am here.");
-  await say("/exit", "discarded.");
+  await say("/exit", "Fork Ended — discarded");
   await say("/clear", "cleared:");
   await say("hello?", "hello again");
   await say("/compact", "compacted:");
