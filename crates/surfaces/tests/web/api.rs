@@ -102,6 +102,22 @@ async fn a_button_is_pressed_or_says_why_not() {
     assert!(records.contains(&Record::from(SentChange::PutAway(SentId(2)))), "{records:?}");
 }
 
+/// MC-1, MC-2, SL-2, XB-8: whoever is not known to be the owner is not listened to, and nothing is written down.
+#[tokio::test]
+async fn only_the_owner_is_listened_to() {
+    let rig = Rig::new().await;
+    let before = rig.journal.0.borrow().len();
+    let tries = [
+        ("/api/messages", r#"{"text":"hello"}"#),
+        ("/api/commands", r#"{"text":"/clear"}"#),
+        ("/api/buttons", r#"{"message":2,"button":"act:dismiss:_"}"#),
+    ];
+    for (address, body) in tries {
+        assert_eq!(rig.send(&rig.stranger("POST", address, body)).await.status, 401, "{address}");
+    }
+    assert_eq!(rig.journal.0.borrow().len(), before);
+}
+
 #[tokio::test]
 async fn every_response_is_sealed() {
     let rig = Rig::new().await;
