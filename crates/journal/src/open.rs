@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::assistant::Memory;
+use domain::context::REFERENCES;
 use domain::conversation::{Branch, Head, Move, SessionId, Why};
 use domain::record::Record;
 use jiff::Timestamp;
@@ -68,8 +69,11 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     })?;
     // The lock is ours, so whatever is half-written there was left by a run that died.
     sweep(place.disk.as_ref(), &state).map_err(|error| unusable(&place, &error))?;
-    sweep_beside(place.disk.as_ref(), &place.paths.root().join(git::IGNORE_FILE))
-        .map_err(|error| unusable(&place, &error))?;
+    let ours = REFERENCES.iter().map(|document| document.name).chain([git::IGNORE_FILE]);
+    for name in ours {
+        sweep_beside(place.disk.as_ref(), &place.paths.root().join(name))
+            .map_err(|error| unusable(&place, &error))?;
+    }
     let mut notices = Vec::new();
     let mut database = open_database(&place, emptied, &mut notices)?;
     let mut files = SessionFiles::open(&place, &mut notices).map_err(|error| damaged(&error))?;
