@@ -189,9 +189,9 @@ impl Assistant {
         let Some((branch, running)) = self.run_of(turn) else {
             if let Some((branch, running)) = self.abandoned.remove(&turn) {
                 // What it had read is not what its branch holds now.
-                let filled = self.memory.filled.clone();
+                let filled = self.memory.turns.filled.clone();
                 self.spend(&branch, &running, ended.spent, &mut minutes);
-                self.memory.filled = filled;
+                self.memory.turns.filled = filled;
             }
             return minutes.effects();
         };

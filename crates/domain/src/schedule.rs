@@ -3,6 +3,7 @@
 //! These are values that can only be made whole: a routine that exists has a cron that reads and a charter
 //! that does not contradict itself. How they are spelled in a file is the journal's business.
 
+mod agenda;
 mod charter;
 mod cron;
 mod item_id;
@@ -18,6 +19,7 @@ mod slug;
 mod terms;
 mod webhook;
 
+pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan};
 pub use charter::{Charter, Knowing, Standing, Unused};
 pub use cron::Cron;
 pub use item_id::ItemId;

@@ -11,7 +11,7 @@ use super::{Answer, Aside, Assistant, Effect, Ending, Errand, Minutes, Shown};
 use crate::conversation::{Branch, Entry, EntryId, Head, Said, Why};
 use crate::cost::Account;
 use crate::record::{ForkChange, Record, SentChange, SessionChange, Showed};
-use crate::run::{Job, Kind, Run};
+use crate::run::{Busy, Doings, Job, Kind, Run};
 use crate::tool::Outcome;
 
 /// The most runs at a time.
@@ -39,7 +39,7 @@ impl Assistant {
 
     /// BF-13: a branch where main stands, or one that begins with nothing; and what is said first on it.
     fn branch_off(&mut self, job: Job, minutes: &mut Minutes) -> (Arc<Run>, String) {
-        let Job { source, aside, tools, prompt } = job;
+        let Job { source, name, aside, terms, prompt } = job;
         let (session, branch, at) = (self.dice.session(), self.dice.branch(), minutes.at);
         let parent = match Kind::of(aside) {
             Kind::Forked => self.memory.conversation.head(&Branch::Main).map(|head| head.session.clone()),
@@ -51,12 +51,19 @@ impl Assistant {
             Some(_) => conversation.branch_off(branch.clone(), Head { entry: root, session }, at),
             None => conversation.create(branch.clone(), session, at),
         };
-        let run =
-            Arc::new(Run { branch: branch.clone(), source, aside, tools, root, parent, sent: Vec::new() });
+        let doings = Doings { busy: self.busy(), ..Doings::default() };
+        let (due, sent) = (None, Vec::new());
+        let run = Run { branch: branch.clone(), source, name, due, aside, terms, root, parent, sent, doings };
+        let run = Arc::new(run);
         minutes.records.push(Record::Moved(moved));
         minutes.records.push(Record::Fork(ForkChange::Running(Run::clone(&run))));
         self.memory.turns.runs.insert(branch, Arc::clone(&run));
         (run, prompt.as_str().to_owned())
+    }
+
+    /// MC-19: whether the human is in the middle of talking.
+    fn busy(&self) -> Busy {
+        if self.speaking().is_some() { Busy::Talking } else { Busy::No }
     }
 
     /// Where main stood when nobody spoke on it: a turn that goes on is not finished, and may wait for tools.
@@ -101,7 +108,7 @@ impl Assistant {
         minutes.records.push(Record::Fork(ForkChange::Ran(branch.clone())));
         let ended = self.memory.conversation.end(branch, Why::Ended, minutes.at);
         minutes.records.extend(ended.map(Record::Moved));
-        self.memory.filled.remove(branch);
+        self.memory.turns.filled.remove(branch);
         if let Ending::Failed(failure) = ending {
             minutes.shown.push(Shown::Notice(format!("{} could not be finished: {failure}", run.source)));
         }

@@ -93,7 +93,7 @@ impl Assistant {
 
     pub(super) fn is_full(&self, branch: &Branch) -> bool {
         let said = self.memory.conversation.head(branch).is_some_and(|head| head.entry.is_some());
-        let filled = self.memory.filled.get(branch).copied().unwrap_or(0);
+        let filled = self.memory.turns.filled.get(branch).copied().unwrap_or(0);
         said && self.room.is_full(filled, self.wants.refused.get(branch).copied())
     }
 
@@ -109,7 +109,7 @@ impl Assistant {
 
     fn begin_numbered(&mut self, turn: TurnId, compacting: Compacting, minutes: &mut Minutes) {
         let branch = compacting.branch.clone();
-        let tokens = self.memory.filled.get(&branch).copied();
+        let tokens = self.memory.turns.filled.get(&branch).copied();
         minutes.shown.push(Shown::Compaction(Compaction::Began { turn, branch: branch.clone(), tokens }));
         let errand = Errand::Compact(compacting);
         let (account, owed, unanswered) = (Account::compaction(), Owed::Now, Vec::new());
@@ -172,7 +172,7 @@ impl Assistant {
             }
             minutes.shown.push(Shown::Said { branch: branch.clone(), entry });
         }
-        let filled = self.memory.filled.remove(branch);
+        let filled = self.memory.turns.filled.remove(branch);
         self.wants.refused.remove(branch);
         let tokens = Some(last.read()).filter(|tokens| *tokens > 0).or(filled);
         let age = self.memory.main.created.map(|created| at.duration_since(created));
@@ -182,7 +182,7 @@ impl Assistant {
     /// No summary was good enough: it is not tried again by itself before there is more to sum up.
     fn leave_as_it_is(&mut self, compacting: &Compacting, ending: &Ending) -> String {
         let branch = &compacting.branch;
-        let filled = self.memory.filled.get(branch).copied().unwrap_or(0);
+        let filled = self.memory.turns.filled.get(branch).copied().unwrap_or(0);
         self.wants.refused.insert(branch.clone(), filled);
         match ending {
             // The turn that waits for it tells why.

@@ -23,7 +23,7 @@ impl Assistant {
         let (branch, _) = self.run_of(turn)?;
         let (modes, usual) = (self.memory.chosen.modes, ToolRule::Usual);
         let (place, tools, mode) = match (&branch, self.memory.turns.runs.get(&branch)) {
-            (_, Some(run)) => (Place::Background(run.aside), run.tools.clone(), modes.main),
+            (_, Some(run)) => (Place::Background(run.aside), run.terms.tools.clone(), modes.main),
             (Branch::Main, None) => (Place::Main(Follow::Alone), usual, modes.main),
             (Branch::Fork(_), None) => (Place::Fork, usual, modes.fork.unwrap_or(modes.main)),
         };

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use rusqlite::{Transaction, named_params, params};
 
 use super::spending::spend;
-use super::{Database, approvals, aside, body, sent};
+use super::{Database, approvals, aside, body, plans, sent};
 
 /// A change to the session files that a transaction asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
         Record::Report(change) => aside::write_report(transaction, change)?,
         Record::Fork(change) => aside::write_fork(transaction, change)?,
         Record::Approval(change) => approvals::write(transaction, change)?,
-        Record::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at)?,
+        Record::Plan(change) => plans::write(transaction, change)?,
         // Kept in files of their own.
         Record::State(_) => {}
         Record::Spent(spent) => spend(transaction, spent)?,
@@ -133,6 +133,7 @@ fn turn(transaction: &Transaction<'_>, change: &TurnChange) -> rusqlite::Result<
     match change {
         TurnChange::Opened(turn) => opened(transaction, turn),
         TurnChange::Closed(turn) => closed(transaction, turn),
+        TurnChange::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at),
         TurnChange::Held(turn) => {
             let sql = "UPDATE turns SET attempts = 0 WHERE id = ?";
             transaction.prepare_cached(sql)?.execute([turn.0]).map(drop)

@@ -40,7 +40,7 @@ pub fn of(records: &[Record], limit: u32) -> Lineage {
             | Record::Turn(_)
             | Record::Report(_)
             | Record::Fork(ForkChange::Ended(_) | ForkChange::Wanted(_) | ForkChange::Ran(_))
-            | Record::Decided(..)
+            | Record::Plan(_)
             | Record::Spent(_)
             | Record::State(_)
             | Record::Approval(_)

@@ -7,7 +7,7 @@ use domain::embed::Action;
 use domain::place::{Aside, Follow};
 use domain::record::{MessageId, ReplyTo, SurfaceName};
 use domain::run::Job;
-use domain::schedule::{Prompt, ToolRule};
+use domain::schedule::{Prompt, Terms};
 use domain::sent::SentId;
 use domain::tool::{Outcome, Showing};
 use domain::turn::TurnId;
@@ -28,7 +28,8 @@ pub fn isolated(label: &str, prompt: &str) -> Job {
 
 fn job(label: &str, aside: Aside, prompt: &str) -> Job {
     let source = label.parse().expect("a label such as `routine:mail`");
-    Job { source, aside, tools: ToolRule::Usual, prompt: Prompt::new(prompt) }
+    let (name, terms) = (label.to_owned(), Terms::default());
+    Job { source, name, aside, terms, prompt: Prompt::new(prompt) }
 }
 
 impl Story {
