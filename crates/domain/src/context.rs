@@ -8,6 +8,7 @@ mod forking;
 mod instructions;
 mod measure;
 mod overhead;
+mod pings_tmp;
 mod quoting;
 mod reference;
 mod reports;
@@ -21,6 +22,7 @@ pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
 pub use overhead::overhead;
+pub use pings_tmp::*;
 pub use quoting::{QUOTE_CHARS, message_words, quotation};
 pub use reference::{REFERENCES, Reference};
 pub use reports::{QUOTED, Reader, preface};

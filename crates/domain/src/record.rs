@@ -9,11 +9,11 @@ use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage}
 use crate::cost::{Source, Spent};
 use crate::fork::{Entering, Fork};
 use crate::inbox::{Kept, KeptId};
+use crate::occurrence::Occurrence;
 use crate::permission::Decision;
 use crate::ping_budget::PingBudget;
 use crate::report::{Report, ReportId};
-use crate::occurrence::Occurrence;
-use crate::run::{Kind, Run};
+use crate::run::{Doings, Kind, Run};
 use crate::schedule::{Accounted, ItemId, Rest, What};
 use crate::sent::{Inquiry, InquiryId, Origin, SentId};
 use crate::settings::{Setting, Settings};
@@ -153,6 +153,8 @@ pub enum ForkChange {
     Ended(Branch),
     /// A run began.
     Running(Run),
+    /// This is what it has done until now.
+    Doing(Branch, Box<Doings>),
     /// It has ended.
     Ran(Branch),
 }

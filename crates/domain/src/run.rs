@@ -11,6 +11,7 @@ use crate::cost::{Account, Attended, Source};
 use crate::place::Aside;
 use crate::schedule::{Prompt, Reporting, Terms};
 use crate::sent::{End, Origin, SentId};
+use crate::wish::Urgency;
 
 /// A job to do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,12 +58,14 @@ pub struct Run {
 pub struct Doings {
     /// Whether the human was in the middle of talking when it began.
     pub busy: Busy,
-    /// How often it has reached the human.
-    pub pings: u32,
+    /// The pings that it was let have and that are not shown yet. A crash forgets them.
+    pub asked: Vec<Urgency>,
+    /// The pings that it has sent.
+    pub pings: Vec<Urgency>,
     /// Whether it has reached the human and not told main since.
     pub untold: bool,
-    /// Whether it has told main anything.
-    pub reported: bool,
+    /// How often it has told main.
+    pub reports: u32,
     /// How often it was not let go because it had not told main.
     pub refusals: u32,
     /// RP-24: what is to be minded when its session is compacted after it ends, if that is wanted.
@@ -135,7 +138,7 @@ impl Run {
     /// BF-26: whether it may stop now.
     pub fn may_stop(&self) -> bool {
         match self.terms.voice.reporting {
-            Reporting::Always => self.doings.reported,
+            Reporting::Always => self.doings.reports > 0,
             Reporting::OnPing => !self.doings.untold,
             Reporting::Freely | Reporting::Blocked => true,
         }

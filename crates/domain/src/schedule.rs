@@ -20,7 +20,7 @@ mod slug;
 mod terms;
 mod webhook;
 
-pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan};
+pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan, once};
 pub use charter::{Charter, Knowing, Standing, Unused};
 pub use cron::Cron;
 pub use item_id::ItemId;

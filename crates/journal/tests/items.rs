@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use domain::dice::Dice;
 use domain::schedule::{
-    Chain, Charter, Cron, ItemId, Knowing, Moment, Pings, Prompt, Reminder, Reporting, Routine, Terms,
-    Thinking, ToolRule, WebhookSpec,
+    Chain, Charter, Cron, ItemId, Knowing, Moment, Pings, Prompt, Reminder, Reporting, Rhythm, Routine,
+    Terms, Thinking, ToolRule, WebhookSpec,
 };
 use expect_test::{Expect, expect};
 use jiff::tz::TimeZone;
@@ -26,7 +26,11 @@ fn routines(disk: &Arc<MemoryDisk>) -> Items<Routine> {
 }
 
 fn routine(id: &str, words: &str) -> Routine {
-    Routine::new(ItemId::parse(id).unwrap(), Cron::parse("0 9 * * 1-5").unwrap(), Prompt::new(words))
+    Routine::new(
+        ItemId::parse(id).unwrap(),
+        Rhythm::new(Cron::parse("0 9 * * 1-5").unwrap()),
+        Prompt::new(words),
+    )
 }
 
 fn read<T: Item>(head: &str) -> Result<T, String> {

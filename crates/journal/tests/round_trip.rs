@@ -3,7 +3,7 @@
 
 use domain::schedule::{
     Chain, Charter, Cron, ItemId, Knowing, Manner, ModelName, Moment, Pings, Prompt, Reminder, Reporting,
-    Routine, SkillSpec, Standing, Terms, Thinking, ToolRule, Voice, WebhookSpec,
+    Rhythm, Routine, SkillSpec, Standing, Terms, Thinking, ToolRule, Voice, WebhookSpec,
 };
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
@@ -91,7 +91,8 @@ fn routine() -> impl Strategy<Value = Routine> {
     (id(), cron, charter, words(), list(), words()).prop_map(
         |(id, cron, charter, description, skills, message)| {
             let (cron, message) = (Cron::parse(cron).unwrap(), Prompt::new(&message));
-            Routine { id, cron, charter, manner: Manner::default(), description, skills, message }
+            let rhythm = Rhythm::new(cron);
+            Routine { id, rhythm, charter, manner: Manner::default(), description, skills, message }
         },
     )
 }
@@ -200,8 +201,11 @@ proptest! {
 #[test]
 fn a_very_long_text_is_read_again_as_it_was() {
     let long: String = NASTY.concat().chars().cycle().take(100_000).collect();
-    let mut routine =
-        Routine::new(ItemId::parse("a").unwrap(), Cron::parse("0 9 * * *").unwrap(), Prompt::new(&long));
+    let mut routine = Routine::new(
+        ItemId::parse("a").unwrap(),
+        Rhythm::new(Cron::parse("0 9 * * *").unwrap()),
+        Prompt::new(&long),
+    );
     routine.description = long;
     again(routine);
 }

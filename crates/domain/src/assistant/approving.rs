@@ -12,7 +12,7 @@ use crate::approval::{
 use crate::context;
 use crate::conversation::Branch;
 use crate::permission::{Allowed, Authority, Decision, Refused, Rule, Ruling, decide};
-use crate::record::{ApprovalChange, SurfaceName};
+use crate::record::{ApprovalChange, SurfaceName, TurnChange};
 use crate::tool::ToolCall;
 use crate::turn::{Ending, TurnId};
 

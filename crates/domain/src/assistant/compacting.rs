@@ -29,6 +29,17 @@ pub(super) struct Compacting {
     pub instructions: String,
     /// The turn that waits for it, if one ran out of room.
     stuck: Option<Arc<Stuck>>,
+    /// What comes after it.
+    then: Then,
+}
+
+/// What comes after a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    /// The conversation goes on.
+    GoesOn,
+    /// The background run on its branch ends.
+    RunEnds,
 }
 
 /// A turn that ran out of room, and how it ends if none is made.
@@ -51,7 +62,7 @@ impl Stuck {
 impl Compacting {
     /// One of `branch` that nobody asked for.
     pub fn by_itself(branch: Branch) -> Self {
-        Self { branch, instructions: String::new(), stuck: None }
+        Self { branch, instructions: String::new(), stuck: None, then: Then::GoesOn }
     }
 
     /// The turn that waits for it, and the message that it answers.
@@ -98,8 +109,15 @@ impl Assistant {
     }
 
     pub(super) fn begin_wanted(&mut self, wanted: Wanted, minutes: &mut Minutes) {
-        let compacting = Compacting { branch: Branch::Main, instructions: wanted.instructions, stuck: None };
+        let by_itself = Compacting::by_itself(Branch::Main);
+        let compacting = Compacting { instructions: wanted.instructions, ..by_itself };
         self.begin_numbered(wanted.turn, compacting, minutes);
+    }
+
+    /// RP-25: the session of a persistent routine is summed up, and then its run ends.
+    pub(super) fn begin_last_compaction(&mut self, branch: Branch, words: String, minutes: &mut Minutes) {
+        let by_itself = Compacting::by_itself(branch);
+        self.begin_compaction(Compacting { instructions: words, then: Then::RunEnds, ..by_itself }, minutes);
     }
 
     pub(super) fn begin_compaction(&mut self, compacting: Compacting, minutes: &mut Minutes) {
@@ -138,10 +156,14 @@ impl Assistant {
             }
             Left::Said(_) => Err(self.leave_as_it_is(&compacting, &ended.ending)),
         };
-        let made = outcome.is_ok();
+        let (made, ending) = (outcome.is_ok(), ended.ending);
         let branch = compacting.branch;
-        minutes.shown.push(Shown::Compaction(Compaction::Ended { turn, branch, outcome }));
-        match (compacting.stuck, ended.ending) {
+        let ended = Compaction::Ended { turn, branch: branch.clone(), outcome };
+        minutes.shown.push(Shown::Compaction(ended));
+        if compacting.then == Then::RunEnds {
+            self.run_ended(&branch, &Ending::Finished, minutes);
+        }
+        match (compacting.stuck, ending) {
             (None, _) => {}
             (Some(stuck), _) if made => self.go_on(&stuck, minutes),
             (Some(stuck), Ending::Failed(why @ Failure::BadKey(_))) => {

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use jiff::SignedDuration;
+
 use super::planning::taken_away;
-use super::{Assistant, Ending, Minutes, RUNS, Shown};
+use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
 use crate::conversation::{Block, Branch, Reach, Said};
 use crate::cost::Source;
 use crate::failure::Failure;
@@ -13,9 +15,17 @@ use crate::record::{MessageId, PlanChange};
 use crate::run::Job;
 use crate::schedule::{Charter, Overlap, Planned, Prompt, What};
 
+/// How long a model may take to put a reminder in words before it goes out as written.
+const REMINDER_TIME: SignedDuration = SignedDuration::from_secs(60);
+
 impl Assistant {
     /// P2: never two at a time. A7: what comes while the job is still being done is left out, or waits once.
-    pub(super) fn begin_or_wait(&mut self, planned: &Arc<Planned>, occurrence: Occurrence, minutes: &mut Minutes) {
+    pub(super) fn begin_or_wait(
+        &mut self,
+        planned: &Arc<Planned>,
+        occurrence: Occurrence,
+        minutes: &mut Minutes,
+    ) {
         let plans = &self.memory.plans;
         let (source, overlap) = (&occurrence.key.source, planned.manner().overlap);
         match (plans.busy_with(source), plans.queued(source), overlap) {
@@ -51,8 +61,24 @@ impl Assistant {
         self.stands(occurrence, Stage::Running(branch), minutes);
     }
 
+    /// What the job is told, with what we put before it.
+    fn prompt(&self, planned: &Planned, occurrence: &Occurrence, _minutes: &Minutes) -> String {
+        let kind = match planned.charter() {
+            Charter::Main(_) => "",
+            Charter::Fork(_) | Charter::Alone(_) | Charter::Persistent(_) => "-bg",
+        };
+        let source = occurrence.key.source.to_string();
+        let (what, id) = source.split_once(':').unwrap_or((&source, ""));
+        format!("[{what}{kind}:{id}] {}", planned.message())
+    }
+
     /// SC-15, MC-18, MC-20: the prompt waits until nobody speaks, and is heard on main.
     fn put_to_main(&mut self, occurrence: Occurrence, prompt: String, minutes: &mut Minutes) {
+        // Words that wait for a key wait long: a reminder goes past them.
+        if self.speaking().is_some_and(|(_, running)| running.owed == Owed::Held) && is_reminder(&occurrence)
+        {
+            return self.goes_out(occurrence, minutes);
+        }
         let message = self.our_message(Branch::Main, prompt, minutes);
         let id = message.id;
         self.memory.messages.waiting.push_back(message);
@@ -96,7 +122,12 @@ impl Assistant {
     }
 
     /// A job that main was asked to do has been answered, or not. Gives how its turn ends for the human.
-    pub(super) fn asked_settled(&mut self, message: MessageId, ending: Ending, minutes: &mut Minutes) -> Ending {
+    pub(super) fn asked_settled(
+        &mut self,
+        message: MessageId,
+        ending: Ending,
+        minutes: &mut Minutes,
+    ) -> Ending {
         let Some(occurrence) = self.memory.plans.asked(message).cloned() else { return ending };
         match (&occurrence.key.source, &ending) {
             (_, Ending::Finished) => {
@@ -105,9 +136,7 @@ impl Assistant {
             }
             // A reminder needs no model: its words go out as they were written.
             (Source::Reminder(_), Ending::Interrupted | Ending::Failed(_)) => {
-                self.say_as_written(&occurrence.words, minutes);
-                let note = "the model did not answer, so its words went out as written".to_owned();
-                self.settle(occurrence, End::Done(note), minutes);
+                self.goes_out(occurrence, minutes);
                 Ending::Finished
             }
             (_, Ending::Interrupted) => {
@@ -135,6 +164,26 @@ impl Assistant {
         }
         minutes.shown.push(Shown::Notice(format!("{name} could not be finished: {why}")));
         self.settle(occurrence, End::Failed(why.to_owned()), minutes);
+    }
+
+    /// A reminder goes out as it was written, without a model.
+    fn goes_out(&mut self, occurrence: Occurrence, minutes: &mut Minutes) {
+        self.ensure_main(minutes);
+        self.say_as_written(&occurrence.words, minutes);
+        let note = "the model did not answer, so its words went out as written".to_owned();
+        self.settle(occurrence, End::Done(note), minutes);
+    }
+
+    /// Whether what `turned` answers goes out as it was written if the model does not answer.
+    pub(super) fn goes_out_as_written(&self, turned: &Turned) -> bool {
+        self.memory.plans.asked(turned.message.id).is_some_and(is_reminder)
+    }
+
+    /// A foreground reminder has a minute to be put in words by the model.
+    pub(super) fn limit_reminder(&mut self, message: MessageId, minutes: &Minutes) {
+        if self.memory.plans.asked(message).is_some_and(is_reminder) {
+            self.wants.deadlines.insert(Branch::Main, minutes.at + REMINDER_TIME);
+        }
     }
 
     /// The words of a reminder, said on main as they were written.
@@ -165,13 +214,17 @@ impl Assistant {
     }
 }
 
+fn is_reminder(occurrence: &Occurrence) -> bool {
+    matches!(occurrence.key.source, Source::Reminder(_))
+}
+
 /// Failures that another try would only repeat.
 fn is_final(failure: &Failure) -> bool {
-    matches!(failure, Failure::Stopped(_) | Failure::Spend(_))
+    matches!(failure, Failure::Stopped(_) | Failure::SpendLimit(_))
 }
 
 /// Whether `planned` is a check in a chain.
-fn follow(planned: &Planned) -> Follow {
+pub(super) fn follow(planned: &Planned) -> Follow {
     match &planned.what {
         What::Reminder(reminder) if reminder.chain.max > 0 => {
             Follow::Check { depth: reminder.chain.depth, max: reminder.chain.max }

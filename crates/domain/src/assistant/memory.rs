@@ -111,7 +111,12 @@ impl Memory {
     pub fn of(conversation: Conversation) -> Self {
         Self {
             conversation,
-            turns: Turns { unfinished: Vec::new(), runs: BTreeMap::new(), filled: BTreeMap::new(), next: TurnId(1) },
+            turns: Turns {
+                unfinished: Vec::new(),
+                runs: BTreeMap::new(),
+                filled: BTreeMap::new(),
+                next: TurnId(1),
+            },
             messages: Messages { waiting: VecDeque::new(), sent: Arc::default(), next: MessageId(1) },
             reports: Reports { waiting: Arc::default(), next: ReportId(1) },
             inbox: Inbox::default(),

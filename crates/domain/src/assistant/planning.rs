@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Zoned};
 
-use super::{Assistant, Effect, Look, Minutes, Shown};
+use super::forking::refused;
+use super::{Answer, Assistant, Effect, Look, Minutes, Planning, Shown};
 use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
 use crate::record::{FileWork, PlanChange, Record};
-use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Planned, What};
+use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Planned, What, once};
 
 /// The most late ones that go on at a time.
 const LATE_AT_ONCE: usize = 2;
@@ -28,8 +29,9 @@ impl Assistant {
             self.file_changed(news, &mut minutes);
         }
         if look == Look::First {
-            let gone: Vec<Source> = self.memory.plans.known.keys().cloned().collect();
-            for source in gone.into_iter().filter(|source| !self.is_broken(source)) {
+            let known = self.memory.plans.known.keys();
+            let gone: Vec<Source> = known.filter(|source| !self.is_broken(source)).cloned().collect();
+            for source in gone {
                 self.not_planned(&source, &mut minutes);
             }
             self.settle_leftovers(&mut minutes);
@@ -93,6 +95,42 @@ impl Assistant {
         }
     }
 
+    /// What is wanted of what is planned.
+    pub(super) fn plan(&mut self, planning: Planning, now: &Zoned) -> (Answer, Vec<Effect>) {
+        match planning {
+            Planning::Do(job) => self.run(job, now),
+            Planning::Now(source) => self.fire_now(&source, now),
+        }
+    }
+
+    /// The human does not want to wait for the clock. A reminder that is done now is done.
+    fn fire_now(&mut self, source: &Source, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let plan = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
+        let Some(planned) = plan else { return refused(&format!("{source} is not planned.")) };
+        if self.memory.plans.busy_with(source).is_some() {
+            return refused(&format!("{} is being done already.", planned.name()));
+        }
+        let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
+        let due = match &planned.what {
+            // As finely as it is kept.
+            What::Routine(_) => minutes.at.round(jiff::Unit::Millisecond).unwrap_or(minutes.at),
+            What::Reminder(reminder) => reminder.run_at.at,
+        };
+        if let What::Reminder(_) = &planned.what {
+            self.accounted(source, due, &mut minutes);
+        }
+        let occurrence = claim(&planned, due, Lateness::OnTime, &minutes);
+        self.try_once(&planned, occurrence, &mut minutes);
+        let answer = match self.memory.plans.busy_with(source).map(|occurrence| &occurrence.stage) {
+            Some(Stage::Asked(message)) => Answer::Heard(*message),
+            Some(Stage::Running(_) | Stage::Again(_) | Stage::Queued | Stage::Ended(_)) | None => {
+                Answer::Begun(turn)
+            }
+        };
+        self.hear_waiting(&mut minutes);
+        (answer, minutes.effects())
+    }
+
     /// When the next time comes, a failed job is tried again, or a late one may begin.
     pub(super) fn plans_wake(&self) -> Option<jiff::Timestamp> {
         let plans = &self.memory.plans;
@@ -143,7 +181,8 @@ impl Assistant {
             };
             self.pass(&due, missed, minutes);
             if let Some((at, lateness)) = due.kept {
-                let spread = SignedDuration::from_millis(i64::try_from(self.dice.roll() % 2_000).unwrap_or(0));
+                let spread =
+                    SignedDuration::from_millis(i64::try_from(self.dice.roll() % 2_000).unwrap_or(0));
                 self.memory.plans.caught_up = Some(minutes.at + spread);
                 self.keep_time(&due.planned, at, lateness, minutes);
             }
@@ -154,7 +193,7 @@ impl Assistant {
     fn pass(&mut self, due: &Due, missed: &mut Vec<(String, Missed)>, minutes: &mut Minutes) {
         let Some(passed) = &due.missed else { return };
         let source = due.planned.source();
-        self.account(&source, passed.last, minutes);
+        self.accounted(&source, passed.last, minutes);
         let end = End::Missed { last: passed.last, count: passed.count, why: passed.why.clone() };
         let occurrence = claim(&due.planned, passed.first, Lateness::Late, minutes);
         self.settle(occurrence, end, minutes);
@@ -172,13 +211,20 @@ impl Assistant {
     }
 
     /// A time is kept: its job begins, unless the last one still goes on.
-    fn keep_time(&mut self, planned: &Arc<Planned>, at: jiff::Timestamp, lateness: Lateness, minutes: &mut Minutes) {
-        self.account(&planned.source(), at, minutes);
+    fn keep_time(
+        &mut self,
+        planned: &Arc<Planned>,
+        at: jiff::Timestamp,
+        lateness: Lateness,
+        minutes: &mut Minutes,
+    ) {
+        self.accounted(&planned.source(), at, minutes);
         let occurrence = claim(planned, at, lateness, minutes);
         self.begin_or_wait(planned, occurrence, minutes);
     }
 
-    pub(super) fn account(&mut self, source: &Source, until: jiff::Timestamp, minutes: &mut Minutes) {
+    /// All times of `source` up to `until` are accounted for, and that is written down.
+    fn accounted(&mut self, source: &Source, until: jiff::Timestamp, minutes: &mut Minutes) {
         let accounted = self.memory.plans.agenda.account(source, until, &minutes.zone);
         minutes.plan(accounted.map(|accounted| PlanChange::Accounted(source.clone(), accounted)));
     }
@@ -218,9 +264,7 @@ pub(super) fn claim(
 /// What to do with the file of a reminder that has ended.
 pub(super) fn taken_away(key: &Key) -> Option<PlanChange> {
     match &key.source {
-        Source::Reminder(_) => {
-            Some(PlanChange::File(FileWork::Remove(key.source.clone(), key.due.to_string())))
-        }
+        Source::Reminder(_) => Some(PlanChange::File(FileWork::Remove(key.source.clone(), once(key.due)))),
         Source::Main | Source::Fork | Source::Compaction | Source::Routine(_) | Source::Webhook(_) => None,
     }
 }

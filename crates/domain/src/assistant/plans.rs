@@ -46,7 +46,8 @@ impl Plans {
     /// How many late ones go on.
     pub fn late(&self) -> usize {
         let goes_on = |stage: &Stage| matches!(stage, Stage::Running(_) | Stage::Asked(_));
-        let late = |occurrence: &&Occurrence| occurrence.lateness == Lateness::Late && goes_on(&occurrence.stage);
+        let late =
+            |occurrence: &&Occurrence| occurrence.lateness == Lateness::Late && goes_on(&occurrence.stage);
         self.open.values().filter(late).count()
     }
 
@@ -59,11 +60,8 @@ impl Plans {
         self.open.values().filter_map(again).min()
     }
 
-    fn of<'a>(&'a self, source: &'a Source) -> impl Iterator<Item = &'a Occurrence> {
-        let first = Key { source: source.clone(), due: Timestamp::MIN };
-        self.open
-            .range(first..)
-            .map(|(_, occurrence)| occurrence)
-            .take_while(move |occurrence| occurrence.key.source == *source)
+    fn of<'a>(&'a self, source: &Source) -> impl Iterator<Item = &'a Occurrence> + use<'a> {
+        let key = |due| Key { source: source.clone(), due };
+        self.open.range(key(Timestamp::MIN)..=key(Timestamp::MAX)).map(|(_, occurrence)| occurrence)
     }
 }

@@ -216,7 +216,8 @@ impl Agenda {
                 routine.rhythm.next(from, zone)
             }
             What::Reminder(reminder) => {
-                (reminder.run_at.at > until).then_some(reminder.run_at.at.max(rested(rest)?))
+                let due = kept_as(reminder.run_at.at);
+                (due > until).then_some(due.max(rested(rest)?))
             }
         }
     }
@@ -266,7 +267,9 @@ fn rested(rest: Rest) -> Option<Timestamp> {
     match rest {
         Rest::Never => Some(Timestamp::MIN),
         // The moment itself is free again.
-        Rest::Until(moment) => Some(moment.at.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(moment.at)),
+        Rest::Until(moment) => {
+            Some(moment.at.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(moment.at))
+        }
         Rest::ForNow => None,
     }
 }
@@ -287,11 +290,21 @@ fn not_ahead(planned: &Planned, until: Timestamp, now: Timestamp) -> Timestamp {
     }
 }
 
+/// The rule of what happens once.
+pub fn once(at: Timestamp) -> String {
+    kept_as(at).to_string()
+}
+
+/// A time as finely as the journal keeps it.
+fn kept_as(at: Timestamp) -> Timestamp {
+    Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at)
+}
+
 /// What its times follow.
 fn rule(planned: &Planned, zone: &TimeZone) -> String {
     match &planned.what {
         What::Routine(routine) => routine.rhythm.rule(zone),
-        What::Reminder(reminder) => reminder.run_at.at.to_string(),
+        What::Reminder(reminder) => once(reminder.run_at.at),
     }
 }
 

@@ -5,7 +5,7 @@ use domain::inbox::Kept;
 use domain::permission::Decision;
 use domain::record::{
     Address, Closed, InboxChange, Message, MessageChange, MessageId, Opened, Record, ReplyTo, SessionChange,
-    TurnChange,
+    StateChange, TurnChange,
 };
 use domain::run::Kind;
 use domain::turn::{Ending, TurnId};
@@ -56,8 +56,9 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
         Record::Fork(change) => aside::write_fork(transaction, change)?,
         Record::Approval(change) => approvals::write(transaction, change)?,
         Record::Plan(change) => plans::write(transaction, change)?,
-        // Kept in files of their own.
-        Record::State(_) => {}
+        Record::State(StateChange::Pings(budget)) => plans::write_pings(transaction, budget)?,
+        // Kept in a file of its own.
+        Record::State(StateChange::Set(..)) => {}
         Record::Spent(spent) => spend(transaction, spent)?,
         Record::Inbox(InboxChange::Kept(kept)) => keep(transaction, kept)?,
         Record::Inbox(InboxChange::Removed(kept, at)) => {

@@ -1,13 +1,14 @@
 //! The keys that routines, reminders and webhooks share, as they are written.
 
 use domain::schedule::{
-    Charter, Knowing, ModelName, Pings, Reporting, Standing, Terms, Thinking, ToolRule, Voice,
+    Beat, Charter, Knowing, ModelName, Pings, Reporting, Rhythm, Standing, Terms, Thinking, ToolRule, Voice,
 };
 
 use crate::frontmatter::{Head, Value};
 
 /// Writes the keys of a job; what is as usual is left out.
 pub(super) trait JobHead {
+    fn rhythm(self, rhythm: &Rhythm) -> Self;
     fn background(self, charter: &Charter) -> Self;
     fn model_and_thinking(self, terms: &Terms) -> Self;
     fn isolated(self, knowing: Knowing) -> Self;
@@ -19,6 +20,15 @@ pub(super) trait JobHead {
 }
 
 impl JobHead for Head {
+    fn rhythm(self, rhythm: &Rhythm) -> Self {
+        match &rhythm.beat {
+            Beat::Cron(cron) => self.text("cron", cron.as_str(), ""),
+            Beat::Days { every, from } => {
+                self.text("every", &format!("{every} days"), "").text("from", &from.to_string(), "")
+            }
+        }
+    }
+
     fn background(self, charter: &Charter) -> Self {
         let flag = match charter.standing() {
             Standing::Foreground => None,

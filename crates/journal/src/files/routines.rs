@@ -1,6 +1,6 @@
 //! The routines: `routines/*.md`.
 
-use domain::schedule::{Charter, Cron, Invalid, ItemId, Manner, Prompt, Routine};
+use domain::schedule::{Charter, Cron, Invalid, ItemId, Manner, Prompt, Rhythm, Routine};
 use jiff::tz::TimeZone;
 
 use super::items::Item;
@@ -21,7 +21,7 @@ impl Item for Routine {
         let session = matches!(self.charter, Charter::Persistent(_)).then_some("persistent");
         Head::new()
             .text("id", self.id.as_str(), "")
-            .text("cron", self.cron.as_str(), "")
+            .rhythm(&self.rhythm)
             .background(&self.charter)
             .model_and_thinking(terms)
             .isolated(self.charter.knowing())
@@ -44,7 +44,7 @@ impl Item for Routine {
 
 fn checked(keys: RoutineKeys, message: Prompt) -> Result<Routine, Invalid> {
     let id = wire::id(keys.id)?;
-    let cron = Cron::parse(&wire::required("cron", keys.cron)?)?;
+    let rhythm = Rhythm::new(Cron::parse(&wire::required("cron", keys.cron)?)?);
     let (standing, knowing) = (wire::standing(keys.background), wire::knowing(keys.isolated));
     let charter = Charter::new(standing, knowing, terms_of!(keys).checked()?);
     let charter = match keys.session {
@@ -53,5 +53,5 @@ fn checked(keys: RoutineKeys, message: Prompt) -> Result<Routine, Invalid> {
     };
     let description = keys.description.unwrap_or_default();
     let (manner, skills) = (Manner::default(), keys.skills.unwrap_or_default());
-    Ok(Routine { id, cron, charter, manner, description, skills, message })
+    Ok(Routine { id, rhythm, charter, manner, description, skills, message })
 }
