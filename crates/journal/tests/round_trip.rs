@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a made-up value is a valid one")]
 
 use domain::schedule::{
-    Chain, Charter, Cron, ItemId, Knowing, ModelName, Moment, Pings, Prompt, Reminder, Reporting, Routine,
-    SkillSpec, Standing, Terms, Thinking, ToolRule, Voice, WebhookSpec,
+    Chain, Charter, Cron, ItemId, Knowing, Manner, ModelName, Moment, Pings, Prompt, Reminder, Reporting,
+    Routine, SkillSpec, Standing, Terms, Thinking, ToolRule, Voice, WebhookSpec,
 };
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
@@ -91,7 +91,7 @@ fn routine() -> impl Strategy<Value = Routine> {
     (id(), cron, charter, words(), list(), words()).prop_map(
         |(id, cron, charter, description, skills, message)| {
             let (cron, message) = (Cron::parse(cron).unwrap(), Prompt::new(&message));
-            Routine { id, cron, charter, description, skills, message }
+            Routine { id, cron, charter, manner: Manner::default(), description, skills, message }
         },
     )
 }

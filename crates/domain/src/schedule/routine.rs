@@ -1,6 +1,6 @@
 //! A routine: a job that the clock sets off every so often.
 
-use super::{Charter, Cron, ItemId, Prompt};
+use super::{Charter, Cron, ItemId, Manner, Prompt};
 
 /// A job that recurs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -11,6 +11,8 @@ pub struct Routine {
     pub cron: Cron,
     /// Where it runs and what it may do there.
     pub charter: Charter,
+    /// How it deals with the clock.
+    pub manner: Manner,
     /// One line about it; may be empty.
     pub description: String,
     /// The skills it loads.
@@ -22,6 +24,7 @@ pub struct Routine {
 impl Routine {
     /// A routine in the main conversation, without skills and without a session of its own.
     pub fn new(id: ItemId, cron: Cron, message: Prompt) -> Self {
-        Self { id, cron, charter: Charter::main(), description: String::new(), skills: Vec::new(), message }
+        let (charter, manner) = (Charter::main(), Manner::default());
+        Self { id, cron, charter, manner, description: String::new(), skills: Vec::new(), message }
     }
 }

@@ -1,6 +1,6 @@
 //! The routines: `routines/*.md`.
 
-use domain::schedule::{Charter, Cron, Invalid, ItemId, Prompt, Routine};
+use domain::schedule::{Charter, Cron, Invalid, ItemId, Manner, Prompt, Routine};
 use jiff::tz::TimeZone;
 
 use super::items::Item;
@@ -52,5 +52,6 @@ fn checked(keys: RoutineKeys, message: Prompt) -> Result<Routine, Invalid> {
         None => charter,
     };
     let description = keys.description.unwrap_or_default();
-    Ok(Routine { id, cron, charter, description, skills: keys.skills.unwrap_or_default(), message })
+    let (manner, skills) = (Manner::default(), keys.skills.unwrap_or_default());
+    Ok(Routine { id, cron, charter, manner, description, skills, message })
 }
