@@ -5,6 +5,7 @@
 
 mod charter;
 mod cron;
+mod forward;
 mod item_id;
 mod manner;
 mod moment;
@@ -21,6 +22,7 @@ mod webhook;
 
 pub use charter::{Charter, Knowing, Standing, Unused};
 pub use cron::Cron;
+pub use forward::{Candidate, FAR, GRACE, Role, Tag, Upcoming, forward};
 pub use item_id::ItemId;
 pub use manner::{IfMissed, Manner, Overlap, Rest};
 pub use moment::Moment;
