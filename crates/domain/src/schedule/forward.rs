@@ -124,7 +124,9 @@ fn label(planned: &Planned) -> String {
         What::Routine(routine) if routine.description.is_empty() => "Routine".to_owned(),
         What::Routine(routine) => one_line(&routine.description),
         What::Reminder(reminder) => match &reminder.chain {
-            chain if chain.max > 0 => format!("Chain reminder ({}/{})", chain.depth + 1, chain.max + 1),
+            chain if chain.max > 0 => {
+                format!("Chain reminder ({}/{})", chain.depth.saturating_add(1), chain.max.saturating_add(1))
+            }
             _ => "Reminder".to_owned(),
         },
     }
