@@ -66,7 +66,7 @@ const PATTERNS: [&str; 40] = [
 ];
 
 /// More fires than this in a day are only compared around changes of the clocks.
-const OFTEN: usize = 12;
+const OFTEN: usize = 6;
 
 /// SC-8, SC-9, SC-11, C1: eight zones, forty crons, three years, and not one fire more or less.
 #[test]
@@ -86,7 +86,7 @@ fn fires_are_where_a_scan_of_the_calendar_finds_them() {
             }
         }
     }
-    assert!(compared > 300_000, "only {compared} fires were compared");
+    assert!(compared > 400_000, "only {compared} fires were compared");
 }
 
 fn assert_same(cron: &Cron, zone: &TimeZone, span: Span, expected: &[Timestamp], what: &str) {
@@ -94,7 +94,7 @@ fn assert_same(cron: &Cron, zone: &TimeZone, span: Span, expected: &[Timestamp],
     for (index, fire) in expected.iter().enumerate() {
         let next = cron.next(after, zone);
         assert_eq!(next, Some(*fire), "{what}: after {}", after.to_zoned(zone.clone()));
-        if index % 16 == 0 {
+        if index % 64 == 0 {
             let newest = cron.last(*fire - SignedDuration::from_nanos(1), span.from, zone);
             assert_eq!(newest, index.checked_sub(1).map(|before| expected[before]), "{what}: before {fire}");
         }
