@@ -8,11 +8,13 @@ mod forking;
 mod instructions;
 mod measure;
 mod overhead;
-mod pings_tmp;
+mod pinging;
+mod preamble;
 mod quoting;
 mod reference;
 mod reports;
 mod retold;
+mod scheduled;
 mod stamp;
 
 use std::sync::Arc;
@@ -22,11 +24,13 @@ pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
 pub use overhead::overhead;
-pub use pings_tmp::*;
+pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, no_ping};
+pub use preamble::Preamble;
 pub use quoting::{QUOTE_CHARS, message_words, quotation};
 pub use reference::{REFERENCES, Reference};
 pub use reports::{QUOTED, Reader, preface};
 pub use retold::{RETOLD_CHARS, retold};
+pub use scheduled::{Scheduled, Where, late};
 pub use stamp::stamp;
 
 use crate::conversation::{Block, Branch, Heard, Reach, Said};

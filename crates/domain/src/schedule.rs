@@ -4,8 +4,10 @@
 //! that does not contradict itself. How they are spelled in a file is the journal's business.
 
 mod agenda;
+mod allowance;
 mod charter;
 mod cron;
+mod forward;
 mod item_id;
 mod manner;
 mod moment;
@@ -21,8 +23,10 @@ mod terms;
 mod webhook;
 
 pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan, once};
+pub use allowance::{allowance, as_told};
 pub use charter::{Charter, Knowing, Standing, Unused};
 pub use cron::Cron;
+pub use forward::{Candidate, FAR, GRACE, Role, Tag, Upcoming, forward};
 pub use item_id::ItemId;
 pub use manner::{IfMissed, Manner, Overlap, Rest};
 pub use moment::Moment;

@@ -73,7 +73,7 @@ impl Assistant {
     }
 
     /// MC-19: whether the human is in the middle of talking.
-    fn busy(&self) -> Busy {
+    pub(super) fn busy(&self) -> Busy {
         if self.speaking().is_some() { Busy::Talking } else { Busy::No }
     }
 

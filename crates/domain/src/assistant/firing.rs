@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Zoned};
 
 use super::planning::taken_away;
 use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
+use crate::context::{self, Preamble, Scheduled, Where};
 use crate::conversation::{Block, Branch, Reach, Said};
 use crate::cost::Source;
 use crate::failure::Failure;
 use crate::occurrence::{End, Occurrence, Stage, TRIES, wait_after};
+use crate::ping_budget::PingBudget;
 use crate::place::{Aside, Follow};
 use crate::record::{MessageId, PlanChange};
-use crate::run::Job;
-use crate::schedule::{Charter, Overlap, Planned, Prompt, What};
+use crate::run::{Job, Kind};
+use crate::schedule::{Charter, Lateness, Overlap, Planned, Prompt, Terms, What, allowance, as_told};
 
 /// How long a model may take to put a reminder in words before it goes out as written.
 const REMINDER_TIME: SignedDuration = SignedDuration::from_secs(60);
@@ -42,34 +44,60 @@ impl Assistant {
     pub(super) fn try_once(&mut self, planned: &Arc<Planned>, occurrence: Occurrence, minutes: &mut Minutes) {
         let occurrence = Occurrence { tries: occurrence.tries + 1, ..occurrence };
         let prompt = self.prompt(planned, &occurrence, minutes);
-        let follow = follow(planned);
-        let aside = match planned.charter() {
-            Charter::Main(_) => return self.put_to_main(occurrence, prompt, minutes),
-            Charter::Fork(_) => Aside::Forked(follow),
-            Charter::Alone(_) => Aside::Isolated(follow),
-            Charter::Persistent(_) => Aside::Persistent,
+        let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else {
+            return self.put_to_main(occurrence, prompt, minutes);
+        };
+        let aside = match kind {
+            Kind::Forked => Aside::Forked(follow(planned)),
+            Kind::Isolated => Aside::Isolated(follow(planned)),
+            Kind::Persistent => Aside::Persistent,
         };
         if self.memory.turns.runs.len() >= RUNS {
             let again = minutes.at + wait_after(1, self.dice.roll());
             let waiting = Occurrence { tries: occurrence.tries - 1, ..occurrence };
             return self.stands(waiting, Stage::Again(again), minutes);
         }
-        let terms = planned.charter().terms().cloned().unwrap_or_default();
+        let terms = Terms { tools: allowance(terms, kind), ..terms.clone() };
         let (source, name) = (occurrence.key.source.clone(), occurrence.name.clone());
         let job = Job { source, name, aside, terms, prompt: Prompt::new(&prompt) };
         let branch = self.set_off(job, Some(occurrence.key.due), minutes);
         self.stands(occurrence, Stage::Running(branch), minutes);
     }
 
-    /// What the job is told, with what we put before it.
-    fn prompt(&self, planned: &Planned, occurrence: &Occurrence, _minutes: &Minutes) -> String {
-        let kind = match planned.charter() {
-            Charter::Main(_) => "",
-            Charter::Fork(_) | Charter::Alone(_) | Charter::Persistent(_) => "-bg",
+    /// SC-14, SC-21 to SC-25: what the job is told, with what we put before it.
+    fn prompt(&self, planned: &Planned, occurrence: &Occurrence, minutes: &Minutes) -> String {
+        let now = minutes.at.to_zoned(minutes.zone.clone());
+        let due = occurrence.key.due.to_zoned(minutes.zone.clone());
+        let late = match occurrence.lateness {
+            Lateness::Late => context::late(&due, &now),
+            Lateness::OnTime => String::new(),
         };
-        let source = occurrence.key.source.to_string();
-        let (what, id) = source.split_once(':').unwrap_or((&source, ""));
-        format!("[{what}{kind}:{id}] {}", planned.message())
+        let preamble = self.preamble(planned, occurrence, &now);
+        let at = match planned.charter().terms() {
+            None => Where::Main,
+            Some(terms) => Where::Aside { preamble: &preamble, reporting: terms.voice.reporting },
+        };
+        let (id, body) = (planned.id().as_str(), planned.message().as_str());
+        let scheduled = Scheduled { id, at, late: &late, skills: "", body };
+        match &planned.what {
+            What::Routine(_) => scheduled.routine(),
+            What::Reminder(reminder) => scheduled.reminder(&reminder.chain),
+        }
+    }
+
+    /// PR-1: what holds for a run of `planned`: nothing, for a job on main.
+    fn preamble(&self, planned: &Planned, occurrence: &Occurrence, now: &Zoned) -> String {
+        let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else { return String::new() };
+        let around = (&occurrence.key.source, occurrence.key.due);
+        let preamble = Preamble {
+            session: kind,
+            voice: terms.voice,
+            busy: self.busy(),
+            budget: self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now)).at(now),
+            ahead: self.memory.plans.agenda.around(around, now.timestamp()),
+            tools: as_told(&allowance(terms, kind), terms.voice),
+        };
+        preamble.write(now)
     }
 
     /// SC-15, MC-18, MC-20: the prompt waits until nobody speaks, and is heard on main.
@@ -221,6 +249,16 @@ fn is_reminder(occurrence: &Occurrence) -> bool {
 /// Failures that another try would only repeat.
 fn is_final(failure: &Failure) -> bool {
     matches!(failure, Failure::Stopped(_) | Failure::SpendLimit(_))
+}
+
+/// What a run of `planned` stands on: nothing, if it speaks on main.
+fn kind(planned: &Planned) -> Option<Kind> {
+    match planned.charter() {
+        Charter::Main(_) => None,
+        Charter::Fork(_) => Some(Kind::Forked),
+        Charter::Alone(_) => Some(Kind::Isolated),
+        Charter::Persistent(_) => Some(Kind::Persistent),
+    }
 }
 
 /// Whether `planned` is a check in a chain.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{Answer, Assistant, Effect, Ended, Ending, Minutes, Shown, Turned};
-use crate::context;
+use crate::context::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, no_ping};
 use crate::conversation::{Branch, Said};
 use crate::failure::Failure;
 use crate::ping_budget::{CRITICAL, PingBudget};
@@ -33,21 +33,23 @@ impl Assistant {
         let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else { return Ok(()) };
         let reporting = run.terms.voice.reporting;
         if run.terms.voice.pings == Pings::Never {
-            return Err(context::PINGS_DISABLED.to_owned());
+            return Err(no_ping(NoPing::Disabled, reporting));
         }
         let doings = &run.doings;
         let asked = |wanted: Urgency| doings.asked.contains(&wanted);
         match urgency {
             Urgency::Normal if !doings.pings.is_empty() || asked(Urgency::Normal) => {
-                return Err(context::pinged_already(reporting));
+                return Err(no_ping(NoPing::AlreadySent, reporting));
             }
-            Urgency::Normal if doings.busy == Busy::Talking => return Err(context::busy(reporting)),
-            Urgency::Normal if !budget.allows(normal) => return Err(context::exhausted(&budget, reporting)),
+            Urgency::Normal if doings.busy == Busy::Talking => {
+                return Err(no_ping(NoPing::MidConversation, reporting));
+            }
+            Urgency::Normal if !budget.allows(normal) => return Err(no_ping(NoPing::Exhausted, reporting)),
             Urgency::Critical if doings.pings.contains(&Urgency::Critical) || asked(Urgency::Critical) => {
-                return Err(context::CRITICAL_ALREADY.to_owned());
+                return Err(no_ping(NoPing::CriticalSent, reporting));
             }
             Urgency::Critical if budget.critical.count + critical >= CRITICAL => {
-                return Err(context::CRITICAL_EXHAUSTED.to_owned());
+                return Err(no_ping(NoPing::CriticalExhausted, reporting));
             }
             Urgency::Normal | Urgency::Critical => {}
         }
@@ -94,7 +96,7 @@ impl Assistant {
             return super::request::gone();
         };
         if run.terms.voice.reporting == Reporting::Blocked {
-            return (Answer::Refused(context::REPORTS_DISABLED.to_owned()), Vec::new());
+            return (Answer::Refused(REPORTS_BLOCKED.to_owned()), Vec::new());
         }
         (run.doings.reports, run.doings.untold) = (run.doings.reports + 1, false);
         minutes.records.push(doing(run));
@@ -136,7 +138,7 @@ impl Assistant {
             return false;
         }
         run.doings.refusals += 1;
-        let words = context::stop_refused(run.terms.voice.reporting);
+        let words = format!("[system] {STOP_REFUSED}");
         minutes.records.push(doing(run));
         minutes.close(turned.turn, Ending::Finished, ended.usage);
         let message = self.our_message(turned.branch.clone(), words, minutes);

@@ -219,6 +219,7 @@ impl Assistant {
         minutes: &mut Minutes,
     ) {
         self.accounted(&planned.source(), at, minutes);
+        self.memory.plans.agenda.fired(&planned.source(), minutes.at);
         let occurrence = claim(planned, at, lateness, minutes);
         self.begin_or_wait(planned, occurrence, minutes);
     }

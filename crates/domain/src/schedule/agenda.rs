@@ -3,19 +3,22 @@
 //! Of every plan it knows up to when all its times are accounted for. What is due follows from that and from the
 //! clock alone, so a time that passed while nobody looked is found like any other. Copies share what did not change.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 
-use super::{IfMissed, Planned, Rest, What};
+use super::{Candidate, FAR, GRACE, IfMissed, Planned, Rest, Role, Standing, Upcoming, What, forward};
 use crate::cost::Source;
 
 /// How late a time may be kept and still count as kept.
 const ON_TIME: SignedDuration = SignedDuration::from_secs(60);
 /// How far a clock may be set back without a plan being made anew: until it has caught up, nothing is due twice.
 const SET_BACK: SignedDuration = SignedDuration::from_hours(25);
+/// The most plans that are looked through for what comes next.
+const NEAREST: usize = 1_000;
 /// The most missed times of one plan that are counted one by one.
 pub const COUNTED: u32 = 1_000;
 
@@ -25,6 +28,8 @@ pub struct Agenda {
     plans: RedBlackTreeMapSync<Source, Plan>,
     /// The next time of every plan.
     next: RedBlackTreeSetSync<(Timestamp, Source)>,
+    /// What was kept in the last minutes.
+    fired: RedBlackTreeSetSync<(Timestamp, Source)>,
     /// What is late and waits until it is its turn.
     late: RedBlackTreeSetSync<(Timestamp, Source)>,
     /// Whether all routines rest.
@@ -154,6 +159,33 @@ impl Agenda {
         let Some(next) = self.plans.get(source).and_then(|plan| plan.next) else { return };
         self.next.remove_mut(&(next, source.clone()));
         self.late.insert_mut((next, source.clone()));
+    }
+
+    /// A time of `source` is kept now.
+    pub fn fired(&mut self, source: &Source, now: Timestamp) {
+        while let Some(old) = self.fired.first().filter(|(at, _)| now.duration_since(*at) > GRACE).cloned() {
+            self.fired.remove_mut(&old);
+        }
+        self.fired.insert_mut((now, source.clone()));
+    }
+
+    /// FS-3: what runs in the background around `now`, for the run of `running`, which was due at `due`.
+    pub fn around(&self, (running, due): (&Source, Timestamp), now: Timestamp) -> Vec<Upcoming> {
+        let far = now.checked_add(FAR).unwrap_or(Timestamp::MAX);
+        let soon = self.next.iter().take_while(|(at, _)| *at <= far).take(NEAREST).map(|(_, source)| source);
+        let recent: BTreeMap<&Source, Timestamp> =
+            self.fired.iter().map(|(at, source)| (source, *at)).collect();
+        let sources: BTreeSet<&Source> = soon.chain(recent.keys().copied()).chain([running]).collect();
+        let candidate = |source: &Source| {
+            let plan = self.plans.get(source)?;
+            let (recent, role) = match source == running {
+                true => (Some(due.max(now - GRACE)), Role::Running),
+                false => (recent.get(source).copied(), Role::Other),
+            };
+            let aside = plan.planned.charter().standing() == Standing::Background;
+            aside.then(|| Candidate { planned: &plan.planned, recent, next: plan.next, role })
+        };
+        forward(sources.into_iter().filter_map(candidate), now)
     }
 
     /// When the next time comes.
