@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use domain::dice::Dice;
 use domain::schedule::{
-    Chain, Charter, Cron, ItemId, Knowing, Moment, Pings, Prompt, Reminder, Reporting, Routine, Terms,
-    Thinking, ToolRule, WebhookSpec,
+    Chain, Charter, Cron, IfMissed, ItemId, Knowing, Manner, Moment, Overlap, Pings, Prompt, Reminder,
+    Reporting, Rest, Routine, Terms, Thinking, ToolRule, WebhookSpec,
 };
 use expect_test::{Expect, expect};
 use jiff::tz::TimeZone;
@@ -129,6 +129,69 @@ fn a_mistake_in_a_routine_is_named_in_words_its_author_can_act_on() {
             r#"line 5: `update-main-session`: "loudly" is not a way to report; write `always`, `on_ping`, `freely` or `blocked`"#
         ]],
     );
+}
+
+/// SC-13, SC-18: a file says how its job deals with the clock, in one spelling or the other; the usual is left out.
+#[test]
+fn a_file_says_how_its_job_deals_with_the_clock() {
+    let text = "---\nid: \"x\"\ncron: \"0 9 * * *\"\nif-missed: \"if-within 2h\"\noverlap: \"queue\"\npaused: true\n---\nDo it.\n";
+    let routine = Routine::read(text, &zone()).unwrap();
+    let within = IfMissed::Within(jiff::SignedDuration::from_hours(2));
+    let queue = Manner { if_missed: Some(within), overlap: Overlap::Queue, rest: Rest::ForNow };
+    assert_eq!(routine.manner, queue);
+    assert_eq!(routine.to_text(), text);
+
+    let reminder: Reminder =
+        read("id: x\nrun-at: 2026-03-05T09:00:00-08:00\nif_missed: skip\npaused: 2026-03-04 09:00").unwrap();
+    let until = Rest::Until(Moment::parse("2026-03-04T09:00:00-08:00", &TimeZone::UTC).unwrap());
+    assert_eq!(reminder.manner, Manner { if_missed: Some(IfMissed::Skip), rest: until, ..Manner::default() });
+    assert!(reminder.to_text().contains("if-missed: \"skip\"\npaused: \"2026-03-04T09:00:00-08:00\"\n---\n"));
+
+    let usual: Routine = read("id: x\ncron: 0 9 * * *\noverlap: skip\npaused: false").unwrap();
+    assert_eq!(usual.to_text(), "---\nid: \"x\"\ncron: \"0 9 * * *\"\n---\nDo it.\n");
+}
+
+/// DD-27: what a file cannot say about the clock is named with its line, its key and what would be right.
+#[test]
+fn a_mistake_about_the_clock_is_named_in_words_its_author_can_act_on() {
+    let with = |line: &str| format!("id: x\ncron: 0 9 * * *\n{line}");
+    wrong::<Routine>(
+        &with("if-missed: later"),
+        expect![[
+            r#"line 4: `if-missed`: "later" does not say what becomes of a missed time; write `once`, `skip` or `if-within 2h`"#
+        ]],
+    );
+    wrong::<Routine>(
+        &with("overlap: both"),
+        expect![[
+            r#"line 4: `overlap`: "both" is not a way to deal with a run that goes on; write `skip` or `queue`"#
+        ]],
+    );
+    wrong::<Routine>(
+        &with("paused: soon"),
+        expect![[
+            r#"line 4: `paused`: "soon" does not say how long it rests; write `true`, or a time like `2026-03-05T14:00:00-08:00`"#
+        ]],
+    );
+    wrong::<Routine>(
+        &with("paused: [x]"),
+        expect![
+            "line 4: `paused`: expected string scalar; write `true`, or a time like `2026-03-05T14:00:00-08:00`"
+        ],
+    );
+}
+
+/// DD-20, DD-27: a job that is told nothing would do nothing.
+#[test]
+fn a_job_without_words_is_named() {
+    for body in ["", "\n\n", "\n  ... --- !\n", "🙂\n"] {
+        let head = "---\n# why\nid: x\ncron: 0 9 * * *\nrun-at: 2026-03-05T09:00:00-08:00\n---\n";
+        let text = format!("{head}{body}");
+        let said = "line 6: it is told to do nothing; write what to do under the second `---`";
+        assert_eq!(Routine::read(&text, &zone()).unwrap_err().to_string(), said);
+        assert_eq!(Reminder::read(&text, &zone()).unwrap_err().to_string(), said);
+    }
+    assert!(Routine::read("---\nid: x\ncron: 0 9 * * *\n---\n水\n", &zone()).is_ok());
 }
 
 /// DD-27: what is not the YAML of a head is named the same way.

@@ -2,11 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a made-up value is a valid one")]
 
 use domain::schedule::{
-    Chain, Charter, Cron, ItemId, Knowing, Manner, ModelName, Moment, Pings, Prompt, Reminder, Reporting,
-    Routine, SkillSpec, Standing, Terms, Thinking, ToolRule, Voice, WebhookSpec,
+    Chain, Charter, Cron, IfMissed, ItemId, Knowing, Manner, ModelName, Moment, Overlap, Pings, Prompt,
+    Reminder, Reporting, Rest, Routine, SkillSpec, Standing, Terms, Thinking, ToolRule, Voice, WebhookSpec,
 };
-use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
+use jiff::{SignedDuration, Timestamp};
 use journal::files::items::Item;
 use journal::files::skills;
 use journal::frontmatter::{Change, Value, edit, split};
@@ -53,6 +53,27 @@ fn words() -> impl Strategy<Value = String> {
     vec(part, 0..6).prop_map(|parts| parts.concat())
 }
 
+/// Words that tell somebody to do something.
+fn told() -> impl Strategy<Value = Prompt> {
+    (words(), words()).prop_map(|(before, after)| Prompt::new(&format!("{before}ö{after}")))
+}
+
+fn moment() -> impl Strategy<Value = Moment> {
+    (0..4_000_000_000_000_000_i64, -14 * 60..=14 * 60_i32).prop_map(|(micros, minutes)| {
+        let zone = TimeZone::fixed(Offset::from_seconds(minutes * 60).unwrap());
+        Moment::of(&Timestamp::from_microsecond(micros).unwrap().to_zoned(zone))
+    })
+}
+
+fn manner() -> impl Strategy<Value = Manner> {
+    let within = (1..4_000_000_i64, 0..1_000_000_000_i32)
+        .prop_map(|(s, ns)| Some(IfMissed::Within(SignedDuration::new(s, ns))));
+    let if_missed = prop_oneof![select(vec![None, Some(IfMissed::Once), Some(IfMissed::Skip)]), within];
+    let rest = prop_oneof![select(vec![Rest::Never, Rest::ForNow]), moment().prop_map(Rest::Until)];
+    (if_missed, select(vec![Overlap::Skip, Overlap::Queue]), rest)
+        .prop_map(|(if_missed, overlap, rest)| Manner { if_missed, overlap, rest })
+}
+
 fn id() -> impl Strategy<Value = ItemId> {
     prop_oneof!["[0-9a-f]{8}", "[0-9]{1,9}", "[0-9]e[0-9]{5}", "[A-Za-z0-9][A-Za-z0-9._-]{0,20}x"]
         .prop_map(|text| ItemId::parse(&text).unwrap())
@@ -88,25 +109,22 @@ fn charter() -> impl Strategy<Value = Charter> {
 fn routine() -> impl Strategy<Value = Routine> {
     let charter = prop_oneof![charter(), terms().prop_map(Charter::Persistent)];
     let cron = select(vec!["0 9 * * 1-5", "*/30 * * * *", "0,15 8-18/2 1 jan sun"]);
-    (id(), cron, charter, words(), list(), words()).prop_map(
-        |(id, cron, charter, description, skills, message)| {
-            let (cron, message) = (Cron::parse(cron).unwrap(), Prompt::new(&message));
-            Routine { id, cron, charter, manner: Manner::default(), description, skills, message }
+    (id(), cron, charter, manner(), words(), list(), told()).prop_map(
+        |(id, cron, charter, manner, description, skills, message)| {
+            let cron = Cron::parse(cron).unwrap();
+            Routine { id, cron, charter, manner, description, skills, message }
         },
     )
 }
 
 fn reminder() -> impl Strategy<Value = Reminder> {
-    let due = (0..4_000_000_000_000_000_i64, -14 * 60..=14 * 60_i32).prop_map(|(micros, minutes)| {
-        let zone = TimeZone::fixed(Offset::from_seconds(minutes * 60).unwrap());
-        Moment::of(&Timestamp::from_microsecond(micros).unwrap().to_zoned(zone))
-    });
     let parent = prop_oneof![Just(None), words().prop_map(Some)];
     let chain = (0..9_u32, 0..9_u32, parent).prop_map(|(depth, max, parent)| Chain { depth, max, parent });
-    (id(), due, charter(), chain, (words(), list(), words())).prop_map(|(id, due, charter, chain, rest)| {
-        let (description, skills, message) = rest;
-        let mut reminder = Reminder::new(id, due, charter, Prompt::new(&message)).unwrap();
-        (reminder.chain, reminder.description, reminder.skills) = (chain, description, skills);
+    let rest = (manner(), words(), list());
+    (id(), moment(), charter(), chain, rest, told()).prop_map(|(id, due, charter, chain, rest, message)| {
+        let mut reminder = Reminder::new(id, due, charter, message).unwrap();
+        reminder.chain = chain;
+        (reminder.manner, reminder.description, reminder.skills) = rest;
         reminder
     })
 }
