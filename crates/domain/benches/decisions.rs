@@ -12,6 +12,7 @@ use domain::compaction::Room;
 use domain::conversation::{Conversation, EntryId};
 use domain::dice::Dice;
 use domain::record::SurfaceName;
+use domain::schedule::Cron;
 use jiff::Zoned;
 
 fn main() {
@@ -21,6 +22,13 @@ fn main() {
 #[divan::bench]
 fn offline_brain_reads() -> brain::Meant {
     brain::read(black_box("what should i cook for six people tonight?"))
+}
+
+#[divan::bench(args = ["0 9 * * 1-5", "*/30 * * * *", "0 9 1 * *", "0 0 29 2 *"])]
+fn cron_is_read_and_reckoned(bencher: Bencher, cron: &str) {
+    let now: Zoned = "2026-11-15T08:00[Europe/Berlin]".parse().unwrap();
+    let (after, zone) = (now.timestamp(), now.time_zone());
+    bencher.bench_local(|| Cron::parse(black_box(cron)).unwrap().next(after, zone));
 }
 
 #[divan::bench]
