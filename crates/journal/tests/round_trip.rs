@@ -2,11 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a made-up value is a valid one")]
 
 use domain::schedule::{
-    Chain, Charter, Cron, IfMissed, ItemId, Knowing, Manner, ModelName, Moment, Overlap, Pings, Prompt,
-    Reminder, Reporting, Rest, Routine, SkillSpec, Standing, Terms, Thinking, ToolRule, Voice, WebhookSpec,
+    Beat, Chain, Charter, Cron, IfMissed, ItemId, Knowing, Manner, ModelName, Moment, Overlap, Pings, Prompt,
+    Reminder, Reporting, Rest, Rhythm, Routine, SkillSpec, Standing, Terms, Thinking, ToolRule, Voice,
+    WebhookSpec, Zone,
 };
 use jiff::tz::{Offset, TimeZone};
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, civil};
 use journal::files::items::Item;
 use journal::files::skills;
 use journal::frontmatter::{Change, Value, edit, split};
@@ -106,13 +107,34 @@ fn charter() -> impl Strategy<Value = Charter> {
         .prop_map(|(standing, knowing, terms)| Charter::new(standing, knowing, terms))
 }
 
+fn rhythm() -> impl Strategy<Value = Rhythm> {
+    let cron = select(vec!["0 9 * * 1-5", "*/30 * * * *", "0,15 8-18/2 1 jan sun"]);
+    let cron = cron.prop_map(|cron| Beat::Cron(Cron::parse(cron).unwrap()));
+    let day =
+        || (1..9_999_i16, 1..=12_i8, 1..=28_i8).prop_map(|(year, month, day)| civil::date(year, month, day));
+    let first = (day(), 0..24_i8, 0..60_i8, 0..60_i8, select(vec![0, 1, 250_000_000]));
+    let first = first.prop_map(|(day, hour, minute, second, nano)| day.at(hour, minute, second, nano));
+    let days = (1..u32::MAX, first).prop_map(|(every, from)| Beat::Days { every, from });
+    let zone = select(vec![None, Some("Asia/Tokyo"), Some("UTC"), Some("America/Argentina/Buenos_Aires")]);
+    let zone = zone.prop_map(|name| name.map(|name| Zone::named(name).unwrap()));
+    (prop_oneof![cron, days], proptest::option::of(day()), zone).prop_map(|(beat, until, zone)| Rhythm {
+        beat,
+        until,
+        zone,
+    })
+}
+
 fn routine() -> impl Strategy<Value = Routine> {
     let charter = prop_oneof![charter(), terms().prop_map(Charter::Persistent)];
-    let cron = select(vec!["0 9 * * 1-5", "*/30 * * * *", "0,15 8-18/2 1 jan sun"]);
-    (id(), cron, charter, manner(), words(), list(), told()).prop_map(
-        |(id, cron, charter, manner, description, skills, message)| {
-            let cron = Cron::parse(cron).unwrap();
-            Routine { id, cron, charter, manner, description, skills, message }
+    (id(), rhythm(), charter, manner(), words(), list(), told()).prop_map(
+        |(id, rhythm, charter, manner, description, skills, message)| Routine {
+            id,
+            rhythm,
+            charter,
+            manner,
+            description,
+            skills,
+            message,
         },
     )
 }
@@ -218,8 +240,11 @@ proptest! {
 #[test]
 fn a_very_long_text_is_read_again_as_it_was() {
     let long: String = NASTY.concat().chars().cycle().take(100_000).collect();
-    let mut routine =
-        Routine::new(ItemId::parse("a").unwrap(), Cron::parse("0 9 * * *").unwrap(), Prompt::new(&long));
+    let mut routine = Routine::new(
+        ItemId::parse("a").unwrap(),
+        Rhythm::new(Cron::parse("0 9 * * *").unwrap()),
+        Prompt::new(&long),
+    );
     routine.description = long;
     again(routine);
 }

@@ -1,10 +1,11 @@
 //! The routines: `routines/*.md`.
 
-use domain::schedule::{Charter, Cron, Invalid, ItemId, Prompt, Routine};
+use domain::schedule::{Charter, Invalid, ItemId, Prompt, Routine};
 use jiff::tz::TimeZone;
 
 use super::items::Item;
 use super::job_head::JobHead;
+use super::rhythm::{RhythmHead, rhythm_of};
 use crate::frontmatter::wire::{self, RoutineKeys, manner_of, terms_of};
 use crate::frontmatter::{BadText, Head, read, split, told, untrue};
 
@@ -22,7 +23,7 @@ impl Item for Routine {
         let session = matches!(self.charter, Charter::Persistent(_)).then_some("persistent");
         Head::new()
             .text("id", self.id.as_str(), "")
-            .text("cron", self.cron.as_str(), "")
+            .rhythm(&self.rhythm)
             .background(&self.charter)
             .model_and_thinking(terms)
             .isolated(self.charter.knowing())
@@ -46,7 +47,7 @@ impl Item for Routine {
 
 fn checked(keys: RoutineKeys, message: Prompt, zone: &TimeZone) -> Result<Routine, Invalid> {
     let id = wire::id(keys.id)?;
-    let cron = Cron::parse(&wire::required("cron", keys.cron)?)?;
+    let rhythm = rhythm_of!(keys).checked()?;
     let (standing, knowing) = (wire::standing(keys.background), wire::knowing(keys.isolated));
     let charter = Charter::new(standing, knowing, terms_of!(keys).checked()?);
     let charter = match keys.session {
@@ -55,5 +56,5 @@ fn checked(keys: RoutineKeys, message: Prompt, zone: &TimeZone) -> Result<Routin
     };
     let manner = manner_of!(keys).checked(zone)?;
     let (description, skills) = (keys.description.unwrap_or_default(), keys.skills.unwrap_or_default());
-    Ok(Routine { id, cron, charter, manner, description, skills, message })
+    Ok(Routine { id, rhythm, charter, manner, description, skills, message })
 }

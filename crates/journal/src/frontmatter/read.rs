@@ -82,6 +82,10 @@ fn shape(key: &str) -> Option<&'static str> {
         "fields" => Some("a mapping, which is a JSON Schema"),
         "id"
         | "cron"
+        | "every"
+        | "from"
+        | "until"
+        | "timezone"
         | "run-at"
         | "description"
         | "model"

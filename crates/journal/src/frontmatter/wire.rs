@@ -13,6 +13,10 @@ use serde::Deserialize;
 pub(crate) struct RoutineKeys {
     pub id: Option<String>,
     pub cron: Option<String>,
+    pub every: Option<String>,
+    pub from: Option<String>,
+    pub until: Option<String>,
+    pub timezone: Option<String>,
     pub background: Option<bool>,
     pub model: Option<String>,
     pub thinking: Option<bool>,
