@@ -8,5 +8,7 @@ mod book;
 mod kind;
 mod sheet;
 mod shelf;
+mod watch;
 
 pub use book::JobBook;
+pub use watch::{LOOKS_EVERY, Watch, watch};

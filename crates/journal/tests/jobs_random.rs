@@ -307,3 +307,42 @@ fn bad_files_among_good_ones_take_nobody_away() {
         assert_eq!(desk.book.planned().count(), 200, "{bad} bad ones");
     }
 }
+
+/// B8: ten thousand saves in every way that editors save, and looks at any moment: nobody is told that a file is
+/// wrong or gone, and what was saved last counts.
+#[test]
+fn an_editor_that_saves_is_never_complained_about() {
+    let (mut dice, mut desk) = (Dice::new(11), Desk::new());
+    desk.write("routines/mail.md", &good("mail", "Version 0."));
+    desk.settled();
+    for version in 1..=10_000 {
+        let text = good("mail", &format!("Version {version}."));
+        let cut = usize::try_from(dice.roll()).unwrap_or(0) % text.len();
+        let (file, swap) = ("routines/mail.md", "routines/.mail.md.swp");
+        let steps: [&dyn Fn(&Desk); 3] = match dice.roll() % 4 {
+            0 => [&|desk| desk.write(file, ""), &|desk| desk.write(file, &text[..cut]), &|desk| {
+                desk.write(file, &text)
+            }],
+            1 => [&|desk| desk.write(swap, &text[..cut]), &|desk| desk.write(swap, &text), &|desk| {
+                desk.rename(swap, file)
+            }],
+            2 => [
+                &|desk| desk.rename(file, "routines/mail.md~"),
+                &|desk| desk.write(file, &text[..cut]),
+                &|desk| desk.write(file, &text),
+            ],
+            _ => [&|desk| desk.remove(file), &|desk| desk.touch(swap), &|desk| desk.write(file, &text)],
+        };
+        let mut news = Vec::new();
+        for step in steps {
+            step(&desk);
+            news.extend(desk.look());
+            desk.pass(i64::try_from(dice.roll() % 80).unwrap_or(0));
+            news.extend(if dice.roll() % 2 == 0 { desk.look_at(file) } else { desk.look() });
+        }
+        // A file that was cut in its words is a file like any other.
+        assert!(news.iter().all(|news| matches!(news, FileNews::Plans(_))), "{}", told(&news));
+        assert_eq!(desk.words("mail"), Some(format!("Version {version}.")));
+        desk.pass(i64::try_from(dice.roll() % 1_000).unwrap_or(0));
+    }
+}
