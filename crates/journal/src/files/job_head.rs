@@ -1,14 +1,14 @@
 //! The keys that routines, reminders and webhooks share, as they are written.
 
 use domain::schedule::{
-    Beat, Charter, Knowing, ModelName, Pings, Reporting, Rhythm, Standing, Terms, Thinking, ToolRule, Voice,
+    Charter, IfMissed, Knowing, Manner, ModelName, Overlap, Pings, Reporting, Rest, Standing, Terms,
+    Thinking, ToolRule, Voice,
 };
 
 use crate::frontmatter::{Head, Value};
 
 /// Writes the keys of a job; what is as usual is left out.
 pub(super) trait JobHead {
-    fn rhythm(self, rhythm: &Rhythm) -> Self;
     fn background(self, charter: &Charter) -> Self;
     fn model_and_thinking(self, terms: &Terms) -> Self;
     fn isolated(self, knowing: Knowing) -> Self;
@@ -17,18 +17,10 @@ pub(super) trait JobHead {
     fn voice(self, voice: Voice) -> Self;
     fn tools(self, tools: &ToolRule) -> Self;
     fn skills(self, skills: &[String]) -> Self;
+    fn manner(self, manner: &Manner) -> Self;
 }
 
 impl JobHead for Head {
-    fn rhythm(self, rhythm: &Rhythm) -> Self {
-        match &rhythm.beat {
-            Beat::Cron(cron) => self.text("cron", cron.as_str(), ""),
-            Beat::Days { every, from } => {
-                self.text("every", &format!("{every} days"), "").text("from", &from.to_string(), "")
-            }
-        }
-    }
-
     fn background(self, charter: &Charter) -> Self {
         let flag = match charter.standing() {
             Standing::Foreground => None,
@@ -76,5 +68,21 @@ impl JobHead for Head {
 
     fn skills(self, skills: &[String]) -> Self {
         self.with("skills", (!skills.is_empty()).then(|| Value::List(skills.to_vec())))
+    }
+
+    fn manner(self, manner: &Manner) -> Self {
+        let if_missed = manner.if_missed.as_ref().map(IfMissed::to_string);
+        self.with("if-missed", if_missed.map(Value::Text))
+            .text("overlap", manner.overlap.as_str(), Overlap::default().as_str())
+            .with("paused", paused(manner.rest))
+    }
+}
+
+/// A rest as it is written: nothing, if there is none.
+fn paused(rest: Rest) -> Option<Value> {
+    match rest {
+        Rest::Never => None,
+        Rest::Until(moment) => Some(Value::Text(moment.to_string())),
+        Rest::ForNow => Some(Value::Flag(true)),
     }
 }

@@ -280,7 +280,7 @@ fn routine_steps() -> Vec<Step> {
         add(1, "Check the mail."),
         add(2, "Check the mail!"),
         edit(2, "the second"),
-        add(3, "🙂"),
+        add(3, "水"),
         edit(1, "the first"),
         remove(1),
         add(4, "Check the mail and the calendar, and say what is new."),
