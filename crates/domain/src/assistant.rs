@@ -149,6 +149,9 @@ impl Assistant {
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
             Request::Tell(Question::Settings) => self.tell_settings(),
+            Request::Tell(Question::Plans) => {
+                (Answer::Plans(Box::new(self.memory.plans.clone())), Vec::new())
+            }
             Request::Tell(Question::Setting(setting)) => self.tell_setting(setting),
             Request::Choose(Choice::Model(name)) => self.choose_model(&name, now),
             Request::Press(press) => self.press(press, now),

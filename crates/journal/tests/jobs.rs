@@ -1,5 +1,4 @@
 //! The book of job files: what it tells while people change their files.
-#![expect(clippy::unwrap_used, reason = "what a test sets up itself can be read")]
 
 mod shelves;
 

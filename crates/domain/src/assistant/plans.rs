@@ -27,6 +27,16 @@ pub struct Plans {
     pub caught_up: Option<Timestamp>,
 }
 
+impl PartialEq for Plans {
+    /// Two copies are the same if the same is planned and open in both; how far they were told does not matter.
+    fn eq(&self, other: &Self) -> bool {
+        let planned = |plans: &Self| -> Vec<_> {
+            plans.agenda.plans().map(|(_, plan)| (std::sync::Arc::clone(&plan.planned), plan.next)).collect()
+        };
+        self.open == other.open && self.sessions == other.sessions && planned(self) == planned(other)
+    }
+}
+
 impl Plans {
     /// The occurrence of `source` that is being done, waits for another try, or waits for main.
     pub fn busy_with(&self, source: &Source) -> Option<&Occurrence> {

@@ -63,6 +63,7 @@ impl Story {
             | Answer::Decided(_)
             | Answer::Noted
             | Answer::Told(_)
+            | Answer::Plans(_)
             | Answer::Overspent(_)
             | Answer::Shown(_)) => panic!("a job was answered with {answer:?}"),
         }
@@ -119,7 +120,11 @@ impl Story {
             Answer::Noted => {}
             Answer::Told(text) => self.teller.tell(format!("told> {text}")),
             Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
-            answer @ (Answer::Begun(_) | Answer::Decided(_) | Answer::Overspent(_) | Answer::Shown(_)) => {
+            answer @ (Answer::Begun(_)
+            | Answer::Decided(_)
+            | Answer::Plans(_)
+            | Answer::Overspent(_)
+            | Answer::Shown(_)) => {
                 panic!("the human was answered with {answer:?}")
             }
         }
