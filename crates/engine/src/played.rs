@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use tokio::sync::{Notify, oneshot};
 
-pub use at_once::AtOnce;
+pub use at_once::{AtOnce, Watching};
 
 use crate::ports::Clock;
 use crate::run::{House, TRY_AGAIN};

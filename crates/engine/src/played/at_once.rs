@@ -13,15 +13,36 @@ use futures_util::future::{BoxFuture, ready};
 use crate::ports::{Journal, Margin, Unreadable, Unwritten};
 
 /// The journal, answering at once. It is for played time alone: who waits for it keeps everybody waiting.
-pub struct AtOnce<J>(pub J);
+pub struct AtOnce {
+    /// The journal.
+    pub journal: Arc<dyn Journal>,
+    /// Who looks over its shoulder.
+    pub watching: Arc<dyn Watching>,
+}
 
-impl<J: Journal> Journal for AtOnce<J> {
+/// Looks over the shoulder of a journal.
+pub trait Watching: Send + Sync {
+    /// Whether `records` can be written.
+    fn writes(&self, _records: &[Record]) -> Result<(), Unwritten> {
+        Ok(())
+    }
+
+    /// They were.
+    fn wrote(&self, records: &[Record]);
+}
+
+impl Journal for AtOnce {
     fn write(&self, records: Vec<Record>) -> BoxFuture<'_, Result<(), Unwritten>> {
-        now(self.0.write(records))
+        Box::pin(async move {
+            self.watching.writes(&records)?;
+            now(self.journal.write(records.clone())).await?;
+            self.watching.wrote(&records);
+            Ok(())
+        })
     }
 
     fn path(&self, head: EntryId) -> BoxFuture<'_, Result<Vec<Arc<Said>>, Unreadable>> {
-        now(self.0.path(head))
+        now(self.journal.path(head))
     }
 
     fn recent(
@@ -30,19 +51,19 @@ impl<J: Journal> Journal for AtOnce<J> {
         before: Option<EntryId>,
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>> {
-        now(self.0.recent(branch, before, limit))
+        now(self.journal.recent(branch, before, limit))
     }
 
     fn lineage(&self, limit: u32) -> BoxFuture<'_, Result<Lineage, Unreadable>> {
-        now(self.0.lineage(limit))
+        now(self.journal.lineage(limit))
     }
 
     fn entry(&self, id: EntryId) -> BoxFuture<'_, Result<Option<Entry>, Unreadable>> {
-        now(self.0.entry(id))
+        now(self.journal.entry(id))
     }
 
     fn beside(&self, from: EntryId, before: Option<EntryId>) -> BoxFuture<'_, Result<Margin, Unreadable>> {
-        now(self.0.beside(from, before))
+        now(self.journal.beside(from, before))
     }
 }
 
