@@ -16,33 +16,45 @@ fn week(seed: u64) -> Life {
     life
 }
 
-fn check(seeds: std::ops::Range<u64>) {
+fn check(seeds: impl IntoIterator<Item = u64>) {
     for seed in seeds {
-        let wrong = week(seed).wrong();
-        assert_eq!(wrong, [""; 0], "seed {seed}");
+        let life = week(seed);
+        assert_eq!(life.wrong(), [""; 0], "seed {seed}");
+        assert!(life.count("done") > 0, "seed {seed} has hardly lived");
     }
 }
 
-/// C7: for 20 lives, every time has one end, no job is done twice at once, and what was charged was shown.
+/// C7: every time has one end, no job is done twice at once, and what was charged was shown.
 #[test]
-fn a_week_of_life_breaks_no_promise() {
-    check(0..20);
+fn a_week_of_life_in_spring_breaks_no_promise() {
+    check([0, 3]);
 }
 
-/// C7: the same, for more lives.
+/// C7: the same, in the week in which an hour comes twice.
 #[test]
-#[ignore = "long run"]
+fn a_week_of_life_in_autumn_breaks_no_promise() {
+    check([1, 4]);
+}
+
+/// C7: the same, in a week like any other.
+#[test]
+fn a_week_of_life_in_june_breaks_no_promise() {
+    check([2, 5]);
+}
+
+/// C7: the same, for 500 lives.
+#[test]
+#[ignore = "500 weeks of life take most of an hour"]
 fn many_weeks_of_life_break_no_promise() {
-    check(20..520);
+    check(6..506);
 }
 
 /// C7: the same seed is the same life, row by row.
 #[test]
 fn the_same_seed_is_the_same_life() {
-    let (one, other) = (week(4), week(4));
-    let (one, other) = (one.rows(), other.rows());
+    let (one, other) = (week(2).rows(), week(2).rows());
     let differs = one.lines().zip(other.lines()).find(|(one, other)| one != other);
-    assert_eq!(differs, None, "seed 4");
-    assert_eq!(one.lines().count(), other.lines().count(), "seed 4");
-    assert!(one.lines().count() > 1_000, "seed 4 has hardly lived");
+    assert_eq!(differs, None, "seed 2");
+    assert_eq!(one.lines().count(), other.lines().count(), "seed 2");
+    assert!(one.lines().count() > 1_000, "seed 2 has hardly lived");
 }

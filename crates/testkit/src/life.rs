@@ -27,7 +27,7 @@ use engine::drive::World;
 use engine::played::{AtOnce, PlayedClock};
 use engine::ports::{Clock, Hands, Surface};
 use engine::run::House;
-use jiff::{SignedDuration, Timestamp, Zoned};
+use jiff::{SignedDuration, Zoned};
 use journal::disk::RealDisk;
 use journal::jobs::JobBook;
 use journal::{Opened, Paths, Place, Tracked};
@@ -42,7 +42,7 @@ use doom::{Doom, Trouble};
 use jobs::Jobs;
 use wild::Wild;
 
-/// The longest time without a look at the files, and at whether the program died.
+/// The longest time without a look at whether the program died.
 const STEP: Duration = Duration::from_secs(600);
 
 /// A life.
@@ -57,7 +57,6 @@ pub struct Life {
     jobs: Jobs,
     lives: u64,
     house: Option<(House, JobBook)>,
-    newest: Timestamp,
 }
 
 /// Nobody looks.
@@ -89,7 +88,6 @@ impl Life {
             jobs: Jobs::default(),
             lives: 0,
             house: None,
-            newest: start.timestamp(),
         };
         life.wake();
         life
@@ -202,7 +200,7 @@ impl Life {
         self.runtime.block_on(house.open(Letter::Asked(asked, reply)));
     }
 
-    /// Time passes. Files are looked at meanwhile, and a program that died starts again.
+    /// Time passes, a program that died starts again, and then files are looked at.
     fn passes(&mut self, time: Duration) {
         let end = self.clock.boot() + time;
         while self.clock.boot() < end {
@@ -210,12 +208,11 @@ impl Life {
             if let Some((house, _)) = &mut self.house {
                 self.runtime.block_on(house.play(&self.clock, step));
             }
-            self.newest = self.newest.max(self.clock.now().timestamp());
             if self.doom.is_dead() {
                 self.restart(SignedDuration::ZERO);
             }
-            self.look();
         }
+        self.look();
     }
 
     fn look(&mut self) {

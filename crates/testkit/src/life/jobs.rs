@@ -20,7 +20,7 @@ pub struct Jobs {
 struct Rhythm {
     /// When the program first saw it.
     since: Timestamp,
-    /// Every so many minutes, or at this hour and minute.
+    /// Every hour, every so many minutes of three hours, or at this hour and minute.
     every: Option<i8>,
     at: (i8, i8),
     /// Whether it was changed or taken away since.
@@ -39,7 +39,7 @@ impl Jobs {
                 self.routine(root, &file, &mut pick, now.0)
             }
             (2 | 3, _) => self.reminder(root, &mut pick, now),
-            (_, 0..8) => {
+            (_, 0..5) => {
                 self.count += 1;
                 let file = format!("r{}", self.count);
                 self.routine(root, &file, &mut pick, now.0)
@@ -61,12 +61,13 @@ impl Jobs {
         pick: &mut impl FnMut(u64) -> u64,
         since: Timestamp,
     ) -> std::io::Result<()> {
-        let every = [None, Some(20), Some(30), None][usize::try_from(pick(4)).unwrap_or(0)];
+        let every = [None, None, None, Some(60), Some(20), Some(15)][usize::try_from(pick(6)).unwrap_or(0)];
         let small = |number: u64| i8::try_from(number).unwrap_or(0);
         // Clocks are changed between one and three.
         let at = (small(4 + pick(20)), small(pick(60)));
         let cron = match every {
-            Some(minutes) => format!("*/{minutes} * * * *"),
+            Some(60) => "0 * * * *".to_owned(),
+            Some(minutes) => format!("*/{minutes} 9-11 * * *"),
             None => format!("{} {} * * *", at.1, at.0),
         };
         let manner = [
@@ -131,7 +132,8 @@ impl Rhythm {
         minutes.filter(move |at| {
             let wall = at.to_zoned(zone.clone());
             match self.every {
-                Some(every) => wall.minute() % every == 0,
+                Some(60) => wall.minute() == 0,
+                Some(every) => (9..12).contains(&wall.hour()) && wall.minute() % every == 0,
                 None => (wall.hour(), wall.minute()) == self.at,
             }
         })
