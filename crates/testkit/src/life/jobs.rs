@@ -32,19 +32,19 @@ impl Jobs {
     pub fn stir(&mut self, root: &Path, dice: &mut Dice, now: (Timestamp, &TimeZone)) -> std::io::Result<()> {
         let mut pick = |below: u64| (dice.roll() >> 33) % below;
         let known: Vec<String> = self.written.keys().cloned().collect();
-        match (pick(6), known.len()) {
-            (0, 4..) => self.remove(root, &known[usize::try_from(pick(known.len() as u64)).unwrap_or(0)]),
-            (1, 2..) => {
+        match (pick(6), known.len() < 5) {
+            (0, false) => self.remove(root, &known[usize::try_from(pick(known.len() as u64)).unwrap_or(0)]),
+            (1, _) if known.len() > 1 => {
                 let file = known[usize::try_from(pick(known.len() as u64)).unwrap_or(0)].clone();
                 self.routine(root, &file, &mut pick, now.0)
             }
             (2 | 3, _) => self.reminder(root, &mut pick, now),
-            (_, 0..5) => {
+            (_, true) => {
                 self.count += 1;
                 let file = format!("r{}", self.count);
                 self.routine(root, &file, &mut pick, now.0)
             }
-            (_, _) => Ok(()),
+            (_, false) => Ok(()),
         }
     }
 
