@@ -21,6 +21,7 @@ mod json;
 pub mod model;
 pub mod patience;
 pub mod permission;
+pub mod phrase;
 pub mod ping_budget;
 pub mod place;
 pub mod record;

@@ -1,0 +1,49 @@
+//! Where something is moved to: a time, only a day, or only so much later.
+
+use jiff::civil::Date;
+use jiff::{SignedDuration, Zoned};
+
+use super::dates::dates;
+use super::day::Day;
+use super::group;
+use super::length::length_or_minutes;
+use super::settle::settle;
+use super::words::Words;
+use super::{Habits, Note, When};
+
+/// Where something is moved to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// To this time.
+    At(When),
+    /// To this day, at the time of day it had.
+    Day(Date),
+    /// So much later.
+    Later(SignedDuration),
+}
+
+/// What `text` says about where to; or why it says nothing that can be.
+pub(crate) fn target(text: &str, now: &Zoned, habits: &Habits) -> Option<Result<Target, Note>> {
+    if let Some(later) = span(text) {
+        return Some(Ok(Target::Later(later)));
+    }
+    let said = group::last(&Words::of(text))?.said;
+    let day_only = said.is_day_only() && said.wrong.is_none();
+    if let Some(day) = said.day.filter(|day| day_only && !matches!(day, Day::Over(_))) {
+        let first = dates(day, now.date()).map(|dates| dates.list.into_iter().next());
+        return match first {
+            Ok(Some(date)) => Some(Ok(Target::Day(date))),
+            Ok(None) => None,
+            Err(note) => Some(Err(note)),
+        };
+    }
+    Some(settle(&said, now, habits).map(|settled| Target::At(settled.when)))
+}
+
+/// The length that `text` is, and nothing else: `1h`, `20 min`, `20`.
+pub(crate) fn span(text: &str) -> Option<SignedDuration> {
+    let words = Words::of(text);
+    let start = words.past(0, &["for", "by"]);
+    let (length, end) = length_or_minutes(&words, start)?;
+    (end >= words.len() && !length.is_nothing()).then(|| length.real())?
+}
