@@ -103,4 +103,4 @@ impl Reading {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

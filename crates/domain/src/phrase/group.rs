@@ -200,6 +200,11 @@ impl Group {
         Some(next)
     }
 
+    /// Whether it takes up all of `words`.
+    pub fn is_all(&self, words: &Words) -> bool {
+        matches!(&self.places[..], [all] if all.start == 0 && all.end == words.len())
+    }
+
     fn end(&self) -> usize {
         self.places.last().map_or(0, |place| place.end)
     }

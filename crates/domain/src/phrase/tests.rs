@@ -9,11 +9,11 @@ mod telling;
 
 use super::*;
 
-fn now() -> Zoned {
+pub(crate) fn now() -> Zoned {
     "2026-11-15T14:33[Europe/Berlin]".parse().unwrap()
 }
 
-fn shown(when: &When) -> String {
+pub(crate) fn shown(when: &When) -> String {
     let day = |at: &Zoned| at.strftime("%a %-d %b %Y %H:%M").to_string();
     match when {
         When::Once(at) if at.time_zone() != now().time_zone() => format!("{} {at}", day(at)),
@@ -47,6 +47,7 @@ fn row(text: &str, now: &Zoned) -> String {
 
 /// Reads what stands before the arrow in every row, and expects what stands after it.
 fn check(rows: &Expect) {
-    let texts = rows.data().lines().filter_map(|line| line.trim().split_once(" -> "));
+    let texts = rows.data().lines().map(str::trim).filter(|line| !line.is_empty());
+    let texts = texts.map(|line| line.split_once(" ->").expect("a row has an arrow"));
     rows.assert_eq(&texts.map(|(text, _)| row(text, &now())).collect::<String>());
 }
