@@ -14,7 +14,7 @@ pub use talk::Talk;
 
 use jiff::Zoned;
 
-use crate::phrase::{Habits, Note, Reading, Target};
+use crate::phrase::{Habits, LONGEST, Note, Reading, Target};
 
 /// What the human meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +70,9 @@ pub enum Until {
 
 /// Reads what the human wrote at `now`.
 pub fn read(text: &str, now: &Zoned, habits: &Habits) -> Meant {
+    if text.len() > LONGEST {
+        return Meant::Unclear(Vec::new());
+    }
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = Said::of(&words);
     talk::read(&said)

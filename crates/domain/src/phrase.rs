@@ -17,6 +17,7 @@ mod note;
 mod number;
 mod repeat;
 mod rhythm;
+mod said;
 mod seam;
 mod settle;
 mod target;
@@ -33,7 +34,6 @@ pub use tell::{tell, tell_exact};
 
 use jiff::Zoned;
 
-use group::Group;
 use settle::Settled;
 use words::Words;
 
@@ -77,20 +77,26 @@ pub enum Cue {
     NextTalk,
 }
 
+/// The longest text, in bytes, in which a time is looked for: what is longer is no phrase but a letter.
+pub const LONGEST: usize = 4_000;
+
 /// Reads `text` as somebody would who hears it at `now`.
 ///
 /// What stands in quotation marks is never searched for a time, and the last time phrase wins. A phrase may
 /// stand in two places, such as `tomorrow call mum at 5`.
 pub fn read(text: &str, now: &Zoned, habits: &Habits) -> Reading {
+    if text.len() > LONGEST {
+        return Reading::untimed(text, Vec::new());
+    }
     let words = Words::of(text);
     if let Some((cue, taken)) = cue::read(text, &words) {
         let what = seam::close(text, &words, &[taken]);
         return Reading { what, when: Some(When::Cue(cue)), other: None, notes: Vec::new() };
     }
-    let Some(Group { said, places }) = group::last(&words) else { return Reading::untimed(text, Vec::new()) };
-    match settle::settle(&said, now, habits) {
+    let Some(chosen) = group::last(&words) else { return Reading::untimed(text, Vec::new()) };
+    match settle::choose(&chosen, now, habits) {
         Ok(Settled { when, other, notes }) => {
-            Reading { what: seam::close(text, &words, &places), when: Some(when), other, notes }
+            Reading { what: seam::close(text, &words, &chosen.places), when: Some(when), other, notes }
         }
         Err(note) => Reading::untimed(text, vec![note]),
     }

@@ -29,6 +29,8 @@ const CANCEL_HEADS: [&str; 7] =
 const NOT_CANCELLED: [&str; 12] =
     ["off", "by", "in", "out", "to", "what", "how", "everything", "everyone", "all", "yourself", "me"];
 const PAUSE: [&str; 5] = ["pause", "pause everything", "pause all", "pause pings", "pause reminders"];
+/// The most words that something snoozed is called by.
+const SPLITS: usize = 12;
 /// What a snooze is when no time is said.
 const SNOOZE: SignedDuration = SignedDuration::from_mins(10);
 
@@ -78,7 +80,7 @@ fn snooze(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
         return Some(Meant::Move { what: Which::This, to: Target::Later(SNOOZE) });
     }
     let rest = said.after("snooze ")?;
-    let starts = std::iter::once(0).chain(rest.match_indices(' ').map(|(at, _)| at + 1));
+    let starts = std::iter::once(0).chain(rest.match_indices(' ').map(|(at, _)| at + 1)).take(SPLITS);
     for start in starts {
         let (what, when) = rest.split_at(start);
         let what = what.trim_end();

@@ -42,6 +42,9 @@ const TIMER: [&str; 7] = [
     "timer ",
 ];
 
+/// The most words of a timer that are looked at.
+const SPLITS: usize = 12;
+
 /// What is planned, if a time is said and meant as one.
 pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     if let Some(timer) = timer(said, now) {
@@ -98,7 +101,7 @@ fn apart(text: &str) -> Option<(&str, SignedDuration)> {
     if let Some(length) = span(text) {
         return Some(("", length));
     }
-    let spaces: Vec<usize> = text.match_indices(' ').map(|(at, _)| at).collect();
+    let spaces: Vec<usize> = text.match_indices(' ').map(|(at, _)| at).take(SPLITS).collect();
     let first = spaces.iter().rev().find_map(|at| {
         let (head, tail) = text.split_at(*at);
         let tail = tail.trim();

@@ -4,6 +4,8 @@ use expect_test::{Expect, expect};
 
 mod table;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::phrase::tests::{now, shown};
 
@@ -215,4 +217,17 @@ fn false_friends_change_nothing() {
         he sat there | inbox
         keep calm | keep: calm
     "#]]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    /// Nothing that can be typed is too much, also after the words that ask for something.
+    #[test]
+    fn anything_can_be_said(
+        head in proptest::sample::select(&["", "snooze ", "move ", "timer ", "done ", "pause until ", "what's ", "cancel "][..]),
+        text in "(\\PC{0,40}|[a-z0-9:. ’'İß]{0,40})",
+    ) {
+        read(&format!("{head}{text}"), &now(), &Habits::default());
+    }
 }

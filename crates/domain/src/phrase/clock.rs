@@ -79,7 +79,8 @@ pub(super) fn clock(words: &Words, at: usize, near: Near) -> Found<Piece> {
 /// A number that follows a day and ends the sentence or a part of it: `thu 11`.
 fn alone(words: &Words, at: usize) -> Found<Piece> {
     let (number, next) = whole(words, at)?;
-    let ends = words.closes(next) || words.any(next, &["until", "to", "from", "@home"]);
+    let ends = words.closes(next)
+        || words.any(next, &["until", "to", "from", "@home", "daily", "every", "weekdays", "and", "or"]);
     let number = i8::try_from(number).ok().filter(|number| (0..=31).contains(number) && ends)?;
     Some((Piece::Clock(Clock::Lone(number)), next))
 }

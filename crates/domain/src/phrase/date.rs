@@ -177,7 +177,7 @@ fn day_first(words: &Words, at: usize) -> Found<Piece> {
     let start = words.past(at, &["the"]);
     let text = words.at(start);
     let day = digits(text.trim_end_matches('.')).or_else(|| ordinal(text)).filter(|day| *day < 100)?;
-    let named = words.past(start + 1, &["of"]);
+    let named = words.past(words.past(start + 1, &["."]), &["of"]);
     let month = month(words.at(named))?;
     let (year, next) = year_at(words, named + 1);
     Some((checked(day, i64::from(month), year), next))

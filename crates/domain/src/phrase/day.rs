@@ -87,7 +87,7 @@ pub(super) fn day(words: &Words, at: usize, near: Near) -> Found<Piece> {
         .or_else(|| lengths(words, at))
         .or_else(|| ends(words, at))
         .or_else(|| date::date(words, at))
-        .or_else(|| numbered(words, at))
+        .or_else(|| numbered(words, at, near))
         .or_else(|| named(words, at, near))
 }
 
@@ -96,6 +96,9 @@ fn ahead(days: i64) -> Piece {
 }
 
 fn relative(words: &Words, at: usize) -> Found<Piece> {
+    if let Some(found) = same_time(words, at) {
+        return Some(found);
+    }
     let start = words.past(at, &["the"]);
     if let Some(next) = words.after(start, &["day", "after", "tomorrow"]) {
         return Some((ahead(2), next));
@@ -111,6 +114,18 @@ fn relative(words: &Words, at: usize) -> Found<Piece> {
         "yesterday" => Some((Piece::Day(Day::Over(Past::Yesterday)), at + 1)),
         _ => None,
     }
+}
+
+/// `this time tomorrow`, `same time next week`.
+fn same_time(words: &Words, at: usize) -> Found<Piece> {
+    let start = words.after(at, &["this", "time"]).or(words.after(at, &["same", "time"]))?;
+    let length = match (words.at(start), words.at(start + 1)) {
+        ("tomorrow", _) => (Length { days: 1, ..Length::default() }, start + 1),
+        ("next", "week") => (Length { days: 7, ..Length::default() }, start + 2),
+        ("next", "month") => (Length { months: 1, ..Length::default() }, start + 2),
+        (_, _) => return None,
+    };
+    Some((Piece::Day(Day::Exactly(length.0)), length.1))
 }
 
 /// `in 2 weeks`, `in 20`, `20 min from now`, `3 days ago`.
@@ -138,7 +153,7 @@ fn lengths(words: &Words, at: usize) -> Found<Piece> {
 
 /// `from friday` after `a week`.
 fn further(words: &Words, at: usize, length: Length) -> Found<Piece> {
-    let plain = words.any(at, &["from", "after"]) && length.is_days() && length.months == 0;
+    let plain = words.any(at, &["from", "after", "on"]) && length.is_days() && length.months == 0;
     plain.then_some(())?;
     match (words.at(at + 1), weekday(words.at(at + 1))) {
         ("today", _) => Some((ahead(length.days), at + 2)),
@@ -197,7 +212,7 @@ fn period(text: &str) -> Option<Period> {
 }
 
 /// `the 1st`, `on 1st`, `the 1st of next month`.
-fn numbered(words: &Words, at: usize) -> Found<Piece> {
+fn numbered(words: &Words, at: usize, near: Near) -> Found<Piece> {
     let marked = words.any(at, &["the", "on", "by"]);
     let number = words.past(words.past(at, &["on", "by"]), &["the"]);
     let day = ordinal(words.at(number)).filter(|_| marked)?;
@@ -206,7 +221,8 @@ fn numbered(words: &Words, at: usize) -> Found<Piece> {
     let of_month = of.filter(|of| words.at(*of) == "month");
     let of_next = of.and_then(|of| words.after(of, &["next", "month"]));
     // `the second draft` and `the 2nd draft` are no days; `on the 2nd send it` is one.
-    let plain = in_digits && (words.any(at, &["on", "by"]) || words.closes(number + 1));
+    let ends = words.closes(number + 1) || words.any(number + 1, &["at", "@", "around"]);
+    let plain = in_digits && (words.any(at, &["on", "by"]) || ends || near == Near::Time);
     match (i8::try_from(day).ok().filter(|day| (1..=31).contains(day)), of_month, of_next) {
         (None, _, _) if plain => Some((Piece::Wrong(no_such_day(words.at(number))), number + 1)),
         (None, _, _) => None,
@@ -230,6 +246,7 @@ fn named(words: &Words, at: usize, near: Near) -> Found<Piece> {
         _ if doubtful(words, at, near) => return None,
         _ => match (day(at)?, words.after(at + 1, &["next", "week"])) {
             (day, Some(next)) => (Day::WeekdayIn(day, 1), next),
+            (day, None) if words.at(at + 1) == "week" => (Day::Dated(Dated::Further(day, 7)), at + 2),
             (day, None) => (Day::Weekday(day), at + 1),
         },
     };

@@ -9,7 +9,7 @@ use super::day::{Day, Period};
 use super::group::{Near, Piece};
 use super::length::length;
 use super::note::Note;
-use super::number::{ordinal, whole};
+use super::number::{self, ordinal, whole};
 use super::words::{Found, Words};
 
 /// How often, as it was said.
@@ -55,6 +55,9 @@ impl Every {
             (Self::Weeks(weeks, none), Self::Weeks(1, days)) if none.is_empty() && !days.is_empty() => {
                 Some(Self::Weeks(*weeks, days.clone()))
             }
+            (Self::Months(1), Self::Nth(nth, day) | Self::NthOrWeeks(nth, day)) => {
+                Some(Self::Nth(*nth, *day))
+            }
             (_, _) => None,
         }
     }
@@ -96,6 +99,7 @@ pub(super) fn every(words: &Words, at: usize, near: Near) -> Found<Piece> {
         .or_else(|| times_a_day(words, at))
         .or_else(|| nth_of_each_month(words, at))
         .or_else(|| listed(words, at, near))
+        .or_else(|| nth(words, words.past(words.past(at, &["on"]), &["the"])).filter(|_| near == Near::Time))
 }
 
 fn after_every(words: &Words, at: usize) -> Found<Piece> {
@@ -288,8 +292,20 @@ fn range(from: Weekday, to: Weekday) -> Vec<Weekday> {
 
 /// `10-16`, `9:00-17:00`, `from 9 to 17`, `between 9 and 17`.
 pub(super) fn window(words: &Words, at: usize, near: Near) -> Found<Piece> {
-    if let Some((from, to)) = words.at(at).split_once('-').filter(|_| near == Near::Time) {
-        return Some((between(from, to)?, at + 1));
+    if let Some((from, to)) = words.at(at).split_once('-') {
+        let halves = to.ends_with("am") || to.ends_with("pm");
+        let sure = halves || (from.matches(':').count() == 1 && to.contains(':'));
+        let from = if halves && number::digits(from).is_some() {
+            format!("{from}{}", &to[to.len() - 2..])
+        } else {
+            from.to_owned()
+        };
+        return match (between(&from, to)?, near) {
+            (window, Near::Time) if !from.contains(':') || sure => Some((window, at + 1)),
+            // By itself it only says when something begins.
+            (Piece::Window(from, _), Near::Words) if sure => Some((Piece::Clock(from), at + 1)),
+            (_, _) => None,
+        };
     }
     let marked = words.any(at, &["from", "between"]);
     let start = words.past(at, &["from", "between"]);

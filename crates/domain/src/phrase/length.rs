@@ -92,7 +92,12 @@ pub(super) fn length(words: &Words, at: usize) -> Found<Length> {
     while let Some((more, next)) = part(words, words.past(words.past(end, &[","]), &["and"])) {
         (sum, end) = (sum.plus(more)?, next);
     }
-    Some((sum, end))
+    // `2 h 30`, where nothing follows that could be counted.
+    let minutes = digits(words.at(end)).filter(|minutes| *minutes < 60 && words.closes(end + 1));
+    match minutes.filter(|_| words.any(end - 1, &["h", "hr", "hour", "hours"])) {
+        Some(minutes) => Some((sum.plus(Length { seconds: minutes * 60, ..Length::default() })?, end + 1)),
+        None => Some((sum, end)),
+    }
 }
 
 /// A length that is so many minutes if no unit is said.
@@ -163,6 +168,8 @@ mod tests {
         check("1h30", (0, 0, 5400));
         check("1h30m", (0, 0, 5400));
         check("1 h 30 min", (0, 0, 5400));
+        check("1 h 30", (0, 0, 5400));
+        check("1 h 30 x", (0, 0, 3600));
         check("1 hour and 5 minutes", (0, 0, 3900));
         check("1.5 days", (0, 1, 43_200));
         check("2w", (0, 14, 0));

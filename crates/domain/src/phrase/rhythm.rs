@@ -9,10 +9,10 @@ use super::clock::{Clock, Part};
 use super::dates::{dates, too_far};
 use super::day::Day;
 use super::every::Every;
-use super::group::Said;
 use super::habits::Habits;
 use super::note::Note;
 use super::repeat::{Beat, MonthDay, Repeat};
+use super::said::Said;
 use super::settle::{Hour, Settled, bare, in_part, slot};
 
 /// What is known while a repeat is settled.

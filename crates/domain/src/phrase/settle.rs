@@ -4,14 +4,15 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, ToSpan, Zoned};
 
-use super::calendar::{dated, on_the_clock};
+use super::calendar::{clock, dated, on_the_clock};
 use super::clock::{Clock, Part};
 use super::dates::{Dates, dates, too_far};
 use super::day::Day;
-use super::group::Said;
+use super::group::Chosen;
 use super::habits::{Habits, Slots};
 use super::length::Length;
 use super::note::Note;
+use super::said::Said;
 use super::{When, rhythm};
 
 /// A time, the other one if there are two readings, and what to say about them.
@@ -46,8 +47,20 @@ struct Walls {
     other: Option<DateTime>,
 }
 
+/// Settles what was chosen: of two readings that are as likely, the earlier one counts.
+pub(super) fn choose(chosen: &Chosen, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
+    let first = settle(&chosen.said, now, habits)?;
+    let Some(second) = chosen.or.as_ref().and_then(|or| settle(or, now, habits).ok()) else {
+        return Ok(first);
+    };
+    let later = matches!((&first.when, &second.when), (When::Once(one), When::Once(two)) if one > two);
+    let (first, second) = if later { (second, first) } else { (first, second) };
+    let other = Some(second.when).filter(|other| *other != first.when);
+    Ok(Settled { other: other.or(first.other), ..first })
+}
+
 /// Settles what `said` means at `now`.
-pub(super) fn settle(said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
+fn settle(said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
     match (&said.wrong, said.day, &said.every) {
         (Some(note), _, _) => Err(note.clone()),
         (None, Some(Day::Over(past)), _) => Err(Note::Past(past.said())),
@@ -263,6 +276,7 @@ fn left_today(day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> Result<Wal
         Hour::Part(Part::Noon) => ("noon", true),
         Hour::Part(Part::Afternoon) => ("this afternoon", here.time() >= slots.evening),
         Hour::Part(Part::EndOfDay | Part::Evening | Part::Night) => ("tonight", false),
+        Hour::At(time) if time.hour() < 12 => return Err(over_today(time)),
         Hour::At(_) | Hour::Either(..) | Hour::Midnight | Hour::Offset(..) | Hour::Late(_) => {
             ("that time", true)
         }
@@ -273,6 +287,12 @@ fn left_today(day: Day, hour: Hour, here: &Zoned, habits: &Habits) -> Result<Wal
     let slot = slots.all().into_iter().find(|slot| *slot > here.time());
     let soon = || here.checked_add(SignedDuration::from_hours(1)).ok().map(|soon| soon.datetime());
     slot.map(|slot| here.date().to_datetime(slot)).or_else(soon).map(Walls::only).ok_or_else(too_far)
+}
+
+/// What is said about a morning hour that is over, where the afternoon may have been meant.
+fn over_today(time: Time) -> Note {
+    let (said, later) = (clock(time), clock(time.wrapping_add(SignedDuration::from_hours(12))));
+    Note::Wrong(format!("{said} is over today; say `{later}` for the later one, or `tomorrow {said}`"))
 }
 
 impl Walls {

@@ -7,7 +7,7 @@ use super::dates::dates;
 use super::day::Day;
 use super::group;
 use super::length::{Length, length_or_minutes};
-use super::settle::settle;
+use super::settle::choose;
 use super::words::Words;
 use super::{Habits, Note, When};
 
@@ -32,8 +32,8 @@ pub(crate) fn target(text: &str, now: &Zoned, habits: &Habits) -> Option<Result<
         return days.map(Target::Days).or_else(|| length.real().map(Target::Later)).map(Ok);
     }
     let group = group::last(&words).filter(|group| group.is_all(&words))?;
-    let said = group.said;
-    let day_only = said.is_day_only() && said.wrong.is_none();
+    let said = &group.said;
+    let day_only = said.is_day_only() && said.wrong.is_none() && group.or.is_none();
     if let Some(day) = said.day.filter(|day| day_only && !matches!(day, Day::Over(_))) {
         let first = dates(day, now.date()).map(|dates| dates.list.into_iter().next());
         return match first {
@@ -42,7 +42,7 @@ pub(crate) fn target(text: &str, now: &Zoned, habits: &Habits) -> Option<Result<
             Err(note) => Some(Err(note)),
         };
     }
-    Some(settle(&said, now, habits).map(|settled| Target::At(settled.when)))
+    Some(choose(&group, now, habits).map(|settled| Target::At(settled.when)))
 }
 
 /// The length that `text` is, and nothing else: `1h`, `20 min`, `20`.

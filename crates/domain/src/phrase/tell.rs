@@ -32,12 +32,13 @@ pub fn tell(when: &When, now: &Zoned, fires: &[Timestamp]) -> String {
 pub fn tell_exact(at: &Zoned) -> String {
     let zone = at.time_zone();
     let first = zone.to_ambiguous_zoned(at.datetime()).compatible();
-    let offset = match first {
-        Ok(first) if first.timestamp() == at.timestamp() => String::new(),
-        Ok(_) | Err(_) => offset(at.offset().seconds()),
-    };
     let (date, time) = (at.date(), at.time());
-    format!("{} {} {}{offset}", short_day(date.weekday()), dated(date), clock(time))
+    let told = match first {
+        Ok(first) if first.timestamp() == at.timestamp() => clock(time),
+        // With its seconds, so that the offset is not taken for the end of a stretch of time.
+        Ok(_) | Err(_) => time.strftime("%H:%M:%S").to_string() + &offset(at.offset().seconds()),
+    };
+    format!("{} {} {told}", short_day(date.weekday()), dated(date))
 }
 
 fn offset(seconds: i32) -> String {

@@ -5,6 +5,7 @@ use expect_test::Expect;
 mod meaning;
 mod properties;
 mod reading;
+mod rules;
 mod telling;
 
 use super::*;

@@ -39,25 +39,31 @@ fn what_is_no_time_is_answered_with_what_would_be_right() {
 #[test]
 fn what_is_left_of_a_sentence_reads_as_it_was_written() {
     check(&expect![[r#"
-            remind me tomorrow to call mum at 5 -> call mum: Mon 16 Nov 2026 17:00; 5 = 17:00; say "5am" for the night
-            prepare monday meeting at 5 -> prepare monday meeting: Sun 15 Nov 2026 17:00; 5 = 17:00; say "5am" for the night
-            remind me to turn the heating on at 5 -> turn the heating on: Sun 15 Nov 2026 17:00; 5 = 17:00; say "5am" for the night
-            remind me 25 min before dentist tue 15:00 -> dentist: 14:35 + Tue 17 Nov 2026 15:00
-            remind me to say "see you tomorrow at 5" -> say "see you tomorrow at 5": -
-            say 'see you tomorrow at 5' on friday -> say 'see you tomorrow at 5': Fri 20 Nov 2026 09:00
-            call mum (tomorrow) about the party -> call mum about the party: Mon 16 Nov 2026 09:00
-            call mum at 5, and dad -> call mum, and dad: Sun 15 Nov 2026 17:00; 5 = 17:00; say "5am" for the night
-            Remind me, please, tomorrow at 10: Report -> Report: Mon 16 Nov 2026 10:00; 10 = 10:00; say "10pm" for the night
-            look at what broke yesterday tomorrow at 9am -> look at what broke yesterday: Mon 16 Nov 2026 09:00
-            moved from monday to friday 10:00 -> moved from monday to: Fri 20 Nov 2026 10:00
-            the last day of school was fun -> the last day of school was fun: -
-            may i sit in the sun -> may i sit in the sun: -
-            i sat on the first chair -> i sat on the first chair: -
-            buy 3 apples at 5 euros -> buy 3 apples at 5 euros: -
-            release 2.10 in march style -> release 2.10 in march style: -
-            when standup ends: send notes -> send notes: After("standup")
-            ask about lisbon next time we talk -> ask about lisbon: NextTalk
-        "#]]);
+        remind me tomorrow to call mum at 5 -> call mum: Mon 16 Nov 2026 17:00; 5 = 17:00; say "5am" for the night
+        prepare monday meeting at 5 -> prepare monday meeting: Sun 15 Nov 2026 17:00 (or Mon 16 Nov 2026 17:00); 5 = 17:00; say "5am" for the night
+        remind me to turn the heating on at 5 -> turn the heating on: Sun 15 Nov 2026 17:00; 5 = 17:00; say "5am" for the night
+        remind me 25 min before dentist tue 15:00 -> dentist: 14:35 + Tue 17 Nov 2026 15:00
+        remind me to say "see you tomorrow at 5" -> say "see you tomorrow at 5": -
+        say 'see you tomorrow at 5' on friday -> say 'see you tomorrow at 5': Fri 20 Nov 2026 09:00
+        call mum (tomorrow) about the party -> call mum about the party: Mon 16 Nov 2026 09:00
+        call mum at 5, and dad -> call mum, and dad: Sun 15 Nov 2026 17:00; 5 = 17:00; say "5am" for the night
+        Remind me, please, tomorrow at 10: Report -> Report: Mon 16 Nov 2026 10:00; 10 = 10:00; say "10pm" for the night
+        look at what broke yesterday tomorrow at 9am -> look at what broke yesterday: Mon 16 Nov 2026 09:00
+        pills at 8 and 20 daily -> pills: 0 8,20 * * *; 8 = 08:00; say "8pm" for the evening
+        call mum tomorrow or friday -> call mum: Mon 16 Nov 2026 09:00 (or Fri 20 Nov 2026 09:00)
+        dentist mon or tue at 5pm -> dentist: Mon 16 Nov 2026 17:00 (or Tue 17 Nov 2026 17:00)
+        call mum tomorrow and friday -> call mum tomorrow and friday: -; those are two times; say each by itself, or say how often, like `daily at 8 and 20`
+        standup weekdays at 9:45 except friday -> standup weekdays at 9:45 except friday: -; i cannot leave days out; say the days that remain, like `mon tue wed thu`
+        pick up kids at 3:30 today -> pick up kids at 3:30 today: -; 03:30 is over today; say `15:30` for the later one, or `tomorrow 03:30`
+        moved from monday to friday 10:00 -> moved from monday to: Fri 20 Nov 2026 10:00
+        the last day of school was fun -> the last day of school was fun: -
+        may i sit in the sun -> may i sit in the sun: -
+        i sat on the first chair -> i sat on the first chair: -
+        buy 3 apples at 5 euros -> buy 3 apples at 5 euros: -
+        release 2.10 in march style -> release 2.10 in march style: -
+        when standup ends: send notes -> send notes: After("standup")
+        ask about lisbon next time we talk -> ask about lisbon: NextTalk
+    "#]]);
 }
 
 /// C1: where the clocks change, a time that does not exist rings right after, and one that comes twice rings first.
