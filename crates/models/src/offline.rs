@@ -2,7 +2,7 @@
 //!
 //! It reads the human's last words, and what its tools answered since, and nothing else.
 
-use domain::brain::{Meant, read};
+use domain::brain::{Meant, Span, Talk, read};
 use domain::context::{Context, FORK_STARTED, REPORT_WANTED};
 use domain::conversation::{Block, Json, Said, Usage};
 use domain::failure::Failure;
@@ -41,7 +41,8 @@ impl Offline {
 
     fn answer(&self, context: &Context) -> Block {
         let text = last_words(context);
-        let meant = read(text);
+        // What has a time is only kept so far, so that it does not matter which time it is.
+        let meant = read(text, &Default::default(), &Default::default());
         match (tool_for(&meant, text), last_result(context)) {
             (Some((name, input)), None) => {
                 let id = format!("offline-{}", context.said.len());
@@ -57,20 +58,28 @@ impl Offline {
             return format!("that did not work: {}", text.strip_prefix("Error: ").unwrap_or(text));
         }
         match meant {
-            Meant::Greeting => format!(
+            Meant::Talk(Talk::Greeting) => format!(
                 "hi {}. there is no model behind me yet, so i can't hold a conversation. what i can do: keep \
                  what you tell me, and list it again with `inbox`. `help` says more.",
                 self.human
             ),
-            Meant::Thanks => "any time.".to_owned(),
-            Meant::Help => HELP.to_owned(),
+            Meant::Talk(Talk::Thanks) => "any time.".to_owned(),
+            Meant::Talk(Talk::Farewell) => "see you.".to_owned(),
+            Meant::Talk(Talk::Help) => HELP.to_owned(),
             Meant::Status => format!("i'm here, on the offline brain. {told}"),
-            Meant::Inbox => told.to_owned(),
+            Meant::List(Span::Inbox) => told.to_owned(),
             Meant::Keep(_) => format!("{told}."),
-            Meant::Remind(_) => format!(
+            Meant::Plan(_) => format!(
                 "i can't ring at a set time yet, so i won't pretend to. your words are safe: {told}. `inbox` shows them."
             ),
-            Meant::Unclear => format!(
+            Meant::List(_)
+            | Meant::Done(_)
+            | Meant::Move { .. }
+            | Meant::Cancel(_)
+            | Meant::Undo
+            | Meant::Pause(_)
+            | Meant::Resume
+            | Meant::Unclear(_) => format!(
                 "i can't think about that: no model is connected. your words are safe in the inbox, {told}."
             ),
         }
@@ -93,11 +102,19 @@ to talk for real, give me a model: set ANTHROPIC_API_KEY and start me again. wha
 fn tool_for(meant: &Meant, text: &str) -> Option<(&'static str, String)> {
     let add = |text: &str| ("inbox_add", serde_json::json!({ "text": text }).to_string());
     match meant {
-        Meant::Greeting | Meant::Thanks | Meant::Help => None,
+        Meant::Talk(_) => None,
         Meant::Status => Some(("status", "{}".to_owned())),
-        Meant::Inbox => Some(("inbox_list", "{}".to_owned())),
-        Meant::Keep(kept) | Meant::Remind(kept) => Some(add(kept)),
-        Meant::Unclear => Some(add(text)),
+        Meant::List(Span::Inbox) => Some(("inbox_list", "{}".to_owned())),
+        Meant::Keep(kept) => Some(add(kept)),
+        Meant::List(_)
+        | Meant::Plan(_)
+        | Meant::Done(_)
+        | Meant::Move { .. }
+        | Meant::Cancel(_)
+        | Meant::Undo
+        | Meant::Pause(_)
+        | Meant::Resume
+        | Meant::Unclear(_) => Some(add(text)),
     }
 }
 
