@@ -14,7 +14,7 @@ pub const SCHEDULE: Tool = Tool {
                       `stretch every weekday at 3pm`, `tea in 4 min`, `today`, `week`, `when is dentist`, `done \
                       dentist`, `move dentist to thu 11`, `cancel dentist`, `undo`, `pause until thursday`, `resume`. \
                       Repeat the time to the human as it comes back.",
-        schema: r#"{"type":"object","properties":{"words":{"type":"string","minLength":1,"maxLength":1000}},"required":["words"],"additionalProperties":false}"#,
+        schema: r#"{"type":"object","properties":{"words":{"type":"string","minLength":1}},"required":["words"],"additionalProperties":false}"#,
         class: Class::Own,
     },
     read: |_, input| {
