@@ -3,8 +3,11 @@
 //! These are values that can only be made whole: a routine that exists has a cron that reads and a charter
 //! that does not contradict itself. How they are spelled in a file is the journal's business.
 
+mod agenda;
+mod allowance;
 mod charter;
 mod cron;
+mod forward;
 mod item_id;
 mod manner;
 mod moment;
@@ -19,8 +22,11 @@ mod slug;
 mod terms;
 mod webhook;
 
+pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan, once};
+pub use allowance::{allowance, as_told};
 pub use charter::{Charter, Knowing, Standing, Unused};
 pub use cron::Cron;
+pub use forward::{Candidate, FAR, GRACE, Role, Tag, Upcoming, forward};
 pub use item_id::ItemId;
 pub use manner::{IfMissed, Manner, Overlap, Rest};
 pub use moment::Moment;

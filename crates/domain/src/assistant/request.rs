@@ -7,7 +7,7 @@ use super::leaving::Way;
 use super::{Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
 use crate::approval::Reply;
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
-use crate::cost::{Call, Refusal, may_spend};
+use crate::cost::{Call, Refusal, Source, may_spend};
 use crate::embed::Action;
 use crate::inbox::KeptId;
 use crate::permission::Ruling;
@@ -46,8 +46,17 @@ pub enum Request {
     Choose(Choice),
     /// The human presses a button.
     Press(Press),
-    /// A job is due.
-    Run(Job),
+    /// Something is wanted of what is planned.
+    Plan(Planning),
+}
+
+/// What can be wanted of what is planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Planning {
+    /// To do this job now.
+    Do(Job),
+    /// To keep a time of this plan now, whatever its clock says.
+    Now(Source),
 }
 
 /// What can change in the inbox.

@@ -62,6 +62,19 @@ impl Rhythm {
         Some(self.beat.next(first, zone)?.duration_since(first))
     }
 
+    /// All that its times follow from, as text: two rhythms with one rule have the same times.
+    pub fn rule(&self, zone: &TimeZone) -> String {
+        let zone = self.zone.as_ref().map_or_else(|| zone.iana_name().unwrap_or("?"), Zone::name);
+        let beat = match &self.beat {
+            Beat::Cron(cron) => cron.as_str().to_owned(),
+            Beat::Days { every, from } => format!("every {every} days from {from}"),
+        };
+        match self.until {
+            Some(until) => format!("{beat} until {until} in {zone}"),
+            None => format!("{beat} in {zone}"),
+        }
+    }
+
     fn zone<'z>(&'z self, human: &'z TimeZone) -> &'z TimeZone {
         self.zone.as_ref().map_or(human, Zone::time_zone)
     }

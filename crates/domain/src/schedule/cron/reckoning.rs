@@ -3,7 +3,7 @@
 //! Between two changes of its clocks a zone is a plain calendar, moved by one offset. The search walks from one
 //! such stretch to the next, and treats what the clock skips or repeats only where they meet.
 
-use jiff::civil::{Date, DateTime};
+use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp, ToSpan};
 
@@ -107,8 +107,8 @@ pub fn just_before(at: Timestamp) -> Timestamp {
     at.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(at)
 }
 
-/// The instant at which a clock first shows `wall`; one that skips it shows what follows.
-pub fn first_shown(wall: DateTime, zone: &TimeZone) -> Option<Timestamp> {
+/// The instant at which a clock first shows `wall`.
+fn first_shown(wall: DateTime, zone: &TimeZone) -> Option<Timestamp> {
     zone.to_ambiguous_timestamp(wall).compatible().ok()
 }
 
@@ -128,6 +128,5 @@ fn minute_from(wall: DateTime) -> Option<DateTime> {
 }
 
 fn whole_minute(wall: DateTime) -> DateTime {
-    let date: Date = wall.date();
-    date.at(wall.hour(), wall.minute(), 0, 0)
+    wall.date().at(wall.hour(), wall.minute(), 0, 0)
 }
