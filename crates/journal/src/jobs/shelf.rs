@@ -184,6 +184,7 @@ impl Shelf {
         }
         let (source, why) = (sheet.sources().last().cloned(), complaint.why.clone());
         sheet.told = Some(complaint);
+        tracing::warn!(%file, "left out: {why}");
         Some(FileNews::Broken { file: file.to_string(), source, why })
     }
 
