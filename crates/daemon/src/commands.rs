@@ -4,6 +4,7 @@ pub mod completion;
 mod config;
 mod cost;
 mod doctor;
+mod jobs;
 mod open;
 mod sessions;
 mod status;
@@ -29,6 +30,7 @@ pub async fn run(
     disk: Arc<dyn Disk>,
 ) -> Result<ExitCode, Failed> {
     let output = cli.output;
+    let editor = cli.place.environment().editor();
     let settings = match (read, &cli.command) {
         (Ok(settings), _) => settings,
         (Err(wrong), Some(Command::Look(Look::Status))) => {
@@ -48,6 +50,10 @@ pub async fn run(
             chat::say_once(&settings, disk, chat::words(&text, &image)?, output).await
         }
         Some(Command::Open) => open::open(&settings, output).await,
+        Some(Command::Routine { action }) => jobs::Desk::new(&settings, disk, output, editor).routine(action),
+        Some(Command::Reminder { action }) => {
+            jobs::Desk::new(&settings, disk, output, editor).reminder(action)
+        }
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),
