@@ -4,6 +4,28 @@ use expect_test::expect;
 
 use super::*;
 
+/// The second time of a doubled hour is told by its distance from Greenwich, and read back.
+#[test]
+fn a_doubled_hour_is_told_apart() {
+    for (now, at, told) in [
+        (
+            "2026-10-24T12:00[Europe/Berlin]",
+            "2026-10-25T02:30+01:00[Europe/Berlin]",
+            "sun 25 oct 2026 02:30:00+01:00",
+        ),
+        ("2026-10-24T12:00[Europe/Berlin]", "2026-10-25T02:30+02:00[Europe/Berlin]", "sun 25 oct 2026 02:30"),
+        (
+            "2026-10-31T12:00[America/New_York]",
+            "2026-11-01T01:30-05:00[America/New_York]",
+            "sun 1 nov 2026 01:30:00-05:00",
+        ),
+    ] {
+        let (now, at): (Zoned, Zoned) = (now.parse().unwrap(), at.parse().unwrap());
+        assert_eq!(tell_exact(&at), told);
+        assert_eq!(read(&format!("x {told}"), &now, &Habits::default()).when, Some(When::Once(at)));
+    }
+}
+
 /// Whatever is told, the clock and the distance are both in it.
 #[test]
 fn a_time_is_told_by_the_clock_and_by_its_distance() {
