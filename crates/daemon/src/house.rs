@@ -3,23 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Assistant, Event, Memory, Shown};
+use domain::assistant::{Assistant, Event, Look, Memory, Shown};
 use domain::context::{REFERENCES, Reference, instructions};
 use domain::cost::Purse;
 use domain::dice::Dice;
 use domain::model::Choices;
+use domain::schedule::FileNews;
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
 use engine::run::House as Engine;
 use journal::disk::Disk;
+use journal::jobs::{self, JobBook};
 use journal::{Journal, Opened, Place};
 use surfaces::client::Client;
 use surfaces::stage::Stage;
 use surfaces::web::door::{bind, bind_file, serve_tcp, serve_unix};
 use surfaces::web::vitals::Health;
 use surfaces::web::{App, Limits, Ports};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
@@ -69,7 +71,7 @@ impl House {
         brain::check(settings)?;
         let Opened { journal, mut memory, mut notices } = journal::open(Place {
             paths: settings.paths.clone(),
-            disk,
+            disk: Arc::clone(&disk),
             zone: settings.zone.value.clone(),
             now: clock.now().timestamp(),
             pid: std::process::id(),
@@ -109,6 +111,7 @@ impl House {
         house.tasks.spawn(engine.run(house.stop.clone()));
         // What is owed from before comes before whatever the doors let in.
         desk.tell(Event::Started).await;
+        house.follow_jobs(settings, disk, (&desk, &clock)).await?;
         let chores = chores(journal.clone(), clock.clone(), stage.clone(), doors);
         house.spawn(after_a_check(Check::new(settings), journal.clone(), chores));
         let ports = Wiring {
@@ -123,6 +126,22 @@ impl House {
             stage.show(&Shown::Notice(notice.clone()));
         }
         Ok(house)
+    }
+
+    /// Tells the assistant all that the job files say, and then what changes in them.
+    async fn follow_jobs(
+        &mut self,
+        settings: &Settings,
+        disk: Arc<dyn Disk>,
+        (desk, clock): (&Desk, &Arc<dyn Clock>),
+    ) -> Result<(), Failed> {
+        let mut book = JobBook::open(disk, &settings.paths, settings.zone.value.clone());
+        desk.tell(Event::Files(book.look(clock.now().timestamp()), Look::First)).await;
+        let watched = jobs::watch(book, Arc::clone(clock), jobs::LOOKS_EVERY);
+        let (news, watch) =
+            watched.map_err(|error| Failed::NotDone(format!("the job files cannot be followed: {error}")))?;
+        self.spawn(follow(news, watch, desk.clone()));
+        Ok(())
     }
 
     /// Does `chores` until the end.
@@ -176,6 +195,14 @@ fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &mut 
 async fn after_a_check(check: Check, journal: Arc<Journal>, chores: impl Future<Output = ()>) {
     check.log(&journal).await;
     chores.await;
+}
+
+/// Tells the assistant what changes in the job files.
+async fn follow(mut news: mpsc::Receiver<Vec<FileNews>>, watch: jobs::Watch, desk: Desk) {
+    while let Some(changed) = news.recv().await {
+        desk.tell(Event::Files(changed, Look::Again)).await;
+    }
+    drop(watch);
 }
 
 /// What is done beside everything else, in nobody's way.

@@ -13,6 +13,7 @@ use domain::conversation::{Conversation, EntryId};
 use domain::dice::Dice;
 use domain::phrase::{self, Habits};
 use domain::record::SurfaceName;
+use domain::schedule::Cron;
 use jiff::Zoned;
 
 fn main() {
@@ -37,6 +38,13 @@ fn offline_brain_reads(bencher: Bencher) {
 fn phrase_is_read(bencher: Bencher, text: &str) {
     let (now, habits) = evening();
     bencher.bench_local(|| phrase::read(black_box(text), &now, &habits));
+}
+
+#[divan::bench(args = ["0 9 * * 1-5", "*/30 * * * *", "0 9 1 * *", "0 0 29 2 *"])]
+fn cron_is_read_and_reckoned(bencher: Bencher, cron: &str) {
+    let now: Zoned = "2026-11-15T08:00[Europe/Berlin]".parse().unwrap();
+    let (after, zone) = (now.timestamp(), now.time_zone());
+    bencher.bench_local(|| Cron::parse(black_box(cron)).unwrap().next(after, zone));
 }
 
 #[divan::bench]

@@ -5,15 +5,21 @@
 
 mod approving;
 mod background;
+mod chaining;
 mod choosing;
 mod clearing;
 mod compacting;
 mod effect;
+mod firing;
 mod forking;
 mod holding;
 mod leaving;
 mod memory;
 mod minutes;
+mod persisting;
+mod pinging;
+mod planning;
+mod plans;
 mod replying;
 mod reporting;
 mod request;
@@ -23,17 +29,20 @@ mod tending;
 mod undoing;
 mod wishing;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use jiff::{Timestamp, Zoned};
 
 pub use background::RUNS;
-pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Purpose, Shown, Start};
+pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
 pub use memory::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
-pub use request::{Answer, Choice, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step};
+pub use plans::Plans;
+pub use request::{
+    Answer, Choice, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
+};
 pub use undoing::{Change, Changed, UNDO_DAYS};
 
 use crate::compaction::Room;
@@ -65,6 +74,10 @@ struct Wants {
     compactions: VecDeque<Wanted>,
     /// How full a branch was when its last compaction failed.
     refused: BTreeMap<Branch, u64>,
+    /// When the turn on a branch has to end.
+    deadlines: BTreeMap<Branch, Timestamp>,
+    /// Turns that were asked to end because their time was up.
+    overdue: BTreeSet<TurnId>,
 }
 
 /// Its state and its decisions.
@@ -113,6 +126,7 @@ impl Assistant {
             Event::TurnEnded(turn, ended) => self.turn_ended(turn, ended, now),
             Event::KeyRenewed => self.key_renewed(now),
             Event::Woke => self.woke(now),
+            Event::Files(news, look) => self.files_changed(news, look, now),
         }
     }
 
@@ -135,10 +149,13 @@ impl Assistant {
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
             Request::Tell(Question::Settings) => self.tell_settings(),
+            Request::Tell(Question::Plans) => {
+                (Answer::Plans(Box::new(self.memory.plans.clone())), Vec::new())
+            }
             Request::Tell(Question::Setting(setting)) => self.tell_setting(setting),
             Request::Choose(Choice::Model(name)) => self.choose_model(&name, now),
             Request::Press(press) => self.press(press, now),
-            Request::Run(job) => self.run(job, now),
+            Request::Plan(planning) => self.plan(planning, now),
             Request::Choose(Choice::Thinking(way)) => self.choose_thinking(way),
             Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),
             Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),
@@ -148,13 +165,17 @@ impl Assistant {
 
     /// When the assistant wants to be woken.
     pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
-        self.fork_wakes(now).into_iter().chain(self.memory.approvals.wakes()).min()
+        let own = [self.memory.approvals.wakes(), self.plans_wake(), self.deadline()];
+        self.fork_wakes(now).into_iter().chain(own.into_iter().flatten()).min()
     }
 
     fn woke(&mut self, now: &Zoned) -> Vec<Effect> {
         let mut minutes = Minutes::at(now);
         self.tend_approvals(&mut minutes);
         self.tend_fork(&mut minutes);
+        self.tend_deadlines(&mut minutes);
+        self.tend_plans(&mut minutes);
+        self.hear_waiting(&mut minutes);
         minutes.effects()
     }
 
@@ -176,7 +197,9 @@ impl Assistant {
         });
         minutes.shown.extend(forked);
         self.ask_again(&mut minutes);
-        for left in std::mem::take(&mut self.memory.turns.unfinished) {
+        let unfinished = std::mem::take(&mut self.memory.turns.unfinished);
+        self.resume_runs(&unfinished, &mut minutes);
+        for left in unfinished {
             self.resume(left, &mut minutes);
         }
         self.turn_around(&mut minutes);
@@ -189,13 +212,15 @@ impl Assistant {
         let Some((branch, running)) = self.run_of(turn) else {
             if let Some((branch, running)) = self.abandoned.remove(&turn) {
                 // What it had read is not what its branch holds now.
-                let filled = self.memory.filled.clone();
+                let filled = self.memory.turns.filled.clone();
                 self.spend(&branch, &running, ended.spent, &mut minutes);
-                self.memory.filled = filled;
+                self.memory.turns.filled = filled;
             }
             return minutes.effects();
         };
         self.running.remove(&branch);
+        let ending = self.in_time(turn, &branch, ended.ending);
+        let ended = Ended { ending, ..ended };
         self.note_activity(&branch, &mut minutes);
         self.stop_asking(turn, &ended.ending, &mut minutes);
         self.spend(&branch, &running, ended.spent.clone(), &mut minutes);
@@ -204,7 +229,9 @@ impl Assistant {
                 let turned = Turned { turn, branch, message, sending };
                 match &ended.ending {
                     // Half an answer is not kept: the whole one is still to come.
-                    Ending::Failed(why @ Failure::BadKey(_)) => self.hold(turned, why, &mut minutes),
+                    Ending::Failed(why @ Failure::BadKey(_)) if !self.goes_out_as_written(&turned) => {
+                        self.hold(turned, why, &mut minutes);
+                    }
                     Ending::Finished | Ending::Interrupted | Ending::Failed(_) => {
                         self.write_the_rest(&turned.branch, &running, &ended, &mut minutes);
                         self.answered(turned, ended, &mut minutes);
@@ -214,6 +241,7 @@ impl Assistant {
             Errand::Compact(compacting) => self.compaction_ended(turn, compacting, ended, &mut minutes),
         }
         self.turn_around(&mut minutes);
+        self.tend_plans(&mut minutes);
         self.hear_waiting(&mut minutes);
         minutes.effects()
     }
@@ -234,8 +262,12 @@ impl Assistant {
         if full && turned.sending == Sending::First {
             return self.make_room(turned, ended, minutes);
         }
+        if self.is_kept_going(&turned, &ended, minutes) {
+            return;
+        }
         let Turned { turn, branch, message, .. } = turned;
         let ending = self.as_meant(&branch, ended.ending);
+        let ending = self.asked_settled(message.id, ending, minutes);
         minutes.close(turn, ending.clone(), ended.usage);
         self.run_ended(&branch, &ending, minutes);
         minutes.shown.push(Shown::Ended { turn, branch, answers: message.id, ending });
@@ -299,6 +331,7 @@ impl Assistant {
         let opened = Opened { turn, branch: branch.clone(), answers, at: minutes.at };
         minutes.records.push(Record::Turn(TurnChange::Opened(opened)));
         minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
+        self.limit_reminder(answers, minutes);
         let (errand, account) = (Errand::Answer(message, sending), self.account(&branch));
         self.start(branch, Running { turn, errand, account, owed, unanswered: Vec::new() }, minutes);
     }
@@ -333,6 +366,7 @@ impl Assistant {
         minutes.records.push(Record::Said(branch.clone(), entry.clone()));
         minutes.shown.push(Shown::Said { branch: branch.clone(), entry: entry.clone() });
         self.track(branch, &entry, minutes);
+        self.charge(branch, &entry.said, minutes);
         Some(entry)
     }
 

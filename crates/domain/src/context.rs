@@ -8,10 +8,13 @@ mod forking;
 mod instructions;
 mod measure;
 mod overhead;
+mod pinging;
+mod preamble;
 mod quoting;
 mod reference;
 mod reports;
 mod retold;
+mod scheduled;
 mod stamp;
 
 use std::sync::Arc;
@@ -21,10 +24,13 @@ pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
 pub use overhead::overhead;
+pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, no_ping};
+pub use preamble::Preamble;
 pub use quoting::{QUOTE_CHARS, message_words, quotation};
 pub use reference::{REFERENCES, Reference};
 pub use reports::{QUOTED, Reader, preface};
 pub use retold::{RETOLD_CHARS, retold};
+pub use scheduled::{Scheduled, Where, late};
 pub use stamp::stamp;
 
 use crate::conversation::{Block, Branch, Heard, Reach, Said};

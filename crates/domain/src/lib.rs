@@ -19,6 +19,7 @@ pub mod fork;
 pub mod inbox;
 mod json;
 pub mod model;
+pub mod occurrence;
 pub mod patience;
 pub mod permission;
 pub mod phrase;

@@ -5,6 +5,11 @@
 use jiff::civil::Date;
 use jiff::{Timestamp, Zoned};
 
+use crate::wish::Urgency;
+
+/// A9: the most pings of a day that cannot wait.
+pub const CRITICAL: u32 = 3;
+
 /// How many pings are left, as of the time it was last reckoned.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PingBudget {
@@ -91,6 +96,40 @@ impl PingBudget {
             used: self.used.on(now.date()),
             critical: self.critical.on(now.date()),
             ..self
+        }
+    }
+
+    /// PB-7: whether there is one more, when so many are set aside already.
+    pub fn allows(&self, set_aside: u32) -> bool {
+        self.available - f64::from(set_aside) >= 1.0
+    }
+
+    /// PB-7, PB-8: the same after one more ping. One that could not wait is counted, and takes nothing.
+    #[must_use]
+    pub fn charged(self, urgency: Urgency) -> Self {
+        match urgency {
+            Urgency::Normal => {
+                let used = Used { count: self.used.count + 1, ..self.used };
+                Self { available: (self.available - 1.0).max(0.0), used, ..self }
+            }
+            Urgency::Critical => {
+                let critical = Used { count: self.critical.count + 1, ..self.critical };
+                Self { critical, ..self }
+            }
+        }
+    }
+
+    /// BF-23: the same after a ping that was charged turned out never to have been delivered.
+    #[must_use]
+    pub fn refunded(self, urgency: Urgency) -> Self {
+        let less = |used: Used| Used { count: used.count.saturating_sub(1), ..used };
+        match urgency {
+            Urgency::Normal => Self {
+                available: (self.available + 1.0).min(f64::from(self.capacity)),
+                used: less(self.used),
+                ..self
+            },
+            Urgency::Critical => Self { critical: less(self.critical), ..self },
         }
     }
 

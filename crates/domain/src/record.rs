@@ -9,10 +9,12 @@ use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage}
 use crate::cost::{Source, Spent};
 use crate::fork::{Entering, Fork};
 use crate::inbox::{Kept, KeptId};
+use crate::occurrence::Occurrence;
 use crate::permission::Decision;
 use crate::ping_budget::PingBudget;
 use crate::report::{Report, ReportId};
-use crate::run::{Kind, Run};
+use crate::run::{Doings, Kind, Run};
+use crate::schedule::{Accounted, ItemId, Rest, What};
 use crate::sent::{Inquiry, InquiryId, Origin, SentId};
 use crate::settings::{Setting, Settings};
 use crate::turn::{Ending, TurnId};
@@ -34,12 +36,12 @@ pub enum Record {
     Fork(ForkChange),
     /// Something happened to an approval.
     Approval(ApprovalChange),
-    /// A call was decided upon.
-    Decided(TurnId, Decision, Timestamp),
     /// A model was called.
     Spent(Spent),
     /// One of the small state files says something else now.
     State(StateChange),
+    /// Something happened to what is planned.
+    Plan(PlanChange),
     /// Something happened to the inbox.
     Inbox(InboxChange),
     /// The session of the main conversation changed, or a branch got one.
@@ -53,6 +55,43 @@ pub enum StateChange {
     Set(Setting, Box<Settings>, Timestamp),
     /// So many pings are left.
     Pings(PingBudget),
+}
+
+/// What happened to what is planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanChange {
+    /// All times of this plan are accounted for, so far.
+    Accounted(Source, Accounted),
+    /// It is not planned any more.
+    Forgotten(Source),
+    /// This is how one of its times stands.
+    Occurred(Occurrence),
+    /// The session of this routine stands here now; nothing, if it has none.
+    Session(ItemId, Option<Stand>),
+    /// A file that plans something has to be changed.
+    File(FileWork),
+    /// All routines rest, or not any more.
+    Rest(Rest),
+}
+
+/// Where the session of a persistent routine stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stand {
+    /// Its name.
+    pub session: SessionId,
+    /// Its last entry.
+    pub entry: EntryId,
+}
+
+/// What is done to a file that plans something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileWork {
+    /// It is made, or says this now.
+    Write(Box<What>),
+    /// One that follows this rule is taken away; one that was changed since stays.
+    Remove(Source, String),
+    /// One key says this now, or is left out; all else stays as the human wrote it.
+    Set(Source, &'static str, Option<String>),
 }
 
 /// What happened to a message.
@@ -77,6 +116,8 @@ pub enum TurnChange {
     Closed(Closed),
     /// It waits for a key: it was not its fault that it did not get on.
     Held(TurnId),
+    /// One of its calls was decided upon.
+    Decided(TurnId, Decision, Timestamp),
 }
 
 /// What happened to a report.
@@ -112,6 +153,8 @@ pub enum ForkChange {
     Ended(Branch),
     /// A run began.
     Running(Run),
+    /// This is what it has done until now.
+    Doing(Branch, Box<Doings>),
     /// It has ended.
     Ran(Branch),
 }

@@ -3,26 +3,38 @@
 //! These are values that can only be made whole: a routine that exists has a cron that reads and a charter
 //! that does not contradict itself. How they are spelled in a file is the journal's business.
 
+mod agenda;
+mod allowance;
 mod charter;
 mod cron;
+mod forward;
 mod item_id;
+mod manner;
 mod moment;
+mod planned;
 mod prompt;
 mod reminder;
 mod reporting;
+mod rhythm;
 mod routine;
 mod skill;
 mod slug;
 mod terms;
 mod webhook;
 
+pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan, once};
+pub use allowance::{allowance, as_told};
 pub use charter::{Charter, Knowing, Standing, Unused};
 pub use cron::Cron;
+pub use forward::{Candidate, FAR, GRACE, Role, Tag, Upcoming, forward};
 pub use item_id::ItemId;
+pub use manner::{IfMissed, Manner, Overlap, Rest};
 pub use moment::Moment;
+pub use planned::{FileNews, Planned, What};
 pub use prompt::Prompt;
 pub use reminder::{Chain, Reminder};
 pub use reporting::{Pings, Reporting, Voice};
+pub use rhythm::{Beat, Rhythm, Zone};
 pub use routine::Routine;
 pub use skill::SkillSpec;
 pub use slug::slug;

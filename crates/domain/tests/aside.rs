@@ -101,7 +101,7 @@ impl Life {
                 | Record::Turn(_)
                 | Record::Fork(_)
                 | Record::Approval(_)
-                | Record::Decided(..)
+                | Record::Plan(_)
                 | Record::Spent(_)
                 | Record::State(_)
                 | Record::Inbox(_)

@@ -288,6 +288,7 @@ impl Drive {
             | Answer::Decided(_)
             | Answer::Noted
             | Answer::Told(_)
+            | Answer::Plans(_)
             | Answer::Shown(_) => Failure::Stopped("something broke on my side.".to_owned()),
         };
         self.turn.cut("", Ending::Failed(failure));

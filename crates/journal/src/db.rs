@@ -14,6 +14,7 @@ mod explain;
 mod fresh;
 mod lineage;
 mod path;
+mod plans;
 mod read;
 mod runs;
 mod schema;
@@ -30,6 +31,7 @@ pub use damage::{back_up_daily, rescue};
 pub use devices::KnownDevice;
 pub use fresh::make_if_missing;
 pub use path::PathCache;
+pub use plans::{JobFile, Work};
 pub use write::FileChange;
 
 /// The database of a data directory.

@@ -10,6 +10,8 @@ mod real;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
 pub use protocol::{append_line, ensure_dir, keep_copy, remove, replace, set_aside, sweep, sweep_beside};
 pub use real::RealDisk;
 
@@ -21,7 +23,9 @@ pub trait Disk: Send + Sync {
     fn read_part(&self, path: &Path, from: u64, most: usize) -> io::Result<Vec<u8>>;
     /// What is at `path`, at the end of its links: nothing, if they lead nowhere.
     fn look(&self, path: &Path) -> io::Result<Option<Seen>>;
-    /// The names in a directory, with whether each is a plain file, in no order.
+    /// What tells the thing at `path` from what was there before: nothing, if nothing is there.
+    fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>>;
+    /// The names in a directory, in no order.
     fn list(&self, dir: &Path) -> io::Result<Vec<Listed>>;
     /// Makes a directory and its parents, readable by the owner alone.
     fn create_dir(&self, dir: &Path) -> io::Result<()>;
@@ -48,11 +52,29 @@ pub enum Seen {
     Strange,
 }
 
+/// What tells one state of a thing on the disk from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// What it is, at the end of its links: nothing, if they lead nowhere.
+    pub seen: Option<Seen>,
+    /// The number by which the disk knows it, whatever its name.
+    pub number: u64,
+    /// When what is in it, or who may read it, last changed.
+    pub changed: Timestamp,
+}
+
 /// A name in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// The whole path.
     pub path: PathBuf,
+    /// What is there.
+    pub stamp: Stamp,
+}
+
+impl Listed {
     /// Whether it is (or leads to) a plain file.
-    pub file: bool,
+    pub fn is_file(&self) -> bool {
+        matches!(self.stamp.seen, Some(Seen::File(_)))
+    }
 }

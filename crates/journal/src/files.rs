@@ -15,6 +15,7 @@ pub mod pending_updates;
 pub mod ping_budget;
 pub mod reference;
 pub mod reminders;
+mod rhythm;
 pub mod routine_sessions;
 pub mod routines;
 pub mod sessions;

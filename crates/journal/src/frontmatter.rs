@@ -15,7 +15,7 @@ mod write;
 
 pub use bad::{BadFile, BadText};
 pub use edit::{Change, edit};
-pub(crate) use read::{read, untrue};
+pub(crate) use read::{read, told, untrue};
 pub use split::{Split, split};
 pub use value::Value;
 pub(crate) use write::Head;

@@ -5,10 +5,12 @@ pub mod disk;
 pub mod files;
 pub mod frontmatter;
 pub mod git;
+pub mod jobs;
 mod keeper;
 mod lock;
 mod open;
 mod paths;
+mod plans;
 mod reports;
 mod sent;
 mod sessions;
@@ -22,7 +24,7 @@ use domain::context::Reference;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
 use domain::cost::{Day, Limit, Report};
 use domain::explanation::Explanation;
-use domain::record::Record;
+use domain::record::{Record, StateChange};
 use domain::report::Report as Left;
 use domain::turn::TurnId;
 use engine::ports::{Archive, Journal as Port, Margin, Unreadable, Unwritten};
@@ -40,6 +42,7 @@ use keeper::Keeper;
 pub use lock::{Lock, holder};
 pub use open::{NotOpened, Opened, Place, open, peek};
 pub use paths::Paths;
+use plans::PlanFiles;
 use reports::ReportFile;
 pub use reports::reports;
 use sent::SentFiles;
@@ -64,6 +67,7 @@ struct Writer {
     state: StateFiles,
     reports: ReportFile,
     sent: SentFiles,
+    plans: PlanFiles,
 }
 
 struct Reader {
@@ -169,7 +173,7 @@ impl Writer {
     /// later: what it says is already safe.
     fn write(&mut self, records: &[Record]) -> Result<(), Unwritten> {
         for record in records {
-            if let Record::State(change) = record {
+            if let Record::State(change @ StateChange::Set(..)) = record {
                 self.state.change(change).map_err(|error| Unwritten(error.to_string()))?;
             }
         }
@@ -178,6 +182,8 @@ impl Writer {
             self.reports.follow(&self.database);
         }
         self.sent.follow(records, &self.database);
+        self.state.follow(records);
+        self.plans.follow(records, &mut self.database);
         if changes.is_empty() {
             return Ok(());
         }

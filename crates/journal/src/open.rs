@@ -16,6 +16,7 @@ use crate::git;
 use crate::keeper::Keeper;
 use crate::lock::{LOCK_FILE, Lock, NotLocked};
 use crate::paths::Paths;
+use crate::plans::PlanFiles;
 use crate::reports::ReportFile;
 use crate::sent::SentFiles;
 use crate::sessions::SessionFiles;
@@ -83,12 +84,17 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     sent.reconcile(&mut database, place.now, &mut notices).map_err(|error| damaged(&error))?;
     let mut memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
     memory.main.created = files.created(place.now).map_err(|error| damaged(&error))?;
-    let small = StateFiles::new(&place);
+    let mut small = StateFiles::new(&place);
     memory.chosen = small.chosen(place.now, &mut notices);
+    let pings = database.pings().map_err(|error| damaged(&error))?;
+    small.agree(pings, &mut memory.chosen);
+    let mut plans = PlanFiles::new(&place, files.git());
+    let stands = plans.reconcile(&mut database, place.now, &mut notices);
+    memory.plans.sessions = stands.map_err(|error| damaged(&error))?;
     let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
     let journal = Journal {
-        writer: Keeper::new("journal", Writer { database, files, state: small, reports, sent })
+        writer: Keeper::new("journal", Writer { database, files, state: small, reports, sent, plans })
             .map_err(|error| unusable(&place, &error))?,
         reader: Keeper::new("reader", reader).map_err(|error| unusable(&place, &error))?,
         paths: place.paths,

@@ -20,7 +20,7 @@ use crate::open::Place;
 pub struct SessionFiles {
     sessions: Sessions,
     history: History,
-    git: Git,
+    git: Arc<Git>,
     zone: TimeZone,
 }
 
@@ -32,7 +32,13 @@ impl SessionFiles {
         let Found { value: history, damage } = History::open(Arc::clone(&place.disk), &state, place.now)?;
         notices.extend(damage.map(|damage| damage.to_string()));
         let git = Git::start_tracking(Arc::clone(&place.disk), place.paths.root().to_owned(), "git");
+        let git = Arc::new(git);
         Ok(Self { sessions, history, git, zone: place.zone.clone() })
+    }
+
+    /// The history of the data directory.
+    pub fn git(&self) -> Arc<Git> {
+        Arc::clone(&self.git)
     }
 
     /// The session that the file names.

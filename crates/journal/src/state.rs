@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use domain::assistant::Chosen;
 use domain::permission::Modes;
-use domain::record::StateChange;
+use domain::ping_budget::PingBudget;
+use domain::record::{Record, StateChange};
 use domain::settings::Settings;
 use jiff::Timestamp;
 
@@ -47,6 +48,27 @@ impl StateFiles {
         // PM-4, MC-29: what was set for good holds from the start on.
         let modes = Modes { main: settings.permission_mode, fork: None };
         Chosen { settings, thinking: None, pings, modes }
+    }
+
+    /// Lets the file of pings say what the log says. If that fails, the next start does it.
+    pub fn follow(&mut self, records: &[Record]) {
+        for record in records {
+            let Record::State(change @ StateChange::Pings(_)) = record else { continue };
+            if let Err(error) = self.change(change) {
+                tracing::warn!(%error, "ping_budget.json could not be written; the next start will.");
+            }
+        }
+    }
+
+    /// PB-9: how many pings are left. The log knows, unless another program has reckoned since.
+    pub fn agree(&mut self, known: Option<PingBudget>, chosen: &mut Chosen) {
+        let Some(known) = known else { return };
+        if chosen.pings.is_none_or(|file| file.reckoned <= known.reckoned && file != known) {
+            chosen.pings = Some(known);
+            if let Err(error) = self.pings.save(&known) {
+                tracing::warn!(%error, "ping_budget.json could not be written; the next start will.");
+            }
+        }
     }
 
     /// Lets a file say what it says now.

@@ -2,11 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a made-up value is a valid one")]
 
 use domain::schedule::{
-    Chain, Charter, Cron, ItemId, Knowing, ModelName, Moment, Pings, Prompt, Reminder, Reporting, Routine,
-    SkillSpec, Standing, Terms, Thinking, ToolRule, Voice, WebhookSpec,
+    Beat, Chain, Charter, Cron, IfMissed, ItemId, Knowing, Manner, ModelName, Moment, Overlap, Pings, Prompt,
+    Reminder, Reporting, Rest, Rhythm, Routine, SkillSpec, Standing, Terms, Thinking, ToolRule, Voice,
+    WebhookSpec, Zone,
 };
-use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
+use jiff::{SignedDuration, Timestamp, civil};
 use journal::files::items::Item;
 use journal::files::skills;
 use journal::frontmatter::{Change, Value, edit, split};
@@ -53,6 +54,27 @@ fn words() -> impl Strategy<Value = String> {
     vec(part, 0..6).prop_map(|parts| parts.concat())
 }
 
+/// Words that tell somebody to do something.
+fn told() -> impl Strategy<Value = Prompt> {
+    (words(), words()).prop_map(|(before, after)| Prompt::new(&format!("{before}ö{after}")))
+}
+
+fn moment() -> impl Strategy<Value = Moment> {
+    (0..4_000_000_000_000_000_i64, -14 * 60..=14 * 60_i32).prop_map(|(micros, minutes)| {
+        let zone = TimeZone::fixed(Offset::from_seconds(minutes * 60).unwrap());
+        Moment::of(&Timestamp::from_microsecond(micros).unwrap().to_zoned(zone))
+    })
+}
+
+fn manner() -> impl Strategy<Value = Manner> {
+    let within = (1..4_000_000_i64, 0..1_000_000_000_i32)
+        .prop_map(|(s, ns)| Some(IfMissed::Within(SignedDuration::new(s, ns))));
+    let if_missed = prop_oneof![select(vec![None, Some(IfMissed::Once), Some(IfMissed::Skip)]), within];
+    let rest = prop_oneof![select(vec![Rest::Never, Rest::ForNow]), moment().prop_map(Rest::Until)];
+    (if_missed, select(vec![Overlap::Skip, Overlap::Queue]), rest)
+        .prop_map(|(if_missed, overlap, rest)| Manner { if_missed, overlap, rest })
+}
+
 fn id() -> impl Strategy<Value = ItemId> {
     prop_oneof!["[0-9a-f]{8}", "[0-9]{1,9}", "[0-9]e[0-9]{5}", "[A-Za-z0-9][A-Za-z0-9._-]{0,20}x"]
         .prop_map(|text| ItemId::parse(&text).unwrap())
@@ -85,28 +107,46 @@ fn charter() -> impl Strategy<Value = Charter> {
         .prop_map(|(standing, knowing, terms)| Charter::new(standing, knowing, terms))
 }
 
+fn rhythm() -> impl Strategy<Value = Rhythm> {
+    let cron = select(vec!["0 9 * * 1-5", "*/30 * * * *", "0,15 8-18/2 1 jan sun"]);
+    let cron = cron.prop_map(|cron| Beat::Cron(Cron::parse(cron).unwrap()));
+    let day =
+        || (1..9_999_i16, 1..=12_i8, 1..=28_i8).prop_map(|(year, month, day)| civil::date(year, month, day));
+    let first = (day(), 0..24_i8, 0..60_i8, 0..60_i8, select(vec![0, 1, 250_000_000]));
+    let first = first.prop_map(|(day, hour, minute, second, nano)| day.at(hour, minute, second, nano));
+    let days = (1..u32::MAX, first).prop_map(|(every, from)| Beat::Days { every, from });
+    let zone = select(vec![None, Some("Asia/Tokyo"), Some("UTC"), Some("America/Argentina/Buenos_Aires")]);
+    let zone = zone.prop_map(|name| name.map(|name| Zone::named(name).unwrap()));
+    (prop_oneof![cron, days], proptest::option::of(day()), zone).prop_map(|(beat, until, zone)| Rhythm {
+        beat,
+        until,
+        zone,
+    })
+}
+
 fn routine() -> impl Strategy<Value = Routine> {
     let charter = prop_oneof![charter(), terms().prop_map(Charter::Persistent)];
-    let cron = select(vec!["0 9 * * 1-5", "*/30 * * * *", "0,15 8-18/2 1 jan sun"]);
-    (id(), cron, charter, words(), list(), words()).prop_map(
-        |(id, cron, charter, description, skills, message)| {
-            let (cron, message) = (Cron::parse(cron).unwrap(), Prompt::new(&message));
-            Routine { id, cron, charter, description, skills, message }
+    (id(), rhythm(), charter, manner(), words(), list(), told()).prop_map(
+        |(id, rhythm, charter, manner, description, skills, message)| Routine {
+            id,
+            rhythm,
+            charter,
+            manner,
+            description,
+            skills,
+            message,
         },
     )
 }
 
 fn reminder() -> impl Strategy<Value = Reminder> {
-    let due = (0..4_000_000_000_000_000_i64, -14 * 60..=14 * 60_i32).prop_map(|(micros, minutes)| {
-        let zone = TimeZone::fixed(Offset::from_seconds(minutes * 60).unwrap());
-        Moment::of(&Timestamp::from_microsecond(micros).unwrap().to_zoned(zone))
-    });
     let parent = prop_oneof![Just(None), words().prop_map(Some)];
     let chain = (0..9_u32, 0..9_u32, parent).prop_map(|(depth, max, parent)| Chain { depth, max, parent });
-    (id(), due, charter(), chain, (words(), list(), words())).prop_map(|(id, due, charter, chain, rest)| {
-        let (description, skills, message) = rest;
-        let mut reminder = Reminder::new(id, due, charter, Prompt::new(&message)).unwrap();
-        (reminder.chain, reminder.description, reminder.skills) = (chain, description, skills);
+    let rest = (manner(), words(), list());
+    (id(), moment(), charter(), chain, rest, told()).prop_map(|(id, due, charter, chain, rest, message)| {
+        let mut reminder = Reminder::new(id, due, charter, message).unwrap();
+        reminder.chain = chain;
+        (reminder.manner, reminder.description, reminder.skills) = rest;
         reminder
     })
 }
@@ -200,8 +240,11 @@ proptest! {
 #[test]
 fn a_very_long_text_is_read_again_as_it_was() {
     let long: String = NASTY.concat().chars().cycle().take(100_000).collect();
-    let mut routine =
-        Routine::new(ItemId::parse("a").unwrap(), Cron::parse("0 9 * * *").unwrap(), Prompt::new(&long));
+    let mut routine = Routine::new(
+        ItemId::parse("a").unwrap(),
+        Rhythm::new(Cron::parse("0 9 * * *").unwrap()),
+        Prompt::new(&long),
+    );
     routine.description = long;
     again(routine);
 }

@@ -9,8 +9,8 @@ use domain::conversation::{Branch, EntryId, Head, Move, Said, SessionId, Why};
 use domain::cost::Source;
 use domain::place::{Aside, Follow};
 use domain::record::{ForkChange, Record, SentChange, Showed};
-use domain::run::Run;
-use domain::schedule::ToolRule;
+use domain::run::{Busy, Doings, Run};
+use domain::schedule::{ModelName, Pings, Reporting, Terms, Thinking, ToolRule, Voice};
 use domain::sent::{End, Found, Gone, Inquiry, InquiryId, Origin, SentId};
 use domain::tool::{Outcome, Showing, ToolResult};
 use engine::ports::Journal as _;
@@ -148,10 +148,18 @@ fn a_run_and_what_it_showed_survive_a_restart() {
         branch: branch.clone(),
         source: mail(),
         aside: Aside::Isolated(Follow::Check { depth: 1, max: 3 }),
-        tools: ToolRule::Only(vec!["ping_user".to_owned()]),
+        name: "my mail".to_owned(),
+        due: Some(now()),
+        terms: Terms {
+            tools: ToolRule::Only(vec!["ping_user".to_owned()]),
+            model: ModelName::read("haiku"),
+            thinking: Thinking::Off,
+            voice: Voice { reporting: Reporting::Always, pings: Pings::Never },
+        },
         root: None,
         parent: None,
         sent: Vec::new(),
+        doings: Doings { busy: Busy::Talking, ..Doings::default() },
     };
     let to = Some(Head { entry: None, session: session("9d1e") });
     let moved = Move { branch: branch.clone(), at: now(), why: Why::Created, from: None, to };

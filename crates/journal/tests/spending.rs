@@ -122,7 +122,7 @@ fn a_restart_knows_what_was_spent_today_and_how_full_the_branch_is() {
     drop(opened);
 
     let opened = open_at(&dir, now());
-    assert_eq!(opened.memory.filled, [(Branch::Main, 4 + 125)].into());
+    assert_eq!(opened.memory.turns.filled, [(Branch::Main, 4 + 125)].into());
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let day = |now: Timestamp| {
         let now = now.to_zoned(TimeZone::get("Europe/Madrid").unwrap());
@@ -153,5 +153,5 @@ fn a_branch_whose_name_moved_is_not_as_full_as_before() {
         ],
     );
     drop(opened);
-    assert_eq!(open_at(&dir, later).memory.filled, Default::default());
+    assert_eq!(open_at(&dir, later).memory.turns.filled, Default::default());
 }

@@ -16,6 +16,7 @@ mod fragile;
 mod held;
 mod looking;
 mod manner;
+mod planning;
 mod teller;
 mod tree;
 mod trouble;
@@ -23,7 +24,7 @@ mod trouble;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use domain::assistant::{Answer, Assistant, Event, Request, Saying};
+use domain::assistant::{Answer, Assistant, Event, Look, Request, Saying};
 use domain::context::{Names, instructions};
 use domain::conversation::{Conversation, Image};
 use domain::dice::Dice;
@@ -36,6 +37,7 @@ use engine::run::House;
 use futures_util::future::join_all;
 use jiff::Zoned;
 use journal::disk::RealDisk;
+use journal::jobs::JobBook;
 use journal::{Journal, Opened, Paths, Place};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -69,6 +71,7 @@ pub struct Story {
     manner: Manner,
     troubles: Arc<Troubles>,
     house: Option<Living>,
+    book: Option<JobBook>,
 }
 
 /// What dies in a crash.
@@ -116,7 +119,8 @@ impl Story {
         let dir = quick_directory();
         let (teller, troubles) = (Arc::default(), Arc::default());
         let manner = Manner::default();
-        let mut story = Self { runtime, dir, clock, lines, cast, teller, manner, troubles, house: None };
+        let mut story =
+            Self { runtime, dir, clock, lines, cast, teller, manner, troubles, house: None, book: None };
         story.wake();
         story
     }
@@ -297,6 +301,7 @@ impl Story {
             | Answer::Decided(_)
             | Answer::Noted
             | Answer::Told(_)
+            | Answer::Plans(_)
             | Answer::Overspent(_)
             | Answer::Shown(_)) => {
                 panic!("a message was answered with {answer:?}")
@@ -365,6 +370,7 @@ impl Story {
         drop(enter);
         self.runtime.block_on(desk.tell(Event::Started));
         self.house = Some(Living { desk, journal, tasks });
+        self.looks(Look::First);
     }
 }
 

@@ -107,9 +107,12 @@ fn outcome(answer: Answer) -> (String, Outcome) {
         Answer::Shown(showing @ Showing::Embed(_)) => ("Embed sent.".to_owned(), Outcome::Shown(showing)),
         Answer::Shown(showing @ Showing::Words(_)) => ("Message sent.".to_owned(), Outcome::Shown(showing)),
         Answer::Refused(text) => failed(text),
-        Answer::Heard(_) | Answer::Begun(_) | Answer::Decided(_) | Answer::Noted | Answer::Overspent(_) => {
-            ("done".to_owned(), Outcome::Done)
-        }
+        Answer::Heard(_)
+        | Answer::Begun(_)
+        | Answer::Decided(_)
+        | Answer::Noted
+        | Answer::Plans(_)
+        | Answer::Overspent(_) => ("done".to_owned(), Outcome::Done),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::approval::{
 use crate::context;
 use crate::conversation::Branch;
 use crate::permission::{Allowed, Authority, Decision, Refused, Rule, Ruling, decide};
-use crate::record::{ApprovalChange, SurfaceName};
+use crate::record::{ApprovalChange, SurfaceName, TurnChange};
 use crate::tool::ToolCall;
 use crate::turn::{Ending, TurnId};
 
@@ -37,7 +37,7 @@ impl Assistant {
             let spent = ApprovalChange::Spent(id, Some(call.id), minutes.at);
             minutes.records.push(Record::Approval(spent));
         }
-        minutes.records.push(Record::Decided(caller.turn, decision.clone(), minutes.at));
+        minutes.records.push(Record::Turn(TurnChange::Decided(caller.turn, decision.clone(), minutes.at)));
         Ruling::Decided(decision)
     }
 
@@ -181,7 +181,7 @@ impl Assistant {
 /// Writes down what is decided about a call that was asked for, and tells its turn.
 fn decide_for(approval: &Approval, rule: Rule, minutes: &mut Minutes) {
     let decision = Decision { call: approval.call.clone(), rule };
-    minutes.records.push(Record::Decided(approval.turn, decision.clone(), minutes.at));
+    minutes.records.push(Record::Turn(TurnChange::Decided(approval.turn, decision.clone(), minutes.at)));
     minutes.decided.push((approval.turn, approval.id, decision));
 }
 

@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 
-use super::{Answer, Aside, Assistant, Effect, Ending, Errand, Minutes, Shown};
+use super::{Answer, Aside as Beside, Assistant, Effect, Ending, Errand, Minutes, Shown};
 use crate::conversation::{Branch, Entry, EntryId, Head, Said, Why};
 use crate::cost::Account;
+use crate::place::Aside;
 use crate::record::{ForkChange, Record, SentChange, SessionChange, Showed};
-use crate::run::{Job, Kind, Run};
+use crate::run::{Busy, Doings, Job, Kind, Run};
 use crate::tool::Outcome;
 
 /// The most runs at a time.
@@ -31,32 +32,49 @@ impl Assistant {
             );
         }
         let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
-        let (run, text) = self.branch_off(job, &mut minutes);
-        let message = self.our_message(run.branch.clone(), text, &mut minutes);
-        self.begin_on((run.branch.clone(), String::new()), Arc::new(message), &mut minutes);
+        self.set_off(job, None, &mut minutes);
         (Answer::Begun(turn), minutes.effects())
     }
 
+    /// Sets off a run for `job`, which was `due` by the clock or not, and gives its branch.
+    pub(super) fn set_off(&mut self, job: Job, due: Option<Timestamp>, minutes: &mut Minutes) -> Branch {
+        let (run, text) = self.branch_off(job, due, minutes);
+        let (branch, message) = (run.branch.clone(), self.our_message(run.branch.clone(), text, minutes));
+        self.limit(&branch, minutes);
+        self.begin_on((branch.clone(), String::new()), Arc::new(message), minutes);
+        branch
+    }
+
     /// BF-13: a branch where main stands, or one that begins with nothing; and what is said first on it.
-    fn branch_off(&mut self, job: Job, minutes: &mut Minutes) -> (Arc<Run>, String) {
-        let Job { source, aside, tools, prompt } = job;
-        let (session, branch, at) = (self.dice.session(), self.dice.branch(), minutes.at);
+    fn branch_off(&mut self, job: Job, due: Option<Timestamp>, minutes: &mut Minutes) -> (Arc<Run>, String) {
+        let Job { source, name, aside, terms, prompt } = job;
+        let stand = self.stand_of(&source).filter(|_| aside == Aside::Persistent);
+        let session = stand.as_ref().map_or_else(|| self.dice.session(), |stand| stand.session.clone());
+        let (branch, at) = (self.dice.branch(), minutes.at);
         let parent = match Kind::of(aside) {
             Kind::Forked => self.memory.conversation.head(&Branch::Main).map(|head| head.session.clone()),
             Kind::Isolated | Kind::Persistent => None,
         };
         let root = parent.as_ref().and_then(|_| self.main_at_rest());
+        let from = root.or(stand.map(|stand| stand.entry));
         let conversation = &mut self.memory.conversation;
-        let moved = match parent {
-            Some(_) => conversation.branch_off(branch.clone(), Head { entry: root, session }, at),
+        let moved = match from {
+            Some(_) => conversation.branch_off(branch.clone(), Head { entry: from, session }, at),
             None => conversation.create(branch.clone(), session, at),
         };
-        let run =
-            Arc::new(Run { branch: branch.clone(), source, aside, tools, root, parent, sent: Vec::new() });
+        let doings = Doings { busy: self.busy(), ..Doings::default() };
+        let sent = Vec::new();
+        let run = Run { branch: branch.clone(), source, name, due, aside, terms, root, parent, sent, doings };
+        let run = Arc::new(run);
         minutes.records.push(Record::Moved(moved));
         minutes.records.push(Record::Fork(ForkChange::Running(Run::clone(&run))));
         self.memory.turns.runs.insert(branch, Arc::clone(&run));
         (run, prompt.as_str().to_owned())
+    }
+
+    /// MC-19: whether the human is in the middle of talking.
+    pub(super) fn busy(&self) -> Busy {
+        if self.speaking().is_some() { Busy::Talking } else { Busy::No }
     }
 
     /// Where main stood when nobody spoke on it: a turn that goes on is not finished, and may wait for tools.
@@ -84,12 +102,17 @@ impl Assistant {
         let showed = Showed { branch: branch.clone(), source: run.source.clone(), entry: entry.id };
         minutes.records.push(Record::from(SentChange::Showed(showed)));
         let (source, entry) = (run.source.clone(), entry.clone());
-        minutes.shown.push(Shown::Aside(Aside::Sent { source, entry }));
+        minutes.shown.push(Shown::Aside(Beside::Sent { source, entry }));
     }
 
     /// SE-11, MT-5: the run on `branch`, if there is one, has ended, and leaves one event and what it showed.
     pub(super) fn run_ended(&mut self, branch: &Branch, ending: &Ending, minutes: &mut Minutes) {
+        if self.compacts_first(branch, ending, minutes) {
+            return;
+        }
+        self.wants.deadlines.remove(branch);
         let Some(run) = self.memory.turns.runs.remove(branch) else { return };
+        self.keep_stand(&run, minutes);
         let head = self.memory.conversation.head(branch).cloned();
         if let Some(Head { entry: Some(entry), session }) = head {
             let origins = run.flush(&session, entry, minutes.at);
@@ -101,9 +124,13 @@ impl Assistant {
         minutes.records.push(Record::Fork(ForkChange::Ran(branch.clone())));
         let ended = self.memory.conversation.end(branch, Why::Ended, minutes.at);
         minutes.records.extend(ended.map(Record::Moved));
-        self.memory.filled.remove(branch);
-        if let Ending::Failed(failure) = ending {
-            minutes.shown.push(Shown::Notice(format!("{} could not be finished: {failure}", run.source)));
+        self.memory.turns.filled.remove(branch);
+        match (run.due, ending) {
+            (Some(_), _) => self.run_settled(branch, ending, minutes),
+            (None, Ending::Failed(failure)) => {
+                minutes.shown.push(Shown::Notice(format!("{} could not be finished: {failure}", run.name)));
+            }
+            (None, Ending::Finished | Ending::Interrupted) => {}
         }
     }
 }

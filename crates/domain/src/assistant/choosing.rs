@@ -11,6 +11,7 @@ use crate::model::Thinks;
 use crate::permission::{Mode, Modes};
 use crate::ping_budget::{Pace, PingBudget};
 use crate::record::{Record, StateChange};
+use crate::schedule as terms;
 use crate::settings::{BadSetting, Setting};
 use crate::thinking::Thinking;
 
@@ -134,11 +135,21 @@ impl Assistant {
 
     /// IF-4: the vendor's id of the model for the next turn on `branch`.
     pub(super) fn model(&self, branch: &Branch) -> Option<String> {
-        self.choices.id(self.chosen_model(branch)).map(str::to_owned)
+        // BF-9: a name that nobody knows is as good as none.
+        let run = self.memory.turns.runs.get(branch).and_then(|run| run.terms.model.as_ref());
+        let named = run.and_then(|model| self.choices.read(model.as_str()).ok().flatten());
+        self.choices.id(named.as_deref().or(self.chosen_model(branch))).map(str::to_owned)
     }
 
     /// IF-4, MC-29: how much is thought in the next turn on `branch`.
     pub(super) fn thinking(&self, branch: &Branch) -> Thinking {
+        if let Some(run) = self.memory.turns.runs.get(branch) {
+            // BF-8.
+            return match run.terms.thinking {
+                terms::Thinking::Off => Thinking::Off,
+                terms::Thinking::On => self.thinking_aside(),
+            };
+        }
         match (branch, &self.memory.fork) {
             (Branch::Main, _) => self.thinking_on_main(),
             (Branch::Fork(_), Some(fork)) if fork.branch == *branch => fork.thinking,

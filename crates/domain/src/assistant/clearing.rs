@@ -44,7 +44,7 @@ impl Assistant {
 
     fn drop_main(&mut self, minutes: &mut Minutes) {
         let at = minutes.at;
-        self.memory.filled.remove(&Branch::Main);
+        self.memory.turns.filled.remove(&Branch::Main);
         self.wants.refused.remove(&Branch::Main);
         let Some(moved) = self.memory.conversation.end(&Branch::Main, Why::Cleared, at) else { return };
         self.can_undo(Changed::Cleared, &moved);

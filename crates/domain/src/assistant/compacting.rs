@@ -29,6 +29,17 @@ pub(super) struct Compacting {
     pub instructions: String,
     /// The turn that waits for it, if one ran out of room.
     stuck: Option<Arc<Stuck>>,
+    /// What comes after it.
+    then: Then,
+}
+
+/// What comes after a compaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    /// The conversation goes on.
+    GoesOn,
+    /// The background run on its branch ends.
+    RunEnds,
 }
 
 /// A turn that ran out of room, and how it ends if none is made.
@@ -51,7 +62,7 @@ impl Stuck {
 impl Compacting {
     /// One of `branch` that nobody asked for.
     pub fn by_itself(branch: Branch) -> Self {
-        Self { branch, instructions: String::new(), stuck: None }
+        Self { branch, instructions: String::new(), stuck: None, then: Then::GoesOn }
     }
 
     /// The turn that waits for it, and the message that it answers.
@@ -93,13 +104,20 @@ impl Assistant {
 
     pub(super) fn is_full(&self, branch: &Branch) -> bool {
         let said = self.memory.conversation.head(branch).is_some_and(|head| head.entry.is_some());
-        let filled = self.memory.filled.get(branch).copied().unwrap_or(0);
+        let filled = self.memory.turns.filled.get(branch).copied().unwrap_or(0);
         said && self.room.is_full(filled, self.wants.refused.get(branch).copied())
     }
 
     pub(super) fn begin_wanted(&mut self, wanted: Wanted, minutes: &mut Minutes) {
-        let compacting = Compacting { branch: Branch::Main, instructions: wanted.instructions, stuck: None };
+        let by_itself = Compacting::by_itself(Branch::Main);
+        let compacting = Compacting { instructions: wanted.instructions, ..by_itself };
         self.begin_numbered(wanted.turn, compacting, minutes);
+    }
+
+    /// RP-25: the session of a persistent routine is summed up, and then its run ends.
+    pub(super) fn begin_last_compaction(&mut self, branch: Branch, words: String, minutes: &mut Minutes) {
+        let by_itself = Compacting::by_itself(branch);
+        self.begin_compaction(Compacting { instructions: words, then: Then::RunEnds, ..by_itself }, minutes);
     }
 
     pub(super) fn begin_compaction(&mut self, compacting: Compacting, minutes: &mut Minutes) {
@@ -109,7 +127,7 @@ impl Assistant {
 
     fn begin_numbered(&mut self, turn: TurnId, compacting: Compacting, minutes: &mut Minutes) {
         let branch = compacting.branch.clone();
-        let tokens = self.memory.filled.get(&branch).copied();
+        let tokens = self.memory.turns.filled.get(&branch).copied();
         minutes.shown.push(Shown::Compaction(Compaction::Began { turn, branch: branch.clone(), tokens }));
         let errand = Errand::Compact(compacting);
         let (account, owed, unanswered) = (Account::compaction(), Owed::Now, Vec::new());
@@ -138,10 +156,14 @@ impl Assistant {
             }
             Left::Said(_) => Err(self.leave_as_it_is(&compacting, &ended.ending)),
         };
-        let made = outcome.is_ok();
+        let (made, ending) = (outcome.is_ok(), ended.ending);
         let branch = compacting.branch;
-        minutes.shown.push(Shown::Compaction(Compaction::Ended { turn, branch, outcome }));
-        match (compacting.stuck, ended.ending) {
+        let ended = Compaction::Ended { turn, branch: branch.clone(), outcome };
+        minutes.shown.push(Shown::Compaction(ended));
+        if compacting.then == Then::RunEnds {
+            self.run_ended(&branch, &Ending::Finished, minutes);
+        }
+        match (compacting.stuck, ending) {
             (None, _) => {}
             (Some(stuck), _) if made => self.go_on(&stuck, minutes),
             (Some(stuck), Ending::Failed(why @ Failure::BadKey(_))) => {
@@ -172,7 +194,7 @@ impl Assistant {
             }
             minutes.shown.push(Shown::Said { branch: branch.clone(), entry });
         }
-        let filled = self.memory.filled.remove(branch);
+        let filled = self.memory.turns.filled.remove(branch);
         self.wants.refused.remove(branch);
         let tokens = Some(last.read()).filter(|tokens| *tokens > 0).or(filled);
         let age = self.memory.main.created.map(|created| at.duration_since(created));
@@ -182,7 +204,7 @@ impl Assistant {
     /// No summary was good enough: it is not tried again by itself before there is more to sum up.
     fn leave_as_it_is(&mut self, compacting: &Compacting, ending: &Ending) -> String {
         let branch = &compacting.branch;
-        let filled = self.memory.filled.get(branch).copied().unwrap_or(0);
+        let filled = self.memory.turns.filled.get(branch).copied().unwrap_or(0);
         self.wants.refused.insert(branch.clone(), filled);
         match ending {
             // The turn that waits for it tells why.

@@ -11,6 +11,7 @@ use crate::cost::{Account, Call, Source};
 use crate::failure::Failure;
 use crate::permission::Decision;
 use crate::record::{MessageId, Record};
+use crate::schedule::FileNews;
 use crate::sent::SentId;
 use crate::thinking::Thinking;
 use crate::turn::{Ending, Task, TurnId};
@@ -26,6 +27,17 @@ pub enum Event {
     Woke,
     /// The key of the model is another one than it refused.
     KeyRenewed,
+    /// Files that plan something changed.
+    Files(Vec<FileNews>, Look),
+}
+
+/// Whether files were looked at before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// All of them, for the first time since the start.
+    First,
+    /// Those that changed since.
+    Again,
 }
 
 /// A turn that ended.

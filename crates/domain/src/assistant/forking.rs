@@ -123,8 +123,8 @@ impl Assistant {
         let head = Head { entry: root, session: self.dice.session() };
         let words = context::fork_started(entering.topic.as_deref());
         let branch = self.open_fork(Beginning { head, root, entering }, minutes);
-        let filled = self.memory.filled.get(&Branch::Main).copied();
-        self.memory.filled.extend(filled.map(|filled| (branch.clone(), filled)));
+        let filled = self.memory.turns.filled.get(&Branch::Main).copied();
+        self.memory.turns.filled.extend(filled.map(|filled| (branch.clone(), filled)));
         let message = self.our_message(branch, words, minutes);
         self.memory.messages.waiting.push_front(message);
     }

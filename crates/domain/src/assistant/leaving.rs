@@ -123,7 +123,7 @@ impl Assistant {
             let ended = self.memory.conversation.end(&fork.branch, why, minutes.at);
             minutes.records.extend(ended.map(Record::Moved));
         }
-        self.memory.filled.remove(&fork.branch);
+        self.memory.turns.filled.remove(&fork.branch);
         minutes.records.push(Record::Fork(ForkChange::Ended(fork.branch.clone())));
         minutes.shown.push(Shown::Aside(Aside::Ended { branch: fork.branch, why, note }));
     }
@@ -144,9 +144,9 @@ impl Assistant {
         if let Some(seen) = fork.seen {
             self.read_up_to(seen, None, minutes);
         }
-        self.memory.filled.remove(&Branch::Main);
-        let filled = self.memory.filled.remove(&fork.branch);
-        self.memory.filled.extend(filled.map(|filled| (Branch::Main, filled)));
+        self.memory.turns.filled.remove(&Branch::Main);
+        let filled = self.memory.turns.filled.remove(&fork.branch);
+        self.memory.turns.filled.extend(filled.map(|filled| (Branch::Main, filled)));
         (Why::Promoted, format!("it is the main conversation now.{lost} /undo takes that back."))
     }
 

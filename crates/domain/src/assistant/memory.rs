@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Change;
+use super::plans::Plans;
 use crate::approval::Approvals;
 use crate::conversation::{Branch, Conversation, EntryId};
 use crate::fork::{Entering, Fork};
@@ -40,8 +41,8 @@ pub struct Memory {
     pub fork: Option<Fork>,
     /// The main conversation.
     pub main: Main,
-    /// How many tokens the newest call of each branch held.
-    pub filled: BTreeMap<Branch, u64>,
+    /// What is planned, and what is being done about it.
+    pub plans: Plans,
     /// What the human chose.
     pub chosen: Chosen,
 }
@@ -53,6 +54,8 @@ pub struct Turns {
     pub unfinished: Vec<Unfinished>,
     /// The background runs that go on.
     pub runs: BTreeMap<Branch, Arc<Run>>,
+    /// How many tokens the newest call of each branch held.
+    pub filled: BTreeMap<Branch, u64>,
     /// The number of the next turn.
     pub next: TurnId,
 }
@@ -108,14 +111,19 @@ impl Memory {
     pub fn of(conversation: Conversation) -> Self {
         Self {
             conversation,
-            turns: Turns { unfinished: Vec::new(), runs: BTreeMap::new(), next: TurnId(1) },
+            turns: Turns {
+                unfinished: Vec::new(),
+                runs: BTreeMap::new(),
+                filled: BTreeMap::new(),
+                next: TurnId(1),
+            },
             messages: Messages { waiting: VecDeque::new(), sent: Arc::default(), next: MessageId(1) },
             reports: Reports { waiting: Arc::default(), next: ReportId(1) },
             inbox: Inbox::default(),
             approvals: Approvals::default(),
             fork: None,
             main: Main::default(),
-            filled: BTreeMap::new(),
+            plans: Plans::default(),
             chosen: Chosen::default(),
         }
     }

@@ -20,13 +20,15 @@ pub(super) struct Minutes {
     /// What turns that wait are told.
     pub(super) decided: Vec<(TurnId, ApprovalId, Decision)>,
     pub(super) starts: Vec<Start>,
+    /// Turns that are asked to end.
+    pub(super) interrupts: Vec<TurnId>,
 }
 
 impl Minutes {
     pub(super) fn at(now: &Zoned) -> Self {
         let (at, zone) = (now.timestamp(), now.time_zone().clone());
-        let (records, shown, decided, starts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { at, zone, records, shown, decided, starts }
+        let (records, shown, decided) = (Vec::new(), Vec::new(), Vec::new());
+        Self { at, zone, records, shown, decided, starts: Vec::new(), interrupts: Vec::new() }
     }
 
     pub(super) fn close(&mut self, turn: TurnId, ending: Ending, usage: Usage) {
@@ -43,6 +45,7 @@ impl Minutes {
             .into_iter()
             .chain(shown)
             .chain(decided)
+            .chain(self.interrupts.into_iter().map(Effect::Interrupt))
             .chain(self.starts.into_iter().map(Effect::StartTurn))
             .collect()
     }

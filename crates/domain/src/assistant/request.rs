@@ -4,10 +4,12 @@ use jiff::Zoned;
 
 use super::approving::Caller;
 use super::leaving::Way;
-use super::{Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Running};
+use super::{
+    Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Plans, Running,
+};
 use crate::approval::Reply;
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
-use crate::cost::{Call, Refusal, may_spend};
+use crate::cost::{Call, Refusal, Source, may_spend};
 use crate::embed::Action;
 use crate::inbox::KeptId;
 use crate::permission::Ruling;
@@ -46,8 +48,17 @@ pub enum Request {
     Choose(Choice),
     /// The human presses a button.
     Press(Press),
-    /// A job is due.
-    Run(Job),
+    /// Something is wanted of what is planned.
+    Plan(Planning),
+}
+
+/// What can be wanted of what is planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Planning {
+    /// To do this job now.
+    Do(Job),
+    /// To keep a time of this plan now, whatever its clock says.
+    Now(Source),
 }
 
 /// What can change in the inbox.
@@ -88,6 +99,8 @@ pub enum Question {
     Inbox,
     /// How is it going?
     Status,
+    /// What is planned, and what is being done about it?
+    Plans,
     /// What is set?
     Settings,
     /// What is this set to?
@@ -154,7 +167,7 @@ pub struct Press {
 }
 
 /// What the asker hears.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// The message is on disk, under this number.
     Heard(MessageId),
@@ -166,6 +179,8 @@ pub enum Answer {
     Noted,
     /// In words.
     Told(String),
+    /// What is planned: a copy, which shares what did not change since.
+    Plans(Box<Plans>),
     /// No: the limit of the day is reached.
     Overspent(Refusal),
     /// This is shown to the human, with the tool's result.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::compacting::Compacting;
 use crate::conversation::Branch;
 use crate::cost::Account;
-use crate::record::Message;
+use crate::record::{Message, MessageId};
 use crate::tool::ToolCall;
 use crate::turn::TurnId;
 
@@ -18,6 +18,16 @@ pub(super) struct Running {
     pub(super) owed: Owed,
     /// Calls that were let through and have no result yet.
     pub(super) unanswered: Vec<ToolCall>,
+}
+
+impl Running {
+    /// The message that it answers.
+    pub(super) fn answers(&self) -> Option<MessageId> {
+        match &self.errand {
+            Errand::Answer(message, _) => Some(message.id),
+            Errand::Compact(compacting) => compacting.stuck_turn().map(|(_, message)| message.id),
+        }
+    }
 }
 
 /// What a turn that goes on is for.

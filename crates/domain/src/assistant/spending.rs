@@ -35,7 +35,7 @@ impl Assistant {
     fn fill(&mut self, branch: &Branch, source: &Source, call: &Call) {
         let held = call.usage.held();
         if held > 0 && *source != Source::Compaction {
-            self.memory.filled.insert(branch.clone(), held);
+            self.memory.turns.filled.insert(branch.clone(), held);
         }
     }
 }
@@ -110,12 +110,12 @@ mod tests {
     fn the_newest_call_tells_how_full_a_branch_is_unless_it_asked_for_a_summary() {
         let mut assistant = working(Account::answer_on(&Branch::Main));
         asks(&mut assistant, vec![call("known", 10), call("known", 20)], "15T08:01");
-        assert_eq!(assistant.memory.filled, [(Branch::Main, 27)].into());
+        assert_eq!(assistant.memory.turns.filled, [(Branch::Main, 27)].into());
         asks(&mut assistant, vec![Call { model: "known".to_owned(), usage: Usage::default() }], "15T08:01");
-        assert_eq!(assistant.memory.filled, [(Branch::Main, 27)].into());
+        assert_eq!(assistant.memory.turns.filled, [(Branch::Main, 27)].into());
         let summary = Account { source: Source::Compaction, attended: Attended::Waited };
         let mut assistant = working(summary);
         asks(&mut assistant, vec![call("known", 10)], "15T08:01");
-        assert_eq!(assistant.memory.filled, BTreeMap::new());
+        assert_eq!(assistant.memory.turns.filled, BTreeMap::new());
     }
 }

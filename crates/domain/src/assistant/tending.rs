@@ -35,6 +35,17 @@ impl Assistant {
         minutes.shown.push(Shown::Ended { turn, branch, answers: answers.id, ending });
     }
 
+    /// Runs that have no turn were about to end when the program died: those that only had to be compacted are.
+    pub(super) fn resume_runs(&mut self, unfinished: &[Unfinished], minutes: &mut Minutes) {
+        let runs: Vec<Branch> = self.memory.turns.runs.keys().cloned().collect();
+        for branch in runs {
+            self.limit(&branch, minutes);
+            if !unfinished.iter().any(|left| left.branch == branch) {
+                self.run_ended(&branch, &Ending::Finished, minutes);
+            }
+        }
+    }
+
     /// Answers the calls of a turn that nobody answered, so that none is repeated: one that only waited for the
     /// human is known not to have run, and nobody knows of the others.
     pub(super) fn tell_unknown(
@@ -60,12 +71,19 @@ impl Assistant {
         if text.is_empty() {
             return (Answer::Refused("there is nothing in that to keep.".to_owned()), Vec::new());
         }
+        let mut minutes = Minutes::at(now);
+        let id = self.put_in_inbox(&text, &mut minutes);
+        (Answer::Told(format!("kept as {}", id.0)), minutes.effects())
+    }
+
+    /// Keeps `text` in the inbox, and gives its number there.
+    pub(super) fn put_in_inbox(&mut self, text: &str, minutes: &mut Minutes) -> KeptId {
         let id = self.memory.inbox.next;
         self.memory.inbox.next = KeptId(id.0 + 1);
-        let kept = Kept { id, at: now.timestamp(), text };
+        let kept = Kept { id, at: minutes.at, text: text.to_owned() };
         Arc::make_mut(&mut self.memory.inbox.kept).push(kept.clone());
-        let written = Effect::Write(vec![Record::Inbox(InboxChange::Kept(kept))]);
-        (Answer::Told(format!("kept as {}", id.0)), vec![written])
+        minutes.records.push(Record::Inbox(InboxChange::Kept(kept)));
+        id
     }
 
     /// Takes something out of the inbox for good.

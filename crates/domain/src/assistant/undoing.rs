@@ -88,7 +88,7 @@ impl Assistant {
                 "taken back: this is our old conversation again. what was said since stays in the tree."
             }
         };
-        self.memory.filled.remove(&Branch::Main);
+        self.memory.turns.filled.remove(&Branch::Main);
         (Answer::Told(text.to_owned()), minutes.effects())
     }
 

@@ -9,7 +9,7 @@ use crate::conversation::Branch;
 use crate::embed::{Action, Embed, Footer};
 use crate::fork::Exit;
 use crate::permission::Authority;
-use crate::place::{Follow, Place, PlacedTool};
+use crate::place::{Place, PlacedTool};
 use crate::record::{Record, SentChange};
 use crate::schedule::ToolRule;
 use crate::sent::{Inquiry, InquiryId};
@@ -23,8 +23,8 @@ impl Assistant {
         let (branch, _) = self.run_of(turn)?;
         let (modes, usual) = (self.memory.chosen.modes, ToolRule::Usual);
         let (place, tools, mode) = match (&branch, self.memory.turns.runs.get(&branch)) {
-            (_, Some(run)) => (Place::Background(run.aside), run.tools.clone(), modes.main),
-            (Branch::Main, None) => (Place::Main(Follow::Alone), usual, modes.main),
+            (_, Some(run)) => (Place::Background(run.aside), run.terms.tools.clone(), modes.main),
+            (Branch::Main, None) => (Place::Main(self.follows(turn)), usual, modes.main),
             (Branch::Fork(_), None) => (Place::Fork, usual, modes.fork.unwrap_or(modes.main)),
         };
         Some(Authority { place, tools, mode })
@@ -39,12 +39,8 @@ impl Assistant {
         match (wish, place) {
             (Wish::Show(embed, _), Place::Main(_)) => self.show(embed, Footer::None, now),
             (Wish::Show(embed, _), Place::Fork) => self.show(embed, Footer::Fork, now),
-            (Wish::Show(embed, _), Place::Background(_)) => self.show(embed, Footer::Background, now),
-            (Wish::Ping(text, _), Place::Background(_)) => (Answer::Shown(Showing::Words(text)), Vec::new()),
-            (Wish::Report(text), Place::Background(_)) => told(
-                "the main conversation will read it. go on, or stop.",
-                self.leave_report(turn, text, now),
-            ),
+            (Wish::FollowUp(wait), Place::Background(_) | Place::Main(_)) => self.follow_up(turn, wait, now),
+            (wish, Place::Background(_)) => self.wished_aside(turn, wish, now),
             // MC-20: main may speak while a fork is open, and forks are never nested.
             (Wish::EnterFork(_), Place::Main(_)) if self.memory.fork.is_some() => (
                 Answer::Refused(
@@ -77,10 +73,7 @@ impl Assistant {
                 | Wish::ExitFork
                 | Wish::Compact(_),
                 _,
-            ) => (
-                Answer::Refused(format!("Error: `{tool}` is not available yet. go on without it.")),
-                Vec::new(),
-            ),
+            ) => unavailable(tool),
         }
     }
 
@@ -101,13 +94,29 @@ impl Assistant {
         (Answer::Shown(Showing::Embed(embed)), minutes.effects())
     }
 
-    /// TL-12: a background run leaves words for main, and goes on.
-    fn leave_report(&mut self, turn: TurnId, text: String, now: &Zoned) -> Vec<Effect> {
-        let source = self.run_of(turn).map(|(_, running)| running.account.source.to_string());
-        let mut minutes = Minutes::at(now);
-        self.report(&source.unwrap_or_default(), text, &mut minutes);
-        minutes.effects()
+    /// What a background run wishes that its place admits.
+    fn wished_aside(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let Some((branch, _)) = self.run_of(turn) else { return super::request::gone() };
+        let (minutes, tool) = (Minutes::at(now), wish.tool().name());
+        match wish {
+            Wish::Show(embed, urgency) => match self.may_ping(&branch, urgency, &minutes) {
+                Ok(()) => self.show(embed, Footer::Background, now),
+                Err(why) => (Answer::Refused(why), Vec::new()),
+            },
+            Wish::Ping(text, urgency) => match self.may_ping(&branch, urgency, &minutes) {
+                Ok(()) => (Answer::Shown(Showing::Words(text)), Vec::new()),
+                Err(why) => (Answer::Refused(why), Vec::new()),
+            },
+            Wish::Report(text) => self.report_from(&branch, text, minutes),
+            Wish::Compact(words) => self.compact_later(&branch, words, minutes),
+            Wish::FollowUp(wait) => self.follow_up(turn, wait, now),
+            Wish::Save | Wish::EnterFork(_) | Wish::ExitFork => unavailable(tool),
+        }
     }
+}
+
+fn unavailable(tool: &str) -> (Answer, Vec<Effect>) {
+    (Answer::Refused(format!("Error: `{tool}` is not available here. go on without it.")), Vec::new())
 }
 
 fn told(text: &str, effects: Vec<Effect>) -> (Answer, Vec<Effect>) {

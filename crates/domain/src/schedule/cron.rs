@@ -1,112 +1,63 @@
 //! When a routine recurs, as five fields.
 //!
-//! Here the fields are only checked; the days they fall on are reckoned elsewhere.
+//! A cron is compared and hashed by what the human wrote; the days it falls on follow from that.
+
+mod fields;
+mod reckoning;
+
+use std::sync::Arc;
+
+pub(super) use fields::{DayLimits, Fields};
+pub(super) use reckoning::{just_before, newest};
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 
 use super::Invalid;
 
 /// Five fields that name minutes, hours, days, months and weekdays, exactly as the human wrote them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Cron(String);
+pub struct Cron {
+    text: Arc<str>,
+    fields: Fields,
+}
 
 impl Cron {
     /// Reads `text` as five fields.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let fields: Vec<&str> = text.split_whitespace().collect();
-        let Ok(fields) = <[&str; 5]>::try_from(fields) else {
-            let reason = format!(
-                "{text:?} does not have five fields ({} found); write them as: minute, hour, day, month, weekday, like `0 9 * * 1-5`",
-                text.split_whitespace().count()
-            );
-            return Err(Invalid::new("cron", reason));
-        };
-        for (field, unit) in fields.into_iter().zip(&UNITS) {
-            unit.check(field)?;
-        }
-        Ok(Self(text.trim().to_owned()))
+        let text = text.trim();
+        let fields = Fields::read(text)?;
+        Ok(Self { text: text.into(), fields })
     }
 
     /// The fields as the human wrote them.
     pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-struct Unit {
-    name: &'static str,
-    least: u32,
-    most: u32,
-    names: &'static [&'static str],
-    /// Whether a range may run over the end, as from Saturday to Monday.
-    turns: Turns,
-}
-
-enum Turns {
-    Round,
-    Never,
-}
-
-const MONTHS: [&str; 12] =
-    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
-
-const UNITS: [Unit; 5] = [
-    Unit { name: "minute", least: 0, most: 59, names: &[], turns: Turns::Never },
-    Unit { name: "hour", least: 0, most: 23, names: &[], turns: Turns::Never },
-    Unit { name: "day of the month", least: 1, most: 31, names: &[], turns: Turns::Never },
-    Unit { name: "month", least: 1, most: 12, names: &MONTHS, turns: Turns::Never },
-    Unit { name: "weekday", least: 0, most: 7, names: &WEEKDAYS, turns: Turns::Round },
-];
-
-impl Unit {
-    fn check(&self, field: &str) -> Result<(), Invalid> {
-        match field.split(',').all(|part| self.plausible(part)) {
-            true => Ok(()),
-            false => Err(Invalid::new("cron", self.wrong(field))),
-        }
+        &self.text
     }
 
-    fn plausible(&self, part: &str) -> bool {
-        let (span, step) = match part.split_once('/') {
-            Some((span, step)) => (span, number(step)),
-            None => (part, Some(1)),
-        };
-        if step.is_none_or(|step| step == 0) {
-            return false;
-        }
-        match (span, span.split_once('-')) {
-            ("*", _) => true,
-            (_, Some((from, to))) => self.range(from, to),
-            (single, None) => self.value(single).is_some(),
-        }
+    /// The first fire after `after`.
+    ///
+    /// Where clocks change, a time that the clock skips fires once at the first instant after the gap, and one
+    /// that it shows twice fires the first time. A minute or an hour with `*` or a step follows real time: it
+    /// fires whenever the clock shows it.
+    pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        self.fields.next(after, zone)
     }
 
-    fn range(&self, from: &str, to: &str) -> bool {
-        match (self.value(from), self.value(to), &self.turns) {
-            (Some(from), Some(to), Turns::Never) => from <= to,
-            (Some(_), Some(_), Turns::Round) => true,
-            (None, _, _) | (_, None, _) => false,
-        }
+    /// The newest fire from `not_before` to `at_or_before`, both included.
+    pub fn last(&self, at_or_before: Timestamp, not_before: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        newest(not_before, at_or_before, |after| self.next(after, zone))
     }
 
-    fn value(&self, text: &str) -> Option<u32> {
-        let named = self.names.iter().position(|name| name.eq_ignore_ascii_case(text));
-        let value = match named {
-            Some(place) => Some(self.least + u32::try_from(place).ok()?),
-            None => number(text),
-        };
-        value.filter(|value| (self.least..=self.most).contains(value))
+    /// How long it is from the first fire at or after `at` to the one that follows it.
+    pub fn period(&self, at: Timestamp, zone: &TimeZone) -> Option<SignedDuration> {
+        let first = self.next(just_before(at), zone)?;
+        Some(self.next(first, zone)?.duration_since(first))
     }
 
-    fn wrong(&self, field: &str) -> String {
-        let Self { name, least, most, .. } = self;
-        format!("{field:?} does not fit the {name}; use {least} to {most}, `*`, `a-b`, `a,b` or `*/n`")
+    pub(super) fn fields(&self) -> &Fields {
+        &self.fields
     }
-}
-
-/// Reads digits alone; a sign is not a number here.
-fn number(text: &str) -> Option<u32> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().ok())?
 }
 
 #[cfg(test)]
@@ -124,6 +75,8 @@ mod tests {
             "0 0 * * fri-mon",
             "  0\t9 * * 1  ",
             "5/10 * * * *",
+            "0 0 29 2 *",
+            "0 0 30 2 1",
         ] {
             assert_eq!(Cron::parse(right).unwrap().as_str(), right.trim());
         }
@@ -151,6 +104,15 @@ mod tests {
         for (wrong, said) in cases {
             let reason = Cron::parse(wrong).unwrap_err().to_string();
             assert!(reason.contains(said), "{wrong:?}: {reason}");
+        }
+    }
+
+    /// DD-39, C3: a day that never comes is refused when it is written down, with the reason.
+    #[test]
+    fn a_day_that_never_comes_is_refused_and_says_so() {
+        for never in ["0 0 30 2 *", "0 0 31 2,4,6,9,nov *", "*/5 * 30-31 feb *"] {
+            let reason = Cron::parse(never).unwrap_err().to_string();
+            assert!(reason.contains("never comes"), "{never:?}: {reason}");
         }
     }
 }

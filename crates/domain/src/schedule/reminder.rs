@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Zoned};
 
-use super::{Charter, Invalid, ItemId, Moment, Prompt};
+use super::{Charter, Invalid, ItemId, Manner, Moment, Prompt};
 
 /// A job that happens once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -12,6 +12,8 @@ pub struct Reminder {
     /// When it is due.
     pub run_at: Moment,
     charter: Charter,
+    /// How it deals with the clock.
+    pub manner: Manner,
     /// Where it stands among its follow-ups.
     pub chain: Chain,
     /// One line about it; may be empty.
@@ -31,7 +33,8 @@ impl Reminder {
             return Err(Invalid::new("session", reason));
         }
         let (description, skills) = (String::new(), Vec::new());
-        Ok(Self { id, run_at, charter, chain: Chain::default(), description, skills, message })
+        let (manner, chain) = (Manner::default(), Chain::default());
+        Ok(Self { id, run_at, charter, manner, chain, description, skills, message })
     }
 
     /// Where it runs and what it may do there.

@@ -1,6 +1,6 @@
 //! A routine: a job that the clock sets off every so often.
 
-use super::{Charter, Cron, ItemId, Prompt};
+use super::{Charter, ItemId, Manner, Prompt, Rhythm};
 
 /// A job that recurs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -8,9 +8,11 @@ pub struct Routine {
     /// Who it is, whatever its file is called.
     pub id: ItemId,
     /// When it recurs.
-    pub cron: Cron,
+    pub rhythm: Rhythm,
     /// Where it runs and what it may do there.
     pub charter: Charter,
+    /// How it deals with the clock.
+    pub manner: Manner,
     /// One line about it; may be empty.
     pub description: String,
     /// The skills it loads.
@@ -21,7 +23,8 @@ pub struct Routine {
 
 impl Routine {
     /// A routine in the main conversation, without skills and without a session of its own.
-    pub fn new(id: ItemId, cron: Cron, message: Prompt) -> Self {
-        Self { id, cron, charter: Charter::main(), description: String::new(), skills: Vec::new(), message }
+    pub fn new(id: ItemId, rhythm: Rhythm, message: Prompt) -> Self {
+        let (charter, manner) = (Charter::main(), Manner::default());
+        Self { id, rhythm, charter, manner, description: String::new(), skills: Vec::new(), message }
     }
 }

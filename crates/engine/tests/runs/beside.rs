@@ -43,9 +43,7 @@ fn a_run_goes_beside_main_and_main_hears_of_it_once() {
             fork/3fdabe86> ping_user: Message sent.
             routine:mail (5) to the human> two mails need you
             fork/3fdabe86> calls discord_embed {"title":"Mail","description":"two need you"}
-            fork/3fdabe86> discord_embed: Embed sent.
-            fork/3fdabe86> shows: Mail
-            routine:mail (7) to the human> **Mail** / two need you
+            fork/3fdabe86> discord_embed: Error: Already sent 1 ping in this run. leave it with `report_updates`.
             fork/3fdabe86> calls report_updates {"message":"two mails need an answer"}
             fork/3fdabe86> report_updates: the main conversation will read it. go on, or stop.
             fork/3fdabe86> assistant: Done.
@@ -65,7 +63,7 @@ fn a_run_goes_beside_main_and_main_hears_of_it_once() {
               assistant: calls ping_user
               tools: Message sent.
               assistant: calls discord_embed
-              tools: Embed sent.
+              tools: Error: Already sent 1 ping in this run. leave it with `report_updates`.
               assistant: calls report_updates
               tools: the main conversation will read it. go on, or stop.
               assistant: Done.  (fork/3fdabe86 ended)
@@ -102,9 +100,8 @@ fn a_run_leaves_its_event_and_its_messages_in_the_files() {
     check(
         &story.state("fork_messages.json"),
         &expect![[r#"
-        {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
-        {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":7,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
-    "#]],
+            {"fork_session_id":"953aeb70-673e-49cb-b3d3-3b666a1e21da","message_id":5,"parent_session_id":"63cbe1e4-5932-4dd7-844c-3cd7f43c661c"}
+        "#]],
     );
 }
 

@@ -142,6 +142,7 @@ pub fn write_fork(transaction: &Transaction<'_>, change: &ForkChange) -> rusqlit
             transaction.prepare_cached(sql)?.execute([branch.to_string()]).map(drop)
         }
         ForkChange::Running(run) => runs::begin(transaction, run),
+        ForkChange::Doing(branch, doings) => runs::doing(transaction, branch, doings),
         ForkChange::Ran(branch) => runs::end(transaction, branch),
     }
 }

@@ -112,7 +112,9 @@ fn backups(dir: &Path, disk: &dyn Disk) -> Vec<PathBuf> {
     let listed = disk.list(dir).unwrap_or_default();
     let mut found: Vec<PathBuf> = listed
         .into_iter()
-        .filter(|listed| listed.file && listed.path.extension().is_some_and(|extension| extension == "db"))
+        .filter(|listed| {
+            listed.is_file() && listed.path.extension().is_some_and(|extension| extension == "db")
+        })
         .map(|listed| listed.path)
         .collect();
     found.sort();

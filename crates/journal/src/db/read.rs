@@ -27,9 +27,13 @@ impl Database {
         };
         let heads = self.heads()?;
         Ok(Memory {
-            filled: self.filled(heads.keys())?,
+            turns: Turns {
+                unfinished: self.unfinished()?,
+                runs: self.runs()?,
+                filled: self.filled(heads.keys())?,
+                next: self.next_turn()?,
+            },
             conversation: Conversation::new(heads, EntryId(next("entries")?)),
-            turns: Turns { unfinished: self.unfinished()?, runs: self.runs()?, next: self.next_turn()? },
             messages: Messages {
                 waiting: self.waiting()?,
                 sent: Arc::new(self.sent()?),
@@ -45,6 +49,7 @@ impl Database {
                 entering: self.entering()?,
                 before: self.main_before()?,
             },
+            plans: self.plans()?,
             chosen: Chosen::default(),
         })
     }
@@ -236,6 +241,11 @@ pub(super) fn session_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Sessio
 
 pub(super) fn time_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Timestamp> {
     Timestamp::from_microsecond(row.get(index)?).map_err(|error| unread(index, error))
+}
+
+pub(super) fn time_or_none(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Timestamp>> {
+    let time = row.get::<_, Option<i64>>(index)?.map(Timestamp::from_microsecond);
+    time.transpose().map_err(|error| unread(index, error))
 }
 
 pub(super) fn unread(

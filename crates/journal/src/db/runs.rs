@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use domain::conversation::{Branch, EntryId, SessionId, Why};
 use domain::place::{Aside, Follow};
-use domain::run::{Kind, Run};
-use domain::schedule::ToolRule;
+use domain::run::{Busy, Doings, Kind, Run};
+use domain::schedule::{ModelName, Pings, Reporting, Terms, Thinking, ToolRule, Voice};
 use domain::sent::SentId;
+use domain::wish::Urgency;
+use jiff::Timestamp;
 use rusqlite::{Row, Transaction, params};
 
 use super::Database;
-use super::read::{branch_in, source_in, unread};
+use super::read::{branch_in, source_in, time_or_none, unread};
 
 impl Database {
     /// The runs that go on, each with what it has shown.
     pub(super) fn runs(&self) -> rusqlite::Result<BTreeMap<Branch, Arc<Run>>> {
-        let sql = "SELECT branch, source, kind, depth, most, allowed, denied, root, parent FROM runs";
+        let sql = "SELECT branch, source, kind, depth, most, allowed, denied, root, parent, name, due, model, thinking, \
+                   reporting, pings, busy, pinged, critical, untold, reports, refusals, compact FROM runs";
         let run = |row: &Row<'_>| {
             let run = run(row)?;
             let sent = self.sent_by(&run.branch)?;
@@ -46,11 +49,36 @@ fn run(row: &Row<'_>) -> rusqlite::Result<Run> {
     Ok(Run {
         branch: branch_in(row, 0)?,
         source: source_in(row, 1)?,
+        name: row.get(9)?,
+        due: time_or_none(row, 10)?,
         aside,
-        tools,
+        terms: Terms { tools, ..terms(row)? },
         root: row.get::<_, Option<u64>>(7)?.map(EntryId),
         parent: row.get::<_, Option<String>>(8)?.as_deref().and_then(SessionId::read),
         sent: Vec::new(),
+        doings: doings(row)?,
+    })
+}
+
+fn terms(row: &Row<'_>) -> rusqlite::Result<Terms> {
+    let reporting = Reporting::parse(&row.get::<_, String>(13)?).map_err(|error| unread(13, error))?;
+    let pings = if row.get(14)? { Pings::Allowed } else { Pings::Never };
+    let thinking = if row.get(12)? { Thinking::On } else { Thinking::Off };
+    let model = row.get::<_, Option<String>>(11)?.as_deref().and_then(ModelName::read);
+    Ok(Terms { model, thinking, voice: Voice { reporting, pings }, tools: ToolRule::Usual })
+}
+
+fn doings(row: &Row<'_>) -> rusqlite::Result<Doings> {
+    let times = |urgency: Urgency, count: usize| std::iter::repeat_n(urgency, count);
+    let (pinged, critical): (usize, usize) = (row.get(16)?, row.get(17)?);
+    Ok(Doings {
+        busy: if row.get(15)? { Busy::Talking } else { Busy::No },
+        asked: Vec::new(),
+        pings: times(Urgency::Normal, pinged).chain(times(Urgency::Critical, critical)).collect(),
+        untold: row.get(18)?,
+        reports: row.get(19)?,
+        refusals: row.get(20)?,
+        compact: row.get(21)?,
     })
 }
 
@@ -68,23 +96,48 @@ pub fn begin(transaction: &Transaction<'_>, run: &Run) -> rusqlite::Result<()> {
         Aside::Forked(Follow::Alone) | Aside::Isolated(Follow::Alone) | Aside::Persistent => (None, None),
     };
     let json = |list: &[String]| serde_json::Value::from(list.to_vec()).to_string();
-    let sql = "INSERT INTO runs (branch, source, kind, depth, most, allowed, denied, root, parent) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO runs (branch, source, kind, depth, most, allowed, denied, root, parent, name, due, model, \
+               thinking, reporting, pings, busy) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let terms = &run.terms;
     let row = params![
         run.branch.to_string(),
         run.source.to_string(),
         Kind::of(run.aside).as_str(),
         depth,
         most,
-        run.tools.allowed().map(json),
-        run.tools.denied().map(json),
+        terms.tools.allowed().map(json),
+        terms.tools.denied().map(json),
         run.root.map(|root| root.0),
         run.parent.as_ref().map(SessionId::as_str),
+        run.name,
+        run.due.map(Timestamp::as_microsecond),
+        terms.model.as_ref().map(ModelName::as_str),
+        terms.thinking == Thinking::On,
+        terms.voice.reporting.as_str(),
+        terms.voice.pings == Pings::Allowed,
+        run.doings.busy == Busy::Talking,
     ];
     transaction.prepare_cached(sql)?.execute(row)?;
     let sql = "UPDATE moves SET label = ? WHERE branch = ? AND why IN (?, ?) AND label IS NULL";
     let (forked, created) = (Why::Forked.as_str(), Why::Created.as_str());
     let row = params![run.source.to_string(), run.branch.to_string(), forked, created];
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
+}
+
+/// This is what a run has done until now.
+pub fn doing(transaction: &Transaction<'_>, branch: &Branch, doings: &Doings) -> rusqlite::Result<()> {
+    let sql = "UPDATE runs SET pinged = ?, critical = ?, untold = ?, reports = ?, refusals = ?, compact = ? \
+               WHERE branch = ?";
+    let sent = |wanted: Urgency| doings.pings.iter().filter(|urgency| **urgency == wanted).count();
+    let row = params![
+        sent(Urgency::Normal),
+        sent(Urgency::Critical),
+        doings.untold,
+        doings.reports,
+        doings.refusals,
+        doings.compact,
+        branch.to_string(),
+    ];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 

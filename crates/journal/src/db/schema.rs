@@ -5,10 +5,15 @@ use rusqlite::Connection;
 use super::Unopened;
 
 /// The format this program writes.
-const FORMAT: i64 = 3;
+const FORMAT: i64 = 4;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 18] = [
+pub const TABLES: [&str; 23] = [
+    "plans",
+    "occurrences",
+    "routine_sessions",
+    "job_files",
+    "attention",
     "approvals",
     "reports",
     "forks",
@@ -30,8 +35,12 @@ pub const TABLES: [&str; 18] = [
 ];
 
 /// What each format adds to the one before it.
-const STEPS: [(i64, &str); 3] =
-    [(1, include_str!("format_1.sql")), (2, include_str!("format_2.sql")), (3, include_str!("format_3.sql"))];
+const STEPS: [(i64, &str); 4] = [
+    (1, include_str!("format_1.sql")),
+    (2, include_str!("format_2.sql")),
+    (3, include_str!("format_3.sql")),
+    (4, include_str!("format_4.sql")),
+];
 
 /// Adds what the database lacks, all or nothing; leaves one of a later format alone.
 pub fn bring_up_to_date(connection: &Connection) -> Result<(), Unopened> {

@@ -5,7 +5,7 @@ use domain::inbox::Kept;
 use domain::permission::Decision;
 use domain::record::{
     Address, Closed, InboxChange, Message, MessageChange, MessageId, Opened, Record, ReplyTo, SessionChange,
-    TurnChange,
+    StateChange, TurnChange,
 };
 use domain::run::Kind;
 use domain::turn::{Ending, TurnId};
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use rusqlite::{Transaction, named_params, params};
 
 use super::spending::spend;
-use super::{Database, approvals, aside, body, sent};
+use super::{Database, approvals, aside, body, plans, sent};
 
 /// A change to the session files that a transaction asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,9 +55,10 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
         Record::Report(change) => aside::write_report(transaction, change)?,
         Record::Fork(change) => aside::write_fork(transaction, change)?,
         Record::Approval(change) => approvals::write(transaction, change)?,
-        Record::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at)?,
-        // Kept in files of their own.
-        Record::State(_) => {}
+        Record::Plan(change) => plans::write(transaction, change)?,
+        Record::State(StateChange::Pings(budget)) => plans::write_pings(transaction, budget)?,
+        // Kept in a file of its own.
+        Record::State(StateChange::Set(..)) => {}
         Record::Spent(spent) => spend(transaction, spent)?,
         Record::Inbox(InboxChange::Kept(kept)) => keep(transaction, kept)?,
         Record::Inbox(InboxChange::Removed(kept, at)) => {
@@ -133,6 +134,7 @@ fn turn(transaction: &Transaction<'_>, change: &TurnChange) -> rusqlite::Result<
     match change {
         TurnChange::Opened(turn) => opened(transaction, turn),
         TurnChange::Closed(turn) => closed(transaction, turn),
+        TurnChange::Decided(turn, decision, at) => decided(transaction, *turn, decision, *at),
         TurnChange::Held(turn) => {
             let sql = "UPDATE turns SET attempts = 0 WHERE id = ?";
             transaction.prepare_cached(sql)?.execute([turn.0]).map(drop)

@@ -89,7 +89,8 @@ pub fn sweep(disk: &dyn Disk, dir: &Path) -> io::Result<usize> {
         return Ok(0);
     }
     let left = disk.list(dir)?;
-    let left = left.iter().filter(|name| name.file && name.path.extension().is_some_and(|end| end == "tmp"));
+    let left =
+        left.iter().filter(|name| name.is_file() && name.path.extension().is_some_and(|end| end == "tmp"));
     let mut removed = 0;
     for name in left {
         disk.remove(&name.path)?;

@@ -3,10 +3,12 @@
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::{Disk, Listed, Seen};
+use jiff::Timestamp;
+
+use super::{Disk, Listed, Seen, Stamp};
 
 /// The file system of this machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,13 +35,24 @@ impl Disk for RealDisk {
         }
     }
 
+    fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
+        if let Ok(metadata) = std::fs::metadata(path) {
+            return Ok(Some(stamp(&metadata, Some(seen(&metadata)))));
+        }
+        match std::fs::symlink_metadata(path) {
+            Ok(metadata) => Ok(Some(stamp(&metadata, None))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {
         let named = |entry: io::Result<std::fs::DirEntry>| {
             let path = entry?.path();
-            let file = path.metadata().is_ok_and(|metadata| metadata.is_file());
-            Ok(Listed { path, file })
+            // A name can go while it is being looked at.
+            Ok(self.stamp(&path)?.map(|stamp| Listed { path, stamp }))
         };
-        std::fs::read_dir(dir)?.map(named).collect()
+        std::fs::read_dir(dir)?.filter_map(|entry| named(entry).transpose()).collect()
     }
 
     fn create_dir(&self, dir: &Path) -> io::Result<()> {
@@ -77,4 +90,10 @@ fn seen(metadata: &Metadata) -> Seen {
         (false, true) => Seen::Directory,
         (false, false) => Seen::Strange,
     }
+}
+
+fn stamp(metadata: &Metadata, seen: Option<Seen>) -> Stamp {
+    let nanoseconds = i32::try_from(metadata.ctime_nsec()).unwrap_or_default();
+    let changed = Timestamp::new(metadata.ctime(), nanoseconds).unwrap_or_default();
+    Stamp { seen, number: metadata.ino(), changed }
 }

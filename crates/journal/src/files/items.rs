@@ -18,6 +18,7 @@ use crate::disk::{self, Disk};
 use crate::frontmatter::{BadFile, BadText, Change, edit};
 
 pub(super) use reading::text_of;
+pub(crate) use reading::{id_in, is_markdown, text_at};
 
 /// Something that has a file of its own.
 pub trait Item: Sized {
@@ -79,7 +80,7 @@ impl<T: Item> Items<T> {
         for path in self.paths()? {
             match self.read(&path) {
                 Ok(item) => match ids.get(item.id()) {
-                    Some(first) => listing.bad.push(twin(path, first, item.id())),
+                    Some(first) => listing.bad.push(BadFile { path, bad: twin_of(first, item.id()) }),
                     None => {
                         ids.insert(item.id().clone(), path.clone());
                         listing.items.push(Filed { path, item });
@@ -146,8 +147,9 @@ impl<T: Item> Items<T> {
     }
 }
 
-fn twin(path: PathBuf, first: &Path, id: &ItemId) -> BadFile {
+/// What is wrong with a file whose `id` is that of the file `first`.
+pub(crate) fn twin_of(first: &Path, id: &ItemId) -> BadText {
     let first = first.file_name().unwrap_or_default().to_string_lossy();
     let reason = format!("`{id}` is already the id of {first}, which comes first; give this one another id");
-    BadFile { path, bad: BadText { field: Some("id".to_owned()), ..BadText::whole(reason) } }
+    BadText { field: Some("id".to_owned()), ..BadText::whole(reason) }
 }

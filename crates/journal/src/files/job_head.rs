@@ -1,7 +1,8 @@
 //! The keys that routines, reminders and webhooks share, as they are written.
 
 use domain::schedule::{
-    Charter, Knowing, ModelName, Pings, Reporting, Standing, Terms, Thinking, ToolRule, Voice,
+    Charter, IfMissed, Knowing, Manner, ModelName, Overlap, Pings, Reporting, Rest, Standing, Terms,
+    Thinking, ToolRule, Voice,
 };
 
 use crate::frontmatter::{Head, Value};
@@ -16,6 +17,7 @@ pub(super) trait JobHead {
     fn voice(self, voice: Voice) -> Self;
     fn tools(self, tools: &ToolRule) -> Self;
     fn skills(self, skills: &[String]) -> Self;
+    fn manner(self, manner: &Manner) -> Self;
 }
 
 impl JobHead for Head {
@@ -66,5 +68,21 @@ impl JobHead for Head {
 
     fn skills(self, skills: &[String]) -> Self {
         self.with("skills", (!skills.is_empty()).then(|| Value::List(skills.to_vec())))
+    }
+
+    fn manner(self, manner: &Manner) -> Self {
+        let if_missed = manner.if_missed.as_ref().map(IfMissed::to_string);
+        self.with("if-missed", if_missed.map(Value::Text))
+            .text("overlap", manner.overlap.as_str(), Overlap::default().as_str())
+            .with("paused", paused(manner.rest))
+    }
+}
+
+/// A rest as it is written: nothing, if there is none.
+fn paused(rest: Rest) -> Option<Value> {
+    match rest {
+        Rest::Never => None,
+        Rest::Until(moment) => Some(Value::Text(moment.to_string())),
+        Rest::ForNow => Some(Value::Flag(true)),
     }
 }

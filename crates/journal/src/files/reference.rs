@@ -25,7 +25,7 @@ pub enum Placed {
 pub fn place(disk: &dyn Disk, data: &Path, documents: &[Reference]) -> io::Result<Vec<Placed>> {
     if disk.look(data)? == Some(Seen::Directory) {
         for listed in
-            disk.list(data)?.iter().filter(|listed| listed.file && is_leftover(&listed.path, documents))
+            disk.list(data)?.iter().filter(|listed| listed.is_file() && is_leftover(&listed.path, documents))
         {
             disk.remove(&listed.path)?;
         }

@@ -5,15 +5,16 @@ use jiff::tz::TimeZone;
 
 use super::items::Item;
 use super::job_head::JobHead;
-use crate::frontmatter::wire::{self, ReminderKeys, terms_of};
-use crate::frontmatter::{BadText, Head, Value, read, split, untrue};
+use crate::frontmatter::wire::{self, ReminderKeys, manner_of, terms_of};
+use crate::frontmatter::{BadText, Head, Value, read, split, told, untrue};
 
 impl Item for Reminder {
     const DIRECTORY: &'static str = "reminders";
 
     fn read(text: &str, zone: &TimeZone) -> Result<Self, BadText> {
         let split = split(text)?;
-        checked(read(&split)?, Prompt::new(split.body), zone).map_err(|invalid| untrue(&split, invalid))
+        let reminder = checked(read(&split)?, Prompt::new(split.body), zone);
+        told(&split, reminder.map_err(|invalid| untrue(&split, invalid))?)
     }
 
     fn to_text(&self) -> String {
@@ -32,6 +33,7 @@ impl Item for Reminder {
             .voice(terms.voice)
             .tools(&terms.tools)
             .skills(&self.skills)
+            .manner(&self.manner)
             .above(self.message.as_str())
     }
 
@@ -52,6 +54,7 @@ fn checked(keys: ReminderKeys, message: Prompt, zone: &TimeZone) -> Result<Remin
     let mut reminder = Reminder::new(id, run_at, charter, message)?;
     let (depth, max) = (keys.chain_depth.unwrap_or(0), keys.max_chain.unwrap_or(0));
     reminder.chain = Chain { depth, max, parent: keys.chain_parent };
+    reminder.manner = manner_of!(keys).checked(zone)?;
     reminder.description = keys.description.unwrap_or_default();
     reminder.skills = keys.skills.unwrap_or_default();
     Ok(reminder)

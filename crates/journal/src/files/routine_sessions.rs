@@ -47,7 +47,8 @@ impl RoutineSessions {
             return Ok(Vec::new());
         }
         let listed = self.disk.list(&self.dir).map_err(reading())?;
-        let names = listed.iter().filter(|name| name.file).filter_map(|name| name.path.file_name()?.to_str());
+        let names =
+            listed.iter().filter(|name| name.is_file()).filter_map(|name| name.path.file_name()?.to_str());
         let mut routines: Vec<ItemId> = names
             .filter(|name| !name.contains(".corrupt-"))
             .filter_map(|name| ItemId::parse(name).ok())

@@ -1,19 +1,21 @@
 //! The routines: `routines/*.md`.
 
-use domain::schedule::{Charter, Cron, Invalid, ItemId, Prompt, Routine};
+use domain::schedule::{Charter, Invalid, ItemId, Prompt, Routine};
 use jiff::tz::TimeZone;
 
 use super::items::Item;
 use super::job_head::JobHead;
-use crate::frontmatter::wire::{self, RoutineKeys, terms_of};
-use crate::frontmatter::{BadText, Head, read, split, untrue};
+use super::rhythm::{RhythmHead, rhythm_of};
+use crate::frontmatter::wire::{self, RoutineKeys, manner_of, terms_of};
+use crate::frontmatter::{BadText, Head, read, split, told, untrue};
 
 impl Item for Routine {
     const DIRECTORY: &'static str = "routines";
 
-    fn read(text: &str, _zone: &TimeZone) -> Result<Self, BadText> {
+    fn read(text: &str, zone: &TimeZone) -> Result<Self, BadText> {
         let split = split(text)?;
-        checked(read(&split)?, Prompt::new(split.body)).map_err(|invalid| untrue(&split, invalid))
+        let routine = checked(read(&split)?, Prompt::new(split.body), zone);
+        told(&split, routine.map_err(|invalid| untrue(&split, invalid))?)
     }
 
     fn to_text(&self) -> String {
@@ -21,7 +23,7 @@ impl Item for Routine {
         let session = matches!(self.charter, Charter::Persistent(_)).then_some("persistent");
         Head::new()
             .text("id", self.id.as_str(), "")
-            .text("cron", self.cron.as_str(), "")
+            .rhythm(&self.rhythm)
             .background(&self.charter)
             .model_and_thinking(terms)
             .isolated(self.charter.knowing())
@@ -30,6 +32,7 @@ impl Item for Routine {
             .tools(&terms.tools)
             .skills(&self.skills)
             .text("session", session.unwrap_or_default(), "")
+            .manner(&self.manner)
             .above(self.message.as_str())
     }
 
@@ -42,15 +45,16 @@ impl Item for Routine {
     }
 }
 
-fn checked(keys: RoutineKeys, message: Prompt) -> Result<Routine, Invalid> {
+fn checked(keys: RoutineKeys, message: Prompt, zone: &TimeZone) -> Result<Routine, Invalid> {
     let id = wire::id(keys.id)?;
-    let cron = Cron::parse(&wire::required("cron", keys.cron)?)?;
+    let rhythm = rhythm_of!(keys).checked()?;
     let (standing, knowing) = (wire::standing(keys.background), wire::knowing(keys.isolated));
     let charter = Charter::new(standing, knowing, terms_of!(keys).checked()?);
     let charter = match keys.session {
         Some(session) => charter.with_session(&session)?,
         None => charter,
     };
-    let description = keys.description.unwrap_or_default();
-    Ok(Routine { id, cron, charter, description, skills: keys.skills.unwrap_or_default(), message })
+    let manner = manner_of!(keys).checked(zone)?;
+    let (description, skills) = (keys.description.unwrap_or_default(), keys.skills.unwrap_or_default());
+    Ok(Routine { id, rhythm, charter, manner, description, skills, message })
 }

@@ -51,7 +51,7 @@ impl Skills {
             return Ok(Vec::new());
         }
         let listed = self.disk.list(&self.dir).map_err(reading())?;
-        let skills = listed.into_iter().filter(|name| !name.file).map(|name| name.path.join("SKILL.md"));
+        let skills = listed.into_iter().filter(|name| !name.is_file()).map(|name| name.path.join("SKILL.md"));
         let mut paths: Vec<PathBuf> = skills.filter(|path| self.is_there(path)).collect();
         paths.sort();
         Ok(paths)

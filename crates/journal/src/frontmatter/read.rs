@@ -25,6 +25,18 @@ pub(crate) fn untrue(split: &Split<'_>, invalid: Invalid) -> BadText {
     BadText { line, field: Some(invalid.field.to_owned()), reason: invalid.reason }
 }
 
+/// Gives `job`, if the body tells it to do anything.
+pub(crate) fn told<T>(split: &Split<'_>, job: T) -> Result<T, BadText> {
+    if split.body.contains(char::is_alphanumeric) {
+        return Ok(job);
+    }
+    let line = Some(split.yaml.lines().count() + LINES_ABOVE + 1);
+    Err(BadText {
+        line,
+        ..BadText::whole("it is told to do nothing; write what to do under the second `---`")
+    })
+}
+
 pub(super) fn strict() -> Options {
     options! {
         strict_booleans: true,
@@ -66,15 +78,22 @@ fn shape(key: &str) -> Option<&'static str> {
         "allowed-tools" | "disallowed-tools" | "skills" => {
             Some("a list, each item on a line like `  - \"name\"`")
         }
+        "paused" => Some("`true`, or a time like `2026-03-05T14:00:00-08:00`"),
         "fields" => Some("a mapping, which is a JSON Schema"),
         "id"
         | "cron"
+        | "every"
+        | "from"
+        | "until"
+        | "timezone"
         | "run-at"
         | "description"
         | "model"
         | "session"
         | "chain-parent"
         | "name"
+        | "if-missed"
+        | "overlap"
         | "update-main-session" => Some("words in double quotes"),
         _ => None,
     }

@@ -1,8 +1,10 @@
 //! The keys of each kind of file, as they are spelled.
 
 use domain::schedule::{
-    Invalid, ItemId, Knowing, ModelName, Pings, Reporting, Standing, Terms, Thinking, ToolRule, Voice,
+    IfMissed, Invalid, ItemId, Knowing, Manner, ModelName, Moment, Overlap, Pings, Reporting, Rest, Standing,
+    Terms, Thinking, ToolRule, Voice,
 };
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 /// The keys of a routine.
@@ -11,6 +13,10 @@ use serde::Deserialize;
 pub(crate) struct RoutineKeys {
     pub id: Option<String>,
     pub cron: Option<String>,
+    pub every: Option<String>,
+    pub from: Option<String>,
+    pub until: Option<String>,
+    pub timezone: Option<String>,
     pub background: Option<bool>,
     pub model: Option<String>,
     pub thinking: Option<bool>,
@@ -26,6 +32,10 @@ pub(crate) struct RoutineKeys {
     pub disallowed_tools: Option<Vec<String>>,
     pub skills: Option<Vec<String>>,
     pub session: Option<String>,
+    #[serde(alias = "if_missed")]
+    pub if_missed: Option<String>,
+    pub overlap: Option<String>,
+    pub paused: Option<String>,
 }
 
 /// The keys of a reminder.
@@ -55,6 +65,10 @@ pub(crate) struct ReminderKeys {
     #[serde(alias = "disallowed_tools")]
     pub disallowed_tools: Option<Vec<String>>,
     pub skills: Option<Vec<String>>,
+    #[serde(alias = "if_missed")]
+    pub if_missed: Option<String>,
+    pub overlap: Option<String>,
+    pub paused: Option<String>,
 }
 
 /// The keys of a webhook.
@@ -134,6 +148,52 @@ impl TermsKeys {
             voice: Voice { reporting: reporting.unwrap_or_default(), pings },
             tools: ToolRule::read(self.allowed_tools, self.disallowed_tools)?,
         })
+    }
+}
+
+/// The keys that say how a job deals with the clock.
+pub(crate) struct MannerKeys {
+    pub if_missed: Option<String>,
+    pub overlap: Option<String>,
+    pub paused: Option<String>,
+}
+
+/// Takes the keys that say the manner out of the keys of a routine or a reminder.
+macro_rules! manner_of {
+    ($keys:ident) => {
+        $crate::frontmatter::wire::MannerKeys {
+            if_missed: $keys.if_missed,
+            overlap: $keys.overlap,
+            paused: $keys.paused,
+        }
+    };
+}
+pub(crate) use manner_of;
+
+impl MannerKeys {
+    /// Checks them. A time without an offset is one in `zone`.
+    pub(crate) fn checked(self, zone: &TimeZone) -> Result<Manner, Invalid> {
+        let overlap = self.overlap.as_deref().map(Overlap::parse).transpose()?;
+        let rest = self.paused.as_deref().map(|paused| rest(paused, zone)).transpose()?;
+        Ok(Manner {
+            if_missed: self.if_missed.as_deref().map(IfMissed::parse).transpose()?,
+            overlap: overlap.unwrap_or_default(),
+            rest: rest.unwrap_or_default(),
+        })
+    }
+}
+
+/// Reads `paused`.
+fn rest(text: &str, zone: &TimeZone) -> Result<Rest, Invalid> {
+    match text.trim() {
+        "true" => Ok(Rest::ForNow),
+        "false" => Ok(Rest::Never),
+        time => Moment::parse(time, zone).map(Rest::Until).map_err(|_| {
+            let reason = format!(
+                "{time:?} does not say how long it rests; write `true`, or a time like `2026-03-05T14:00:00-08:00`"
+            );
+            Invalid::new("paused", reason)
+        }),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use domain::conversation::SessionId;
 use domain::ping_budget::PingBudget;
-use domain::schedule::{Cron, ItemId, Moment, Prompt, Routine};
+use domain::schedule::{Cron, ItemId, Moment, Prompt, Rhythm, Routine};
 use domain::sent::{Inquiry, InquiryId, Origin, SentId};
 use domain::settings::Setting;
 use jiff::tz::TimeZone;
@@ -263,8 +263,11 @@ fn routines(disk: &Shared) -> Items<Routine> {
 fn routine_steps() -> Vec<Step> {
     let add = |n: i64, words: &'static str| {
         step(move |disk| {
-            let routine =
-                Routine::new(routine_id(n), Cron::parse("0 9 * * 1-5").unwrap(), Prompt::new(words));
+            let routine = Routine::new(
+                routine_id(n),
+                Rhythm::new(Cron::parse("0 9 * * 1-5").unwrap()),
+                Prompt::new(words),
+            );
             routines(disk).add(&routine).map(|_| ())
         })
     };
@@ -277,7 +280,7 @@ fn routine_steps() -> Vec<Step> {
         add(1, "Check the mail."),
         add(2, "Check the mail!"),
         edit(2, "the second"),
-        add(3, "🙂"),
+        add(3, "水"),
         edit(1, "the first"),
         remove(1),
         add(4, "Check the mail and the calendar, and say what is new."),

@@ -89,6 +89,7 @@ pub(super) async fn command(
         Answer::Noted => obeyed(None, None),
         answer @ (Answer::Heard(_)
         | Answer::Decided(_)
+        | Answer::Plans(_)
         | Answer::Overspent(_)
         | Answer::Shown(_)
         | Answer::Refused(_)) => Err(unexpected(answer)),
@@ -163,6 +164,7 @@ pub(super) fn unexpected(answer: Answer) -> Refusal {
         | Answer::Decided(_)
         | Answer::Noted
         | Answer::Told(_)
+        | Answer::Plans(_)
         | Answer::Overspent(_)
         | Answer::Shown(_) => {
             Refusal::broken("the assistant answered something else than was asked. say it again.")

@@ -109,6 +109,7 @@ pub(super) async fn press(
         Answer::Noted => Ok(pressed(None, None)),
         answer @ (Answer::Begun(_)
         | Answer::Decided(_)
+        | Answer::Plans(_)
         | Answer::Overspent(_)
         | Answer::Shown(_)
         | Answer::Refused(_)) => Err(unexpected(answer)),

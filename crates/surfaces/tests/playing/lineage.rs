@@ -39,8 +39,10 @@ pub fn of(records: &[Record], limit: u32) -> Lineage {
             Record::Message(_)
             | Record::Turn(_)
             | Record::Report(_)
-            | Record::Fork(ForkChange::Ended(_) | ForkChange::Wanted(_) | ForkChange::Ran(_))
-            | Record::Decided(..)
+            | Record::Fork(
+                ForkChange::Ended(_) | ForkChange::Wanted(_) | ForkChange::Doing(..) | ForkChange::Ran(_),
+            )
+            | Record::Plan(_)
             | Record::Spent(_)
             | Record::State(_)
             | Record::Approval(_)

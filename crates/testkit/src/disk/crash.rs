@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use journal::disk::{Disk, Listed, Seen};
+use journal::disk::{Disk, Listed, Seen, Stamp};
 
 use super::memory::MemoryDisk;
 use super::power_cut::{AfterCut, after_cuts};
@@ -102,6 +102,10 @@ impl Disk for CrashDisk {
 
     fn look(&self, path: &Path) -> io::Result<Option<Seen>> {
         self.memory.look(path)
+    }
+
+    fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
+        self.memory.stamp(path)
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {

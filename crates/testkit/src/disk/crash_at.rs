@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use journal::disk::{Disk, Listed, RealDisk, Seen};
+use journal::disk::{Disk, Listed, RealDisk, Seen, Stamp};
 
 /// A disk on which the process ends.
 #[derive(Debug)]
@@ -68,6 +68,10 @@ impl Disk for CrashAt {
 
     fn look(&self, path: &Path) -> io::Result<Option<Seen>> {
         self.around(|| RealDisk.look(path))
+    }
+
+    fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
+        self.around(|| RealDisk.stamp(path))
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use journal::disk::{Disk, Listed, Seen};
+use journal::disk::{Disk, Listed, Seen, Stamp};
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +106,10 @@ impl Disk for FailingDisk {
 
     fn look(&self, path: &Path) -> io::Result<Option<Seen>> {
         self.guarded(|| self.inner.look(path))
+    }
+
+    fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
+        self.guarded(|| self.inner.stamp(path))
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {

@@ -5,7 +5,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use journal::disk::{Disk, Listed, Seen};
+use jiff::Timestamp;
+use journal::disk::{Disk, Listed, Seen, Stamp};
 
 /// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +22,25 @@ pub(super) type Tree = BTreeMap<PathBuf, Node>;
 #[derive(Debug)]
 pub struct MemoryDisk {
     tree: Mutex<Tree>,
+    marks: Mutex<Marks>,
+}
+
+/// What tells one state of a thing from another.
+#[derive(Debug, Default)]
+struct Marks {
+    now: Timestamp,
+    given: u64,
+    of: BTreeMap<PathBuf, (u64, Timestamp)>,
+}
+
+impl Marks {
+    /// What is at `path` changed; what was not there gets a number.
+    fn change(&mut self, path: &Path) {
+        let (given, now) = (self.given + 1, self.now);
+        let mark = self.of.entry(path.to_owned()).or_insert((given, now));
+        mark.1 = now;
+        self.given = given;
+    }
 }
 
 impl Default for MemoryDisk {
@@ -31,7 +51,16 @@ impl Default for MemoryDisk {
 
 impl MemoryDisk {
     pub(super) fn holding(tree: Tree) -> Self {
-        Self { tree: Mutex::new(tree) }
+        Self { tree: Mutex::new(tree), marks: Mutex::default() }
+    }
+
+    fn marks(&self) -> MutexGuard<'_, Marks> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is changed from now on was changed at `now`.
+    pub fn set_time(&self, now: Timestamp) {
+        self.marks().now = now;
     }
 
     pub(super) fn tree(&self) -> MutexGuard<'_, Tree> {
@@ -50,6 +79,7 @@ impl MemoryDisk {
         let mut tree = self.tree();
         tree.extend(above);
         tree.insert(path.to_owned(), Node::File(bytes.to_vec()));
+        self.marks().change(path);
     }
 
     /// The files there are, by path.
@@ -86,18 +116,20 @@ impl Disk for MemoryDisk {
     }
 
     fn look(&self, path: &Path) -> io::Result<Option<Seen>> {
-        Ok(self.tree().get(path).map(|node| match node {
-            Node::File(bytes) => Seen::File(bytes.len() as u64),
-            Node::Directory => Seen::Directory,
-        }))
+        Ok(self.tree().get(path).map(seen))
+    }
+
+    fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
+        Ok(self.tree().get(path).map(|node| stamp(node, self.marks().of.get(path))))
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {
         is_dir(&self.tree(), dir)?;
         let tree = self.tree();
         let inside = tree.iter().filter(|(path, _)| path.parent() == Some(dir));
+        let marks = self.marks();
         Ok(inside
-            .map(|(path, node)| Listed { path: path.clone(), file: matches!(node, Node::File(_)) })
+            .map(|(path, node)| Listed { path: path.clone(), stamp: stamp(node, marks.of.get(path)) })
             .collect())
     }
 
@@ -117,6 +149,7 @@ impl Disk for MemoryDisk {
             return Err(ErrorKind::AlreadyExists.into());
         }
         tree.insert(path.to_owned(), Node::File(bytes.to_vec()));
+        self.marks().change(path);
         Ok(())
     }
 
@@ -127,6 +160,7 @@ impl Disk for MemoryDisk {
             Node::File(content) => content.extend_from_slice(bytes),
             Node::Directory => return Err(ErrorKind::IsADirectory.into()),
         }
+        self.marks().change(path);
         Ok(())
     }
 
@@ -140,6 +174,9 @@ impl Disk for MemoryDisk {
             }
         }
         tree.insert(to.to_owned(), node);
+        let mut marks = self.marks();
+        let (mark, now) = (marks.of.remove(from), marks.now);
+        marks.of.insert(to.to_owned(), (mark.map_or(0, |(number, _)| number), now));
         Ok(())
     }
 
@@ -148,6 +185,7 @@ impl Disk for MemoryDisk {
         match tree.get(path) {
             Some(Node::File(_)) => {
                 tree.remove(path);
+                self.marks().of.remove(path);
                 Ok(())
             }
             Some(Node::Directory) => Err(ErrorKind::IsADirectory.into()),
@@ -158,6 +196,18 @@ impl Disk for MemoryDisk {
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
         is_dir(&self.tree(), dir)
     }
+}
+
+fn seen(node: &Node) -> Seen {
+    match node {
+        Node::File(bytes) => Seen::File(bytes.len() as u64),
+        Node::Directory => Seen::Directory,
+    }
+}
+
+fn stamp(node: &Node, mark: Option<&(u64, Timestamp)>) -> Stamp {
+    let (number, changed) = mark.copied().unwrap_or_default();
+    Stamp { seen: Some(seen(node)), number, changed }
 }
 
 fn is_dir(tree: &Tree, dir: &Path) -> io::Result<()> {

@@ -1,13 +1,13 @@
 //! Background runs in a story, and how the human answers what they send.
 
-use domain::assistant::{Answer, Press, Request, Saying};
+use domain::assistant::{Answer, Planning, Press, Request, Saying};
 use domain::context::message_words;
 use domain::conversation::{Entry, EntryId, Said};
 use domain::embed::Action;
 use domain::place::{Aside, Follow};
 use domain::record::{MessageId, ReplyTo, SurfaceName};
 use domain::run::Job;
-use domain::schedule::{Prompt, ToolRule};
+use domain::schedule::{Pings, Prompt, Reporting, Terms, Voice};
 use domain::sent::SentId;
 use domain::tool::{Outcome, Showing};
 use domain::turn::TurnId;
@@ -28,7 +28,9 @@ pub fn isolated(label: &str, prompt: &str) -> Job {
 
 fn job(label: &str, aside: Aside, prompt: &str) -> Job {
     let source = label.parse().expect("a label such as `routine:mail`");
-    Job { source, aside, tools: ToolRule::Usual, prompt: Prompt::new(prompt) }
+    let voice = Voice { reporting: Reporting::Freely, pings: Pings::Allowed };
+    let (name, terms) = (label.to_owned(), Terms { voice, ..Terms::default() });
+    Job { source, name, aside, terms, prompt: Prompt::new(prompt) }
 }
 
 impl Story {
@@ -51,7 +53,7 @@ impl Story {
     fn run(&mut self, job: Job) -> Option<TurnId> {
         self.teller.tell(format!("-- {} runs: {}", job.source, job.prompt));
         let desk = self.living().desk.clone();
-        match self.while_alive(desk.ask(Request::Run(job)))? {
+        match self.while_alive(desk.ask(Request::Plan(Planning::Do(job))))? {
             Answer::Begun(turn) => Some(turn),
             Answer::Refused(why) => {
                 self.teller.tell(format!("refused> {why}"));
@@ -61,6 +63,7 @@ impl Story {
             | Answer::Decided(_)
             | Answer::Noted
             | Answer::Told(_)
+            | Answer::Plans(_)
             | Answer::Overspent(_)
             | Answer::Shown(_)) => panic!("a job was answered with {answer:?}"),
         }
@@ -117,7 +120,11 @@ impl Story {
             Answer::Noted => {}
             Answer::Told(text) => self.teller.tell(format!("told> {text}")),
             Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
-            answer @ (Answer::Begun(_) | Answer::Decided(_) | Answer::Overspent(_) | Answer::Shown(_)) => {
+            answer @ (Answer::Begun(_)
+            | Answer::Decided(_)
+            | Answer::Plans(_)
+            | Answer::Overspent(_)
+            | Answer::Shown(_)) => {
                 panic!("the human was answered with {answer:?}")
             }
         }

@@ -21,6 +21,7 @@ impl Story {
                 Answer::Refused(_)
                 | Answer::Heard(_)
                 | Answer::Decided(_)
+                | Answer::Plans(_)
                 | Answer::Overspent(_)
                 | Answer::Noted
                 | Answer::Shown(_),

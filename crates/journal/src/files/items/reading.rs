@@ -11,45 +11,59 @@ use crate::frontmatter::{BadText, read, split, wire::IdKey};
 const LARGEST: usize = 1 << 20;
 const TOO_LARGE: &str = "it is larger than 1 MB; a file like this holds a few pages";
 
-/// The names in `dir` that end in `.md`, in order.
+/// Whether a file is one of ours by its name. Hidden ones are not: editors keep their locks in them.
+pub(crate) fn is_markdown(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.ends_with(b".md") && !name.starts_with(b".")
+}
+
+/// The files in `dir` that are ours, in order.
 pub(super) fn markdown(disk: &dyn Disk, dir: &Path) -> Result<Vec<PathBuf>, Trouble> {
     if disk.look(dir).map_err(Trouble::reading(dir))?.is_none() {
         return Ok(Vec::new());
     }
     let listed = disk.list(dir).map_err(Trouble::reading(dir))?;
-    let named = |path: &PathBuf| path.as_os_str().as_encoded_bytes().ends_with(b".md");
-    let mut paths: Vec<PathBuf> = listed.into_iter().map(|listed| listed.path).filter(named).collect();
+    let mut paths: Vec<PathBuf> =
+        listed.into_iter().map(|listed| listed.path).filter(|path| is_markdown(path)).collect();
     paths.sort();
     Ok(paths)
 }
 
 /// The text of a file, or why it has none.
 pub(in crate::files) fn text_of(disk: &dyn Disk, path: &Path) -> Result<String, BadText> {
-    bytes_of(disk, path)
-        .map_err(|error| BadText::whole(format!("it cannot be read ({error})")))?
-        .and_then(text)
+    let text = disk.look(path).and_then(|seen| text_at(disk, path, seen));
+    text.map_err(|error| BadText::whole(format!("it cannot be read ({error})")))?
 }
 
 /// The id a file says it has: nothing, if it says none that can be read.
 pub(super) fn id_of(disk: &dyn Disk, path: &Path) -> io::Result<Option<String>> {
-    let text = bytes_of(disk, path)?.and_then(text);
-    let id = text.and_then(|text| read::<IdKey>(&split(&text)?));
-    Ok(id.ok().and_then(|keys| keys.id))
+    let text = text_at(disk, path, disk.look(path)?)?;
+    Ok(text.ok().and_then(|text| id_in(&text)))
 }
 
-/// The content of a file, or what is wrong with it; the disk itself may fail, which is another matter.
-fn bytes_of(disk: &dyn Disk, path: &Path) -> io::Result<Result<Vec<u8>, BadText>> {
+/// The id that is said in the text of a file.
+pub(crate) fn id_in(text: &str) -> Option<String> {
+    read::<IdKey>(&split(text).ok()?).ok()?.id
+}
+
+/// The text of a file that was `seen` as this, or what is wrong with it; the disk itself may fail, which is
+/// another matter.
+pub(crate) fn text_at(
+    disk: &dyn Disk,
+    path: &Path,
+    seen: Option<Seen>,
+) -> io::Result<Result<String, BadText>> {
     let wrong = |reason: &str| Ok(Err(BadText::whole(reason)));
-    match disk.look(path)? {
+    match seen {
+        Some(Seen::File(length)) if length > LARGEST as u64 => return wrong(TOO_LARGE),
         Some(Seen::File(_)) => {}
         Some(Seen::Directory) => return wrong("it is a directory; only files are read"),
         Some(Seen::Strange) => return wrong("it is not a plain file; only plain files are read"),
         None => return wrong("it is a link that leads nowhere; remove it or mend it"),
     }
     let bytes = disk.read_part(path, 0, LARGEST + 1)?;
-    if bytes.len() > LARGEST { wrong(TOO_LARGE) } else { Ok(Ok(bytes)) }
-}
-
-fn text(bytes: Vec<u8>) -> Result<String, BadText> {
-    String::from_utf8(bytes).map_err(|_| BadText::whole("it is not text; save it as UTF-8"))
+    match bytes.len() > LARGEST {
+        true => wrong(TOO_LARGE),
+        false => Ok(String::from_utf8(bytes).map_err(|_| BadText::whole("it is not text; save it as UTF-8"))),
+    }
 }

@@ -1,0 +1,103 @@
+//! Chains: a reminder that asks to be followed by another check.
+
+use std::sync::Arc;
+
+use jiff::Zoned;
+
+use super::firing::follow;
+use super::{Answer, Assistant, Effect, Minutes};
+use crate::cost::Source;
+use crate::place::Follow;
+use crate::record::{FileWork, PlanChange};
+use crate::schedule::{Chain, ItemId, Moment, Planned, Reminder, What, slug};
+use crate::turn::TurnId;
+
+impl Assistant {
+    /// CH-3: whether what `turn` answers on main is a check in a chain. It holds for that turn alone.
+    pub(super) fn follows(&self, turn: TurnId) -> Follow {
+        self.reminder_of(turn).map_or(Follow::Alone, |planned| follow(&planned))
+    }
+
+    /// CH-7, TL-9: one more check, in so many minutes. A second call moves it, so there is one at most.
+    pub(super) fn follow_up(&mut self, turn: TurnId, wait: u32, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let refused = |text: String| (Answer::Refused(format!("Error: {text}")), Vec::new());
+        if wait == 0 {
+            return refused("`minutes_from_now` must be 1 or more.".to_owned());
+        }
+        let Some(parent) = self.reminder_of(turn) else {
+            return refused("there is no active reminder context any more; its file is gone.".to_owned());
+        };
+        let child = Moment::after(now, wait).and_then(|at| next_check(&parent, at));
+        let child = match child {
+            Ok(child) => child,
+            Err(invalid) => return refused(invalid.to_string()),
+        };
+        let mut minutes = Minutes::at(now);
+        let file = format!("reminders/{}.md", slug(child.message.as_str()));
+        let what = What::Reminder(child);
+        minutes.plan(Some(PlanChange::File(FileWork::Write(Box::new(what.clone())))));
+        self.planned(Arc::new(Planned { what, file }), &mut minutes);
+        let told =
+            format!("one more check comes in {wait} minutes. it starts fresh: its words are all it gets.");
+        (Answer::Told(told), minutes.effects())
+    }
+
+    /// The reminder whose job `turn` does.
+    fn reminder_of(&self, turn: TurnId) -> Option<Arc<Planned>> {
+        let (branch, running) = self.run_of(turn)?;
+        let source = match self.memory.turns.runs.get(&branch) {
+            Some(run) => run.source.clone(),
+            None => self.memory.plans.asked(running.answers()?)?.key.source.clone(),
+        };
+        let plan = self.memory.plans.agenda.get(&source)?;
+        matches!(source, Source::Reminder(_)).then(|| Arc::clone(&plan.planned))
+    }
+}
+
+/// The check after `parent`: the same words and terms, one step further. Its id follows from the chain and the step,
+/// so a check that is made twice is one check.
+fn next_check(parent: &Planned, at: Moment) -> Result<Reminder, crate::schedule::Invalid> {
+    let What::Reminder(reminder) = &parent.what else {
+        return Err(crate::schedule::Invalid::new("chain-depth", "only reminders are followed by a check"));
+    };
+    let root = reminder.chain.parent.clone().unwrap_or_else(|| reminder.id.to_string());
+    let chain =
+        Chain { depth: reminder.chain.depth + 1, max: reminder.chain.max, parent: Some(root.clone()) };
+    let id = ItemId::parse(&hashed(&format!("{root} {}", chain.depth)))?;
+    let mut next = reminder.clone();
+    (next.id, next.run_at, next.chain) = (id, at, chain);
+    Ok(next)
+}
+
+/// Eight hexadecimal digits that follow from `text` (FNV-1a).
+fn hashed(text: &str) -> String {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
+    format!("{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::{Charter, Prompt};
+
+    /// CH-7, A11: the check that follows has its parent's words and terms, and an id that follows from the chain.
+    #[test]
+    fn a_check_is_followed_by_exactly_one() {
+        let at = |text: &str| Moment::parse(text, &jiff::tz::TimeZone::UTC).unwrap();
+        let (id, due) = (ItemId::parse("c4f5e6a7").unwrap(), at("2026-11-16T09:00Z"));
+        let mut first = Reminder::new(id, due, Charter::main(), Prompt::new("was it sent?")).unwrap();
+        first.chain = Chain { depth: 0, max: 2, parent: Some("c4f5e6a7".to_owned()) };
+        first.description = "the report".to_owned();
+        let planned = |reminder| Planned { what: What::Reminder(reminder), file: String::new() };
+        let second = next_check(&planned(first.clone()), at("2026-11-16T09:20Z")).unwrap();
+        let again = next_check(&planned(first.clone()), at("2026-11-16T10:00Z")).unwrap();
+        assert_eq!(second.id, again.id);
+        assert_eq!((second.chain.depth, second.chain.max), (1, 2));
+        assert_eq!(second.chain.parent.as_deref(), Some("c4f5e6a7"));
+        assert_eq!((&second.description, &second.message), (&first.description, &first.message));
+        let third = next_check(&planned(second.clone()), at("2026-11-16T11:00Z")).unwrap();
+        assert_ne!(third.id, second.id);
+        assert_eq!(third.chain.parent.as_deref(), Some("c4f5e6a7"));
+    }
+}

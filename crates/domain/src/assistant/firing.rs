@@ -1,0 +1,272 @@
+//! Firing: a job begins because its time has come, and its occurrence ends in exactly one way.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Zoned};
+
+use super::planning::taken_away;
+use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
+use crate::context::{self, Preamble, Scheduled, Where};
+use crate::conversation::{Block, Branch, Reach, Said};
+use crate::cost::Source;
+use crate::failure::Failure;
+use crate::occurrence::{End, Occurrence, Stage, TRIES, wait_after};
+use crate::ping_budget::PingBudget;
+use crate::place::{Aside, Follow};
+use crate::record::{MessageId, PlanChange};
+use crate::run::{Job, Kind};
+use crate::schedule::{Charter, Lateness, Overlap, Planned, Prompt, Terms, What, allowance, as_told};
+
+/// How long a model may take to put a reminder in words before it goes out as written.
+const REMINDER_TIME: SignedDuration = SignedDuration::from_secs(60);
+
+impl Assistant {
+    /// P2: never two at a time. A7: what comes while the job is still being done is left out, or waits once.
+    pub(super) fn begin_or_wait(
+        &mut self,
+        planned: &Arc<Planned>,
+        occurrence: Occurrence,
+        minutes: &mut Minutes,
+    ) {
+        let plans = &self.memory.plans;
+        let (source, overlap) = (&occurrence.key.source, planned.manner().overlap);
+        match (plans.busy_with(source), plans.queued(source), overlap) {
+            (None, _, _) => self.try_once(planned, occurrence, minutes),
+            (Some(_), None, Overlap::Queue) => self.stands(occurrence, Stage::Queued, minutes),
+            (Some(_), Some(_), _) | (Some(_), None, Overlap::Skip) => {
+                let why = "the one before it was still being done".to_owned();
+                self.settle(occurrence, End::Skipped(why), minutes);
+            }
+        }
+    }
+
+    /// Does the job once, now.
+    pub(super) fn try_once(&mut self, planned: &Arc<Planned>, occurrence: Occurrence, minutes: &mut Minutes) {
+        let occurrence = Occurrence { tries: occurrence.tries + 1, ..occurrence };
+        let prompt = self.prompt(planned, &occurrence, minutes);
+        let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else {
+            return self.put_to_main(occurrence, prompt, minutes);
+        };
+        let aside = match kind {
+            Kind::Forked => Aside::Forked(follow(planned)),
+            Kind::Isolated => Aside::Isolated(follow(planned)),
+            Kind::Persistent => Aside::Persistent,
+        };
+        if self.memory.turns.runs.len() >= RUNS {
+            let again = minutes.at + wait_after(1, self.dice.roll());
+            let waiting = Occurrence { tries: occurrence.tries - 1, ..occurrence };
+            return self.stands(waiting, Stage::Again(again), minutes);
+        }
+        let terms = Terms { tools: allowance(terms, kind), ..terms.clone() };
+        let (source, name) = (occurrence.key.source.clone(), occurrence.name.clone());
+        let job = Job { source, name, aside, terms, prompt: Prompt::new(&prompt) };
+        let branch = self.set_off(job, Some(occurrence.key.due), minutes);
+        self.stands(occurrence, Stage::Running(branch), minutes);
+    }
+
+    /// SC-14, SC-21 to SC-25: what the job is told, with what we put before it.
+    fn prompt(&self, planned: &Planned, occurrence: &Occurrence, minutes: &Minutes) -> String {
+        let now = minutes.at.to_zoned(minutes.zone.clone());
+        let due = occurrence.key.due.to_zoned(minutes.zone.clone());
+        let late = match occurrence.lateness {
+            Lateness::Late => context::late(&due, &now),
+            Lateness::OnTime => String::new(),
+        };
+        let preamble = self.preamble(planned, occurrence, &now);
+        let at = match planned.charter().terms() {
+            None => Where::Main,
+            Some(terms) => Where::Aside { preamble: &preamble, reporting: terms.voice.reporting },
+        };
+        let (id, body) = (planned.id().as_str(), planned.message().as_str());
+        let scheduled = Scheduled { id, at, late: &late, skills: "", body };
+        match &planned.what {
+            What::Routine(_) => scheduled.routine(),
+            What::Reminder(reminder) => scheduled.reminder(&reminder.chain),
+        }
+    }
+
+    /// PR-1: what holds for a run of `planned`: nothing, for a job on main.
+    fn preamble(&self, planned: &Planned, occurrence: &Occurrence, now: &Zoned) -> String {
+        let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else { return String::new() };
+        let around = (&occurrence.key.source, occurrence.key.due);
+        let preamble = Preamble {
+            session: kind,
+            voice: terms.voice,
+            busy: self.busy(),
+            budget: self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now)).at(now),
+            ahead: self.memory.plans.agenda.around(around, now.timestamp()),
+            tools: as_told(&allowance(terms, kind), terms.voice),
+        };
+        preamble.write(now)
+    }
+
+    /// SC-15, MC-18, MC-20: the prompt waits until nobody speaks, and is heard on main.
+    fn put_to_main(&mut self, occurrence: Occurrence, prompt: String, minutes: &mut Minutes) {
+        // Words that wait for a key wait long: a reminder goes past them.
+        if self.speaking().is_some_and(|(_, running)| running.owed == Owed::Held) && is_reminder(&occurrence)
+        {
+            return self.goes_out(occurrence, minutes);
+        }
+        let message = self.our_message(Branch::Main, prompt, minutes);
+        let id = message.id;
+        self.memory.messages.waiting.push_back(message);
+        self.stands(occurrence, Stage::Asked(id), minutes);
+    }
+
+    /// The occurrence stands there now, and that is written down.
+    fn stands(&mut self, occurrence: Occurrence, stage: Stage, minutes: &mut Minutes) {
+        let occurrence = Occurrence { stage, since: minutes.at, ..occurrence };
+        self.memory.plans.open.insert_mut(occurrence.key.clone(), occurrence.clone());
+        minutes.plan(Some(PlanChange::Occurred(occurrence)));
+    }
+
+    /// P1: the occurrence has ended, and one can see how. A reminder goes only now.
+    pub(super) fn settle(&mut self, occurrence: Occurrence, end: End, minutes: &mut Minutes) {
+        let key = occurrence.key.clone();
+        self.memory.plans.open.remove_mut(&key);
+        let ended = Occurrence { stage: Stage::Ended(end), since: minutes.at, ..occurrence };
+        minutes.plan(Some(PlanChange::Occurred(ended)));
+        minutes.plan(taken_away(&key));
+        let queued = self.memory.plans.queued(&key.source).cloned();
+        let plan = self.memory.plans.agenda.get(&key.source).map(|plan| Arc::clone(&plan.planned));
+        if let Some((planned, queued)) = plan.zip(queued) {
+            self.try_once(&planned, queued, minutes);
+        }
+    }
+
+    /// The run on `branch` has ended, and with it an occurrence, or one try of it.
+    pub(super) fn run_settled(&mut self, branch: &Branch, ending: &Ending, minutes: &mut Minutes) {
+        let on = |occurrence: &&Occurrence| occurrence.stage == Stage::Running(branch.clone());
+        let Some(occurrence) = self.memory.plans.open.values().find(on).cloned() else { return };
+        match ending {
+            Ending::Finished => self.settle(occurrence, End::Done(String::new()), minutes),
+            Ending::Interrupted => self.failed(occurrence, "it was stopped", minutes),
+            Ending::Failed(failure) if is_final(failure) => {
+                let occurrence = Occurrence { tries: TRIES, ..occurrence };
+                self.failed(occurrence, &failure.to_string(), minutes);
+            }
+            Ending::Failed(failure) => self.failed(occurrence, &failure.to_string(), minutes),
+        }
+    }
+
+    /// A job that main was asked to do has been answered, or not. Gives how its turn ends for the human.
+    pub(super) fn asked_settled(
+        &mut self,
+        message: MessageId,
+        ending: Ending,
+        minutes: &mut Minutes,
+    ) -> Ending {
+        let Some(occurrence) = self.memory.plans.asked(message).cloned() else { return ending };
+        match (&occurrence.key.source, &ending) {
+            (_, Ending::Finished) => {
+                self.settle(occurrence, End::Done(String::new()), minutes);
+                ending
+            }
+            // A reminder needs no model: its words go out as they were written.
+            (Source::Reminder(_), Ending::Interrupted | Ending::Failed(_)) => {
+                self.goes_out(occurrence, minutes);
+                Ending::Finished
+            }
+            (_, Ending::Interrupted) => {
+                self.settle(occurrence, End::Done("you stopped the answer".to_owned()), minutes);
+                ending
+            }
+            (_, Ending::Failed(failure)) => {
+                let why = failure.to_string();
+                self.failed(occurrence, &why, minutes);
+                ending
+            }
+        }
+    }
+
+    /// A8: tried again after a while, three times in all; then the human is told, and hears a reminder's own words.
+    fn failed(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
+        if occurrence.tries < TRIES {
+            let again = minutes.at + wait_after(occurrence.tries, self.dice.roll());
+            return self.stands(occurrence, Stage::Again(again), minutes);
+        }
+        let name = occurrence.name.clone();
+        if let Source::Reminder(_) = occurrence.key.source {
+            self.ensure_main(minutes);
+            self.say_as_written(&occurrence.words, minutes);
+        }
+        minutes.shown.push(Shown::Notice(format!("{name} could not be finished: {why}")));
+        self.settle(occurrence, End::Failed(why.to_owned()), minutes);
+    }
+
+    /// A reminder goes out as it was written, without a model.
+    fn goes_out(&mut self, occurrence: Occurrence, minutes: &mut Minutes) {
+        self.ensure_main(minutes);
+        self.say_as_written(&occurrence.words, minutes);
+        let note = "the model did not answer, so its words went out as written".to_owned();
+        self.settle(occurrence, End::Done(note), minutes);
+    }
+
+    /// Whether what `turned` answers goes out as it was written if the model does not answer.
+    pub(super) fn goes_out_as_written(&self, turned: &Turned) -> bool {
+        self.memory.plans.asked(turned.message.id).is_some_and(is_reminder)
+    }
+
+    /// A foreground reminder has a minute to be put in words by the model.
+    pub(super) fn limit_reminder(&mut self, message: MessageId, minutes: &Minutes) {
+        if self.memory.plans.asked(message).is_some_and(is_reminder) {
+            self.wants.deadlines.insert(Branch::Main, minutes.at + REMINDER_TIME);
+        }
+    }
+
+    /// The words of a reminder, said on main as they were written.
+    fn say_as_written(&mut self, words: &str, minutes: &mut Minutes) {
+        let said = Said::Assistant(vec![Block::Text(format!("⏰ {words}"))], Reach::Whole);
+        self.say_on(&Branch::Main, said, minutes);
+    }
+
+    /// After a start: an occurrence whose job is nowhere to be found any more has failed, and is tried again.
+    pub(super) fn settle_leftovers(&mut self, minutes: &mut Minutes) {
+        let open: Vec<Occurrence> = self.memory.plans.open.values().cloned().collect();
+        for occurrence in open {
+            let there = match &occurrence.stage {
+                Stage::Running(branch) => self.memory.turns.runs.contains_key(branch),
+                Stage::Asked(message) => self.is_open(*message),
+                Stage::Again(_) | Stage::Queued | Stage::Ended(_) => true,
+            };
+            if !there {
+                self.failed(occurrence, "it was cut off, and nobody knows how far it got", minutes);
+            }
+        }
+    }
+
+    /// Whether `message` waits for an answer or is being answered.
+    fn is_open(&self, message: MessageId) -> bool {
+        let waits = self.memory.messages.waiting.iter().any(|waiting| waiting.id == message);
+        waits || self.running.values().any(|running| running.answers() == Some(message))
+    }
+}
+
+fn is_reminder(occurrence: &Occurrence) -> bool {
+    matches!(occurrence.key.source, Source::Reminder(_))
+}
+
+/// Failures that another try would only repeat.
+fn is_final(failure: &Failure) -> bool {
+    matches!(failure, Failure::Stopped(_) | Failure::SpendLimit(_))
+}
+
+/// What a run of `planned` stands on: nothing, if it speaks on main.
+fn kind(planned: &Planned) -> Option<Kind> {
+    match planned.charter() {
+        Charter::Main(_) => None,
+        Charter::Fork(_) => Some(Kind::Forked),
+        Charter::Alone(_) => Some(Kind::Isolated),
+        Charter::Persistent(_) => Some(Kind::Persistent),
+    }
+}
+
+/// Whether `planned` is a check in a chain.
+pub(super) fn follow(planned: &Planned) -> Follow {
+    match &planned.what {
+        What::Reminder(reminder) if reminder.chain.max > 0 => {
+            Follow::Check { depth: reminder.chain.depth, max: reminder.chain.max }
+        }
+        What::Reminder(_) | What::Routine(_) => Follow::Alone,
+    }
+}

@@ -1,0 +1,51 @@
+//! Persistent routines: a session of their own that goes on from run to run.
+
+use super::{Assistant, Ending, Minutes};
+use crate::conversation::{Branch, Head};
+use crate::cost::Source;
+use crate::place::Aside;
+use crate::record::{PlanChange, Stand};
+use crate::run::Run;
+use crate::schedule::ItemId;
+
+impl Assistant {
+    /// RP-14: where the session of a routine stands, if it has one.
+    pub(super) fn stand_of(&self, source: &Source) -> Option<Stand> {
+        self.memory.plans.sessions.get(&routine(source)?).cloned()
+    }
+
+    /// RP-15, RP-16, RP-33: where the session of `run` stands now is kept, unless its routine is gone.
+    pub(super) fn keep_stand(&mut self, run: &Run, minutes: &mut Minutes) {
+        let Some(id) = routine(&run.source).filter(|_| run.aside == Aside::Persistent) else { return };
+        let head = self.memory.conversation.head(&run.branch).cloned();
+        let Some(Head { entry: Some(entry), session }) = head else { return };
+        let plans = &mut self.memory.plans;
+        if plans.agenda.get(&run.source).is_none() && !plans.known.contains_key(&run.source) {
+            return;
+        }
+        let stand = Stand { session, entry };
+        plans.sessions.insert(id.clone(), stand.clone());
+        minutes.plan(Some(PlanChange::Session(id, Some(stand))));
+    }
+
+    /// RP-25, RP-26: a run that wanted its session compacted does not end before that was tried, once.
+    pub(super) fn compacts_first(&mut self, branch: &Branch, ending: &Ending, minutes: &mut Minutes) -> bool {
+        let Some(run) = self.memory.turns.runs.get_mut(branch).filter(|_| *ending == Ending::Finished) else {
+            return false;
+        };
+        let run = std::sync::Arc::make_mut(run);
+        let Some(words) = run.doings.compact.take() else { return false };
+        // The run itself is safe before its session is touched.
+        let run = run.clone();
+        self.keep_stand(&run, minutes);
+        self.begin_last_compaction(branch.clone(), words, minutes);
+        true
+    }
+}
+
+fn routine(source: &Source) -> Option<ItemId> {
+    match source {
+        Source::Routine(id) => ItemId::parse(id).ok(),
+        Source::Main | Source::Fork | Source::Compaction | Source::Reminder(_) | Source::Webhook(_) => None,
+    }
+}

@@ -1,0 +1,199 @@
+//! Reaching the human from a background run: whether it may, what it is charged, and when it may stop.
+//!
+//! A ping is charged in the writing that shows it, so that what was charged was shown and the other way round.
+//! Until then it is only set aside.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Answer, Assistant, Effect, Ended, Ending, Minutes, Shown, Turned};
+use crate::context::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, no_ping};
+use crate::conversation::{Branch, Said};
+use crate::failure::Failure;
+use crate::ping_budget::{CRITICAL, PingBudget};
+use crate::record::{ForkChange, Record, StateChange};
+use crate::run::{Busy, Doings, REFUSALS, Run};
+use crate::schedule::{Pings, Reporting};
+use crate::tool::Outcome;
+use crate::turn::TurnId;
+use crate::wish::Urgency;
+
+impl Assistant {
+    /// BF-21: whether the run on `branch` may reach the human now. If it may, a ping is set aside for it.
+    pub(super) fn may_ping(
+        &mut self,
+        branch: &Branch,
+        urgency: Urgency,
+        minutes: &Minutes,
+    ) -> Result<(), String> {
+        let now = minutes.at.to_zoned(minutes.zone.clone());
+        let budget = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(&now)).at(&now);
+        let (normal, critical) = self.set_aside();
+        let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else { return Ok(()) };
+        let reporting = run.terms.voice.reporting;
+        if run.terms.voice.pings == Pings::Never {
+            return Err(no_ping(NoPing::Disabled, reporting));
+        }
+        let doings = &run.doings;
+        let asked = |wanted: Urgency| doings.asked.contains(&wanted);
+        match urgency {
+            Urgency::Normal if !doings.pings.is_empty() || asked(Urgency::Normal) => {
+                return Err(no_ping(NoPing::AlreadySent, reporting));
+            }
+            Urgency::Normal if doings.busy == Busy::Talking => {
+                return Err(no_ping(NoPing::MidConversation, reporting));
+            }
+            Urgency::Normal if !budget.allows(normal) => return Err(no_ping(NoPing::Exhausted, reporting)),
+            Urgency::Critical if doings.pings.contains(&Urgency::Critical) || asked(Urgency::Critical) => {
+                return Err(no_ping(NoPing::CriticalSent, reporting));
+            }
+            Urgency::Critical if budget.critical.count + critical >= CRITICAL => {
+                return Err(no_ping(NoPing::CriticalExhausted, reporting));
+            }
+            Urgency::Normal | Urgency::Critical => {}
+        }
+        run.doings.asked.push(urgency);
+        Ok(())
+    }
+
+    /// How many pings are set aside, of either kind.
+    fn set_aside(&self) -> (u32, u32) {
+        let count = |wanted: Urgency| {
+            let asked = self.memory.turns.runs.values().flat_map(|run| &run.doings.asked);
+            u32::try_from(asked.filter(|asked| **asked == wanted).count()).unwrap_or(u32::MAX)
+        };
+        (count(Urgency::Normal), count(Urgency::Critical))
+    }
+
+    /// BF-22, PB-7, PB-8: what is shown is charged, in the same writing.
+    pub(super) fn charge(&mut self, branch: &Branch, said: &Said, minutes: &mut Minutes) {
+        let Said::Tools(results) = said else { return };
+        let shown = results.iter().filter(|result| matches!(result.outcome, Outcome::Shown(_))).count();
+        let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else { return };
+        let asked: Vec<Urgency> = run.doings.asked.drain(..shown.min(run.doings.asked.len())).collect();
+        if asked.is_empty() {
+            return;
+        }
+        run.doings.pings.extend(&asked);
+        run.doings.untold = true;
+        minutes.records.push(doing(run));
+        let now = minutes.at.to_zoned(minutes.zone.clone());
+        let budget = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(&now)).at(&now);
+        let budget = asked.into_iter().fold(budget, PingBudget::charged);
+        self.memory.chosen.pings = Some(budget);
+        minutes.records.push(Record::State(StateChange::Pings(budget)));
+    }
+
+    /// BF-25: a background run leaves words for main, and goes on.
+    pub(super) fn report_from(
+        &mut self,
+        branch: &Branch,
+        text: String,
+        mut minutes: Minutes,
+    ) -> (Answer, Vec<Effect>) {
+        let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else {
+            return super::request::gone();
+        };
+        if run.terms.voice.reporting == Reporting::Blocked {
+            return (Answer::Refused(REPORTS_BLOCKED.to_owned()), Vec::new());
+        }
+        (run.doings.reports, run.doings.untold) = (run.doings.reports + 1, false);
+        minutes.records.push(doing(run));
+        let source = run.source.to_string();
+        self.report(&source, text, &mut minutes);
+        let told = "the main conversation will read it. go on, or stop.".to_owned();
+        (Answer::Told(told), minutes.effects())
+    }
+
+    /// RP-23, RP-24: the session is compacted after the run has ended; what was said last counts.
+    pub(super) fn compact_later(
+        &mut self,
+        branch: &Branch,
+        words: String,
+        mut minutes: Minutes,
+    ) -> (Answer, Vec<Effect>) {
+        let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else {
+            return super::request::gone();
+        };
+        run.doings.compact = Some(words);
+        minutes.records.push(doing(run));
+        let told =
+            "compaction is scheduled: it happens after you finish responding. go on, or stop.".to_owned();
+        (Answer::Told(told), minutes.effects())
+    }
+
+    /// BF-26 to BF-29: a run that owes main a report does not stop before it was told so three times.
+    pub(super) fn is_kept_going(&mut self, turned: &Turned, ended: &Ended, minutes: &mut Minutes) -> bool {
+        let Some(run) = self.memory.turns.runs.get_mut(&turned.branch).map(Arc::make_mut) else {
+            return false;
+        };
+        run.doings.asked.clear();
+        if ended.ending != Ending::Finished || run.may_stop() {
+            return false;
+        }
+        if run.doings.refusals >= REFUSALS {
+            let text = format!("{} ended without telling me what it found.", run.name);
+            minutes.shown.push(Shown::Notice(text));
+            return false;
+        }
+        run.doings.refusals += 1;
+        let words = format!("[system] {STOP_REFUSED}");
+        minutes.records.push(doing(run));
+        minutes.close(turned.turn, Ending::Finished, ended.usage);
+        let message = self.our_message(turned.branch.clone(), words, minutes);
+        self.begin_on((turned.branch.clone(), String::new()), Arc::new(message), minutes);
+        true
+    }
+
+    /// BF-17: from now on the run on `branch` has so many seconds.
+    pub(super) fn limit(&mut self, branch: &Branch, minutes: &Minutes) {
+        let seconds = i64::from(self.memory.chosen.settings.timeouts.bg_fork_seconds);
+        let until = minutes.at + jiff::SignedDuration::from_secs(seconds);
+        self.wants.deadlines.insert(branch.clone(), until);
+    }
+
+    /// When the first time is up.
+    pub(super) fn deadline(&self) -> Option<Timestamp> {
+        self.wants.deadlines.values().min().copied()
+    }
+
+    /// Turns whose time is up are asked to end.
+    pub(super) fn tend_deadlines(&mut self, minutes: &mut Minutes) {
+        let up = |until: &Timestamp| *until <= minutes.at;
+        let late: Vec<Branch> = self
+            .wants
+            .deadlines
+            .iter()
+            .filter(|(_, until)| up(until))
+            .map(|(branch, _)| branch.clone())
+            .collect();
+        for branch in late {
+            self.wants.deadlines.remove(&branch);
+            if let Some(running) = self.running.get(&branch) {
+                minutes.interrupts.push(running.turn);
+                self.wants.overdue.insert(running.turn);
+            }
+        }
+    }
+
+    /// BF-17: a run whose time was up has timed out, however its turn ended.
+    pub(super) fn in_time(&mut self, turn: TurnId, branch: &Branch, ending: Ending) -> Ending {
+        if !self.wants.overdue.remove(&turn) || ending == Ending::Finished {
+            return ending;
+        }
+        match self.memory.turns.runs.contains_key(branch) {
+            true => {
+                let minutes = self.memory.chosen.settings.timeouts.bg_fork_seconds / 60;
+                Ending::Failed(Failure::Stopped(format!("it timed out after {minutes} minutes.")))
+            }
+            false => ending,
+        }
+    }
+}
+
+/// What `run` has done until now, to be written down.
+pub(super) fn doing(run: &Run) -> Record {
+    let doings = Doings { asked: Vec::new(), ..run.doings.clone() };
+    Record::Fork(ForkChange::Doing(run.branch.clone(), Box::new(doings)))
+}

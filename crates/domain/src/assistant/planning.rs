@@ -1,0 +1,294 @@
+//! Planning: what the files say is planned, and what is due of it.
+//!
+//! A time that came is claimed in the writing that begins its job. Late ones come one after the other, so that a
+//! long absence does not end in a flood, and what is not kept any more is told once.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Zoned};
+
+use super::forking::refused;
+use super::{Answer, Assistant, Effect, Look, Minutes, Planning, Shown};
+use crate::cost::Source;
+use crate::occurrence::{End, Key, Occurrence, Stage};
+use crate::record::{FileWork, PlanChange, Record};
+use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Planned, What, once};
+
+/// The most late ones that go on at a time.
+const LATE_AT_ONCE: usize = 2;
+/// The least time between two late ones.
+const LATE_APART: SignedDuration = SignedDuration::from_secs(5);
+/// The most lines of a notice about what was missed.
+const LINES: usize = 10;
+
+impl Assistant {
+    /// Files changed. After a first look at all of them, what has no file is not planned any more.
+    pub(super) fn files_changed(&mut self, news: Vec<FileNews>, look: Look, now: &Zoned) -> Vec<Effect> {
+        let mut minutes = Minutes::at(now);
+        for news in news {
+            self.file_changed(news, &mut minutes);
+        }
+        if look == Look::First {
+            let known = self.memory.plans.known.keys();
+            let gone: Vec<Source> = known.filter(|source| !self.is_broken(source)).cloned().collect();
+            for source in gone {
+                self.not_planned(&source, &mut minutes);
+            }
+            self.settle_leftovers(&mut minutes);
+        }
+        self.tend_plans(&mut minutes);
+        self.hear_waiting(&mut minutes);
+        minutes.effects()
+    }
+
+    fn file_changed(&mut self, news: FileNews, minutes: &mut Minutes) {
+        match news {
+            FileNews::Plans(planned) => self.planned(planned, minutes),
+            FileNews::Gone(source) => self.not_planned(&source, minutes),
+            FileNews::Broken { file, why, .. } => {
+                let known = self.memory.plans.broken.insert(file.clone(), why.clone());
+                if known.as_ref() != Some(&why) {
+                    minutes.shown.push(Shown::Notice(format!("{file} can't be used: {why}")));
+                }
+            }
+            FileNews::Mended(file) => drop(self.memory.plans.broken.remove(&file)),
+        }
+    }
+
+    /// RP-29: a file that cannot be read may be that of any plan whose file is missing.
+    fn is_broken(&self, source: &Source) -> bool {
+        let folder = match source {
+            Source::Routine(_) => "routines/",
+            Source::Reminder(_) => "reminders/",
+            Source::Main | Source::Fork | Source::Compaction | Source::Webhook(_) => return false,
+        };
+        self.memory.plans.broken.keys().any(|file| file.starts_with(folder))
+    }
+
+    /// SC-3: what a file says holds from now on; a job that is being done ends as it began.
+    pub(super) fn planned(&mut self, planned: Arc<Planned>, minutes: &mut Minutes) {
+        let (source, plans) = (planned.source(), &mut self.memory.plans);
+        let known = plans.known.get(&source).cloned();
+        plans.known.remove_mut(&source);
+        let fresh = plans.agenda.plan(planned, known, (minutes.at, &minutes.zone));
+        minutes.plan(fresh.map(|accounted| PlanChange::Accounted(source, accounted)));
+    }
+
+    /// SC-4, RP-28: nothing is planned there any more. A job that is being done is not cut off.
+    pub(super) fn not_planned(&mut self, source: &Source, minutes: &mut Minutes) {
+        let plans = &mut self.memory.plans;
+        plans.known.remove_mut(source);
+        plans.agenda.forget(source);
+        minutes.plan(Some(PlanChange::Forgotten(source.clone())));
+        if let Source::Routine(id) = source {
+            let had = ItemId::parse(id).ok().filter(|id| plans.sessions.remove(id).is_some());
+            minutes.plan(had.map(|id| PlanChange::Session(id, None)));
+        }
+        let waiting: Vec<Occurrence> = [plans.busy_with(source), plans.queued(source)]
+            .into_iter()
+            .flatten()
+            .filter(|occurrence| matches!(occurrence.stage, Stage::Again(_) | Stage::Queued))
+            .cloned()
+            .collect();
+        for occurrence in waiting {
+            self.settle(occurrence, End::Cancelled("its file is gone".to_owned()), minutes);
+        }
+    }
+
+    /// What is wanted of what is planned.
+    pub(super) fn plan(&mut self, planning: Planning, now: &Zoned) -> (Answer, Vec<Effect>) {
+        match planning {
+            Planning::Do(job) => self.run(job, now),
+            Planning::Now(source) => self.fire_now(&source, now),
+        }
+    }
+
+    /// The human does not want to wait for the clock. A reminder that is done now is done.
+    fn fire_now(&mut self, source: &Source, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let plan = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
+        let Some(planned) = plan else { return refused(&format!("{source} is not planned.")) };
+        if self.memory.plans.busy_with(source).is_some() {
+            return refused(&format!("{} is being done already.", planned.name()));
+        }
+        let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
+        let due = match &planned.what {
+            // As finely as it is kept.
+            What::Routine(_) => minutes.at.round(jiff::Unit::Millisecond).unwrap_or(minutes.at),
+            What::Reminder(reminder) => reminder.run_at.at,
+        };
+        if let What::Reminder(_) = &planned.what {
+            self.accounted(source, due, &mut minutes);
+        }
+        let occurrence = claim(&planned, due, Lateness::OnTime, &minutes);
+        self.try_once(&planned, occurrence, &mut minutes);
+        let answer = match self.memory.plans.busy_with(source).map(|occurrence| &occurrence.stage) {
+            Some(Stage::Asked(message)) => Answer::Heard(*message),
+            Some(Stage::Running(_) | Stage::Again(_) | Stage::Queued | Stage::Ended(_)) | None => {
+                Answer::Begun(turn)
+            }
+        };
+        self.hear_waiting(&mut minutes);
+        (answer, minutes.effects())
+    }
+
+    /// When the next time comes, a failed job is tried again, or a late one may begin.
+    pub(super) fn plans_wake(&self) -> Option<jiff::Timestamp> {
+        let plans = &self.memory.plans;
+        let late = plans.agenda.late().filter(|_| plans.late() < LATE_AT_ONCE);
+        let late = late.map(|_| plans.caught_up.map_or(jiff::Timestamp::MIN, |last| last + LATE_APART));
+        [plans.agenda.wakes(), plans.tries_again(), late].into_iter().flatten().min()
+    }
+
+    /// Does what is due: what came now, what failed before, and what is late, in its turn.
+    pub(super) fn tend_plans(&mut self, minutes: &mut Minutes) {
+        let mut missed = Vec::new();
+        while let Some(due) = self.memory.plans.agenda.due(minutes.at, &minutes.zone) {
+            self.came(due, &mut missed, minutes);
+        }
+        self.try_failed(minutes);
+        self.catch_up(&mut missed, minutes);
+        if !missed.is_empty() {
+            minutes.shown.push(Shown::Notice(away(&missed, minutes)));
+        }
+    }
+
+    /// The time of a plan came, or passed.
+    fn came(&mut self, due: Due, missed: &mut Vec<(String, Missed)>, minutes: &mut Minutes) {
+        match due.kept {
+            // It is looked at again when it is its turn, with all that it missed until then.
+            Some((_, Lateness::Late)) => self.memory.plans.agenda.hold(&due.planned.source()),
+            Some((at, Lateness::OnTime)) => {
+                self.pass(&due, missed, minutes);
+                self.keep_time(&due.planned, at, Lateness::OnTime, minutes);
+            }
+            None => self.pass(&due, missed, minutes),
+        }
+    }
+
+    /// A4: what is late begins in the order in which it was due, a few at a time.
+    fn catch_up(&mut self, missed: &mut Vec<(String, Missed)>, minutes: &mut Minutes) {
+        while self.memory.plans.late() < LATE_AT_ONCE {
+            let plans = &self.memory.plans;
+            let soon = plans.caught_up.is_some_and(|last| {
+                let since = minutes.at.duration_since(last);
+                !since.is_negative() && since < LATE_APART
+            });
+            let Some(source) = plans.agenda.late().filter(|_| !soon).cloned() else { return };
+            let Some(due) = plans.agenda.due_of(&source, minutes.at, &minutes.zone) else {
+                // Its time was set back with the clock.
+                self.memory.plans.agenda.account(&source, jiff::Timestamp::MIN, &minutes.zone);
+                continue;
+            };
+            self.pass(&due, missed, minutes);
+            if let Some((at, lateness)) = due.kept {
+                let spread =
+                    SignedDuration::from_millis(i64::try_from(self.dice.roll() % 2_000).unwrap_or(0));
+                self.memory.plans.caught_up = Some(minutes.at + spread);
+                self.keep_time(&due.planned, at, lateness, minutes);
+            }
+        }
+    }
+
+    /// What is not kept any more is accounted for, and told.
+    fn pass(&mut self, due: &Due, missed: &mut Vec<(String, Missed)>, minutes: &mut Minutes) {
+        let Some(passed) = &due.missed else { return };
+        let source = due.planned.source();
+        self.accounted(&source, passed.last, minutes);
+        let end = End::Missed { last: passed.last, count: passed.count, why: passed.why.clone() };
+        let occurrence = claim(&due.planned, passed.first, Lateness::Late, minutes);
+        self.settle(occurrence, end, minutes);
+        if due.kept.is_none() {
+            missed.push((due.planned.name(), passed.clone()));
+            self.keep_words(&due.planned, minutes);
+        }
+    }
+
+    /// The words of a reminder that nobody heard are not lost: they are in the inbox.
+    fn keep_words(&mut self, planned: &Planned, minutes: &mut Minutes) {
+        if let What::Reminder(reminder) = &planned.what {
+            self.put_in_inbox(reminder.message.as_str(), minutes);
+        }
+    }
+
+    /// A time is kept: its job begins, unless the last one still goes on.
+    fn keep_time(
+        &mut self,
+        planned: &Arc<Planned>,
+        at: jiff::Timestamp,
+        lateness: Lateness,
+        minutes: &mut Minutes,
+    ) {
+        self.accounted(&planned.source(), at, minutes);
+        self.memory.plans.agenda.fired(&planned.source(), minutes.at);
+        let occurrence = claim(planned, at, lateness, minutes);
+        self.begin_or_wait(planned, occurrence, minutes);
+    }
+
+    /// All times of `source` up to `until` are accounted for, and that is written down.
+    fn accounted(&mut self, source: &Source, until: jiff::Timestamp, minutes: &mut Minutes) {
+        let accounted = self.memory.plans.agenda.account(source, until, &minutes.zone);
+        minutes.plan(accounted.map(|accounted| PlanChange::Accounted(source.clone(), accounted)));
+    }
+
+    /// Jobs that failed before are tried again.
+    fn try_failed(&mut self, minutes: &mut Minutes) {
+        let due = |occurrence: &&Occurrence| matches!(occurrence.stage, Stage::Again(at) if at <= minutes.at);
+        let due: Vec<Occurrence> = self.memory.plans.open.values().filter(due).cloned().collect();
+        for occurrence in due {
+            let plan = self.memory.plans.agenda.get(&occurrence.key.source);
+            match plan.map(|plan| Arc::clone(&plan.planned)) {
+                Some(planned) => self.try_once(&planned, occurrence, minutes),
+                None => self.settle(occurrence, End::Cancelled("its file is gone".to_owned()), minutes),
+            }
+        }
+    }
+}
+
+/// The occurrence of `planned` that was due `at` this time, before anything was done about it.
+pub(super) fn claim(
+    planned: &Planned,
+    at: jiff::Timestamp,
+    lateness: Lateness,
+    minutes: &Minutes,
+) -> Occurrence {
+    Occurrence {
+        key: Key { source: planned.source(), due: at },
+        name: planned.name(),
+        words: planned.message().as_str().to_owned(),
+        lateness,
+        tries: 0,
+        stage: Stage::Queued,
+        since: minutes.at,
+    }
+}
+
+/// What to do with the file of a reminder that has ended.
+pub(super) fn taken_away(key: &Key) -> Option<PlanChange> {
+    match &key.source {
+        Source::Reminder(_) => Some(PlanChange::File(FileWork::Remove(key.source.clone(), once(key.due)))),
+        Source::Main | Source::Fork | Source::Compaction | Source::Routine(_) | Source::Webhook(_) => None,
+    }
+}
+
+/// What the human missed while nobody was there, in one notice.
+fn away(missed: &[(String, Missed)], minutes: &Minutes) -> String {
+    let line = |(name, missed): &(String, Missed)| {
+        let last = missed.last.to_zoned(minutes.zone.clone()).strftime("%a %-d %b %H:%M").to_string();
+        match missed.count {
+            1 => format!("- {name}: {}", last.to_lowercase()),
+            count => format!("- {name}: {count} times, last {}", last.to_lowercase()),
+        }
+    };
+    let mut lines: Vec<String> = missed.iter().take(LINES).map(line).collect();
+    if missed.len() > LINES {
+        lines.push(format!("- and {} more", missed.len() - LINES));
+    }
+    format!("while i was away these times passed, and it is too late for them now:\n{}", lines.join("\n"))
+}
+
+impl Minutes {
+    /// Writes down what happened to a plan.
+    pub(super) fn plan(&mut self, change: Option<PlanChange>) {
+        self.records.extend(change.map(Record::Plan));
+    }
+}

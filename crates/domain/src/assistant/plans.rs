@@ -1,0 +1,77 @@
+//! What the assistant keeps in mind of what is planned: the agenda, and the occurrences that have not ended.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use rpds::RedBlackTreeMapSync;
+
+use crate::cost::Source;
+use crate::occurrence::{Key, Occurrence, Stage};
+use crate::record::{MessageId, Stand};
+use crate::schedule::{Accounted, Agenda, ItemId, Lateness};
+
+/// What is planned, and what is being done about it. Copies share what did not change.
+#[derive(Clone, Debug, Default)]
+pub struct Plans {
+    /// What is planned.
+    pub agenda: Agenda,
+    /// What was accounted for before the start, of plans whose files were not read yet.
+    pub known: RedBlackTreeMapSync<Source, Accounted>,
+    /// The occurrences that have not ended.
+    pub open: RedBlackTreeMapSync<Key, Occurrence>,
+    /// Where the sessions of persistent routines stand.
+    pub sessions: BTreeMap<ItemId, Stand>,
+    /// The files that cannot be read, and why.
+    pub broken: BTreeMap<String, String>,
+    /// When the last late one was begun.
+    pub caught_up: Option<Timestamp>,
+}
+
+impl PartialEq for Plans {
+    /// Two copies are the same if the same is planned and open in both; how far they were told does not matter.
+    fn eq(&self, other: &Self) -> bool {
+        let planned = |plans: &Self| -> Vec<_> {
+            plans.agenda.plans().map(|(_, plan)| (std::sync::Arc::clone(&plan.planned), plan.next)).collect()
+        };
+        self.open == other.open && self.sessions == other.sessions && planned(self) == planned(other)
+    }
+}
+
+impl Plans {
+    /// The occurrence of `source` that is being done, waits for another try, or waits for main.
+    pub fn busy_with(&self, source: &Source) -> Option<&Occurrence> {
+        self.of(source).find(|occurrence| occurrence.stage != Stage::Queued)
+    }
+
+    /// The occurrence of `source` that waits for an earlier one.
+    pub fn queued(&self, source: &Source) -> Option<&Occurrence> {
+        self.of(source).find(|occurrence| occurrence.stage == Stage::Queued)
+    }
+
+    /// The occurrence that was put to main with `message`.
+    pub fn asked(&self, message: MessageId) -> Option<&Occurrence> {
+        self.open.values().find(|occurrence| occurrence.stage == Stage::Asked(message))
+    }
+
+    /// How many late ones go on.
+    pub fn late(&self) -> usize {
+        let goes_on = |stage: &Stage| matches!(stage, Stage::Running(_) | Stage::Asked(_));
+        let late =
+            |occurrence: &&Occurrence| occurrence.lateness == Lateness::Late && goes_on(&occurrence.stage);
+        self.open.values().filter(late).count()
+    }
+
+    /// The first time at which a failed one is tried again.
+    pub fn tries_again(&self) -> Option<Timestamp> {
+        let again = |occurrence: &Occurrence| match occurrence.stage {
+            Stage::Again(at) => Some(at),
+            Stage::Running(_) | Stage::Asked(_) | Stage::Queued | Stage::Ended(_) => None,
+        };
+        self.open.values().filter_map(again).min()
+    }
+
+    fn of<'a>(&'a self, source: &Source) -> impl Iterator<Item = &'a Occurrence> + use<'a> {
+        let key = |due| Key { source: source.clone(), due };
+        self.open.range(key(Timestamp::MIN)..=key(Timestamp::MAX)).map(|(_, occurrence)| occurrence)
+    }
+}

@@ -1,0 +1,73 @@
+//! What a background run reads when it may not ping, may not report, or may not stop yet.
+
+use crate::schedule::Reporting;
+
+/// Why a ping is not sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoPing {
+    /// The job may not ping at all.
+    Disabled,
+    /// The run has pinged already.
+    AlreadySent,
+    /// The human is talking with us.
+    MidConversation,
+    /// There are no pings left.
+    Exhausted,
+    /// The run has sent a critical one already.
+    CriticalSent,
+    /// There are no critical ones left today.
+    CriticalExhausted,
+}
+
+/// BF-21: what the run is told instead, and what it can do.
+pub fn no_ping(why: NoPing, reporting: Reporting) -> String {
+    let (what, unless) = match why {
+        NoPing::Disabled => {
+            ("Pinging is disabled for this task, also for what is critical. Nothing was sent.", "")
+        }
+        NoPing::AlreadySent => {
+            ("Already sent 1 ping or embed in this run, and one is all it has. Nothing was sent.", "")
+        }
+        NoPing::MidConversation => ("The human is mid-conversation. Nothing was sent.", UNLESS_CRITICAL),
+        NoPing::Exhausted => ("Budget exhausted: there is no ping left. Nothing was sent.", UNLESS_CRITICAL),
+        NoPing::CriticalSent => ("This run has already sent a critical ping. Nothing was sent.", ""),
+        NoPing::CriticalExhausted => ("The critical pings of today are used up. Nothing was sent.", ""),
+    };
+    let instead = match reporting {
+        Reporting::Always | Reporting::OnPing | Reporting::Freely => " Leave it with `report_updates`.",
+        Reporting::Blocked => " Go on without it.",
+    };
+    format!("{what}{instead}{unless}")
+}
+
+const UNLESS_CRITICAL: &str = " Only if it is too grave to wait, call again with `critical=True`.";
+
+/// BF-25: what a run reads when it reports and may not.
+pub const REPORTS_BLOCKED: &str =
+    "Reporting to the main conversation is disabled for this task. Nothing was written; go on without it.";
+
+/// BF-27: what a run reads when it stops and still has to report.
+pub const STOP_REFUSED: &str = "You cannot stop yet: the main conversation has not heard of this run. Call \
+    `report_updates` now with a short summary of what you found or did, and then stop.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// BF-21, BF-25, BF-27: a refusal says why, and what to do instead.
+    #[test]
+    fn a_refusal_says_what_to_do_instead() {
+        let said = |why| no_ping(why, Reporting::OnPing);
+        assert!(said(NoPing::Disabled).contains("disabled"));
+        assert!(said(NoPing::AlreadySent).contains("Already sent 1 ping"));
+        assert!(said(NoPing::MidConversation).contains("mid-conversation"));
+        assert!(said(NoPing::Exhausted).contains("Budget exhausted"));
+        for why in [NoPing::Disabled, NoPing::AlreadySent, NoPing::MidConversation, NoPing::Exhausted] {
+            let critical = matches!(why, NoPing::MidConversation | NoPing::Exhausted);
+            assert_eq!(said(why).contains("`critical=True`"), critical, "{why:?}");
+            assert!(said(why).contains("report_updates"), "{why:?}");
+            assert!(!no_ping(why, Reporting::Blocked).contains("report_updates"), "{why:?}");
+        }
+        assert!(REPORTS_BLOCKED.contains("disabled") && STOP_REFUSED.contains("`report_updates`"));
+    }
+}

@@ -1,0 +1,92 @@
+//! The section about pings: how many are left, what else may need one, and when one is worth it.
+
+use jiff::{Timestamp, Zoned};
+
+use super::Preamble;
+use crate::schedule::{Pings, Reporting, Tag, Upcoming};
+
+/// The most fires that are shown of what comes, and of what was; the others are counted.
+const SHOWN: usize = 20;
+
+/// PR-11: what a run that may ping must weigh.
+pub fn section(preamble: &Preamble, now: &Zoned) -> Option<String> {
+    if preamble.voice.pings == Pings::Never {
+        return None;
+    }
+    let mut lines = vec![format!("Ping {}", preamble.budget.tell())];
+    lines.extend(schedule(&preamble.ahead, now));
+    lines.extend(refills(preamble, now.timestamp()));
+    lines.push("This run may send at most 1 ping or embed.".to_owned());
+    let advice = match preamble.voice.reporting {
+        Reporting::Always | Reporting::OnPing | Reporting::Freely => &REPORTING[..],
+        Reporting::Blocked => &BLOCKED[..],
+    };
+    lines.extend(advice.iter().map(|line| (*line).to_owned()));
+    lines.push(CRITICAL.to_owned());
+    Some(lines.join("\n"))
+}
+
+const REPORTING: [&str; 2] = [
+    "Before you ping, ask yourself whether the human would be sorry not to have been told now. What is low-stakes or \
+     merely good to know goes into `report_updates`. What is time-critical, what they want to be held to, and what \
+     concerns their health deserves a ping.",
+    "When the budget is low, keep what is left for tasks of that kind.",
+];
+
+const BLOCKED: [&str; 1] = [
+    "Before you ping, ask yourself whether the human would be sorry not to have been told now. \
+    What is low-stakes or merely good to know is skipped. What is time-critical, what they want to be held to, and what \
+    concerns their health deserves a ping.",
+];
+
+const CRITICAL: &str = "`critical=True` bypasses the budget. It is meant only for the gravest cases.";
+
+fn schedule(ahead: &[Upcoming], now: &Zoned) -> Vec<String> {
+    if ahead.is_empty() {
+        return vec!["No more bg tasks today.".to_owned()];
+    }
+    let window = last(ahead).map_or("recent".to_owned(), |last| {
+        let hours = last.duration_since(now.timestamp()).as_secs_f64() / 3_600.0;
+        format!("next {}h", hours.round().max(1.0))
+    });
+    let (was, comes): (Vec<&Upcoming>, Vec<&Upcoming>) =
+        ahead.iter().partition(|fire| fire.at <= now.timestamp());
+    let older = was.len().saturating_sub(SHOWN);
+    let mut lines = vec![format!("Upcoming bg tasks ({window}):")];
+    lines.extend((older > 0).then(|| format!("- ({older} more that just fired are not listed)")));
+    lines.extend(was[older..].iter().chain(comes.iter().take(SHOWN)).map(|fire| line(fire, now)));
+    let later = comes.len().saturating_sub(SHOWN);
+    lines.extend((later > 0).then(|| format!("- ({later} more after these are not listed)")));
+    lines
+}
+
+/// PR-12: one fire.
+fn line(fire: &Upcoming, now: &Zoned) -> String {
+    let time = fire.at.to_zoned(now.time_zone().clone());
+    let silent = match fire.silence {
+        Pings::Allowed => "",
+        Pings::Never => " (silent)",
+    };
+    let tag = match fire.tag {
+        Some(Tag::ThisTask) => " [this task]",
+        Some(Tag::JustFired) => " [just fired]",
+        None => "",
+    };
+    let Upcoming { label, description, file, .. } = fire;
+    format!("- {}: {label}{silent} — \"{description}\" ({file}){tag}", time.strftime("%-I:%M %p"))
+}
+
+/// PR-12: how many pings come back before the last task.
+fn refills(preamble: &Preamble, now: Timestamp) -> Option<String> {
+    let minutes = last(&preamble.ahead)?.duration_since(now).as_mins();
+    match minutes / i64::from(preamble.budget.refill_minutes.max(1)) {
+        ..=0 => None,
+        1 => Some("~1 refill before last task.".to_owned()),
+        count => Some(format!("~{count} refills before last task.")),
+    }
+}
+
+/// When the last of them fires that did not just fire.
+fn last(ahead: &[Upcoming]) -> Option<Timestamp> {
+    ahead.iter().filter(|fire| fire.tag != Some(Tag::JustFired)).map(|fire| fire.at).max()
+}

@@ -1,0 +1,132 @@
+//! When five fields fall, in a zone whose clocks may change.
+//!
+//! Between two changes of its clocks a zone is a plain calendar, moved by one offset. The search walks from one
+//! such stretch to the next, and treats what the clock skips or repeats only where they meet.
+
+use jiff::civil::DateTime;
+use jiff::tz::{Offset, TimeZone};
+use jiff::{SignedDuration, Timestamp, ToSpan};
+
+use super::fields::{Fields, Follows, has};
+
+/// Beyond this nothing is looked for: the rarest day, 29 February, is at most eight years away.
+const HORIZON: SignedDuration = SignedDuration::from_hours(24 * 366 * 9);
+
+impl Fields {
+    /// The first fire after `after`.
+    pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        let horizon = after.checked_add(HORIZON).unwrap_or(Timestamp::MAX);
+        let mut offset = zone.to_offset(after);
+        let mut from = minute_after(offset.to_datetime(after))?;
+        let mut changes = zone.following(after);
+        loop {
+            let change = changes.next().filter(|change| change.timestamp() < horizon);
+            let end = change.as_ref().map_or(horizon, |change| change.timestamp());
+            if let Some(fire) = self.within((from, end), offset, zone) {
+                return Some(fire);
+            }
+            let before = offset.to_datetime(end);
+            offset = change?.offset();
+            from = minute_from(offset.to_datetime(end))?;
+            if self.follows == Follows::Wall && self.on_wall(minute_from(before)?, from).is_some() {
+                return Some(end);
+            }
+        }
+    }
+
+    /// The first fire of a stretch: from a time on its wall until it ends.
+    fn within(
+        &self,
+        (mut from, end): (DateTime, Timestamp),
+        offset: Offset,
+        zone: &TimeZone,
+    ) -> Option<Timestamp> {
+        let until = offset.to_datetime(end);
+        loop {
+            let wall = self.on_wall(from, until)?;
+            let fire = offset.to_timestamp(wall).ok()?;
+            if self.follows == Follows::Real || first_shown(wall, zone) == Some(fire) {
+                return Some(fire);
+            }
+            from = minute_after(wall)?;
+        }
+    }
+
+    /// The first time that fits, on a calendar without changes, from `from` until before `until`.
+    fn on_wall(&self, from: DateTime, until: DateTime) -> Option<DateTime> {
+        let (mut date, mut hour, mut minute) = (from.date(), from.hour(), from.minute());
+        while date <= until.date() {
+            if !has(self.months, date.month()) {
+                date = date.last_of_month().tomorrow().ok()?;
+            } else {
+                let time = self.falls_on(date).then(|| self.time_from(hour, minute)).flatten();
+                if let Some((hour, minute)) = time {
+                    return Some(date.at(hour, minute, 0, 0)).filter(|wall| *wall < until);
+                }
+                date = date.tomorrow().ok()?;
+            }
+            (hour, minute) = (0, 0);
+        }
+        None
+    }
+
+    /// The first time of a day that fits, from `hour` and `minute` on.
+    fn time_from(&self, hour: i8, minute: i8) -> Option<(i8, i8)> {
+        let this_hour = has(self.hours, hour).then(|| first(self.minutes, minute)).flatten();
+        match this_hour {
+            Some(minute) => Some((hour, minute)),
+            None => Some((first(self.hours, hour + 1)?, first(self.minutes, 0)?)),
+        }
+    }
+}
+
+/// The newest fire from `not_before` to `at_or_before`, where `next` gives the first one after an instant.
+///
+/// It is found by halving, so that a year of minutes costs no more than two dozen looks.
+pub fn newest(
+    not_before: Timestamp,
+    at_or_before: Timestamp,
+    next: impl Fn(Timestamp) -> Option<Timestamp>,
+) -> Option<Timestamp> {
+    let until = |after| next(after).filter(|fire| *fire <= at_or_before);
+    let mut newest = until(just_before(not_before))?;
+    let mut none_after = at_or_before;
+    while let Some(following) = until(newest) {
+        newest = following;
+        let middle = newest + none_after.duration_since(newest) / 2;
+        match until(middle) {
+            Some(fire) => newest = fire,
+            None => none_after = middle,
+        }
+    }
+    Some(newest)
+}
+
+/// The last instant before `at`.
+pub fn just_before(at: Timestamp) -> Timestamp {
+    at.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(at)
+}
+
+/// The instant at which a clock first shows `wall`.
+fn first_shown(wall: DateTime, zone: &TimeZone) -> Option<Timestamp> {
+    zone.to_ambiguous_timestamp(wall).compatible().ok()
+}
+
+fn first(bits: u64, from: i8) -> Option<i8> {
+    let later = bits & (u64::MAX << from);
+    (later != 0).then(|| later.trailing_zeros() as i8)
+}
+
+/// The first whole minute after `wall`.
+fn minute_after(wall: DateTime) -> Option<DateTime> {
+    whole_minute(wall).checked_add(1.minute()).ok()
+}
+
+/// The first whole minute that is not before `wall`.
+fn minute_from(wall: DateTime) -> Option<DateTime> {
+    if whole_minute(wall) == wall { Some(wall) } else { minute_after(wall) }
+}
+
+fn whole_minute(wall: DateTime) -> DateTime {
+    wall.date().at(wall.hour(), wall.minute(), 0, 0)
+}

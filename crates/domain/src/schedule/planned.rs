@@ -1,0 +1,107 @@
+//! What is planned: a routine or a reminder, and the file that says so.
+
+use std::sync::Arc;
+
+use super::{Charter, ItemId, Manner, Prompt, Reminder, Routine};
+use crate::cost::Source;
+
+/// Something planned, and its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// What it is.
+    pub what: What,
+    /// Its file, as it is called from the data directory on: `routines/mail.md`.
+    pub file: String,
+}
+
+/// A routine or a reminder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A routine.
+    Routine(Routine),
+    /// A reminder.
+    Reminder(Reminder),
+}
+
+/// What became of a file that plans something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileNews {
+    /// It plans this now.
+    Plans(Arc<Planned>),
+    /// It is gone, and so is what it planned.
+    Gone(Source),
+    /// It cannot be read: what it planned before stays as it was, and this is why.
+    Broken {
+        /// Its file, as it is called from the data directory on.
+        file: String,
+        /// Who it says it is, as far as that can be read.
+        source: Option<Source>,
+        /// The line, the field, what is wrong and what would be right.
+        why: String,
+    },
+    /// It could not be read, and can be again.
+    Mended(String),
+}
+
+impl Planned {
+    /// Whose it is: `routine:mail`.
+    pub fn source(&self) -> Source {
+        match &self.what {
+            What::Routine(routine) => Source::Routine(routine.id.to_string()),
+            What::Reminder(reminder) => Source::Reminder(reminder.id.to_string()),
+        }
+    }
+
+    /// Who it is.
+    pub fn id(&self) -> &ItemId {
+        match &self.what {
+            What::Routine(routine) => &routine.id,
+            What::Reminder(reminder) => &reminder.id,
+        }
+    }
+
+    /// Where it runs and what it may do there.
+    pub fn charter(&self) -> &Charter {
+        match &self.what {
+            What::Routine(routine) => &routine.charter,
+            What::Reminder(reminder) => reminder.charter(),
+        }
+    }
+
+    /// How it deals with the clock.
+    pub fn manner(&self) -> &Manner {
+        match &self.what {
+            What::Routine(routine) => &routine.manner,
+            What::Reminder(reminder) => &reminder.manner,
+        }
+    }
+
+    /// What it is told.
+    pub fn message(&self) -> &Prompt {
+        match &self.what {
+            What::Routine(routine) => &routine.message,
+            What::Reminder(reminder) => &reminder.message,
+        }
+    }
+
+    /// One line about it; may be empty.
+    pub fn description(&self) -> &str {
+        match &self.what {
+            What::Routine(routine) => &routine.description,
+            What::Reminder(reminder) => &reminder.description,
+        }
+    }
+
+    /// BF-19: what the human calls it: its description, or the beginning of what it is told.
+    pub fn name(&self) -> String {
+        let words = match self.description() {
+            "" => self.message().as_str(),
+            description => description,
+        };
+        let line = words.lines().next().unwrap_or_default();
+        match line.char_indices().nth(60) {
+            Some((cut, _)) => format!("{}...", line[..cut].trim_end()),
+            None => line.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The rhythm of a routine: when it recurs, in which zone, and until which day.
+
+mod telling;
+mod zone;
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::{AmbiguousOffset, TimeZone};
+use jiff::{SignedDuration, Timestamp, ToSpan};
+
+pub use zone::Zone;
+
+use super::Cron;
+use super::cron::{just_before, newest};
+
+/// When a routine recurs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Rhythm {
+    /// What it recurs by.
+    pub beat: Beat,
+    /// The last day on which it may fire, in its zone.
+    pub until: Option<Date>,
+    /// The zone it is reckoned in, if not the human's.
+    pub zone: Option<Zone>,
+}
+
+/// What a routine recurs by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Beat {
+    /// Five fields.
+    Cron(Cron),
+    /// A number of days; weeks are seven days each.
+    Days {
+        /// How many days from one fire to the next; 0 counts as 1.
+        every: u32,
+        /// The first fire, as the clock on the wall shows it.
+        from: DateTime,
+    },
+}
+
+impl Rhythm {
+    /// Recurs by `cron` for ever, where the human is.
+    pub fn new(cron: Cron) -> Self {
+        Self { beat: Beat::Cron(cron), until: None, zone: None }
+    }
+
+    /// The first fire after `after`, for a human who lives in `zone`.
+    pub fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        let zone = self.zone(zone);
+        let may = |fire: &Timestamp| self.until.is_none_or(|until| zone.to_datetime(*fire).date() <= until);
+        self.beat.next(after, zone).filter(may)
+    }
+
+    /// The newest fire from `not_before` to `at_or_before`, both included.
+    pub fn last(&self, at_or_before: Timestamp, not_before: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        newest(not_before, at_or_before, |after| self.next(after, zone))
+    }
+
+    /// How long it is from the first beat at or after `at` to the one that follows it, as if it never ended.
+    pub fn period(&self, at: Timestamp, zone: &TimeZone) -> Option<SignedDuration> {
+        let zone = self.zone(zone);
+        let first = self.beat.next(just_before(at), zone)?;
+        Some(self.beat.next(first, zone)?.duration_since(first))
+    }
+
+    /// All that its times follow from, as text: two rhythms with one rule have the same times.
+    pub fn rule(&self, zone: &TimeZone) -> String {
+        let zone = self.zone.as_ref().map_or_else(|| zone.iana_name().unwrap_or("?"), Zone::name);
+        let beat = match &self.beat {
+            Beat::Cron(cron) => cron.as_str().to_owned(),
+            Beat::Days { every, from } => format!("every {every} days from {from}"),
+        };
+        match self.until {
+            Some(until) => format!("{beat} until {until} in {zone}"),
+            None => format!("{beat} in {zone}"),
+        }
+    }
+
+    fn zone<'z>(&'z self, human: &'z TimeZone) -> &'z TimeZone {
+        self.zone.as_ref().map_or(human, Zone::time_zone)
+    }
+}
+
+impl Beat {
+    fn next(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        match self {
+            Self::Cron(cron) => cron.next(after, zone),
+            Self::Days { every, from } => next_day((*every).max(1), *from, after, zone),
+        }
+    }
+}
+
+/// The first of the days `every` so many from `from` on whose time comes after `after`.
+fn next_day(every: u32, from: DateTime, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    let every = i64::from(every);
+    let days = zone.to_datetime(after).date().duration_since(from.date()).as_hours() / 24;
+    // A day early: a time that the clock skipped can come a day later than it was written.
+    let mut count = ((days - 1) / every).max(0);
+    loop {
+        let wall = from.checked_add(count.checked_mul(every)?.days()).ok()?;
+        let fire = when_shown(wall, zone)?;
+        if fire > after {
+            return Some(fire);
+        }
+        count += 1;
+    }
+}
+
+/// The instant at which a clock first shows `wall`, or the first one after the gap if it skips it.
+fn when_shown(wall: DateTime, zone: &TimeZone) -> Option<Timestamp> {
+    let shown = zone.to_ambiguous_timestamp(wall);
+    match shown.offset() {
+        AmbiguousOffset::Gap { before, .. } => {
+            let past_the_gap = before.to_timestamp(wall).ok()?;
+            let change = zone.preceding(past_the_gap.checked_add(1.nanosecond()).ok()?).next()?;
+            Some(change.timestamp())
+        }
+        AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Fold { .. } => shown.compatible().ok(),
+    }
+}

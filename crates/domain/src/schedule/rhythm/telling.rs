@@ -1,0 +1,216 @@
+//! A rhythm in a human's words: the common ones, and the five fields themselves for the others.
+
+use std::ops::RangeInclusive;
+
+use jiff::civil::{DateTime, Weekday};
+
+use super::{Beat, Rhythm, Zone};
+use crate::schedule::Cron;
+use crate::schedule::cron::{DayLimits, Fields};
+
+/// All twelve months.
+const YEAR: u64 = 0b1_1111_1111_1110;
+/// Monday to Friday, counted from Sunday.
+const WORKDAYS: u64 = 0b011_1110;
+/// All seven days.
+const WEEK: u64 = 0b111_1111;
+/// More times than this are not told one by one.
+const TOLD: usize = 4;
+
+impl Rhythm {
+    /// When it recurs: `weekdays 15:00`, `every 30 min`, `every month on the 1st, 09:00`.
+    pub fn tell(&self) -> String {
+        let until = self.until.map(|until| format!(", until {until}"));
+        let zone = self.zone.as_ref().map(|zone| format!(", {} time", Zone::name(zone)));
+        format!("{}{}{}", self.beat.tell(), until.unwrap_or_default(), zone.unwrap_or_default())
+    }
+}
+
+impl Beat {
+    fn tell(&self) -> String {
+        match self {
+            Self::Cron(cron) => told(cron).unwrap_or_else(|| format!("cron '{}'", cron.as_str())),
+            Self::Days { every, from } => told_days((*every).max(1), *from),
+        }
+    }
+}
+
+fn told_days(every: u32, from: DateTime) -> String {
+    let (time, weekday) = (from.strftime("%H:%M"), weekday_name(from.weekday()));
+    match (every, every % 7, every / 7) {
+        (1, _, _) => format!("every day {time}"),
+        (_, 0, 1) => format!("{weekday}s {time}"),
+        (_, 0, weeks) => format!("every {weeks} weeks on {weekday}, {time}"),
+        (days, _, _) => format!("every {days} days {time}"),
+    }
+}
+
+fn told(cron: &Cron) -> Option<String> {
+    let fields = cron.fields();
+    Some(match (days(fields)?, times(fields)?) {
+        (Days::All, Times::At(times)) => format!("every day {times}"),
+        (Days::All, Times::Every(times)) => times,
+        (Days::These(days), Times::At(times) | Times::Every(times)) => format!("{days} {times}"),
+    })
+}
+
+/// The days it falls on.
+enum Days {
+    All,
+    These(String),
+}
+
+fn days(fields: &Fields) -> Option<Days> {
+    if fields.months != YEAR {
+        return None;
+    }
+    match fields.limits {
+        DayLimits::Neither => Some(Days::All),
+        DayLimits::OfWeek if fields.weekdays == WEEK => Some(Days::All),
+        DayLimits::OfWeek => Some(Days::These(weekdays(fields.weekdays))),
+        DayLimits::OfMonth => {
+            let days = values(fields.days);
+            (days.len() <= TOLD).then(|| {
+                let days: Vec<String> = days.into_iter().map(ordinal).collect();
+                Days::These(format!("every month on the {},", and(&days)))
+            })
+        }
+        DayLimits::Either => None,
+    }
+}
+
+fn weekdays(bits: u64) -> String {
+    if bits == WORKDAYS {
+        return "weekdays".to_owned();
+    }
+    let on = |day: &Weekday| bits >> day.to_sunday_zero_offset() & 1 == 1;
+    let week = Weekday::Monday.cycle_forward().take(7).filter(on);
+    let names: Vec<String> = week.map(|day| format!("{}s", weekday_name(day))).collect();
+    and(&names)
+}
+
+/// The times of a day.
+enum Times {
+    /// Some, one by one.
+    At(String),
+    /// One after another.
+    Every(String),
+}
+
+fn times(fields: &Fields) -> Option<Times> {
+    let (minutes, hours) = (values(fields.minutes), values(fields.hours));
+    let every = |text: String| Some(Times::Every(text));
+    match (step(&minutes, 60), step(&hours, 24), minutes.as_slice()) {
+        (Some(1), Some(1), _) => every("every minute".to_owned()),
+        (Some(step), Some(1), _) => every(format!("every {step} min")),
+        (_, Some(1), [0]) => every("every hour".to_owned()),
+        (_, Some(step), [0]) if hours.len() > 2 => every(format!("every {step} hours")),
+        (_, _, [minute]) => match run(&hours) {
+            Some(run) if *minute == 0 => {
+                every(format!("every hour {:02}:00-{:02}:00", run.start(), run.end()))
+            }
+            Some(_) | None => (hours.len() <= TOLD).then(|| {
+                let times: Vec<String> = hours.iter().map(|hour| format!("{hour:02}:{minute:02}")).collect();
+                Times::At(and(&times))
+            }),
+        },
+        (_, _, _) => None,
+    }
+}
+
+/// How far apart `values` are, if they go on evenly from 0 round to the next 0.
+fn step(values: &[u32], around: u32) -> Option<u32> {
+    let step = around / u32::try_from(values.len()).ok()?;
+    let evenly = (0..around).step_by(usize::try_from(step).ok()?).eq(values.iter().copied());
+    (values.len() > 1 && evenly).then_some(step)
+}
+
+/// The span of `values`, if they are at least three in a row.
+fn run(values: &[u32]) -> Option<RangeInclusive<u32>> {
+    let (first, last) = (*values.first()?, *values.last()?);
+    let in_a_row = values.len() >= 3 && (first..=last).eq(values.iter().copied());
+    in_a_row.then_some(first..=last)
+}
+
+fn values(bits: u64) -> Vec<u32> {
+    (0..u64::BITS).filter(|value| bits >> value & 1 == 1).collect()
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn and(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+fn ordinal(day: u32) -> String {
+    let ending = match (day % 100, day % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        (_, _) => "th",
+    };
+    format!("{day}{ending}")
+}
+
+fn weekday_name(day: Weekday) -> &'static str {
+    match day {
+        Weekday::Monday => "monday",
+        Weekday::Tuesday => "tuesday",
+        Weekday::Wednesday => "wednesday",
+        Weekday::Thursday => "thursday",
+        Weekday::Friday => "friday",
+        Weekday::Saturday => "saturday",
+        Weekday::Sunday => "sunday",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SC-8, SC-9: the common rhythms are told in words, and the others as they are written.
+    #[test]
+    fn a_rhythm_is_told_in_words() {
+        for (cron, words) in [
+            ("0 15 * * 1-5", "weekdays 15:00"),
+            ("30 8 * * *", "every day 08:30"),
+            ("30 8 * * sun-sat", "every day 08:30"),
+            ("0 7 * * 1,3,5", "mondays, wednesdays and fridays 07:00"),
+            ("0 7 * * 0", "sundays 07:00"),
+            ("0 10 * * 6,7", "saturdays and sundays 10:00"),
+            ("0 9 1 * *", "every month on the 1st, 09:00"),
+            ("0 9 2,3,11,22 * *", "every month on the 2nd, 3rd, 11th and 22nd, 09:00"),
+            ("*/30 * * * *", "every 30 min"),
+            ("* * * * *", "every minute"),
+            ("0 * * * *", "every hour"),
+            ("0 */6 * * *", "every 6 hours"),
+            ("0 0,12 * * *", "every day 00:00 and 12:00"),
+            ("0 10-16 * * *", "every hour 10:00-16:00"),
+            ("0 10-16 * * 1-5", "weekdays every hour 10:00-16:00"),
+            ("5 8,12,18 * * *", "every day 08:05, 12:05 and 18:05"),
+            ("*/7 * * * *", "cron '*/7 * * * *'"),
+            ("0 9 * 6 *", "cron '0 9 * 6 *'"),
+            ("0 9 13 * 5", "cron '0 9 13 * 5'"),
+            ("15 * * * *", "cron '15 * * * *'"),
+        ] {
+            assert_eq!(Rhythm::new(Cron::parse(cron).unwrap()).tell(), words, "{cron}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_days_its_end_and_its_zone_are_told_too() {
+        let days = |every| Beat::Days { every, from: "2026-11-16T09:00".parse().unwrap() };
+        let told = |beat| Rhythm { beat, until: None, zone: None }.tell();
+        assert_eq!(told(days(1)), "every day 09:00");
+        assert_eq!(told(days(3)), "every 3 days 09:00");
+        assert_eq!(told(days(7)), "mondays 09:00");
+        assert_eq!(told(days(14)), "every 2 weeks on monday, 09:00");
+        let zone = Some(Zone::named("asia/tokyo").unwrap());
+        let ending = Rhythm { beat: days(3), until: "2026-12-24".parse().ok(), zone };
+        assert_eq!(ending.tell(), "every 3 days 09:00, until 2026-12-24, Asia/Tokyo time");
+    }
+}

@@ -1,0 +1,100 @@
+//! croner, which reckons crons by another hand, on thousands of random ones.
+
+use croner::parser::CronParser;
+use domain::dice::Dice;
+use domain::schedule::Cron;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+/// How many crons, and how many fires of each.
+const CRONS: usize = 5_000;
+const FIRES: usize = 50;
+
+/// C3: what croner reads we read, what it refuses we refuse, and the next fifty fires are the same.
+#[test]
+fn random_crons_fire_as_croner_says() {
+    let (mut dice, mut read, mut refused, mut compared) = (Dice::new(7), 0, 0, 0);
+    let berlin = TimeZone::get("Europe/Berlin").unwrap();
+    for _ in 0..CRONS {
+        let [ours, theirs] = random_cron(&mut dice);
+        let from = Timestamp::from_second(1_577_836_800 + (dice.roll() % 315_360_000) as i64).unwrap();
+        match (Cron::parse(&ours), CronParser::builder().sloppy_ranges(true).build().parse(&theirs)) {
+            (Ok(cron), Ok(other)) => {
+                read += 1;
+                let zone = if same_clock(&ours) { berlin.clone() } else { TimeZone::UTC };
+                compared += assert_same(&cron, &other, from.to_zoned(zone), &ours);
+            }
+            (Err(_), Err(_)) => refused += 1,
+            (Err(never), Ok(other)) => {
+                assert!(never.to_string().contains("never comes"), "{ours}: {never}");
+                assert!(other.find_next_occurrence(&from.to_zoned(TimeZone::UTC), false).is_err(), "{ours}");
+                refused += 1;
+            }
+            (Ok(_), Err(why)) => panic!("{ours} was read, and croner says {why}"),
+        }
+    }
+    assert!(read > 3_000 && refused > 500 && compared > 150_000, "{read}, {refused}, {compared}");
+}
+
+fn assert_same(cron: &Cron, other: &croner::Cron, from: Zoned, text: &str) -> usize {
+    let mut after = from;
+    for _ in 0..FIRES {
+        let expected = other.find_next_occurrence(&after, false).unwrap();
+        let next = cron.next(after.timestamp(), after.time_zone());
+        assert_eq!(next, Some(expected.timestamp()), "{text} after {after}");
+        after = expected;
+    }
+    FIRES
+}
+
+/// Whether both do the same when the clocks change. croner lets lists and ranges follow real time too, and takes
+/// a gap for a fire when a fixed time lies just before it; what is right there is found by the scan.
+fn same_clock(text: &str) -> bool {
+    text.split(' ').take(2).any(|field| field.contains(['*', '/']))
+}
+
+/// A cron as we read it, and as croner does: it wants no week that goes round.
+fn random_cron(dice: &mut Dice) -> [String; 2] {
+    let months = ["jan", "feb", "MAR", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "Dec"];
+    let weekdays = ["sun", "mon", "TUE", "wed", "thu", "fri", "Sat"];
+    let limits = [(0, 59, &[][..]), (0, 23, &[]), (1, 31, &[]), (1, 12, &months), (0, 7, &weekdays)];
+    let fields = limits.map(|(least, most, names)| field(dice, (least, most), names));
+    [0, 1].map(|side| fields.iter().map(|field| field[side].as_str()).collect::<Vec<_>>().join(" "))
+}
+
+fn field(dice: &mut Dice, limits: (u64, u64), names: &[&str]) -> [String; 2] {
+    if dice.roll().is_multiple_of(3) {
+        return ["*".to_owned(), "*".to_owned()];
+    }
+    let parts: Vec<_> = (0..=dice.roll() % 5 / 3).map(|_| part(dice, limits, names)).collect();
+    [0, 1].map(|side| parts.iter().map(|part| part[side].as_str()).collect::<Vec<_>>().join(","))
+}
+
+fn part(dice: &mut Dice, (least, most): (u64, u64), names: &[&str]) -> [String; 2] {
+    let mut value = || least + dice.roll() % (most - least + 1);
+    let (one, two) = (value(), value());
+    let step = 1 + dice.roll() % 9;
+    let name = |value: u64| match names.get((value - least) as usize) {
+        Some(name) if value.is_multiple_of(2) => (*name).to_owned(),
+        Some(_) | None => value.to_string(),
+    };
+    let both = |text: String| [text.clone(), text];
+    let named = |text: fn(&str, &str, u64) -> String| {
+        [text(&name(one), &name(two), step), text(&one.to_string(), &two.to_string(), step)]
+    };
+    match dice.roll() % 20 {
+        0 => both(["x", "-", "1-", "1.5", "**", "1-2-3"][one as usize % 6].to_owned()),
+        1 if one.is_multiple_of(4) => both((most + 1 + two).to_string()),
+        2 if one.is_multiple_of(4) => both("*/0".to_owned()),
+        1..=8 => named(|one, _, _| one.to_owned()),
+        9..=11 => both(format!("*/{step}")),
+        12..=13 => named(|one, _, step| format!("{one}/{step}")),
+        14..=16 if one > two && most == 7 => {
+            let round = (one..=two + 7).step_by(step as usize).map(|day| (day % 7).to_string());
+            [format!("{}-{}/{step}", name(one), name(two)), round.collect::<Vec<_>>().join(",")]
+        }
+        14 => named(|one, two, step| format!("{one}-{two}/{step}")),
+        15..=16 => both(format!("{}-{}/{step}", one.min(two), one.max(two))),
+        _ => both(format!("{}-{}", one.min(two), one.max(two))),
+    }
+}

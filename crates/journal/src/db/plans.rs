@@ -1,0 +1,299 @@
+//! What is planned, as rows: how far plans are accounted for, occurrences, sessions of routines, and pings.
+
+use std::collections::BTreeMap;
+
+use domain::assistant::Plans;
+use domain::conversation::EntryId;
+use domain::cost::Source;
+use domain::occurrence::{End, Key, Occurrence, Stage};
+use domain::ping_budget::{PingBudget, Used};
+use domain::record::{FileWork, MessageId, PlanChange, Stand};
+use domain::schedule::{Accounted, ItemId, Lateness, Moment, Rest};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
+
+use super::Database;
+use super::read::{branch_in, session_in, source_in, time_in, unread};
+use crate::files::items::Item as _;
+
+/// A file that plans something and has to be changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobFile {
+    /// Its row.
+    pub id: i64,
+    /// What to do.
+    pub work: Work,
+    /// Whose it is.
+    pub source: Source,
+}
+
+/// What to do to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Write it, with this text.
+    Write(String),
+    /// Take it away, if it follows this rule.
+    Remove(String),
+    /// Let this key say this, or leave it out.
+    Set(String, Option<String>),
+}
+
+const OCCURRENCE: &str =
+    "source, due, name, words, late, tries, since, stage, branch, message, next, why, last, count";
+
+impl Database {
+    /// What is known of what is planned, before its files are read.
+    pub(super) fn plans(&self) -> rusqlite::Result<Plans> {
+        let mut plans = Plans::default();
+        let mut known = self.connection.prepare("SELECT source, rule, until FROM plans")?;
+        let mut rows = known.query([])?;
+        while let Some(row) = rows.next()? {
+            let accounted = Accounted { rule: row.get(1)?, until: time_in(row, 2)? };
+            plans.known.insert_mut(source_in(row, 0)?, accounted);
+        }
+        for occurrence in self.open_occurrences()? {
+            plans.open.insert_mut(occurrence.key.clone(), occurrence);
+        }
+        plans.sessions = self.routine_sessions()?;
+        plans.agenda.set_rest(self.rest()?, &TimeZone::UTC);
+        Ok(plans)
+    }
+
+    fn open_occurrences(&self) -> rusqlite::Result<Vec<Occurrence>> {
+        let sql = format!(
+            "SELECT {OCCURRENCE} FROM occurrences WHERE stage IN ('running', 'asked', 'again', 'queued')"
+        );
+        self.connection.prepare(&sql)?.query_map([], occurrence)?.collect()
+    }
+
+    /// The newest occurrences, of one source if one is named, newest first.
+    pub fn occurrences(&self, of: Option<&Source>, limit: u32) -> rusqlite::Result<Vec<Occurrence>> {
+        let of = of.map(ToString::to_string);
+        let sql = format!(
+            "SELECT {OCCURRENCE} FROM occurrences WHERE ?1 IS NULL OR source = ?1 ORDER BY since DESC, due DESC LIMIT ?2"
+        );
+        self.connection.prepare(&sql)?.query_map(params![of, limit], occurrence)?.collect()
+    }
+
+    /// Where the sessions of persistent routines stand.
+    pub fn routine_sessions(&self) -> rusqlite::Result<BTreeMap<ItemId, Stand>> {
+        let sql = "SELECT routine, session, entry FROM routine_sessions";
+        let stand = |row: &Row<'_>| {
+            let id = ItemId::parse(&row.get::<_, String>(0)?).map_err(|error| unread(0, error))?;
+            Ok((id, Stand { session: session_in(row, 1)?, entry: row.get(2).map(EntryId)? }))
+        };
+        self.connection.prepare(sql)?.query_map([], stand)?.collect()
+    }
+
+    /// Forgets where the session of a routine stands.
+    pub fn forget_session(&mut self, routine: &ItemId) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM routine_sessions WHERE routine = ?";
+        self.connection.execute(sql, [routine.as_str()]).map(drop)
+    }
+
+    /// What is still to be done to files that plan something, oldest first.
+    pub fn job_files(&self) -> rusqlite::Result<Vec<JobFile>> {
+        let sql = "SELECT id, work, source, text, key FROM job_files ORDER BY id";
+        let file = |row: &Row<'_>| {
+            let (work, text, key): (String, Option<String>, Option<String>) =
+                (row.get(1)?, row.get(3)?, row.get(4)?);
+            let work = match (work.as_str(), text, key) {
+                ("write", Some(text), _) => Work::Write(text),
+                ("remove", Some(rule), _) => Work::Remove(rule),
+                ("set", value, Some(key)) => Work::Set(key, value),
+                (other, _, _) => return Err(unread(1, format!("no file is changed by `{other}`"))),
+            };
+            Ok(JobFile { id: row.get(0)?, work, source: source_in(row, 2)? })
+        };
+        self.connection.prepare_cached(sql)?.query_map([], file)?.collect()
+    }
+
+    /// Forgets what was done to a file.
+    pub fn job_file_done(&mut self, id: i64) -> rusqlite::Result<()> {
+        self.connection.execute("DELETE FROM job_files WHERE id = ?", [id]).map(drop)
+    }
+
+    /// How many pings are left: nothing, before anybody looked.
+    pub fn pings(&self) -> rusqlite::Result<Option<PingBudget>> {
+        let sql = "SELECT pings FROM attention";
+        let text: Option<Option<String>> = self.connection.query_row(sql, [], |row| row.get(0)).optional()?;
+        text.flatten()
+            .map(|text| read_pings(&text).ok_or_else(|| unread(0, "no budget of pings")))
+            .transpose()
+    }
+
+    fn rest(&self) -> rusqlite::Result<Rest> {
+        let sql = "SELECT rest FROM attention";
+        let text: Option<Option<String>> = self.connection.query_row(sql, [], |row| row.get(0)).optional()?;
+        match text.flatten().as_deref() {
+            None => Ok(Rest::Never),
+            Some("for now") => Ok(Rest::ForNow),
+            Some(time) => {
+                Moment::parse(time, &TimeZone::UTC).map(Rest::Until).map_err(|error| unread(0, error))
+            }
+        }
+    }
+}
+
+fn occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
+    let why = || -> rusqlite::Result<String> { Ok(row.get::<_, Option<String>>(11)?.unwrap_or_default()) };
+    let stage: String = row.get(7)?;
+    let stage = match stage.as_str() {
+        "running" => Stage::Running(branch_in(row, 8)?),
+        "asked" => Stage::Asked(MessageId(row.get(9)?)),
+        "again" => Stage::Again(time_in(row, 10)?),
+        "queued" => Stage::Queued,
+        "done" => Stage::Ended(End::Done(why()?)),
+        "failed" => Stage::Ended(End::Failed(why()?)),
+        "missed" => Stage::Ended(End::Missed { last: time_in(row, 12)?, count: row.get(13)?, why: why()? }),
+        "skipped" => Stage::Ended(End::Skipped(why()?)),
+        "cancelled" => Stage::Ended(End::Cancelled(why()?)),
+        other => return Err(unread(7, format!("no occurrence stands at `{other}`"))),
+    };
+    Ok(Occurrence {
+        key: Key { source: source_in(row, 0)?, due: time_in(row, 1)? },
+        name: row.get(2)?,
+        words: row.get(3)?,
+        lateness: if row.get(4)? { Lateness::Late } else { Lateness::OnTime },
+        tries: row.get(5)?,
+        since: time_in(row, 6)?,
+        stage,
+    })
+}
+
+/// Something happened to what is planned.
+pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Result<()> {
+    match change {
+        PlanChange::Accounted(source, accounted) => {
+            let sql = "INSERT OR REPLACE INTO plans (source, rule, until) VALUES (?, ?, ?)";
+            let row = params![source.to_string(), accounted.rule, accounted.until.as_microsecond()];
+            transaction.prepare_cached(sql)?.execute(row).map(drop)
+        }
+        PlanChange::Forgotten(source) => {
+            let sql = "DELETE FROM plans WHERE source = ?";
+            transaction.prepare_cached(sql)?.execute([source.to_string()]).map(drop)
+        }
+        PlanChange::Occurred(occurrence) => occurred(transaction, occurrence),
+        PlanChange::Session(routine, Some(stand)) => {
+            let sql = "INSERT OR REPLACE INTO routine_sessions (routine, session, entry) VALUES (?, ?, ?)";
+            let row = params![routine.as_str(), stand.session.as_str(), stand.entry.0];
+            transaction.prepare_cached(sql)?.execute(row).map(drop)
+        }
+        PlanChange::Session(routine, None) => {
+            let sql = "DELETE FROM routine_sessions WHERE routine = ?";
+            transaction.prepare_cached(sql)?.execute([routine.as_str()]).map(drop)
+        }
+        PlanChange::File(work) => file(transaction, work),
+        PlanChange::Rest(rest) => {
+            let rest = match rest {
+                Rest::Never => None,
+                Rest::Until(moment) => Some(moment.to_string()),
+                Rest::ForNow => Some("for now".to_owned()),
+            };
+            let sql = "INSERT INTO attention (one, rest) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET rest = excluded.rest";
+            transaction.prepare_cached(sql)?.execute([rest]).map(drop)
+        }
+    }
+}
+
+/// So many pings are left.
+pub fn write_pings(transaction: &Transaction<'_>, budget: &PingBudget) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO attention (one, pings) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET pings = excluded.pings";
+    transaction.prepare_cached(sql)?.execute([spell_pings(budget)]).map(drop)
+}
+
+fn occurred(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO occurrences (source, due, name, words, late, tries, began, since, stage, branch, message, next, \
+               why, last, count) VALUES (:source, :due, :name, :words, :late, :tries, :since, :since, :stage, :branch, \
+               :message, :next, :why, :last, :count) ON CONFLICT (source, due) DO UPDATE SET tries = :tries, \
+               since = :since, stage = :stage, branch = coalesce(:branch, branch), message = coalesce(:message, message), \
+               next = :next, why = :why, last = :last, count = :count";
+    let (mut branch, mut message, mut next, mut why, mut missed) = (None, None, None, None, None);
+    let stage = match &occurrence.stage {
+        Stage::Running(on) => {
+            branch = Some(on.to_string());
+            "running"
+        }
+        Stage::Asked(with) => {
+            message = Some(with.0);
+            "asked"
+        }
+        Stage::Again(at) => {
+            next = Some(at.as_microsecond());
+            "again"
+        }
+        Stage::Queued => "queued",
+        Stage::Ended(end) => {
+            why = Some(end.why());
+            if let End::Missed { last, count, .. } = end {
+                missed = Some((last.as_microsecond(), *count));
+            }
+            end.as_str()
+        }
+    };
+    transaction.prepare_cached(sql)?.execute(named_params! {
+        ":source": occurrence.key.source.to_string(),
+        ":due": occurrence.key.due.as_microsecond(),
+        ":name": occurrence.name,
+        ":words": occurrence.words,
+        ":late": occurrence.lateness == Lateness::Late,
+        ":tries": occurrence.tries,
+        ":since": occurrence.since.as_microsecond(),
+        ":stage": stage,
+        ":branch": branch,
+        ":message": message,
+        ":next": next,
+        ":why": why,
+        ":last": missed.map(|(last, _)| last),
+        ":count": missed.map(|(_, count)| count),
+    })?;
+    Ok(())
+}
+
+fn file(transaction: &Transaction<'_>, work: &FileWork) -> rusqlite::Result<()> {
+    use domain::schedule::What::{Reminder, Routine};
+    let (kind, source, text, key) = match work {
+        FileWork::Write(what) => match &**what {
+            Routine(routine) => {
+                ("write", Source::Routine(routine.id.to_string()), Some(routine.to_text()), None)
+            }
+            Reminder(reminder) => {
+                ("write", Source::Reminder(reminder.id.to_string()), Some(reminder.to_text()), None)
+            }
+        },
+        FileWork::Remove(source, rule) => ("remove", source.clone(), Some(rule.clone()), None),
+        FileWork::Set(source, key, value) => ("set", source.clone(), value.clone(), Some(*key)),
+    };
+    let sql = "INSERT INTO job_files (work, source, text, key) VALUES (?, ?, ?, ?)";
+    transaction.prepare_cached(sql)?.execute(params![kind, source.to_string(), text, key]).map(drop)
+}
+
+fn spell_pings(budget: &PingBudget) -> String {
+    serde_json::json!({
+        "capacity": budget.capacity,
+        "available": budget.available,
+        "refill": budget.refill_minutes,
+        "reckoned": budget.reckoned.as_microsecond(),
+        "used": [budget.used.day.to_string(), budget.used.count],
+        "critical": [budget.critical.day.to_string(), budget.critical.count],
+    })
+    .to_string()
+}
+
+fn read_pings(text: &str) -> Option<PingBudget> {
+    let spelled: serde_json::Value = serde_json::from_str(text).ok()?;
+    let number = |key: &str| u32::try_from(spelled[key].as_u64()?).ok();
+    let used = |key: &str| {
+        let count = u32::try_from(spelled[key][1].as_u64()?).ok()?;
+        Some(Used { day: spelled[key][0].as_str()?.parse().ok()?, count })
+    };
+    Some(PingBudget {
+        capacity: number("capacity")?,
+        available: spelled["available"].as_f64()?,
+        refill_minutes: number("refill")?,
+        reckoned: Timestamp::from_microsecond(spelled["reckoned"].as_i64()?).ok()?,
+        used: used("used")?,
+        critical: used("critical")?,
+    })
+}

@@ -1,0 +1,174 @@
+//! The files of what is planned, beside the log: job files that we change, and the sessions of routines.
+//!
+//! The log is written first and says what is to be done; the files follow, and what a crash left out is done at the
+//! next start. A file that a person changed meanwhile stays as it is.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use domain::cost::Source;
+use domain::record::{PlanChange, Record, Stand};
+use domain::schedule::{ItemId, Reminder, Routine, once};
+use jiff::Timestamp;
+
+use crate::db::{Database, JobFile, Work};
+use crate::files::Trouble;
+use crate::files::items::{Item, Items};
+use crate::files::routine_sessions::RoutineSessions;
+use crate::frontmatter::{Change, Value};
+use crate::git::Git;
+use crate::open::Place;
+
+/// The files.
+pub struct PlanFiles {
+    routines: Items<Routine>,
+    reminders: Items<Reminder>,
+    sessions: RoutineSessions,
+    git: Arc<Git>,
+}
+
+impl PlanFiles {
+    /// The files of the data directory at `place`, whose history `git` keeps.
+    pub fn new(place: &Place, git: Arc<Git>) -> Self {
+        let (disk, root) = (&place.disk, place.paths.root());
+        Self {
+            routines: Items::new(Arc::clone(disk), root, place.zone.clone()),
+            reminders: Items::new(Arc::clone(disk), root, place.zone.clone()),
+            sessions: RoutineSessions::new(Arc::clone(disk), &place.paths.state()),
+            git,
+        }
+    }
+
+    /// Lets the files say what `records` say, now that those are written.
+    pub fn follow(&mut self, records: &[Record], database: &mut Database) {
+        let mut jobs = false;
+        for record in records {
+            let Record::Plan(change) = record else { continue };
+            let followed = match change {
+                PlanChange::Session(routine, Some(stand)) => self.sessions.save(routine, &stand.session),
+                PlanChange::Session(routine, None) => self.sessions.delete(routine).map(drop),
+                PlanChange::File(_) => {
+                    jobs = true;
+                    Ok(())
+                }
+                PlanChange::Accounted(..)
+                | PlanChange::Forgotten(_)
+                | PlanChange::Occurred(_)
+                | PlanChange::Rest(_) => Ok(()),
+            };
+            warn(followed);
+        }
+        if jobs {
+            self.work_off(database);
+        }
+    }
+
+    /// Does what a crash left out. Gives where the sessions of routines stand: one whose file names another session
+    /// than we know begins anew, and that is told in `notices`.
+    pub fn reconcile(
+        &mut self,
+        database: &mut Database,
+        now: Timestamp,
+        notices: &mut Vec<String>,
+    ) -> rusqlite::Result<BTreeMap<ItemId, Stand>> {
+        self.work_off(database);
+        let mut stands = database.routine_sessions()?;
+        let known: Vec<ItemId> = stands.keys().cloned().collect();
+        for routine in known {
+            let found = self.sessions.load(&routine, now);
+            let named = found.as_ref().ok().and_then(|found| found.value.clone());
+            if named.as_ref() == stands.get(&routine).map(|stand| &stand.session) {
+                continue;
+            }
+            if let Some(named) = named {
+                notices.push(format!(
+                    "state/routine_sessions/{routine} names the session {named}, which i don't know, so the routine \
+                     begins a new one."
+                ));
+            }
+            stands.remove(&routine);
+            database.forget_session(&routine)?;
+        }
+        self.sweep_sessions(&stands);
+        Ok(stands)
+    }
+
+    /// RP-30, RP-32: a file whose session nobody knows leads nowhere.
+    fn sweep_sessions(&mut self, stands: &BTreeMap<ItemId, Stand>) {
+        let listed = self.sessions.routines().unwrap_or_default();
+        for routine in listed.iter().filter(|routine| !stands.contains_key(routine)) {
+            warn(self.sessions.delete(routine).map(drop));
+        }
+    }
+
+    fn work_off(&mut self, database: &mut Database) {
+        let files = match database.job_files() {
+            Ok(files) => files,
+            Err(error) => return tracing::warn!(%error, "What is to be done to job files could not be read."),
+        };
+        for file in files {
+            match self.work(&file) {
+                Ok(()) => {
+                    if let Err(error) = database.job_file_done(file.id) {
+                        tracing::warn!(%error, "A job file will be changed again at the next start.");
+                    }
+                }
+                // The disk may work again later.
+                Err(trouble) => warn(Err(trouble)),
+            }
+        }
+    }
+
+    fn work(&mut self, file: &JobFile) -> Result<(), Trouble> {
+        let done = match &file.source {
+            Source::Routine(id) => changed(&mut self.routines, id, &file.work, |_| String::new())?,
+            Source::Reminder(id) => {
+                let rule = |reminder: &Reminder| once(reminder.run_at.at);
+                changed(&mut self.reminders, id, &file.work, rule)?
+            }
+            Source::Main | Source::Fork | Source::Compaction | Source::Webhook(_) => None,
+        };
+        if let Some((path, verb)) = done {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            match verb {
+                "remove" => self.git.commit_removal(&path, format!("remove {name}")),
+                verb => self.git.commit(&path, format!("{verb} {name}")),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Changes the file of the item `id`, and gives it with a word for what was done.
+fn changed<T: Item>(
+    items: &mut Items<T>,
+    id: &str,
+    work: &Work,
+    rule: impl Fn(&T) -> String,
+) -> Result<Option<(PathBuf, &'static str)>, Trouble> {
+    match work {
+        Work::Write(text) => match T::read(text, &jiff::tz::TimeZone::UTC) {
+            Ok(item) => items.add(&item).map(|path| Some((path, "add"))),
+            Err(bad) => Err(Trouble::refused(items.dir(), bad)),
+        },
+        Work::Remove(following) => {
+            let Some(path) = items.find(id)? else { return Ok(None) };
+            // A person has changed it since: it is another one now.
+            if items.read(&path).is_ok_and(|item| !following.is_empty() && rule(&item) != *following) {
+                return Ok(None);
+            }
+            items.remove(id).map(|path| path.map(|path| (path, "remove")))
+        }
+        Work::Set(key, value) => {
+            let change = value.clone().map_or(Change::Remove, |value| Change::Set(Value::Text(value)));
+            items.edit(id, key, &change).map(|path| path.map(|path| (path, "update")))
+        }
+    }
+}
+
+fn warn(followed: Result<(), Trouble>) {
+    if let Err(error) = followed {
+        tracing::warn!(%error, "A file of what is planned could not be changed; the next start will.");
+    }
+}

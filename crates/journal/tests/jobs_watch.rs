@@ -1,0 +1,120 @@
+//! Following job files on a real disk, with the ears of the system.
+#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
+#![expect(clippy::disallowed_methods, reason = "here an editor writes, not the assistant")]
+
+mod shelves;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::schedule::FileNews;
+use engine::ports::Clock;
+use expect_test::{Expect, expect};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use journal::Paths;
+use journal::disk::RealDisk;
+use journal::jobs::{JobBook, Watch, watch};
+use shelves::{good, told};
+use tempfile::TempDir;
+use tokio::sync::mpsc::Receiver;
+
+struct RealClock;
+
+impl Clock for RealClock {
+    fn now(&self) -> Zoned {
+        Timestamp::now().to_zoned(TimeZone::UTC)
+    }
+
+    fn boot(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// So long that only the ears of the system can bring news.
+const NEVER: Duration = Duration::from_secs(24 * 3600);
+
+fn follow(data: &Path, every: Duration) -> (Receiver<Vec<FileNews>>, Watch) {
+    let book = JobBook::open(Arc::new(RealDisk), &Paths::new(data), TimeZone::UTC);
+    watch(book, Arc::new(RealClock), every).unwrap()
+}
+
+fn next(news: &mut Receiver<Vec<FileNews>>, expected: Expect) {
+    expected.assert_eq(&told(&news.blocking_recv().unwrap()));
+}
+
+fn home() -> TempDir {
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join("routines")).unwrap();
+    home
+}
+
+/// SC-1, SC-3, A6: a change is heard of by itself: written, edited in place, replaced, broken, mended, deleted.
+#[test]
+fn a_change_of_a_file_is_heard_of() {
+    let home = home();
+    let file = home.path().join("routines/mail.md");
+    fs::write(&file, good("mail", "Triage.")).unwrap();
+    let (mut news, watch) = follow(home.path(), NEVER);
+    next(&mut news, expect!["plans routine:mail as routines/mail.md: Triage."]);
+    fs::write(&file, good("mail", "Triage!")).unwrap();
+    next(&mut news, expect!["plans routine:mail as routines/mail.md: Triage!"]);
+    let beside = home.path().join("routines/mail.md.new");
+    fs::write(&beside, good("mail", "Triage?")).unwrap();
+    fs::rename(&beside, &file).unwrap();
+    next(&mut news, expect!["plans routine:mail as routines/mail.md: Triage?"]);
+    fs::write(&file, "---\nid: mail\n").unwrap();
+    next(
+        &mut news,
+        expect![
+            "broken routines/mail.md (routine:mail): the frontmatter has no end; put a line `---` between the settings and the words"
+        ],
+    );
+    fs::write(&file, good("mail", "Triage?")).unwrap();
+    next(&mut news, expect!["mended routines/mail.md"]);
+    fs::remove_file(&file).unwrap();
+    next(&mut news, expect!["gone routine:mail"]);
+    let reminder = "---\nid: call\nrun-at: 2026-11-20T09:00:00Z\n---\nCall mum.\n";
+    fs::write(home.path().join("reminders/call.md"), reminder).unwrap();
+    next(&mut news, expect!["plans reminder:call as reminders/call.md: Call mum."]);
+    drop(watch);
+    assert!(news.blocking_recv().is_none());
+}
+
+/// SC-1: what the system does not say is seen a little later.
+#[test]
+fn what_the_system_does_not_say_is_seen_anyway() {
+    let home = home();
+    let (mut news, _watch) = follow(home.path(), Duration::from_millis(20));
+    fs::rename(home.path().join("routines"), home.path().join("old")).unwrap();
+    fs::create_dir(home.path().join("routines")).unwrap();
+    fs::write(home.path().join("routines/mail.md"), good("mail", "Triage.")).unwrap();
+    next(&mut news, expect!["plans routine:mail as routines/mail.md: Triage."]);
+    fs::write(home.path().join("routines/mail.md"), good("mail", "Triage!")).unwrap();
+    next(&mut news, expect!["plans routine:mail as routines/mail.md: Triage!"]);
+}
+
+/// B10: on a real disk too, what cannot be read harms nobody.
+#[test]
+fn links_that_lead_nowhere_and_directories_harm_nobody() {
+    let home = home();
+    let routines = home.path().join("routines");
+    std::os::unix::fs::symlink("nowhere", routines.join("a.md")).unwrap();
+    std::os::unix::fs::symlink("b.md", routines.join("b.md")).unwrap();
+    fs::create_dir(routines.join("c.md")).unwrap();
+    fs::write(routines.join("d.md"), vec![b'x'; 50 << 20]).unwrap();
+    fs::write(routines.join("mail.md"), good("mail", "Triage.")).unwrap();
+    std::os::unix::fs::symlink("mail.md", home.path().join("reminders.md")).unwrap();
+    let mut book = JobBook::open(Arc::new(RealDisk), &Paths::new(home.path()), TimeZone::UTC);
+    let later = Timestamp::now() + jiff::SignedDuration::from_secs(60);
+    expect![[r#"
+        broken routines/a.md: it is a link that leads nowhere; remove it or mend it
+        broken routines/b.md: it is a link that leads nowhere; remove it or mend it
+        broken routines/c.md: it is a directory; only files are read
+        broken routines/d.md: it is larger than 1 MB; a file like this holds a few pages
+        plans routine:mail as routines/mail.md: Triage."#]]
+    .assert_eq(&told(&book.look(later)));
+    assert_eq!(told(&book.look(later)), "");
+}

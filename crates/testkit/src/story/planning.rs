@@ -1,0 +1,165 @@
+//! Job files in a story, time that passes, and what became of the times at which jobs were due.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a fixture that cannot be made stops the test at once, with its reason"
+)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::assistant::{Answer, Event, Look, Planning, Request};
+use domain::cost::Source;
+use domain::occurrence::{Occurrence, Stage};
+use engine::ports::Clock;
+use jiff::SignedDuration;
+use journal::disk::RealDisk;
+use journal::jobs::JobBook;
+use journal::peek;
+
+use super::Story;
+
+impl Story {
+    /// The human writes a job file, such as `routines/mail.md`, and the program notices.
+    pub fn file(&mut self, name: &str, text: &str) -> &mut Self {
+        let path = self.dir.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        std::fs::write(&path, text).expect("a file");
+        self.looks(Look::Again)
+    }
+
+    /// The human writes a job file while the program may not be there to notice.
+    pub fn file_unseen(&mut self, name: &str, text: &str) -> &mut Self {
+        let path = self.dir.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        std::fs::write(&path, text).expect("a file");
+        self
+    }
+
+    /// The human removes a job file, and the program notices.
+    pub fn file_gone(&mut self, name: &str) -> &mut Self {
+        std::fs::remove_file(self.dir.path().join(name)).expect("a file to remove");
+        self.looks(Look::Again)
+    }
+
+    /// Whether a file is there.
+    pub fn has_file(&self, name: &str) -> bool {
+        self.dir.path().join(name).exists()
+    }
+
+    /// What a file says.
+    pub fn reads_file(&self, name: &str) -> String {
+        std::fs::read_to_string(self.dir.path().join(name)).unwrap_or_default()
+    }
+
+    /// The names of the files in a folder of the data directory.
+    pub fn files(&self, folder: &str) -> Vec<String> {
+        let listed = std::fs::read_dir(self.dir.path().join(folder)).into_iter().flatten();
+        let name = |entry: std::io::Result<std::fs::DirEntry>| entry.expect("an entry").file_name();
+        let mut names: Vec<String> =
+            listed.map(name).map(|name| name.to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// Time passes, and whatever is due happens. Files are looked at meanwhile.
+    pub fn passes(&mut self, time: &str) -> &mut Self {
+        let time: SignedDuration = time.parse().expect("a time such as `3h`");
+        self.passes_quietly(time);
+        let now = self.clock.now();
+        self.teller.tell(format!("-- {}", now.strftime("%a %H:%M").to_string().to_lowercase()));
+        self
+    }
+
+    /// The same, untold.
+    pub fn passes_quietly(&mut self, time: SignedDuration) {
+        let mut left = time.unsigned_abs();
+        while !left.is_zero() {
+            let step = left.min(Duration::from_secs(10));
+            self.while_alive(async { tokio::time::sleep(step).await });
+            left -= step;
+            if self.house.is_some() {
+                self.looks(Look::Again);
+            }
+        }
+    }
+
+    /// The machine sleeps for so long: the clocks go on, and nobody does anything meanwhile.
+    pub fn sleeps(&mut self, time: &str) -> &mut Self {
+        let time: SignedDuration = time.parse().expect("a time such as `3h`");
+        self.clock.set_forward(time);
+        self.teller.tell(format!("-- the machine sleeps for {time:#}"));
+        self
+    }
+
+    /// The program ends, so much time passes, and it starts again.
+    pub fn away(&mut self, time: &str) -> &mut Self {
+        let away: SignedDuration = time.parse().expect("a time such as `3h`");
+        self.die();
+        self.clock.set_forward(away);
+        self.teller.tell(format!("-- away for {away:#}"));
+        self.wake();
+        self
+    }
+
+    /// The human wants a job done now, and waits until it has ended.
+    pub fn runs_now(&mut self, source: &str) -> &mut Self {
+        let source: Source = source.parse().expect("a source such as `routine:mail`");
+        let desk = self.living().desk.clone();
+        let asked = Request::Plan(Planning::Now(source));
+        match self.while_alive(desk.ask(asked)) {
+            Some(Answer::Begun(turn)) => {
+                self.while_alive(self.teller.heard_the_end_of_work(turn));
+            }
+            Some(Answer::Heard(message)) => {
+                self.while_alive(self.teller.heard_the_end_of(message));
+            }
+            Some(answer) => self.teller.tell(format!("refused> {answer:?}")),
+            None => {}
+        }
+        self
+    }
+
+    /// What became of the times at which jobs were due, oldest first, a line each.
+    pub fn occurrences(&self) -> String {
+        let zone = self.clock.now().time_zone().clone();
+        let line = |occurrence: &Occurrence| {
+            let due = occurrence.key.due.to_zoned(zone.clone()).strftime("%a %H:%M:%S").to_string();
+            let stage = match &occurrence.stage {
+                Stage::Running(_) => "running".to_owned(),
+                Stage::Asked(_) => "asked".to_owned(),
+                Stage::Again(_) => "again".to_owned(),
+                Stage::Queued => "queued".to_owned(),
+                Stage::Ended(end) => format!("{}: {}", end.as_str(), end.why()),
+            };
+            let stage = stage.trim_end_matches(": ");
+            format!("{} {} try {} {stage}", due.to_lowercase(), occurrence.key.source, occurrence.tries)
+        };
+        let mut all = self.all_occurrences();
+        all.sort_by(|one, other| one.key.due.cmp(&other.key.due).then(one.key.cmp(&other.key)));
+        all.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    /// All that is known of the times at which jobs were due.
+    pub fn all_occurrences(&self) -> Vec<Occurrence> {
+        let database = peek(&self.paths()).expect("a journal").expect("a journal");
+        database.occurrences(None, u32::MAX).expect("occurrences")
+    }
+
+    /// The program looks at the job files.
+    pub(super) fn looks(&mut self, look: Look) -> &mut Self {
+        let now = self.clock.now();
+        let paths = self.paths();
+        if look == Look::First {
+            self.book = Some(JobBook::open(Arc::new(RealDisk), &paths, now.time_zone().clone()));
+        }
+        let news = self.book.as_mut().map(|book| book.look(now.timestamp())).unwrap_or_default();
+        if (!news.is_empty() || look == Look::First)
+            && let Some(living) = &self.house
+        {
+            let desk = living.desk.clone();
+            self.while_alive(desk.tell(Event::Files(news, look)));
+        }
+        self
+    }
+}
