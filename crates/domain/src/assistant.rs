@@ -14,6 +14,7 @@ mod firing;
 mod forking;
 mod holding;
 mod leaving;
+mod listing;
 mod memory;
 mod minutes;
 mod persisting;
@@ -28,6 +29,7 @@ mod spending;
 mod tending;
 mod undoing;
 mod wishing;
+mod wording;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
