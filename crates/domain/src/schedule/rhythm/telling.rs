@@ -136,7 +136,7 @@ fn times(fields: &Fields) -> Option<Times> {
                 Some(Times::At(and(&times)))
             }
             Some(_) | None => {
-                let (step, last) = (stride(&hours)?, hours.last()?);
+                let (step, last) = (stride(&hours).filter(|_| hours.len() < 24)?, hours.last()?);
                 let often = if step == 1 { "every hour".to_owned() } else { format!("every {step} hours") };
                 every(format!("{often} {:02}:{minute:02}-{last:02}:{minute:02}", hours.first()?))
             }
