@@ -14,8 +14,7 @@ use crate::occurrence::{End, Stage};
 use crate::phrase::{self, Habits, Note, Reading, Target, When, tell};
 use crate::record::{FileWork, PlanChange};
 use crate::schedule::{
-    Beat, Charter, Cron, Invalid, ItemId, Lateness, Moment, Plan, Planned, Prompt, Reminder, Rest, Rhythm,
-    Routine, What, Zone, slug,
+    Charter, ItemId, Lateness, Moment, Plan, Planned, Prompt, Reminder, Rest, Rhythm, Routine, What, slug,
 };
 
 /// How many of the next times are told.
@@ -89,7 +88,7 @@ impl Assistant {
             }
             When::Repeats(repeat) => {
                 let id = ItemId::parse(&self.dice.id8()).map_err(|invalid| invalid.to_string())?;
-                let rhythm = rhythm(repeat).map_err(|invalid| invalid.reason)?;
+                let rhythm = repeat.rhythm().map_err(|invalid| invalid.reason)?;
                 let mut routine = Routine::new(id, rhythm, Prompt::new(what));
                 if let Some(from) = repeat.from {
                     let from = from.to_zoned(now.time_zone().clone()).map_err(|error| error.to_string())?;
@@ -297,20 +296,6 @@ fn moved(reminder: &Reminder, to: &Target, now: &Zoned) -> Result<Zoned, String>
         Target::Days(days) => later(&was.max(now.clone()), jiff::Span::new().days(i64::from(*days))),
         Target::Later(span) => now.checked_add(*span).map_err(|error| error.to_string()),
     }
-}
-
-/// The rhythm of something that was said to repeat.
-fn rhythm(repeat: &phrase::Repeat) -> Result<Rhythm, Invalid> {
-    let beat = match &repeat.beat {
-        phrase::Beat::Cron(fields) => Beat::Cron(Cron::parse(fields)?),
-        phrase::Beat::Days { every, from } => Beat::Days { every: *every, from: *from },
-        phrase::Beat::Monthly { .. } => {
-            let why = "i can't repeat by such a day of the month yet. say a date, like `every 1st at 9`";
-            return Err(Invalid::new("cron", why));
-        }
-    };
-    let zone = repeat.zone.as_deref().map(Zone::named).transpose()?;
-    Ok(Rhythm { beat, until: repeat.until, zone })
 }
 
 fn no_time(notes: &[Note]) -> String {
