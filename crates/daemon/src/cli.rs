@@ -11,6 +11,7 @@ use clap_complete::Shell;
 use surfaces::web::cost::{DAYS, MOST_DAYS};
 use surfaces::web::sessions::MOVES;
 
+use crate::commands::simulate;
 use crate::settings::Environment;
 
 pub use jobs::{
@@ -29,6 +30,7 @@ examples:
   ollim-bot cost --days 7                what the model cost, and who spent it
   ollim-bot sessions tree                how the conversation went, drawn
   ollim-bot why                          how the last answer came about
+  ollim-bot simulate --from 2026-03-27 --to 2026-04-03
   ollim-bot config model.main opus       change a setting (without words: tell all of them)
   ollim-bot compact \"keep the recipes\"   sum up a long conversation (--undo takes it back)
   ollim-bot doctor                       what is wrong, and what to do about it";
@@ -161,6 +163,9 @@ pub enum Look {
         #[arg(value_name = "N")]
         turn: Option<u64>,
     },
+    /// What would happen between two times, with the routines and reminders as they are
+    #[command(after_help = simulate::HELP)]
+    Simulate(simulate::Wanted),
     /// Whether it runs, and how it is
     Status,
     /// What is wrong, and what to do about it

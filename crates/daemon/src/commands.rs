@@ -7,6 +7,7 @@ mod doctor;
 mod jobs;
 mod open;
 mod sessions;
+pub mod simulate;
 mod status;
 mod updates;
 mod why;
@@ -75,6 +76,7 @@ async fn look(
         }
         Look::Cost { days, by } => cost::show(settings, days, by, output),
         Look::Updates => updates::show(settings, disk, output),
+        Look::Simulate(wanted) => simulate::show(settings, &wanted, output).await,
         Look::Why { turn } => why::show(settings, turn, output),
         Look::Status => status::show(&settings.paths, None, output).await,
         Look::Doctor => doctor::examine(&settings.paths, Ok(settings), output).await,

@@ -368,7 +368,7 @@ impl Assistant {
         minutes.records.push(Record::Said(branch.clone(), entry.clone()));
         minutes.shown.push(Shown::Said { branch: branch.clone(), entry: entry.clone() });
         self.track(branch, &entry, minutes);
-        self.charge(branch, &entry.said, minutes);
+        self.charge(branch, &entry, minutes);
         Some(entry)
     }
 

@@ -50,6 +50,13 @@ CREATE TABLE attention (
     rest     TEXT             -- a time, or `for now`; null, if they do not rest
 ) STRICT;
 
+-- What was charged for what runs showed: how many pings were left before and after.
+CREATE TABLE charges (
+    entry  INTEGER PRIMARY KEY REFERENCES entries (id),
+    before REAL NOT NULL,
+    after  REAL NOT NULL
+) STRICT;
+
 -- What a background run was set off by, under which terms, and what it has done until now.
 ALTER TABLE runs ADD COLUMN name TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN due INTEGER;
