@@ -154,14 +154,15 @@ pub enum Look {
     /// What forks and background runs left for the main conversation, all that it has not read
     #[command(after_help = "example:\n  ollim-bot updates --json")]
     Updates,
-    /// How an answer came about: what began it, who answered, what it used, and how it ended
-    #[command(
-        after_help = "examples:\n  ollim-bot why       the last answer\n  ollim-bot why 12    the answer with that number"
-    )]
+    /// How an answer, a ping or a silence came about: what began it, what was let through, what it used, how it ended
+    #[command(after_help = "examples:\n  ollim-bot why                                the last answer\n  \
+        ollim-bot why 17                             the ping with that number, or else the answer (answer:17)\n  \
+        ollim-bot why routine:mail                   the last times of a job, and why each was silent\n  \
+        ollim-bot why routine:mail@2026-03-29T02:30  one of them")]
     Why {
-        /// The number of the answer; without it: the last one
-        #[arg(value_name = "N")]
-        turn: Option<u64>,
+        /// A number, a job, or one of its times; without it: the last answer
+        #[arg(value_name = "ID")]
+        id: Vec<String>,
     },
     /// What would happen between two times, with the routines and reminders as they are
     #[command(after_help = simulate::HELP)]

@@ -77,7 +77,7 @@ async fn look(
         Look::Cost { days, by } => cost::show(settings, days, by, output),
         Look::Updates => updates::show(settings, disk, output),
         Look::Simulate(wanted) => simulate::show(settings, &wanted, output).await,
-        Look::Why { turn } => why::show(settings, turn, output),
+        Look::Why { id } => why::show(settings, &id, output),
         Look::Status => status::show(&settings.paths, None, output).await,
         Look::Doctor => doctor::examine(&settings.paths, Ok(settings), output).await,
     }

@@ -39,7 +39,7 @@ pub enum Work {
     Set(String, Option<String>),
 }
 
-const OCCURRENCE: &str =
+pub(super) const OCCURRENCE: &str =
     "source, due, name, words, late, tries, since, stage, branch, message, next, why, last, count";
 
 impl Database {
@@ -136,7 +136,7 @@ impl Database {
     }
 }
 
-fn occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
+pub(super) fn occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
     let why = || -> rusqlite::Result<String> { Ok(row.get::<_, Option<String>>(11)?.unwrap_or_default()) };
     let stage: String = row.get(7)?;
     let stage = match stage.as_str() {

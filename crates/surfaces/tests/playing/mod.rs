@@ -15,7 +15,7 @@ use domain::conversation::{
 };
 use domain::cost::{Account, Call, Limit, Micros, Report, Spent};
 use domain::dice::Dice;
-use domain::explanation::Explanation;
+use domain::explanation::{Explained, Subject};
 use domain::failure::{Failure, Unsaid};
 use domain::record::Record;
 use domain::report::{Report as Update, ReportId};
@@ -101,7 +101,11 @@ impl Archive for Ledger {
         Box::pin(async move { Ok(Report::new(&now, days, Limit::default())) })
     }
 
-    fn explain(&self, _turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>> {
+    fn explain(
+        &self,
+        _subject: Subject,
+        _zone: jiff::tz::TimeZone,
+    ) -> BoxFuture<'_, Result<Option<Explained>, Unreadable>> {
         Box::pin(async { Ok(None) })
     }
 }

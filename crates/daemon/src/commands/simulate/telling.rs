@@ -61,7 +61,11 @@ fn kind(what: &Happened) -> &'static str {
 }
 
 fn words(fact: &Fact, zone: &TimeZone) -> String {
-    let clock = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%a %H:%M:%S").to_string().to_lowercase();
+    let today = fact.at.to_zoned(zone.clone()).date();
+    let clock = |at: Timestamp| {
+        let at = at.to_zoned(zone.clone());
+        at.strftime(if at.date() == today { "%H:%M:%S" } else { "%Y-%m-%d %H:%M:%S" }).to_string()
+    };
     let due = fact.due.map(clock).unwrap_or_default();
     match &fact.what {
         Happened::Fired(late, 1) => format!("{}, due {due}", lateness(*late)),
@@ -69,7 +73,7 @@ fn words(fact: &Fact, zone: &TimeZone) -> String {
         Happened::Queued => format!("waits for the one before it, due {due}"),
         Happened::Again(why, next) if why.is_empty() => format!("tried again {}", clock(*next)),
         Happened::Again(why, next) => format!("tried again {}: {why}", clock(*next)),
-        Happened::Ended(End::Missed { last, count, why }) => {
+        Happened::Ended(End::Missed { last, count, why }) if *count > 1 => {
             format!("{count} times, from {due} to {}: {why}", clock(*last))
         }
         Happened::Ended(end) if end.why().is_empty() => format!("due {due}"),
