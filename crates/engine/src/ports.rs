@@ -10,6 +10,7 @@ use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, Usage};
 use domain::cost::{Report as Spending, Source};
 use domain::explanation::Explanation;
 use domain::failure::Failure;
+use domain::occurrence::Occurrence;
 use domain::record::Record;
 use domain::report::Report;
 use domain::sent::SentId;
@@ -132,6 +133,13 @@ pub trait Archive: Send + Sync {
 
     /// How `turn` came about, or the newest one: nothing, if there is none.
     fn explain(&self, turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>>;
+
+    /// The newest occurrences, of one job if one is named, newest first.
+    fn occurrences(
+        &self,
+        of: Option<Source>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>>;
 }
 
 /// The journal cannot be written. The human must act: it says what is wrong and what would be right.

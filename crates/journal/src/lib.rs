@@ -22,8 +22,9 @@ use std::sync::Arc;
 
 use domain::context::Reference;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
-use domain::cost::{Day, Limit, Report};
+use domain::cost::{Day, Limit, Report, Source};
 use domain::explanation::Explanation;
+use domain::occurrence::Occurrence;
 use domain::record::{Record, StateChange};
 use domain::report::Report as Left;
 use domain::turn::TurnId;
@@ -246,6 +247,14 @@ impl Archive for Journal {
 
     fn explain(&self, turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>> {
         self.read(move |reader| reader.database.explain(turn))
+    }
+
+    fn occurrences(
+        &self,
+        of: Option<Source>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>> {
+        self.read(move |reader| reader.database.occurrences(of.as_ref(), limit))
     }
 }
 

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
-use domain::cost::Report as Spending;
+use domain::cost::{Report as Spending, Source};
 use domain::explanation::Explanation;
+use domain::occurrence::Occurrence;
 use domain::record::Record;
 use domain::report::Report;
 use domain::turn::TurnId;
@@ -80,5 +81,13 @@ impl Archive for HeldJournal {
 
     fn explain(&self, turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>> {
         self.during(self.0.explain(turn))
+    }
+
+    fn occurrences(
+        &self,
+        of: Option<Source>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>> {
+        self.during(self.0.occurrences(of, limit))
     }
 }
