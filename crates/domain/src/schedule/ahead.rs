@@ -56,7 +56,8 @@ mod tests {
     }
 
     fn told((agenda, plan): &(Agenda, Plan), from: &str, to: &str) -> String {
-        let times = agenda.ahead(plan, (time(from), time(to)), &TimeZone::UTC);
+        let zone = TimeZone::UTC;
+        let times = agenda.ahead(plan, (time(from), time(to)), &zone);
         times.map(|at| at.strftime("%d %H:%M").to_string()).collect::<Vec<_>>().join(", ")
     }
 
