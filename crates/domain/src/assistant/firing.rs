@@ -127,6 +127,9 @@ impl Assistant {
         let ended = Occurrence { stage: Stage::Ended(end), since: minutes.at, ..occurrence };
         minutes.plan(Some(PlanChange::Occurred(ended)));
         minutes.plan(taken_away(&key));
+        if self.memory.plans.busy_with(&key.source).is_some() {
+            return;
+        }
         let queued = self.memory.plans.queued(&key.source).cloned();
         let plan = self.memory.plans.agenda.get(&key.source).map(|plan| Arc::clone(&plan.planned));
         if let Some((planned, queued)) = plan.zip(queued) {

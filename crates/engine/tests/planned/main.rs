@@ -1,0 +1,33 @@
+//! What is planned, as stories: it happens once, in time or as late as its file allows, and one can see what
+//! became of it.
+
+mod times;
+
+use domain::context;
+use domain::conversation::Said;
+use testkit::story::Story;
+
+/// A story that begins at a time of November 2026 in Madrid, such as `16T08:59`. The 16th is a Monday.
+fn at(time: &str) -> Story {
+    Story::new(&format!("2026-11-{time}[Europe/Madrid]"))
+}
+
+/// A routine called `mail` in the background, with these lines in its head.
+fn mail(head: &str) -> String {
+    format!("---\nid: mail\nbackground: true\ndescription: my mail\n{head}\n---\nTriage my mail.\n")
+}
+
+/// A reminder called `d1`, due at a time of November 2026 in Madrid, with these lines in its head.
+fn dentist(time: &str, head: &str) -> String {
+    format!("---\nid: d1\nrun-at: 2026-11-{time}:00+01:00\n{head}\n---\ncall the dentist\n")
+}
+
+/// What the model read last in the n-th request, counted from 0.
+fn read(story: &Story, nth: usize) -> String {
+    let contexts = story.contexts();
+    let said = contexts.get(nth).and_then(|context| context.said.last().cloned());
+    match said.as_deref() {
+        Some(Said::Human(heard)) => context::heard(heard),
+        other => panic!("{other:?} was read in request {nth} of {}", contexts.len()),
+    }
+}
