@@ -1,10 +1,12 @@
 //! What is planned, as stories: it happens once, in time or as late as its file allows, and one can see what
 //! became of it.
 
+mod ends;
 mod times;
 
 use domain::context;
-use domain::conversation::Said;
+use domain::conversation::{Said, Text};
+use testkit::puppet::Line;
 use testkit::story::Story;
 
 /// A story that begins at a time of November 2026 in Madrid, such as `16T08:59`. The 16th is a Monday.
@@ -26,8 +28,18 @@ fn dentist(time: &str, head: &str) -> String {
 fn read(story: &Story, nth: usize) -> String {
     let contexts = story.contexts();
     let said = contexts.get(nth).and_then(|context| context.said.last().cloned());
-    match said.as_deref() {
-        Some(Said::Human(heard)) => context::heard(heard),
-        other => panic!("{other:?} was read in request {nth} of {}", contexts.len()),
+    said.map(|said| words(&said)).unwrap_or_else(|| panic!("there are {} requests", contexts.len()))
+}
+
+/// The words of what was said, with what we put before them.
+fn words(said: &Said) -> String {
+    match said {
+        Said::Human(heard) => context::heard(heard),
+        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => said.text(),
     }
+}
+
+/// A ping with these words.
+fn pings(words: &str) -> Line {
+    Line::calls("ping_user", &format!(r#"{{"message":"{words}"}}"#))
 }
