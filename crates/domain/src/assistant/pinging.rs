@@ -141,6 +141,8 @@ impl Assistant {
         let words = format!("[system] {STOP_REFUSED}");
         minutes.records.push(doing(run));
         minutes.close(turned.turn, Ending::Finished, ended.usage);
+        let (turn, branch, answers) = (turned.turn, turned.branch.clone(), turned.message.id);
+        minutes.shown.push(Shown::Ended { turn, branch, answers, ending: Ending::Finished });
         let message = self.our_message(turned.branch.clone(), words, minutes);
         self.begin_on((turned.branch.clone(), String::new()), Arc::new(message), minutes);
         true
@@ -184,7 +186,8 @@ impl Assistant {
 
     /// BF-17: a run that waits for a key has no more time than any other.
     fn end_held(&mut self, branch: &Branch, minutes: &mut Minutes) {
-        let Some(Running { turn, errand: Errand::Answer(message, _), .. }) = self.running.remove(branch) else {
+        let Some(Running { turn, errand: Errand::Answer(message, _), .. }) = self.running.remove(branch)
+        else {
             return;
         };
         let ending = Ending::Failed(Failure::Stopped("the model refused the key all the time.".to_owned()));

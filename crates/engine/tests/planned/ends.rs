@@ -97,8 +97,10 @@ fn a_reminder_goes_out_as_written_if_the_model_does_not_answer() {
         story.model([line.clone()]).file("reminders/call.md", &dentist("16T09:00", "")).passes("80s");
         let told = story.told();
         assert_eq!(told.matches("main> assistant: ⏰ call the dentist\n").count(), 1, "{line:?}: {told}");
-        expect!["mon 09:00:00 reminder:d1 try 1 done: the model did not answer, so its words went out as written"]
-            .assert_eq(&story.occurrences());
+        expect![
+            "mon 09:00:00 reminder:d1 try 1 done: the model did not answer, so its words went out as written"
+        ]
+        .assert_eq(&story.occurrences());
         assert!(!story.has_file("reminders/call.md"));
         story.model([Line::says("Yes?")]).human("hello");
         assert!(story.told().ends_with("main> assistant: Yes?\n"), "{}", story.told());
@@ -133,7 +135,8 @@ fn a_run_does_not_wait_for_a_key_for_ever() {
         fork/e6984080> failed: the model refused the key all the time.
         -- mon 09:02
     "#]].assert_eq(&story.told());
-    expect!["mon 09:00:00 reminder:d1 try 1 failed: the model refused the key all the time."].assert_eq(&story.occurrences());
+    expect!["mon 09:00:00 reminder:d1 try 1 failed: the model refused the key all the time."]
+        .assert_eq(&story.occurrences());
 }
 
 /// BF-17: a run has so much time and no more; it is not tried again.
@@ -150,8 +153,10 @@ fn a_run_that_takes_too_long_is_ended_and_told_of() {
         notice> my mail could not be finished: it timed out after 2 minutes.
         fork/e6984080> failed: it timed out after 2 minutes.
         -- mon 09:08
-    "#]].assert_eq(&story.told());
-    expect!["mon 09:00:00 routine:mail try 1 failed: it timed out after 2 minutes."].assert_eq(&story.occurrences());
+    "#]]
+    .assert_eq(&story.told());
+    expect!["mon 09:00:00 routine:mail try 1 failed: it timed out after 2 minutes."]
+        .assert_eq(&story.occurrences());
 }
 
 /// A limit of spending is not reached twice.
@@ -210,7 +215,11 @@ fn a_reminder_that_waits_survives_a_new_start() {
     // The minute that the reminder had is not counted for what comes after it.
     let mut story = at("16T08:59:50");
     story.model([Line::holds("It is"), Line::says("Call the dentist."), Line::holds("Once upon")]);
-    story.file("reminders/call.md", &dentist("16T09:00", "")).passes("20s").human_commands("/clear").passes("10s");
+    story
+        .file("reminders/call.md", &dentist("16T09:00", ""))
+        .passes("20s")
+        .human_commands("/clear")
+        .passes("10s");
     story.human_begins("tell me a story").passes("2m");
     assert!(!story.told().contains("Once upon"), "{}", story.told());
 }
@@ -249,8 +258,12 @@ fn a_job_under_which_the_program_keeps_dying_ends_visibly() {
         main> assistant: 4 (cut)
         main> assistant: ⏰ call the dentist
         -- mon 09:03
-    "#]].assert_eq(&story.told());
-    expect!["mon 09:00:00 reminder:d1 try 2 done: the model did not answer, so its words went out as written"].assert_eq(&story.occurrences());
+    "#]]
+    .assert_eq(&story.told());
+    expect![
+        "mon 09:00:00 reminder:d1 try 2 done: the model did not answer, so its words went out as written"
+    ]
+    .assert_eq(&story.occurrences());
     assert!(!story.has_file("reminders/call.md"));
 }
 

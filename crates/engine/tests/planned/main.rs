@@ -2,6 +2,7 @@
 //! became of it.
 
 mod ends;
+mod reach;
 mod times;
 
 use domain::context;
@@ -42,4 +43,9 @@ fn words(said: &Said) -> String {
 /// A ping with these words.
 fn pings(words: &str) -> Line {
     Line::calls("ping_user", &format!(r#"{{"message":"{words}"}}"#))
+}
+
+/// A report with these words.
+fn reports(words: &str) -> Line {
+    Line::calls("report_updates", &format!(r#"{{"message":"{words}"}}"#))
 }
