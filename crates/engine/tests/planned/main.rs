@@ -2,7 +2,9 @@
 //! became of it.
 
 mod ends;
+mod persistent;
 mod reach;
+mod seeds;
 mod times;
 
 use domain::context;
@@ -48,4 +50,24 @@ fn pings(words: &str) -> Line {
 /// A report with these words.
 fn reports(words: &str) -> Line {
     Line::calls("report_updates", &format!(r#"{{"message":"{words}"}}"#))
+}
+
+/// A routine called `watch` with a session of its own, and with these lines in its head.
+fn persistent(head: &str) -> String {
+    format!("---\nid: watch\nbackground: true\nsession: persistent\n{head}\n---\nWatch the price.\n")
+}
+
+/// Where the session of `watch` stands, as its file says.
+fn session(story: &Story) -> String {
+    story.reads_file("state/routine_sessions/watch")
+}
+
+/// A wish that the session be compacted, with these words.
+fn compacts(words: &str) -> Line {
+    Line::calls("compact_session", &format!(r#"{{"instructions":"{words}"}}"#))
+}
+
+/// A summary that is good enough.
+fn summary() -> Line {
+    Line::says("[2026-11-16 10:00] I watch the price for julius. Bread costs 3.")
 }
