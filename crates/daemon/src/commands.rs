@@ -4,8 +4,10 @@ pub mod completion;
 mod config;
 mod cost;
 mod doctor;
+mod jobs;
 mod open;
 mod sessions;
+pub mod simulate;
 mod status;
 mod updates;
 mod why;
@@ -29,6 +31,7 @@ pub async fn run(
     disk: Arc<dyn Disk>,
 ) -> Result<ExitCode, Failed> {
     let output = cli.output;
+    let editor = cli.place.environment().editor();
     let settings = match (read, &cli.command) {
         (Ok(settings), _) => settings,
         (Err(wrong), Some(Command::Look(Look::Status))) => {
@@ -48,6 +51,10 @@ pub async fn run(
             chat::say_once(&settings, disk, chat::words(&text, &image)?, output).await
         }
         Some(Command::Open) => open::open(&settings, output).await,
+        Some(Command::Routine { action }) => jobs::Desk::new(&settings, disk, output, editor).routine(action),
+        Some(Command::Reminder { action }) => {
+            jobs::Desk::new(&settings, disk, output, editor).reminder(action)
+        }
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),
@@ -69,7 +76,8 @@ async fn look(
         }
         Look::Cost { days, by } => cost::show(settings, days, by, output),
         Look::Updates => updates::show(settings, disk, output),
-        Look::Why { turn } => why::show(settings, turn, output),
+        Look::Simulate(wanted) => simulate::show(settings, &wanted, output).await,
+        Look::Why { id } => why::show(settings, &id, output),
         Look::Status => status::show(&settings.paths, None, output).await,
         Look::Doctor => doctor::examine(&settings.paths, Ok(settings), output).await,
     }

@@ -68,7 +68,17 @@ pub struct House {
 impl House {
     /// Opens the data directory and starts everything.
     pub async fn open(settings: &Settings, disk: Arc<dyn Disk>, doors: Doors) -> Result<Self, Failed> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
+        let clock = Arc::new(SystemClock::new(settings.zone.value.clone()));
+        Self::open_by(clock, settings, disk, doors).await
+    }
+
+    /// The same, by another clock.
+    pub async fn open_by(
+        clock: Arc<dyn Clock>,
+        settings: &Settings,
+        disk: Arc<dyn Disk>,
+        doors: Doors,
+    ) -> Result<Self, Failed> {
         brain::check(settings)?;
         let Opened { journal, mut memory, mut notices } = journal::open(Place {
             paths: settings.paths.clone(),

@@ -55,6 +55,19 @@ pub enum StateChange {
     Set(Setting, Box<Settings>, Timestamp),
     /// So many pings are left.
     Pings(PingBudget),
+    /// What was shown was charged.
+    Charged(Charge),
+}
+
+/// What was charged for something that a run showed to the human.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Charge {
+    /// The entry that holds it.
+    pub entry: EntryId,
+    /// The pings that were left before.
+    pub before: f64,
+    /// The pings that were left after it: as many, if it could not wait.
+    pub after: f64,
 }
 
 /// What happened to what is planned.

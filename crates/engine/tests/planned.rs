@@ -30,3 +30,20 @@ fn a_routine_runs_in_the_background_and_a_reminder_is_heard_on_main() {
     .assert_eq(&story.occurrences());
     assert_eq!(story.files("reminders"), Vec::<String>::new());
 }
+
+/// A7: while a job is being done, one time waits and the next is left out; none of that begins a second run.
+#[test]
+fn a_time_that_is_left_out_does_not_let_the_waiting_one_begin() {
+    let mut story = Story::new("2026-11-15T20:00[Europe/Madrid]");
+    story.model([Line::holds("still at it")]);
+    story.file(
+        "routines/slow.md",
+        "---\nid: slow\ncron: \"*/10 * * * *\"\nbackground: true\noverlap: queue\n---\nTake your time.\n",
+    );
+    story.passes("35m");
+    expect![[r#"
+        sun 20:10:00 routine:slow try 1 running
+        sun 20:20:00 routine:slow try 0 queued
+        sun 20:30:00 routine:slow try 0 skipped: the one before it was still being done"#]]
+    .assert_eq(&story.occurrences());
+}

@@ -124,10 +124,15 @@ impl Assistant {
     pub(super) fn settle(&mut self, occurrence: Occurrence, end: End, minutes: &mut Minutes) {
         let key = occurrence.key.clone();
         self.memory.plans.open.remove_mut(&key);
+        if let End::Done(_) = &end {
+            self.memory.plans.failing.remove(&key.source);
+        }
         let ended = Occurrence { stage: Stage::Ended(end), since: minutes.at, ..occurrence };
         minutes.plan(Some(PlanChange::Occurred(ended)));
         minutes.plan(taken_away(&key));
-        let queued = self.memory.plans.queued(&key.source).cloned();
+        // One that was left out ends while another is still being done.
+        let plans = &self.memory.plans;
+        let queued = plans.queued(&key.source).filter(|_| plans.busy_with(&key.source).is_none()).cloned();
         let plan = self.memory.plans.agenda.get(&key.source).map(|plan| Arc::clone(&plan.planned));
         if let Some((planned, queued)) = plan.zip(queued) {
             self.try_once(&planned, queued, minutes);
@@ -190,7 +195,10 @@ impl Assistant {
             self.ensure_main(minutes);
             self.say_as_written(&occurrence.words, minutes);
         }
-        minutes.shown.push(Shown::Notice(format!("{name} could not be finished: {why}")));
+        let known = self.memory.plans.failing.insert(occurrence.key.source.clone(), why.to_owned());
+        if known.as_deref() != Some(why) {
+            minutes.shown.push(Shown::Notice(format!("{name} could not be finished: {why}")));
+        }
         self.settle(occurrence, End::Failed(why.to_owned()), minutes);
     }
 

@@ -44,6 +44,8 @@ pub(super) enum Every {
     Times(i64),
 }
 
+/// The most days that are read of a list.
+const MOST_DAYS: usize = 14;
 const WORKDAYS: [Weekday; 5] =
     [Weekday::Monday, Weekday::Tuesday, Weekday::Wednesday, Weekday::Thursday, Weekday::Friday];
 const WEEKEND: [Weekday; 2] = [Weekday::Saturday, Weekday::Sunday];
@@ -258,7 +260,7 @@ fn listed(words: &Words, at: usize, near: Near) -> Found<Piece> {
 fn list(words: &Words, at: usize) -> Found<Vec<Weekday>> {
     let mut days = Vec::new();
     let (mut next, mut end) = (at, at);
-    while let Some((mut more, after)) = some_days(words, next) {
+    while let Some((mut more, after)) = some_days(words, next).filter(|_| days.len() < MOST_DAYS) {
         days.append(&mut more);
         end = after;
         next = words.past(words.past(after, &[","]), &["and", "&", "+"]);

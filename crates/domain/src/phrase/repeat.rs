@@ -2,6 +2,8 @@
 
 use jiff::civil::{Date, DateTime, Time, Weekday};
 
+use crate::schedule::{self, Cron, Invalid, Rhythm, Zone};
+
 /// Something that comes again and again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeat {
@@ -15,6 +17,22 @@ pub struct Repeat {
     pub zone: Option<String>,
     /// Whether it rests while the human is away.
     pub home: Home,
+}
+
+impl Repeat {
+    /// The rhythm it is; or why the schedule cannot keep it.
+    pub fn rhythm(&self) -> Result<Rhythm, Invalid> {
+        let beat = match &self.beat {
+            Beat::Cron(fields) => schedule::Beat::Cron(Cron::parse(fields)?),
+            Beat::Days { every, from } => schedule::Beat::Days { every: *every, from: *from },
+            Beat::Monthly { .. } => {
+                let why = "i can't repeat by such a day of the month yet. say a date, like `every 1st at 9`";
+                return Err(Invalid::new("cron", why));
+            }
+        };
+        let zone = self.zone.as_deref().map(Zone::named).transpose()?;
+        Ok(Rhythm { beat, until: self.until, zone })
+    }
 }
 
 /// How often something comes.

@@ -96,8 +96,8 @@ fn once(said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
         None => any_day(hour, &here, habits)?,
         Some(day) => on_day(said, (day, hour), &here, habits)?,
     };
-    let at = on_the_clock(here.time_zone(), walls.first).ok_or_else(too_far)?;
-    let other = walls.other.and_then(|wall| on_the_clock(here.time_zone(), wall)).filter(|other| other > now);
+    let at = still_to_come(walls.first, &here).ok_or_else(too_far)?;
+    let other = walls.other.and_then(|wall| still_to_come(wall, &here)).filter(|other| other > now);
     let home = |at: Zoned| {
         if matches!(hour, Hour::Offset(..)) { at.with_time_zone(now.time_zone().clone()) } else { at }
     };
@@ -109,6 +109,15 @@ fn once(said: &Said, now: &Zoned, habits: &Habits) -> Result<Settled, Note> {
     let notes = remarks(said, hour, (&walls, &at), (now, habits));
     let settled = with_lead(said, at, now, notes)?;
     Ok(Settled { other: other.map(When::Once), ..settled })
+}
+
+/// The moment when a clock shows `wall`; of a doubled hour the second, if the first is over.
+fn still_to_come(wall: DateTime, here: &Zoned) -> Option<Zoned> {
+    let first = on_the_clock(here.time_zone(), wall)?;
+    match first > *here {
+        true => Some(first),
+        false => here.time_zone().to_ambiguous_zoned(wall).later().ok(),
+    }
 }
 
 /// What the human should see about it.

@@ -1,10 +1,10 @@
 //! Times as they are told: the clock and the distance, always both.
 
-use jiff::civil::{Date, Time};
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use super::calendar::{clock, date_name, dated, ordinal, short_day, short_month};
+use super::calendar::{clock, date_name, dated, ordinal, short_day};
 use super::repeat::{Beat, Home, MonthDay, Repeat};
 use super::zone::city;
 use super::{Cue, When};
@@ -85,15 +85,16 @@ fn distance(at: &Zoned, now: &Zoned) -> String {
 }
 
 fn repeated(repeat: &Repeat, now: &Zoned, fires: &[Timestamp]) -> String {
-    let mut told = beat(&repeat.beat);
-    if let Some(zone) = &repeat.zone {
-        told += &format!(" {} time", city(zone));
-    }
+    let mut told = match (&repeat.beat, repeat.rhythm()) {
+        (_, Ok(rhythm)) => rhythm.tell(),
+        (Beat::Monthly { day, at }, Err(_)) => {
+            let until = repeat.until.map(|until| format!(", until {until}")).unwrap_or_default();
+            format!("every month on the {}, {}{until}", month_day(*day), clock(*at))
+        }
+        (Beat::Cron(_) | Beat::Days { .. }, Err(why)) => why.reason,
+    };
     if let Some(from) = repeat.from {
-        told += &format!(" from {}", day(from, now.date()));
-    }
-    if let Some(until) = repeat.until {
-        told += &format!(" until {}", day(until, now.date()));
+        told += &format!(", from {from}");
     }
     if repeat.home == Home::Only {
         told += " · only at home";
@@ -128,87 +129,10 @@ fn next(fires: &[Zoned], today: Date) -> Vec<String> {
     fires.iter().map(&mut told).collect()
 }
 
-fn beat(beat: &Beat) -> String {
-    match beat {
-        Beat::Cron(fields) => cron(fields).unwrap_or_else(|| format!("by `{fields}`")),
-        Beat::Days { every: 1, from } => format!("daily {}", clock(from.time())),
-        Beat::Days { every, from } if every % 7 == 0 => {
-            let weeks =
-                if *every == 7 { "every week".to_owned() } else { format!("every {} weeks", every / 7) };
-            format!("{weeks} {} {}", short_day(from.date().weekday()), clock(from.time()))
-        }
-        Beat::Days { every, from } => format!("every {every} days {}", clock(from.time())),
-        Beat::Monthly { day, at } => format!("every month on the {}, {}", month_day(*day), clock(*at)),
-    }
-}
-
 fn month_day(day: MonthDay) -> String {
     match day {
         MonthDay::Nth(nth, day) => format!("{} {}", ordinal(nth), short_day(day)),
         MonthDay::Last(day) => format!("last {}", short_day(day)),
         MonthDay::End => "last day".to_owned(),
-    }
-}
-
-/// Five fields in words, as far as we write such ourselves.
-fn cron(fields: &str) -> Option<String> {
-    let fields: Vec<&str> = fields.split_whitespace().collect();
-    let [minute, hour, day, month, weekday] = fields[..] else { return None };
-    let days = days(day, month, weekday)?;
-    if minute.starts_with('*') {
-        let often = match minute.strip_prefix("*/") {
-            Some(step) => format!("every {step} min"),
-            None => "every minute".to_owned(),
-        };
-        let (from, to) = hour.split_once('-').unwrap_or((hour, hour));
-        let end: i8 = to.parse().ok()?;
-        return Some(format!(
-            "{often} {from}–{}{}",
-            end + 1,
-            if days == "daily" { String::new() } else { format!(" {days}") }
-        ));
-    }
-    let minute: i8 = minute.parse().ok()?;
-    if let Some((from, to)) = hour.split_once('-') {
-        let (to, often) = match to.split_once('/') {
-            Some((to, step)) => (to, format!("every {step} h")),
-            None => (to, "every hour".to_owned()),
-        };
-        return Some(format!("{often} {from}–{to}"));
-    }
-    let at = |hour: &str| Some(clock(Time::new(hour.parse().ok()?, minute, 0, 0).ok()?));
-    let times: Option<Vec<String>> = hour.split(',').map(at).collect();
-    Some(format!("{days} {}", times?.join(" and ")))
-}
-
-fn days(day: &str, month: &str, weekday: &str) -> Option<String> {
-    match (day, month, weekday) {
-        ("*", "*", "*") => Some("daily".to_owned()),
-        ("*", "*", "1-5") => Some("weekdays".to_owned()),
-        ("*", "*", "0,6") => Some("weekends".to_owned()),
-        ("*", "*", list) => {
-            let name = |day: &str| {
-                let day = jiff::civil::Weekday::from_sunday_zero_offset(day.parse().ok()?).ok()?;
-                Some(short_day(day))
-            };
-            let names: Option<Vec<&str>> = list.split(',').map(name).collect();
-            let names = names?;
-            Some(if names.len() == 1 { format!("every {}", names[0]) } else { names.join(" ") })
-        }
-        (list, "*", "*") => {
-            let days: Option<Vec<String>> =
-                list.split(',').map(|day| Some(ordinal(day.parse().ok()?))).collect();
-            Some(format!("every month on the {},", days?.join(" and ")))
-        }
-        (day, month, "*") => {
-            let months: Option<Vec<&str>> =
-                month.split(',').map(|month| Some(short_month(month.parse().ok()?))).collect();
-            let months = months?;
-            match months[..] {
-                [month] => Some(format!("every year on {day} {month},")),
-                [..] => Some(format!("on the {} of {},", ordinal(day.parse().ok()?), months.join(", "))),
-            }
-        }
-        (_, _, _) => None,
     }
 }

@@ -50,6 +50,18 @@ CREATE TABLE attention (
     rest     TEXT             -- a time, or `for now`; null, if they do not rest
 ) STRICT;
 
+-- The turns of a run.
+CREATE INDEX turns_by_branch ON turns (branch);
+CREATE INDEX turns_by_message ON turns (message);
+CREATE INDEX occurrences_by_branch ON occurrences (branch);
+
+-- What was charged for what runs showed: how many pings were left before and after.
+CREATE TABLE charges (
+    entry  INTEGER PRIMARY KEY REFERENCES entries (id),
+    before REAL NOT NULL,
+    after  REAL NOT NULL
+) STRICT;
+
 -- What a background run was set off by, under which terms, and what it has done until now.
 ALTER TABLE runs ADD COLUMN name TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN due INTEGER;

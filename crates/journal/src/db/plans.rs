@@ -7,7 +7,7 @@ use domain::conversation::EntryId;
 use domain::cost::Source;
 use domain::occurrence::{End, Key, Occurrence, Stage};
 use domain::ping_budget::{PingBudget, Used};
-use domain::record::{FileWork, MessageId, PlanChange, Stand};
+use domain::record::{Charge, FileWork, MessageId, PlanChange, Stand};
 use domain::schedule::{Accounted, ItemId, Lateness, Moment, Rest};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -39,7 +39,7 @@ pub enum Work {
     Set(String, Option<String>),
 }
 
-const OCCURRENCE: &str =
+pub(super) const OCCURRENCE: &str =
     "source, due, name, words, late, tries, since, stage, branch, message, next, why, last, count";
 
 impl Database {
@@ -136,7 +136,7 @@ impl Database {
     }
 }
 
-fn occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
+pub(super) fn occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
     let why = || -> rusqlite::Result<String> { Ok(row.get::<_, Option<String>>(11)?.unwrap_or_default()) };
     let stage: String = row.get(7)?;
     let stage = match stage.as_str() {
@@ -201,6 +201,13 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
 pub fn write_pings(transaction: &Transaction<'_>, budget: &PingBudget) -> rusqlite::Result<()> {
     let sql = "INSERT INTO attention (one, pings) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET pings = excluded.pings";
     transaction.prepare_cached(sql)?.execute([spell_pings(budget)]).map(drop)
+}
+
+/// What was shown was charged.
+pub fn write_charge(transaction: &Transaction<'_>, charge: &Charge) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO charges (entry, before, after) VALUES (?, ?, ?)";
+    let row = params![charge.entry.0, charge.before, charge.after];
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
 fn occurred(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite::Result<()> {

@@ -16,7 +16,7 @@ use domain::conversation::{
 };
 use domain::cost::{Account, Call, Limit, Micros, Report, Source, Spent};
 use domain::dice::Dice;
-use domain::explanation::Explanation;
+use domain::explanation::{Explained, Subject};
 use domain::failure::{Failure, Unsaid};
 use domain::occurrence::Occurrence;
 use domain::record::{PlanChange, Record};
@@ -103,7 +103,11 @@ impl Archive for Ledger {
         Box::pin(async move { Ok(Report::new(&now, days, Limit::default())) })
     }
 
-    fn explain(&self, _turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>> {
+    fn explain(
+        &self,
+        _subject: Subject,
+        _zone: jiff::tz::TimeZone,
+    ) -> BoxFuture<'_, Result<Option<Explained>, Unreadable>> {
         Box::pin(async { Ok(None) })
     }
 

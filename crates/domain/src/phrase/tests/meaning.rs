@@ -48,6 +48,7 @@ fn what_is_left_of_a_sentence_reads_as_it_was_written() {
         call mum (tomorrow) about the party -> call mum about the party: Mon 16 Nov 2026 09:00
         call mum at 5, and dad -> call mum, and dad: Sun 15 Nov 2026 17:00; 5 = 17:00; say "5am" for the night
         Remind me, please, tomorrow at 10: Report -> Report: Mon 16 Nov 2026 10:00; 10 = 10:00; say "10pm" for the night
+        tomorrow at 9am look at what broke yesterday -> look at what broke yesterday: Mon 16 Nov 2026 09:00
         look at what broke yesterday tomorrow at 9am -> look at what broke yesterday: Mon 16 Nov 2026 09:00
         pills at 8 and 20 daily -> pills: 0 8,20 * * *; 8 = 08:00; say "8pm" for the evening
         call mum tomorrow or friday -> call mum: Mon 16 Nov 2026 09:00 (or Fri 20 Nov 2026 09:00)
@@ -82,6 +83,8 @@ fn a_time_lost_or_doubled_by_the_clocks_rings_once() {
     let first = read("x tomorrow 2:30", &autumn.parse().unwrap(), &Habits::default());
     let Some(When::Once(at)) = first.when else { panic!("{first:?}") };
     assert_eq!(at.to_string(), "2026-10-25T02:30:00+02:00[Europe/Berlin]");
+    let second = told("x 2:30", "2026-10-25T02:10+01:00[Europe/Berlin]");
+    assert_eq!(second, "x 2:30 -> x: Sun 25 Oct 2026 02:30; 02:30 is in your quiet hours\n");
 }
 
 #[test]

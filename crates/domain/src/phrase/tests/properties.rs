@@ -65,10 +65,18 @@ fn phrase() -> impl Strategy<Value = String> {
 
 /// Some moment that people may be in, over the changes of the clocks too.
 fn moment() -> impl Strategy<Value = Zoned> {
+    let change = proptest::sample::select(
+        &["2026-10-25T01:00Z", "2027-03-28T01:00Z", "2026-11-01T06:00Z", "2027-04-03T15:00Z"][..],
+    )
+    .prop_map(|change| change.parse::<jiff::Timestamp>().unwrap().as_second());
+    let second = prop_oneof![
+        1_790_000_000_i64..1_850_000_000,
+        (change, -8_000_i64..8_000).prop_map(|(change, beside)| change + beside),
+    ];
     let zones = proptest::sample::select(
         &["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Tokyo"][..],
     );
-    (1_790_000_000_i64..1_850_000_000, zones)
+    (second, zones)
         .prop_map(|(second, zone)| jiff::Timestamp::from_second(second).unwrap().in_tz(zone).unwrap())
 }
 

@@ -4,6 +4,28 @@ use expect_test::expect;
 
 use super::*;
 
+/// The second time of a doubled hour is told by its distance from Greenwich, and read back.
+#[test]
+fn a_doubled_hour_is_told_apart() {
+    for (now, at, told) in [
+        (
+            "2026-10-24T12:00[Europe/Berlin]",
+            "2026-10-25T02:30+01:00[Europe/Berlin]",
+            "sun 25 oct 2026 02:30:00+01:00",
+        ),
+        ("2026-10-24T12:00[Europe/Berlin]", "2026-10-25T02:30+02:00[Europe/Berlin]", "sun 25 oct 2026 02:30"),
+        (
+            "2026-10-31T12:00[America/New_York]",
+            "2026-11-01T01:30-05:00[America/New_York]",
+            "sun 1 nov 2026 01:30:00-05:00",
+        ),
+    ] {
+        let (now, at): (Zoned, Zoned) = (now.parse().unwrap(), at.parse().unwrap());
+        assert_eq!(tell_exact(&at), told);
+        assert_eq!(read(&format!("x {told}"), &now, &Habits::default()).when, Some(When::Once(at)));
+    }
+}
+
 /// Whatever is told, the clock and the distance are both in it.
 #[test]
 fn a_time_is_told_by_the_clock_and_by_its_distance() {
@@ -49,17 +71,17 @@ fn a_time_is_told_by_the_clock_and_by_its_distance() {
         tue 17 nov 15:00 · in 2 days, leave at 14:35
         weekdays 15:00 · next mon 16, tue 17, wed 18
         every month on the 1st, 09:00 · next tue 1 dec, fri 1 jan, mon 1 feb
-        every hour 10–16 · next today 16:00, mon 16 10:00, 11:00
-        mon wed fri 07:00 until tue 1 dec · only at home
-        every 2 weeks tue 19:00
+        every hour 10:00-16:00 · next today 16:00, mon 16 10:00, 11:00
+        mondays, wednesdays and fridays 07:00, until 2026-12-01 · only at home
+        every 2 weeks on tuesday, 19:00
         every 3 days 09:00
-        every 30 min 9–17
-        every 2 h 9–17
-        daily 09:00 and 18:00
+        every 30 min 09:00-17:00
+        every 2 hours 09:00-17:00
+        every day 09:00 and 18:00
         every month on the last fri, 09:00
         every year on 24 dec, 09:00
-        on the 15th of feb, may, aug, nov, 09:00
-        daily 09:00 tokyo time
+        on the 15th of feb, may, aug and nov, 09:00
+        every day 09:00, Asia/Tokyo time
         after standup
         next time we talk
     "#]]
