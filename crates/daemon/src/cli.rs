@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
+use domain::cost::Source;
 
 use surfaces::web::cost::{DAYS, MOST_DAYS};
 use surfaces::web::sessions::MOVES;
@@ -114,6 +115,12 @@ pub enum Command {
     Look(Look),
     #[command(flatten)]
     Order(Order),
+    /// Do one job now, and tell what came of it
+    #[command(hide = true)]
+    RunJob {
+        /// Such as routine:mail or reminder:a1b2c3d4
+        job: Source,
+    },
     /// Become a program that ends when the process called PARENT does
     #[command(hide = true)]
     Leash {

@@ -6,6 +6,7 @@ mod cost;
 mod doctor;
 mod jobs;
 mod open;
+pub mod run_job;
 mod sessions;
 pub mod simulate;
 mod status;
@@ -57,6 +58,7 @@ pub async fn run(
         }
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
+        Some(Command::RunJob { job }) => run_job::run(&settings, disk, &job, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),
         Some(Command::Leash { parent, line }) => {
             crate::leash::become_leashed(parent, &line).map(|never| match never {})

@@ -66,7 +66,8 @@ export class Schedule {
     say(parts.none, data.jobs.length || data.gone.length ? "" : NONE);
     say(parts.rests, data.paused ? `all routines are ${data.paused.words}.` : "");
     say(parts.more, data.left_out ? `${data.left_out} more are planned and not shown here.` : "");
-    parts.axis.replaceChildren(...data.hours.map((hour) => tick(hour, data)));
+    const end = data.hours.length ? [{ at: data.to, hour: 24 }] : [];
+    parts.axis.replaceChildren(...[...data.hours, ...end].map((hour) => tick(hour, data)));
     parts.axis.hidden = !data.jobs.length;
     this.place(parts.broken, this.broken, data.broken, ({ file }) => file, (one) => new Broken(one, this));
     this.place(parts.jobs, this.rows, data.jobs, ({ job }) => job, (one) => new Row(one, this));
@@ -153,7 +154,7 @@ class Row extends Filed {
     super(job.file, view);
     this.node.className = "job";
     this.node.dataset.job = job.job;
-    this.parts = Object.fromEntries(["name", "when", "next", "day", "wrong"].map((name) => [name, make("div", name)]));
+    this.parts = Object.fromEntries(["called", "when", "next", "day", "wrong"].map((name) => [name, make("div", name)]));
     this.parts.wrong.setAttribute("role", "alert");
     this.parts.wrong.hidden = true;
     this.run = button("run now", "", () => this.ask(this.run, assistant.run));
@@ -161,17 +162,17 @@ class Row extends Filed {
     this.rest.hidden = job.kind !== "routine";
     const buttons = make("div", "buttons");
     buttons.append(this.run, this.rest, this.edit);
-    const { name, when, next, day, wrong } = this.parts;
-    this.node.append(name, when, next, day, buttons, wrong);
+    const { called, when, next, day, wrong } = this.parts;
+    this.node.append(called, when, next, day, buttons, wrong);
   }
 
   update(job, data) {
-    const { name, when, next, day } = this.parts;
+    const { called, when, next, day } = this.parts;
     this.job = job.job;
     this.file = job.file;
     this.paused = job.paused;
     this.node.classList.toggle("resting", Boolean(job.paused));
-    name.replaceChildren(make("b", "", job.name), make("span", "tags", tags(job)));
+    called.replaceChildren(make("b", "", job.name), make("span", "tags", tags(job)));
     when.textContent = job.when;
     next.textContent = upcoming(job);
     day.replaceChildren(strip(job, data));
@@ -206,9 +207,9 @@ function say(node, text) {
   node.hidden = !text;
 }
 
-function tags({ kind, background, may_ping: pings, session, file }) {
+function tags({ kind, background, may_ping: pings, session }) {
   const aside = background ? ["in the background", pings ? "" : "never pings"] : ["in the chat"];
-  return [kind, ...aside, session === "persistent" ? "remembers its runs" : "", file].filter(Boolean).join(" · ");
+  return [kind, ...aside, session === "persistent" ? "remembers its runs" : ""].filter(Boolean).join(" · ");
 }
 
 function upcoming({ open, paused, next, last }) {
