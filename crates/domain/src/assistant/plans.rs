@@ -25,6 +25,8 @@ pub struct Plans {
     pub broken: BTreeMap<String, String>,
     /// When the last late one was begun.
     pub caught_up: Option<Timestamp>,
+    /// The latest time at which anybody looked.
+    pub looked: Option<Timestamp>,
 }
 
 impl PartialEq for Plans {
