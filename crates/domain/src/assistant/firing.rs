@@ -114,7 +114,7 @@ impl Assistant {
     }
 
     /// The occurrence stands there now, and that is written down.
-    fn stands(&mut self, occurrence: Occurrence, stage: Stage, minutes: &mut Minutes) {
+    pub(super) fn stands(&mut self, occurrence: Occurrence, stage: Stage, minutes: &mut Minutes) {
         let occurrence = Occurrence { stage, since: minutes.at, ..occurrence };
         self.memory.plans.open.insert_mut(occurrence.key.clone(), occurrence.clone());
         minutes.plan(Some(PlanChange::Occurred(occurrence)));

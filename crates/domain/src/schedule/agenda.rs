@@ -17,7 +17,7 @@ use crate::cost::Source;
 /// How late a time may be kept and still count as kept.
 const ON_TIME: SignedDuration = SignedDuration::from_secs(60);
 /// How far a clock may be set back without a plan being made anew: until it has caught up, nothing is due twice.
-const SET_BACK: SignedDuration = SignedDuration::from_hours(25);
+pub const SET_BACK: SignedDuration = SignedDuration::from_hours(25);
 /// The most plans that are looked through for what comes next.
 const NEAREST: usize = 1_000;
 /// The most missed times of one plan that are counted one by one.

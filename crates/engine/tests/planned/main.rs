@@ -1,8 +1,11 @@
 //! What is planned, as stories: it happens once, in time or as late as its file allows, and one can see what
 //! became of it.
 
+mod chains;
+mod clocks;
 mod ends;
 mod persistent;
+mod prompts;
 mod reach;
 mod seeds;
 mod times;

@@ -13,6 +13,7 @@ use domain::cost::Source;
 use domain::occurrence::{Occurrence, Stage};
 use engine::ports::Clock;
 use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 use journal::disk::RealDisk;
 use journal::jobs::JobBook;
 use journal::peek;
@@ -97,6 +98,15 @@ impl Story {
         let by = duration(by);
         self.clock.set_forward(by);
         self.teller.tell(format!("-- the clock is set by {by:#}"));
+        self
+    }
+
+    /// The human has moved to another zone, such as `Europe/Lisbon`, and starts the program there.
+    pub fn moves_to(&mut self, zone: &str) -> &mut Self {
+        self.die();
+        self.clock.set_zone(TimeZone::get(zone).expect("a zone such as `Europe/Lisbon`"));
+        self.teller.tell(format!("-- moves to {zone}"));
+        self.wake();
         self
     }
 
