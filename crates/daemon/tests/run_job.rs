@@ -1,4 +1,5 @@
 //! A job is done now, from the command line: by the assistant that runs, or by one in this process.
+#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
 
 use serde_json::{Value, json};
 use testkit::kill::{Program, stderr, stdout};
