@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Zoned};
+use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::planning::taken_away;
 use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
@@ -10,11 +10,11 @@ use crate::context::{self, Preamble, Scheduled, Where};
 use crate::conversation::{Block, Branch, Reach, Said};
 use crate::cost::Source;
 use crate::failure::Failure;
-use crate::occurrence::{End, Occurrence, Stage, TRIES, wait_after};
+use crate::occurrence::{End, Key, Occurrence, Stage, TRIES, wait_after};
 use crate::ping_budget::PingBudget;
 use crate::place::{Aside, Follow};
 use crate::record::{MessageId, PlanChange};
-use crate::run::{Job, Kind};
+use crate::run::{Job, Kind, Run};
 use crate::schedule::{Charter, Lateness, Overlap, Planned, Prompt, Terms, What, allowance, as_told};
 
 /// How long a model may take to put a reminder in words before it goes out as written.
@@ -139,10 +139,17 @@ impl Assistant {
         }
     }
 
-    /// The run on `branch` has ended, and with it an occurrence, or one try of it.
-    pub(super) fn run_settled(&mut self, branch: &Branch, ending: &Ending, minutes: &mut Minutes) {
-        let on = |occurrence: &&Occurrence| occurrence.stage == Stage::Running(branch.clone());
-        let Some(occurrence) = self.memory.plans.open.values().find(on).cloned() else { return };
+    /// A run that was `due` has ended, and with it an occurrence, or one try of it.
+    pub(super) fn run_settled(
+        &mut self,
+        (run, due): (&Run, Timestamp),
+        ending: &Ending,
+        minutes: &mut Minutes,
+    ) {
+        let key = Key { source: run.source.clone(), due };
+        let goes_on = Stage::Running(run.branch.clone());
+        let open = self.memory.plans.open.get(&key).filter(|occurrence| occurrence.stage == goes_on);
+        let Some(occurrence) = open.cloned() else { return };
         match ending {
             Ending::Finished => self.settle(occurrence, End::Done(String::new()), minutes),
             Ending::Interrupted => self.failed(occurrence, "it was stopped", minutes),

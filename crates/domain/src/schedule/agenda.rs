@@ -19,7 +19,9 @@ const ON_TIME: SignedDuration = SignedDuration::from_secs(60);
 /// How far a clock may be set back without a plan being made anew: until it has caught up, nothing is due twice.
 pub const SET_BACK: SignedDuration = SignedDuration::from_hours(25);
 /// The most plans that are looked through for what comes next.
-const NEAREST: usize = 1_000;
+const NEAREST: usize = 100;
+/// The most plans that were kept just now and are looked through.
+const RECENT: usize = 20;
 /// The most missed times of one plan that are counted one by one.
 pub const COUNTED: u32 = 1_000;
 
@@ -179,7 +181,7 @@ impl Agenda {
         let far = now.checked_add(FAR).unwrap_or(Timestamp::MAX);
         let soon = self.next.iter().take_while(|(at, _)| *at <= far).take(NEAREST).map(|(_, source)| source);
         let recent: BTreeMap<&Source, Timestamp> =
-            self.fired.iter().map(|(at, source)| (source, *at)).collect();
+            self.fired.iter().rev().take(RECENT).map(|(at, source)| (source, *at)).collect();
         let sources: BTreeSet<&Source> = soon.chain(recent.keys().copied()).chain([running]).collect();
         let candidate = |source: &Source| {
             let plan = self.plans.get(source)?;
