@@ -1,4 +1,5 @@
 //! A job is done now, from the command line: by the assistant that runs, or by one in this process.
+#![expect(clippy::unwrap_used, reason = "a test may stop")]
 
 use serde_json::{Value, json};
 use testkit::kill::{Program, stderr, stdout};
