@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
-use domain::cost::Source;
 
 use surfaces::web::cost::{DAYS, MOST_DAYS};
 use surfaces::web::sessions::MOVES;
@@ -93,7 +92,7 @@ pub enum Command {
     },
     /// Print a fresh link that opens the page in your browser
     Open,
-    /// What recurs: add, list, show, edit, pause, resume, cancel, next
+    /// What recurs: add, list, show, edit, pause, resume, cancel, next, run
     #[command(before_help = "examples:\n  ollim-bot routine list\n  \
         ollim-bot routine add --cron \"30 8 * * 1-5\" -m \"Name the one thing to start with.\"\n  \
         ollim-bot routine pause morning --until \"2026-11-23 08:00\"")]
@@ -102,7 +101,7 @@ pub enum Command {
         #[command(subcommand)]
         action: Option<RoutineAction>,
     },
-    /// What comes once: add, list, show, edit, cancel
+    /// What comes once: add, list, show, edit, cancel, run
     #[command(before_help = "examples:\n  ollim-bot reminder list\n  \
         ollim-bot reminder add --delay 20 -m \"Take the bread out.\"\n  \
         ollim-bot reminder cancel dentist")]
@@ -115,12 +114,6 @@ pub enum Command {
     Look(Look),
     #[command(flatten)]
     Order(Order),
-    /// Do one job now, and tell what came of it
-    #[command(hide = true)]
-    RunJob {
-        /// Such as routine:mail or reminder:a1b2c3d4
-        job: Source,
-    },
     /// Become a program that ends when the process called PARENT does
     #[command(hide = true)]
     Leash {

@@ -24,6 +24,7 @@ use crate::cli::{Cli, Command, Look, Order, Output, SessionsShape};
 use crate::exit::Failed;
 use crate::settings::Settings;
 use crate::voice::print;
+use jobs::Wanted;
 
 /// Does what was asked for. Who only looks goes on with settings that are wrong, and tells it.
 pub async fn run(
@@ -52,13 +53,22 @@ pub async fn run(
             chat::say_once(&settings, disk, chat::words(&text, &image)?, output).await
         }
         Some(Command::Open) => open::open(&settings, output).await,
-        Some(Command::Routine { action }) => jobs::Desk::new(&settings, disk, output, editor).routine(action),
+        Some(Command::Routine { action }) => {
+            let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
+            match desk.routine(action)? {
+                Wanted::Done(code) => Ok(code),
+                Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
+            }
+        }
         Some(Command::Reminder { action }) => {
-            jobs::Desk::new(&settings, disk, output, editor).reminder(action)
+            let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
+            match desk.reminder(action)? {
+                Wanted::Done(code) => Ok(code),
+                Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
+            }
         }
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
-        Some(Command::RunJob { job }) => run_job::run(&settings, disk, &job, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),
         Some(Command::Leash { parent, line }) => {
             crate::leash::become_leashed(parent, &line).map(|never| match never {})

@@ -191,7 +191,9 @@ fn a_reminder_is_added_for_a_time() {
         &program,
         &["reminder", "add", "--at", "someday", "-m", "x"],
         2,
-        expect![[r#"error: "someday" is not a time i can read. write it like "2026-11-20 09:00"."#]],
+        expect![[
+            r#"error: "someday" is not a time i can read. write it like "tomorrow at 9" or "2026-11-20 09:00"."#
+        ]],
     );
     fails(
         &program,

@@ -46,6 +46,7 @@ pub use request::{
     Answer, Choice, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
+pub use wording::Changed as Replanned;
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};

@@ -23,7 +23,7 @@ mod slug;
 mod terms;
 mod webhook;
 
-pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan, once};
+pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan, SET_BACK, once};
 pub use allowance::{allowance, as_told};
 pub use charter::{Charter, Knowing, Standing, Unused};
 pub use cron::Cron;

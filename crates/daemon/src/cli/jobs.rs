@@ -35,6 +35,8 @@ pub enum RoutineAction {
     Resume(Reference),
     /// Its next times
     Next(Next),
+    /// Do it now, whatever its clock says, and tell what came of it
+    Run(Reference),
 }
 
 /// What can be done with reminders.
@@ -54,6 +56,8 @@ pub enum ReminderAction {
     Edit(Box<EditReminder>),
     /// Remove one
     Cancel(Reference),
+    /// Do it now, and tell what came of it
+    Run(Reference),
 }
 
 /// Which one is meant.

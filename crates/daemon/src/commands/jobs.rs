@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::CommandFactory;
+use domain::cost::Source;
 use domain::dice::Dice;
 use domain::schedule::{Chain, ItemId, Moment, Reminder, Routine, What};
 use engine::ports::Clock;
@@ -64,6 +65,14 @@ impl Job for Reminder {
     }
 }
 
+/// What is left to do of a command.
+pub enum Wanted {
+    /// Nothing: this is how it ended.
+    Done(ExitCode),
+    /// To do this job now.
+    Run(Source),
+}
+
 /// Where jobs are worked on.
 pub struct Desk<'a> {
     settings: &'a Settings,
@@ -81,8 +90,13 @@ impl<'a> Desk<'a> {
     }
 
     /// Does what was asked for with routines.
-    pub fn routine(&self, action: Option<RoutineAction>) -> Result<ExitCode, Failed> {
-        match action {
+    pub fn routine(&self, action: Option<RoutineAction>) -> Result<Wanted, Failed> {
+        let done = match action {
+            Some(RoutineAction::Run(which)) => {
+                return self
+                    .find::<Routine>(&which, "run")
+                    .map(|row| Wanted::Run(row.source(Source::Routine)));
+            }
             None => usage(Routine::WORD),
             Some(RoutineAction::Add(keys)) => self.add_routine(&keys),
             Some(RoutineAction::List) => self.list::<Routine>(),
@@ -95,12 +109,18 @@ impl<'a> Desk<'a> {
             Some(RoutineAction::Pause(pause)) => self.pause(&pause),
             Some(RoutineAction::Resume(which)) => self.resume(&which),
             Some(RoutineAction::Next(next)) => self.next(&next),
-        }
+        };
+        done.map(Wanted::Done)
     }
 
     /// Does what was asked for with reminders.
-    pub fn reminder(&self, action: Option<ReminderAction>) -> Result<ExitCode, Failed> {
-        match action {
+    pub fn reminder(&self, action: Option<ReminderAction>) -> Result<Wanted, Failed> {
+        let done = match action {
+            Some(ReminderAction::Run(which)) => {
+                return self
+                    .find::<Reminder>(&which, "run")
+                    .map(|row| Wanted::Run(row.source(Source::Reminder)));
+            }
             None => usage(Reminder::WORD),
             Some(ReminderAction::Add(keys)) => self.add_reminder(&keys),
             Some(ReminderAction::List) => self.list::<Reminder>(),
@@ -111,7 +131,8 @@ impl<'a> Desk<'a> {
                 self.edit::<Reminder>(&which, &changing::reminder(&keys, run_at))
             }
             Some(ReminderAction::Cancel(which)) => self.cancel::<Reminder>(&which),
-        }
+        };
+        done.map(Wanted::Done)
     }
 
     fn add_routine(&self, keys: &RoutineKeys) -> Result<ExitCode, Failed> {

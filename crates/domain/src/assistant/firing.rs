@@ -114,7 +114,7 @@ impl Assistant {
     }
 
     /// The occurrence stands there now, and that is written down.
-    fn stands(&mut self, occurrence: Occurrence, stage: Stage, minutes: &mut Minutes) {
+    pub(super) fn stands(&mut self, occurrence: Occurrence, stage: Stage, minutes: &mut Minutes) {
         let occurrence = Occurrence { stage, since: minutes.at, ..occurrence };
         self.memory.plans.open.insert_mut(occurrence.key.clone(), occurrence.clone());
         minutes.plan(Some(PlanChange::Occurred(occurrence)));
@@ -147,8 +147,7 @@ impl Assistant {
             Ending::Finished => self.settle(occurrence, End::Done(String::new()), minutes),
             Ending::Interrupted => self.failed(occurrence, "it was stopped", minutes),
             Ending::Failed(failure) if is_final(failure) => {
-                let occurrence = Occurrence { tries: TRIES, ..occurrence };
-                self.failed(occurrence, &failure.to_string(), minutes);
+                self.not_done(occurrence, &failure.to_string(), minutes);
             }
             Ending::Failed(failure) => self.failed(occurrence, &failure.to_string(), minutes),
         }
@@ -184,12 +183,26 @@ impl Assistant {
         }
     }
 
-    /// A8: tried again after a while, three times in all; then the human is told, and hears a reminder's own words.
+    /// The conversation in which main was asked to do a job is over: a reminder is put to the next one.
+    pub(super) fn asked_dropped(&mut self, message: MessageId, minutes: &mut Minutes) {
+        let Some(occurrence) = self.memory.plans.asked(message).cloned() else { return };
+        match is_reminder(&occurrence) {
+            true => self.stands(occurrence, Stage::Again(minutes.at), minutes),
+            false => self.settle(occurrence, End::Cancelled("you started over".to_owned()), minutes),
+        }
+    }
+
+    /// A8: tried again after a while, three times in all.
     fn failed(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
         if occurrence.tries < TRIES {
             let again = minutes.at + wait_after(occurrence.tries, self.dice.roll());
             return self.stands(occurrence, Stage::Again(again), minutes);
         }
+        self.not_done(occurrence, why, minutes);
+    }
+
+    /// A8: it is not tried again: the human is told, and hears a reminder's own words.
+    fn not_done(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
         let name = occurrence.name.clone();
         if let Source::Reminder(_) = occurrence.key.source {
             self.ensure_main(minutes);

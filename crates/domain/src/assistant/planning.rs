@@ -12,7 +12,7 @@ use super::{Answer, Assistant, Effect, Look, Minutes, Planning, Shown};
 use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
 use crate::record::{FileWork, PlanChange, Record};
-use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Planned, What, once};
+use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Planned, SET_BACK, What, once};
 
 /// The most late ones that go on at a time.
 const LATE_AT_ONCE: usize = 2;
@@ -142,6 +142,7 @@ impl Assistant {
 
     /// Does what is due: what came now, what failed before, and what is late, in its turn.
     pub(super) fn tend_plans(&mut self, minutes: &mut Minutes) {
+        self.mind_the_clock(minutes);
         let mut missed = Vec::new();
         while let Some(due) = self.memory.plans.agenda.due(minutes.at, &minutes.zone) {
             self.came(due, &mut missed, minutes);
@@ -150,6 +151,26 @@ impl Assistant {
         self.catch_up(&mut missed, minutes);
         if !missed.is_empty() {
             minutes.shown.push(Shown::Notice(away(&missed, minutes)));
+        }
+    }
+
+    /// C4: a clock that was set back far was wrong before: what is planned is planned anew from now on.
+    fn mind_the_clock(&mut self, minutes: &mut Minutes) {
+        let latest = self.memory.plans.looked.max(Some(minutes.at)).unwrap_or(minutes.at);
+        if latest.duration_since(minutes.at) <= SET_BACK {
+            self.memory.plans.looked = Some(latest);
+            return;
+        }
+        self.memory.plans.looked = Some(minutes.at);
+        let plans = &self.memory.plans;
+        let planned: Vec<_> = plans.agenda.plans().map(|(_, plan)| Arc::clone(&plan.planned)).collect();
+        let again = |occurrence: &&Occurrence| matches!(occurrence.stage, Stage::Again(_));
+        let failed: Vec<Occurrence> = plans.open.values().filter(again).cloned().collect();
+        for planned in planned {
+            self.planned(planned, minutes);
+        }
+        for occurrence in failed {
+            self.stands(occurrence, Stage::Again(minutes.at), minutes);
         }
     }
 

@@ -30,6 +30,8 @@ pub struct Plans {
     pub caught_up: Option<Timestamp>,
     /// The last change in plain words, until it is taken back.
     pub last: Option<Changed>,
+    /// The latest time at which anybody looked.
+    pub looked: Option<Timestamp>,
 }
 
 impl PartialEq for Plans {

@@ -25,10 +25,10 @@ const NAMED: usize = 5;
 /// A change of what is planned that can be taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// What was planned before and is not any more.
-    before: Vec<Arc<Planned>>,
+    /// What was planned before and is not any more, or otherwise.
+    pub before: Vec<What>,
     /// What is planned since.
-    since: Vec<Source>,
+    pub since: Vec<Source>,
 }
 
 impl Assistant {
@@ -63,7 +63,7 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         let since: Vec<Source> = things.into_iter().map(|what| self.write_plan(what, &mut minutes)).collect();
         let echo = since.iter().filter_map(|source| self.echo(source, now)).collect::<Vec<_>>().join("\n");
-        self.memory.plans.last = Some(Changed { before: Vec::new(), since });
+        self.can_undo_plan(Changed { before: Vec::new(), since }, &mut minutes);
         let other =
             reading.other.as_ref().map(|other| format!("\n(or did you mean {}?)", tell(other, now, &[])));
         let notes: String = reading.notes.iter().map(|note| format!("\n({note})")).collect();
@@ -146,7 +146,7 @@ impl Assistant {
             self.settle(occurrence, End::Done("you said it is done".to_owned()), &mut minutes);
         }
         self.unplan(&source, &mut minutes);
-        self.memory.plans.last = Some(Changed { before: vec![planned], since: Vec::new() });
+        self.can_undo_plan(Changed { before: vec![planned.what.clone()], since: Vec::new() }, &mut minutes);
         (Answer::Told(format!("done: {name}. `undo` takes it back")), minutes.effects())
     }
 
@@ -173,8 +173,8 @@ impl Assistant {
         minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), "run-at", Some(value)))));
         let file = plan.planned.file.clone();
         self.planned(Arc::new(Planned { what: What::Reminder(next), file }), &mut minutes);
-        self.memory.plans.last =
-            Some(Changed { before: vec![Arc::clone(&plan.planned)], since: vec![source.clone()] });
+        let changed = Changed { before: vec![plan.planned.what.clone()], since: vec![source.clone()] };
+        self.can_undo_plan(changed, &mut minutes);
         (Answer::Told(self.echo(&source, now).unwrap_or_default()), minutes.effects())
     }
 
@@ -192,8 +192,17 @@ impl Assistant {
         }
         self.unplan(&source, &mut minutes);
         let name = plan.planned.name();
-        self.memory.plans.last = Some(Changed { before: vec![plan.planned], since: Vec::new() });
+        self.can_undo_plan(
+            Changed { before: vec![plan.planned.what.clone()], since: Vec::new() },
+            &mut minutes,
+        );
         (Answer::Told(format!("cancelled: {name}. `undo` brings it back")), minutes.effects())
+    }
+
+    /// What was changed last can be taken back, also after a restart.
+    fn can_undo_plan(&mut self, changed: Changed, minutes: &mut Minutes) {
+        minutes.plan(Some(PlanChange::Last(Some(Box::new(changed.clone())))));
+        self.memory.plans.last = Some(changed);
     }
 
     fn undo_plan(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
@@ -201,10 +210,11 @@ impl Assistant {
             return refused("nothing was planned or changed that i could take back.");
         };
         let mut minutes = Minutes::at(now);
+        minutes.plan(Some(PlanChange::Last(None)));
         let gone: Vec<String> =
             since.iter().filter_map(|source| self.unplan(source, &mut minutes)).map(|it| it.name()).collect();
         let back: Vec<Source> =
-            before.iter().map(|planned| self.write_plan(planned.what.clone(), &mut minutes)).collect();
+            before.iter().map(|planned| self.write_plan(planned.clone(), &mut minutes)).collect();
         let told = match back.is_empty() {
             true => format!("taken back: {}", gone.join(", ")),
             false => back.iter().filter_map(|source| self.echo(source, now)).collect::<Vec<_>>().join("\n"),

@@ -39,7 +39,7 @@ pub(super) struct Sheet {
 }
 
 /// What a file plans, and whose that is.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) struct Good {
     pub(super) source: Source,
     pub(super) planned: Arc<Planned>,
@@ -78,8 +78,10 @@ impl Sheet {
     /// Takes what was found now. What it planned when it could be read is kept.
     pub(super) fn take(&mut self, found: Found) {
         self.known = found.known;
+        let same = found.good.is_some() && found.good == self.good;
         self.good = found.good.or_else(|| self.good.take());
         let unchanged = match (&self.state, &found.state) {
+            (State::Fine { .. }, State::Fine { .. }) => same,
             (State::Missing { .. }, State::Missing { .. }) => true,
             (State::Bad { complaint: before, .. }, State::Bad { complaint, .. }) => before == complaint,
             (State::Fine { .. } | State::Bad { .. } | State::Missing { .. }, _) => false,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use domain::cost::Source;
 use domain::schedule::Planned;
 use journal::files::Trouble;
 use journal::files::items::Items;
@@ -19,6 +20,13 @@ pub struct Row {
     pub id: Option<String>,
     /// What it says, or why that cannot be read.
     pub job: Result<Planned, BadText>,
+}
+
+impl Row {
+    /// Whose it is.
+    pub fn source(&self, kind: fn(String) -> Source) -> Source {
+        kind(self.id.clone().unwrap_or_default())
+    }
 }
 
 /// All job files of one kind, by name.

@@ -1,5 +1,6 @@
 //! Times on the command line: read, reckoned and told.
 
+use domain::phrase::{self, Habits, When};
 use domain::schedule::{Moment, Planned, Rest, What};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
@@ -8,14 +9,27 @@ use crate::exit::Failed;
 
 /// Reads a time that is still to come.
 pub fn when(text: &str, now: &Zoned) -> Result<Moment, Failed> {
-    let read = Moment::parse(text, now.time_zone());
-    let moment = read.map_err(|_| {
-        Failed::Usage(format!("{text:?} is not a time i can read. write it like \"2026-11-20 09:00\"."))
-    })?;
+    let moment = Moment::parse(text, now.time_zone()).or_else(|_| in_words(text, now))?;
     if moment.at <= now.timestamp() {
         return Err(Failed::Usage(format!("{} is already past. name a time to come.", short(moment))));
     }
     Ok(moment)
+}
+
+/// Reads a time in words, such as `tomorrow at 9`.
+fn in_words(text: &str, now: &Zoned) -> Result<Moment, Failed> {
+    let reading = phrase::read(text, now, &Habits::default());
+    let trouble = reading.notes.iter().find(|note| note.is_trouble());
+    match (&reading.when, reading.what.is_empty()) {
+        (Some(When::Once(at)), true) => Ok(Moment::of(at)),
+        (Some(When::Repeats(_)), _) => Err(Failed::Usage(format!(
+            "{text:?} comes again and again, and a time comes once. for that: ollim-bot routine add."
+        ))),
+        (Some(_) | None, _) => Err(Failed::Usage(trouble.map_or_else(
+            || format!("{text:?} is not a time i can read. write it like \"tomorrow at 9\" or \"2026-11-20 09:00\"."),
+            |note| format!("{text:?}: {note}."),
+        ))),
+    }
 }
 
 /// The times at which a job comes after `now`, for a human who lives in `zone`; not while it rests.
