@@ -18,6 +18,7 @@ export const command = (text) => post("/api/commands", { text });
 export const stop = () => post("/api/stop", {});
 export const health = () => ask("/api/health");
 export const schedule = () => ask("/api/schedule");
+export const plan = (text) => post("/api/schedule/words", { text });
 export const run = (job) => post("/api/schedule/run", { job });
 export const pause = (job) => post("/api/schedule/pause", { job });
 export const resume = (job) => post("/api/schedule/resume", { job });

@@ -7,17 +7,21 @@ import { STATES, clock, marksOf, sample, state, strip, words } from "./strip.js"
 
 const SOON = 150; // milliseconds
 const AFTER_SAVING = [300, 900, 2000]; // until a changed file is noticed
-const NOW_AND_THEN = 30_000;
+const NOW_AND_THEN = 10_000;
 const OFTEN = ["delta", "working", "waiting"]; // these begin and end nothing
-const NONE = "nothing is planned. say it in the chat (“remind me to call mum at 6”), or write a file such as routines/mail.md.";
+const NONE = "nothing is planned. type it above (“remind me to call mum at 18:00”), say it in the chat, or write a file such as routines/mail.md.";
 
 export class Schedule {
   constructor(section, voice) {
     const part = (name) => section.querySelector(`.${name}`);
-    const names = ["empty", "whole", "wrong", "broken", "none", "axis", "jobs", "over", "missed"];
+    const names = ["empty", "whole", "wrong", "broken", "none", "plan", "echo", "axis", "jobs", "over", "missed"];
     this.parts = Object.fromEntries(names.map((name) => [name, part(name)]));
     Object.assign(this.parts, { rests: part("all-rest"), more: part("left-out"), table: section.querySelector("tbody") });
     Object.assign(this, { voice, rows: new Map(), broken: new Map(), open: false, asked: 0, data: null });
+    this.parts.plan.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.plan(this.parts.plan.querySelector("input"));
+    });
     part("legend").append(...Object.keys(STATES).map(legend));
   }
 
@@ -37,6 +41,23 @@ export class Schedule {
     if (!this.open || OFTEN.includes(name)) return;
     clearTimeout(this.soon);
     this.soon = setTimeout(() => this.open && this.read(), SOON);
+  }
+
+  // Words that plan nothing stay where they were typed.
+  async plan(input) {
+    const { echo } = this.parts;
+    const said = input.value.trim();
+    if (!said) return;
+    try {
+      const { text } = await assistant.plan(said);
+      input.value = "";
+      say(echo, text);
+      echo.classList.remove("wrong");
+      this.changed();
+    } catch (error) {
+      say(echo, error.message);
+      echo.classList.add("wrong");
+    }
   }
 
   // A file was changed: whoever follows the files notices a little later.
@@ -220,8 +241,11 @@ function upcoming({ open, paused, next, last }) {
   return last.length ? "it does not come any more" : "never";
 }
 
+// As the assistant says a day.
+const DAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
+
 function missedWords({ due, missed, why }) {
-  const day = (at) => new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" }).format(new Date(`${at.slice(0, 10)}T12:00`)).toLowerCase();
+  const day = (at) => DAY.format(new Date(`${at.slice(0, 10)}T12:00`)).toLowerCase().replace(",", "");
   const [count, last] = missed ?? [1, due];
   const times = count > 1 ? `${count} times, last ${day(last)} ${clock(last)}` : `${day(due)} ${clock(due)}`;
   return `${times}: ${why}`;

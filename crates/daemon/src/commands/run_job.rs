@@ -108,6 +108,7 @@ impl Work {
 }
 
 /// How it ended.
+#[derive(Debug, PartialEq, Eq)]
 enum Outcome {
     /// It was done; what there is to say of it.
     Done(String),
@@ -156,4 +157,39 @@ fn tell(job: &Source, said: &[String], outcome: &Outcome, output: Output) -> Exi
         Outcome::Not(..) => note(&format!("error: {words}")),
     }
     code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_done_says_why_and_what_comes_of_it() {
+        let of = |state: &str, why: &str, again: Option<&str>, told: Option<&str>| {
+            let last = json!({ "state": state, "why": why, "again": again });
+            Outcome::of(&last, told.map(str::to_owned))
+        };
+        let not = |state: &str, why: &str| Outcome::Not(state.to_owned(), why.to_owned());
+        assert_eq!(of("done", "", None, None), Outcome::Done(String::new()));
+        assert_eq!(of("failed", "it broke", None, Some("it broke.")), not("failed", "it broke"));
+        assert_eq!(
+            of("again", "", Some("2026-11-16T10:05:00+01:00"), Some("no answer")),
+            not("again", "it failed and is tried again at 10:05: no answer")
+        );
+        assert_eq!(
+            of("asked", "", None, Some("a key is needed")),
+            not("asked", "it goes on. a key is needed")
+        );
+    }
+
+    #[test]
+    fn only_its_own_end_ends_it() {
+        let work = Work { turn: None, message: Some(3), said: Vec::new() };
+        assert!(work.is_its(&json!({ "turn": 9, "answers": 3 })));
+        assert!(!work.is_its(&json!({ "turn": 3, "answers": 4 })));
+        let aside = Work { turn: Some(3), message: None, said: Vec::new() };
+        assert!(
+            aside.is_its(&json!({ "turn": 3 })) && !aside.is_its(&json!({ "turn": null, "answers": null }))
+        );
+    }
 }

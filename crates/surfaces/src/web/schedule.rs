@@ -35,6 +35,7 @@ pub(super) fn routes() -> Router<App> {
         .route("/api/schedule", get(show))
         .route("/api/schedule/past", get(past))
         .route("/api/schedule/run", post(run))
+        .route("/api/schedule/words", post(plan))
         .route("/api/schedule/pause", post(changing::pause))
         .route("/api/schedule/resume", post(changing::resume))
         .route("/api/schedule/file", get(changing::text).post(changing::rewrite))
@@ -55,10 +56,9 @@ async fn show(
 
 /// What is planned, with what goes on.
 pub(super) async fn plans(app: &App) -> Result<Box<Plans>, Refusal> {
-    match app.ports().desk.ask(Ask::Tell(Question::Plans)).await {
-        Answer::Plans(plans) => Ok(plans),
-        answer => Err(unexpected(answer)),
-    }
+    let answer = app.ports().desk.ask(Ask::Tell(Question::Plans)).await;
+    let Answer::Plans(plans) = answer else { return Err(unexpected(answer)) };
+    Ok(plans)
 }
 
 /// The plans that are told of, soonest first; those that wait for nothing come last.
@@ -111,8 +111,28 @@ async fn run(State(app): State<App>, request: Request) -> Result<Response, Refus
     match app.ports().desk.ask(Ask::Plan(Planning::Now(job(&named.job)?))).await {
         Answer::Begun(turn) => Ok(begun(Some(turn.0), None)),
         Answer::Heard(message) => Ok(begun(None, Some(message.0))),
-        answer => Err(unexpected(answer)),
+        answer @ (Answer::Decided(_)
+        | Answer::Noted
+        | Answer::Told(_)
+        | Answer::Plans(_)
+        | Answer::Overspent(_)
+        | Answer::Shown(_)
+        | Answer::Refused(_)) => Err(unexpected(answer)),
     }
+}
+
+/// What the human wants planned, moved, paused or taken back, in words.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    text: String,
+}
+
+async fn plan(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
+    let Said { text } = read(&app, request, BODY_BYTES).await?;
+    let answer = app.ports().desk.ask(Ask::Plan(Planning::Words(text))).await;
+    let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
+    Ok(told(text))
 }
 
 /// The job that `text` names: `routine:mail`.

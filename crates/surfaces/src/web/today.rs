@@ -19,10 +19,8 @@ const MOST: usize = 200;
 pub(super) async fn show(State(app): State<App>) -> Result<Json<TodayWire>, Refusal> {
     let now = app.ports().clock.now();
     let (plans, past) = (plans(&app).await?, Past::newest(&app).await?);
-    let inbox = match app.ports().desk.ask(Ask::Tell(Question::Inbox)).await {
-        Answer::Told(text) => text,
-        answer => return Err(unexpected(answer)),
-    };
+    let answer = app.ports().desk.ask(Ask::Tell(Question::Inbox)).await;
+    let Answer::Told(inbox) = answer else { return Err(unexpected(answer)) };
     let due = |(at, plan): (Timestamp, &Plan)| DueWire::new(at, plan, &now);
     let midnight = now.start_of_day().and_then(|day| day.checked_add(1.day()));
     let midnight = midnight.map_or(Timestamp::MAX, |midnight| midnight.timestamp());

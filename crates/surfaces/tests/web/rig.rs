@@ -35,7 +35,7 @@ pub const READS: [&str; 11] = [
     "/api/events",
 ];
 /// Every address that is written to.
-pub const WRITES: [&str; 10] = [
+pub const WRITES: [&str; 11] = [
     "/api/pair",
     "/api/pairings",
     "/api/messages",
@@ -43,6 +43,7 @@ pub const WRITES: [&str; 10] = [
     "/api/stop",
     "/api/devices/remove",
     "/api/schedule/run",
+    "/api/schedule/words",
     "/api/schedule/pause",
     "/api/schedule/resume",
     "/api/schedule/file",
@@ -80,8 +81,8 @@ pub struct Rig {
     pub credential: String,
     pub home: tempfile::TempDir,
     pub stop: CancellationToken,
-    doors: JoinSet<()>,
-    _house: JoinSet<()>,
+    /// Who serves at the doors, and the rest of the house.
+    tasks: (JoinSet<()>, JoinSet<()>),
 }
 
 impl Rig {
@@ -118,7 +119,7 @@ impl Rig {
         rest.spawn(play(Arc::new(house), pile, Vec::new()));
         doors.spawn(door::serve_tcp(opened, app.clone(), stop.clone()));
         doors.spawn(door::serve_unix(file, app.clone(), stop.clone()));
-        Self { port, app, clock, journal, devices, shelf, credential, home, stop, doors, _house: rest }
+        Self { port, app, clock, journal, devices, shelf, credential, home, stop, tasks: (doors, rest) }
     }
 
     /// A request as our own page sends it.
@@ -160,7 +161,7 @@ impl Rig {
 
     /// Waits until both doors are shut.
     pub async fn ended(&mut self) {
-        while self.doors.join_next().await.is_some() {}
+        while self.tasks.0.join_next().await.is_some() {}
     }
 
     pub fn pass(&self, time: Duration) {

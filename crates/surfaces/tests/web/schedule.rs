@@ -71,9 +71,9 @@ async fn a_job_is_done_now_and_what_came_of_it_is_told() {
     let begun = post(&rig, "/api/schedule/run", &json!({ "job": "routine:mail" })).await;
     assert_eq!(begun.status, 202, "{begun:?}");
     assert!(begun.json()["message"].is_u64(), "it is put to main");
-    let ended = |record: &Record| match record {
-        Record::Plan(PlanChange::Occurred(one)) => matches!(one.stage, domain::occurrence::Stage::Ended(_)),
-        _ => false,
+    let ended = |record: &Record| {
+        let Record::Plan(PlanChange::Occurred(one)) = record else { return false };
+        matches!(one.stage, domain::occurrence::Stage::Ended(_))
     };
     rig.journal.0.subscribe().wait_for(|records| records.iter().any(ended)).await.unwrap();
     let past = get(&rig, "/api/schedule/past?job=routine:mail").await.json();
@@ -168,4 +168,15 @@ async fn today_tells_what_comes_next_and_before_midnight() {
     );
     assert_eq!(today["rest"].as_array().unwrap().len(), 15);
     assert_eq!((&today["inbox"], &today["missed"]), (&json!("the inbox is empty."), &json!([])));
+}
+
+#[tokio::test]
+async fn words_plan_something_and_what_has_no_time_is_refused() {
+    let rig = hourly().await;
+    let planned = post(&rig, "/api/schedule/words", &json!({ "text": "call mum tomorrow at 10" })).await;
+    assert_eq!(planned.status, 200, "{planned:?}");
+    let text = planned.json()["text"].as_str().unwrap().to_owned();
+    assert!(text.contains("mon 16 nov 10:00") && text.contains("call mum"), "{text}");
+    let unclear = post(&rig, "/api/schedule/words", &json!({ "text": "call mum" })).await;
+    assert_eq!(unclear.status, 422, "{unclear:?}");
 }

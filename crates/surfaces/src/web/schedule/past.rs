@@ -98,3 +98,49 @@ async fn sent(app: &App) -> Result<Vec<Sent>, Refusal> {
 fn broken(unreadable: Unreadable) -> Refusal {
     Refusal::broken(unreadable.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::occurrence::{End, Key, Stage};
+    use domain::schedule::Lateness;
+
+    use super::*;
+
+    fn minute(minute: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + 60 * minute).unwrap()
+    }
+
+    fn mail() -> Source {
+        Source::Routine("mail".to_owned())
+    }
+
+    /// Due at minute 10, done at minute 12.
+    fn occurrence() -> Occurrence {
+        Occurrence {
+            key: Key { source: mail(), due: minute(10) },
+            name: "mail".to_owned(),
+            words: String::new(),
+            lateness: Lateness::OnTime,
+            tries: 1,
+            stage: Stage::Ended(End::Done(String::new())),
+            since: minute(12),
+        }
+    }
+
+    #[test]
+    fn a_run_is_silent_if_nothing_of_it_was_shown_while_it_went_on() {
+        let sent = |source: Option<Source>, at| vec![Sent { source, at: minute(at) }];
+        let silent = |sent: &[Sent]| Sent::none_of(sent, &occurrence());
+        assert!(silent(&[]));
+        assert!(!silent(&sent(Some(mail()), 11)));
+        assert!(silent(&sent(Some(mail()), 9)) && silent(&sent(Some(mail()), 13)));
+        assert!(silent(&sent(Some(Source::Routine("news".to_owned())), 11)), "another one spoke");
+        assert!(!silent(&sent(None, 11)), "the human put it away");
+    }
+
+    #[test]
+    fn silence_is_not_claimed_of_what_nobody_remembers() {
+        let later: Vec<Sent> = (0..200).map(|_| Sent { source: Some(mail()), at: minute(20) }).collect();
+        assert!(!Sent::none_of(&later, &occurrence()));
+    }
+}
