@@ -89,6 +89,11 @@ impl Git {
         })
     }
 
+    /// Nobody keeps a history.
+    pub fn none() -> Self {
+        Self { queue: None, thread: None }
+    }
+
     fn start_after(program: &str, first: impl FnOnce() + Send + 'static) -> Self {
         let (queue, tasks) = sync_channel(WAITING);
         let program = Program::new(program);
@@ -101,7 +106,7 @@ impl Git {
             Ok(thread) => Self { queue: Some(queue), thread: Some(thread) },
             Err(error) => {
                 tracing::warn!("the files have no history: no thread for git ({error})");
-                Self { queue: None, thread: None }
+                Self::none()
             }
         }
     }

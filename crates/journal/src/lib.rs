@@ -40,7 +40,7 @@ use files::model_places::{ModelPlace, ModelPlaces};
 use files::tool_lists::ToolLists;
 use keeper::Keeper;
 pub use lock::{Lock, holder};
-pub use open::{NotOpened, Opened, Place, open, peek};
+pub use open::{NotOpened, Opened, Place, Tracked, open, open_with, peek};
 pub use paths::Paths;
 use plans::PlanFiles;
 use reports::ReportFile;

@@ -58,8 +58,22 @@ pub enum NotOpened {
     Unusable(String),
 }
 
+/// Whether git keeps the history of the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracked {
+    /// It does.
+    ByGit,
+    /// Nobody does: the directory is thrown away.
+    Nowhere,
+}
+
 /// Opens the data directory at `place`.
 pub fn open(place: Place) -> Result<Opened, NotOpened> {
+    open_with(place, Tracked::ByGit)
+}
+
+/// Opens the data directory at `place`, whose history is kept or not.
+pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     let state = place.paths.state();
     place.disk.create_dir(&state).map_err(|error| unusable(&place, &error))?;
     // Looked for before the lock makes its file, which tells whether we have been here.
@@ -77,7 +91,7 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
     }
     let mut notices = Vec::new();
     let mut database = open_database(&place, emptied, &mut notices)?;
-    let mut files = SessionFiles::open(&place, &mut notices).map_err(|error| damaged(&error))?;
+    let mut files = SessionFiles::open(&place, tracked, &mut notices).map_err(|error| damaged(&error))?;
     let mut reports = ReportFile::new(&place);
     reports.reconcile(&mut database, place.now, &mut notices).map_err(|error| damaged(&error))?;
     let mut sent = SentFiles::new(&place);

@@ -14,7 +14,7 @@ use crate::files::history::{EventKind, History, SessionEvent};
 use crate::files::sessions::{Saving, Sessions};
 use crate::files::{Found, Trouble};
 use crate::git::Git;
-use crate::open::Place;
+use crate::open::{Place, Tracked};
 
 /// `sessions.json` and `session_history.jsonl`.
 pub struct SessionFiles {
@@ -26,12 +26,17 @@ pub struct SessionFiles {
 
 impl SessionFiles {
     /// The files of a data directory. Damage is told in `notices`.
-    pub fn open(place: &Place, notices: &mut Vec<String>) -> Result<Self, Trouble> {
+    pub fn open(place: &Place, tracked: Tracked, notices: &mut Vec<String>) -> Result<Self, Trouble> {
         let state = place.paths.state();
         let sessions = Sessions::new(Arc::clone(&place.disk), &state);
         let Found { value: history, damage } = History::open(Arc::clone(&place.disk), &state, place.now)?;
         notices.extend(damage.map(|damage| damage.to_string()));
-        let git = Git::start_tracking(Arc::clone(&place.disk), place.paths.root().to_owned(), "git");
+        let git = match tracked {
+            Tracked::ByGit => {
+                Git::start_tracking(Arc::clone(&place.disk), place.paths.root().to_owned(), "git")
+            }
+            Tracked::Nowhere => Git::none(),
+        };
         let git = Arc::new(git);
         Ok(Self { sessions, history, git, zone: place.zone.clone() })
     }

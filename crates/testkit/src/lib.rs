@@ -5,6 +5,7 @@ pub mod clock;
 pub mod disk;
 pub mod elsewhere;
 pub mod kill;
+pub mod life;
 pub mod long_life;
 pub mod model_server;
 pub mod oracle;

@@ -25,7 +25,7 @@ use engine::ports::{Clock, Hands};
 use engine::run::House;
 use journal::disk::RealDisk;
 use journal::jobs::JobBook;
-use journal::{Opened, Paths, Place};
+use journal::{Opened, Paths, Place, Tracked};
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 use tools::Toolbox;
@@ -96,7 +96,7 @@ async fn live(
         now,
         pid: std::process::id(),
     };
-    let Opened { journal, memory, .. } = journal::open(place)?;
+    let Opened { journal, memory, .. } = journal::open_with(place, Tracked::Nowhere)?;
     let (watch, hands) = (Arc::new(Watch::new(clock.clone())), Arc::new(Toolbox::new()));
     let world = World {
         model: Arc::new(Scripted::new(script, clock.clone(), &settings.names.value.human)),

@@ -1,0 +1,60 @@
+//! A week of life: random jobs, a model that does anything, crashes, a failing disk and a clock that is set, by seed.
+
+use testkit::life::Life;
+
+/// Weeks in which the clocks are changed, and one in which they are not.
+const WEEKS: [&str; 3] = [
+    "2026-03-26T00:00[Europe/Berlin]",
+    "2026-10-22T00:00[Europe/Berlin]",
+    "2026-06-01T00:00[America/New_York]",
+];
+
+fn week(seed: u64) -> Life {
+    let week = WEEKS[usize::try_from(seed % 3).unwrap()];
+    let mut life = Life::new(week, seed);
+    life.live(7);
+    life
+}
+
+fn check(seeds: impl IntoIterator<Item = u64>) {
+    for seed in seeds {
+        let life = week(seed);
+        assert_eq!(life.wrong(), [""; 0], "seed {seed}");
+        assert!(life.count("done") > 0, "seed {seed} has hardly lived");
+    }
+}
+
+/// C7: every time has one end, no job is done twice at once, and what was charged was shown.
+#[test]
+fn a_week_of_life_in_spring_breaks_no_promise() {
+    check([0, 3]);
+}
+
+/// C7: the same, in the week in which an hour comes twice.
+#[test]
+fn a_week_of_life_in_autumn_breaks_no_promise() {
+    check([1, 4]);
+}
+
+/// C7: the same, in a week like any other.
+#[test]
+fn a_week_of_life_in_june_breaks_no_promise() {
+    check([2, 5]);
+}
+
+/// C7: the same, for 500 lives.
+#[test]
+#[ignore = "500 weeks of life take most of an hour"]
+fn many_weeks_of_life_break_no_promise() {
+    check(6..506);
+}
+
+/// C7: the same seed is the same life, row by row.
+#[test]
+fn the_same_seed_is_the_same_life() {
+    let (one, other) = (week(2).rows(), week(2).rows());
+    let differs = one.lines().zip(other.lines()).find(|(one, other)| one != other);
+    assert_eq!(differs, None, "seed 2");
+    assert_eq!(one.lines().count(), other.lines().count(), "seed 2");
+    assert!(one.lines().count() > 1_000, "seed 2 has hardly lived");
+}

@@ -1,0 +1,141 @@
+//! The job files of a life, written as the dice fall, and which times each of them must have.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use domain::dice::Dice;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Connection, params};
+
+/// The files that were written.
+#[derive(Debug, Default)]
+pub struct Jobs {
+    written: BTreeMap<String, Rhythm>,
+    count: u64,
+}
+
+/// When a routine is due, as far as that is known without asking anybody.
+#[derive(Clone, Debug)]
+struct Rhythm {
+    /// When the program first saw it.
+    since: Timestamp,
+    /// Every hour, every so many minutes of three hours, or at this hour and minute.
+    every: Option<i8>,
+    at: (i8, i8),
+    /// Whether it was changed or taken away since.
+    touched: bool,
+}
+
+impl Jobs {
+    /// Writes, changes or removes one file.
+    pub fn stir(&mut self, root: &Path, dice: &mut Dice, now: (Timestamp, &TimeZone)) -> std::io::Result<()> {
+        let mut pick = |below: u64| (dice.roll() >> 33) % below;
+        let known: Vec<String> = self.written.keys().cloned().collect();
+        match (pick(6), known.len()) {
+            (0, 4..) => self.remove(root, &known[usize::try_from(pick(known.len() as u64)).unwrap_or(0)]),
+            (1, 2..) => {
+                let file = known[usize::try_from(pick(known.len() as u64)).unwrap_or(0)].clone();
+                self.routine(root, &file, &mut pick, now.0)
+            }
+            (2 | 3, _) => self.reminder(root, &mut pick, now),
+            (_, 0..5) => {
+                self.count += 1;
+                let file = format!("r{}", self.count);
+                self.routine(root, &file, &mut pick, now.0)
+            }
+            (_, _) => Ok(()),
+        }
+    }
+
+    fn remove(&mut self, root: &Path, id: &str) -> std::io::Result<()> {
+        self.written.entry(id.to_owned()).and_modify(|rhythm| rhythm.touched = true);
+        let path = root.join(format!("routines/{id}.md"));
+        if path.exists() { std::fs::remove_file(path) } else { Ok(()) }
+    }
+
+    fn routine(
+        &mut self,
+        root: &Path,
+        id: &str,
+        pick: &mut impl FnMut(u64) -> u64,
+        since: Timestamp,
+    ) -> std::io::Result<()> {
+        let every = [None, None, None, Some(60), Some(20), Some(15)][usize::try_from(pick(6)).unwrap_or(0)];
+        let small = |number: u64| i8::try_from(number).unwrap_or(0);
+        // Clocks are changed between one and three.
+        let at = (small(4 + pick(20)), small(pick(60)));
+        let cron = match every {
+            Some(60) => "0 * * * *".to_owned(),
+            Some(minutes) => format!("*/{minutes} 9-11 * * *"),
+            None => format!("{} {} * * *", at.1, at.0),
+        };
+        let manner = [
+            "background: true\n",
+            "background: true\noverlap: queue\nupdate-main-session: always\n",
+            "background: true\nsession: persistent\n",
+            "background: true\nisolated: true\nupdate-main-session: freely\n",
+            "background: true\nallow-ping: false\nupdate-main-session: blocked\n",
+            "",
+        ][usize::try_from(pick(6)).unwrap_or(0)];
+        let touched = self.written.contains_key(id);
+        self.written.insert(id.to_owned(), Rhythm { since, every, at, touched });
+        std::fs::create_dir_all(root.join("routines"))?;
+        let text = format!("---\nid: {id}\ncron: \"{cron}\"\n{manner}---\nDo {id}.\n");
+        std::fs::write(root.join(format!("routines/{id}.md")), text)
+    }
+
+    fn reminder(
+        &mut self,
+        root: &Path,
+        pick: &mut impl FnMut(u64) -> u64,
+        (now, zone): (Timestamp, &TimeZone),
+    ) -> std::io::Result<()> {
+        self.count += 1;
+        let (id, wait) = (self.count, i64::try_from(pick(600)).unwrap_or(0) - 30);
+        let due = (now + SignedDuration::from_mins(wait))
+            .to_zoned(zone.clone())
+            .strftime("%Y-%m-%dT%H:%M:%S%:z")
+            .to_string();
+        let manner = ["", "background: true\n", "max-chain: 3\n", "background: true\nmax-chain: 2\n"]
+            [usize::try_from(pick(4)).unwrap_or(0)];
+        std::fs::create_dir_all(root.join("reminders"))?;
+        let text = format!("---\nid: m{id}\nrun-at: {due}\n{manner}---\nMind thing {id}.\n");
+        std::fs::write(root.join(format!("reminders/m{id}.md")), text)
+    }
+
+    /// The times until `now` at which routines that nobody touched were due, and of which no row says what became.
+    pub fn lost(&self, database: &Connection, now: (Timestamp, &TimeZone)) -> rusqlite::Result<Vec<String>> {
+        let sql =
+            "SELECT count(*) FROM occurrences WHERE source = ?1 AND ?2 BETWEEN due AND coalesce(last, due)";
+        let mut kept = database.prepare(sql)?;
+        let mut lost = Vec::new();
+        for (id, rhythm) in self.written.iter().filter(|(_, rhythm)| !rhythm.touched) {
+            for due in rhythm.times(now) {
+                let row = params![format!("routine:{id}"), due.as_microsecond()];
+                if kept.query_row(row, |row| row.get::<_, i64>(0))? != 1 {
+                    lost.push(format!("routine:{id} was due at {due}, and nobody knows what became of it"));
+                }
+            }
+        }
+        Ok(lost)
+    }
+}
+
+impl Rhythm {
+    /// Every time after it was seen, minute by minute.
+    fn times(&self, (now, zone): (Timestamp, &TimeZone)) -> impl Iterator<Item = Timestamp> {
+        let minute = SignedDuration::from_mins(1);
+        let first = Timestamp::from_second(self.since.as_second().div_euclid(60) * 60).unwrap_or(self.since);
+        let minutes = std::iter::successors(Some(first), move |at| Some(*at + minute));
+        let minutes = minutes.take_while(move |at| *at <= now).filter(|at| *at > self.since);
+        minutes.filter(move |at| {
+            let wall = at.to_zoned(zone.clone());
+            match self.every {
+                Some(60) => wall.minute() == 0,
+                Some(every) => (9..12).contains(&wall.hour()) && wall.minute() % every == 0,
+                None => (wall.hour(), wall.minute()) == self.at,
+            }
+        })
+    }
+}
