@@ -131,8 +131,7 @@ impl Assistant {
             return;
         }
         let queued = self.memory.plans.queued(&key.source).cloned();
-        let plan = self.memory.plans.agenda.get(&key.source).map(|plan| Arc::clone(&plan.planned));
-        if let Some((planned, queued)) = plan.zip(queued) {
+        if let Some((planned, queued)) = queued.and_then(|queued| Some((self.plan_of(&queued)?, queued))) {
             self.try_once(&planned, queued, minutes);
         }
     }

@@ -4,10 +4,12 @@
 mod chains;
 mod clocks;
 mod ends;
+mod life;
 mod persistent;
 mod prompts;
 mod reach;
 mod seeds;
+mod sweeps;
 mod times;
 
 use domain::context;
