@@ -1,6 +1,8 @@
 //! A life of the assistant alone, without a disk, a loop or a model: what it writes down is kept here, so that it can die
 //! and wake again.
 
+#![expect(clippy::unwrap_used, reason = "a value that is not there stops the test at once")]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,9 +19,12 @@ use domain::record::{
     FileWork, ForkChange, Message, MessageChange, MessageId, PlanChange, Record, StateChange, TurnChange,
 };
 use domain::run::Run;
-use domain::schedule::{Accounted, FileNews, Planned};
+use domain::schedule::{Accounted, FileNews, Pings, Planned, Reporting, Terms, Voice};
 use domain::turn::{Ending, TurnId};
 use jiff::{SignedDuration, Timestamp, Zoned};
+
+/// When lives begin.
+pub const START: &str = "2026-11-02T00:00:30[Europe/Madrid]";
 
 /// How long a turn takes, and how it ends.
 pub type Play = Box<dyn FnMut(&mut Dice) -> (SignedDuration, Ending)>;
@@ -45,14 +50,20 @@ pub struct Log {
     pub files: BTreeMap<Source, Arc<Planned>>,
     gone: Vec<Source>,
     heads: BTreeMap<Branch, Head>,
-    entry: u64,
     messages: BTreeMap<MessageId, (Message, bool)>,
     turns: BTreeMap<TurnId, (Branch, MessageId, u32)>,
-    turn: u64,
+    newest: Newest,
     runs: BTreeMap<Branch, Run>,
     known: BTreeMap<Source, Accounted>,
     pub pings: Option<PingBudget>,
     pub occurrences: BTreeMap<Key, Occurrence>,
+}
+
+/// The numbers that were given last.
+#[derive(Clone, Copy, Default)]
+struct Newest {
+    entry: u64,
+    turn: u64,
 }
 
 impl Life {
@@ -165,7 +176,7 @@ impl Log {
     fn write(&mut self, record: Record) {
         match record {
             Record::Said(branch, entry) => {
-                self.entry = self.entry.max(entry.id.0);
+                self.newest.entry = self.newest.entry.max(entry.id.0);
                 if let Some(head) = self.heads.get_mut(&branch) {
                     head.entry = Some(entry.id);
                 }
@@ -185,7 +196,7 @@ impl Log {
             Record::Turn(TurnChange::Opened(opened)) => {
                 let attempts = self.turns.get(&opened.turn).map_or(0, |(_, _, attempts)| *attempts);
                 self.turns.insert(opened.turn, (opened.branch, opened.answers, attempts + 1));
-                self.turn = self.turn.max(opened.turn.0);
+                self.newest.turn = self.newest.turn.max(opened.turn.0);
             }
             Record::Turn(TurnChange::Closed(closed)) => drop(self.turns.remove(&closed.turn)),
             Record::Fork(ForkChange::Running(run)) => drop(self.runs.insert(run.branch.clone(), run)),
@@ -197,7 +208,15 @@ impl Log {
             Record::Fork(ForkChange::Ran(branch)) => drop(self.runs.remove(&branch)),
             Record::State(StateChange::Pings(budget)) => self.pings = Some(budget),
             Record::Plan(change) => self.planned(change),
-            _ => {}
+            Record::Message(MessageChange::Sent(_))
+            | Record::Turn(TurnChange::Held(_) | TurnChange::Decided(..))
+            | Record::Fork(ForkChange::Wanted(_) | ForkChange::Open(_) | ForkChange::Ended(_))
+            | Record::State(StateChange::Set(..))
+            | Record::Report(_)
+            | Record::Approval(_)
+            | Record::Spent(_)
+            | Record::Inbox(_)
+            | Record::Session(_) => {}
         }
     }
 
@@ -223,8 +242,8 @@ impl Log {
     }
 
     fn memory(&self) -> Memory {
-        let mut memory = Memory::of(Conversation::new(self.heads.clone(), EntryId(self.entry + 1)));
-        memory.turns.next = TurnId(self.turn + 1);
+        let mut memory = Memory::of(Conversation::new(self.heads.clone(), EntryId(self.newest.entry + 1)));
+        memory.turns.next = TurnId(self.newest.turn + 1);
         let newest = self.messages.keys().next_back().map_or(0, |id| id.0);
         memory.messages.next = MessageId(newest + 1);
         let waiting = self.messages.values().filter(|(_, taken)| !taken).map(|(message, _)| message.clone());
@@ -250,4 +269,19 @@ impl Log {
         }
         memory
     }
+}
+
+/// A number below `bound`.
+pub fn below(dice: &mut Dice, bound: u64) -> u64 {
+    dice.roll() % bound
+}
+
+/// Turns that take so long, and end well.
+pub fn takes(time: SignedDuration) -> Play {
+    Box::new(move |_| (time, Ending::Finished))
+}
+
+/// Terms under which a run may ping and stop as it likes.
+pub fn freely() -> Terms {
+    Terms { voice: Voice { reporting: Reporting::Freely, pings: Pings::Allowed }, ..Terms::default() }
 }
