@@ -10,7 +10,7 @@ const WEEKS: [&str; 3] = [
 ];
 
 fn week(seed: u64) -> Life {
-    let week = WEEKS[usize::try_from(seed % 3).unwrap()];
+    let week = WEEKS[usize::try_from(seed % 3).unwrap_or(0)];
     let mut life = Life::new(week, seed);
     life.live(7);
     life

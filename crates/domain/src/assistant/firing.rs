@@ -130,11 +130,11 @@ impl Assistant {
         let ended = Occurrence { stage: Stage::Ended(end), since: minutes.at, ..occurrence };
         minutes.plan(Some(PlanChange::Occurred(ended)));
         minutes.plan(taken_away(&key));
-        // One that was left out ends while another is still being done.
-        let plans = &self.memory.plans;
-        let queued = plans.queued(&key.source).filter(|_| plans.busy_with(&key.source).is_none()).cloned();
-        let plan = self.memory.plans.agenda.get(&key.source).map(|plan| Arc::clone(&plan.planned));
-        if let Some((planned, queued)) = plan.zip(queued) {
+        if self.memory.plans.busy_with(&key.source).is_some() {
+            return;
+        }
+        let queued = self.memory.plans.queued(&key.source).cloned();
+        if let Some((planned, queued)) = queued.and_then(|queued| Some((self.plan_of(&queued)?, queued))) {
             self.try_once(&planned, queued, minutes);
         }
     }

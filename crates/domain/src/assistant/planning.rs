@@ -148,6 +148,7 @@ impl Assistant {
             self.came(due, &mut missed, minutes);
         }
         self.try_failed(minutes);
+        self.begin_queued(minutes);
         self.catch_up(&mut missed, minutes);
         if !missed.is_empty() {
             minutes.shown.push(Shown::Notice(away(&missed, minutes)));
@@ -192,8 +193,8 @@ impl Assistant {
         while self.memory.plans.late() < LATE_AT_ONCE {
             let plans = &self.memory.plans;
             let soon = plans.caught_up.is_some_and(|last| {
-                let since = minutes.at.duration_since(last);
-                !since.is_negative() && since < LATE_APART
+                // The last one may be a moment ahead; one that is far ahead was set back with the clock.
+                minutes.at.duration_since(last).abs() < LATE_APART
             });
             let Some(source) = plans.agenda.late().filter(|_| !soon).cloned() else { return };
             let Some(due) = plans.agenda.due_of(&source, minutes.at, &minutes.zone) else {
@@ -252,17 +253,39 @@ impl Assistant {
         minutes.plan(accounted.map(|accounted| PlanChange::Accounted(source.clone(), accounted)));
     }
 
-    /// Jobs that failed before are tried again.
+    /// Jobs that failed before are tried again, as soon as their files are read.
     fn try_failed(&mut self, minutes: &mut Minutes) {
-        let due = |occurrence: &&Occurrence| matches!(occurrence.stage, Stage::Again(at) if at <= minutes.at);
-        let due: Vec<Occurrence> = self.memory.plans.open.values().filter(due).cloned().collect();
+        let plans = &self.memory.plans;
+        let due = |occurrence: &&Occurrence| {
+            matches!(occurrence.stage, Stage::Again(at) if at <= minutes.at) && !plans.is_unread(occurrence)
+        };
+        let due: Vec<Occurrence> = plans.open.values().filter(due).cloned().collect();
         for occurrence in due {
-            let plan = self.memory.plans.agenda.get(&occurrence.key.source);
-            match plan.map(|plan| Arc::clone(&plan.planned)) {
+            match self.plan_of(&occurrence) {
                 Some(planned) => self.try_once(&planned, occurrence, minutes),
                 None => self.settle(occurrence, End::Cancelled("its file is gone".to_owned()), minutes),
             }
         }
+    }
+
+    /// What waited for an earlier one that has ended meanwhile begins.
+    fn begin_queued(&mut self, minutes: &mut Minutes) {
+        let plans = &self.memory.plans;
+        let free = |occurrence: &&Occurrence| {
+            occurrence.stage == Stage::Queued && plans.busy_with(&occurrence.key.source).is_none()
+        };
+        let queued: Vec<Occurrence> = plans.open.values().filter(free).cloned().collect();
+        for occurrence in queued {
+            if let Some(planned) = self.plan_of(&occurrence) {
+                self.try_once(&planned, occurrence, minutes);
+            }
+        }
+    }
+
+    /// What is planned under whom `occurrence` belongs to.
+    pub(super) fn plan_of(&self, occurrence: &Occurrence) -> Option<Arc<Planned>> {
+        let plan = self.memory.plans.agenda.get(&occurrence.key.source);
+        plan.map(|plan| Arc::clone(&plan.planned))
     }
 }
 

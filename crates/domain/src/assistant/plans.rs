@@ -70,11 +70,17 @@ impl Plans {
 
     /// The first time at which a failed one is tried again.
     pub fn tries_again(&self) -> Option<Timestamp> {
+        let read = |occurrence: &&Occurrence| !self.is_unread(occurrence);
         let again = |occurrence: &Occurrence| match occurrence.stage {
             Stage::Again(at) => Some(at),
             Stage::Running(_) | Stage::Asked(_) | Stage::Queued | Stage::Ended(_) => None,
         };
-        self.open.values().filter_map(again).min()
+        self.open.values().filter(read).filter_map(again).min()
+    }
+
+    /// Whether nobody knows yet what the file of its job says since the start.
+    pub fn is_unread(&self, occurrence: &Occurrence) -> bool {
+        self.known.contains_key(&occurrence.key.source)
     }
 
     fn of<'a>(&'a self, source: &Source) -> impl Iterator<Item = &'a Occurrence> + use<'a> {

@@ -282,11 +282,12 @@ impl Agenda {
         (first, newest, kept): (Timestamp, Timestamp, bool),
         zone: &TimeZone,
     ) -> Option<Missed> {
+        let until = if kept { just_before(newest) } else { newest };
         let (mut count, mut last, mut at) = (0, first, Some(first));
-        while let Some(time) = at.filter(|time| if kept { *time < newest } else { *time <= newest }) {
+        while let Some(time) = at.filter(|time| *time <= until) {
             (count, last) = (count + 1, time);
             if count == COUNTED {
-                last = newest;
+                last = self.newest(&plan.planned, (first, until), zone).unwrap_or(time);
                 break;
             }
             at = match &plan.planned.what {

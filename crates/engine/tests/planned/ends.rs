@@ -179,7 +179,12 @@ fn a_routine_on_main_is_tried_again_unless_the_human_stops_it() {
     assert_eq!(story.occurrences(), "mon 09:00:00 routine:walk try 2 done");
 
     let mut story = at("16T08:59:50");
-    story.model([Line::holds("It is")]).file("routines/walk.md", walk).passes("20s").human_stops();
+    story
+        .model([Line::holds("It is")])
+        .file("routines/walk.md", walk)
+        .passes("20s")
+        .human_stops()
+        .passes("1s");
     assert_eq!(story.occurrences(), "mon 09:00:00 routine:walk try 1 done: you stopped the answer");
 }
 

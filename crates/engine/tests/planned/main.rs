@@ -1,13 +1,16 @@
 //! What is planned, as stories: it happens once, in time or as late as its file allows, and one can see what
 //! became of it.
 
+mod bounds;
 mod chains;
 mod clocks;
 mod ends;
+mod life;
 mod persistent;
 mod prompts;
 mod reach;
 mod seeds;
+mod sweeps;
 mod times;
 
 use domain::context;

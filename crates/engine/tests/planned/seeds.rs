@@ -25,7 +25,7 @@ fn plain() -> Story {
 /// What is wrong with the routine's file, as the human is told.
 fn wrong(text: &str) -> String {
     let mut story = at("16T10:00");
-    story.file("routines/watch.md", text).passes("10s");
+    story.file("routines/watch.md", text).passes("11s");
     story
         .told()
         .lines()

@@ -178,7 +178,8 @@ impl Shelf {
         if sheet.told.as_ref() == Some(&complaint) {
             return None;
         }
-        if settled(since) > now {
+        // At the first look nobody knows what it planned before, so that it cannot be read must not wait.
+        if settled(since) > now && self.looks > 1 {
             self.waiting.insert(file.clone(), settled(since));
             return None;
         }
