@@ -1,5 +1,7 @@
 //! The command line: what can be asked for, and the help that leads with examples.
 
+mod jobs;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -12,12 +14,19 @@ use surfaces::web::sessions::MOVES;
 use crate::commands::simulate;
 use crate::settings::Environment;
 
+pub use jobs::{
+    EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
+    RoutineKeys,
+};
+
 const EXAMPLES: &str = "\
 examples:
   ollim-bot                              start, and talk here
   ollim-bot chat --once \"hello\"          say one thing, print the answer
   echo \"buy milk\" | ollim-bot chat --once
   ollim-bot open                         a fresh link to the page
+  ollim-bot reminder add --delay 20 -m \"take the bread out\"
+  ollim-bot routine list                 what recurs, and when it comes next
   ollim-bot cost --days 7                what the model cost, and who spent it
   ollim-bot sessions tree                how the conversation went, drawn
   ollim-bot why                          how the last answer came about
@@ -27,7 +36,7 @@ examples:
   ollim-bot doctor                       what is wrong, and what to do about it";
 
 const EXIT_CODES: &str = "\
-exit codes: 0 ok · 1 failed · 2 usage · 75 already running · 78 configuration";
+exit codes: 0 ok · 1 failed · 2 usage · 3 ambiguous · 75 already running · 78 configuration";
 
 /// A proactive assistant for one person.
 #[derive(Debug, Parser)]
@@ -83,6 +92,24 @@ pub enum Command {
     },
     /// Print a fresh link that opens the page in your browser
     Open,
+    /// What recurs: add, list, show, edit, pause, resume, cancel, next, run
+    #[command(before_help = "examples:\n  ollim-bot routine list\n  \
+        ollim-bot routine add --cron \"30 8 * * 1-5\" -m \"Name the one thing to start with.\"\n  \
+        ollim-bot routine pause morning --until \"2026-11-23 08:00\"")]
+    Routine {
+        /// What to do with it
+        #[command(subcommand)]
+        action: Option<RoutineAction>,
+    },
+    /// What comes once: add, list, show, edit, cancel, run
+    #[command(before_help = "examples:\n  ollim-bot reminder list\n  \
+        ollim-bot reminder add --delay 20 -m \"Take the bread out.\"\n  \
+        ollim-bot reminder cancel dentist")]
+    Reminder {
+        /// What to do with it
+        #[command(subcommand)]
+        action: Option<ReminderAction>,
+    },
     #[command(flatten)]
     Look(Look),
     #[command(flatten)]

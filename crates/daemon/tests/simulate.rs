@@ -1,4 +1,5 @@
 //! A life that was only played: what `simulate` tells, what it leaves alone, and what it refuses.
+#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
 
 use std::path::Path;
 

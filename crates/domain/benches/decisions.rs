@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
-use domain::assistant::{Assistant, Memory, Request, Saying};
+use domain::assistant::{Assistant, Event, Look, Memory, Request, Saying};
 use domain::brain;
 use domain::compaction::Room;
 use domain::conversation::{Conversation, EntryId};
 use domain::dice::Dice;
+use domain::phrase::{self, Habits};
 use domain::record::SurfaceName;
-use domain::schedule::Cron;
+use domain::schedule::{Charter, Cron, FileNews, ItemId, Planned, Prompt, Rhythm, Routine, Terms, What};
 use jiff::Zoned;
 
 fn main() {
@@ -20,8 +21,23 @@ fn main() {
 }
 
 #[divan::bench]
-fn offline_brain_reads() -> brain::Meant {
-    brain::read(black_box("what should i cook for six people tonight?"))
+fn offline_brain_reads(bencher: Bencher) {
+    let (now, habits) = evening();
+    bencher
+        .bench_local(|| brain::read(black_box("what should i cook for six people tonight?"), &now, &habits));
+}
+
+/// A short phrase, a long one, one whose zone is named, one with a year to look up, and none at all.
+#[divan::bench(args = [
+    "tea in 4 min",
+    "remind me to water the plants every 2 weeks on tuesday at 19:00 until the end of next month",
+    "call the office at 9:00 buenos aires time on friday",
+    "pay the tax on 29 feb at 10:30, leave 25 min before",
+    "a long sentence about nothing much, in which there is no time at all, but many words to look at",
+])]
+fn phrase_is_read(bencher: Bencher, text: &str) {
+    let (now, habits) = evening();
+    bencher.bench_local(|| phrase::read(black_box(text), &now, &habits));
 }
 
 #[divan::bench(args = ["0 9 * * 1-5", "*/30 * * * *", "0 9 1 * *", "0 0 29 2 *"])]
@@ -39,6 +55,52 @@ fn message_is_decided_upon(bencher: Bencher) {
         let decided = assistant.asked(request, &now);
         (assistant, decided)
     });
+}
+
+/// One time of 100,000 plans comes: it is found, claimed and decided upon, and the assistant before is kept.
+#[divan::bench]
+fn one_time_of_100_000_plans_comes(bencher: Bencher) {
+    let now: Zoned = "2026-11-15T08:00[Europe/Berlin]".parse().unwrap();
+    let mut assistant = awake();
+    let plans =
+        (0..100_000).map(|number| routine(number, "0 0 1 1 *")).chain([routine(100_000, "5 8 * * *")]);
+    assistant.on(Event::Files(plans.collect(), Look::First), &now);
+    let then = now.checked_add(jiff::SignedDuration::from_mins(5)).unwrap();
+    bencher.with_inputs(|| (assistant.clone(), assistant.clone())).bench_local_values(
+        |(before, mut assistant)| {
+            let effects = assistant.on(Event::Woke, &then);
+            assert!(effects.len() > 1);
+            (before, assistant, effects)
+        },
+    );
+}
+
+/// A thousand times come at once: all are decided upon in one go.
+#[divan::bench(sample_count = 20)]
+fn a_thousand_times_come_at_once(bencher: Bencher) {
+    let now: Zoned = "2026-11-15T08:00[Europe/Berlin]".parse().unwrap();
+    let mut assistant = awake();
+    let plans = (0..1_000).map(|number| routine(number, "5 8 * * *")).collect();
+    assistant.on(Event::Files(plans, Look::First), &now);
+    let then = now.checked_add(jiff::SignedDuration::from_mins(5)).unwrap();
+    bencher.with_inputs(|| assistant.clone()).bench_local_values(|mut assistant| {
+        let effects = assistant.on(Event::Woke, &then);
+        assert!(effects.len() > 1_000);
+        (assistant, effects)
+    });
+}
+
+fn routine(number: u32, cron: &str) -> FileNews {
+    let id = ItemId::parse(&format!("r{number}")).unwrap();
+    let mut routine =
+        Routine::new(id, Rhythm::new(Cron::parse(cron).unwrap()), Prompt::new("look at the mail"));
+    routine.charter = Charter::Alone(Terms::default());
+    let file = format!("routines/r{number}.md");
+    FileNews::Plans(Arc::new(Planned { what: What::Routine(routine), file }))
+}
+
+fn evening() -> (Zoned, Habits) {
+    ("2026-11-15T14:33[Europe/Berlin]".parse().unwrap(), Habits::default())
 }
 
 fn awake() -> Assistant {

@@ -14,6 +14,7 @@ mod firing;
 mod forking;
 mod holding;
 mod leaving;
+mod listing;
 mod memory;
 mod minutes;
 mod persisting;
@@ -28,6 +29,7 @@ mod spending;
 mod tending;
 mod undoing;
 mod wishing;
+mod wording;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -44,6 +46,7 @@ pub use request::{
     Answer, Choice, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
+pub use wording::Changed as Replanned;
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};
@@ -293,7 +296,8 @@ impl Assistant {
     /// Who speaks with the human: main, or the side conversation. Only one of them does at a time.
     fn speaking(&self) -> Option<(&Branch, &Running)> {
         let fork = self.memory.fork.as_ref().map(|fork| &fork.branch);
-        self.running.iter().find(|(branch, _)| **branch == Branch::Main || Some(*branch) == fork)
+        let on = |branch: &Branch| self.running.get_key_value(branch);
+        on(&Branch::Main).or_else(|| fork.and_then(on))
     }
 
     /// Says `message` where it is meant to be heard, and starts the turn that answers it.
@@ -331,7 +335,9 @@ impl Assistant {
         let opened = Opened { turn, branch: branch.clone(), answers, at: minutes.at };
         minutes.records.push(Record::Turn(TurnChange::Opened(opened)));
         minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
-        self.limit_reminder(answers, minutes);
+        if branch == Branch::Main {
+            self.limit_reminder(answers, minutes);
+        }
         let (errand, account) = (Errand::Answer(message, sending), self.account(&branch));
         self.start(branch, Running { turn, errand, account, owed, unanswered: Vec::new() }, minutes);
     }

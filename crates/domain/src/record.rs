@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 
 use crate::approval::{Approval, ApprovalId, Closed as ClosedApproval};
+use crate::assistant::Replanned;
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::{Source, Spent};
 use crate::fork::{Entering, Fork};
@@ -85,6 +86,8 @@ pub enum PlanChange {
     File(FileWork),
     /// All routines rest, or not any more.
     Rest(Rest),
+    /// This was changed last and can be taken back; nothing, once it was.
+    Last(Option<Box<Replanned>>),
 }
 
 /// Where the session of a persistent routine stands.

@@ -4,6 +4,7 @@
 //! that does not contradict itself. How they are spelled in a file is the journal's business.
 
 mod agenda;
+mod ahead;
 mod allowance;
 mod charter;
 mod cron;
@@ -22,7 +23,7 @@ mod slug;
 mod terms;
 mod webhook;
 
-pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan, once};
+pub use agenda::{Accounted, Agenda, COUNTED, Due, Lateness, Missed, Plan, SET_BACK, once};
 pub use allowance::{allowance, as_told};
 pub use charter::{Charter, Knowing, Standing, Unused};
 pub use cron::Cron;

@@ -10,6 +10,7 @@ use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, Usage};
 use domain::cost::{Report as Spending, Source};
 use domain::explanation::{Explained, Subject};
 use domain::failure::Failure;
+use domain::occurrence::Occurrence;
 use domain::record::Record;
 use domain::report::Report;
 use domain::sent::SentId;
@@ -137,6 +138,13 @@ pub trait Archive: Send + Sync {
         subject: Subject,
         zone: TimeZone,
     ) -> BoxFuture<'_, Result<Option<Explained>, Unreadable>>;
+
+    /// The newest occurrences, of one job if one is named, newest first.
+    fn occurrences(
+        &self,
+        of: Option<Source>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>>;
 }
 
 /// The journal cannot be written. The human must act: it says what is wrong and what would be right.

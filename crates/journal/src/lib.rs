@@ -22,8 +22,9 @@ use std::sync::Arc;
 
 use domain::context::Reference;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
-use domain::cost::{Day, Limit, Report};
+use domain::cost::{Day, Limit, Report, Source};
 use domain::explanation::{Explained, Subject};
+use domain::occurrence::Occurrence;
 use domain::record::{Record, StateChange};
 use domain::report::Report as Left;
 use engine::ports::{Archive, Journal as Port, Margin, Unreadable, Unwritten};
@@ -249,6 +250,14 @@ impl Archive for Journal {
         zone: TimeZone,
     ) -> BoxFuture<'_, Result<Option<Explained>, Unreadable>> {
         self.read(move |reader| reader.database.explain(&subject, &zone))
+    }
+
+    fn occurrences(
+        &self,
+        of: Option<Source>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>> {
+        self.read(move |reader| reader.database.occurrences(of.as_ref(), limit))
     }
 }
 

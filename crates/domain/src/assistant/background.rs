@@ -126,7 +126,7 @@ impl Assistant {
         minutes.records.extend(ended.map(Record::Moved));
         self.memory.turns.filled.remove(branch);
         match (run.due, ending) {
-            (Some(_), _) => self.run_settled(branch, ending, minutes),
+            (Some(due), _) => self.run_settled((&run, due), ending, minutes),
             (None, Ending::Failed(failure)) => {
                 minutes.shown.push(Shown::Notice(format!("{} could not be finished: {failure}", run.name)));
             }

@@ -58,6 +58,7 @@ impl Assistant {
     /// SE-7: what a turn says after this is not heard any more; what it cost still counts.
     pub(super) fn cut_short(&mut self, branch: &Branch, minutes: &mut Minutes) {
         let Some(running) = self.running.remove(branch) else { return };
+        self.wants.deadlines.remove(branch);
         self.tell_unknown((running.turn, branch), &running.unanswered, minutes);
         let (turn, ending) = (running.turn, Ending::Interrupted);
         // Who is held has no task that could still end.
@@ -75,6 +76,7 @@ impl Assistant {
             }
         };
         minutes.close(turn, ending.clone(), Usage::default());
+        self.asked_dropped(message.id, minutes);
         minutes.shown.push(Shown::Ended { turn, branch: branch.clone(), answers: message.id, ending });
     }
 }

@@ -235,9 +235,10 @@ impl Assistant {
     /// There is no room: the turn ends as it would have.
     fn give_up(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
         let Stuck { turn, branch, message, ending, usage } = stuck;
+        let ending = self.asked_settled(message.id, ending.clone(), minutes);
         minutes.close(*turn, ending.clone(), *usage);
-        self.run_ended(branch, ending, minutes);
-        let (answers, ending) = (message.id, ending.clone());
+        self.run_ended(branch, &ending, minutes);
+        let answers = message.id;
         minutes.shown.push(Shown::Ended { turn: *turn, branch: branch.clone(), answers, ending });
     }
 }

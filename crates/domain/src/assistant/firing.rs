@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Zoned};
+use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::planning::taken_away;
 use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
@@ -10,11 +10,11 @@ use crate::context::{self, Preamble, Scheduled, Where};
 use crate::conversation::{Block, Branch, Reach, Said};
 use crate::cost::Source;
 use crate::failure::Failure;
-use crate::occurrence::{End, Occurrence, Stage, TRIES, wait_after};
+use crate::occurrence::{End, Key, Occurrence, Stage, TRIES, wait_after};
 use crate::ping_budget::PingBudget;
 use crate::place::{Aside, Follow};
 use crate::record::{MessageId, PlanChange};
-use crate::run::{Job, Kind};
+use crate::run::{Job, Kind, Run};
 use crate::schedule::{Charter, Lateness, Overlap, Planned, Prompt, Terms, What, allowance, as_told};
 
 /// How long a model may take to put a reminder in words before it goes out as written.
@@ -114,7 +114,7 @@ impl Assistant {
     }
 
     /// The occurrence stands there now, and that is written down.
-    fn stands(&mut self, occurrence: Occurrence, stage: Stage, minutes: &mut Minutes) {
+    pub(super) fn stands(&mut self, occurrence: Occurrence, stage: Stage, minutes: &mut Minutes) {
         let occurrence = Occurrence { stage, since: minutes.at, ..occurrence };
         self.memory.plans.open.insert_mut(occurrence.key.clone(), occurrence.clone());
         minutes.plan(Some(PlanChange::Occurred(occurrence)));
@@ -124,28 +124,37 @@ impl Assistant {
     pub(super) fn settle(&mut self, occurrence: Occurrence, end: End, minutes: &mut Minutes) {
         let key = occurrence.key.clone();
         self.memory.plans.open.remove_mut(&key);
+        if let End::Done(_) = &end {
+            self.memory.plans.failing.remove(&key.source);
+        }
         let ended = Occurrence { stage: Stage::Ended(end), since: minutes.at, ..occurrence };
         minutes.plan(Some(PlanChange::Occurred(ended)));
         minutes.plan(taken_away(&key));
-        // One that was left out ends while another is still being done.
-        let plans = &self.memory.plans;
-        let queued = plans.queued(&key.source).filter(|_| plans.busy_with(&key.source).is_none()).cloned();
-        let plan = self.memory.plans.agenda.get(&key.source).map(|plan| Arc::clone(&plan.planned));
-        if let Some((planned, queued)) = plan.zip(queued) {
+        if self.memory.plans.busy_with(&key.source).is_some() {
+            return;
+        }
+        let queued = self.memory.plans.queued(&key.source).cloned();
+        if let Some((planned, queued)) = queued.and_then(|queued| Some((self.plan_of(&queued)?, queued))) {
             self.try_once(&planned, queued, minutes);
         }
     }
 
-    /// The run on `branch` has ended, and with it an occurrence, or one try of it.
-    pub(super) fn run_settled(&mut self, branch: &Branch, ending: &Ending, minutes: &mut Minutes) {
-        let on = |occurrence: &&Occurrence| occurrence.stage == Stage::Running(branch.clone());
-        let Some(occurrence) = self.memory.plans.open.values().find(on).cloned() else { return };
+    /// A run that was `due` has ended, and with it an occurrence, or one try of it.
+    pub(super) fn run_settled(
+        &mut self,
+        (run, due): (&Run, Timestamp),
+        ending: &Ending,
+        minutes: &mut Minutes,
+    ) {
+        let key = Key { source: run.source.clone(), due };
+        let goes_on = Stage::Running(run.branch.clone());
+        let open = self.memory.plans.open.get(&key).filter(|occurrence| occurrence.stage == goes_on);
+        let Some(occurrence) = open.cloned() else { return };
         match ending {
             Ending::Finished => self.settle(occurrence, End::Done(String::new()), minutes),
             Ending::Interrupted => self.failed(occurrence, "it was stopped", minutes),
             Ending::Failed(failure) if is_final(failure) => {
-                let occurrence = Occurrence { tries: TRIES, ..occurrence };
-                self.failed(occurrence, &failure.to_string(), minutes);
+                self.not_done(occurrence, &failure.to_string(), minutes);
             }
             Ending::Failed(failure) => self.failed(occurrence, &failure.to_string(), minutes),
         }
@@ -181,18 +190,35 @@ impl Assistant {
         }
     }
 
-    /// A8: tried again after a while, three times in all; then the human is told, and hears a reminder's own words.
+    /// The conversation in which main was asked to do a job is over: a reminder is put to the next one.
+    pub(super) fn asked_dropped(&mut self, message: MessageId, minutes: &mut Minutes) {
+        let Some(occurrence) = self.memory.plans.asked(message).cloned() else { return };
+        match is_reminder(&occurrence) {
+            true => self.stands(occurrence, Stage::Again(minutes.at), minutes),
+            false => self.settle(occurrence, End::Cancelled("you started over".to_owned()), minutes),
+        }
+    }
+
+    /// A8: tried again after a while, three times in all.
     fn failed(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
         if occurrence.tries < TRIES {
             let again = minutes.at + wait_after(occurrence.tries, self.dice.roll());
             return self.stands(occurrence, Stage::Again(again), minutes);
         }
+        self.not_done(occurrence, why, minutes);
+    }
+
+    /// A8: it is not tried again: the human is told, and hears a reminder's own words.
+    fn not_done(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
         let name = occurrence.name.clone();
         if let Source::Reminder(_) = occurrence.key.source {
             self.ensure_main(minutes);
             self.say_as_written(&occurrence.words, minutes);
         }
-        minutes.shown.push(Shown::Notice(format!("{name} could not be finished: {why}")));
+        let known = self.memory.plans.failing.insert(occurrence.key.source.clone(), why.to_owned());
+        if known.as_deref() != Some(why) {
+            minutes.shown.push(Shown::Notice(format!("{name} could not be finished: {why}")));
+        }
         self.settle(occurrence, End::Failed(why.to_owned()), minutes);
     }
 

@@ -75,8 +75,9 @@ impl Assistant {
         self.running.remove(branch);
         let mut minutes = Minutes::at(now);
         if let Some(Turned { turn, branch, message, .. }) = turned(branch, running) {
-            minutes.close(turn, Ending::Interrupted, Usage::default());
-            let (answers, ending) = (message.id, Ending::Interrupted);
+            let ending = self.asked_settled(message.id, Ending::Interrupted, &mut minutes);
+            minutes.close(turn, ending.clone(), Usage::default());
+            let answers = message.id;
             minutes.shown.push(Shown::Ended { turn, branch, answers, ending });
             let rest = self.memory.messages.waiting.len();
             let what = match message.surface {

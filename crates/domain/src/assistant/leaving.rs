@@ -164,9 +164,13 @@ impl Assistant {
     pub(super) fn drop_waiting(&mut self, branch: &Branch, minutes: &mut Minutes) {
         let meant = |message: &Message| matches!(&message.to, Address::Branch(to) if to == branch);
         let waiting = &mut self.memory.messages.waiting;
-        let dropped = waiting.iter().filter(|message| meant(message)).map(|message| message.id);
-        minutes.records.extend(dropped.map(|id| Record::Message(MessageChange::Dropped(id))));
+        let dropped: Vec<MessageId> =
+            waiting.iter().filter(|message| meant(message)).map(|message| message.id).collect();
         waiting.retain(|message| !meant(message));
+        for id in dropped {
+            minutes.records.push(Record::Message(MessageChange::Dropped(id)));
+            self.asked_dropped(id, minutes);
+        }
     }
 
     /// IF-27 to IF-32: a quiet fork. Nobody is asked who costs anything.

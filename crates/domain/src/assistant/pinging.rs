@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Answer, Assistant, Effect, Ended, Ending, Minutes, Shown, Turned};
+use super::{Answer, Assistant, Effect, Ended, Ending, Errand, Minutes, Owed, Running, Shown, Turned};
 use crate::context::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, no_ping};
-use crate::conversation::{Branch, Entry, Said};
+use crate::conversation::{Branch, Entry, Said, Usage};
 use crate::failure::Failure;
 use crate::ping_budget::{CRITICAL, PingBudget};
 use crate::record::{Charge, ForkChange, Record, StateChange};
@@ -144,6 +144,8 @@ impl Assistant {
         let words = format!("[system] {STOP_REFUSED}");
         minutes.records.push(doing(run));
         minutes.close(turned.turn, Ending::Finished, ended.usage);
+        let (turn, branch, answers) = (turned.turn, turned.branch.clone(), turned.message.id);
+        minutes.shown.push(Shown::Ended { turn, branch, answers, ending: Ending::Finished });
         let message = self.our_message(turned.branch.clone(), words, minutes);
         self.begin_on((turned.branch.clone(), String::new()), Arc::new(message), minutes);
         true
@@ -173,11 +175,28 @@ impl Assistant {
             .collect();
         for branch in late {
             self.wants.deadlines.remove(&branch);
-            if let Some(running) = self.running.get(&branch) {
-                minutes.interrupts.push(running.turn);
-                self.wants.overdue.insert(running.turn);
+            match self.running.get(&branch).map(|running| (running.owed, running.turn)) {
+                // Who waits for a key has no task that could end.
+                Some((Owed::Held, _)) => self.end_held(&branch, minutes),
+                Some((Owed::Now | Owed::SinceBefore, turn)) => {
+                    minutes.interrupts.push(turn);
+                    self.wants.overdue.insert(turn);
+                }
+                None => {}
             }
         }
+    }
+
+    /// BF-17: a run that waits for a key has no more time than any other.
+    fn end_held(&mut self, branch: &Branch, minutes: &mut Minutes) {
+        let Some(Running { turn, errand: Errand::Answer(message, _), .. }) = self.running.remove(branch)
+        else {
+            return;
+        };
+        let ending = Ending::Failed(Failure::Stopped("the model refused the key all the time.".to_owned()));
+        minutes.close(turn, ending.clone(), Usage::default());
+        self.run_ended(branch, &ending, minutes);
+        minutes.shown.push(Shown::Ended { turn, branch: branch.clone(), answers: message.id, ending });
     }
 
     /// BF-17: a run whose time was up has timed out, however its turn ended.

@@ -12,7 +12,7 @@ use super::{Answer, Assistant, Effect, Look, Minutes, Planning, Shown};
 use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
 use crate::record::{FileWork, PlanChange, Record};
-use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Planned, What, once};
+use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Planned, SET_BACK, What, once};
 
 /// The most late ones that go on at a time.
 const LATE_AT_ONCE: usize = 2;
@@ -100,6 +100,7 @@ impl Assistant {
         match planning {
             Planning::Do(job) => self.run(job, now),
             Planning::Now(source) => self.fire_now(&source, now),
+            Planning::Words(words) => self.plan_words(&words, now),
         }
     }
 
@@ -141,14 +142,36 @@ impl Assistant {
 
     /// Does what is due: what came now, what failed before, and what is late, in its turn.
     pub(super) fn tend_plans(&mut self, minutes: &mut Minutes) {
+        self.mind_the_clock(minutes);
         let mut missed = Vec::new();
         while let Some(due) = self.memory.plans.agenda.due(minutes.at, &minutes.zone) {
             self.came(due, &mut missed, minutes);
         }
         self.try_failed(minutes);
+        self.begin_queued(minutes);
         self.catch_up(&mut missed, minutes);
         if !missed.is_empty() {
             minutes.shown.push(Shown::Notice(away(&missed, minutes)));
+        }
+    }
+
+    /// C4: a clock that was set back far was wrong before: what is planned is planned anew from now on.
+    fn mind_the_clock(&mut self, minutes: &mut Minutes) {
+        let latest = self.memory.plans.looked.max(Some(minutes.at)).unwrap_or(minutes.at);
+        if latest.duration_since(minutes.at) <= SET_BACK {
+            self.memory.plans.looked = Some(latest);
+            return;
+        }
+        self.memory.plans.looked = Some(minutes.at);
+        let plans = &self.memory.plans;
+        let planned: Vec<_> = plans.agenda.plans().map(|(_, plan)| Arc::clone(&plan.planned)).collect();
+        let again = |occurrence: &&Occurrence| matches!(occurrence.stage, Stage::Again(_));
+        let failed: Vec<Occurrence> = plans.open.values().filter(again).cloned().collect();
+        for planned in planned {
+            self.planned(planned, minutes);
+        }
+        for occurrence in failed {
+            self.stands(occurrence, Stage::Again(minutes.at), minutes);
         }
     }
 
@@ -170,8 +193,8 @@ impl Assistant {
         while self.memory.plans.late() < LATE_AT_ONCE {
             let plans = &self.memory.plans;
             let soon = plans.caught_up.is_some_and(|last| {
-                let since = minutes.at.duration_since(last);
-                !since.is_negative() && since < LATE_APART
+                // The last one may be a moment ahead; one that is far ahead was set back with the clock.
+                minutes.at.duration_since(last).abs() < LATE_APART
             });
             let Some(source) = plans.agenda.late().filter(|_| !soon).cloned() else { return };
             let Some(due) = plans.agenda.due_of(&source, minutes.at, &minutes.zone) else {
@@ -230,17 +253,39 @@ impl Assistant {
         minutes.plan(accounted.map(|accounted| PlanChange::Accounted(source.clone(), accounted)));
     }
 
-    /// Jobs that failed before are tried again.
+    /// Jobs that failed before are tried again, as soon as their files are read.
     fn try_failed(&mut self, minutes: &mut Minutes) {
-        let due = |occurrence: &&Occurrence| matches!(occurrence.stage, Stage::Again(at) if at <= minutes.at);
-        let due: Vec<Occurrence> = self.memory.plans.open.values().filter(due).cloned().collect();
+        let plans = &self.memory.plans;
+        let due = |occurrence: &&Occurrence| {
+            matches!(occurrence.stage, Stage::Again(at) if at <= minutes.at) && !plans.is_unread(occurrence)
+        };
+        let due: Vec<Occurrence> = plans.open.values().filter(due).cloned().collect();
         for occurrence in due {
-            let plan = self.memory.plans.agenda.get(&occurrence.key.source);
-            match plan.map(|plan| Arc::clone(&plan.planned)) {
+            match self.plan_of(&occurrence) {
                 Some(planned) => self.try_once(&planned, occurrence, minutes),
                 None => self.settle(occurrence, End::Cancelled("its file is gone".to_owned()), minutes),
             }
         }
+    }
+
+    /// What waited for an earlier one that has ended meanwhile begins.
+    fn begin_queued(&mut self, minutes: &mut Minutes) {
+        let plans = &self.memory.plans;
+        let free = |occurrence: &&Occurrence| {
+            occurrence.stage == Stage::Queued && plans.busy_with(&occurrence.key.source).is_none()
+        };
+        let queued: Vec<Occurrence> = plans.open.values().filter(free).cloned().collect();
+        for occurrence in queued {
+            if let Some(planned) = self.plan_of(&occurrence) {
+                self.try_once(&planned, occurrence, minutes);
+            }
+        }
+    }
+
+    /// What is planned under whom `occurrence` belongs to.
+    pub(super) fn plan_of(&self, occurrence: &Occurrence) -> Option<Arc<Planned>> {
+        let plan = self.memory.plans.agenda.get(&occurrence.key.source);
+        plan.map(|plan| Arc::clone(&plan.planned))
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use rpds::RedBlackTreeMapSync;
 
+use super::wording::Changed;
 use crate::cost::Source;
 use crate::occurrence::{Key, Occurrence, Stage};
 use crate::record::{MessageId, Stand};
@@ -23,8 +24,14 @@ pub struct Plans {
     pub sessions: BTreeMap<ItemId, Stand>,
     /// The files that cannot be read, and why.
     pub broken: BTreeMap<String, String>,
+    /// The jobs whose last time failed, and why: the human knows.
+    pub failing: BTreeMap<Source, String>,
     /// When the last late one was begun.
     pub caught_up: Option<Timestamp>,
+    /// The last change in plain words, until it is taken back.
+    pub last: Option<Changed>,
+    /// The latest time at which anybody looked.
+    pub looked: Option<Timestamp>,
 }
 
 impl PartialEq for Plans {
@@ -63,11 +70,17 @@ impl Plans {
 
     /// The first time at which a failed one is tried again.
     pub fn tries_again(&self) -> Option<Timestamp> {
+        let read = |occurrence: &&Occurrence| !self.is_unread(occurrence);
         let again = |occurrence: &Occurrence| match occurrence.stage {
             Stage::Again(at) => Some(at),
             Stage::Running(_) | Stage::Asked(_) | Stage::Queued | Stage::Ended(_) => None,
         };
-        self.open.values().filter_map(again).min()
+        self.open.values().filter(read).filter_map(again).min()
+    }
+
+    /// Whether nobody knows yet what the file of its job says since the start.
+    pub fn is_unread(&self, occurrence: &Occurrence) -> bool {
+        self.known.contains_key(&occurrence.key.source)
     }
 
     fn of<'a>(&'a self, source: &Source) -> impl Iterator<Item = &'a Occurrence> + use<'a> {

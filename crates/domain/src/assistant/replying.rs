@@ -76,8 +76,11 @@ impl Assistant {
     }
 
     /// IF-13: an interactive fork that continues a run, under its session unless somebody speaks under that now.
+    /// RP-27: that of a persistent routine stays its own.
     fn go_on_with(&mut self, origin: &Origin, end: &End, minutes: &mut Minutes) -> Branch {
-        let taken = self.memory.conversation.branches().any(|(_, head)| head.session == origin.session);
+        let spoken = self.memory.conversation.branches().any(|(_, head)| head.session == origin.session);
+        let kept = self.memory.plans.sessions.values().any(|stand| stand.session == origin.session);
+        let taken = spoken || kept;
         let session = if taken { self.dice.session() } else { origin.session.clone() };
         let head = Head { entry: Some(end.entry), session };
         let topic = Some(end.source.to_string());

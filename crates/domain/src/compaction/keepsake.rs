@@ -88,6 +88,8 @@ pub fn keepsakes(said: &[Arc<Said>]) -> Vec<Keepsake> {
     let mut found = Found::default();
     for (age, said) in said.iter().rev().enumerate() {
         match &**said {
+            // What a background job is told stands in its file, and it is told so again the next time.
+            Said::Human(heard) if heard.text.is_empty() && is_job(&heard.preface) => {}
             // Words that were put to the model again stand in a note, after the time.
             Said::Human(heard) if heard.text.is_empty() => {
                 found.read(heard.preface.split_once("] ").map_or("", |(_, words)| words), age);
@@ -98,6 +100,10 @@ pub fn keepsakes(said: &[Arc<Said>]) -> Vec<Keepsake> {
         }
     }
     found.ranked()
+}
+
+fn is_job(preface: &str) -> bool {
+    ["[routine-bg:", "[reminder-bg:", "[webhook:"].iter().any(|tag| preface.contains(tag))
 }
 
 #[derive(Default)]
@@ -232,7 +238,7 @@ fn is_name(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::Heard;
+    use crate::conversation::{Block, Heard, Reach};
 
     fn found(texts: &[&str]) -> Vec<String> {
         let said: Vec<Arc<Said>> = texts
@@ -282,5 +288,16 @@ mod tests {
             Keepsake { kind: Kind::Promise, text: "remind me to call the dentist tomorrow".to_owned() };
         assert!(promise.is_in("They asked to be reminded of calling the dentist tomorrow morning."));
         assert!(!promise.is_in("They talked about teeth."));
+    }
+
+    /// RP-25: what we tell a background job must not be in the summary of its session; what it found must.
+    #[test]
+    fn what_a_job_is_told_need_not_be_kept() {
+        let told =
+            Heard::note("[2026-11-16 Mon 09:00 AM CET] [routine-bg:mail] It runs at 10:15.".to_owned());
+        let said = Said::Assistant(vec![Block::Text("Booked X2417 for 18:30.".to_owned())], Reach::Whole);
+        let kept = keepsakes(&[Arc::new(Said::Human(told)), Arc::new(said)]);
+        let kept: Vec<&str> = kept.iter().map(|keepsake| keepsake.text.as_str()).collect();
+        assert_eq!(kept, ["X2417", "18:30"]);
     }
 }

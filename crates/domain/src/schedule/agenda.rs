@@ -10,15 +10,18 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 
+use super::cron::just_before;
 use super::{Candidate, FAR, GRACE, IfMissed, Planned, Rest, Role, Standing, Upcoming, What, forward};
 use crate::cost::Source;
 
 /// How late a time may be kept and still count as kept.
 const ON_TIME: SignedDuration = SignedDuration::from_secs(60);
 /// How far a clock may be set back without a plan being made anew: until it has caught up, nothing is due twice.
-const SET_BACK: SignedDuration = SignedDuration::from_hours(25);
+pub const SET_BACK: SignedDuration = SignedDuration::from_hours(25);
 /// The most plans that are looked through for what comes next.
-const NEAREST: usize = 1_000;
+const NEAREST: usize = 100;
+/// The most plans that were kept just now and are looked through.
+const RECENT: usize = 20;
 /// The most missed times of one plan that are counted one by one.
 pub const COUNTED: u32 = 1_000;
 
@@ -144,13 +147,17 @@ impl Agenda {
         let first = plan.next.filter(|next| *next <= now)?;
         let newest = self.newest(&plan.planned, (first, now), zone).unwrap_or(first);
         let late = now.duration_since(newest);
-        let kept = if late <= ON_TIME {
-            Some((newest, Lateness::OnTime))
-        } else {
-            let allowed = if_missed(&plan.planned, newest, zone).allows(late);
-            allowed.then_some((newest, Lateness::Late))
+        let lateness = match late <= ON_TIME {
+            true => Some(Lateness::OnTime),
+            false => if_missed(&plan.planned, newest, zone).allows(late).then_some(Lateness::Late),
         };
-        let missed = self.missed(plan, (first, newest, kept.is_some()), zone);
+        let (first, newest) = match &plan.planned.what {
+            What::Routine(_) => (first, newest),
+            // However long it rested, it is the one that was due then.
+            What::Reminder(reminder) => (kept_as(reminder.run_at.at), kept_as(reminder.run_at.at)),
+        };
+        let missed = self.missed(plan, (first, newest, lateness.is_some()), zone);
+        let kept = lateness.map(|lateness| (newest, lateness));
         Some(Due { planned: Arc::clone(&plan.planned), missed, kept })
     }
 
@@ -174,7 +181,7 @@ impl Agenda {
         let far = now.checked_add(FAR).unwrap_or(Timestamp::MAX);
         let soon = self.next.iter().take_while(|(at, _)| *at <= far).take(NEAREST).map(|(_, source)| source);
         let recent: BTreeMap<&Source, Timestamp> =
-            self.fired.iter().map(|(at, source)| (source, *at)).collect();
+            self.fired.iter().rev().take(RECENT).map(|(at, source)| (source, *at)).collect();
         let sources: BTreeSet<&Source> = soon.chain(recent.keys().copied()).chain([running]).collect();
         let candidate = |source: &Source| {
             let plan = self.plans.get(source)?;
@@ -244,12 +251,13 @@ impl Agenda {
         let rest = planned.manner().rest;
         match &planned.what {
             What::Routine(routine) => {
-                let from = until.max(rested(rest)?).max(rested(self.rest)?);
-                routine.rhythm.next(from, zone)
+                let rested = rested(rest)?.max(rested(self.rest)?);
+                // The moment at which a rest ends is free again.
+                routine.rhythm.next(until.max(just_before(rested)), zone)
             }
             What::Reminder(reminder) => {
                 let due = kept_as(reminder.run_at.at);
-                (due > until).then_some(due.max(rested(rest)?))
+                (due > until).then_some(due.max(kept_as(rested(rest)?)))
             }
         }
     }
@@ -274,11 +282,12 @@ impl Agenda {
         (first, newest, kept): (Timestamp, Timestamp, bool),
         zone: &TimeZone,
     ) -> Option<Missed> {
+        let until = if kept { just_before(newest) } else { newest };
         let (mut count, mut last, mut at) = (0, first, Some(first));
-        while let Some(time) = at.filter(|time| if kept { *time < newest } else { *time <= newest }) {
+        while let Some(time) = at.filter(|time| *time <= until) {
             (count, last) = (count + 1, time);
             if count == COUNTED {
-                last = newest;
+                last = self.newest(&plan.planned, (first, until), zone).unwrap_or(time);
                 break;
             }
             at = match &plan.planned.what {
@@ -295,13 +304,10 @@ impl Agenda {
 }
 
 /// The earliest time that a rest leaves: nothing, if it leaves none.
-fn rested(rest: Rest) -> Option<Timestamp> {
+pub(super) fn rested(rest: Rest) -> Option<Timestamp> {
     match rest {
         Rest::Never => Some(Timestamp::MIN),
-        // The moment itself is free again.
-        Rest::Until(moment) => {
-            Some(moment.at.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(moment.at))
-        }
+        Rest::Until(moment) => Some(moment.at),
         Rest::ForNow => None,
     }
 }
@@ -335,7 +341,12 @@ fn kept_as(at: Timestamp) -> Timestamp {
 /// What its times follow.
 fn rule(planned: &Planned, zone: &TimeZone) -> String {
     match &planned.what {
-        What::Routine(routine) => routine.rhythm.rule(zone),
+        What::Routine(routine) => match routine.manner.rest {
+            Rest::Never => routine.rhythm.rule(zone),
+            // What passes while it rests is none of its times, also when it is called back early.
+            Rest::ForNow => format!("{} at rest", routine.rhythm.rule(zone)),
+            Rest::Until(moment) => format!("{} at rest until {moment}", routine.rhythm.rule(zone)),
+        },
         What::Reminder(reminder) => once(reminder.run_at.at),
     }
 }

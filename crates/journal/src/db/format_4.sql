@@ -47,7 +47,8 @@ CREATE TABLE job_files (
 CREATE TABLE attention (
     one      INTEGER PRIMARY KEY CHECK (one = 1),
     pings    TEXT,            -- as the file `ping_budget.json` says it
-    rest     TEXT             -- a time, or `for now`; null, if they do not rest
+    rest     TEXT,            -- a time, or `for now`; null, if they do not rest
+    undo     TEXT             -- the last change in plain words, until it is taken back
 ) STRICT;
 
 -- The turns of a run.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use domain::assistant::Plans;
+use domain::assistant::{Plans, Replanned};
 use domain::conversation::EntryId;
 use domain::cost::Source;
 use domain::occurrence::{End, Key, Occurrence, Stage};
 use domain::ping_budget::{PingBudget, Used};
 use domain::record::{Charge, FileWork, MessageId, PlanChange, Stand};
-use domain::schedule::{Accounted, ItemId, Lateness, Moment, Rest};
+use domain::schedule::{Accounted, ItemId, Lateness, Moment, Reminder, Rest, Routine, What};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
@@ -57,6 +57,9 @@ impl Database {
         }
         plans.sessions = self.routine_sessions()?;
         plans.agenda.set_rest(self.rest()?, &TimeZone::UTC);
+        let undo: Option<Option<String>> =
+            self.connection.query_row("SELECT undo FROM attention", [], |row| row.get(0)).optional()?;
+        plans.last = undo.flatten().as_deref().and_then(read_change);
         Ok(plans)
     }
 
@@ -185,6 +188,11 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
             transaction.prepare_cached(sql)?.execute([routine.as_str()]).map(drop)
         }
         PlanChange::File(work) => file(transaction, work),
+        PlanChange::Last(changed) => {
+            let sql = "INSERT INTO attention (one, undo) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET undo = excluded.undo";
+            let undo = changed.as_ref().map(|changed| spell_change(changed));
+            transaction.prepare_cached(sql)?.execute([undo]).map(drop)
+        }
         PlanChange::Rest(rest) => {
             let rest = match rest {
                 Rest::Never => None,
@@ -274,6 +282,31 @@ fn file(transaction: &Transaction<'_>, work: &FileWork) -> rusqlite::Result<()> 
     };
     let sql = "INSERT INTO job_files (work, source, text, key) VALUES (?, ?, ?, ?)";
     transaction.prepare_cached(sql)?.execute(params![kind, source.to_string(), text, key]).map(drop)
+}
+
+fn spell_change(changed: &Replanned) -> String {
+    let before = changed.before.iter().map(|what| match what {
+        What::Routine(routine) => ("routine", routine.to_text()),
+        What::Reminder(reminder) => ("reminder", reminder.to_text()),
+    });
+    let since: Vec<String> = changed.since.iter().map(ToString::to_string).collect();
+    serde_json::json!({ "before": before.collect::<Vec<_>>(), "since": since }).to_string()
+}
+
+/// A change that cannot be read any more cannot be taken back either.
+fn read_change(text: &str) -> Option<Replanned> {
+    let (zone, spelled) = (TimeZone::UTC, serde_json::from_str::<serde_json::Value>(text).ok()?);
+    let what = |spelled: &serde_json::Value| match (spelled[0].as_str()?, spelled[1].as_str()?) {
+        ("routine", text) => Routine::read(text, &zone).ok().map(What::Routine),
+        (_, text) => Reminder::read(text, &zone).ok().map(What::Reminder),
+    };
+    let before = spelled["before"].as_array()?.iter().map(what).collect::<Option<_>>()?;
+    let since = spelled["since"]
+        .as_array()?
+        .iter()
+        .map(|source| source.as_str()?.parse().ok())
+        .collect::<Option<_>>()?;
+    Some(Replanned { before, since })
 }
 
 fn spell_pings(budget: &PingBudget) -> String {

@@ -18,12 +18,16 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::playing::{House, Ledger, Well, play};
+use crate::playing::{House, Ledger, Shelf, Well, play};
 
 /// Every address of the API that is read.
-pub const READS: [&str; 7] = [
+pub const READS: [&str; 11] = [
     "/api/messages",
     "/api/sessions",
+    "/api/schedule",
+    "/api/schedule/past?job=routine:mail",
+    "/api/schedule/file?file=routines/mail.md",
+    "/api/today",
     "/api/cost",
     "/api/updates",
     "/api/health",
@@ -31,8 +35,19 @@ pub const READS: [&str; 7] = [
     "/api/events",
 ];
 /// Every address that is written to.
-pub const WRITES: [&str; 6] =
-    ["/api/pair", "/api/pairings", "/api/messages", "/api/buttons", "/api/stop", "/api/devices/remove"];
+pub const WRITES: [&str; 11] = [
+    "/api/pair",
+    "/api/pairings",
+    "/api/messages",
+    "/api/buttons",
+    "/api/stop",
+    "/api/devices/remove",
+    "/api/schedule/run",
+    "/api/schedule/words",
+    "/api/schedule/pause",
+    "/api/schedule/resume",
+    "/api/schedule/file",
+];
 
 /// Every method and address there is.
 pub fn routes() -> Vec<(&'static str, &'static str)> {
@@ -62,11 +77,12 @@ pub struct Rig {
     pub clock: Arc<Hands>,
     pub journal: Arc<Ledger>,
     pub devices: Arc<Fleeting>,
+    pub shelf: Arc<Shelf>,
     pub credential: String,
     pub home: tempfile::TempDir,
     pub stop: CancellationToken,
-    doors: JoinSet<()>,
-    _house: JoinSet<()>,
+    /// Who serves at the doors, and the rest of the house.
+    tasks: (JoinSet<()>, JoinSet<()>),
 }
 
 impl Rig {
@@ -82,6 +98,7 @@ impl Rig {
         let port = opened.address().port();
         let devices = Arc::new(Fleeting::default());
         let credential = known(&devices, &clock).await;
+        let shelf = Arc::new(Shelf::new(desk.clone()));
         let ports = Ports {
             desk: desk.clone(),
             journal: journal.clone(),
@@ -89,6 +106,7 @@ impl Rig {
             stage: stage.clone(),
             vitals: Arc::new(Well(watch::Sender::new(opened.page()))),
             devices: devices.clone(),
+            job_files: shelf.clone(),
             clock: clock.clone(),
         };
         let app = App::new(ports, limits);
@@ -101,7 +119,7 @@ impl Rig {
         rest.spawn(play(Arc::new(house), pile, Vec::new()));
         doors.spawn(door::serve_tcp(opened, app.clone(), stop.clone()));
         doors.spawn(door::serve_unix(file, app.clone(), stop.clone()));
-        Self { port, app, clock, journal, devices, credential, home, stop, doors, _house: rest }
+        Self { port, app, clock, journal, devices, shelf, credential, home, stop, tasks: (doors, rest) }
     }
 
     /// A request as our own page sends it.
@@ -143,7 +161,7 @@ impl Rig {
 
     /// Waits until both doors are shut.
     pub async fn ended(&mut self) {
-        while self.doors.join_next().await.is_some() {}
+        while self.tasks.0.join_next().await.is_some() {}
     }
 
     pub fn pass(&self, time: Duration) {

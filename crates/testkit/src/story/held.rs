@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
-use domain::cost::Report as Spending;
+use domain::cost::{Report as Spending, Source};
 use domain::explanation::{Explained, Subject};
+use domain::occurrence::Occurrence;
 use domain::record::Record;
 use domain::report::Report;
 use engine::ports::{Archive, Journal as Port, Margin, Unreadable, Unwritten};
@@ -84,5 +85,13 @@ impl Archive for HeldJournal {
         zone: TimeZone,
     ) -> BoxFuture<'_, Result<Option<Explained>, Unreadable>> {
         self.during(self.0.explain(subject, zone))
+    }
+
+    fn occurrences(
+        &self,
+        of: Option<Source>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>> {
+        self.during(self.0.occurrences(of, limit))
     }
 }

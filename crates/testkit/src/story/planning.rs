@@ -8,11 +8,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Answer, Event, Look, Planning, Request};
+use domain::assistant::{Answer, Event, Look, Planning, Question, Request};
 use domain::cost::Source;
 use domain::occurrence::{Occurrence, Stage};
 use engine::ports::Clock;
 use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 use journal::disk::RealDisk;
 use journal::jobs::JobBook;
 use journal::peek;
@@ -64,7 +65,7 @@ impl Story {
 
     /// Time passes, and whatever is due happens. Files are looked at meanwhile.
     pub fn passes(&mut self, time: &str) -> &mut Self {
-        let time: SignedDuration = time.parse().expect("a time such as `3h`");
+        let time = duration(time);
         self.passes_quietly(time);
         let now = self.clock.now();
         self.teller.tell(format!("-- {}", now.strftime("%a %H:%M").to_string().to_lowercase()));
@@ -86,15 +87,32 @@ impl Story {
 
     /// The machine sleeps for so long: the clocks go on, and nobody does anything meanwhile.
     pub fn sleeps(&mut self, time: &str) -> &mut Self {
-        let time: SignedDuration = time.parse().expect("a time such as `3h`");
+        let time = duration(time);
         self.clock.set_forward(time);
         self.teller.tell(format!("-- the machine sleeps for {time:#}"));
         self
     }
 
+    /// Somebody sets the clock on the wall forward, or back; no time passes.
+    pub fn clock_set(&mut self, by: &str) -> &mut Self {
+        let by = duration(by);
+        self.clock.set_forward(by);
+        self.teller.tell(format!("-- the clock is set by {by:#}"));
+        self
+    }
+
+    /// The human has moved to another zone, such as `Europe/Lisbon`, and starts the program there.
+    pub fn moves_to(&mut self, zone: &str) -> &mut Self {
+        self.die();
+        self.clock.set_zone(TimeZone::get(zone).expect("a zone such as `Europe/Lisbon`"));
+        self.teller.tell(format!("-- moves to {zone}"));
+        self.wake();
+        self
+    }
+
     /// The program ends, so much time passes, and it starts again.
     pub fn away(&mut self, time: &str) -> &mut Self {
-        let away: SignedDuration = time.parse().expect("a time such as `3h`");
+        let away = duration(time);
         self.die();
         self.clock.set_forward(away);
         self.teller.tell(format!("-- away for {away:#}"));
@@ -118,6 +136,15 @@ impl Story {
             None => {}
         }
         self
+    }
+
+    /// What is in the inbox.
+    pub fn inbox(&self) -> String {
+        let desk = self.living().desk.clone();
+        match self.while_alive(desk.ask(Request::Tell(Question::Inbox))) {
+            Some(Answer::Told(text)) => text,
+            _ => String::new(),
+        }
     }
 
     /// What became of the times at which jobs were due, oldest first, a line each.
@@ -162,4 +189,10 @@ impl Story {
         }
         self
     }
+}
+
+/// A time such as `3h` or `-2d`; a day is 24 hours.
+fn duration(text: &str) -> SignedDuration {
+    let span: jiff::Span = text.parse().expect("a time such as `3h`");
+    span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).expect("a time of days at most")
 }

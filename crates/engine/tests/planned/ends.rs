@@ -1,0 +1,327 @@
+//! Ends: every time that was due ends in one way that can be seen, and a reminder's file is there until then.
+
+use domain::failure::{Failure, SpendLimit};
+use domain::occurrence::Stage;
+use expect_test::expect;
+use testkit::oracle::examine;
+use testkit::puppet::{Line, Puppet};
+use testkit::story::{Story, Trouble};
+
+use crate::{at, dentist, mail, pings, words};
+
+fn breaks() -> Line {
+    Line::fails(Failure::Broken("500".to_owned()))
+}
+
+/// How many seconds a job that failed waits for its next try: nothing, if none waits.
+fn waits(story: &Story) -> Option<i64> {
+    story.all_occurrences().into_iter().find_map(|occurrence| match occurrence.stage {
+        Stage::Again(at) => Some(at.duration_since(occurrence.since).as_secs()),
+        Stage::Running(_) | Stage::Asked(_) | Stage::Queued | Stage::Ended(_) => None,
+    })
+}
+
+/// A8, BF-18, BF-19, SC-16: a run that fails is tried three times; then the human is told once, by the job's own name.
+#[test]
+fn a_run_that_fails_is_tried_three_times_and_then_told_of() {
+    let mut story = at("16T08:59:50");
+    story.model([breaks(), breaks(), breaks(), Line::says("It works again.")]);
+    story.file("routines/mail.md", &mail("cron: 0,30 9 * * *")).passes("20s");
+    let first = waits(&story);
+    assert!(first.is_some_and(|wait| (48..=72).contains(&wait)), "{first:?}");
+    story.passes("75s");
+    let second = waits(&story);
+    assert!(second.is_some_and(|wait| (240..=360).contains(&wait)), "{second:?}");
+    assert!(!story.told().contains("notice>"), "{}", story.told());
+    story.crash().passes("6m").crash().passes("23m");
+    expect![[r#"
+        fork/e6984080> failed: the model failed on its side (500). your message is kept; say it again.
+        -- mon 09:00
+        fork/53fcd651> failed: the model failed on its side (500). your message is kept; say it again.
+        -- mon 09:01
+        -- crash
+        notice> my mail could not be finished: the model failed on its side (500). your message is kept; say it again.
+        fork/43ec2be5> failed: the model failed on its side (500). your message is kept; say it again.
+        -- mon 09:07
+        -- crash
+        fork/21876e7a> assistant: It works again.
+        -- mon 09:30
+    "#]].assert_eq(&story.told());
+    expect![[r#"
+        mon 09:00:00 routine:mail try 3 failed: the model failed on its side (500). your message is kept; say it again.
+        mon 09:30:00 routine:mail try 1 done"#]].assert_eq(&story.occurrences());
+}
+
+/// A8, SC-19, SC-20: a background reminder is there until it has ended, and after the last try its own words go out.
+#[test]
+fn the_words_of_a_reminder_that_could_not_be_done_go_out() {
+    let mut story = at("16T08:59:50");
+    story.model([breaks(), breaks(), breaks()]);
+    story.file("reminders/call.md", &dentist("16T09:00", "background: true")).passes("20s");
+    for _ in 0..7 {
+        let open = waits(&story).is_some();
+        assert_eq!(story.has_file("reminders/call.md"), open, "{}", story.occurrences());
+        story.passes("1m");
+    }
+    expect![[r#"
+        fork/e6984080> failed: the model failed on its side (500). your message is kept; say it again.
+        -- mon 09:00
+        -- mon 09:01
+        fork/53fcd651> failed: the model failed on its side (500). your message is kept; say it again.
+        -- mon 09:02
+        -- mon 09:03
+        -- mon 09:04
+        -- mon 09:05
+        -- mon 09:06
+        main> assistant: ⏰ call the dentist
+        notice> call the dentist could not be finished: the model failed on its side (500). your message is kept; say it again.
+        fork/eb0354df> failed: the model failed on its side (500). your message is kept; say it again.
+        -- mon 09:07
+    "#]].assert_eq(&story.told());
+    expect!["mon 09:00:00 reminder:d1 try 3 failed: the model failed on its side (500). your message is kept; say it again."].assert_eq(&story.occurrences());
+    assert_eq!(story.contexts().len(), 3);
+    assert!(!story.has_file("reminders/call.md"));
+}
+
+/// SC-18, SC-19: a reminder on main needs no model: if it fails, hangs or refuses the key, its words go out as written.
+#[test]
+fn a_reminder_goes_out_as_written_if_the_model_does_not_answer() {
+    for line in [
+        breaks(),
+        Line::fails(Failure::BadKey("401".to_owned())),
+        Line::fails(Failure::SpendLimit(SpendLimit::Account("no money".to_owned()))),
+        Line::holds("Let me"),
+        Line::Panics("Oh".to_owned()),
+    ] {
+        let mut story = at("16T08:59:50");
+        story.model([line.clone()]).file("reminders/call.md", &dentist("16T09:00", "")).passes("80s");
+        let told = story.told();
+        assert_eq!(told.matches("main> assistant: ⏰ call the dentist\n").count(), 1, "{line:?}: {told}");
+        expect![
+            "mon 09:00:00 reminder:d1 try 1 done: the model did not answer, so its words went out as written"
+        ]
+        .assert_eq(&story.occurrences());
+        assert!(!story.has_file("reminders/call.md"));
+        story.model([Line::says("Yes?")]).human("hello");
+        assert!(story.told().ends_with("main> assistant: Yes?\n"), "{}", story.told());
+    }
+}
+
+/// A reminder does not wait for words that wait for a key.
+#[test]
+fn a_reminder_goes_past_words_that_wait_for_a_key() {
+    let mut story = at("16T08:59:50");
+    story.model([Line::fails(Failure::BadKey("401".to_owned())), Line::says("Hello.")]);
+    story.file("reminders/call.md", &dentist("16T09:00", "")).human_adds("good morning").passes("30s");
+    assert!(story.told().contains("main> assistant: ⏰ call the dentist"), "{}", story.told());
+    story.human_renews_the_key().passes("10s");
+    assert!(story.told().contains("main> assistant: Hello."), "{}", story.told());
+    assert!(story.occurrences().contains("done"), "{}", story.occurrences());
+}
+
+/// A background run waits for a key no longer than it may take at all, and then a reminder's words go out.
+#[test]
+fn a_run_does_not_wait_for_a_key_for_ever() {
+    let mut story = at("16T08:58");
+    story.human_commands("/config bg_fork_timeout 60");
+    story.model([Line::fails(Failure::BadKey("401".to_owned())), Line::says("Done.")]);
+    story.file("reminders/call.md", &dentist("16T09:00", "background: true")).passes("4m");
+    expect![[r#"
+        human> /config bg_fork_timeout 60
+        told> **bg_fork_timeout**: 60s
+        notice> the model refused the key (401). what you say is kept, and answered in order once it takes one. renew the key; `ollim-bot doctor` tells whether it works. a changed key file i notice by myself, otherwise say anything.
+        main> assistant: ⏰ call the dentist
+        notice> call the dentist could not be finished: the model refused the key all the time.
+        fork/e6984080> failed: the model refused the key all the time.
+        -- mon 09:02
+    "#]].assert_eq(&story.told());
+    expect!["mon 09:00:00 reminder:d1 try 1 failed: the model refused the key all the time."]
+        .assert_eq(&story.occurrences());
+}
+
+/// BF-17: a run has so much time and no more; it is not tried again.
+#[test]
+fn a_run_that_takes_too_long_is_ended_and_told_of() {
+    let mut story = at("16T08:58");
+    story.human_commands("/config bg_fork_timeout 120");
+    story.model([Line::holds("Reading"), Line::says("Done.")]);
+    story.file("routines/mail.md", &mail("cron: 0 9 * * *")).passes("10m");
+    expect![[r#"
+        human> /config bg_fork_timeout 120
+        told> **bg_fork_timeout**: 120s
+        fork/e6984080> assistant: Reading (cut)
+        notice> my mail could not be finished: it timed out after 2 minutes.
+        fork/e6984080> failed: it timed out after 2 minutes.
+        -- mon 09:08
+    "#]]
+    .assert_eq(&story.told());
+    expect!["mon 09:00:00 routine:mail try 1 failed: it timed out after 2 minutes."]
+        .assert_eq(&story.occurrences());
+}
+
+/// A limit of spending is not reached twice.
+#[test]
+fn a_run_at_the_limit_of_spending_is_not_tried_again() {
+    let mut story = at("16T08:59:50");
+    story.model([Line::fails(Failure::SpendLimit(SpendLimit::Account("no money".to_owned())))]);
+    story.file("routines/mail.md", &mail("cron: 0 9 * * *")).passes("8m");
+    assert_eq!(story.contexts().len(), 1);
+    expect!["mon 09:00:00 routine:mail try 1 failed: the model's account is at its spend limit (no money). raise the limit there, or wait until it resets."].assert_eq(&story.occurrences());
+    assert_eq!(story.told().matches("notice>").count(), 1, "{}", story.told());
+}
+
+/// A foreground routine that fails is tried again; one that the human stops is done.
+#[test]
+fn a_routine_on_main_is_tried_again_unless_the_human_stops_it() {
+    let walk = "---\nid: walk\ncron: 0 9 * * *\ndescription: my walk\n---\nTime for a walk.\n";
+    let mut story = at("16T08:59:50");
+    story.model([breaks(), Line::says("Walk!")]).file("routines/walk.md", walk).passes("100s");
+    assert_eq!(story.occurrences(), "mon 09:00:00 routine:walk try 2 done");
+
+    let mut story = at("16T08:59:50");
+    story
+        .model([Line::holds("It is")])
+        .file("routines/walk.md", walk)
+        .passes("20s")
+        .human_stops()
+        .passes("1s");
+    assert_eq!(story.occurrences(), "mon 09:00:00 routine:walk try 1 done: you stopped the answer");
+}
+
+/// SC-18, SC-19: nothing the human does to main takes a reminder away: it ends, and its words are heard.
+#[test]
+fn a_reminder_is_heard_whatever_the_human_does_meanwhile() {
+    for what in ["/stop", "/clear", "words", "/compact"] {
+        let mut story = at("16T08:59:50");
+        story.model([Line::says("Morning."), Line::holds("It is")]).human("good morning");
+        story.file("reminders/call.md", &dentist("16T09:00", "")).passes("20s");
+        match what {
+            "words" => story.human("what?"),
+            command => story.human_begins_command(command),
+        };
+        story.passes("70s");
+        let (told, ended) = (story.told(), story.occurrences());
+        assert!(ended.contains("done"), "{what}: {ended}\n{told}");
+        assert!(!story.has_file("reminders/call.md"), "{what}");
+    }
+}
+
+/// SC-18: a reminder that waits for the floor when the human starts over is heard in the new conversation.
+#[test]
+fn a_reminder_that_waits_survives_a_new_start() {
+    let mut story = at("16T08:59:50");
+    story.model([Line::holds("Once upon"), Line::says("Call the dentist.")]);
+    story.human_begins("tell me a story");
+    story.file("reminders/call.md", &dentist("16T09:00", "")).passes("20s");
+    assert_eq!(story.occurrences(), "mon 09:00:00 reminder:d1 try 1 asked");
+    story.human_commands("/clear").passes("20s");
+    assert!(story.told().ends_with("main> assistant: Call the dentist.\n-- mon 09:00\n"), "{}", story.told());
+    assert!(story.occurrences().contains("done"), "{}", story.occurrences());
+    // The minute that the reminder had is not counted for what comes after it.
+    let mut story = at("16T08:59:50");
+    story.model([Line::holds("It is"), Line::says("Call the dentist."), Line::holds("Once upon")]);
+    story
+        .file("reminders/call.md", &dentist("16T09:00", ""))
+        .passes("20s")
+        .human_commands("/clear")
+        .passes("10s");
+    story.human_begins("tell me a story").passes("2m");
+    assert!(!story.told().contains("Once upon"), "{}", story.told());
+}
+
+/// A8: a job on main whose conversation has no room ends visibly too.
+#[test]
+fn a_job_for_which_there_is_no_room_ends_visibly() {
+    let full = || Line::fails(Failure::Full("too long".to_owned()));
+    let mut story = at("16T08:59:50");
+    story.model([Line::says("Morning."), full(), breaks()]).human("good morning");
+    story.file("reminders/call.md", &dentist("16T09:00", "")).passes("30s");
+    assert!(story.occurrences().contains("done"), "{}", story.occurrences());
+    assert!(story.told().contains("⏰ call the dentist"), "{}", story.told());
+
+    let mut story = at("16T08:59:50");
+    story.model([full(), breaks(), full(), breaks(), full(), breaks()]);
+    story.file("routines/mail.md", &mail("cron: 0 9 * * *")).passes("8m");
+    expect!["mon 09:00:00 routine:mail try 3 failed: our conversation is longer than the model can read (too long). shorten it: ollim-bot compact"].assert_eq(&story.occurrences());
+}
+
+/// A job that the program dies under is told of as any other that fails.
+#[test]
+fn a_job_under_which_the_program_keeps_dying_ends_visibly() {
+    let mut story = at("16T08:59:50");
+    story.model([Line::holds("1"), Line::holds("2"), Line::holds("3"), Line::holds("4")]);
+    story.file("reminders/call.md", &dentist("16T09:00", "")).passes("20s");
+    story.crash().passes("5s").crash().passes("5s").crash().passes("3m");
+    expect![[r#"
+        -- mon 09:00
+        -- crash
+        -- mon 09:00
+        -- crash
+        -- mon 09:00
+        -- crash
+        main> failed: i stopped 3 times while answering this, so i left it. say it again.
+        main> assistant: 4 (cut)
+        main> assistant: ⏰ call the dentist
+        -- mon 09:03
+    "#]]
+    .assert_eq(&story.told());
+    expect![
+        "mon 09:00:00 reminder:d1 try 2 done: the model did not answer, so its words went out as written"
+    ]
+    .assert_eq(&story.occurrences());
+    assert!(!story.has_file("reminders/call.md"));
+}
+
+/// SC-20, A8: wherever the program dies or the disk fails, a reminder on main is heard once, and ends.
+#[test]
+fn a_reminder_is_heard_once_wherever_the_program_dies() {
+    for nth in 1..=6 {
+        for trouble in [Trouble::DiesBefore, Trouble::DiesAfter, Trouble::Fails] {
+            let mut story = played("");
+            story.trouble(nth, trouble).passes("30s").crash().passes("2m").crash().passes("10s");
+            let (tree, ended) = (story.tree(), story.occurrences());
+            assert_eq!(tree.matches("assistant: Call the dentist.").count(), 1, "{nth} {trouble:?}: {tree}");
+            assert_eq!(ended, "mon 09:00:00 reminder:d1 try 1 done", "{nth} {trouble:?}");
+            assert!(!story.has_file("reminders/call.md"), "{nth} {trouble:?}");
+            story.die();
+            assert_eq!(examine(story.paths().root()), Vec::<String>::new(), "{nth} {trouble:?}");
+        }
+    }
+}
+
+/// SC-20, A8: the same aside: it ends once, and pings once at most; that a ping is in doubt the run knows.
+#[test]
+fn a_run_ends_once_wherever_the_program_dies() {
+    for nth in 1..=8 {
+        for trouble in [Trouble::DiesBefore, Trouble::DiesAfter] {
+            let mut story = played("background: true\nupdate-main-session: freely");
+            story.trouble(nth, trouble).passes("30s").crash().passes("2m").crash().passes("10s");
+            let (tree, ended) = (story.tree(), story.occurrences());
+            assert_eq!(tree.matches("assistant: Pinged.").count(), 1, "{nth} {trouble:?}: {tree}");
+            let sent = tree.matches("tools: Message sent.").count();
+            let unknown = tree.matches("tools: ").count() - sent;
+            assert_eq!(sent + unknown, 1, "{nth} {trouble:?}: {tree}");
+            assert_eq!(ended, "mon 09:00:00 reminder:d1 try 1 done", "{nth} {trouble:?}");
+            assert!(!story.has_file("reminders/call.md"), "{nth} {trouble:?}");
+            let events = story.state("session_history.jsonl").matches("bg_fork").count();
+            assert_eq!(events, 1, "{nth} {trouble:?}");
+            story.die();
+            assert_eq!(examine(story.paths().root()), Vec::<String>::new(), "{nth} {trouble:?}");
+        }
+    }
+}
+
+/// A story with the reminder, whose model answers what it reads.
+fn played(head: &str) -> Story {
+    let puppet = Puppet::answering(|context| {
+        let aside = context.said.iter().any(|said| words(said).contains("[reminder-bg:"));
+        match (aside, context.said.last().map(|said| words(said)).unwrap_or_default()) {
+            (false, _) => Line::says("Call the dentist."),
+            (true, words) if words.contains("[reminder-bg:") => pings("call the dentist"),
+            (true, _) => Line::says("Pinged."),
+        }
+    });
+    let mut story = Story::played_by("2026-11-16T08:59:50[Europe/Madrid]", puppet);
+    story.file("reminders/call.md", &dentist("16T09:00", head)).passes("1s");
+    story
+}

@@ -1,0 +1,263 @@
+//! Prompts: what a job really reads when its time has come, and where it is heard.
+
+use domain::conversation::Branch;
+use expect_test::expect;
+use testkit::puppet::{Line, Puppet};
+use testkit::story::Story;
+
+use crate::{at, dentist, mail, persistent, pings, read, words};
+
+/// A story at nine with these routines and reminders, after what is due was done.
+fn nine(files: &[(&str, &str)]) -> Story {
+    let mut story = at("16T08:59:50");
+    for (name, text) in files {
+        story.file(name, text);
+    }
+    story.passes("20s");
+    story
+}
+
+/// SC-21, SC-23, SC-24, SC-25: each of the four kinds has its own tag, and on main nothing but that stands before the words.
+#[test]
+fn each_kind_of_job_has_its_tag() {
+    let walk = "---\nid: walk\ncron: 0 9 * * *\n---\nTime for a walk.\n";
+    let stamp = "[2026-11-16 Mon 09:00 AM CET] ";
+    let story = nine(&[("routines/walk.md", walk)]);
+    assert_eq!(read(&story, 0), format!("{stamp}[routine:walk] Time for a walk."));
+    let story = nine(&[("reminders/call.md", &dentist("16T09:00", ""))]);
+    assert_eq!(read(&story, 0), format!("{stamp}[reminder:d1]\n\ncall the dentist"));
+    let story = nine(&[("routines/mail.md", &mail("cron: 0 9 * * *"))]);
+    let told = read(&story, 0);
+    assert!(
+        told.starts_with(&format!("{stamp}[routine-bg:mail] ")) && told.ends_with("\n\nTriage my mail."),
+        "{told}"
+    );
+    let story = nine(&[("reminders/call.md", &dentist("16T09:00", "background: true"))]);
+    let told = read(&story, 0);
+    assert!(
+        told.starts_with(&format!("{stamp}[reminder-bg:d1]\n")) && told.ends_with("\n\ncall the dentist"),
+        "{told}"
+    );
+}
+
+/// SC-23, PR-1, PR-3, PR-6, PR-11, PR-12, PR-14, FS-1, FS-4, FS-6, FS-7, FS-9, FS-11: all that a background run reads.
+#[test]
+fn a_background_run_reads_what_holds_for_it_and_what_comes() {
+    let at_nine = |id: &str, more: &str| format!("---\nid: {id}\nbackground: true\n{more}\n---\nDo {id}.\n");
+    let story = nine(&[
+        ("routines/mail.md", &mail("cron: 0 9 * * *")),
+        (
+            "routines/quiet.md",
+            &at_nine("quiet", "cron: 30 9 * * *\nallow-ping: false\ndescription: a quiet look"),
+        ),
+        ("routines/far.md", &at_nine("far", "cron: 0 22 * * *")),
+        ("routines/main.md", "---\nid: main\ncron: 15 9 * * *\n---\nOn main.\n"),
+        ("reminders/call.md", &dentist("16T11:00", "background: true\nmax-chain: 2")),
+        (
+            "reminders/soon.md",
+            "---\nid: d2\nrun-at: 2026-11-16T11:30:00+01:00\nbackground: true\n---\nwater\nthe plants\n",
+        ),
+    ]);
+    expect![[r#"
+        [2026-11-16 Mon 09:00 AM CET] [routine-bg:mail] Nobody reads along: your text output is discarded. To reach the human, call `ping_user` for a plain alert or `discord_embed` for structured data.
+
+        You run on a forked session: by default everything in it is discarded, and the main conversation never hears of it. You may call `report_updates` to leave it a short summary, and you MUST call it if you sent a ping or an embed. If nothing useful happened, call nothing.
+
+        Ping budget: 5/5
+        Upcoming bg tasks (next 3h):
+        - 9:00 AM: my mail — "my mail" (routines/mail.md) [this task]
+        - 9:30 AM: a quiet look (silent) — "a quiet look" (routines/quiet.md)
+        - 11:00 AM: Chain reminder (1/3) — "call the dentist" (reminders/call.md)
+        - 11:30 AM: Reminder — "water the plants" (reminders/soon.md)
+        ~1 refill before last task.
+        This run may send at most 1 ping or embed.
+        Before you ping, ask yourself whether the human would be sorry not to have been told now. What is low-stakes or merely good to know goes into `report_updates`. What is time-critical, what they want to be held to, and what concerns their health deserves a ping.
+        When the budget is low, keep what is left for tasks of that kind.
+        `critical=True` bypasses the budget. It is meant only for the gravest cases.
+
+        TOOL RESTRICTIONS: only these tools are available:
+          - mcp__discord__report_updates
+          - mcp__discord__ping_user
+          - mcp__discord__discord_embed
+          - mcp__discord__follow_up_chain
+          - Bash(ollim-bot help)
+
+        Triage my mail."#]].assert_eq(&read(&story, 0));
+}
+
+/// PR-5, PR-7, PR-8, PR-9, PR-4: how a run may reach the human and main, in the words of its own terms.
+#[test]
+fn a_run_reads_the_terms_of_its_own_file() {
+    let told =
+        |head: &str| read(&nine(&[("routines/mail.md", &mail(&format!("cron: 0 9 * * *\n{head}")))]), 0);
+    let always = told("update-main-session: always");
+    assert!(always.contains("You MUST call `report_updates`"), "{always}");
+    let freely = told("update-main-session: freely");
+    assert!(freely.contains("optionally"), "{freely}");
+    let blocked = told("update-main-session: blocked");
+    assert!(!blocked.contains("report_updates") && !blocked.contains("follow_up_chain"), "{blocked}");
+    let silent = told("update-main-session: blocked\nallow-ping: false");
+    assert!(!silent.contains("report_updates") && silent.contains("silently"), "{silent}");
+    assert!(
+        silent.contains("disabled") && silent.contains("not available") && !silent.contains("Ping budget"),
+        "{silent}"
+    );
+    let some = told("allowed-tools: [WebFetch]");
+    assert!(some.contains("TOOL RESTRICTIONS") && some.contains("\n  - WebFetch"), "{some}");
+    let not = told("disallowed-tools: [WebFetch]");
+    assert!(not.contains("not available") && not.contains("\n  - WebFetch"), "{not}");
+    assert!(!not.contains("  - mcp__discord__ping_user"), "{not}");
+}
+
+/// MC-19, PR-10: a run that begins while the human talks reads so; one that begins in silence does not.
+#[test]
+fn a_run_reads_that_the_human_is_talking() {
+    let mut story = at("16T08:59:50");
+    story.model([Line::holds("Once upon"), Line::says("Done.")]).human_begins("tell me a story");
+    story.file("routines/mail.md", &mail("cron: 0,1 9 * * *")).passes("20s");
+    assert!(read(&story, 1).contains("mid-conversation"), "{}", read(&story, 1));
+    story.human_stops().passes("1m");
+    assert!(!read(&story, 2).contains("mid-conversation"), "{}", read(&story, 2));
+}
+
+/// PR-11, PB-11: a run reads how many pings are left when it begins.
+#[test]
+fn a_run_reads_how_many_pings_are_left() {
+    let mut story = at("16T08:59:50");
+    story.model([pings("up"), Line::says("Done.")]);
+    story.file("routines/mail.md", &mail("cron: 0,1 9 * * *\nupdate-main-session: freely")).passes("80s");
+    assert!(
+        read(&story, 0).contains(
+            "
+Ping budget: 5/5
+"
+        ) || read(&story, 0).contains("Ping budget: 5/5"),
+        "{}",
+        read(&story, 0)
+    );
+    assert!(read(&story, 2).contains("Ping budget: 4/5 (next refill in 89 min)"), "{}", read(&story, 2));
+}
+
+/// FS-3, FS-11, FS-12: what has just run is shown as such, and the running task once as itself.
+#[test]
+fn a_run_reads_what_has_just_run() {
+    let other = mail("cron: 55 8 * * *").replace("id: mail", "id: other").replace("my mail", "the other");
+    let mut story = at("16T08:54:50");
+    story
+        .file("routines/other.md", &other)
+        .file("routines/mail.md", &mail("cron: 0 9,10 * * *"))
+        .passes("6m");
+    let told = read(&story, 1);
+    let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("- ")).collect();
+    expect![[r#"
+        - 8:55 AM: the other — "the other" (routines/other.md) [just fired]
+        - 9:00 AM: my mail — "my mail" (routines/mail.md) [this task]
+        - 10:00 AM: my mail — "my mail" (routines/mail.md)"#]]
+    .assert_eq(&lines.join("\n"));
+}
+
+/// SC-22: a late background run says so behind its tag, and so does a reminder.
+#[test]
+fn what_is_late_says_so_behind_its_tag() {
+    let mut story = at("16T08:59:50");
+    story.file("routines/mail.md", &mail("cron: 0 9 * * *"));
+    story
+        .file("reminders/call.md", &dentist("16T09:05", "background: true"))
+        .passes("1s")
+        .away("1h")
+        .passes("20s");
+    assert!(
+        read(&story, 0).contains("[routine-bg:mail] [late: was scheduled for 9:00 AM, running now] "),
+        "{}",
+        read(&story, 0)
+    );
+    assert!(
+        read(&story, 1).contains("[reminder-bg:d1]\n[late: was scheduled for 9:05 AM, running now]\n"),
+        "{}",
+        read(&story, 1)
+    );
+}
+
+/// MC-18: a job on main waits until the human has their answer, and interrupts nobody.
+#[test]
+fn a_job_on_main_waits_for_the_floor() {
+    let mut story = at("16T08:59:50");
+    story.model([Line::holds("Once upon"), Line::says("Call the dentist.")]).human_begins("tell me a story");
+    story.file("reminders/call.md", &dentist("16T09:00", "")).passes("5m");
+    assert_eq!(story.contexts().len(), 1, "{}", story.told());
+    assert_eq!(story.occurrences(), "mon 09:00:00 reminder:d1 try 1 asked");
+    story.human_stops().passes("5s");
+    expect![[r#"
+        human> tell me a story
+        -- mon 09:04
+        main> assistant: Once upon (cut)
+        main> stopped
+        main> assistant: Call the dentist.
+        -- mon 09:04
+    "#]]
+    .assert_eq(&story.told());
+}
+
+/// MC-20: a job on main is heard on main while a side conversation is open; that stays open and hears nothing of it.
+#[test]
+fn a_job_on_main_is_heard_there_while_a_fork_is_open() {
+    let mut story = at("16T08:58");
+    story.model([Line::says("Morning."), Line::says("Aside.")]).human("good morning");
+    story.human_commands("/fork taxes").hears("Aside.").rest();
+    let enter = Line::calls("enter_fork", r#"{"topic":"dentists"}"#);
+    story.model([enter, Line::says("Call the dentist."), Line::says("Taxes, then.")]);
+    story.file("reminders/call.md", &dentist("16T09:00", "")).passes("3m").human("where were we?");
+    let branches: Vec<bool> = story.contexts().iter().map(|context| context.branch == Branch::Main).collect();
+    assert_eq!(branches, [true, false, true, true, false]);
+    let said: Vec<String> = story.contexts()[4].said.iter().map(|said| words(said)).collect();
+    assert!(said.iter().all(|said| !said.contains("dentist")), "{said:?}");
+    expect![[r#"
+        human> good morning
+        main> assistant: Morning.
+        human> /fork taxes
+        -- fork/3fdabe86 begins about taxes
+        fork/3fdabe86> assistant: Aside.
+        main> calls enter_fork {"topic":"dentists"}
+        main> enter_fork: Error: you are already in an interactive fork, and forks are never nested. go on here, or end this one first.
+        main> assistant: Call the dentist.
+        -- mon 09:01
+        human> where were we?
+        fork/3fdabe86> assistant: Taxes, then.
+    "#]].assert_eq(&story.told());
+    assert_eq!(story.occurrences(), "mon 09:00:00 reminder:d1 try 1 done");
+}
+
+/// BF-14, PU-8: a forked run reads what waits for main before its words; one that is isolated reads its words alone.
+#[test]
+fn a_forked_run_reads_what_waits_for_main() {
+    for (head, sees) in [("", true), ("isolated: true", false)] {
+        let mut story = at("16T08:59:50");
+        story.leaves_for_main("routine:x", "it rains");
+        story.file("routines/mail.md", &mail(&format!("cron: 0 9 * * *\n{head}"))).passes("20s");
+        assert_eq!(read(&story, 0).contains("it rains"), sees, "{}", read(&story, 0));
+    }
+}
+
+/// BF-8, BF-9: the model and how it thinks are those of the file, for every kind of run.
+#[test]
+fn a_run_has_the_model_that_its_file_names() {
+    let nine_haiku = "cron: 0 9 * * *\nmodel: haiku\nthinking: false";
+    let isolated = mail(&format!("{nine_haiku}\nisolated: true"));
+    for text in [mail(nine_haiku), isolated, persistent(nine_haiku)] {
+        let story = nine(&[("routines/a.md", &text)]);
+        let context = &story.contexts()[0];
+        assert!(format!("{:?}", context.model).contains("haiku"), "{:?}", context.model);
+        assert_eq!(context.thinking, domain::thinking::Thinking::Off);
+    }
+}
+
+/// SC-16, SC-20: the prompt of a job that was interrupted by a crash is read again as it was.
+#[test]
+fn a_crash_changes_nothing_in_what_a_job_reads() {
+    let mut lines = [Line::holds("Reading"), Line::says("Done.")].into_iter();
+    let puppet = Puppet::answering(move |_| lines.next().unwrap_or_else(|| Line::says("Done.")));
+    let mut story = Story::played_by("2026-11-16T08:59:50[Europe/Madrid]", puppet);
+    story.file("routines/mail.md", &mail("cron: 0 9 * * *")).passes("20s").crash().passes("10s");
+    assert_eq!(story.contexts().len(), 2);
+    assert_eq!(read(&story, 0), read(&story, 1));
+}
