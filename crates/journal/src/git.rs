@@ -94,6 +94,11 @@ impl Git {
         Self { queue: None, thread: None }
     }
 
+    /// Whether anybody keeps one.
+    pub fn keeps(&self) -> bool {
+        self.queue.is_some()
+    }
+
     fn start_after(program: &str, first: impl FnOnce() + Send + 'static) -> Self {
         let (queue, tasks) = sync_channel(WAITING);
         let program = Program::new(program);

@@ -62,7 +62,9 @@ impl SessionFiles {
     pub fn make(&mut self, changes: &[FileChange]) -> Result<(), Trouble> {
         for change in changes {
             self.make_one(&change.change)?;
-            if let Some(event) = self.history.recent()?.last() {
+            if self.git.keeps()
+                && let Some(event) = self.history.recent()?.last()
+            {
                 self.git.commit(self.history.path(), event.commit_message());
             }
         }

@@ -26,6 +26,9 @@ use journal::{Paths, Place, open, peek};
 /// How many times are asked about.
 const TIMES: u64 = 1_000;
 
+/// A ping: its number, its words, and what was charged for it.
+type Pinged = (u64, String, Option<(f64, f64)>);
+
 /// What the oracle knows of one time at which a job was due.
 #[derive(Debug, PartialEq)]
 struct Truth {
@@ -34,7 +37,7 @@ struct Truth {
     late: i64,
     tries: u32,
     end: Option<(&'static str, String)>,
-    pings: Vec<(u64, String, Option<(f64, f64)>)>,
+    pings: Vec<Pinged>,
     refused: Vec<(String, String)>,
     tokens: u64,
     cost: Micros,
@@ -74,60 +77,53 @@ impl Scribe {
             cost: Micros(0),
             silence: None,
         };
-        let branch = Branch::fork(&format!("run{}", self.number)).unwrap();
-        let lateness = if late > 1 { Lateness::Late } else { Lateness::OnTime };
-        let (key, name) = (Key { source: source.clone(), due }, format!("Job {}", self.number));
-        let first = Stage::Running(branch.clone());
-        let stands = |stage: Stage, tries: u32, since: Timestamp| Occurrence {
-            key: key.clone(),
-            name: name.clone(),
-            words: "words".to_owned(),
-            lateness,
-            tries,
-            stage,
-            since,
-        };
-        let occurred = |occurrence| Record::Plan(PlanChange::Occurred(occurrence));
-        let after = began + SignedDuration::from_secs(5);
-        let ends = |end: End| Some((end.as_str(), end.why().to_owned()));
+        let (lateness, words) =
+            (if late > 1 { Lateness::Late } else { Lateness::OnTime }, "words".to_owned());
+        let (key, name) = (Key { source, due }, format!("Job {}", self.number));
+        let occurrence =
+            Occurrence { key, name, words, lateness, tries: 0, stage: Stage::Queued, since: began };
         let why = format!("because {}", self.number);
         match self.pick(7) {
             0 => {
                 let (last, count) = (due + SignedDuration::from_mins(2), 3);
-                let end = End::Missed { last, count, why: why.clone() };
-                (truth.end, truth.silence) = (ends(end.clone()), Some(why));
-                self.records.push(occurred(stands(Stage::Ended(end), 0, began)));
+                self.was_not_begun(occurrence, End::Missed { last, count, why }, &mut truth);
             }
-            1 => {
-                let end =
-                    if self.pick(2) == 0 { End::Skipped(why.clone()) } else { End::Cancelled(why.clone()) };
-                (truth.end, truth.silence) = (ends(end.clone()), Some(why));
-                self.records.push(occurred(stands(Stage::Ended(end), 0, began)));
-            }
+            1 if self.pick(2) == 0 => self.was_not_begun(occurrence, End::Skipped(why), &mut truth),
+            1 => self.was_not_begun(occurrence, End::Cancelled(why), &mut truth),
             2 => {
-                self.records.push(occurred(stands(Stage::Queued, 0, began)));
+                self.records.push(Record::Plan(PlanChange::Occurred(occurrence)));
                 truth.silence = Some("it waits for the one before it".to_owned());
             }
-            kind => {
-                truth.tries = 1 + u32::try_from(self.pick(3)).unwrap();
-                self.records.push(occurred(stands(first, truth.tries, began)));
-                self.turn(&branch, &source, after, &mut truth);
-                let end = match kind {
-                    3 => End::Failed(why.clone()),
-                    _ => End::Done(String::new()),
-                };
-                truth.end = ends(end.clone());
-                if truth.pings.is_empty() {
-                    truth.silence = Some(match (&end, truth.refused.last()) {
-                        (End::Failed(why), _) => why.clone(),
-                        (_, Some((tool, _))) => format!("`{tool}` was refused"),
-                        (_, None) => "it asked for no ping".to_owned(),
-                    });
-                }
-                self.records.push(occurred(stands(Stage::Ended(end), truth.tries, after)));
-            }
+            3 => self.was_begun(occurrence, End::Failed(why), &mut truth),
+            _ => self.was_begun(occurrence, End::Done(String::new()), &mut truth),
         }
         truth
+    }
+
+    fn was_not_begun(&mut self, occurrence: Occurrence, end: End, truth: &mut Truth) {
+        truth.end = Some((end.as_str(), end.why().to_owned()));
+        truth.silence = Some(end.why().to_owned());
+        let ended = Occurrence { stage: Stage::Ended(end), ..occurrence };
+        self.records.push(Record::Plan(PlanChange::Occurred(ended)));
+    }
+
+    fn was_begun(&mut self, occurrence: Occurrence, end: End, truth: &mut Truth) {
+        truth.tries = 1 + u32::try_from(self.pick(3)).unwrap();
+        let branch = Branch::fork(&format!("run{}", self.number)).unwrap();
+        let begun = Occurrence { tries: truth.tries, stage: Stage::Running(branch.clone()), ..occurrence };
+        let after = begun.since + SignedDuration::from_secs(5);
+        self.records.push(Record::Plan(PlanChange::Occurred(begun.clone())));
+        self.turn(&branch, &begun.key.source, after, truth);
+        truth.end = Some((end.as_str(), end.why().to_owned()));
+        if truth.pings.is_empty() {
+            truth.silence = Some(match (&end, truth.refused.last()) {
+                (End::Failed(why), _) => why.clone(),
+                (_, Some((tool, _))) => format!("`{tool}` was refused"),
+                (_, None) => "it asked for no ping".to_owned(),
+            });
+        }
+        let ended = Occurrence { stage: Stage::Ended(end), since: after, ..begun };
+        self.records.push(Record::Plan(PlanChange::Occurred(ended)));
     }
 
     fn say(&mut self, branch: &Branch, parent: Option<EntryId>, said: Said) -> EntryId {
