@@ -43,7 +43,7 @@ fn a_run_goes_beside_main_and_main_hears_of_it_once() {
             fork/3fdabe86> ping_user: Message sent.
             routine:mail (5) to the human> two mails need you
             fork/3fdabe86> calls discord_embed {"title":"Mail","description":"two need you"}
-            fork/3fdabe86> discord_embed: Error: Already sent 1 ping in this run. leave it with `report_updates`.
+            fork/3fdabe86> discord_embed: Error: Already sent 1 ping or embed in this run, and one is all it has. Nothing was sent. Leave it with `report_updates`.
             fork/3fdabe86> calls report_updates {"message":"two mails need an answer"}
             fork/3fdabe86> report_updates: the main conversation will read it. go on, or stop.
             fork/3fdabe86> assistant: Done.
@@ -63,7 +63,7 @@ fn a_run_goes_beside_main_and_main_hears_of_it_once() {
               assistant: calls ping_user
               tools: Message sent.
               assistant: calls discord_embed
-              tools: Error: Already sent 1 ping in this run. leave it with `report_updates`.
+              tools: Error: Already sent 1 ping or embed in this run, and one is all it has. Nothing was sent. Leave it with `report_updates`.
               assistant: calls report_updates
               tools: the main conversation will read it. go on, or stop.
               assistant: Done.  (fork/3fdabe86 ended)
