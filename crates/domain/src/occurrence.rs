@@ -12,6 +12,9 @@ use crate::schedule::Lateness;
 /// How often a job is tried.
 pub const TRIES: u32 = 3;
 
+/// What is said of a reminder that no model put in words.
+pub const AS_WRITTEN: &str = "the model did not answer, so its words went out as written";
+
 /// Which occurrence: whose, and when it was due.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {

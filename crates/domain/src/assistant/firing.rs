@@ -10,7 +10,7 @@ use crate::context::{self, Preamble, Scheduled, Where};
 use crate::conversation::{Block, Branch, Reach, Said};
 use crate::cost::Source;
 use crate::failure::Failure;
-use crate::occurrence::{End, Key, Occurrence, Stage, TRIES, wait_after};
+use crate::occurrence::{AS_WRITTEN, End, Key, Occurrence, Stage, TRIES, wait_after};
 use crate::ping_budget::PingBudget;
 use crate::place::{Aside, Follow};
 use crate::record::{MessageId, PlanChange};
@@ -226,7 +226,7 @@ impl Assistant {
     fn goes_out(&mut self, occurrence: Occurrence, minutes: &mut Minutes) {
         self.ensure_main(minutes);
         self.say_as_written(&occurrence.words, minutes);
-        let note = "the model did not answer, so its words went out as written".to_owned();
+        let note = AS_WRITTEN.to_owned();
         self.settle(occurrence, End::Done(note), minutes);
     }
 

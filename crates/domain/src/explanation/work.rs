@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Explanation, QUOTED, took};
 use crate::conversation::EntryId;
 use crate::cost::{Source, Total, short};
-use crate::occurrence::{End, Occurrence, Stage};
+use crate::occurrence::{AS_WRITTEN, End, Occurrence, Stage};
 use crate::record::Charge;
 use crate::schedule::Lateness;
 
@@ -96,7 +96,7 @@ impl Work {
         let on_main = self.due.as_ref().is_some_and(|(occurrence, _)| {
             occurrence.tries > 0
                 && self.turns.iter().any(|turn| turn.branch == crate::conversation::Branch::Main)
-                || occurrence.stage == Stage::Ended(End::Done(GOES_OUT.to_owned()))
+                || occurrence.stage == Stage::Ended(End::Done(AS_WRITTEN.to_owned()))
         });
         match (on_main, self.refused.last()) {
             (true, _) => "it spoke in our main conversation, which takes no ping".to_owned(),
@@ -162,9 +162,6 @@ impl Work {
         }
     }
 }
-
-/// What is kept of a reminder that went out without a model.
-const GOES_OUT: &str = "the model did not answer, so its words went out as written";
 
 fn word(end: &End) -> &'static str {
     match end {
