@@ -1,9 +1,9 @@
 // The house: an assistant, played or real, and a browser of its own.
 
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
@@ -72,7 +72,15 @@ export async function assistant(script) {
     await model.end();
     rmSync(dir, { recursive: true, force: true });
   };
-  return { start, command, kill: () => running.kill(), end };
+  // What a file of the data directory says, after it was written if there is a text for it.
+  const file = (name, text) => {
+    const path = join(dir, ".ollim-bot", name);
+    if (text === undefined) return readFileSync(path, "utf8");
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    return text;
+  };
+  return { start, command, file, kill: () => running.kill(), end };
 }
 
 // The page with a played assistant behind it.

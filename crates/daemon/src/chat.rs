@@ -200,7 +200,8 @@ async fn answer_in_documents(client: &Client, output: Output) -> Result<(), Fail
     Ok(())
 }
 
-async fn told_to_stop() {
+/// Until somebody asks this process to end.
+pub async fn told_to_stop() {
     let (terminate, interrupt) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else {
         return std::future::pending().await;

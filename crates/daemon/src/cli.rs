@@ -1,5 +1,7 @@
 //! The command line: what can be asked for, and the help that leads with examples.
 
+mod jobs;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -9,7 +11,13 @@ use clap_complete::Shell;
 use surfaces::web::cost::{DAYS, MOST_DAYS};
 use surfaces::web::sessions::MOVES;
 
+use crate::commands::simulate;
 use crate::settings::Environment;
+
+pub use jobs::{
+    EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
+    RoutineKeys,
+};
 
 const EXAMPLES: &str = "\
 examples:
@@ -17,15 +25,18 @@ examples:
   ollim-bot chat --once \"hello\"          say one thing, print the answer
   echo \"buy milk\" | ollim-bot chat --once
   ollim-bot open                         a fresh link to the page
+  ollim-bot reminder add --delay 20 -m \"take the bread out\"
+  ollim-bot routine list                 what recurs, and when it comes next
   ollim-bot cost --days 7                what the model cost, and who spent it
   ollim-bot sessions tree                how the conversation went, drawn
   ollim-bot why                          how the last answer came about
+  ollim-bot simulate --from 2026-03-27 --to 2026-04-03
   ollim-bot config model.main opus       change a setting (without words: tell all of them)
   ollim-bot compact \"keep the recipes\"   sum up a long conversation (--undo takes it back)
   ollim-bot doctor                       what is wrong, and what to do about it";
 
 const EXIT_CODES: &str = "\
-exit codes: 0 ok · 1 failed · 2 usage · 75 already running · 78 configuration";
+exit codes: 0 ok · 1 failed · 2 usage · 3 ambiguous · 75 already running · 78 configuration";
 
 /// A proactive assistant for one person.
 #[derive(Debug, Parser)]
@@ -81,6 +92,24 @@ pub enum Command {
     },
     /// Print a fresh link that opens the page in your browser
     Open,
+    /// What recurs: add, list, show, edit, pause, resume, cancel, next, run
+    #[command(before_help = "examples:\n  ollim-bot routine list\n  \
+        ollim-bot routine add --cron \"30 8 * * 1-5\" -m \"Name the one thing to start with.\"\n  \
+        ollim-bot routine pause morning --until \"2026-11-23 08:00\"")]
+    Routine {
+        /// What to do with it
+        #[command(subcommand)]
+        action: Option<RoutineAction>,
+    },
+    /// What comes once: add, list, show, edit, cancel, run
+    #[command(before_help = "examples:\n  ollim-bot reminder list\n  \
+        ollim-bot reminder add --delay 20 -m \"Take the bread out.\"\n  \
+        ollim-bot reminder cancel dentist")]
+    Reminder {
+        /// What to do with it
+        #[command(subcommand)]
+        action: Option<ReminderAction>,
+    },
     #[command(flatten)]
     Look(Look),
     #[command(flatten)]
@@ -125,15 +154,19 @@ pub enum Look {
     /// What forks and background runs left for the main conversation, all that it has not read
     #[command(after_help = "example:\n  ollim-bot updates --json")]
     Updates,
-    /// How an answer came about: what began it, who answered, what it used, and how it ended
-    #[command(
-        after_help = "examples:\n  ollim-bot why       the last answer\n  ollim-bot why 12    the answer with that number"
-    )]
+    /// How an answer, a ping or a silence came about: what began it, what was let through, what it used, how it ended
+    #[command(after_help = "examples:\n  ollim-bot why                                the last answer\n  \
+        ollim-bot why 17                             the ping with that number, or else the answer (answer:17)\n  \
+        ollim-bot why routine:mail                   the last times of a job, and why each was silent\n  \
+        ollim-bot why routine:mail@2026-03-29T02:30  one of them")]
     Why {
-        /// The number of the answer; without it: the last one
-        #[arg(value_name = "N")]
-        turn: Option<u64>,
+        /// A number, a job, or one of its times; without it: the last answer
+        #[arg(value_name = "ID")]
+        id: Vec<String>,
     },
+    /// What would happen between two times, with the routines and reminders as they are
+    #[command(after_help = simulate::HELP)]
+    Simulate(simulate::Wanted),
     /// Whether it runs, and how it is
     Status,
     /// What is wrong, and what to do about it

@@ -4,8 +4,11 @@ pub mod completion;
 mod config;
 mod cost;
 mod doctor;
+mod jobs;
 mod open;
+pub mod run_job;
 mod sessions;
+pub mod simulate;
 mod status;
 mod updates;
 mod why;
@@ -21,6 +24,7 @@ use crate::cli::{Cli, Command, Look, Order, Output, SessionsShape};
 use crate::exit::Failed;
 use crate::settings::Settings;
 use crate::voice::print;
+use jobs::Wanted;
 
 /// Does what was asked for. Who only looks goes on with settings that are wrong, and tells it.
 pub async fn run(
@@ -29,6 +33,7 @@ pub async fn run(
     disk: Arc<dyn Disk>,
 ) -> Result<ExitCode, Failed> {
     let output = cli.output;
+    let editor = cli.place.environment().editor();
     let settings = match (read, &cli.command) {
         (Ok(settings), _) => settings,
         (Err(wrong), Some(Command::Look(Look::Status))) => {
@@ -48,6 +53,20 @@ pub async fn run(
             chat::say_once(&settings, disk, chat::words(&text, &image)?, output).await
         }
         Some(Command::Open) => open::open(&settings, output).await,
+        Some(Command::Routine { action }) => {
+            let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
+            match desk.routine(action)? {
+                Wanted::Done(code) => Ok(code),
+                Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
+            }
+        }
+        Some(Command::Reminder { action }) => {
+            let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
+            match desk.reminder(action)? {
+                Wanted::Done(code) => Ok(code),
+                Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
+            }
+        }
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),
@@ -69,7 +88,8 @@ async fn look(
         }
         Look::Cost { days, by } => cost::show(settings, days, by, output),
         Look::Updates => updates::show(settings, disk, output),
-        Look::Why { turn } => why::show(settings, turn, output),
+        Look::Simulate(wanted) => simulate::show(settings, &wanted, output).await,
+        Look::Why { id } => why::show(settings, &id, output),
         Look::Status => status::show(&settings.paths, None, output).await,
         Look::Doctor => doctor::examine(&settings.paths, Ok(settings), output).await,
     }

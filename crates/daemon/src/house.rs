@@ -29,6 +29,7 @@ use tools::Toolbox;
 use crate::brain::{self, Surroundings};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
+use crate::job_files::Shelf;
 use crate::pairing::KeptDevices;
 use crate::settings::Settings;
 use crate::tool_lists::Check;
@@ -67,7 +68,17 @@ pub struct House {
 impl House {
     /// Opens the data directory and starts everything.
     pub async fn open(settings: &Settings, disk: Arc<dyn Disk>, doors: Doors) -> Result<Self, Failed> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
+        let clock = Arc::new(SystemClock::new(settings.zone.value.clone()));
+        Self::open_by(clock, settings, disk, doors).await
+    }
+
+    /// The same, by another clock.
+    pub async fn open_by(
+        clock: Arc<dyn Clock>,
+        settings: &Settings,
+        disk: Arc<dyn Disk>,
+        doors: Doors,
+    ) -> Result<Self, Failed> {
         brain::check(settings)?;
         let Opened { journal, mut memory, mut notices } = journal::open(Place {
             paths: settings.paths.clone(),
@@ -111,7 +122,7 @@ impl House {
         house.tasks.spawn(engine.run(house.stop.clone()));
         // What is owed from before comes before whatever the doors let in.
         desk.tell(Event::Started).await;
-        house.follow_jobs(settings, disk, (&desk, &clock)).await?;
+        house.follow_jobs(settings, Arc::clone(&disk), (&desk, &clock)).await?;
         let chores = chores(journal.clone(), clock.clone(), stage.clone(), doors);
         house.spawn(after_a_check(Check::new(settings), journal.clone(), chores));
         let ports = Wiring {
@@ -119,6 +130,7 @@ impl House {
             journal,
             stage: stage.clone(),
             clock,
+            disk,
             brain: model.name().to_owned(),
         };
         house.open_doors(settings, ports, doors).await?;
@@ -240,6 +252,7 @@ struct Wiring {
     journal: Arc<Journal>,
     stage: Arc<Stage>,
     clock: Arc<dyn Clock>,
+    disk: Arc<dyn Disk>,
     brain: String,
 }
 
@@ -255,6 +268,7 @@ impl Wiring {
             session: None,
             notices,
         };
+        let (root, zone) = (settings.paths.root().to_owned(), settings.zone.value.clone());
         let devices = KeptDevices::load(self.journal.clone()).await;
         let ports = Ports {
             desk: self.desk,
@@ -268,6 +282,7 @@ impl Wiring {
                 limit: settings.spend.purse.limit,
             }),
             devices: Arc::new(devices.map_err(|error| Failed::NotDone(error.to_string()))?),
+            job_files: Arc::new(Shelf { disk: self.disk, root, zone }),
             clock: self.clock,
         };
         Ok(App::new(ports, Limits::HOUSE))

@@ -8,6 +8,7 @@ mod clock;
 mod commands;
 mod exit;
 pub mod house;
+mod job_files;
 mod leash;
 mod pairing;
 pub mod settings;

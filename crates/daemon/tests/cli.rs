@@ -24,7 +24,10 @@ fn the_help_leads_with_examples() {
         for command in ["run", "chat", "open", "sessions", "status", "doctor", "completion", "help"] {
             assert!(text.contains(&format!("\n  {command} ")), "{form} does not name {command}: {text}");
         }
-        assert!(text.contains("0 ok · 1 failed · 2 usage · 75 already running · 78 configuration"), "{text}");
+        assert!(
+            text.contains("0 ok · 1 failed · 2 usage · 3 ambiguous · 75 already running · 78 configuration"),
+            "{text}"
+        );
     }
     assert!(stdout(&program.run(&["--version"])).starts_with("ollim-bot "));
     assert!(!program.data().exists(), "looking at the help makes no directory");

@@ -11,6 +11,7 @@ use domain::brain;
 use domain::compaction::Room;
 use domain::conversation::{Conversation, EntryId};
 use domain::dice::Dice;
+use domain::phrase::{self, Habits};
 use domain::record::SurfaceName;
 use domain::schedule::Cron;
 use jiff::Zoned;
@@ -20,8 +21,23 @@ fn main() {
 }
 
 #[divan::bench]
-fn offline_brain_reads() -> brain::Meant {
-    brain::read(black_box("what should i cook for six people tonight?"))
+fn offline_brain_reads(bencher: Bencher) {
+    let (now, habits) = evening();
+    bencher
+        .bench_local(|| brain::read(black_box("what should i cook for six people tonight?"), &now, &habits));
+}
+
+/// A short phrase, a long one, one whose zone is named, one with a year to look up, and none at all.
+#[divan::bench(args = [
+    "tea in 4 min",
+    "remind me to water the plants every 2 weeks on tuesday at 19:00 until the end of next month",
+    "call the office at 9:00 buenos aires time on friday",
+    "pay the tax on 29 feb at 10:30, leave 25 min before",
+    "a long sentence about nothing much, in which there is no time at all, but many words to look at",
+])]
+fn phrase_is_read(bencher: Bencher, text: &str) {
+    let (now, habits) = evening();
+    bencher.bench_local(|| phrase::read(black_box(text), &now, &habits));
 }
 
 #[divan::bench(args = ["0 9 * * 1-5", "*/30 * * * *", "0 9 1 * *", "0 0 29 2 *"])]
@@ -39,6 +55,10 @@ fn message_is_decided_upon(bencher: Bencher) {
         let decided = assistant.asked(request, &now);
         (assistant, decided)
     });
+}
+
+fn evening() -> (Zoned, Habits) {
+    ("2026-11-15T14:33[Europe/Berlin]".parse().unwrap(), Habits::default())
 }
 
 fn awake() -> Assistant {

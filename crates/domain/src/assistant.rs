@@ -14,6 +14,7 @@ mod firing;
 mod forking;
 mod holding;
 mod leaving;
+mod listing;
 mod memory;
 mod minutes;
 mod persisting;
@@ -28,6 +29,7 @@ mod spending;
 mod tending;
 mod undoing;
 mod wishing;
+mod wording;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -44,6 +46,7 @@ pub use request::{
     Answer, Choice, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
+pub use wording::Changed as Replanned;
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};
@@ -366,7 +369,7 @@ impl Assistant {
         minutes.records.push(Record::Said(branch.clone(), entry.clone()));
         minutes.shown.push(Shown::Said { branch: branch.clone(), entry: entry.clone() });
         self.track(branch, &entry, minutes);
-        self.charge(branch, &entry.said, minutes);
+        self.charge(branch, &entry, minutes);
         Some(entry)
     }
 

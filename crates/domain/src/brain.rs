@@ -3,138 +3,145 @@
 //! Deterministic, and honest about what it is: it never pretends to converse. What it does not understand
 //! it keeps, so that nothing the human says is lost.
 
+mod change;
+mod list;
+mod mood;
+mod plan;
+mod talk;
+
+pub use list::Span;
+pub use talk::Talk;
+
+use jiff::Zoned;
+
+use crate::phrase::{Habits, LONGEST, Note, Reading, Target};
+
 /// What the human meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meant {
-    /// A greeting.
-    Greeting,
-    /// Thanks.
-    Thanks,
-    /// What can you do?
-    Help,
+    /// A greeting and the like, which wants an answer and nothing more.
+    Talk(Talk),
     /// How do things stand?
     Status,
-    /// What did I tell you?
-    Inbox,
+    /// What is there?
+    List(Span),
     /// Keep this, plainly asked for.
     Keep(String),
-    /// Something with a time, which it can only keep for now.
-    Remind(String),
-    /// Anything else.
-    Unclear,
+    /// Something with a time. The time is missing only if it was asked for and not understood.
+    Plan(Reading),
+    /// That is done.
+    Done(Which),
+    /// That is for another time.
+    Move {
+        /// What.
+        what: Which,
+        /// To when.
+        to: Target,
+    },
+    /// That is not wanted any more.
+    Cancel(Which),
+    /// Take the last change back.
+    Undo,
+    /// Be quiet.
+    Pause(Until),
+    /// Go on as always.
+    Resume,
+    /// Anything else, and what is wrong with a time in it.
+    Unclear(Vec<Note>),
 }
 
-const GREETINGS: [&str; 12] = [
-    "hi",
-    "hello",
-    "hey",
-    "hiya",
-    "yo",
-    "moin",
-    "hallo",
-    "good morning",
-    "good afternoon",
-    "good evening",
-    "morning",
-    "hi there",
-];
-const THANKS: [&str; 6] = ["thanks", "thank you", "thx", "ty", "cheers", "great"];
-const HELP: [&str; 8] = [
-    "help",
-    "?",
-    "/help",
-    "what can you do",
-    "what do you do",
-    "who are you",
-    "how does this work",
-    "what are you",
-];
-const STATUS: [&str; 5] = ["status", "/status", "how are you", "how is it going", "are you there"];
-const INBOX: [&str; 9] = [
-    "inbox",
-    "/inbox",
-    "list",
-    "list inbox",
-    "show inbox",
-    "what's in my inbox",
-    "whats in my inbox",
-    "what did i tell you",
-    "what do you remember",
-];
-const KEEP: [&str; 10] = [
-    "remember that ",
-    "remember: ",
-    "remember to ",
-    "remember ",
-    "note: ",
-    "note ",
-    "keep: ",
-    "keep ",
-    "add: ",
-    "todo: ",
-];
+/// Which thing the human speaks of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The one that is being answered, or the last one.
+    This,
+    /// The one that is called so.
+    Called(String),
+}
 
-/// Reads what the human wrote.
-pub fn read(text: &str) -> Meant {
+/// How long to be quiet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Until then.
+    Then(Zoned),
+    /// Until the human says otherwise.
+    Told,
+}
+
+/// Reads what the human wrote at `now`.
+pub fn read(text: &str, now: &Zoned, habits: &Habits) -> Meant {
+    if text.len() > LONGEST {
+        return Meant::Unclear(Vec::new());
+    }
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = words.to_lowercase();
-    let plain = said.trim_end_matches(['.', '!', '?', ' ', ',']);
-    let plain = if plain.is_empty() { said.as_str() } else { plain };
-    let is = |list: &[&str]| list.contains(&plain);
-    if is(&GREETINGS) {
-        return Meant::Greeting;
+    let said = Said::of(&words);
+    talk::read(&said)
+        .or_else(|| list::read(&said, now, habits))
+        .or_else(|| change::read(&said, now, habits))
+        .or_else(|| plan::read(&said, now, habits))
+        .unwrap_or_else(|| {
+            plan::kept(&said).unwrap_or_else(|| Meant::Unclear(plan::mistakes(&said, now, habits)))
+        })
+}
+
+/// A sentence as it was written, and as it is compared.
+struct Said<'a> {
+    /// As it was written, with single spaces.
+    words: &'a str,
+    /// The same without the marks at its end.
+    plain: &'a str,
+    /// The same in lower case.
+    lower: String,
+}
+
+impl<'a> Said<'a> {
+    fn of(words: &'a str) -> Self {
+        let plain = words.trim_end_matches(['.', '!', '?', ' ', ',']);
+        let plain = if plain.is_empty() { words } else { plain };
+        let straight = plain.chars().map(|letter| if letter == '’' { '\'' } else { letter });
+        // Letters that change their length in lower case would shift the places of all that follows.
+        Self { words, plain, lower: straight.map(|letter| letter.to_ascii_lowercase()).collect() }
     }
-    if is(&THANKS) {
-        return Meant::Thanks;
+
+    /// Whether it is one of `list`.
+    fn is(&self, list: &[&str]) -> bool {
+        list.contains(&self.lower.as_str())
     }
-    if is(&HELP) || said == "?" {
-        return Meant::Help;
+
+    /// Whether a mark or its first word makes it a question.
+    fn asks(&self) -> bool {
+        self.words.ends_with('?')
     }
-    if is(&STATUS) {
-        return Meant::Status;
+
+    /// What follows `head`, as it was written.
+    fn after(&self, head: &str) -> Option<&'a str> {
+        let rest = strip(self.plain, head)?;
+        Some(rest.trim()).filter(|rest| !rest.is_empty())
     }
-    if is(&INBOX) {
-        return Meant::Inbox;
-    }
-    if said.starts_with("remind me ") {
-        return Meant::Remind(words);
-    }
-    match kept(&words) {
-        Some(rest) => Meant::Keep(rest.to_owned()),
-        None => Meant::Unclear,
+
+    /// What follows the first of `heads` that it begins with.
+    fn after_any(&self, heads: &[&str]) -> Option<&'a str> {
+        heads.iter().find_map(|head| self.after(head))
     }
 }
 
-/// What follows a word that asks to keep it.
-fn kept(words: &str) -> Option<&str> {
-    let after = |lead: &&str| {
-        let head = words.get(..lead.len())?;
-        let rest = words[lead.len()..].trim();
-        (head.eq_ignore_ascii_case(lead) && !rest.is_empty()).then_some(rest)
-    };
-    KEEP.iter().find_map(after)
+/// What follows `head` in `text`, whatever the case of its letters; `head` must end where a word ends.
+fn strip<'a>(text: &'a str, head: &str) -> Option<&'a str> {
+    let (start, rest) = text.split_at_checked(head.len())?;
+    let whole = head.ends_with([' ', ':']) || !rest.starts_with(char::is_alphanumeric);
+    (whole && start.eq_ignore_ascii_case(head)).then_some(rest)
+}
+
+impl Which {
+    /// What `words` name: `it` and the like is the one at hand.
+    fn of(words: &str) -> Self {
+        let bare = ["the ", "my "].iter().find_map(|article| strip(words, article)).unwrap_or(words).trim();
+        match bare.to_ascii_lowercase().as_str() {
+            "" | "it" | "that" | "this" | "that one" | "this one" | "the last one" | "last one" => Self::This,
+            _ => Self::Called(bare.to_owned()),
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plain_words_mean_what_people_mean_by_them() {
-        let check = |text: &str, meant: Meant| assert_eq!(read(text), meant, "{text}");
-        check("Hello!", Meant::Greeting);
-        check("  good   morning ", Meant::Greeting);
-        check("thanks.", Meant::Thanks);
-        check("?", Meant::Help);
-        check("What can you do?", Meant::Help);
-        check("status", Meant::Status);
-        check("What's in my inbox?", Meant::Inbox);
-        check("remember: locker 214", Meant::Keep("locker 214".to_owned()));
-        check("Remember that Tom likes figs", Meant::Keep("Tom likes figs".to_owned()));
-        check("remind me to stretch at 3", Meant::Remind("remind me to stretch at 3".to_owned()));
-        check("remember", Meant::Unclear);
-        check("hello there, can you plan my trip?", Meant::Unclear);
-        check("🦀", Meant::Unclear);
-        check("nöte: x", Meant::Unclear);
-    }
-}
+mod tests;

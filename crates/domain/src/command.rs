@@ -5,7 +5,7 @@ mod specs;
 use crate::record::SurfaceName;
 
 use crate::assistant::Request;
-use crate::turn::TurnId;
+use crate::explanation::Subject;
 use specs::{GROUPS, Group, Spec};
 
 /// What a command comes to.
@@ -20,12 +20,12 @@ pub enum Command {
 }
 
 /// What can be looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Look {
     /// What was spent today.
     Cost,
-    /// How a turn came about; the newest, if none is named.
-    Why(Option<TurnId>),
+    /// How this came about.
+    Why(Subject),
 }
 
 /// Whether `text` is a command at all.
@@ -106,9 +106,10 @@ mod tests {
         );
         check("/undo all of it", Err("leave out `all of it`"));
         check("/cost", Ok(Command::Look(Look::Cost)));
-        check("/why", Ok(Command::Look(Look::Why(None))));
-        check("/why 12", Ok(Command::Look(Look::Why(Some(TurnId(12))))));
-        check("/why not", Err("`not` is no number of an answer"));
+        check("/why", Ok(Command::Look(Look::Why(Subject::Last))));
+        check("/why 12", Ok(Command::Look(Look::Why(Subject::Number(12)))));
+        check("/why mail", Ok(Command::Look(Look::Why(Subject::Job("mail".to_owned())))));
+        check("/why mail@noon", Err("`noon` is not a time"));
         check("/fork taxes", asks(Request::Step(Step::Aside("taxes".to_owned()))));
         check("/exit", asks(Request::Step(Step::Back(Way::Drop))));
         check("/model Opus", chooses(Choice::Model("Opus".to_owned())));

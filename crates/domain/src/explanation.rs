@@ -1,4 +1,7 @@
-//! Why: how one answer came about, told from what was written down.
+//! Why: how one answer, ping or silence came about, told from what was written down.
+
+mod subject;
+mod work;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -7,6 +10,39 @@ use crate::conversation::Branch;
 use crate::cost::{Spent, Total, short};
 use crate::record::{Message, SurfaceName};
 use crate::turn::TurnId;
+
+pub use subject::{Subject, moment};
+pub use work::{Ping, Work};
+
+/// What is told about a subject.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Explained {
+    /// One answer.
+    Answer(Box<Explanation>),
+    /// One time of a job, or one run.
+    Work(Box<Work>),
+    /// The last times of a job, newest first.
+    Job(Vec<Work>),
+}
+
+impl Explained {
+    /// In a few lines, with times of `zone`.
+    pub fn tell(&self, zone: &TimeZone) -> String {
+        match self {
+            Self::Answer(answer) => answer.tell(zone),
+            Self::Work(work) => work.tell(zone),
+            Self::Job(works) => {
+                let of = works.first().map(|work| work.source.to_string()).unwrap_or_default();
+                let lines = works.iter().map(|work| work.line(zone));
+                [format!("the last times of {of}, newest first:")]
+                    .into_iter()
+                    .chain(lines)
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            }
+        }
+    }
+}
 
 /// The most characters of the words it answers that are told.
 const QUOTED: usize = 200;
@@ -127,7 +163,8 @@ impl Explanation {
         (!self.tools.is_empty()).then(|| format!("tools, and the rule that decided: {named}{more}."))
     }
 
-    fn ended(&self) -> String {
+    /// How it ended.
+    pub(crate) fn ended(&self) -> String {
         let Some(End { at, how, why }) = &self.end else { return "it still goes on.".to_owned() };
         let took = took(at.duration_since(self.opened));
         match (how.as_str(), why) {
@@ -143,16 +180,6 @@ fn took(time: SignedDuration) -> String {
     match time.as_secs().max(0) {
         seconds @ 0..120 => format!("{seconds} s"),
         seconds => format!("{} min", seconds / 60),
-    }
-}
-
-/// What is told of a turn that nobody wrote down.
-pub fn unknown(turn: Option<TurnId>) -> String {
-    match turn {
-        None => "i have not answered anything yet.".to_owned(),
-        Some(turn) => {
-            format!("there is no answer with the number {}. `/why` alone tells of the last one.", turn.0)
-        }
     }
 }
 

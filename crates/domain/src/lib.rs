@@ -22,6 +22,7 @@ pub mod model;
 pub mod occurrence;
 pub mod patience;
 pub mod permission;
+pub mod phrase;
 pub mod ping_budget;
 pub mod place;
 pub mod record;

@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 
 use crate::approval::{Approval, ApprovalId, Closed as ClosedApproval};
+use crate::assistant::Replanned;
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::{Source, Spent};
 use crate::fork::{Entering, Fork};
@@ -55,6 +56,19 @@ pub enum StateChange {
     Set(Setting, Box<Settings>, Timestamp),
     /// So many pings are left.
     Pings(PingBudget),
+    /// What was shown was charged.
+    Charged(Charge),
+}
+
+/// What was charged for something that a run showed to the human.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Charge {
+    /// The entry that holds it.
+    pub entry: EntryId,
+    /// The pings that were left before.
+    pub before: f64,
+    /// The pings that were left after it: as many, if it could not wait.
+    pub after: f64,
 }
 
 /// What happened to what is planned.
@@ -72,6 +86,8 @@ pub enum PlanChange {
     File(FileWork),
     /// All routines rest, or not any more.
     Rest(Rest),
+    /// This was changed last and can be taken back; nothing, once it was.
+    Last(Option<Box<Replanned>>),
 }
 
 /// Where the session of a persistent routine stands.

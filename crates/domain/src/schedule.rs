@@ -4,6 +4,7 @@
 //! that does not contradict itself. How they are spelled in a file is the journal's business.
 
 mod agenda;
+mod ahead;
 mod allowance;
 mod charter;
 mod cron;

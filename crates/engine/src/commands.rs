@@ -4,7 +4,6 @@
 
 use domain::assistant::Answer;
 use domain::command::{self, Command, Look};
-use domain::explanation;
 use domain::record::SurfaceName;
 use jiff::Zoned;
 
@@ -32,9 +31,9 @@ pub async fn obey(
 async fn look_up(look: Look, archive: &dyn Archive, now: Zoned) -> Result<String, Unreadable> {
     match look {
         Look::Cost => Ok(archive.spent(now, 1).await?.today_in_words()),
-        Look::Why(turn) => {
-            let found = archive.explain(turn).await?;
-            Ok(found.map_or_else(|| explanation::unknown(turn), |found| found.tell(now.time_zone())))
+        Look::Why(subject) => {
+            let found = archive.explain(subject.clone(), now.time_zone().clone()).await?;
+            Ok(found.map_or_else(|| subject.unknown(), |found| found.tell(now.time_zone())))
         }
     }
 }

@@ -6,6 +6,7 @@
 pub mod commands;
 pub mod desk;
 pub mod drive;
+pub mod played;
 pub mod ports;
 pub mod reins;
 pub mod run;

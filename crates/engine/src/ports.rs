@@ -8,8 +8,9 @@ use domain::assistant::Shown;
 use domain::context::Context;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, Usage};
 use domain::cost::{Report as Spending, Source};
-use domain::explanation::Explanation;
+use domain::explanation::{Explained, Subject};
 use domain::failure::Failure;
+use domain::occurrence::Occurrence;
 use domain::record::Record;
 use domain::report::Report;
 use domain::sent::SentId;
@@ -17,6 +18,7 @@ use domain::tool::{Caption, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Reply, TurnId};
 use futures_util::future::BoxFuture;
 use jiff::Zoned;
+use jiff::tz::TimeZone;
 
 use crate::desk::Desk;
 
@@ -130,8 +132,19 @@ pub trait Archive: Send + Sync {
     /// What was spent until `now`, with lists of the last `days`.
     fn spent(&self, now: Zoned, days: u16) -> BoxFuture<'_, Result<Spending, Unreadable>>;
 
-    /// How `turn` came about, or the newest one: nothing, if there is none.
-    fn explain(&self, turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>>;
+    /// How `subject` came about, with its times in `zone`: nothing, if nobody knows of it.
+    fn explain(
+        &self,
+        subject: Subject,
+        zone: TimeZone,
+    ) -> BoxFuture<'_, Result<Option<Explained>, Unreadable>>;
+
+    /// The newest occurrences, of one job if one is named, newest first.
+    fn occurrences(
+        &self,
+        of: Option<Source>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>>;
 }
 
 /// The journal cannot be written. The human must act: it says what is wrong and what would be right.

@@ -16,7 +16,7 @@ use crate::ports::{Clock, Unwritten};
 use crate::turns::Turns;
 
 /// How long to wait before a fact that could not be written is tried again.
-const TRY_AGAIN: Duration = Duration::from_secs(5);
+pub(crate) const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 /// How often to look whether a key that was refused is another one by now.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -28,8 +28,8 @@ const LONGEST_NAP: Duration = Duration::from_secs(5);
 pub struct House {
     assistant: Assistant,
     clock: Arc<dyn Clock>,
-    pile: mpsc::Receiver<Letter>,
-    turns: Turns,
+    pub(crate) pile: mpsc::Receiver<Letter>,
+    pub(crate) turns: Turns,
     world: World,
     /// What happened but could not be written down yet, oldest first.
     owed: VecDeque<Event>,
@@ -93,15 +93,26 @@ impl House {
         self.turns.end().await;
     }
 
-    /// How long until the assistant wants to be woken: never longer than a while, because a machine that sleeps
-    /// stops the timers, and not at all while something is owed.
+    /// How long to wait before a look at the clock: never longer than a while, because a machine that sleeps stops
+    /// the timers.
     fn nap(&self) -> Option<Duration> {
-        let now = self.clock.now().timestamp();
-        let wakes = self.assistant.wakes(now).filter(|_| self.owed.is_empty())?;
-        Some(wakes.duration_since(now).max(SignedDuration::ZERO).unsigned_abs().min(LONGEST_NAP))
+        self.until_woken().map(|time| time.min(LONGEST_NAP))
     }
 
-    async fn open(&mut self, letter: Letter) {
+    /// How long until the assistant wants to be woken: not at all while something is owed.
+    pub(crate) fn until_woken(&self) -> Option<Duration> {
+        let now = self.clock.now().timestamp();
+        let wakes = self.assistant.wakes(now).filter(|_| !self.owes())?;
+        Some(wakes.duration_since(now).max(SignedDuration::ZERO).unsigned_abs())
+    }
+
+    /// Whether something happened that could not be written down yet.
+    pub(crate) fn owes(&self) -> bool {
+        !self.owed.is_empty()
+    }
+
+    /// Reads one letter, and does what follows from it.
+    pub async fn open(&mut self, letter: Letter) {
         match letter {
             Letter::Happened(event) => self.happened(event).await,
             Letter::Asked(request, reply) => self.asked(request, reply).await,
@@ -126,7 +137,7 @@ impl House {
         let _ = reply.send(answer);
     }
 
-    async fn happened(&mut self, event: Event) {
+    pub(crate) async fn happened(&mut self, event: Event) {
         if !self.owed.is_empty() {
             return self.owed.push_back(event);
         }
@@ -148,7 +159,7 @@ impl House {
     }
 
     /// What could not be written is decided anew, in order.
-    async fn try_again(&mut self) {
+    pub(crate) async fn try_again(&mut self) {
         self.next_try = Instant::now() + TRY_AGAIN;
         for event in std::mem::take(&mut self.owed) {
             self.happened(event).await;

@@ -58,6 +58,11 @@ impl Turns {
         !self.tasks.is_empty()
     }
 
+    /// How many go on.
+    pub fn count(&self) -> usize {
+        self.tasks.len()
+    }
+
     /// The next one to end. One that panicked has failed, and took nobody with it.
     pub async fn next(&mut self) -> Option<(TurnId, Ended)> {
         let (id, ended) = match self.tasks.join_next_with_id().await? {

@@ -20,6 +20,7 @@ mod runs;
 mod schema;
 mod sent;
 mod spending;
+mod work;
 mod write;
 
 use std::path::Path;

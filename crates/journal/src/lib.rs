@@ -22,11 +22,11 @@ use std::sync::Arc;
 
 use domain::context::Reference;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
-use domain::cost::{Day, Limit, Report};
-use domain::explanation::Explanation;
+use domain::cost::{Day, Limit, Report, Source};
+use domain::explanation::{Explained, Subject};
+use domain::occurrence::Occurrence;
 use domain::record::{Record, StateChange};
 use domain::report::Report as Left;
-use domain::turn::TurnId;
 use engine::ports::{Archive, Journal as Port, Margin, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
 use jiff::tz::TimeZone;
@@ -244,8 +244,20 @@ impl Archive for Journal {
         self.read(move |reader| reader.database.report(&now, days, Limit::default()))
     }
 
-    fn explain(&self, turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>> {
-        self.read(move |reader| reader.database.explain(turn))
+    fn explain(
+        &self,
+        subject: Subject,
+        zone: TimeZone,
+    ) -> BoxFuture<'_, Result<Option<Explained>, Unreadable>> {
+        self.read(move |reader| reader.database.explain(&subject, &zone))
+    }
+
+    fn occurrences(
+        &self,
+        of: Option<Source>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>> {
+        self.read(move |reader| reader.database.occurrences(of.as_ref(), limit))
     }
 }
 

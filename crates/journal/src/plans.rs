@@ -55,7 +55,8 @@ impl PlanFiles {
                 PlanChange::Accounted(..)
                 | PlanChange::Forgotten(_)
                 | PlanChange::Occurred(_)
-                | PlanChange::Rest(_) => Ok(()),
+                | PlanChange::Rest(_)
+                | PlanChange::Last(_) => Ok(()),
             };
             warn(followed);
         }

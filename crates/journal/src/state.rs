@@ -76,6 +76,8 @@ impl StateFiles {
         match change {
             StateChange::Set(setting, settings, at) => self.config.set(*setting, settings, *at),
             StateChange::Pings(budget) => self.pings.save(budget),
+            // The log alone knows.
+            StateChange::Charged(_) => Ok(()),
         }
     }
 }

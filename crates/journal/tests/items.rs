@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use domain::dice::Dice;
 use domain::schedule::{
-    Beat, Chain, Charter, Cron, IfMissed, ItemId, Knowing, Manner, Moment, Overlap, Pings, Prompt, Reminder,
-    Reporting, Rest, Rhythm, Routine, Terms, Thinking, ToolRule, WebhookSpec, Zone,
+    Chain, Charter, Cron, ItemId, Knowing, Moment, Pings, Prompt, Reminder, Reporting, Rhythm, Routine,
+    Terms, Thinking, ToolRule, WebhookSpec,
 };
 use expect_test::{Expect, expect};
 use jiff::tz::TimeZone;
@@ -138,131 +138,6 @@ fn a_mistake_in_a_routine_is_named_in_words_its_author_can_act_on() {
             r#"line 5: `update-main-session`: "loudly" is not a way to report; write `always`, `on_ping`, `freely` or `blocked`"#
         ]],
     );
-}
-
-/// SC-13, SC-18: a file says how its job deals with the clock, in one spelling or the other; the usual is left out.
-#[test]
-fn a_file_says_how_its_job_deals_with_the_clock() {
-    let text = "---\nid: \"x\"\ncron: \"0 9 * * *\"\nif-missed: \"if-within 2h\"\noverlap: \"queue\"\npaused: true\n---\nDo it.\n";
-    let routine = Routine::read(text, &zone()).unwrap();
-    let within = IfMissed::Within(jiff::SignedDuration::from_hours(2));
-    let queue = Manner { if_missed: Some(within), overlap: Overlap::Queue, rest: Rest::ForNow };
-    assert_eq!(routine.manner, queue);
-    assert_eq!(routine.to_text(), text);
-
-    let reminder: Reminder =
-        read("id: x\nrun-at: 2026-03-05T09:00:00-08:00\nif_missed: skip\npaused: 2026-03-04 09:00").unwrap();
-    let until = Rest::Until(Moment::parse("2026-03-04T09:00:00-08:00", &TimeZone::UTC).unwrap());
-    assert_eq!(reminder.manner, Manner { if_missed: Some(IfMissed::Skip), rest: until, ..Manner::default() });
-    assert!(reminder.to_text().contains("if-missed: \"skip\"\npaused: \"2026-03-04T09:00:00-08:00\"\n---\n"));
-
-    let usual: Routine = read("id: x\ncron: 0 9 * * *\noverlap: skip\npaused: false").unwrap();
-    assert_eq!(usual.to_text(), "---\nid: \"x\"\ncron: \"0 9 * * *\"\n---\nDo it.\n");
-}
-
-/// DD-27: what a file cannot say about the clock is named with its line, its key and what would be right.
-#[test]
-fn a_mistake_about_the_clock_is_named_in_words_its_author_can_act_on() {
-    let with = |line: &str| format!("id: x\ncron: 0 9 * * *\n{line}");
-    wrong::<Routine>(
-        &with("if-missed: later"),
-        expect![[
-            r#"line 4: `if-missed`: "later" does not say what becomes of a missed time; write `once`, `skip` or `if-within 2h`"#
-        ]],
-    );
-    wrong::<Routine>(
-        &with("overlap: both"),
-        expect![[
-            r#"line 4: `overlap`: "both" is not a way to deal with a run that goes on; write `skip` or `queue`"#
-        ]],
-    );
-    wrong::<Routine>(
-        &with("paused: soon"),
-        expect![[
-            r#"line 4: `paused`: "soon" does not say how long it rests; write `true`, or a time like `2026-03-05T14:00:00-08:00`"#
-        ]],
-    );
-    wrong::<Routine>(
-        &with("paused: [x]"),
-        expect![
-            "line 4: `paused`: expected string scalar; write `true`, or a time like `2026-03-05T14:00:00-08:00`"
-        ],
-    );
-}
-
-/// DD-36: a routine recurs by five fields or by a number of days, up to a day, on the clock of a zone.
-#[test]
-fn a_routine_recurs_by_fields_or_by_days() {
-    let text = "---\nid: \"x\"\nevery: \"3 days\"\nfrom: \"2026-11-18T09:00:00\"\nuntil: \"2026-12-01\"\ntimezone: \"Asia/Tokyo\"\n---\nDo it.\n";
-    let routine = Routine::read(text, &zone()).unwrap();
-    let from = jiff::civil::date(2026, 11, 18).at(9, 0, 0, 0);
-    let until = Some(jiff::civil::date(2026, 12, 1));
-    let beat = Beat::Days { every: 3, from };
-    assert_eq!(routine.rhythm, Rhythm { beat, until, zone: Some(Zone::named("Asia/Tokyo").unwrap()) });
-    assert_eq!(routine.to_text(), text);
-
-    for (spelled, days) in [("1 day", 1), ("14 days", 14), ("2 weeks", 14), ("3d", 3), ("1w", 7)] {
-        let read: Routine = read(&format!("id: x\nevery: {spelled}\nfrom: 2026-11-18 09:00")).unwrap();
-        assert_eq!(read.rhythm.beat, Beat::Days { every: days, from });
-    }
-    let cron: Routine = read("id: x\ncron: 0 9 * * *\nfrom: tom@example.org\nuntil: 2026-12-01").unwrap();
-    assert_eq!(cron.rhythm.until, until);
-}
-
-/// DD-39: what cannot be a rhythm is named with its line, its key and what would be right.
-#[test]
-fn a_wrong_rhythm_is_named_in_words_its_author_can_act_on() {
-    wrong::<Routine>(
-        "id: x\ncron: 0 9 * * *\nevery: 3 days",
-        expect!["line 4: `every`: cannot stand beside `cron`; keep one of the two"],
-    );
-    wrong::<Routine>(
-        "id: x\nevery: 3 days",
-        expect![
-            "`from`: is missing, and `every` counts from it; write the first time like `2026-11-18T09:00`"
-        ],
-    );
-    wrong::<Routine>(
-        "id: x\nfrom: 2026-11-18T09:00\nevery: often",
-        expect![[r#"line 4: `every`: "often" is not a number of days; write it like `3 days` or `2 weeks`"#]],
-    );
-    for none in ["0 days", "99999999999 days", "1000000000 weeks", "-1 days", "days", "1 month"] {
-        let head = format!("id: x\nfrom: 2026-11-18T09:00\nevery: {none}");
-        assert!(read::<Routine>(&head).err().unwrap().contains("`every`"), "{none}");
-    }
-    wrong::<Routine>(
-        "id: x\nevery: 1 day\nfrom: soon",
-        expect![[r#"line 4: `from`: "soon" is not a time; write the first time like `2026-11-18T09:00`"#]],
-    );
-    wrong::<Routine>(
-        "id: x\nevery: 1 day\nfrom: 2026-11-18T09:00+01:00",
-        expect![[
-            r#"line 4: `from`: "2026-11-18T09:00+01:00" has a zone, which belongs into `timezone`; write the first time like `2026-11-18T09:00`"#
-        ]],
-    );
-    wrong::<Routine>(
-        "id: x\ncron: 0 9 * * *\nuntil: 2026-13-01",
-        expect![[r#"line 4: `until`: "2026-13-01" is not a day; write the last one like `2026-12-01`"#]],
-    );
-    wrong::<Routine>(
-        "id: x\ncron: 0 9 * * *\ntimezone: Mars/Olympus",
-        expect![[
-            r#"line 4: `timezone`: "Mars/Olympus" is not a zone; write its name, such as `Europe/Berlin` or `UTC`"#
-        ]],
-    );
-}
-
-/// DD-20, DD-27: a job that is told nothing would do nothing.
-#[test]
-fn a_job_without_words_is_named() {
-    for body in ["", "\n\n", "\n  ... --- !\n", "🙂\n"] {
-        let head = "---\n# why\nid: x\ncron: 0 9 * * *\nrun-at: 2026-03-05T09:00:00-08:00\n---\n";
-        let text = format!("{head}{body}");
-        let said = "line 6: it is told to do nothing; write what to do under the second `---`";
-        assert_eq!(Routine::read(&text, &zone()).unwrap_err().to_string(), said);
-        assert_eq!(Reminder::read(&text, &zone()).unwrap_err().to_string(), said);
-    }
-    assert!(Routine::read("---\nid: x\ncron: 0 9 * * *\n---\n水\n", &zone()).is_ok());
 }
 
 /// DD-27: what is not the YAML of a head is named the same way.

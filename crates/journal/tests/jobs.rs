@@ -1,14 +1,19 @@
 //! The book of job files: what it tells while people change their files.
 
+mod desk;
 mod shelves;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use desk::Desk;
 use domain::schedule::FileNews;
 use expect_test::{Expect, expect};
+use jiff::tz::TimeZone;
+use journal::Paths;
 use journal::disk::Disk;
-use shelves::{Desk, good, told};
+use journal::jobs::JobBook;
+use shelves::{good, told};
 use testkit::disk::{FailingDisk, Fault, Lasting};
 
 /// What a look tells, one line each.
@@ -222,7 +227,7 @@ fn a_disk_that_fails_takes_no_job_away() {
         desk.write("routines/a.md", &good("a", "First."));
         desk.write("routines/b.md", &good("b", "Second."));
         let failing = FailingDisk::new(desk.disk.clone(), at, Fault::Broken, Lasting::Once);
-        let mut book = desk.book_on(Arc::new(failing));
+        let mut book = JobBook::open(Arc::new(failing), &Paths::new("/data"), TimeZone::UTC);
         book.look(desk.now);
         desk.pass(10_000);
         let first = book.look(desk.now);

@@ -1,12 +1,14 @@
 //! The book of job files against everything that people and programs do to files.
 
+mod desk;
 mod shelves;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use desk::Desk;
 use domain::dice::Dice;
 use domain::schedule::FileNews;
-use shelves::{Desk, good, told};
+use shelves::{good, told};
 
 const FILES: [&str; 8] = ["a.md", "b.md", "c.md", "d.md", "e.md", "f.md", "g.md", "h.md"];
 const IDS: [&str; 4] = ["mail", "notes", "news", "call"];

@@ -2,10 +2,11 @@
 //!
 //! It reads the human's last words, and what its tools answered since, and nothing else.
 
-use domain::brain::{Meant, read};
+use domain::brain::{Meant, Span, Talk, read};
 use domain::context::{Context, FORK_STARTED, REPORT_WANTED};
 use domain::conversation::{Block, Json, Said, Usage};
 use domain::failure::Failure;
+use domain::phrase::Note;
 use domain::tool::{Outcome, ToolCall, ToolResult};
 use domain::turn::{Reply, Stop};
 use engine::ports::{Listener, Model};
@@ -24,11 +25,13 @@ impl Offline {
     }
 
     /// What a note of ours gets, if that is what was said last.
-    fn to_a_note(context: &Context) -> Option<Result<&'static str, &'static str>> {
+    fn to_a_note(context: &Context) -> Option<Result<String, &'static str>> {
         match context.said.last().map(AsRef::as_ref) {
             Some(Said::Human(heard)) if heard.is_note() => Some(match &heard.preface {
-                note if note.contains(FORK_STARTED) => Ok(HERE),
-                note if note.ends_with(REPORT_WANTED) => Ok(CANNOT_REPORT),
+                note if note.contains(FORK_STARTED) => Ok(HERE.to_owned()),
+                note if note.ends_with(REPORT_WANTED) => Ok(CANNOT_REPORT.to_owned()),
+                note if note.contains("[reminder:") || note.contains("[routine:") => Ok(rings(note)),
+                note if note.contains("-bg:") => Err(CANNOT_RUN),
                 // A request for a summary, which takes somebody who can read.
                 _ => Err(CANNOT_SUM_UP),
             }),
@@ -41,7 +44,8 @@ impl Offline {
 
     fn answer(&self, context: &Context) -> Block {
         let text = last_words(context);
-        let meant = read(text);
+        // Which time it is matters to whoever plans it, not here.
+        let meant = read(text, &Default::default(), &Default::default());
         match (tool_for(&meant, text), last_result(context)) {
             (Some((name, input)), None) => {
                 let id = format!("offline-{}", context.said.len());
@@ -54,24 +58,35 @@ impl Offline {
     fn words(&self, meant: &Meant, result: Option<&ToolResult>) -> String {
         let told = result.map(|result| result.text.as_str()).unwrap_or_default();
         if let Some(ToolResult { outcome: Outcome::Failed | Outcome::Denied, text, .. }) = result {
-            return format!("that did not work: {}", text.strip_prefix("Error: ").unwrap_or(text));
+            return text.strip_prefix("Error: ").unwrap_or(text).to_owned();
         }
         match meant {
-            Meant::Greeting => format!(
+            Meant::Talk(Talk::Greeting) => format!(
                 "hi {}. there is no model behind me yet, so i can't hold a conversation. what i can do: keep \
                  what you tell me, and list it again with `inbox`. `help` says more.",
                 self.human
             ),
-            Meant::Thanks => "any time.".to_owned(),
-            Meant::Help => HELP.to_owned(),
+            Meant::Talk(Talk::Thanks) => "any time.".to_owned(),
+            Meant::Talk(Talk::Farewell) => "see you.".to_owned(),
+            Meant::Talk(Talk::Help) => HELP.to_owned(),
             Meant::Status => format!("i'm here, on the offline brain. {told}"),
-            Meant::Inbox => told.to_owned(),
+            Meant::List(Span::Inbox) => told.to_owned(),
             Meant::Keep(_) => format!("{told}."),
-            Meant::Remind(_) => format!(
-                "i can't ring at a set time yet, so i won't pretend to. your words are safe: {told}. `inbox` shows them."
-            ),
-            Meant::Unclear => format!(
-                "i can't think about that: no model is connected. your words are safe in the inbox, {told}."
+            Meant::List(_)
+            | Meant::Plan(_)
+            | Meant::Done(_)
+            | Meant::Move { .. }
+            | Meant::Cancel(_)
+            | Meant::Undo
+            | Meant::Pause(_)
+            | Meant::Resume => told.to_owned(),
+            Meant::Unclear(notes) if notes.iter().any(Note::is_trouble) => {
+                let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
+                format!("{}. your words are safe in the inbox, {told}.", notes.join("; "))
+            }
+            Meant::Unclear(_) => format!(
+                "i can't think about that: no model is connected. your words are safe in the inbox, {told}. say when, \
+                 like `tomorrow at 10`, and i remind you."
             ),
         }
     }
@@ -79,25 +94,54 @@ impl Offline {
 
 const HERE: &str = "we are aside now, still without a model: what you want kept goes to the inbox, as always. /exit \
                     leads back.";
+const CANNOT_RUN: &str = "this takes a model, and none is connected.";
 const CANNOT_REPORT: &str = "i can't sum this up, that takes a model.";
 const CANNOT_SUM_UP: &str = "the offline brain can't write a summary: that takes a model.";
 
 const HELP: &str = "\
 without a model i do a few things, and those reliably:
+- `call the dentist tomorrow at 10` or `stretch every weekday at 3` reminds you then
+- `today`, `tomorrow`, `week`, `when is dentist` list what is planned
+- `done dentist`, `move dentist to thu 11`, `cancel dentist`, `undo`, `pause until monday`
 - `remember: locker 214` keeps something; so does anything else you write
 - `inbox` lists what i kept
 - `status` says how things stand
 
 to talk for real, give me a model: set ANTHROPIC_API_KEY and start me again. what you told me until then stays.";
 
+/// What a reminder or a routine of the human rings with: its own words.
+fn rings(note: &str) -> String {
+    let tagged = note.find("[reminder:").or_else(|| note.find("[routine:")).map_or(note, |tag| &note[tag..]);
+    let body = tagged.split_once(']').map_or(tagged, |(_, body)| body).trim();
+    let late =
+        body.strip_prefix("[late: was scheduled for ").and_then(|rest| rest.split_once(", running now]"));
+    let words = late.map_or(body, |(_, body)| body.trim());
+    let words = match words.strip_prefix("CHAIN CONTEXT:").and_then(|chain| chain.split_once("\n\n")) {
+        Some((_, words)) => words,
+        None => words,
+    };
+    match late {
+        Some((due, _)) => format!("⏰ {words} · was for {due}"),
+        None => format!("⏰ {words}"),
+    }
+}
+
 fn tool_for(meant: &Meant, text: &str) -> Option<(&'static str, String)> {
     let add = |text: &str| ("inbox_add", serde_json::json!({ "text": text }).to_string());
     match meant {
-        Meant::Greeting | Meant::Thanks | Meant::Help => None,
+        Meant::Talk(_) => None,
         Meant::Status => Some(("status", "{}".to_owned())),
-        Meant::Inbox => Some(("inbox_list", "{}".to_owned())),
-        Meant::Keep(kept) | Meant::Remind(kept) => Some(add(kept)),
-        Meant::Unclear => Some(add(text)),
+        Meant::List(Span::Inbox) => Some(("inbox_list", "{}".to_owned())),
+        Meant::Keep(kept) => Some(add(kept)),
+        Meant::List(_)
+        | Meant::Plan(_)
+        | Meant::Done(_)
+        | Meant::Move { .. }
+        | Meant::Cancel(_)
+        | Meant::Undo
+        | Meant::Pause(_)
+        | Meant::Resume => Some(("schedule", serde_json::json!({ "words": text }).to_string())),
+        Meant::Unclear(_) => Some(add(text)),
     }
 }
 
@@ -129,7 +173,7 @@ impl Model for Offline {
     ) -> BoxFuture<'a, Result<Reply, Failure>> {
         let block = match Self::to_a_note(context) {
             Some(Err(why)) => return Box::pin(async { Err(Failure::Stopped(why.to_owned())) }),
-            Some(Ok(text)) => Block::Text(text.to_owned()),
+            Some(Ok(text)) => Block::Text(text),
             None => self.answer(context),
         };
         let stop = match &block {

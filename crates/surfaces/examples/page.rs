@@ -19,7 +19,7 @@ use domain::assistant::Shown;
 use engine::desk::Desk;
 use engine::ports::{Clock, Surface};
 use jiff::Zoned;
-use playing::{House, Ledger, Well};
+use playing::{House, Ledger, Shelf, Well};
 use surfaces::stage::Stage;
 use surfaces::web::devices::Fleeting;
 use surfaces::web::{App, Limits, Ports, door};
@@ -64,6 +64,7 @@ async fn main() {
     let opened = door::bind(SocketAddr::from(([127, 0, 0, 1], port))).await.unwrap();
     let vitals = Arc::new(Well(watch::Sender::new(opened.page())));
     let ports = Ports {
+        job_files: Arc::new(Shelf::new(desk.clone())),
         desk,
         archive: journal.clone(),
         journal,

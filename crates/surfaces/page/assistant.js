@@ -17,6 +17,12 @@ export const press = (message, button) => post("/api/buttons", { message, button
 export const command = (text) => post("/api/commands", { text });
 export const stop = () => post("/api/stop", {});
 export const health = () => ask("/api/health");
+export const schedule = () => ask("/api/schedule");
+export const run = (job) => post("/api/schedule/run", { job });
+export const pause = (job) => post("/api/schedule/pause", { job });
+export const resume = (job) => post("/api/schedule/resume", { job });
+export const jobFile = (file) => ask(`/api/schedule/file?file=${encodeURIComponent(file)}`);
+export const saveJobFile = (file, before, text) => post("/api/schedule/file", { file, before, text });
 export const sessions = (limit) => ask(`/api/sessions?limit=${Number(limit)}`);
 
 export function messages(before) {

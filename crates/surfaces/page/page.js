@@ -3,6 +3,7 @@
 import * as assistant from "./assistant.js";
 import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
+import { Schedule } from "./schedule.js";
 import { Sessions } from "./sessions.js";
 import { Views } from "./views.js";
 
@@ -64,9 +65,11 @@ function show(health) {
       document.title = running ? "● ollim" : "ollim";
     },
   });
+  const schedule = new Schedule(part("schedule"), part("voice"));
   const sessions = new Sessions(part("sessions"));
   views = new Views(part("views"), {
     chat: { section: part("chat"), enter: () => enterChat(), leave: () => chat.leave() },
+    schedule: { section: part("schedule"), enter: () => schedule.enter(), leave: () => schedule.leave() },
     sessions: { section: part("sessions"), enter: () => sessions.enter(), leave: () => sessions.leave() },
   });
   views.go();
@@ -76,6 +79,7 @@ function show(health) {
     // After a restart something else may answer.
     if (name === "hello") assistant.health().then(({ brain }) => state(brain, false), () => {});
     Promise.resolve(chat.heard(name, data)).catch((error) => state(error.message, true));
+    schedule.heard(name);
     sessions.heard(name);
   }, (error) => {
     if (!error) return state("reconnecting…", true);

@@ -3,6 +3,7 @@
 // One line for each view, in the order of the bar.
 const VIEWS = [
   { name: "chat", title: "Chat", key: "c" },
+  { name: "schedule", title: "Schedule", key: "d" },
   { name: "sessions", title: "Sessions", key: "s" },
 ];
 

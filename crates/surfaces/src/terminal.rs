@@ -16,8 +16,8 @@ use domain::command::is_command;
 
 use crate::client::{Client, Events, Obeyed, Shown, Unanswered, Words};
 use prompt::Prompt;
-pub use telling::Ended;
 use telling::Telling;
+pub use telling::{Ended, sent_words};
 
 /// Who sits before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,13 +10,16 @@ pub mod door;
 mod events;
 mod gate;
 mod guard;
+pub mod job_files;
 pub mod pairing;
 mod refusal;
 pub mod reports;
+mod schedule;
 pub mod secret;
 pub mod sessions;
 pub mod shell;
 mod talk;
+mod today;
 pub mod vitals;
 mod wire;
 
@@ -32,6 +35,7 @@ use engine::ports::{Archive, Clock, Journal};
 
 pub use api::BODY_BYTES;
 use devices::{Devices, Unkept};
+use job_files::JobFiles;
 use pairing::{Pairing, Patience};
 pub use talk::SAY_BYTES;
 use tokio::sync::broadcast;
@@ -57,6 +61,8 @@ pub struct Ports {
     pub vitals: Arc<dyn Vitals>,
     /// The paired browsers.
     pub devices: Arc<dyn Devices>,
+    /// The files that plan something.
+    pub job_files: Arc<dyn JobFiles>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
 }
@@ -163,6 +169,8 @@ impl App {
             .route("/api/stop", post(api::stop))
             .route("/api/commands", post(api::command))
             .route("/api/sessions", get(sessions::show))
+            .merge(schedule::routes())
+            .route("/api/today", get(today::show))
             .route("/api/cost", get(cost::show))
             .route("/api/updates", get(reports::show))
             .route("/api/devices", get(api::devices))

@@ -8,6 +8,7 @@ mod aside;
 mod files;
 mod ledger;
 mod people;
+mod planned;
 mod runs;
 mod seen;
 mod tree;
@@ -20,7 +21,7 @@ use seen::Seen;
 /// A rule: what it looks at is the directory, what it gives is what is wrong, in words.
 type Rule = fn(&Seen) -> Vec<String>;
 
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 25] = [
     tree::parents_are_there_and_smaller,
     tree::heads_point_to_entries,
     tree::calls_are_answered,
@@ -37,6 +38,11 @@ const RULES: [Rule; 20] = [
     runs::runs_go_on_somewhere,
     runs::what_was_sent_is_there,
     runs::the_file_knows_the_runs,
+    planned::times_are_whole,
+    planned::times_are_kept_once,
+    planned::jobs_are_done_one_at_a_time,
+    planned::runs_of_a_job_follow_each_other,
+    planned::what_was_charged_was_shown,
     files::main_is_who_the_file_says,
     files::the_history_is_whole,
     files::nothing_is_left_over,

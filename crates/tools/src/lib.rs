@@ -9,6 +9,7 @@ mod fork;
 mod inbox;
 mod ping;
 mod routine;
+mod schedule;
 mod schema;
 mod status;
 
@@ -34,10 +35,11 @@ struct Tool {
 }
 
 /// All tools, in the order in which the model is told of them.
-const TOOLS: [Tool; 12] = [
+const TOOLS: [Tool; 13] = [
     inbox::ADD,
     inbox::LIST,
     inbox::REMOVE,
+    schedule::SCHEDULE,
     status::STATUS,
     embed::EMBED,
     ping::PING,

@@ -29,15 +29,15 @@ fn refused(name: &str, input: &str) -> String {
     wanted(TurnId(7), &call(name, input)).expect_err("it fits")
 }
 
-/// TL-1: the eight tools of every place, and ours for the inbox.
+/// TL-1: the eight tools of every place, and ours for the inbox and the schedule.
 #[test]
 fn the_model_is_told_of_all_tools() {
     let names: Vec<&str> = TOOLS.iter().map(|tool| tool.spec.name).collect();
     for tool in PlacedTool::ALL {
         assert!(names.contains(&tool.name()), "{} is missing", tool.name());
     }
-    assert_eq!(names.len(), PlacedTool::ALL.len() + 4);
-    for name in ["inbox_add", "inbox_list", "inbox_remove", "status"] {
+    assert_eq!(names.len(), PlacedTool::ALL.len() + 5);
+    for name in ["inbox_add", "inbox_list", "inbox_remove", "schedule", "status"] {
         assert!(names.contains(&name), "{name} is missing");
     }
 }

@@ -9,7 +9,7 @@ use crate::tree::SourceFile;
 const ADAPTERS: &[&str] = &["journal", "models", "tools", "surfaces"];
 
 /// What the domain may depend on: value types, and words for errors.
-const VALUES: &[&str] = &["jiff", "thiserror"];
+const VALUES: &[&str] = &["jiff", "rpds", "thiserror"];
 
 const DAEMON: &str = "ollim-bot";
 const TESTKIT: &str = "testkit";

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use ::journal::Paths;
 use ::journal::disk::{Disk, RealDisk};
+use ::journal::files::items::Items;
 use domain::failure::Failure;
+use domain::schedule::{Reminder, Routine};
 use models::anthropic::{self, Anthropic, BadSettings};
 use models::claude::{self, Claude};
 use models::openai::{self, OpenAi};
@@ -14,6 +16,7 @@ use serde_json::json;
 use surfaces::client::{Client, Unanswered};
 
 use super::answer;
+use super::jobs::{Job, Row, rows};
 use crate::cli::Output;
 use crate::exit::Failed;
 use crate::house::SOCKET;
@@ -74,6 +77,8 @@ pub async fn examine(
             findings.extend([zone(settings), model(settings).await]);
             findings.extend(thinking(settings));
             findings.extend(tool_lists(settings));
+            findings.extend(job_files::<Routine>(settings));
+            findings.extend(job_files::<Reminder>(settings));
         }
         Err(wrong) => findings.push(finding("settings", State::Wrong, wrong.to_string())),
     }
@@ -254,6 +259,19 @@ fn tool_lists(settings: &Settings) -> impl Iterator<Item = Finding> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let complaints = Check::new(settings).look(settings, &disk);
     complaints.into_iter().map(|complaint| finding("tools", State::Warning, complaint))
+}
+
+/// The job files that cannot be read. All others go on.
+fn job_files<K: Job>(settings: &Settings) -> Vec<Finding> {
+    let items = Items::<K>::new(Arc::new(RealDisk), settings.paths.root(), settings.zone.value.clone());
+    let told = |row: Row| {
+        let bad = row.job.err()?;
+        Some(finding("jobs", State::Warning, format!("{}: {bad}", row.file)))
+    };
+    match rows(&items) {
+        Ok(rows) => rows.into_iter().filter_map(told).collect(),
+        Err(trouble) => vec![finding("jobs", State::Wrong, trouble.to_string())],
+    }
 }
 
 async fn running(paths: &Paths) -> Finding {

@@ -17,8 +17,9 @@ pub async fn show(paths: &Paths, wrong: Option<&Failed>, output: Output) -> Resu
     let client = Client::new(&paths.state(), SOCKET);
     let (mut value, text, code) = match client.get("/api/health").await {
         Ok(health) => {
-            let text = told(&health);
-            (running(health), text, ExitCode::SUCCESS)
+            let today = client.get("/api/today").await?;
+            let text = told(&health, &today["next"]);
+            (running(health, today["next"].clone()), text, ExitCode::SUCCESS)
         }
         Err(Unanswered::NotRunning) => {
             let value = json!({ "running": false, "data_dir": paths.root() });
@@ -37,25 +38,34 @@ pub async fn show(paths: &Paths, wrong: Option<&Failed>, output: Output) -> Resu
     Ok(wrong.code().into())
 }
 
-fn running(mut health: Value) -> Value {
+fn running(mut health: Value, next: Value) -> Value {
     health["running"] = true.into();
-    health["next_fire"] = Value::Null;
+    health["next_fire"] = next;
     health["surfaces"] = json!(["terminal", "page"]);
     health
 }
 
-fn told(health: &Value) -> String {
+fn told(health: &Value, next: &Value) -> String {
     let word = |name: &str| health[name].as_str().unwrap_or("none yet").to_owned();
     let text = format!(
-        "running (pid {})\n  brain     {}\n  page      {}\n  data      {}\n  time zone {}\n  session   {}\n  next fire nothing is scheduled",
+        "running (pid {})\n  brain     {}\n  page      {}\n  data      {}\n  time zone {}\n  session   {}\n  next      {}",
         health["pid"],
         word("brain"),
         word("page"),
         word("data_dir"),
         word("zone"),
         word("session"),
+        upcoming(next),
     );
     let notices = health["notices"].as_array().into_iter().flatten();
     let notices = notices.filter_map(Value::as_str).map(|notice| format!("\n  note      {notice}"));
     text + &notices.collect::<String>()
+}
+
+/// What comes next, and when.
+fn upcoming(next: &Value) -> String {
+    match (next["name"].as_str(), next["words"].as_str()) {
+        (Some(name), Some(words)) => format!("{words} · {name}"),
+        (_, _) => "nothing is planned".to_owned(),
+    }
 }

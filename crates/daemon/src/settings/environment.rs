@@ -7,7 +7,9 @@ use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 15] = [
+    "VISUAL",
+    "EDITOR",
     "OLLIM_CLAUDE",
     "OLLIM_DATA_DIR",
     "OLLIM_TIMEZONE",
@@ -40,6 +42,11 @@ impl Environment {
     /// The value of `name`.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
+    }
+
+    /// The human's editor.
+    pub fn editor(&self) -> Option<String> {
+        self.get("VISUAL").or_else(|| self.get("EDITOR")).map(str::to_owned)
     }
 
     /// The data directory that an argument names wins.

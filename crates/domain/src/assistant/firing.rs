@@ -124,13 +124,15 @@ impl Assistant {
     pub(super) fn settle(&mut self, occurrence: Occurrence, end: End, minutes: &mut Minutes) {
         let key = occurrence.key.clone();
         self.memory.plans.open.remove_mut(&key);
+        if let End::Done(_) = &end {
+            self.memory.plans.failing.remove(&key.source);
+        }
         let ended = Occurrence { stage: Stage::Ended(end), since: minutes.at, ..occurrence };
         minutes.plan(Some(PlanChange::Occurred(ended)));
         minutes.plan(taken_away(&key));
-        if self.memory.plans.busy_with(&key.source).is_some() {
-            return;
-        }
-        let queued = self.memory.plans.queued(&key.source).cloned();
+        // One that was left out ends while another is still being done.
+        let plans = &self.memory.plans;
+        let queued = plans.queued(&key.source).filter(|_| plans.busy_with(&key.source).is_none()).cloned();
         if let Some((planned, queued)) = queued.and_then(|queued| Some((self.plan_of(&queued)?, queued))) {
             self.try_once(&planned, queued, minutes);
         }
@@ -205,7 +207,10 @@ impl Assistant {
             self.ensure_main(minutes);
             self.say_as_written(&occurrence.words, minutes);
         }
-        minutes.shown.push(Shown::Notice(format!("{name} could not be finished: {why}")));
+        let known = self.memory.plans.failing.insert(occurrence.key.source.clone(), why.to_owned());
+        if known.as_deref() != Some(why) {
+            minutes.shown.push(Shown::Notice(format!("{name} could not be finished: {why}")));
+        }
         self.settle(occurrence, End::Failed(why.to_owned()), minutes);
     }
 

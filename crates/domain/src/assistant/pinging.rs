@@ -9,10 +9,10 @@ use jiff::Timestamp;
 
 use super::{Answer, Assistant, Effect, Ended, Ending, Errand, Minutes, Owed, Running, Shown, Turned};
 use crate::context::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, no_ping};
-use crate::conversation::{Branch, Said, Usage};
+use crate::conversation::{Branch, Entry, Said, Usage};
 use crate::failure::Failure;
 use crate::ping_budget::{CRITICAL, PingBudget};
-use crate::record::{ForkChange, Record, StateChange};
+use crate::record::{Charge, ForkChange, Record, StateChange};
 use crate::run::{Busy, Doings, REFUSALS, Run};
 use crate::schedule::{Pings, Reporting};
 use crate::tool::Outcome;
@@ -67,8 +67,8 @@ impl Assistant {
     }
 
     /// BF-22, PB-7, PB-8: what is shown is charged, in the same writing.
-    pub(super) fn charge(&mut self, branch: &Branch, said: &Said, minutes: &mut Minutes) {
-        let Said::Tools(results) = said else { return };
+    pub(super) fn charge(&mut self, branch: &Branch, entry: &Entry, minutes: &mut Minutes) {
+        let Said::Tools(results) = &entry.said else { return };
         let shown = results.iter().filter(|result| matches!(result.outcome, Outcome::Shown(_))).count();
         let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else { return };
         let asked: Vec<Urgency> = run.doings.asked.drain(..shown.min(run.doings.asked.len())).collect();
@@ -80,7 +80,10 @@ impl Assistant {
         minutes.records.push(doing(run));
         let now = minutes.at.to_zoned(minutes.zone.clone());
         let budget = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(&now)).at(&now);
+        let before = budget.available;
         let budget = asked.into_iter().fold(budget, PingBudget::charged);
+        let charge = Charge { entry: entry.id, before, after: budget.available };
+        minutes.records.push(Record::State(StateChange::Charged(charge)));
         self.memory.chosen.pings = Some(budget);
         minutes.records.push(Record::State(StateChange::Pings(budget)));
     }

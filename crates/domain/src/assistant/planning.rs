@@ -100,6 +100,7 @@ impl Assistant {
         match planning {
             Planning::Do(job) => self.run(job, now),
             Planning::Now(source) => self.fire_now(&source, now),
+            Planning::Words(words) => self.plan_words(&words, now),
         }
     }
 

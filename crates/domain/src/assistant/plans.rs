@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use rpds::RedBlackTreeMapSync;
 
+use super::wording::Changed;
 use crate::cost::Source;
 use crate::occurrence::{Key, Occurrence, Stage};
 use crate::record::{MessageId, Stand};
@@ -23,8 +24,12 @@ pub struct Plans {
     pub sessions: BTreeMap<ItemId, Stand>,
     /// The files that cannot be read, and why.
     pub broken: BTreeMap<String, String>,
+    /// The jobs whose last time failed, and why: the human knows.
+    pub failing: BTreeMap<Source, String>,
     /// When the last late one was begun.
     pub caught_up: Option<Timestamp>,
+    /// The last change in plain words, until it is taken back.
+    pub last: Option<Changed>,
     /// The latest time at which anybody looked.
     pub looked: Option<Timestamp>,
 }

@@ -59,6 +59,8 @@ pub enum Planning {
     Do(Job),
     /// To keep a time of this plan now, whatever its clock says.
     Now(Source),
+    /// What these words say.
+    Words(String),
 }
 
 /// What can change in the inbox.

@@ -3,10 +3,10 @@
 use super::{Command, Look, REPLY};
 use crate::approval::{Reply, Verdict};
 use crate::assistant::{Choice, Question, Request, Reshape, Step, Way};
+use crate::explanation::Subject;
 use crate::ping_budget::Pace;
 use crate::record::SurfaceName;
 use crate::settings::Setting;
-use crate::turn::TurnId;
 
 /// Commands about one thing.
 pub(super) struct Group {
@@ -172,8 +172,8 @@ const PAST: [Spec; 4] = [
     Spec {
         name: "/why",
         also: &[],
-        takes: "[number]",
-        does: "tells how the last answer came about, or the one of that number",
+        takes: "[number or job]",
+        does: "tells how the last answer came about, or a ping or an answer by its number, or what became of a job",
         read: why,
     },
 ];
@@ -237,12 +237,7 @@ fn config(words: &str) -> Result<Command, String> {
 }
 
 fn why(words: &str) -> Result<Command, String> {
-    let number = |words: &str| {
-        let turn = words.parse().map(TurnId);
-        turn.map_err(|_| format!("`{words}` is no number of an answer. leave it out for the last one."))
-    };
-    let turn = (!words.is_empty()).then(|| number(words)).transpose()?;
-    Ok(Command::Look(Look::Why(turn)))
+    Subject::read(words).map(|subject| Command::Look(Look::Why(subject)))
 }
 
 /// Whoever reads the command says where it was given.

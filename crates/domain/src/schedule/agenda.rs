@@ -302,7 +302,7 @@ impl Agenda {
 }
 
 /// The earliest time that a rest leaves: nothing, if it leaves none.
-fn rested(rest: Rest) -> Option<Timestamp> {
+pub(super) fn rested(rest: Rest) -> Option<Timestamp> {
     match rest {
         Rest::Never => Some(Timestamp::MIN),
         Rest::Until(moment) => Some(moment.at),

@@ -211,7 +211,7 @@ impl Log {
             Record::Message(MessageChange::Sent(_))
             | Record::Turn(TurnChange::Held(_) | TurnChange::Decided(..))
             | Record::Fork(ForkChange::Wanted(_) | ForkChange::Open(_) | ForkChange::Ended(_))
-            | Record::State(StateChange::Set(..))
+            | Record::State(StateChange::Set(..) | StateChange::Charged(_))
             | Record::Report(_)
             | Record::Approval(_)
             | Record::Spent(_)
@@ -237,7 +237,7 @@ impl Log {
                 self.files.remove(&source);
                 self.gone.push(source);
             }
-            PlanChange::Session(..) | PlanChange::File(_) | PlanChange::Rest(_) => {}
+            PlanChange::Session(..) | PlanChange::File(_) | PlanChange::Rest(_) | PlanChange::Last(_) => {}
         }
     }
 

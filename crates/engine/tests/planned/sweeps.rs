@@ -235,7 +235,7 @@ fn no_job_ever_runs_twice_at_a_time() {
         });
         let mut life = Life::new(START, seed, vec![plan], play);
         let start = life.now.timestamp();
-        for _ in 0..30 {
+        for _ in 0..15 {
             life.lives(SignedDuration::from_secs(1 + below(&mut dice, 400) as i64));
             let stands = |stage: fn(&Stage) -> bool| {
                 life.log.occurrences.values().filter(|one| stage(&one.stage)).count()

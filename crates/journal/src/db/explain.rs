@@ -14,7 +14,7 @@ use super::spending::{COLUMNS, spent};
 
 impl Database {
     /// What is known of `turn`, or of the newest: nothing, if there is none.
-    pub fn explain(&self, turn: Option<TurnId>) -> rusqlite::Result<Option<Explanation>> {
+    pub(super) fn explain_turn(&self, turn: Option<TurnId>) -> rusqlite::Result<Option<Explanation>> {
         let sql = format!(
             "SELECT {MESSAGE}, turns.id, turns.branch, opened, attempts, closed, ending, reason, entry FROM turns \
              JOIN messages ON messages.id = message WHERE turns.id = coalesce(?, (SELECT max(id) FROM turns))"

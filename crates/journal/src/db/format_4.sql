@@ -47,7 +47,20 @@ CREATE TABLE job_files (
 CREATE TABLE attention (
     one      INTEGER PRIMARY KEY CHECK (one = 1),
     pings    TEXT,            -- as the file `ping_budget.json` says it
-    rest     TEXT             -- a time, or `for now`; null, if they do not rest
+    rest     TEXT,            -- a time, or `for now`; null, if they do not rest
+    undo     TEXT             -- the last change in plain words, until it is taken back
+) STRICT;
+
+-- The turns of a run.
+CREATE INDEX turns_by_branch ON turns (branch);
+CREATE INDEX turns_by_message ON turns (message);
+CREATE INDEX occurrences_by_branch ON occurrences (branch);
+
+-- What was charged for what runs showed: how many pings were left before and after.
+CREATE TABLE charges (
+    entry  INTEGER PRIMARY KEY REFERENCES entries (id),
+    before REAL NOT NULL,
+    after  REAL NOT NULL
 ) STRICT;
 
 -- What a background run was set off by, under which terms, and what it has done until now.

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use domain::assistant::Plans;
+use domain::assistant::{Plans, Replanned};
 use domain::conversation::EntryId;
 use domain::cost::Source;
 use domain::occurrence::{End, Key, Occurrence, Stage};
 use domain::ping_budget::{PingBudget, Used};
-use domain::record::{FileWork, MessageId, PlanChange, Stand};
-use domain::schedule::{Accounted, ItemId, Lateness, Moment, Rest};
+use domain::record::{Charge, FileWork, MessageId, PlanChange, Stand};
+use domain::schedule::{Accounted, ItemId, Lateness, Moment, Reminder, Rest, Routine, What};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
@@ -39,7 +39,7 @@ pub enum Work {
     Set(String, Option<String>),
 }
 
-const OCCURRENCE: &str =
+pub(super) const OCCURRENCE: &str =
     "source, due, name, words, late, tries, since, stage, branch, message, next, why, last, count";
 
 impl Database {
@@ -57,6 +57,9 @@ impl Database {
         }
         plans.sessions = self.routine_sessions()?;
         plans.agenda.set_rest(self.rest()?, &TimeZone::UTC);
+        let undo: Option<Option<String>> =
+            self.connection.query_row("SELECT undo FROM attention", [], |row| row.get(0)).optional()?;
+        plans.last = undo.flatten().as_deref().and_then(read_change);
         Ok(plans)
     }
 
@@ -136,7 +139,7 @@ impl Database {
     }
 }
 
-fn occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
+pub(super) fn occurrence(row: &Row<'_>) -> rusqlite::Result<Occurrence> {
     let why = || -> rusqlite::Result<String> { Ok(row.get::<_, Option<String>>(11)?.unwrap_or_default()) };
     let stage: String = row.get(7)?;
     let stage = match stage.as_str() {
@@ -185,6 +188,11 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
             transaction.prepare_cached(sql)?.execute([routine.as_str()]).map(drop)
         }
         PlanChange::File(work) => file(transaction, work),
+        PlanChange::Last(changed) => {
+            let sql = "INSERT INTO attention (one, undo) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET undo = excluded.undo";
+            let undo = changed.as_ref().map(|changed| spell_change(changed));
+            transaction.prepare_cached(sql)?.execute([undo]).map(drop)
+        }
         PlanChange::Rest(rest) => {
             let rest = match rest {
                 Rest::Never => None,
@@ -201,6 +209,13 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
 pub fn write_pings(transaction: &Transaction<'_>, budget: &PingBudget) -> rusqlite::Result<()> {
     let sql = "INSERT INTO attention (one, pings) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET pings = excluded.pings";
     transaction.prepare_cached(sql)?.execute([spell_pings(budget)]).map(drop)
+}
+
+/// What was shown was charged.
+pub fn write_charge(transaction: &Transaction<'_>, charge: &Charge) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO charges (entry, before, after) VALUES (?, ?, ?)";
+    let row = params![charge.entry.0, charge.before, charge.after];
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
 fn occurred(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite::Result<()> {
@@ -267,6 +282,31 @@ fn file(transaction: &Transaction<'_>, work: &FileWork) -> rusqlite::Result<()> 
     };
     let sql = "INSERT INTO job_files (work, source, text, key) VALUES (?, ?, ?, ?)";
     transaction.prepare_cached(sql)?.execute(params![kind, source.to_string(), text, key]).map(drop)
+}
+
+fn spell_change(changed: &Replanned) -> String {
+    let before = changed.before.iter().map(|what| match what {
+        What::Routine(routine) => ("routine", routine.to_text()),
+        What::Reminder(reminder) => ("reminder", reminder.to_text()),
+    });
+    let since: Vec<String> = changed.since.iter().map(ToString::to_string).collect();
+    serde_json::json!({ "before": before.collect::<Vec<_>>(), "since": since }).to_string()
+}
+
+/// A change that cannot be read any more cannot be taken back either.
+fn read_change(text: &str) -> Option<Replanned> {
+    let (zone, spelled) = (TimeZone::UTC, serde_json::from_str::<serde_json::Value>(text).ok()?);
+    let what = |spelled: &serde_json::Value| match (spelled[0].as_str()?, spelled[1].as_str()?) {
+        ("routine", text) => Routine::read(text, &zone).ok().map(What::Routine),
+        (_, text) => Reminder::read(text, &zone).ok().map(What::Reminder),
+    };
+    let before = spelled["before"].as_array()?.iter().map(what).collect::<Option<_>>()?;
+    let since = spelled["since"]
+        .as_array()?
+        .iter()
+        .map(|source| source.as_str()?.parse().ok())
+        .collect::<Option<_>>()?;
+    Some(Replanned { before, since })
 }
 
 fn spell_pings(budget: &PingBudget) -> String {

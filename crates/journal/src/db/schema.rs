@@ -8,7 +8,8 @@ use super::Unopened;
 const FORMAT: i64 = 4;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 23] = [
+pub const TABLES: [&str; 24] = [
+    "charges",
     "plans",
     "occurrences",
     "routine_sessions",

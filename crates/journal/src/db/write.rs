@@ -57,6 +57,7 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
         Record::Approval(change) => approvals::write(transaction, change)?,
         Record::Plan(change) => plans::write(transaction, change)?,
         Record::State(StateChange::Pings(budget)) => plans::write_pings(transaction, budget)?,
+        Record::State(StateChange::Charged(charge)) => plans::write_charge(transaction, charge)?,
         // Kept in a file of its own.
         Record::State(StateChange::Set(..)) => {}
         Record::Spent(spent) => spend(transaction, spent)?,

@@ -21,8 +21,11 @@ impl Disk for RealDisk {
 
     fn read_part(&self, path: &Path, from: u64, most: usize) -> io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(from))?;
-        let mut bytes = Vec::new();
+        if from > 0 {
+            file.seek(SeekFrom::Start(from))?;
+        }
+        // Most files are small, and are read at once.
+        let mut bytes = Vec::with_capacity(most.min(4096));
         file.take(most as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
     }

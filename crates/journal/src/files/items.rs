@@ -89,9 +89,6 @@ impl<T: Item> Items<T> {
                 Err(bad) => listing.bad.push(bad),
             }
         }
-        for bad in &listing.bad {
-            tracing::warn!(path = %bad.path.display(), "left out: {}", bad.bad);
-        }
         Ok(listing)
     }
 
@@ -121,11 +118,26 @@ impl<T: Item> Items<T> {
     /// nothing, if there is none.
     pub fn edit(&mut self, id: &str, key: &str, change: &Change) -> Result<Option<PathBuf>, Trouble> {
         let Some(path) = self.find(id)? else { return Ok(None) };
-        let text = text_of(&*self.disk, &path).map_err(|bad| Trouble::refused(&path, bad))?;
+        let text = self.text(&path)?;
         let edited = edit(&text, key, change).map_err(|bad| Trouble::refused(&path, bad))?;
-        T::read(&edited, &self.zone).map_err(|bad| Trouble::refused(&path, bad))?;
-        disk::replace(&*self.disk, &path, edited.as_bytes()).map_err(Trouble::writing(&path))?;
+        self.rewrite(&path, &edited)?;
         Ok(Some(path))
+    }
+
+    /// The text of a file.
+    pub fn text(&self, path: &Path) -> Result<String, Trouble> {
+        text_of(&*self.disk, path).map_err(|bad| Trouble::refused(path, bad))
+    }
+
+    /// Gives a file another text, if that can be read.
+    pub fn rewrite(&mut self, path: &Path, text: &str) -> Result<(), Trouble> {
+        T::read(text, &self.zone).map_err(|bad| Trouble::refused(path, bad))?;
+        disk::replace(&*self.disk, path, text.as_bytes()).map_err(Trouble::writing(path))
+    }
+
+    /// The id that the file at `path` says it has, whatever else is wrong with it.
+    pub fn id_of(&self, path: &Path) -> Option<String> {
+        reading::id_of(&*self.disk, path).ok().flatten()
     }
 
     /// The file whose id is `id`, whatever else is wrong with it. If none is found and the disk failed on one,

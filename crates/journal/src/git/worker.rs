@@ -45,7 +45,9 @@ fn perform(program: &Program, task: &Task) -> Result<(), Problem> {
     let Ok(path) = task.path.strip_prefix(dir) else { return Ok(()) };
     let staged = match task.change {
         FileChange::Written => program.run(dir, &words(&["add", "--"], path)),
-        FileChange::Removed => program.run(dir, &words(&["rm", "-f", "--quiet", "--"], path)),
+        FileChange::Removed => {
+            program.run(dir, &words(&["rm", "-f", "--cached", "--ignore-unmatch", "--quiet", "--"], path))
+        }
     };
     staged?;
     let commit = [program.identity(dir), &["commit", "--quiet", "-m", &task.message, "--"]].concat();

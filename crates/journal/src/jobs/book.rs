@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread;
 
 use domain::schedule::{FileNews, Planned};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::kind::Kind;
+use super::kind::{FileName, Kind};
 use super::sheet::Found;
 use super::shelf::Shelf;
 use crate::Paths;
 use crate::disk::{Disk, Listed, Stamp};
-use crate::files::items::is_markdown;
 
 /// What the job files of a data directory plan.
 pub struct JobBook {
@@ -26,8 +26,11 @@ pub struct JobBook {
     shut: BTreeMap<Kind, String>,
 }
 
-/// Files to be read again, and what is there: nothing, where one was before.
-type Changed = BTreeMap<PathBuf, io::Result<Option<Stamp>>>;
+/// A file to be read again, and what is there: nothing, where one was before.
+type Changed = (FileName, io::Result<Option<Stamp>>);
+
+/// So many files are read by one thread.
+const HANDFUL: usize = 1_000;
 
 impl JobBook {
     /// The book of the data directory at `paths`. Nothing is in it yet: the first look tells everything. Times
@@ -59,7 +62,8 @@ impl JobBook {
     /// Looks at these files, and at those that should be looked at again, and tells what changed.
     pub fn look_at(&mut self, paths: &[PathBuf], now: Timestamp) -> Vec<FileNews> {
         let mut changed = self.waiting();
-        changed.extend(paths.iter().map(|path| (path.clone(), self.disk.stamp(path))));
+        let ours = paths.iter().filter_map(|path| FileName::of(path, &self.root));
+        changed.extend(ours.map(|file| self.stamped(file)));
         self.read(changed, now)
     }
 
@@ -81,8 +85,13 @@ impl JobBook {
         Kind::ALL.map(|kind| self.root.join(kind.directory()))
     }
 
-    fn waiting(&self) -> Changed {
-        self.shelf.waiting().map(|(path, _)| (path.to_owned(), self.disk.stamp(path))).collect()
+    fn waiting(&self) -> Vec<Changed> {
+        self.shelf.waiting().map(|(file, _)| self.stamped(file.clone())).collect()
+    }
+
+    fn stamped(&self, file: FileName) -> Changed {
+        let stamp = self.disk.stamp(&file.path(&self.root));
+        (file, stamp)
     }
 
     /// What is in the directory of `kind`: nothing, if there is none.
@@ -102,29 +111,38 @@ impl JobBook {
     }
 
     /// The files of `kind` that are not as they were, and those that are no longer there.
-    fn changed(&mut self, kind: Kind, listed: Vec<Listed>) -> Changed {
-        let ours = listed.into_iter().filter(|listed| is_markdown(&listed.path));
-        let new = ours.filter(|listed| !self.shelf.recognise(&listed.path, listed.stamp));
-        let mut changed: Changed = new.map(|listed| (listed.path, Ok(Some(listed.stamp)))).collect();
-        changed.extend(self.shelf.unseen(kind).map(|path| (path.to_owned(), Ok(None))));
+    fn changed(&mut self, kind: Kind, listed: Vec<Listed>) -> Vec<Changed> {
+        let named = |listed: Listed| Some((FileName::in_directory(kind, &listed.path)?, listed.stamp));
+        let ours = listed.into_iter().filter_map(named);
+        let new = ours.filter(|(file, stamp)| !self.shelf.recognise(file, *stamp));
+        let mut changed: Vec<Changed> = new.map(|(file, stamp)| (file, Ok(Some(stamp)))).collect();
+        changed.extend(self.shelf.unseen(kind).map(|file| (file.clone(), Ok(None))));
         changed
     }
 
-    fn read(&mut self, changed: Changed, now: Timestamp) -> Vec<FileNews> {
-        let found = changed.into_iter().filter_map(|(path, stamp)| {
-            let kind = Kind::of(&path, &self.root)?;
-            let found = self.found(kind, &path, stamp, now);
-            Some((path, found))
-        });
-        let found: Vec<(PathBuf, Found)> = found.collect();
+    fn read(&mut self, changed: Vec<Changed>, now: Timestamp) -> Vec<FileNews> {
+        let book = &*self;
+        let read = |handful: &[Changed]| -> Vec<(FileName, Found)> {
+            handful.iter().map(|(file, stamp)| (file.clone(), book.found(file, stamp, now))).collect()
+        };
+        let found = match changed.len() {
+            0..=HANDFUL => read(&changed),
+            // The first look at very many: most of the time goes into reading.
+            many => thread::scope(|scope| {
+                let threads = thread::available_parallelism().map_or(1, usize::from);
+                let shares = changed.chunks(many.div_ceil(threads));
+                let readers: Vec<_> = shares.map(|share| scope.spawn(|| read(share))).collect();
+                readers.into_iter().flat_map(|reader| reader.join().unwrap_or_default()).collect()
+            }),
+        };
         self.shelf.settle(found, now)
     }
 
-    fn found(&self, kind: Kind, path: &Path, stamp: io::Result<Option<Stamp>>, now: Timestamp) -> Found {
+    fn found(&self, file: &FileName, stamp: &io::Result<Option<Stamp>>, now: Timestamp) -> Found {
         match stamp {
-            Ok(Some(stamp)) => Found::read((&*self.disk, &self.zone), (kind, path), stamp, now),
-            Ok(None) => Found::missing(kind, path, now),
-            Err(error) => Found::unseen(kind, path, &error, now),
+            Ok(Some(stamp)) => Found::read(&*self.disk, (&self.root, &self.zone), file, (*stamp, now)),
+            Ok(None) => Found::missing(now),
+            Err(error) => Found::unseen(error, now),
         }
     }
 }

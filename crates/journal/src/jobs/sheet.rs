@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::cost::Source;
-use domain::schedule::{ItemId, Planned};
+use domain::schedule::{ItemId, Planned, What};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::kind::Kind;
+use super::kind::FileName;
 use crate::disk::{Disk, Stamp};
 use crate::files::items::{id_in, text_at};
 
@@ -27,11 +27,8 @@ pub(super) fn settled(since: Timestamp) -> Timestamp {
 
 /// One job file.
 pub(super) struct Sheet {
-    pub(super) kind: Kind,
-    /// What it is called from the data directory on.
-    pub(super) file: String,
     /// What it planned when it could last be read.
-    pub(super) good: Option<Arc<Planned>>,
+    pub(super) good: Option<Good>,
     pub(super) state: State,
     /// While this is its stamp it need not be read again.
     pub(super) known: Option<Stamp>,
@@ -39,6 +36,13 @@ pub(super) struct Sheet {
     pub(super) told: Option<Complaint>,
     /// The last look that came by it.
     pub(super) seen_in: u64,
+}
+
+/// What a file plans, and whose that is.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Good {
+    pub(super) source: Source,
+    pub(super) planned: Arc<Planned>,
 }
 
 /// How a file is, and since when.
@@ -60,17 +64,15 @@ pub(super) struct Complaint {
 
 /// What was found where a file is or was.
 pub(super) struct Found {
-    kind: Kind,
-    file: String,
     state: State,
-    good: Option<Arc<Planned>>,
+    good: Option<Good>,
     known: Option<Stamp>,
 }
 
 impl Sheet {
     pub(super) fn new(found: Found, seen_in: u64) -> Self {
-        let Found { kind, file, state, good, known } = found;
-        Self { kind, file, good, state, known, told: None, seen_in }
+        let Found { state, good, known } = found;
+        Self { good, state, known, told: None, seen_in }
     }
 
     /// Takes what was found now. What it planned when it could be read is kept.
@@ -90,17 +92,17 @@ impl Sheet {
     }
 
     /// Who it is: by what it planned, and by what it says.
-    pub(super) fn sources(&self) -> impl Iterator<Item = Source> {
+    pub(super) fn sources(&self) -> impl Iterator<Item = &Source> {
         let says = match &self.state {
-            State::Bad { says, .. } => says.clone(),
+            State::Bad { says, .. } => says.as_ref(),
             State::Fine { .. } | State::Missing { .. } => None,
         };
-        self.good.as_ref().map(|planned| planned.source()).into_iter().chain(says)
+        self.good.as_ref().map(|good| &good.source).into_iter().chain(says)
     }
 
     /// Whether it plans what `source` does, or did when it could last be read.
     pub(super) fn plans(&self, source: &Source) -> bool {
-        self.good.as_ref().is_some_and(|planned| planned.source() == *source)
+        self.good.as_ref().is_some_and(|good| good.source == *source)
     }
 
     pub(super) fn is_missing(&self) -> bool {
@@ -114,56 +116,55 @@ impl Sheet {
     }
 }
 
+impl Good {
+    pub(super) fn new(what: What, file: &FileName) -> Self {
+        let planned = Planned { what, file: file.to_string() };
+        Self { source: planned.source(), planned: Arc::new(planned) }
+    }
+}
+
 impl Found {
     /// Nothing is there.
-    pub(super) fn missing(kind: Kind, path: &Path, now: Timestamp) -> Self {
-        Self::with((kind, path), State::Missing { since: now })
+    pub(super) fn missing(now: Timestamp) -> Self {
+        Self { state: State::Missing { since: now }, good: None, known: None }
     }
 
     /// It cannot be looked at.
-    pub(super) fn unseen(kind: Kind, path: &Path, error: &io::Error, since: Timestamp) -> Self {
+    pub(super) fn unseen(error: &io::Error, since: Timestamp) -> Self {
         let why = format!("it cannot be read ({error}); make it readable for this account");
         let complaint = Complaint { why, content: 0 };
-        Self::with((kind, path), State::Bad { since, complaint, says: None })
+        Self { state: State::Bad { since, complaint, says: None }, good: None, known: None }
     }
 
     /// Reads a file that has this stamp.
     pub(super) fn read(
-        (disk, zone): (&dyn Disk, &TimeZone),
-        (kind, path): (Kind, &Path),
-        stamp: Stamp,
-        now: Timestamp,
+        disk: &dyn Disk,
+        (root, zone): (&Path, &TimeZone),
+        file: &FileName,
+        (stamp, now): (Stamp, Timestamp),
     ) -> Self {
         let since = stamp.changed.min(now);
-        let text = match text_at(disk, path, stamp.seen) {
+        let text = match text_at(disk, &file.path(root), stamp.seen) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::missing(kind, path, now),
-            Err(error) => return Self::unseen(kind, path, &error, since),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Self::missing(now),
+            Err(error) => return Self::unseen(&error, since),
         };
-        let mut found = Self::with((kind, path), State::Fine { since });
         // A second change in the same moment would have the same stamp.
         let told_apart = stamp.changed.checked_add(TOLD_APART).is_ok_and(|then| then <= now);
-        found.known = told_apart.then_some(stamp);
-        match text.as_deref().map_err(Clone::clone).and_then(|text| kind.read(text, zone)) {
-            Ok(what) => found.good = Some(Arc::new(Planned { what, file: found.file.clone() })),
+        let known = told_apart.then_some(stamp);
+        match text.as_deref().map_err(Clone::clone).and_then(|text| file.kind.read(text, zone)) {
+            Ok(what) => Self { state: State::Fine { since }, good: Some(Good::new(what, file)), known },
             Err(bad) => {
                 let complaint = Complaint { why: bad.to_string(), content: text.as_deref().map_or(0, hash) };
                 let id = text.ok().and_then(|text| id_in(&text)).filter(|id| ItemId::parse(id).is_ok());
-                let says = id.map(|id| kind.source(id));
-                found.state = State::Bad { since, complaint, says };
+                let says = id.map(|id| file.kind.source(id));
+                Self { state: State::Bad { since, complaint, says }, good: None, known }
             }
         }
-        found
     }
 
     pub(super) fn is_missing(&self) -> bool {
         matches!(self.state, State::Missing { .. })
-    }
-
-    fn with((kind, path): (Kind, &Path), state: State) -> Self {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let file = format!("{}/{name}", kind.directory());
-        Self { kind, file, state, good: None, known: None }
     }
 }
 

@@ -3,29 +3,29 @@
 //! Of the files that are one routine or one reminder the first by name counts; the others are told of as twins.
 //! What is told is always the difference to what was told before.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 
 use domain::cost::Source;
 use domain::schedule::{FileNews, Planned};
 use jiff::Timestamp;
 
-use super::kind::Kind;
-use super::sheet::{Complaint, Found, Sheet, State, settled};
+use super::kind::{FileName, Kind};
+use super::sheet::{Complaint, Found, Good, Sheet, State, settled};
 use crate::disk::Stamp;
 use crate::files::items::twin_of;
 
 /// All job files.
 #[derive(Default)]
 pub(super) struct Shelf {
-    sheets: HashMap<PathBuf, Sheet>,
-    /// Whose files are where.
-    holders: BTreeMap<Source, BTreeSet<PathBuf>>,
+    sheets: HashMap<FileName, Sheet>,
+    /// Who has which files, by name.
+    holders: BTreeMap<Source, Vec<FileName>>,
     /// What was told to be planned.
     planned: BTreeMap<Source, Arc<Planned>>,
     /// The files that may still settle, and when they are looked at again.
-    waiting: BTreeMap<PathBuf, Timestamp>,
+    waiting: BTreeMap<FileName, Timestamp>,
     looks: u64,
 }
 
@@ -36,22 +36,21 @@ impl Shelf {
     }
 
     /// Whether a file that is there is as it was.
-    pub(super) fn recognise(&mut self, path: &Path, stamp: Stamp) -> bool {
-        let Some(sheet) = self.sheets.get_mut(path) else { return false };
+    pub(super) fn recognise(&mut self, file: &FileName, stamp: Stamp) -> bool {
+        let Some(sheet) = self.sheets.get_mut(file) else { return false };
         sheet.seen_in = self.looks;
         sheet.known == Some(stamp)
     }
 
     /// The files that were there before and that this look did not come by.
-    pub(super) fn unseen(&self, kind: Kind) -> impl Iterator<Item = &Path> {
-        let lost =
-            self.sheets.iter().filter(move |(_, sheet)| sheet.kind == kind && sheet.seen_in != self.looks);
-        lost.map(|(path, _)| path.as_path())
+    pub(super) fn unseen(&self, kind: Kind) -> impl Iterator<Item = &FileName> {
+        let lost = self.sheets.iter().filter(|(_, sheet)| sheet.seen_in != self.looks);
+        lost.map(|(file, _)| file).filter(move |file| file.kind == kind)
     }
 
     /// The files that may still settle, and when they should be looked at again.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = (&Path, Timestamp)> {
-        self.waiting.iter().map(|(path, then)| (path.as_path(), *then))
+    pub(super) fn waiting(&self) -> impl Iterator<Item = (&FileName, Timestamp)> {
+        self.waiting.iter().map(|(file, then)| (file, *then))
     }
 
     /// What was told to be planned.
@@ -60,64 +59,68 @@ impl Shelf {
     }
 
     /// Takes what was found, and tells what follows for everybody concerned.
-    pub(super) fn settle(&mut self, found: Vec<(PathBuf, Found)>, now: Timestamp) -> Vec<FileNews> {
+    pub(super) fn settle(&mut self, found: Vec<(FileName, Found)>, now: Timestamp) -> Vec<FileNews> {
         let (mut news, mut plans) = (Vec::new(), Vec::new());
-        let (mut concerned, mut touched) = (BTreeSet::new(), BTreeSet::new());
-        for (path, found) in found {
-            concerned.extend(self.take(&path, found));
-            news.extend(self.forget(&path, now));
-            touched.insert(path);
+        let (mut concerned, mut touched) = (Vec::new(), Vec::new());
+        for (file, found) in found {
+            concerned.extend(self.take(&file, found));
+            news.extend(self.forget(&file, now));
+            touched.push(file);
         }
+        sort(&mut concerned);
         for source in concerned {
             plans.extend(self.plan(&source));
             touched.extend(self.holders.get(&source).into_iter().flatten().cloned());
         }
-        news.extend(touched.iter().filter_map(|path| self.complain(path, now)));
+        sort(&mut touched);
+        news.extend(touched.iter().filter_map(|file| self.complain(file, now)));
         news.extend(plans);
         news
     }
 
     /// Takes what was found of one file, and gives everybody whose file it was or is.
-    fn take(&mut self, path: &Path, found: Found) -> BTreeSet<Source> {
-        let mut concerned = BTreeSet::new();
-        match self.sheets.get_mut(path) {
+    fn take(&mut self, file: &FileName, found: Found) -> Vec<Source> {
+        let mut concerned = Vec::new();
+        match self.sheets.get_mut(file) {
             Some(sheet) => {
-                concerned.extend(sheet.sources());
+                concerned.extend(sheet.sources().cloned());
                 sheet.take(found);
             }
             None if found.is_missing() => return concerned,
             None => {
-                self.sheets.insert(path.to_owned(), Sheet::new(found, self.looks));
+                self.sheets.insert(file.clone(), Sheet::new(found, self.looks));
             }
         }
         for source in &concerned {
-            self.let_go(source, path);
+            self.let_go(source, file);
         }
-        let now = self.sheets.get(path).map(|sheet| sheet.sources().collect::<Vec<_>>());
-        for source in now.into_iter().flatten() {
-            self.holders.entry(source.clone()).or_default().insert(path.to_owned());
-            concerned.insert(source);
+        for source in self.sheets.get(file).into_iter().flat_map(Sheet::sources) {
+            let files = self.holders.entry(source.clone()).or_default();
+            if let Err(place) = files.binary_search(file) {
+                files.insert(place, file.clone());
+            }
+            concerned.push(source.clone());
         }
         concerned
     }
 
     /// Forgets a file that stays away.
-    fn forget(&mut self, path: &Path, now: Timestamp) -> Option<FileNews> {
+    fn forget(&mut self, file: &FileName, now: Timestamp) -> Option<FileNews> {
         let sheet =
-            self.sheets.get(path).filter(|sheet| sheet.is_missing() && settled(sheet.since()) <= now)?;
-        let sources: Vec<Source> = sheet.sources().collect();
+            self.sheets.get(file).filter(|sheet| sheet.is_missing() && settled(sheet.since()) <= now)?;
+        let sources: Vec<Source> = sheet.sources().cloned().collect();
         for source in &sources {
-            self.let_go(source, path);
+            self.let_go(source, file);
         }
-        self.waiting.remove(path);
-        let sheet = self.sheets.remove(path)?;
-        sheet.told.map(|_| FileNews::Mended(sheet.file))
+        self.waiting.remove(file);
+        let sheet = self.sheets.remove(file)?;
+        sheet.told.map(|_| FileNews::Mended(file.to_string()))
     }
 
-    fn let_go(&mut self, source: &Source, path: &Path) {
-        let Some(paths) = self.holders.get_mut(source) else { return };
-        paths.remove(path);
-        if paths.is_empty() {
+    fn let_go(&mut self, source: &Source, file: &FileName) {
+        let Some(files) = self.holders.get_mut(source) else { return };
+        files.retain(|held| held != file);
+        if files.is_empty() {
             self.holders.remove(source);
         }
     }
@@ -125,7 +128,8 @@ impl Shelf {
     /// Settles what is planned for one of them.
     fn plan(&mut self, source: &Source) -> Option<FileNews> {
         self.pass_on(source);
-        let first = self.first(source).and_then(|(_, sheet)| sheet.good.clone());
+        let first = self.first(source).and_then(|(_, sheet)| sheet.good.as_ref());
+        let first = first.map(|good| Arc::clone(&good.planned));
         match (self.planned.get(source), first) {
             (Some(before), Some(now)) if *before == now => None,
             (_, Some(now)) => {
@@ -137,9 +141,9 @@ impl Shelf {
     }
 
     /// The file that counts for `source`: the first by name of those that are there.
-    fn first(&self, source: &Source) -> Option<(&Path, &Sheet)> {
+    fn first(&self, source: &Source) -> Option<(&FileName, &Sheet)> {
         let holders = self.holders.get(source)?.iter();
-        let sheets = holders.filter_map(|path| Some((path.as_path(), self.sheets.get(path)?)));
+        let sheets = holders.filter_map(|file| Some((file, self.sheets.get(file)?)));
         // It is the first of equals that is taken.
         sheets.filter(|(_, sheet)| sheet.plans(source)).min_by_key(|(_, sheet)| sheet.is_missing())
     }
@@ -151,50 +155,58 @@ impl Shelf {
         }
         let Some(planned) = self.planned.get(source) else { return };
         let heirs = self.holders.get(source).into_iter().flatten();
-        let mut heirs = heirs.filter(|path| self.sheets.get(*path).is_some_and(|sheet| sheet.good.is_none()));
-        if let Some(sheet) = heirs.next().and_then(|heir| self.sheets.get_mut(heir)) {
-            let what = planned.what.clone();
-            sheet.good = Some(Arc::new(Planned { what, file: sheet.file.clone() }));
+        let mut heirs = heirs.filter(|file| self.sheets.get(*file).is_some_and(|sheet| sheet.good.is_none()));
+        if let Some(heir) = heirs.next()
+            && let Some(sheet) = self.sheets.get_mut(heir)
+        {
+            sheet.good = Some(Good::new(planned.what.clone(), heir));
         }
     }
 
     /// Tells what is wrong with a file, once, when it had the time to settle; or that nothing is any more.
-    fn complain(&mut self, path: &Path, now: Timestamp) -> Option<FileNews> {
-        self.waiting.remove(path);
-        let wrong = self.wrong(path);
-        let sheet = self.sheets.get_mut(path)?;
+    fn complain(&mut self, file: &FileName, now: Timestamp) -> Option<FileNews> {
+        self.waiting.remove(file);
+        let wrong = self.wrong(file);
+        let sheet = self.sheets.get_mut(file)?;
         let Some((complaint, since)) = wrong else {
             if sheet.is_missing() {
-                self.waiting.insert(path.to_owned(), settled(sheet.since()));
+                self.waiting.insert(file.clone(), settled(sheet.since()));
                 return None;
             }
-            return sheet.told.take().map(|_| FileNews::Mended(sheet.file.clone()));
+            return sheet.told.take().map(|_| FileNews::Mended(file.to_string()));
         };
         if sheet.told.as_ref() == Some(&complaint) {
             return None;
         }
         // At the first look nobody knows what it planned before, so that it cannot be read must not wait.
         if settled(since) > now && self.looks > 1 {
-            self.waiting.insert(path.to_owned(), settled(since));
+            self.waiting.insert(file.clone(), settled(since));
             return None;
         }
-        let (file, source, why) = (sheet.file.clone(), sheet.sources().last(), complaint.why.clone());
+        let (source, why) = (sheet.sources().last().cloned(), complaint.why.clone());
         sheet.told = Some(complaint);
-        Some(FileNews::Broken { file, source, why })
+        tracing::warn!(%file, "left out: {why}");
+        Some(FileNews::Broken { file: file.to_string(), source, why })
     }
 
     /// What is wrong with a file that is there, and since when.
-    fn wrong(&self, path: &Path) -> Option<(Complaint, Timestamp)> {
-        let sheet = self.sheets.get(path)?;
+    fn wrong(&self, file: &FileName) -> Option<(Complaint, Timestamp)> {
+        let sheet = self.sheets.get(file)?;
         match &sheet.state {
             State::Missing { .. } => None,
             State::Bad { since, complaint, .. } => Some((complaint.clone(), *since)),
             State::Fine { since } => {
-                let planned = sheet.good.as_ref()?;
-                let (first, other) = self.first(&planned.source()).filter(|(first, _)| *first != path)?;
-                let why = twin_of(first, planned.id()).to_string();
+                let good = sheet.good.as_ref()?;
+                let (first, other) = self.first(&good.source).filter(|(first, _)| *first != file)?;
+                let why = twin_of(Path::new(&first.name), good.planned.id()).to_string();
                 Some((Complaint { why, content: 0 }, other.since().max(*since)))
             }
         }
     }
+}
+
+/// Puts in order, each once.
+fn sort<T: Ord>(things: &mut Vec<T>) {
+    things.sort_unstable();
+    things.dedup();
 }

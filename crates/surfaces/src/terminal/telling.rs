@@ -231,14 +231,11 @@ impl Telling {
 
     /// What a background run sends, with the number by which it is replied to.
     fn sent(&self, entry: &Value) -> String {
-        let results = entry["results"].as_array().into_iter().flatten();
-        let words = results.filter_map(|result| result["words"].as_str()).map(|words| format!("{words}\n"));
         let from = entry["from"].as_str().unwrap_or_default();
         match self.whose {
             Whose::One(_) => String::new(),
             Whose::All(_) => {
-                let (words, number) = (words.collect::<String>(), &entry["id"]);
-                format!("({from}; to answer: /reply {number} ...)\n{words}{}", embeds(entry))
+                format!("({from}; to answer: /reply {} ...)\n{}", entry["id"], sent_words(entry))
             }
         }
     }
@@ -369,6 +366,13 @@ fn branch(data: &Value) -> &str {
 }
 
 /// What the tools of `entry` show.
+/// What a background run sent with `entry`, in words.
+pub fn sent_words(entry: &Value) -> String {
+    let results = entry["results"].as_array().into_iter().flatten();
+    let words = results.filter_map(|result| result["words"].as_str()).map(|words| format!("{words}\n"));
+    words.collect::<String>() + &embeds(entry)
+}
+
 fn embeds(entry: &Value) -> String {
     let results = entry["results"].as_array().into_iter().flatten();
     let shown = results.map(|result| &result["embed"]).filter(|embed| embed.is_object());

@@ -143,6 +143,6 @@ fn place(place: &Option<(SessionId, u64)>) -> Option<PlaceWire> {
     place.as_ref().map(|(session, depth)| PlaceWire { session: session.to_string(), depth: *depth })
 }
 
-fn moment(at: Timestamp, zone: &TimeZone) -> String {
+pub(super) fn moment(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%.f%:z").to_string()
 }

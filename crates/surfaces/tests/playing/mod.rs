@@ -1,5 +1,6 @@
 //! The rest of the house, played: a journal in memory, a clock to set, and an assistant that echoes.
 
+mod files;
 mod lineage;
 
 use std::collections::BTreeMap;
@@ -13,11 +14,12 @@ use domain::compaction::Room;
 use domain::conversation::{
     Block, Branch, Conversation, Entry, EntryId, Json, Lineage, Reach, Said, SessionId, Text, Usage,
 };
-use domain::cost::{Account, Call, Limit, Micros, Report, Spent};
+use domain::cost::{Account, Call, Limit, Micros, Report, Source, Spent};
 use domain::dice::Dice;
-use domain::explanation::Explanation;
+use domain::explanation::{Explained, Subject};
 use domain::failure::{Failure, Unsaid};
-use domain::record::Record;
+use domain::occurrence::Occurrence;
+use domain::record::{PlanChange, Record};
 use domain::report::{Report as Update, ReportId};
 use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Ending, TurnId};
@@ -101,10 +103,34 @@ impl Archive for Ledger {
         Box::pin(async move { Ok(Report::new(&now, days, Limit::default())) })
     }
 
-    fn explain(&self, _turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>> {
+    fn explain(
+        &self,
+        _subject: Subject,
+        _zone: jiff::tz::TimeZone,
+    ) -> BoxFuture<'_, Result<Option<Explained>, Unreadable>> {
         Box::pin(async { Ok(None) })
     }
+
+    fn occurrences(
+        &self,
+        of: Option<Source>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>> {
+        let mut newest = BTreeMap::new();
+        for record in self.0.borrow().iter() {
+            if let Record::Plan(PlanChange::Occurred(occurrence)) = record {
+                newest.insert(occurrence.key.clone(), occurrence.clone());
+            }
+        }
+        let mut found: Vec<Occurrence> = newest.into_values().collect();
+        found.retain(|one| of.as_ref().is_none_or(|of| one.key.source == *of));
+        found.sort_by_key(|one| std::cmp::Reverse((one.since, one.key.due)));
+        found.truncate(usize::try_from(limit).unwrap());
+        Box::pin(async { Ok(found) })
+    }
 }
+
+pub use files::Shelf;
 
 /// An assistant that is always well.
 pub struct Well(pub watch::Sender<String>);

@@ -10,4 +10,5 @@ mod limits;
 mod origins;
 mod pairing;
 mod rig;
+mod schedule;
 mod sessions;

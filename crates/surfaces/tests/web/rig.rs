@@ -18,12 +18,16 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::playing::{House, Ledger, Well, play};
+use crate::playing::{House, Ledger, Shelf, Well, play};
 
 /// Every address of the API that is read.
-pub const READS: [&str; 7] = [
+pub const READS: [&str; 11] = [
     "/api/messages",
     "/api/sessions",
+    "/api/schedule",
+    "/api/schedule/past?job=routine:mail",
+    "/api/schedule/file?file=routines/mail.md",
+    "/api/today",
     "/api/cost",
     "/api/updates",
     "/api/health",
@@ -31,8 +35,18 @@ pub const READS: [&str; 7] = [
     "/api/events",
 ];
 /// Every address that is written to.
-pub const WRITES: [&str; 6] =
-    ["/api/pair", "/api/pairings", "/api/messages", "/api/buttons", "/api/stop", "/api/devices/remove"];
+pub const WRITES: [&str; 10] = [
+    "/api/pair",
+    "/api/pairings",
+    "/api/messages",
+    "/api/buttons",
+    "/api/stop",
+    "/api/devices/remove",
+    "/api/schedule/run",
+    "/api/schedule/pause",
+    "/api/schedule/resume",
+    "/api/schedule/file",
+];
 
 /// Every method and address there is.
 pub fn routes() -> Vec<(&'static str, &'static str)> {
@@ -62,6 +76,7 @@ pub struct Rig {
     pub clock: Arc<Hands>,
     pub journal: Arc<Ledger>,
     pub devices: Arc<Fleeting>,
+    pub shelf: Arc<Shelf>,
     pub credential: String,
     pub home: tempfile::TempDir,
     pub stop: CancellationToken,
@@ -82,6 +97,7 @@ impl Rig {
         let port = opened.address().port();
         let devices = Arc::new(Fleeting::default());
         let credential = known(&devices, &clock).await;
+        let shelf = Arc::new(Shelf::new(desk.clone()));
         let ports = Ports {
             desk: desk.clone(),
             journal: journal.clone(),
@@ -89,6 +105,7 @@ impl Rig {
             stage: stage.clone(),
             vitals: Arc::new(Well(watch::Sender::new(opened.page()))),
             devices: devices.clone(),
+            job_files: shelf.clone(),
             clock: clock.clone(),
         };
         let app = App::new(ports, limits);
@@ -101,7 +118,7 @@ impl Rig {
         rest.spawn(play(Arc::new(house), pile, Vec::new()));
         doors.spawn(door::serve_tcp(opened, app.clone(), stop.clone()));
         doors.spawn(door::serve_unix(file, app.clone(), stop.clone()));
-        Self { port, app, clock, journal, devices, credential, home, stop, doors, _house: rest }
+        Self { port, app, clock, journal, devices, shelf, credential, home, stop, doors, _house: rest }
     }
 
     /// A request as our own page sends it.

@@ -33,6 +33,51 @@ pub struct Beside {
     pub sent: Vec<i64>,
     /// The messages whose run is known, each with its session.
     pub origins: Vec<(i64, String)>,
+    /// What is planned, and what came of it.
+    pub planned: Planned,
+}
+
+/// What is planned, and what came of it.
+#[derive(Debug, Default)]
+pub struct Planned {
+    /// The times at which jobs were due, by job and time.
+    pub times: Vec<Time>,
+    /// What was said first on branches, by us.
+    pub told: Vec<(String, String)>,
+    /// What was charged.
+    pub charges: Vec<Charge>,
+    /// The pings that are left, and the most that can be.
+    pub available: f64,
+    pub capacity: f64,
+}
+
+/// One time at which one job was due.
+#[derive(Debug)]
+pub struct Time {
+    pub source: String,
+    pub due: i64,
+    pub tries: i64,
+    pub stage: String,
+    pub branch: Option<String>,
+    pub why: String,
+    pub last: Option<i64>,
+    pub count: Option<i64>,
+}
+
+impl Time {
+    /// Which it is.
+    pub fn name(&self) -> String {
+        format!("{} at {}", self.source, self.due)
+    }
+}
+
+/// What was charged for what a branch showed.
+#[derive(Debug)]
+pub struct Charge {
+    pub entry: i64,
+    pub before: f64,
+    pub after: f64,
+    pub branch: String,
 }
 
 #[derive(Debug)]
@@ -216,6 +261,47 @@ fn beside(rows: &Rows) -> rusqlite::Result<Beside> {
         runs: rows.all("SELECT branch FROM runs", |row| row.get(0))?,
         sent: rows.all("SELECT entry FROM sent", |row| row.get(0))?,
         origins: rows.all("SELECT message, session FROM origins", origin)?,
+        planned: planned(rows)?,
+    })
+}
+
+fn planned(rows: &Rows) -> rusqlite::Result<Planned> {
+    let told = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let charge = |row: &Row<'_>| {
+        Ok(Charge { entry: row.get(0)?, before: row.get(1)?, after: row.get(2)?, branch: row.get(3)? })
+    };
+    let pings: Vec<Option<String>> = rows.all("SELECT pings FROM attention", |row| row.get(0))?;
+    let pings = pings.into_iter().flatten().next();
+    let pings: Value = pings.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    Ok(Planned {
+        times: rows.all(
+            "SELECT source, due, tries, stage, branch, coalesce(why, ''), last, count FROM occurrences ORDER BY source, due",
+            time,
+        )?,
+        told: rows.all(
+            "SELECT branch, text FROM messages WHERE surface = 'house' AND branch IS NOT NULL ORDER BY id DESC",
+            told,
+        )?,
+        charges: rows.all(
+            "SELECT charges.entry, before, after, coalesce(sent.branch, '') FROM charges LEFT JOIN sent \
+             ON sent.entry = charges.entry",
+            charge,
+        )?,
+        available: pings["available"].as_f64().unwrap_or(5.0),
+        capacity: pings["capacity"].as_f64().unwrap_or(5.0),
+    })
+}
+
+fn time(row: &Row<'_>) -> rusqlite::Result<Time> {
+    Ok(Time {
+        source: row.get(0)?,
+        due: row.get(1)?,
+        tries: row.get(2)?,
+        stage: row.get(3)?,
+        branch: row.get(4)?,
+        why: row.get(5)?,
+        last: row.get(6)?,
+        count: row.get(7)?,
     })
 }
 

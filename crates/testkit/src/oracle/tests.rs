@@ -13,7 +13,8 @@ use crate::model_server::Received;
 const SCHEMA: &str = concat!(
     include_str!("../../../journal/src/db/format_1.sql"),
     include_str!("../../../journal/src/db/format_2.sql"),
-    include_str!("../../../journal/src/db/format_3.sql")
+    include_str!("../../../journal/src/db/format_3.sql"),
+    include_str!("../../../journal/src/db/format_4.sql")
 );
 
 const SOUND: &str = r#"
@@ -89,6 +90,45 @@ fn a_damaged_row_of_a_run_is_found() {
     check(run, "fork/x runs and has no turn");
     check("INSERT INTO sent VALUES (4, 'fork/x', 'routine:mail')", "4 was sent and holds nothing");
     check("INSERT INTO origins (message, session, at) VALUES (3, 's9', 1)", "does not know that 3 is of s9");
+}
+
+/// A time of a job that stands at `stage`.
+fn time(due: i64, stage: &str, more: &str) -> String {
+    format!(
+        "INSERT INTO occurrences (source, due, name, words, late, tries, began, since, stage) VALUES ('routine:mail', \
+         {due}, 'mail', 'w', 0, 1, 1, 1, '{stage}'); UPDATE occurrences SET {more} WHERE due = {due};"
+    )
+}
+
+#[test]
+fn a_damaged_row_of_a_plan_is_found() {
+    check(&time(5, "lost", "tries = 1"), "routine:mail at 5 stands at lost");
+    check(&time(5, "done", "tries = 4"), "was tried 4 times");
+    check(&time(5, "failed", "why = ''"), "is failed and does not say why");
+    check(&time(5, "missed", "why = 'x', last = 4, count = 1"), "was missed Some(1) times up to Some(4)");
+    let missed = time(5, "missed", "why = 'x', last = 9, count = 2");
+    check(&format!("{missed}{}", time(8, "done", "tries = 1")), "routine:mail at 8 is accounted for twice");
+    let again = [time(5, "again", "next = 9"), time(6, "again", "next = 9")].concat();
+    check(&again, "routine:mail at 6 is again beside another time");
+    check(&time(5, "running", "branch = 'fork/x'"), "on fork/x, where nothing runs");
+    check(&time(5, "queued", "tries = 0"), "routine:mail waits for nobody");
+    let begins = |number: i64, branch: &str| {
+        format!(
+            "INSERT INTO messages (id, at, surface, text, branch) VALUES ({number}, 1, 'house', '[routine-bg:mail] do', \
+             '{branch}'); INSERT INTO moves (id, at, branch, why, to_session) VALUES ({number}, 1, '{branch}', 'created', 's');"
+        )
+    };
+    let twice = [begins(10, "fork/x"), begins(11, "fork/y")].concat();
+    check(&twice, "routine-bg:mail began on fork/y while it was being done on fork/x");
+    check("INSERT INTO charges VALUES (3, 5, 4)", "3 was charged and not shown");
+    check("INSERT INTO sent VALUES (3, 'fork/x', 'routine:mail')", "3 was shown and not charged");
+    check("INSERT INTO charges VALUES (3, 0.5, -0.5)", "3 was charged from 0.5 to -0.5");
+    let shown = "INSERT INTO sent VALUES (3, 'fork/x', 'r'), (6, 'fork/x', 'r'); INSERT INTO charges VALUES (3, 5, 4), (6, 4, 3)";
+    check(shown, "fork/x pinged 2 times in one way");
+    check(
+        "INSERT INTO attention (one, pings) VALUES (1, '{\"available\": 6.0, \"capacity\": 5}')",
+        "6 of 5 pings are left",
+    );
 }
 
 #[test]

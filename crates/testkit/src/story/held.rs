@@ -7,14 +7,15 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
-use domain::cost::Report as Spending;
-use domain::explanation::Explanation;
+use domain::cost::{Report as Spending, Source};
+use domain::explanation::{Explained, Subject};
+use domain::occurrence::Occurrence;
 use domain::record::Record;
 use domain::report::Report;
-use domain::turn::TurnId;
 use engine::ports::{Archive, Journal as Port, Margin, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
 use jiff::Zoned;
+use jiff::tz::TimeZone;
 use journal::Journal;
 
 /// The real journal, with the clock held while it works.
@@ -78,7 +79,19 @@ impl Archive for HeldJournal {
         self.during(self.0.spent(now, days))
     }
 
-    fn explain(&self, turn: Option<TurnId>) -> BoxFuture<'_, Result<Option<Explanation>, Unreadable>> {
-        self.during(self.0.explain(turn))
+    fn explain(
+        &self,
+        subject: Subject,
+        zone: TimeZone,
+    ) -> BoxFuture<'_, Result<Option<Explained>, Unreadable>> {
+        self.during(self.0.explain(subject, zone))
+    }
+
+    fn occurrences(
+        &self,
+        of: Option<Source>,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>> {
+        self.during(self.0.occurrences(of, limit))
     }
 }

@@ -62,7 +62,7 @@ enum Days {
 
 fn days(fields: &Fields) -> Option<Days> {
     if fields.months != YEAR {
-        return None;
+        return of_the_year(fields).map(Days::These);
     }
     match fields.limits {
         DayLimits::Neither => Some(Days::All),
@@ -77,6 +77,24 @@ fn days(fields: &Fields) -> Option<Days> {
         }
         DayLimits::Either => None,
     }
+}
+
+/// `every year on 24 dec,`, `on the 15th of feb, may, aug and nov,`.
+fn of_the_year(fields: &Fields) -> Option<String> {
+    let (days, months) = (values(fields.days), values(fields.months));
+    let names: Option<Vec<String>> = months.into_iter().map(month_name).collect();
+    match (fields.limits, &days[..], &names?[..]) {
+        (DayLimits::OfMonth, [day], [month]) => Some(format!("every year on {day} {month},")),
+        (DayLimits::OfMonth, [day], months) => Some(format!("on the {} of {},", ordinal(*day), and(months))),
+        (DayLimits::OfMonth | DayLimits::Neither | DayLimits::OfWeek | DayLimits::Either, _, _) => None,
+    }
+}
+
+fn month_name(month: u32) -> Option<String> {
+    const MONTHS: [&str; 12] =
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+    let place = usize::try_from(month).ok()?.checked_sub(1)?;
+    MONTHS.get(place).map(|name| (*name).to_owned())
 }
 
 fn weekdays(bits: u64) -> String {
@@ -103,16 +121,25 @@ fn times(fields: &Fields) -> Option<Times> {
     match (step(&minutes, 60), step(&hours, 24), minutes.as_slice()) {
         (Some(1), Some(1), _) => every("every minute".to_owned()),
         (Some(step), Some(1), _) => every(format!("every {step} min")),
+        (Some(step), _, _) => {
+            let hours = run(&hours)?;
+            every(format!("every {step} min {:02}:00-{:02}:00", hours.start(), hours.end() + 1))
+        }
         (_, Some(1), [0]) => every("every hour".to_owned()),
         (_, Some(step), [0]) if hours.len() > 2 => every(format!("every {step} hours")),
         (_, _, [minute]) => match run(&hours) {
             Some(run) if *minute == 0 => {
                 every(format!("every hour {:02}:00-{:02}:00", run.start(), run.end()))
             }
-            Some(_) | None => (hours.len() <= TOLD).then(|| {
+            Some(_) | None if hours.len() <= TOLD => {
                 let times: Vec<String> = hours.iter().map(|hour| format!("{hour:02}:{minute:02}")).collect();
-                Times::At(and(&times))
-            }),
+                Some(Times::At(and(&times)))
+            }
+            Some(_) | None => {
+                let (step, last) = (stride(&hours).filter(|_| hours.len() < 24)?, hours.last()?);
+                let often = if step == 1 { "every hour".to_owned() } else { format!("every {step} hours") };
+                every(format!("{often} {:02}:{minute:02}-{last:02}:{minute:02}", hours.first()?))
+            }
         },
         (_, _, _) => None,
     }
@@ -123,6 +150,14 @@ fn step(values: &[u32], around: u32) -> Option<u32> {
     let step = around / u32::try_from(values.len()).ok()?;
     let evenly = (0..around).step_by(usize::try_from(step).ok()?).eq(values.iter().copied());
     (values.len() > 1 && evenly).then_some(step)
+}
+
+/// How far apart `values` are, if that is always the same.
+fn stride(values: &[u32]) -> Option<u32> {
+    let (first, last) = (*values.first()?, *values.last()?);
+    let step = values.get(1)? - first;
+    let evenly = (first..=last).step_by(usize::try_from(step).ok()?).eq(values.iter().copied());
+    evenly.then_some(step)
 }
 
 /// The span of `values`, if they are at least three in a row.
@@ -192,6 +227,15 @@ mod tests {
             ("0 10-16 * * *", "every hour 10:00-16:00"),
             ("0 10-16 * * 1-5", "weekdays every hour 10:00-16:00"),
             ("5 8,12,18 * * *", "every day 08:05, 12:05 and 18:05"),
+            ("*/30 8-21 * * *", "every 30 min 08:00-22:00"),
+            ("*/15 9-16 * * 1-5", "weekdays every 15 min 09:00-17:00"),
+            ("0 9-17/2 * * *", "every 2 hours 09:00-17:00"),
+            ("30 9-16 * * *", "every hour 09:30-16:30"),
+            ("0 8-21/8 * * *", "every day 08:00 and 16:00"),
+            ("0 9 24 12 *", "every year on 24 dec, 09:00"),
+            ("0 9 15 2,5,8,11 *", "on the 15th of feb, may, aug and nov, 09:00"),
+            ("*/30 8,12 * * *", "cron '*/30 8,12 * * *'"),
+            ("0 1,2,3,5,9,11 * * *", "cron '0 1,2,3,5,9,11 * * *'"),
             ("*/7 * * * *", "cron '*/7 * * * *'"),
             ("0 9 * 6 *", "cron '0 9 * 6 *'"),
             ("0 9 13 * 5", "cron '0 9 13 * 5'"),

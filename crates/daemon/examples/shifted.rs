@@ -1,0 +1,48 @@
+//! The program by a clock that shows what SHIFTED_TO names when it starts. Only for tests.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use daemon::house::{Doors, House};
+use daemon::settings::{Environment, Settings};
+use engine::ports::Clock;
+use jiff::{SignedDuration, Zoned};
+use journal::disk::RealDisk;
+
+/// A clock that goes as fast as any other, from another time on.
+struct Shifted {
+    from: Zoned,
+    since: Instant,
+}
+
+impl Clock for Shifted {
+    fn now(&self) -> Zoned {
+        let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::ZERO);
+        self.from.saturating_add(passed)
+    }
+
+    fn boot(&self) -> Duration {
+        self.since.elapsed()
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a program for tests, which are told by its first line that it listens"
+)]
+fn main() {
+    let environment = Environment::new(|name| std::env::var(name).ok());
+    let settings = Settings::read(&environment).expect("settings");
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let from = std::env::var("SHIFTED_TO").expect("SHIFTED_TO").parse().expect("a time with a zone");
+        let clock = Arc::new(Shifted { from, since: Instant::now() });
+        let opened = House::open_by(clock, &settings, Arc::new(RealDisk), Doors::LocalAndPage).await;
+        let mut house = opened.map_err(|_| ()).expect("a house");
+        println!("ready");
+        house.fell().await;
+    });
+}

@@ -1,0 +1,325 @@
+//! `ollim-bot routine` and `ollim-bot reminder`: job files from the command line, whether or not it runs. A running
+//! assistant notices what is written here by itself.
+
+mod changing;
+mod editor;
+mod finding;
+mod rows;
+mod telling;
+mod times;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::CommandFactory;
+use domain::cost::Source;
+use domain::dice::Dice;
+use domain::schedule::{Chain, ItemId, Moment, Reminder, Routine, What};
+use engine::ports::Clock;
+use jiff::{Timestamp, Zoned};
+use journal::disk::Disk;
+use journal::files::Trouble;
+use journal::files::items::{Item, Items};
+use journal::frontmatter::{BadText, Change, Value};
+use journal::git::Git;
+use serde_json::json;
+
+use super::answer;
+use crate::cli::{
+    Cli, EditReminder, EditRoutine, Next, Output, Pause, Reference, ReminderAction, ReminderKeys,
+    RoutineAction, RoutineKeys,
+};
+use crate::clock::SystemClock;
+use crate::exit::Failed;
+use crate::settings::Settings;
+use crate::voice::print;
+use changing::Changes;
+pub use rows::{Row, rows};
+
+/// A kind of job.
+pub trait Job: Item {
+    /// What one is called.
+    const WORD: &'static str;
+    /// What is said if there is none.
+    const NONE: &'static str;
+    /// It among all jobs.
+    fn what(self) -> What;
+}
+
+impl Job for Routine {
+    const WORD: &'static str = "routine";
+    const NONE: &'static str = "no routines";
+
+    fn what(self) -> What {
+        What::Routine(self)
+    }
+}
+
+impl Job for Reminder {
+    const WORD: &'static str = "reminder";
+    const NONE: &'static str = "no pending reminders";
+
+    fn what(self) -> What {
+        What::Reminder(self)
+    }
+}
+
+/// What is left to do of a command.
+pub enum Wanted {
+    /// Nothing: this is how it ended.
+    Done(ExitCode),
+    /// To do this job now.
+    Run(Source),
+}
+
+/// Where jobs are worked on.
+pub struct Desk<'a> {
+    settings: &'a Settings,
+    disk: Arc<dyn Disk>,
+    output: Output,
+    editor: Option<String>,
+    now: Zoned,
+}
+
+impl<'a> Desk<'a> {
+    /// The desk of one command. `editor` is what the human writes with.
+    pub fn new(settings: &'a Settings, disk: Arc<dyn Disk>, output: Output, editor: Option<String>) -> Self {
+        let now = SystemClock::new(settings.zone.value.clone()).now();
+        Self { settings, disk, output, editor, now }
+    }
+
+    /// Does what was asked for with routines.
+    pub fn routine(&self, action: Option<RoutineAction>) -> Result<Wanted, Failed> {
+        let done = match action {
+            Some(RoutineAction::Run(which)) => {
+                return self
+                    .find::<Routine>(&which, "run")
+                    .map(|row| Wanted::Run(row.source(Source::Routine)));
+            }
+            None => usage(Routine::WORD),
+            Some(RoutineAction::Add(keys)) => self.add_routine(&keys),
+            Some(RoutineAction::List) => self.list::<Routine>(),
+            Some(RoutineAction::Show(which)) => self.show::<Routine>(&which),
+            Some(RoutineAction::Edit(edit)) => {
+                let EditRoutine { which, keys } = *edit;
+                self.edit::<Routine>(&which, &changing::routine(&keys))
+            }
+            Some(RoutineAction::Cancel(which)) => self.cancel::<Routine>(&which),
+            Some(RoutineAction::Pause(pause)) => self.pause(&pause),
+            Some(RoutineAction::Resume(which)) => self.resume(&which),
+            Some(RoutineAction::Next(next)) => self.next(&next),
+        };
+        done.map(Wanted::Done)
+    }
+
+    /// Does what was asked for with reminders.
+    pub fn reminder(&self, action: Option<ReminderAction>) -> Result<Wanted, Failed> {
+        let done = match action {
+            Some(ReminderAction::Run(which)) => {
+                return self
+                    .find::<Reminder>(&which, "run")
+                    .map(|row| Wanted::Run(row.source(Source::Reminder)));
+            }
+            None => usage(Reminder::WORD),
+            Some(ReminderAction::Add(keys)) => self.add_reminder(&keys),
+            Some(ReminderAction::List) => self.list::<Reminder>(),
+            Some(ReminderAction::Show(which)) => self.show::<Reminder>(&which),
+            Some(ReminderAction::Edit(edit)) => {
+                let EditReminder { which, keys } = *edit;
+                let run_at = self.due(&keys)?;
+                self.edit::<Reminder>(&which, &changing::reminder(&keys, run_at))
+            }
+            Some(ReminderAction::Cancel(which)) => self.cancel::<Reminder>(&which),
+        };
+        done.map(Wanted::Done)
+    }
+
+    fn add_routine(&self, keys: &RoutineKeys) -> Result<ExitCode, Failed> {
+        let told = keys.job.message.as_deref().ok_or_else(|| missing("--message"))?;
+        if keys.cron.is_none() && keys.every.is_none() {
+            return Err(missing("--cron"));
+        }
+        let id = new_id()?;
+        let routine = changing::routine(keys).fresh::<Routine>(&id, told, self.zone())?;
+        self.add(routine)
+    }
+
+    fn add_reminder(&self, keys: &ReminderKeys) -> Result<ExitCode, Failed> {
+        let told = keys.job.message.as_deref().ok_or_else(|| missing("--message"))?;
+        let run_at = self.due(keys)?.ok_or_else(|| missing("--delay or --at"))?;
+        let id = new_id()?;
+        let mut reminder =
+            changing::reminder(keys, Some(run_at)).fresh::<Reminder>(&id, told, self.zone())?;
+        let Chain { depth, max, parent } = reminder.chain;
+        reminder.chain =
+            Chain::begin(depth, max, parent, &id).map_err(|invalid| Failed::NotDone(invalid.to_string()))?;
+        self.add(reminder)
+    }
+
+    /// When a reminder comes, if that is said.
+    fn due(&self, keys: &ReminderKeys) -> Result<Option<Moment>, Failed> {
+        let now = self.now.round(jiff::Unit::Second).unwrap_or_else(|_| self.now.clone());
+        match (keys.delay, keys.at.as_deref()) {
+            (Some(minutes), _) => {
+                Moment::after(&now, minutes).map(Some).map_err(|invalid| Failed::NotDone(invalid.to_string()))
+            }
+            (None, Some(at)) => times::when(at, &now).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn add<K: Job>(&self, job: K) -> Result<ExitCode, Failed> {
+        let id = job.id().clone();
+        let path = self.items::<K>().add(&job).map_err(not_done)?;
+        self.commit(&path, format!("add {} {id}", K::WORD));
+        let row = Row::good(path, job);
+        let (zone, now) = (self.zone(), self.now.timestamp());
+        answer(self.output, &row.to_json(now, zone), &format!("scheduled {id}: {}", row.scheduled()));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn list<K: Job>(&self) -> Result<ExitCode, Failed> {
+        let rows = rows(&self.items::<K>()).map_err(not_done)?;
+        let (zone, now) = (self.zone(), self.now.timestamp());
+        let lines: Vec<String> = rows.iter().map(|row| row.line(now, zone)).collect();
+        let text = if lines.is_empty() { K::NONE.to_owned() } else { lines.join("\n") };
+        let (good, bad): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.job.is_ok());
+        let json = |rows: Vec<&Row>| rows.into_iter().map(|row| row.to_json(now, zone)).collect::<Vec<_>>();
+        answer(self.output, &json!({ K::DIRECTORY: json(good), "invalid": json(bad) }), &text);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show<K: Job>(&self, which: &Reference) -> Result<ExitCode, Failed> {
+        let row = self.find::<K>(which, "show")?;
+        let text = self.items::<K>().text(&row.path).unwrap_or_default();
+        let (zone, now) = (self.zone(), self.now.timestamp());
+        let mut value = row.to_json(now, zone);
+        value["text"] = text.clone().into();
+        answer(self.output, &value, &format!("{}\n\n{text}", row.head(now, zone)));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn edit<K: Job>(&self, which: &Reference, changes: &Changes) -> Result<ExitCode, Failed> {
+        let row = self.find::<K>(which, "edit")?;
+        let mut items = self.items::<K>();
+        let before = items.text(&row.path).map_err(not_done)?;
+        let after = match changes.is_empty() {
+            true => self.in_editor::<K>(&row, &before)?,
+            false => changes.apply(&before).map_err(|bad| refused(&row, &bad))?,
+        };
+        let Some(after) = (after != before).then_some(after) else {
+            return self.done(&row, "unchanged");
+        };
+        // The lines of a text that is not written would mislead.
+        K::read(&after, self.zone()).map_err(|bad| refused(&row, &BadText { line: None, ..bad }))?;
+        items.rewrite(&row.path, &after).map_err(not_done)?;
+        self.commit(&row.path, format!("edit {} {}", K::WORD, row.name()));
+        self.done(&row, "changed")
+    }
+
+    fn cancel<K: Job>(&self, which: &Reference) -> Result<ExitCode, Failed> {
+        let row = self.find::<K>(which, "cancel")?;
+        journal::disk::remove(&*self.disk, &row.path)?;
+        let git = Git::start("git");
+        git.commit_removal(&row.path, format!("remove {} {}", K::WORD, row.name()));
+        git.finish();
+        self.done(&row, "cancelled")
+    }
+
+    fn pause(&self, pause: &Pause) -> Result<ExitCode, Failed> {
+        let until = pause.until.as_deref().map(|until| times::when(until, &self.now)).transpose()?;
+        let value = until.map_or(Value::Flag(true), |until| Value::Text(until.to_string()));
+        let row = self.find::<Routine>(&pause.which, "pause")?;
+        self.rest(&row, &Change::Set(value), "pause")?;
+        let done = until.map_or("paused".to_owned(), |until| format!("paused until {}", times::short(until)));
+        self.done(&row, &done)
+    }
+
+    fn resume(&self, which: &Reference) -> Result<ExitCode, Failed> {
+        let row = self.find::<Routine>(which, "resume")?;
+        self.rest(&row, &Change::Remove, "resume")?;
+        self.done(&row, "resumed")
+    }
+
+    fn rest(&self, row: &Row, change: &Change, verb: &str) -> Result<(), Failed> {
+        let mut items = self.items::<Routine>();
+        let before = items.text(&row.path).map_err(not_done)?;
+        let after =
+            journal::frontmatter::edit(&before, "paused", change).map_err(|bad| refused(row, &bad))?;
+        items.rewrite(&row.path, &after).map_err(not_done)?;
+        self.commit(&row.path, format!("{verb} routine {}", row.name()));
+        Ok(())
+    }
+
+    fn next(&self, next: &Next) -> Result<ExitCode, Failed> {
+        let row = self.find::<Routine>(&next.which, "next")?;
+        let planned = row.job.as_ref().map_err(|bad| Failed::NotDone(format!("{}: {bad}", row.file)))?;
+        let (zone, now) = (self.zone(), self.now.timestamp());
+        let fires: Vec<Timestamp> =
+            times::fires(&planned.what, now, zone).take(usize::from(next.count)).collect();
+        let iso = fires.iter().map(|fire| Moment::of(&fire.to_zoned(zone.clone())).to_string());
+        let iso: Vec<String> = iso.collect();
+        let text: Vec<String> = fires.iter().map(|fire| times::day_and_time(*fire, now, zone)).collect();
+        let text = if text.is_empty() { times::never(planned) } else { text.join("\n") };
+        answer(self.output, &json!(iso), &text);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Tells what was done with a job: `cancelled 7f3a9c21`.
+    fn done(&self, row: &Row, done: &str) -> Result<ExitCode, Failed> {
+        let (verb, rest) =
+            done.split_once(' ').map_or((done, String::new()), |(verb, rest)| (verb, format!(" {rest}")));
+        let value = json!({ "ok": true, "done": done, "id": row.id, "file": row.file });
+        answer(self.output, &value, &format!("{verb} {}{rest}", row.name()));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn find<K: Job>(&self, which: &Reference, verb: &str) -> Result<Row, Failed> {
+        let rows = rows(&self.items::<K>()).map_err(not_done)?;
+        finding::find(rows, &which.id.join(" "), (K::WORD, verb), (&self.now, self.zone()))
+    }
+
+    fn items<K: Job>(&self) -> Items<K> {
+        Items::new(Arc::clone(&self.disk), self.settings.paths.root(), self.zone().clone())
+    }
+
+    fn commit(&self, path: &Path, message: String) {
+        let git = Git::start("git");
+        git.commit(path, message);
+        git.finish();
+    }
+
+    fn zone(&self) -> &jiff::tz::TimeZone {
+        &self.settings.zone.value
+    }
+}
+
+/// CL-4: a group without an action prints its usage.
+fn usage(word: &str) -> Result<ExitCode, Failed> {
+    let mut cli = Cli::command();
+    cli.build();
+    if let Some(group) = cli.find_subcommand_mut(word) {
+        print(group.render_help().to_string().trim_end());
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+fn missing(flag: &str) -> Failed {
+    Failed::Usage(format!("{flag} is missing. `--help` shows how it is written."))
+}
+
+fn not_done(trouble: Trouble) -> Failed {
+    Failed::NotDone(trouble.to_string())
+}
+
+fn refused(row: &Row, bad: &BadText) -> Failed {
+    Failed::NotDone(format!("{}: {bad}. the file is as it was.", row.file))
+}
+
+fn new_id() -> Result<ItemId, Failed> {
+    let seed = getrandom::u64();
+    let seed =
+        seed.map_err(|error| Failed::NotDone(format!("the system gives no random numbers: {error}")))?;
+    ItemId::parse(&Dice::new(seed).id8()).map_err(|invalid| Failed::NotDone(invalid.to_string()))
+}

@@ -1,0 +1,47 @@
+//! A job file in the human's editor: on a copy, so that a mistake harms nothing and loses nothing.
+
+use std::path::Path;
+use std::process::Command;
+
+use journal::disk;
+
+use super::{Desk, Job, Row};
+use crate::exit::Failed;
+
+impl Desk<'_> {
+    /// The text of a file after the human edited it, if it can be read. An edit that cannot be read is kept, and
+    /// the next one goes on from there.
+    pub fn in_editor<K: Job>(&self, row: &Row, before: &str) -> Result<String, Failed> {
+        let editor = self.editor.as_deref().ok_or_else(|| {
+            Failed::Usage("EDITOR is not set. set it, or give what changes as flags.".to_owned())
+        })?;
+        let copy = self.settings.paths.state().join("edits").join(row.file.replace('/', "-"));
+        if self.disk.look(&copy)?.is_none() {
+            disk::replace(&*self.disk, &copy, before.as_bytes())?;
+        }
+        edit(editor, &copy)?;
+        let after = String::from_utf8_lossy(&self.disk.read(&copy)?).into_owned();
+        let kept = format!("the file is as it was; your edit is kept in {}", copy.display());
+        if let Err(bad) = K::read(&after, self.zone()) {
+            let again = format!("to go on with it: ollim-bot {} edit {}", K::WORD, row.name());
+            return Err(Failed::NotDone(format!("{}: {bad}. {kept}. {again}", row.file)));
+        }
+        if self.disk.read(&row.path)? != before.as_bytes() {
+            let reason = "somebody changed it while you were editing";
+            return Err(Failed::NotDone(format!("{}: {reason}. {kept}.", row.file)));
+        }
+        disk::remove(&*self.disk, &copy)?;
+        Ok(after)
+    }
+}
+
+/// Runs the editor. It may be named with words of its own, such as `code --wait`.
+fn edit(editor: &str, copy: &Path) -> Result<(), Failed> {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{editor} \"$1\""), "editor"]).arg(copy);
+    let ended = command.status().map_err(|error| Failed::NotDone(format!("{editor}: {error}")))?;
+    match ended.success() {
+        true => Ok(()),
+        false => Err(Failed::NotDone(format!("{editor} ended with {ended}, so nothing was changed."))),
+    }
+}

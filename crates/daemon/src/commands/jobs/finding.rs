@@ -1,0 +1,55 @@
+//! Which job is meant: by id, by the beginning of one, by the name of a file, or by words. Never by a guess.
+
+use jiff::Zoned;
+use jiff::tz::TimeZone;
+
+use super::Row;
+use crate::exit::{Ambiguous, Candidate, Failed};
+
+/// The most candidates that are told.
+const TOLD: usize = 10;
+
+/// Finds the one job that `words` can mean.
+pub fn find(
+    rows: Vec<Row>,
+    words: &str,
+    (kind, verb): (&str, &str),
+    (now, zone): (&Zoned, &TimeZone),
+) -> Result<Row, Failed> {
+    let meant = meant(rows, words.trim());
+    let count = meant.len();
+    let mut meant = meant.into_iter();
+    match (meant.next(), count) {
+        (None, _) => Err(Failed::NotDone(format!("{kind} {words} not found"))),
+        (Some(row), 1) => Ok(row),
+        (Some(first), count) => {
+            let hint = format!("use an id: ollim-bot {kind} {verb} {}", first.name());
+            let all = std::iter::once(first).chain(meant).take(TOLD);
+            let candidate = |row: Row| Candidate {
+                id: row.name().to_owned(),
+                name: row.summary(),
+                when: row.when(now.timestamp(), zone),
+            };
+            let candidates = all.map(candidate).collect();
+            let message = format!("{words:?} matches {count} {kind}s");
+            Err(Failed::Ambiguous(Ambiguous { message, candidates, hint }))
+        }
+    }
+}
+
+/// All that `words` can mean.
+fn meant(rows: Vec<Row>, words: &str) -> Vec<Row> {
+    // Of twins the first counts, so the id means that one.
+    if let Some(place) = rows.iter().position(|row| row.id.as_deref() == Some(words)) {
+        return rows.into_iter().skip(place).take(1).collect();
+    }
+    let lower = words.to_lowercase();
+    let by_words = |row: &Row| {
+        let said = row.words().to_lowercase();
+        lower.split_whitespace().all(|word| said.contains(word))
+    };
+    let by_id = |row: &Row| row.id.as_deref().is_some_and(|id| id.starts_with(words));
+    let by_file = |row: &Row| row.stem() == words || row.file == words;
+    let meant = |row: &Row| !words.is_empty() && (by_id(row) || by_file(row) || by_words(row));
+    rows.into_iter().filter(meant).collect()
+}

@@ -1,0 +1,207 @@
+//! A job as the command line tells it: as a line, as a page, as JSON.
+
+use domain::schedule::{
+    Beat, Charter, IfMissed, Knowing, ModelName, Moment, Pings, Planned, Reminder, Rest, Rhythm, Standing,
+    Thinking, What,
+};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use super::{Row, times};
+
+/// The least width of the schedule in a list.
+const WIDE: usize = 24;
+
+/// How many times are told where one job is shown.
+const SHOWN: usize = 3;
+
+impl Row {
+    /// CL-8: it in a list.
+    pub fn line(&self, now: Timestamp, zone: &TimeZone) -> String {
+        match &self.job {
+            Ok(planned) => {
+                let (schedule, when) = (schedule(planned), self.when(now, zone));
+                format!("  {}  {schedule:<WIDE$}  {}  ({when})", planned.id(), planned.name())
+            }
+            Err(bad) => format!("  ! {}: {bad}", self.file),
+        }
+    }
+
+    /// CL-7: it when it was just made.
+    pub fn scheduled(&self) -> String {
+        match &self.job {
+            Ok(planned) => format!("{} -- {}", schedule(planned), planned.name()),
+            Err(bad) => bad.to_string(),
+        }
+    }
+
+    /// It above its file.
+    pub fn head(&self, now: Timestamp, zone: &TimeZone) -> String {
+        let planned = match &self.job {
+            Ok(planned) => planned,
+            Err(bad) => return format!("{}  {}\ninvalid: {bad}", self.name(), self.file),
+        };
+        let fires = times::fires(&planned.what, now, zone).take(SHOWN);
+        let fires: Vec<String> = fires.map(|fire| times::day_and_time(fire, now, zone)).collect();
+        let next =
+            if fires.is_empty() { times::never(planned) } else { format!("next {}", fires.join(", ")) };
+        let recurs = match &planned.what {
+            What::Routine(routine) => format!("{} · ", routine.rhythm.tell()),
+            What::Reminder(_) => String::new(),
+        };
+        format!("{}  {}\n{recurs}{next}", planned.id(), self.file)
+    }
+
+    /// When it comes, in a few words.
+    pub fn when(&self, now: Timestamp, zone: &TimeZone) -> String {
+        let Ok(planned) = &self.job else { return "invalid".to_owned() };
+        let rests = match planned.manner().rest {
+            Rest::ForNow => Some("paused".to_owned()),
+            Rest::Until(until) if now < until.at => Some(format!("paused until {}", times::short(until))),
+            Rest::Never | Rest::Until(_) => None,
+        };
+        let next = times::fires(&planned.what, now, zone).next();
+        rests.unwrap_or_else(|| match next {
+            Some(next) => format!("next {}", times::day_and_time(next, now, zone)),
+            None => "never again".to_owned(),
+        })
+    }
+
+    /// It for programs.
+    pub fn to_json(&self, now: Timestamp, zone: &TimeZone) -> Value {
+        let planned = match &self.job {
+            Ok(planned) => planned,
+            Err(bad) => {
+                return json!({
+                    "file": self.file, "id": self.id, "line": bad.line, "field": bad.field, "reason": bad.reason,
+                });
+            }
+        };
+        let next = times::fires(&planned.what, now, zone).next();
+        let next = next.map(|next| Moment::of(&next.to_zoned(zone.clone())).to_string());
+        let mut value = json!({
+            "id": planned.id().as_str(),
+            "file": self.file,
+            "schedule": schedule(planned),
+            "summary": planned.name(),
+            "next": next,
+            "description": planned.description(),
+            "message": planned.message().as_str(),
+        });
+        let facts = [when(&planned.what), charter(planned.charter()), manner(planned)];
+        for (key, fact) in facts.into_iter().flatten() {
+            value[key] = fact;
+        }
+        value
+    }
+}
+
+type Facts = Vec<(&'static str, Value)>;
+
+fn when(what: &What) -> Facts {
+    match what {
+        What::Routine(routine) => {
+            let Rhythm { beat, until, zone } = &routine.rhythm;
+            let (cron, every, from) = match beat {
+                Beat::Cron(cron) => (json!(cron.as_str()), Value::Null, Value::Null),
+                Beat::Days { every, from } => (Value::Null, json!(every), json!(from.to_string())),
+            };
+            let until = until.map(|until| until.to_string());
+            let zone = zone.as_ref().map(|zone| zone.name().to_owned());
+            let tell = routine.rhythm.tell();
+            vec![
+                ("cron", cron),
+                ("every_days", every),
+                ("from", from),
+                ("until", json!(until)),
+                ("timezone", json!(zone)),
+                ("recurs", json!(tell)),
+                ("skills", json!(routine.skills)),
+            ]
+        }
+        What::Reminder(Reminder { run_at, chain, skills, .. }) => vec![
+            ("run_at", json!(run_at.to_string())),
+            ("chain_depth", json!(chain.depth)),
+            ("max_chain", json!(chain.max)),
+            ("chain_parent", json!(chain.parent)),
+            ("skills", json!(skills)),
+        ],
+    }
+}
+
+fn charter(charter: &Charter) -> Facts {
+    let terms = charter.written_terms();
+    let session = matches!(charter, Charter::Persistent(_)).then_some("persistent");
+    vec![
+        ("background", json!(charter.standing() == Standing::Background)),
+        ("isolated", json!(charter.knowing() == Knowing::Itself)),
+        ("session", json!(session)),
+        ("model", json!(terms.model.as_ref().map(ModelName::as_str))),
+        ("thinking", json!(terms.thinking == Thinking::On)),
+        ("update_main_session", json!(terms.voice.reporting.as_str())),
+        ("allow_ping", json!(terms.voice.pings == Pings::Allowed)),
+        ("allowed_tools", json!(terms.tools.allowed())),
+        ("disallowed_tools", json!(terms.tools.denied())),
+    ]
+}
+
+fn manner(planned: &Planned) -> Facts {
+    let manner = planned.manner();
+    let paused = match manner.rest {
+        Rest::Never => json!(false),
+        Rest::ForNow => json!(true),
+        Rest::Until(until) => json!(until.to_string()),
+    };
+    vec![
+        ("if_missed", json!(manner.if_missed.as_ref().map(IfMissed::to_string))),
+        ("overlap", json!(manner.overlap.as_str())),
+        ("paused", paused),
+    ]
+}
+
+/// CL-12: when it comes and how it runs, in the words of its file.
+fn schedule(planned: &Planned) -> String {
+    let charter = planned.charter();
+    let aside = match charter {
+        Charter::Main(_) => "",
+        Charter::Fork(_) => "[bg] ",
+        Charter::Alone(_) => "[bg,isolated] ",
+        Charter::Persistent(_) => "[bg,persistent] ",
+    };
+    let (when, chain) = match &planned.what {
+        What::Routine(routine) => (rhythm(&routine.rhythm), String::new()),
+        What::Reminder(reminder) => (at(reminder), links(reminder)),
+    };
+    let terms = charter.written_terms();
+    let model = terms.model.as_ref().map(|model| format!("  (model: {})", model.as_str()));
+    let thinking = match terms.thinking {
+        Thinking::On => "",
+        Thinking::Off => "  (no-thinking)",
+    };
+    format!("{aside}{when}{}{thinking}{chain}", model.unwrap_or_default())
+}
+
+fn at(reminder: &Reminder) -> String {
+    format!("at {}", reminder.run_at.to_string().chars().take(16).collect::<String>())
+}
+
+fn links(reminder: &Reminder) -> String {
+    match reminder.chain.max {
+        0 => String::new(),
+        max => format!("  (chain {}/{max})", reminder.chain.depth),
+    }
+}
+
+fn rhythm(rhythm: &Rhythm) -> String {
+    let beat = match &rhythm.beat {
+        Beat::Cron(cron) => format!("cron '{}'", cron.as_str()),
+        Beat::Days { every, from } => {
+            let days = if *every == 1 { "day" } else { "days" };
+            format!("every {every} {days} from {}", from.strftime("%Y-%m-%dT%H:%M"))
+        }
+    };
+    let until = rhythm.until.map(|until| format!(" until {until}")).unwrap_or_default();
+    let zone = rhythm.zone.as_ref().map(|zone| format!(" in {}", zone.name())).unwrap_or_default();
+    format!("{beat}{until}{zone}")
+}

@@ -1,0 +1,72 @@
+//! Times on the command line: read, reckoned and told.
+
+use domain::phrase::{self, Habits, When};
+use domain::schedule::{Moment, Planned, Rest, What};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan, Zoned};
+
+use crate::exit::Failed;
+
+/// Reads a time that is still to come.
+pub fn when(text: &str, now: &Zoned) -> Result<Moment, Failed> {
+    let moment = Moment::parse(text, now.time_zone()).or_else(|_| in_words(text, now))?;
+    if moment.at <= now.timestamp() {
+        return Err(Failed::Usage(format!("{} is already past. name a time to come.", short(moment))));
+    }
+    Ok(moment)
+}
+
+/// Reads a time in words, such as `tomorrow at 9`.
+fn in_words(text: &str, now: &Zoned) -> Result<Moment, Failed> {
+    let reading = phrase::read(text, now, &Habits::default());
+    let trouble = reading.notes.iter().find(|note| note.is_trouble());
+    match (&reading.when, reading.what.is_empty()) {
+        (Some(When::Once(at)), true) => Ok(Moment::of(at)),
+        (Some(When::Repeats(_)), _) => Err(Failed::Usage(format!(
+            "{text:?} comes again and again, and a time comes once. for that: ollim-bot routine add."
+        ))),
+        (Some(_) | None, _) => Err(Failed::Usage(trouble.map_or_else(
+            || format!("{text:?} is not a time i can read. write it like \"tomorrow at 9\" or \"2026-11-20 09:00\"."),
+            |note| format!("{text:?}: {note}."),
+        ))),
+    }
+}
+
+/// The times at which a job comes after `now`, for a human who lives in `zone`; not while it rests.
+pub fn fires(what: &What, now: Timestamp, zone: &TimeZone) -> impl Iterator<Item = Timestamp> {
+    let rest = match what {
+        What::Routine(routine) => routine.manner.rest,
+        What::Reminder(reminder) => reminder.manner.rest,
+    };
+    let after = match rest {
+        Rest::Never => Some(now),
+        // The end of a rest is no part of it.
+        Rest::Until(until) => Some(now.max(until.at.checked_sub(1.nanosecond()).unwrap_or(until.at))),
+        Rest::ForNow => None,
+    };
+    let next = move |after: Timestamp| match what {
+        What::Routine(routine) => routine.rhythm.next(after, zone),
+        What::Reminder(reminder) => Some(reminder.run_at.at).filter(|due| *due > after),
+    };
+    std::iter::successors(after.and_then(next), move |fire| next(*fire))
+}
+
+/// Why a job does not come any more.
+pub fn never(planned: &Planned) -> String {
+    match planned.manner().rest {
+        Rest::ForNow => format!("it is paused. to go on: ollim-bot routine resume {}", planned.id()),
+        Rest::Never | Rest::Until(_) => "it does not come any more".to_owned(),
+    }
+}
+
+/// A time as people say it, on a clock in `zone`: `mon 16 nov 08:30`. Another year than that of `now` is named.
+pub fn day_and_time(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+    let (time, now) = (time.to_zoned(zone.clone()), now.to_zoned(zone.clone()));
+    let form = if time.year() == now.year() { "%a %-d %b %H:%M" } else { "%a %-d %b %Y %H:%M" };
+    time.strftime(form).to_string().to_lowercase()
+}
+
+/// A moment to the minute: `2026-11-20 09:00`.
+pub fn short(moment: Moment) -> String {
+    moment.to_string().chars().take(16).collect::<String>().replace('T', " ")
+}

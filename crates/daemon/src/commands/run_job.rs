@@ -1,0 +1,159 @@
+//! One job, done now: by the assistant that runs, or by one in this process. It ends when the job has ended.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use domain::cost::Source;
+use journal::disk::Disk;
+use serde_json::{Value, json};
+use surfaces::client::{Client, Events, Shown};
+use surfaces::terminal;
+
+use crate::chat::told_to_stop;
+use crate::cli::Output;
+use crate::exit::Failed;
+use crate::house::{Doors, House, SOCKET};
+use crate::settings::Settings;
+use crate::voice::{note, print};
+
+/// Does `job` now, waits for its end and tells what came of it: 0, if it was done, and 1, if it was not.
+pub async fn run(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    job: &Source,
+    output: Output,
+) -> Result<ExitCode, Failed> {
+    let client = Client::new(&settings.paths.state(), SOCKET);
+    if client.get("/api/health").await.is_ok() {
+        return done(&client, job, output).await;
+    }
+    let house = House::open(settings, disk, Doors::Local).await?;
+    for notice in &house.notices {
+        note(notice);
+    }
+    let ended = tokio::select! {
+        ended = done(&house.client, job, output) => ended,
+        () = told_to_stop() => Err(Failed::NotDone("stopped.".to_owned())),
+    };
+    house.close().await;
+    ended
+}
+
+async fn done(client: &Client, job: &Source, output: Output) -> Result<ExitCode, Failed> {
+    let mut events = client.events().await?;
+    let begun = client.post("/api/schedule/run", &json!({ "job": job.to_string() })).await?;
+    let mut work =
+        Work { turn: begun["turn"].as_u64(), message: begun["message"].as_u64(), said: Vec::new() };
+    let mut last = newest(client, job).await?;
+    let why = match last["state"].as_str() {
+        Some("running" | "asked") => {
+            let why = work.follow(&mut events, job).await?;
+            last = newest(client, job).await?;
+            why
+        }
+        _ => None,
+    };
+    Ok(tell(job, &work.said, &Outcome::of(&last, why), output))
+}
+
+/// What became of the newest time of `job`.
+async fn newest(client: &Client, job: &Source) -> Result<Value, Failed> {
+    let past = client.get(&format!("/api/schedule/past?job={job}&limit=1")).await?;
+    Ok(past["past"][0].clone())
+}
+
+/// The work that began, and what it said to the human.
+struct Work {
+    turn: Option<u64>,
+    message: Option<u64>,
+    said: Vec<String>,
+}
+
+impl Work {
+    /// Follows it to its end. Gives why it did not come to a good one, if that is told.
+    async fn follow(&mut self, events: &mut Events, job: &Source) -> Result<Option<String>, Failed> {
+        while let Some(Shown { name, data }) = events.next().await {
+            match name.as_str() {
+                "began" if self.is_its(&data) => self.turn = data["turn"].as_u64(),
+                "sent" if data["entry"]["from"] == job.to_string() => {
+                    self.said.push(terminal::sent_words(&data["entry"]));
+                }
+                "said" if self.is_answer(&data) => {
+                    self.said.extend(data["entry"]["text"].as_str().map(str::to_owned));
+                }
+                "held" if self.is_its(&data) || self.message.is_some() => {
+                    return Ok(data["why"].as_str().map(str::to_owned));
+                }
+                "ended" if self.is_its(&data) => return Ok(data["why"].as_str().map(str::to_owned)),
+                // Something was missed, and it may have been the end.
+                "reload" => return Ok(None),
+                _ => {}
+            }
+        }
+        Err(Failed::NotDone(
+            "the assistant ended before the job did; it goes on at the next start.".to_owned(),
+        ))
+    }
+
+    /// Whether it is said on main in answer to our message: nobody else speaks there meanwhile.
+    fn is_answer(&self, data: &Value) -> bool {
+        let ours = self.message.is_some() && self.turn.is_some() && data["branch"] == "main";
+        ours && data["entry"]["by"] == "assistant"
+    }
+
+    fn is_its(&self, data: &Value) -> bool {
+        let is = |key: &str, number: Option<u64>| number.is_some() && data[key].as_u64() == number;
+        is("turn", self.turn) || is("answers", self.message)
+    }
+}
+
+/// How it ended.
+enum Outcome {
+    /// It was done; what there is to say of it.
+    Done(String),
+    /// It was not, in this state, for this reason.
+    Not(String, String),
+}
+
+impl Outcome {
+    fn of(last: &Value, told: Option<String>) -> Self {
+        let word = |key: &str| last[key].as_str().unwrap_or_default().to_owned();
+        let why = [word("why"), told.unwrap_or_default()].into_iter().find(|why| !why.is_empty());
+        let why = why.unwrap_or_default();
+        let again: String = word("again").chars().skip(11).take(5).collect();
+        match word("state").as_str() {
+            "done" => Self::Done(why),
+            "again" => {
+                Self::Not("again".to_owned(), format!("it failed and is tried again at {again}: {why}"))
+            }
+            state @ ("running" | "asked") => Self::Not(state.to_owned(), format!("it goes on. {why}")),
+            state => Self::Not(state.to_owned(), why),
+        }
+    }
+}
+
+fn tell(job: &Source, said: &[String], outcome: &Outcome, output: Output) -> ExitCode {
+    let job = job.to_string();
+    let (code, value, words) = match outcome {
+        Outcome::Done(why) => {
+            let value = json!({ "ok": true, "job": job, "state": "done", "said": said, "why": why });
+            let quiet = if said.is_empty() { "it is done, and there was nothing to say." } else { "" };
+            (ExitCode::SUCCESS, value, if why.is_empty() { quiet } else { why })
+        }
+        Outcome::Not(state, why) => {
+            let error = json!({ "code": 1, "kind": "failed", "message": why });
+            let value = json!({ "ok": false, "job": job, "state": state, "said": said, "error": error });
+            (ExitCode::FAILURE, value, why.as_str())
+        }
+    };
+    match output.json {
+        true => print(&value.to_string()),
+        false => said.iter().for_each(|words| print(words.trim_end())),
+    }
+    match outcome {
+        Outcome::Done(_) if output.json || words.is_empty() => {}
+        Outcome::Done(_) => note(words),
+        Outcome::Not(..) => note(&format!("error: {words}")),
+    }
+    code
+}

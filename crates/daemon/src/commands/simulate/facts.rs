@@ -1,0 +1,233 @@
+//! What happens in a simulation: facts, read off what is written down.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use domain::assistant::Shown;
+use domain::conversation::{Branch, Said, Text};
+use domain::cost::Source;
+use domain::occurrence::{End, Occurrence, Stage};
+use domain::record::{
+    Charge, FileWork, ForkChange, MessageChange, MessageId, PlanChange, Record, ReportChange, StateChange,
+    TurnChange,
+};
+use domain::report::{Report, ReportId};
+use domain::schedule::What;
+use domain::tool::{Outcome, Showing, ToolCall, ToolResult};
+use domain::turn::Ending;
+use engine::played::{PlayedClock, Watching};
+use engine::ports::{Clock, Surface};
+use jiff::{SignedDuration, Timestamp};
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// When.
+    pub at: Timestamp,
+    /// Whose: a job, or nobody's.
+    pub job: Option<String>,
+    /// When that was due.
+    pub due: Option<Timestamp>,
+    /// What.
+    pub what: Happened,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Happened {
+    /// A job was begun, so much later than it was due, for the n-th time.
+    Fired(SignedDuration, u32),
+    /// It waits until the one before it has ended.
+    Queued,
+    /// It failed for this reason, and is tried again then.
+    Again(String, Timestamp),
+    /// It ended.
+    Ended(End),
+    /// The human is shown this; whether it could wait.
+    Pinged(String, Urgent),
+    /// A call of this tool was not let through, for this reason.
+    Refused(String, String),
+    /// So many pings were left before, and after.
+    Charged(Charge),
+    /// This was left for main.
+    Reported(String),
+    /// Main read these reports.
+    HandedOver(Vec<String>),
+    /// This was said on main.
+    Said(String),
+    /// A check follows, then.
+    Follows(Timestamp),
+    /// The human should know this.
+    Told(String),
+}
+
+/// Whether something could wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgent {
+    /// It could, so it took a ping.
+    No,
+    /// It could not.
+    Critical,
+}
+
+/// Looks over the shoulder of the journal, and where the human would be.
+pub struct Watch {
+    clock: Arc<PlayedClock>,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    facts: Vec<Fact>,
+    /// Whose the branches and messages are.
+    branches: BTreeMap<Branch, (Source, Option<Timestamp>)>,
+    messages: BTreeMap<MessageId, (Source, Timestamp)>,
+    /// Whose answer is said on main.
+    main: Option<(Source, Timestamp)>,
+    calls: BTreeMap<String, ToolCall>,
+    reports: BTreeMap<ReportId, Report>,
+}
+
+impl Watch {
+    /// One that looks at `clock`.
+    pub fn new(clock: Arc<PlayedClock>) -> Self {
+        Self { clock, seen: Mutex::default() }
+    }
+
+    /// All that happened, in the order in which it did.
+    pub fn facts(&self) -> Vec<Fact> {
+        self.seen().facts.clone()
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watching for Watch {
+    fn wrote(&self, records: &[Record]) {
+        let (now, mut seen) = (self.clock.now().timestamp(), self.seen());
+        let why = records.iter().find_map(failure).unwrap_or_default();
+        for record in records {
+            seen.see(record, &why, now);
+        }
+    }
+}
+
+impl Surface for Watch {
+    fn show(&self, shown: &Shown) {
+        if let Shown::Notice(text) = shown {
+            let at = self.clock.now().timestamp();
+            let what = Happened::Told(text.clone());
+            self.seen().facts.push(Fact { at, job: None, due: None, what });
+        }
+    }
+}
+
+/// Why a turn failed, if one did.
+fn failure(record: &Record) -> Option<String> {
+    let Record::Turn(TurnChange::Closed(closed)) = record else { return None };
+    match &closed.ending {
+        Ending::Failed(failure) => Some(failure.to_string()),
+        Ending::Interrupted => Some("it was stopped".to_owned()),
+        Ending::Finished => None,
+    }
+}
+
+impl Seen {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most of what is written is no news here")]
+    fn see(&mut self, record: &Record, why: &str, at: Timestamp) {
+        match record {
+            Record::Plan(PlanChange::Occurred(occurrence)) => self.occurred(occurrence, why, at),
+            Record::Plan(PlanChange::File(FileWork::Write(what))) => self.planned(what, at),
+            Record::Fork(ForkChange::Running(run)) => {
+                self.branches.insert(run.branch.clone(), (run.source.clone(), run.due));
+            }
+            Record::Turn(TurnChange::Decided(_, decision, _)) => {
+                self.calls.insert(decision.call.id.clone(), decision.call.clone());
+            }
+            Record::Message(MessageChange::Taken(message, _)) => {
+                self.main = self.messages.get(message).cloned().or(self.main.take());
+            }
+            Record::Said(branch, entry) => self.said(branch, &entry.said, at),
+            Record::State(StateChange::Charged(charge)) => {
+                let last = self.facts.last().map(|fact| (fact.job.clone(), fact.due)).unwrap_or_default();
+                self.facts.push(Fact { at, job: last.0, due: last.1, what: Happened::Charged(*charge) });
+            }
+            Record::Report(ReportChange::Left(report)) => {
+                self.reports.insert(report.id, report.clone());
+                let (job, what) = (Some(report.from.clone()), Happened::Reported(report.text.clone()));
+                self.facts.push(Fact { at, job, due: None, what });
+            }
+            Record::Report(ReportChange::Read(reading)) => {
+                let read = reading.quoted.iter().chain(&reading.counted);
+                let texts = read.filter_map(|id| self.reports.get(id)).map(|report| report.text.clone());
+                let what = Happened::HandedOver(texts.collect());
+                self.facts.push(Fact { at, job: None, due: None, what });
+            }
+            _ => {}
+        }
+    }
+
+    fn occurred(&mut self, occurrence: &Occurrence, why: &str, at: Timestamp) {
+        let Occurrence { key, tries, .. } = occurrence;
+        if let Stage::Asked(message) = &occurrence.stage {
+            self.messages.insert(*message, (key.source.clone(), key.due));
+        }
+        let what = match &occurrence.stage {
+            Stage::Running(_) | Stage::Asked(_) => Happened::Fired(at.duration_since(key.due), *tries),
+            Stage::Queued => Happened::Queued,
+            Stage::Again(next) => Happened::Again(why.to_owned(), *next),
+            Stage::Ended(end) => Happened::Ended(end.clone()),
+        };
+        self.facts.push(Fact { at, job: Some(key.source.to_string()), due: Some(key.due), what });
+    }
+
+    fn planned(&mut self, what: &What, at: Timestamp) {
+        if let What::Reminder(reminder) = what {
+            let (job, due) =
+                (Some(Source::Reminder(reminder.id.to_string()).to_string()), reminder.run_at.at);
+            self.facts.push(Fact { at, job, due: Some(due), what: Happened::Follows(due) });
+        }
+    }
+
+    fn said(&mut self, branch: &Branch, said: &Said, at: Timestamp) {
+        let (job, due) = match (branch, &self.main, self.branches.get(branch)) {
+            (Branch::Main, Some((source, due)), _) => (Some(source.to_string()), Some(*due)),
+            (_, _, Some((source, due))) => (Some(source.to_string()), *due),
+            (_, _, None) => (None, None),
+        };
+        let whats: Vec<Happened> = match (branch, said) {
+            (_, Said::Tools(results)) => results.iter().filter_map(|result| self.came_of(result)).collect(),
+            (Branch::Main, Said::Assistant(blocks, _)) => {
+                let text = blocks.text();
+                (!text.trim().is_empty()).then_some(Happened::Said(text)).into_iter().collect()
+            }
+            (Branch::Fork(_), Said::Assistant(..))
+            | (_, Said::Human(_) | Said::Summary(_) | Said::Recalled(_)) => Vec::new(),
+        };
+        self.facts.extend(whats.into_iter().map(|what| Fact { at, job: job.clone(), due, what }));
+    }
+
+    fn came_of(&self, result: &ToolResult) -> Option<Happened> {
+        let call = self.calls.get(&result.call);
+        match &result.outcome {
+            Outcome::Done => None,
+            Outcome::Shown(showing) => {
+                let text = match showing {
+                    Showing::Words(text) => text.clone(),
+                    Showing::Embed(embed) => embed.title.clone(),
+                };
+                let input =
+                    call.and_then(|call| serde_json::from_str::<serde_json::Value>(&call.input.0).ok());
+                let critical = input.is_some_and(|input| input["critical"] == true);
+                Some(Happened::Pinged(text, if critical { Urgent::Critical } else { Urgent::No }))
+            }
+            Outcome::Failed | Outcome::Denied => {
+                let tool = call.map(|call| call.name.clone()).unwrap_or_default();
+                let why = result.text.strip_prefix("Error: ").unwrap_or(&result.text);
+                Some(Happened::Refused(tool, why.to_owned()))
+            }
+        }
+    }
+}

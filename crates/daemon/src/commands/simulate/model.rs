@@ -1,0 +1,216 @@
+//! Who answers in a simulation: a script, for the jobs that it speaks for.
+//!
+//! No model thinks here. A routine that no script speaks for is taken as done; a reminder is left to the offline
+//! brain, so that its own words go out.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use domain::context::Context;
+use domain::conversation::{Block, Json, Said, Usage};
+use domain::failure::Failure;
+use domain::tool::ToolCall;
+use domain::turn::{Reply, Stop};
+use engine::played::PlayedClock;
+use engine::ports::{Listener, Model};
+use futures_util::future::BoxFuture;
+use jiff::SignedDuration;
+use models::offline::Offline;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+
+use crate::exit::Failed;
+
+/// What the help adds.
+pub const HELP: &str = "\
+examples:
+  ollim-bot simulate --from 2026-03-27 --to 2026-04-03
+  ollim-bot simulate --from 2026-03-29T00:00 --to 2026-03-29T12:00 --json
+
+Nothing of the data directory is changed, and no model is asked: a routine without a script is taken as done.
+
+A script is one JSON object. For each job it lists runs, and for each run what the model does in it, in order:
+  {\"routine:mail\": [[{\"ping\": \"two mails\", \"critical\": true}, {\"report\": \"two mails\"}], []]}
+The steps: {\"say\": TEXT}, {\"ping\": TEXT, \"critical\": BOOL}, {\"report\": TEXT}, {\"follow_up\": MINUTES},
+{\"takes\": \"45m\"}, {\"fail\": TEXT}. After its last run a job begins again with its first.";
+
+/// What a model does for each job.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct Script(BTreeMap<String, Vec<Vec<Step>>>);
+
+/// One thing that it does.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum Step {
+    /// It says this, and is done.
+    Say { say: String },
+    /// It interrupts the human.
+    Ping {
+        ping: String,
+        #[serde(default)]
+        critical: bool,
+    },
+    /// It leaves this for main.
+    Report { report: String },
+    /// It asks for one more check.
+    FollowUp { follow_up: u32 },
+    /// So much time passes.
+    Takes {
+        #[serde(deserialize_with = "time")]
+        takes: Duration,
+    },
+    /// It breaks off.
+    Fail { fail: String },
+}
+
+impl Script {
+    /// Reads the script in the file at `path`.
+    pub fn read(path: &Path) -> Result<Self, Failed> {
+        let name = path.display();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failed::Usage(format!("--script: {name} cannot be read ({error}).")))?;
+        serde_json::from_str(&text)
+            .map_err(|error| Failed::Usage(format!("--script: {name} is no script ({error}). `ollim-bot simulate --help` says how one is written.")))
+    }
+}
+
+/// Reads a time such as `45m`.
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let time = text.parse::<SignedDuration>().map_err(D::Error::custom)?;
+    Ok(time.unsigned_abs())
+}
+
+/// The model of a simulation.
+pub struct Scripted {
+    script: Script,
+    clock: Arc<PlayedClock>,
+    offline: Offline,
+    begun: Mutex<Begun>,
+}
+
+/// How far it is.
+#[derive(Default)]
+struct Begun {
+    /// How often each job was begun.
+    runs: BTreeMap<String, usize>,
+    calls: u64,
+}
+
+impl Scripted {
+    /// One that follows `script` on `clock`, for a human of this name.
+    pub fn new(script: Script, clock: Arc<PlayedClock>, human: &str) -> Self {
+        Self { script, clock, offline: Offline::new(human), begun: Mutex::default() }
+    }
+
+    /// What is done for `job` when it has spoken so often in its run, and how long that takes: nothing more, when the
+    /// run is over.
+    fn step(&self, job: &str, spoken: usize) -> (Duration, Option<Step>) {
+        let Some(runs) = self.script.0.get(job).filter(|runs| !runs.is_empty()) else {
+            return (Duration::ZERO, None);
+        };
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = begun.runs.entry(job.to_owned()).or_default();
+        if spoken == 0 {
+            *count += 1;
+        }
+        let (mut time, mut before) = (Duration::ZERO, 0);
+        for step in &runs[count.saturating_sub(1) % runs.len()] {
+            match step {
+                Step::Takes { takes } if before == spoken => time += *takes,
+                Step::Takes { .. } => {}
+                step if before == spoken => return (time, Some(step.clone())),
+                Step::Say { .. }
+                | Step::Ping { .. }
+                | Step::Report { .. }
+                | Step::FollowUp { .. }
+                | Step::Fail { .. } => before += 1,
+            }
+        }
+        (time, None)
+    }
+
+    fn call(&self, name: &str, input: &Value) -> Reply {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.calls += 1;
+        let (id, name, input) =
+            (format!("simulated-{}", begun.calls), name.to_owned(), Json(input.to_string()));
+        Reply {
+            blocks: vec![Block::Call(ToolCall { id, name, input })],
+            stop: Stop::Tools,
+            usage: Usage::default(),
+        }
+    }
+
+    async fn answer(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
+        let Some((job, spoken)) = job(context) else { return self.offline.reply(context, listener).await };
+        let (time, step) = self.step(&job, spoken);
+        if !time.is_zero() {
+            self.clock.sleep(time).await;
+        }
+        match step {
+            Some(Step::Ping { ping, critical }) => {
+                Ok(self.call("ping_user", &json!({ "message": ping, "critical": critical })))
+            }
+            Some(Step::Report { report }) => Ok(self.call("report_updates", &json!({ "message": report }))),
+            Some(Step::FollowUp { follow_up }) => {
+                Ok(self.call("follow_up_chain", &json!({ "minutes_from_now": follow_up })))
+            }
+            Some(Step::Fail { fail }) => Err(Failure::Broken(fail)),
+            Some(Step::Say { say }) => Ok(said(&say, listener)),
+            None if job.starts_with("reminder:") && !self.script.0.contains_key(&job) => {
+                self.offline.reply(context, listener).await
+            }
+            Some(Step::Takes { .. }) | None => Ok(said("done.", listener)),
+        }
+    }
+}
+
+fn said(text: &str, listener: Listener<'_>) -> Reply {
+    listener.words(text);
+    Reply { blocks: vec![Block::Text(text.to_owned())], stop: Stop::Said, usage: Usage::default() }
+}
+
+/// The job that `context` is about, and how often the model has spoken since it was told of it.
+fn job(context: &Context) -> Option<(String, usize)> {
+    let mut spoken = 0;
+    for said in context.said.iter().rev() {
+        match said.as_ref() {
+            Said::Human(heard) => {
+                if let Some(job) = tag(&heard.preface) {
+                    return Some((job, spoken));
+                }
+            }
+            Said::Assistant(..) => spoken += 1,
+            Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => {}
+        }
+    }
+    None
+}
+
+/// The job whose tag stands in `words`: `[routine-bg:mail]` is that of `routine:mail`.
+fn tag(words: &str) -> Option<String> {
+    ["routine-bg:", "routine:", "reminder-bg:", "reminder:"].into_iter().find_map(|kind| {
+        let (_, rest) = words.split_once(&format!("[{kind}"))?;
+        let (id, _) = rest.split_once(']')?;
+        Some(format!("{}:{id}", kind.trim_end_matches(':').trim_end_matches("-bg")))
+    })
+}
+
+impl Model for Scripted {
+    fn name(&self) -> &str {
+        "simulated"
+    }
+
+    fn reply<'a>(
+        &'a self,
+        context: &'a Context,
+        listener: Listener<'a>,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        Box::pin(self.answer(context, listener))
+    }
+}

@@ -1,0 +1,93 @@
+//! From when to when: two times that a person wrote.
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, Zoned};
+
+use crate::exit::Failed;
+
+/// The longest time that is simulated: a year.
+const LONGEST: SignedDuration = SignedDuration::from_hours(366 * 24);
+
+/// A time, from its beginning on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its beginning, in the human's zone.
+    pub from: Zoned,
+    /// How long it is.
+    pub length: SignedDuration,
+}
+
+impl Span {
+    /// Reads both ends. What has no offset is a time in `zone`; a date alone is its midnight.
+    pub fn read((from, to): (&str, &str), zone: &TimeZone) -> Result<Self, Failed> {
+        let (from, to) = (read("--from", from, zone)?, read("--to", to, zone)?);
+        let length = to.timestamp().duration_since(from.timestamp());
+        if !length.is_positive() {
+            return Err(Failed::Usage(format!(
+                "--to ({}) is not after --from ({}). give a later time.",
+                to.strftime(PLAIN),
+                from.strftime(PLAIN)
+            )));
+        }
+        if length > LONGEST {
+            let days = length.as_hours() / 24;
+            return Err(Failed::Usage(format!(
+                "from --from to --to is {days} days. a year (366 days) is the most that is simulated."
+            )));
+        }
+        Ok(Self { from, length })
+    }
+}
+
+const PLAIN: &str = "%Y-%m-%d %H:%M";
+
+fn read(which: &str, text: &str, zone: &TimeZone) -> Result<Zoned, Failed> {
+    let with_offset = || text.parse::<Timestamp>().ok().map(|at| at.to_zoned(zone.clone()));
+    let in_zone = || text.parse::<Zoned>().ok().map(|at| at.with_time_zone(zone.clone()));
+    let here = || text.parse::<DateTime>().ok().and_then(|at| at.to_zoned(zone.clone()).ok());
+    let day = || text.parse::<Date>().ok().and_then(|date| date.to_zoned(zone.clone()).ok());
+    in_zone().or_else(with_offset).or_else(here).or_else(day).ok_or_else(|| {
+        Failed::Usage(format!(
+            "{which}: `{text}` is not a time. write a date such as 2026-03-27, a time such as 2026-03-27T08:00, or one \
+             with an offset such as 2026-03-27T08:00+01:00."
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(from: &str, to: &str) -> Result<String, String> {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let told = |span: Span| format!("{} {:#}", span.from, span.length);
+        Span::read((from, to), &zone).map(told).map_err(|failed| failed.to_string())
+    }
+
+    #[test]
+    fn a_time_is_read_in_the_zone_of_the_human() {
+        let check = |from: &str, to: &str, expected: &str| {
+            assert_eq!(span(from, to), Ok(expected.to_owned()));
+        };
+        check("2026-03-28", "2026-03-30", "2026-03-28T00:00:00+01:00[Europe/Berlin] 47h");
+        check("2026-03-28T08:00", "2026-03-28T09:30", "2026-03-28T08:00:00+01:00[Europe/Berlin] 1h 30m");
+        check(
+            "2026-03-28T08:00:00Z",
+            "2026-03-28T10:00+01:00",
+            "2026-03-28T09:00:00+01:00[Europe/Berlin] 1h",
+        );
+    }
+
+    #[test]
+    fn a_wrong_time_is_told_what_would_be_right() {
+        let check = |from: &str, to: &str, words: &str| {
+            let told = span(from, to).unwrap_err();
+            assert!(told.contains(words), "{told}");
+        };
+        check("soon", "2026-03-30", "--from: `soon` is not a time. write a date such as");
+        check("2026-03-30", "2026-02-30", "--to: `2026-02-30` is not a time");
+        check("2026-03-30", "2026-03-30", "is not after --from (2026-03-30 00:00)");
+        check("2026-03-30", "2028-03-30", "is 731 days. a year (366 days) is the most");
+    }
+}

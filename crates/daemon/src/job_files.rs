@@ -1,0 +1,173 @@
+//! The job files, as the page changes them: as an editor would, through the one door to the disk. Whoever follows the
+//! files notices.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use domain::schedule::{Reminder, Rest, Routine};
+use futures_util::future::BoxFuture;
+use jiff::tz::TimeZone;
+use journal::disk::{Disk, Seen, replace};
+use journal::files::items::Item;
+use journal::frontmatter::{BadText, Change, Value, edit};
+use journal::git::Git;
+use surfaces::web::job_files::{JobFile, JobFiles, Unchanged};
+
+/// The most bytes of a file that people write.
+const LARGEST: u64 = 1 << 20;
+
+/// The job files of one data directory.
+#[derive(Clone)]
+pub struct Shelf {
+    /// The door to the disk.
+    pub disk: Arc<dyn Disk>,
+    /// The data directory.
+    pub root: PathBuf,
+    /// Where times without an offset are.
+    pub zone: TimeZone,
+}
+
+impl Shelf {
+    /// Does `work` with a file, away from everybody who waits for other things.
+    async fn aside<T: Send + 'static>(
+        &self,
+        file: JobFile,
+        work: impl FnOnce(&Sheet) -> Result<T, Unchanged> + Send + 'static,
+    ) -> Result<T, Unchanged> {
+        let sheet = Sheet { shelf: self.clone(), file };
+        let done = tokio::task::spawn_blocking(move || work(&sheet)).await;
+        done.unwrap_or_else(|_| Err(Unchanged::Failed("i could not get to the file. try again.".to_owned())))
+    }
+}
+
+impl JobFiles for Shelf {
+    fn text(&self, file: JobFile) -> BoxFuture<'_, Result<String, Unchanged>> {
+        Box::pin(self.aside(file, Sheet::text))
+    }
+
+    fn rewrite(&self, file: JobFile, before: String, text: String) -> BoxFuture<'_, Result<(), Unchanged>> {
+        Box::pin(self.aside(file, move |sheet| {
+            if sheet.text()? != before {
+                return Err(Unchanged::Moved(sheet.name()));
+            }
+            sheet.write(&text)
+        }))
+    }
+
+    fn rest(&self, file: JobFile, rest: Rest) -> BoxFuture<'_, Result<(), Unchanged>> {
+        Box::pin(self.aside(file, move |sheet| {
+            let change = match rest {
+                Rest::Never => Change::Remove,
+                Rest::Until(moment) => Change::Set(Value::Text(moment.to_string())),
+                Rest::ForNow => Change::Set(Value::Flag(true)),
+            };
+            let text = edit(&sheet.text()?, "paused", &change).map_err(|bad| sheet.bad(&bad))?;
+            sheet.write(&text)
+        }))
+    }
+}
+
+/// One of them.
+struct Sheet {
+    shelf: Shelf,
+    file: JobFile,
+}
+
+impl Sheet {
+    fn name(&self) -> String {
+        self.file.as_str().to_owned()
+    }
+
+    fn path(&self) -> PathBuf {
+        self.shelf.root.join(self.file.as_str())
+    }
+
+    fn text(&self) -> Result<String, Unchanged> {
+        let failed = |why: &dyn std::fmt::Display| Unchanged::Failed(format!("{}: {why}.", self.name()));
+        let path = self.path();
+        match self.shelf.disk.look(&path).map_err(|error| failed(&error))? {
+            Some(Seen::File(..=LARGEST)) => {}
+            Some(Seen::File(_)) => {
+                return Err(failed(&"it is larger than 1 MB, which is too much for a job"));
+            }
+            Some(Seen::Directory | Seen::Strange) => return Err(failed(&"it is no file to read")),
+            None => return Err(Unchanged::Missing(self.name())),
+        }
+        let bytes = self.shelf.disk.read(&path).map_err(|error| failed(&error))?;
+        String::from_utf8(bytes).map_err(|_| failed(&"it is not text (UTF-8); open it with another editor"))
+    }
+
+    /// Gives the file another text, if that can be read, and its history one more line.
+    fn write(&self, text: &str) -> Result<(), Unchanged> {
+        if text.len() as u64 > LARGEST {
+            return Err(Unchanged::Bad("that is larger than 1 MB, which is too much for a job.".to_owned()));
+        }
+        self.check(text).map_err(|bad| self.bad(&bad))?;
+        let path = self.path();
+        let written = replace(&*self.shelf.disk, &path, text.as_bytes());
+        written.map_err(|error| Unchanged::Failed(format!("{} cannot be written: {error}.", self.name())))?;
+        let git = Git::start("git");
+        git.commit(&path, format!("update {}", self.name()));
+        git.finish();
+        Ok(())
+    }
+
+    fn check(&self, text: &str) -> Result<(), BadText> {
+        match self.file.as_str().starts_with(Routine::DIRECTORY) {
+            true => Routine::read(text, &self.shelf.zone).map(drop),
+            false => Reminder::read(text, &self.shelf.zone).map(drop),
+        }
+    }
+
+    fn bad(&self, bad: &BadText) -> Unchanged {
+        Unchanged::Bad(bad.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::schedule::Moment;
+    use journal::disk::RealDisk;
+
+    use super::*;
+
+    const MAIL: &str = "---\nid: mail # my own note\ncron: 0 9 * * *\n---\nTriage my mail.\n";
+
+    fn shelf() -> (tempfile::TempDir, Shelf, JobFile) {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().to_owned();
+        std::fs::create_dir(root.join("routines")).unwrap();
+        std::fs::write(root.join("routines/mail.md"), MAIL).unwrap();
+        let shelf = Shelf { disk: Arc::new(RealDisk), root, zone: TimeZone::UTC };
+        (home, shelf, JobFile::parse("routines/mail.md").unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_job_rests_by_a_line_in_its_file_and_goes_on_without_it() {
+        let (_home, shelf, file) = shelf();
+        shelf.rest(file.clone(), Rest::ForNow).await.unwrap();
+        let paused = shelf.text(file.clone()).await.unwrap();
+        assert_eq!(paused, MAIL.replace("* * *\n", "* * *\npaused: true\n"));
+        let friday = Moment::parse("2026-11-20T09:00Z", &TimeZone::UTC).unwrap();
+        shelf.rest(file.clone(), Rest::Until(friday)).await.unwrap();
+        assert!(shelf.text(file.clone()).await.unwrap().contains("2026-11-20T09:00:00+00:00"));
+        shelf.rest(file.clone(), Rest::Never).await.unwrap();
+        assert_eq!(shelf.text(file).await.unwrap(), MAIL, "all else stays as the human wrote it");
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_never_written() {
+        let (_home, shelf, file) = shelf();
+        let wrong = MAIL.replace("0 9", "99 9");
+        let told = shelf.rewrite(file.clone(), MAIL.to_owned(), wrong).await.unwrap_err().to_string();
+        assert!(told.starts_with("line 3: `cron`"), "{told}");
+        let late = shelf.rewrite(file.clone(), "another".to_owned(), MAIL.replace("0 9", "0 8")).await;
+        assert_eq!(late, Err(Unchanged::Moved("routines/mail.md".to_owned())));
+        assert_eq!(shelf.text(file.clone()).await.unwrap(), MAIL);
+        shelf.rewrite(file.clone(), MAIL.to_owned(), MAIL.replace("0 9", "0 8")).await.unwrap();
+        assert!(shelf.text(file).await.unwrap().contains("cron: 0 8"));
+        let other = JobFile::parse("routines/other.md").unwrap();
+        let missing = shelf.rewrite(other, String::new(), MAIL.to_owned()).await;
+        assert_eq!(missing, Err(Unchanged::Missing("routines/other.md".to_owned())), "none is made here");
+    }
+}

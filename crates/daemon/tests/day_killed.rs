@@ -1,0 +1,220 @@
+//! A whole day of jobs, and the program is killed all through it: nothing planned is lost, and nothing comes twice.
+#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use domain::dice::Dice;
+use jiff::{SignedDuration, Timestamp, Zoned};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use testkit::kill::{Backstage, Program};
+use testkit::model_server::Act;
+use testkit::oracle::examine;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+const DAY: &str = "2026-11-16T00:00:00+01:00[Europe/Madrid]";
+
+const ROUTINES: usize = 60;
+const REMINDERS: usize = 40;
+const CHAINS: usize = 20;
+
+/// A1: 60 routines, 40 reminders and 20 chains in a day, and 500 kills: every time has one end, every reminder was
+/// heard once, every chain has one check after the other.
+#[test]
+fn a_day_survives_five_hundred_kills() {
+    live(1, 500);
+}
+
+fn live(seed: u64, kills: u32) {
+    let backstage = Backstage::open();
+    backstage.model().answering(reply);
+    let mut program = Program::answered_by(shifted(), &backstage);
+    let start: Zoned = DAY.parse().expect("a time");
+    let mut dice = Dice::new(seed);
+    plan(program.data(), &start, &mut dice);
+    // The last starts fall after the day, so that what is late has time to be done.
+    let step = SignedDuration::from_hours(24) * 10 / (i32::try_from(kills).expect("few kills") * 9);
+    let mut said = 0;
+    for number in 0..kills {
+        let now = &start + step * i32::try_from(number).expect("few kills");
+        program.set("SHIFTED_TO", &now.to_string());
+        let running = program.start();
+        if number % 17 == 3 && said < 30 {
+            said += 1;
+            running.blurt(&format!("message {said}"));
+        }
+        linger(dice.roll() % 40_000);
+        running.kill();
+    }
+    let mut after = &start + SignedDuration::from_hours(30);
+    for _ in 0..100 {
+        program.set("SHIFTED_TO", &after.to_string());
+        let running = program.start();
+        // An answer to each look: whatever was decided before it is decided.
+        let quiet = (0..40).any(|_| {
+            linger(5_000);
+            running.command("/status").is_ok() && left(program.data()) == 0
+        });
+        running.terminate();
+        if quiet {
+            break;
+        }
+        after = &after + SignedDuration::from_mins(10);
+    }
+    let wrong = examine(program.data());
+    assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}");
+    let day = (start.timestamp(), after.timestamp());
+    assert_all_accounted(seed, program.data(), day);
+    assert_heard_once(seed, program.data());
+    assert_chains(seed, program.data());
+}
+
+/// The program by another clock is built beside the tests.
+fn shifted() -> std::path::PathBuf {
+    let binary = Path::new(BINARY);
+    binary.parent().expect("a directory").join("examples/shifted")
+}
+
+/// Kills fall between any two instructions, so this does not wait for anything that can be seen.
+fn linger(microseconds: u64) {
+    let until = Instant::now() + Duration::from_micros(microseconds);
+    while Instant::now() < until {
+        std::hint::spin_loop();
+    }
+}
+
+/// Writes the job files of the day.
+fn plan(data: &Path, start: &Zoned, dice: &mut Dice) {
+    let file = |folder: &str, name: String, text: String| {
+        std::fs::create_dir_all(data.join(folder)).expect("a directory");
+        std::fs::write(data.join(folder).join(name), text).expect("a file");
+    };
+    for number in 0..ROUTINES {
+        let (minute, hour) = (dice.roll() % 60, dice.roll() % 24);
+        let aside = [
+            "background: true",
+            "background: true\nisolated: true",
+            "background: true\nsession: persistent",
+            "",
+        ][number % 4];
+        let text = format!(
+            "---\nid: r{number}\ncron: {minute} {hour} * * *\nif-missed: once\n{aside}\n---\nroutine {number}\n"
+        );
+        file("routines", format!("r{number}.md"), text.replace("\n\n---", "\n---"));
+    }
+    let mut at = || start + SignedDuration::from_secs(i64::try_from(dice.roll() % 82_000).expect("a day"));
+    for number in 0..REMINDERS {
+        let text = format!("---\nid: m{number}\nrun-at: {}\n---\nreminder m{number}.\n", iso(&at()));
+        file("reminders", format!("m{number}.md"), text);
+    }
+    for number in 0..CHAINS {
+        let text = format!(
+            "---\nid: c{number}\nrun-at: {}\nbackground: true\nmax-chain: 2\nchain-parent: c{number}\n---\nchain c{number}.\n",
+            iso(&at())
+        );
+        file("reminders", format!("c{number}.md"), text);
+    }
+}
+
+fn iso(at: &Zoned) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+}
+
+/// A model that rings with a reminder's own words, asks for the next check of a chain, and reports what it did.
+fn reply(request: &Value) -> Act {
+    let messages = request["messages"].as_array().cloned().unwrap_or_default();
+    let texts: Vec<String> = messages.iter().map(|message| message["content"].to_string()).collect();
+    let asked = texts.iter().rposition(|text| text.contains("[routine") || text.contains("[reminder"));
+    let last = texts.last().cloned().unwrap_or_default();
+    let prompt = asked.map(|at| texts[at].clone()).unwrap_or_default();
+    let answered = last.contains("tool_result");
+    if !answered && prompt.contains("follow_up_chain(minutes_from_now") && asked == Some(texts.len() - 1) {
+        return Act::calls("follow_up_chain", &json!({ "minutes_from_now": 20 }));
+    }
+    match prompt.split_once("reminder m").filter(|_| asked == Some(texts.len() - 1)) {
+        Some((_, rest)) => {
+            let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            Act::says(&format!("ring m{number}."))
+        }
+        None => Act::says("so it is"),
+    }
+}
+
+fn log(data: &Path) -> Connection {
+    Connection::open(data.join("state/journal.db")).expect("a log")
+}
+
+/// How much is still to be done: occurrences that have not ended, and reminders that have not been.
+fn left(data: &Path) -> usize {
+    let sql = "SELECT count(*) FROM occurrences WHERE stage IN ('running', 'asked', 'again', 'queued')";
+    let open: usize = log(data).query_row(sql, [], |row| row.get(0)).expect("a count");
+    open + std::fs::read_dir(data.join("reminders")).map_or(0, Iterator::count)
+}
+
+/// P1: every routine's time of the day has one row that has ended, or lies among those that were missed.
+fn assert_all_accounted(seed: u64, data: &Path, (from, to): (Timestamp, Timestamp)) {
+    let log = log(data);
+    let mut rows =
+        log.prepare("SELECT source, due, stage, coalesce(last, due) FROM occurrences").expect("rows");
+    let rows = rows.query_map([], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?, row.get::<_, i64>(3)?))
+    });
+    let rows: Vec<(String, i64, String, i64)> = rows.expect("rows").collect::<Result<_, _>>().expect("rows");
+    let ended = ["done", "failed", "missed", "skipped", "cancelled"];
+    let open: Vec<_> = rows.iter().filter(|row| !ended.contains(&row.2.as_str())).collect();
+    assert!(open.is_empty(), "seed {seed}: these never ended: {open:?}");
+    for number in 0..ROUTINES {
+        let text = std::fs::read_to_string(data.join(format!("routines/r{number}.md"))).expect("a routine");
+        let cron = text.lines().find_map(|line| line.strip_prefix("cron: ")).expect("a cron");
+        let fields: Vec<i64> =
+            cron.split(' ').take(2).map(|field| field.parse().expect("a number")).collect();
+        let mut due = from + SignedDuration::from_mins(fields[1] * 60 + fields[0]);
+        while due <= to {
+            let micros = due.as_microsecond();
+            let source = format!("routine:r{number}");
+            // What was due before the first start was due before anybody knew of it.
+            let known = due > from + SignedDuration::from_mins(1);
+            let covered = rows.iter().any(|row| row.0 == source && row.1 <= micros && micros <= row.3);
+            assert!(covered || !known, "seed {seed}: {source} was due at {due} and nobody knows: {rows:?}");
+            due += SignedDuration::from_hours(24);
+        }
+    }
+}
+
+/// P3: every reminder was heard exactly once, and its file is gone.
+fn assert_heard_once(seed: u64, data: &Path) {
+    let log = log(data);
+    let mut rows = log.prepare("SELECT body FROM entries WHERE kind = 'assistant'").expect("entries");
+    let bodies = rows.query_map([], |row| row.get::<_, String>(0)).expect("entries");
+    let bodies: Vec<String> = bodies.collect::<Result<_, _>>().expect("entries");
+    for number in 0..REMINDERS {
+        let times = bodies
+            .iter()
+            .filter(|body| {
+                body.contains(&format!("ring m{number}.")) || body.contains(&format!("reminder m{number}."))
+            })
+            .count();
+        assert_eq!(times, 1, "seed {seed}: reminder m{number} was heard {times} times");
+        assert!(
+            !data.join(format!("reminders/m{number}.md")).exists(),
+            "seed {seed}: m{number} is still there"
+        );
+    }
+}
+
+/// A11: a chain of three checks has exactly three.
+fn assert_chains(seed: u64, data: &Path) {
+    let log = log(data);
+    let mut rows =
+        log.prepare("SELECT words, stage FROM occurrences WHERE words LIKE 'chain c%'").expect("rows");
+    let rows = rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
+    let mut checks: BTreeMap<String, usize> = BTreeMap::new();
+    for (words, stage) in rows.expect("rows").collect::<Result<Vec<_>, _>>().expect("rows") {
+        assert_eq!(stage, "done", "seed {seed}: {words}");
+        *checks.entry(words).or_default() += 1;
+    }
+    assert_eq!(checks.len(), CHAINS, "seed {seed}: {checks:?}");
+    assert!(checks.values().all(|count| *count == 3), "seed {seed}: {checks:?}");
+}

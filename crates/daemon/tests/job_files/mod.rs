@@ -1,0 +1,52 @@
+//! The program with job files in its data directory, and what it says about them.
+#![expect(clippy::expect_used, reason = "a fixture that cannot be made stops the test at once")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use expect_test::Expect;
+use serde_json::Value;
+use testkit::kill::{Program, stderr, stdout};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+/// A program that was never started, and whose files have a history.
+pub fn program() -> Program {
+    let program = Program::offline(BINARY);
+    std::fs::create_dir_all(program.data()).expect("a directory");
+    assert!(git(program.data(), &["init", "--quiet"]).status.success());
+    program
+}
+
+pub fn git(data: &Path, arguments: &[&str]) -> Output {
+    Command::new("git").current_dir(data).args(arguments).output().expect("git")
+}
+
+pub fn write(program: &Program, file: &str, text: &str) {
+    let path = program.data().join(file);
+    std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+    std::fs::write(path, text).expect("a file");
+}
+
+pub fn read(program: &Program, file: &str) -> String {
+    std::fs::read_to_string(program.data().join(file)).unwrap_or_default()
+}
+
+/// What a command that must succeed says.
+pub fn said(program: &Program, arguments: &[&str]) -> String {
+    let output = program.run(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    stdout(&output).trim_end().to_owned()
+}
+
+/// How a command fails, and what it says then.
+pub fn fails(program: &Program, arguments: &[&str], code: i32, told: Expect) {
+    let output = program.run(arguments);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr(&output));
+    told.assert_eq(stderr(&output).trim_end());
+}
+
+pub fn json(program: &Program, arguments: &[&str]) -> Value {
+    let said = said(program, &[arguments, &["--json"]].concat());
+    serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}"))
+}

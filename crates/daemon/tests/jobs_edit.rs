@@ -1,0 +1,111 @@
+//! Routines that are changed from the command line: by flags, in an editor, and to rest.
+
+mod job_files;
+
+use expect_test::expect;
+use job_files::{fails, git, json, program, read, said, write};
+use serde_json::Value;
+use testkit::kill::stderr;
+
+/// A routine as a person writes it.
+const MORNING: &str = "---\n# mine\nid: 7f3a9c21\ncron: 30 8 * * 1-5 # weekdays\ndescription: Morning check-in\nmood: calm\n---\n\nName the first thing.\n";
+
+/// B9, DD-25: an edit changes the keys that are given, and keeps every other line as the human wrote it.
+#[test]
+fn an_edit_changes_what_is_given_and_nothing_else() {
+    let program = program();
+    write(&program, "routines/morning.md", MORNING);
+    assert_eq!(
+        said(&program, &["routine", "edit", "check-in", "--cron", "0 9 * * *", "--model", "opus"]),
+        "changed 7f3a9c21"
+    );
+    let file = read(&program, "routines/morning.md");
+    let expected =
+        MORNING.replace("30 8 * * 1-5", "\"0 9 * * *\"").replace("calm\n", "calm\nmodel: \"opus\"\n");
+    assert_eq!(file, expected);
+    said(&program, &["routine", "edit", "morning", "--model", "", "-m", "Name two things."]);
+    let file = read(&program, "routines/morning.md");
+    assert!(file.ends_with("mood: calm\n---\nName two things.\n"), "{file}");
+    said(&program, &["routine", "edit", "morning", "--every", "2 weeks", "--from", "2026-11-18T09:00"]);
+    assert_eq!(json(&program, &["routine", "show", "morning"])["every_days"], 14);
+    assert_eq!(said(&program, &["routine", "edit", "morning", "--every", "2 weeks"]), "unchanged 7f3a9c21");
+    let before = read(&program, "routines/morning.md");
+    fails(
+        &program,
+        &["routine", "edit", "morning", "--isolated", "--background", "--session", "persistent"],
+        1,
+        expect![
+            "error: routines/morning.md: `session`: `persistent` cannot stand beside `isolated: true`; leave one of them out. the file is as it was."
+        ],
+    );
+    assert_eq!(read(&program, "routines/morning.md"), before);
+}
+
+/// B9: in an editor a mistake is told with its line, changes nothing, and is kept.
+#[test]
+fn a_mistake_in_the_editor_loses_nothing() {
+    let mut program = program();
+    write(&program, "routines/morning.md", MORNING);
+    fails(
+        &program,
+        &["routine", "edit", "morning"],
+        2,
+        expect!["error: EDITOR is not set. set it, or give what changes as flags."],
+    );
+    program.set("EDITOR", "sed -i 's/30 8/30/; s/first/second/'");
+    let output = program.run(&["routine", "edit", "morning"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = stderr(&output);
+    assert!(
+        told.starts_with(
+            "error: routines/morning.md: line 4: `cron`: \"30 * * 1-5\" does not have five fields"
+        ),
+        "{told}"
+    );
+    assert!(
+        told.contains("your edit is kept in") && told.contains("ollim-bot routine edit 7f3a9c21"),
+        "{told}"
+    );
+    assert_eq!(read(&program, "routines/morning.md"), MORNING);
+    program.set("EDITOR", "sed -i 's/30 /30 8 /'");
+    assert_eq!(said(&program, &["routine", "edit", "morning"]), "changed 7f3a9c21");
+    assert_eq!(read(&program, "routines/morning.md"), MORNING.replace("first", "second"));
+    program.set("EDITOR", "true");
+    assert_eq!(said(&program, &["routine", "edit", "morning"]), "unchanged 7f3a9c21");
+    program.set("EDITOR", "false");
+    assert_eq!(program.run(&["routine", "edit", "morning"]).status.code(), Some(1));
+}
+
+/// A routine rests until it is resumed, or until then; and tells when it comes next.
+#[test]
+fn a_routine_rests_and_goes_on() {
+    let program = program();
+    write(&program, "routines/morning.md", MORNING);
+    let next = |count: &str| json(&program, &["routine", "next", "7f3a", "--count", count]);
+    let fires: Vec<jiff::Zoned> = next("12")
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|fire| format!("{}[Europe/Madrid]", fire.as_str()?).parse().ok())
+        .collect();
+    assert_eq!(fires.len(), 12);
+    assert!(fires.is_sorted() && fires.iter().all(|fire| fire.strftime("%H:%M").to_string() == "08:30"));
+    assert_eq!(said(&program, &["routine", "pause", "morning"]), "paused 7f3a9c21");
+    assert_eq!(next("3"), Value::Array(Vec::new()));
+    expect!["it is paused. to go on: ollim-bot routine resume 7f3a9c21"]
+        .assert_eq(&said(&program, &["routine", "next", "7f3a"]));
+    assert_eq!(
+        said(&program, &["routine", "pause", "morning", "--until", "2999-01-02 08:30"]),
+        "paused 7f3a9c21 until 2999-01-02 08:30"
+    );
+    assert_eq!(next("1"), serde_json::json!(["2999-01-02T08:30:00+01:00"]));
+    assert_eq!(said(&program, &["routine", "resume", "morning"]), "resumed 7f3a9c21");
+    assert_eq!(read(&program, "routines/morning.md"), MORNING);
+    let history = git(program.data(), &["log", "--format=%s"]);
+    expect![[r#"
+        resume routine 7f3a9c21
+        pause routine 7f3a9c21
+        pause routine 7f3a9c21
+    "#]]
+    .assert_eq(&String::from_utf8_lossy(&history.stdout));
+}

@@ -1,0 +1,95 @@
+//! What is planned, read out: a day, the week, the next thing, or when something is.
+
+use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan, Zoned};
+
+use super::Assistant;
+use super::wording::told_when;
+use crate::brain::Span;
+use crate::phrase::{When, tell};
+use crate::schedule::{Plan, What};
+
+/// The most lines of a list.
+const LINES: usize = 20;
+/// The most times of one plan in a list.
+const TIMES: usize = 3;
+
+impl Assistant {
+    /// What is planned in `span`.
+    pub(super) fn list(&self, span: &Span, now: &Zoned) -> String {
+        let today = now.date();
+        match span {
+            Span::Today => self.days((today, today), "nothing left today.", now),
+            Span::Tomorrow => {
+                let tomorrow = today.tomorrow().unwrap_or(today);
+                self.days((tomorrow, tomorrow), "nothing tomorrow.", now)
+            }
+            Span::Day(day) => self.days((*day, *day), "nothing that day.", now),
+            Span::Week => {
+                let end = today.checked_add(6.days()).unwrap_or(today);
+                self.days((today, end), "nothing in the next seven days.", now)
+            }
+            Span::Next => self.next_thing(now),
+            Span::Inbox => crate::inbox::read_out(&self.memory.inbox.kept),
+            Span::About(words) => self.about(words, now),
+        }
+    }
+
+    /// The one thing that is next.
+    fn next_thing(&self, now: &Zoned) -> String {
+        match self.memory.plans.agenda.soonest().next() {
+            Some((at, plan)) => {
+                let when = tell(&When::Once(at.to_zoned(now.time_zone().clone())), now, &[]);
+                format!("{when} · {}", plan.planned.name())
+            }
+            None => "nothing is planned.".to_owned(),
+        }
+    }
+
+    fn about(&self, words: &str, now: &Zoned) -> String {
+        let wanted = words.to_lowercase();
+        let is_meant = |plan: &&Plan| {
+            let planned = &plan.planned;
+            let hay = format!("{} {}", planned.description(), planned.message()).to_lowercase();
+            wanted.split_whitespace().all(|word| hay.contains(word))
+        };
+        let plans = self.memory.plans.agenda.plans().map(|(_, plan)| plan).filter(is_meant).take(LINES);
+        let lines: Vec<String> =
+            plans.map(|plan| format!("{} · {}", told_when(plan, now), plan.planned.name())).collect();
+        match lines.is_empty() {
+            true => format!("nothing planned is called `{words}`."),
+            false => lines.join("\n"),
+        }
+    }
+
+    /// What comes from the first of these days to the last, after now.
+    fn days(&self, (first, last): (Date, Date), nothing: &str, now: &Zoned) -> String {
+        let zone = now.time_zone();
+        let mut times: Vec<(Timestamp, String)> = Vec::new();
+        for (next, plan) in self.memory.plans.agenda.soonest() {
+            if next.to_zoned(zone.clone()).date() > last {
+                break;
+            }
+            let after = |at: &Timestamp| match &plan.planned.what {
+                What::Routine(routine) => routine.rhythm.next(*at, zone),
+                What::Reminder(_) => None,
+            };
+            let all = std::iter::successors(Some(next), after)
+                .take_while(|at| at.to_zoned(zone.clone()).date() <= last);
+            let inside = all.filter(|at| at.to_zoned(zone.clone()).date() >= first).take(TIMES);
+            times.extend(inside.map(|at| (at, plan.planned.name())));
+        }
+        times.sort();
+        let line = |(at, name): &(Timestamp, String)| {
+            format!("{} · {name}", tell(&When::Once(at.to_zoned(zone.clone())), now, &[]))
+        };
+        let mut lines: Vec<String> = times.iter().take(LINES).map(line).collect();
+        if times.len() > LINES {
+            lines.push(format!("and {} more", times.len() - LINES));
+        }
+        match lines.is_empty() {
+            true => nothing.to_owned(),
+            false => lines.join("\n"),
+        }
+    }
+}

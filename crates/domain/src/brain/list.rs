@@ -1,0 +1,137 @@
+//! Questions about what there is: today, a day, the week, the next thing, the inbox, when something is.
+
+use jiff::Zoned;
+use jiff::civil::Date;
+
+use super::{Meant, Said, strip};
+use crate::phrase::{Habits, Target, target};
+
+/// What the human wants to see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Span {
+    /// What is left of today.
+    Today,
+    /// The day after it.
+    Tomorrow,
+    /// Another day.
+    Day(Date),
+    /// The seven days from today on.
+    Week,
+    /// The one thing that is next.
+    Next,
+    /// What was kept.
+    Inbox,
+    /// When that is.
+    About(String),
+}
+
+const INBOX: [&str; 9] = [
+    "inbox",
+    "/inbox",
+    "list",
+    "list inbox",
+    "show inbox",
+    "what's in my inbox",
+    "whats in my inbox",
+    "what did i tell you",
+    "what do you remember",
+];
+const NEXT: [&str; 13] = [
+    "next",
+    "now",
+    "/now",
+    "what now",
+    "what's next",
+    "whats next",
+    "what is next",
+    "what should i do",
+    "what should i do now",
+    "what should i do next",
+    "what do i do now",
+    "what do i have to do now",
+    "and now",
+];
+const TODAY: [&str; 6] = ["/today", "agenda", "my day", "what's up", "what's on", "what's left"];
+const ABOUT: [&str; 8] = [
+    "when is ",
+    "when's ",
+    "whens ",
+    "when was ",
+    "what time is ",
+    "when do i have ",
+    "when are ",
+    "when do i see ",
+];
+/// What opens a question about a day; a day must follow, and nothing else.
+const OPENINGS: [&str; 24] = [
+    "what's on for",
+    "what's on",
+    "whats on",
+    "what is on",
+    "what's planned for",
+    "what's planned",
+    "what's due",
+    "what's left",
+    "what's",
+    "whats",
+    "what is",
+    "what do i have",
+    "what have i got",
+    "do i have anything",
+    "is there anything",
+    "anything",
+    "show me",
+    "show",
+    "list",
+    "agenda for",
+    "agenda",
+    "my plan for",
+    "plan for",
+    "how does",
+];
+
+/// What is asked for, if it is a question about what there is.
+pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
+    let ends = |list: &[&str]| {
+        said.lower.rsplit([',', '.', ';', '!']).next().is_some_and(|end| list.contains(&end.trim()))
+    };
+    let span = if said.is(&INBOX) {
+        Span::Inbox
+    } else if said.is(&NEXT) || ends(&["what now", "what's next", "whats next", "what should i do now"]) {
+        Span::Next
+    } else if said.is(&TODAY) {
+        Span::Today
+    } else {
+        about(said).or_else(|| day(said, now, habits))?
+    };
+    Some(Meant::List(span))
+}
+
+fn about(said: &Said<'_>) -> Option<Span> {
+    let what = said.after_any(&ABOUT)?;
+    let what = ["the ", "my "].iter().find_map(|article| strip(what, article)).unwrap_or(what);
+    Some(Span::About(what.to_owned()))
+}
+
+/// A day that is asked for, or said and nothing else.
+fn day(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Span> {
+    let (asked, rest) = match said.after_any(&OPENINGS) {
+        Some(rest) => (true, rest),
+        None => (false, said.plain),
+    };
+    let small = ["on ", "for ", "due "];
+    let rest = small.iter().find_map(|word| strip(rest, word)).unwrap_or(rest).to_ascii_lowercase();
+    let rest = rest.strip_suffix(" look").or(rest.strip_suffix(" like")).unwrap_or(&rest);
+    let rest = rest.strip_suffix(" look").unwrap_or(rest);
+    match rest {
+        "today" | "to do today" => Some(Span::Today),
+        "tomorrow" => Some(Span::Tomorrow),
+        "week" | "this week" | "the week" | "my week" | "the next 7 days" => Some(Span::Week),
+        "next" | "now" if asked => Some(Span::Next),
+        "my inbox" | "the inbox" if asked => Some(Span::Inbox),
+        _ => match target(rest, now, habits)? {
+            Ok(Target::Day(date)) => Some(Span::Day(date)),
+            Ok(Target::At(_) | Target::Later(_) | Target::Days(_)) | Err(_) => None,
+        },
+    }
+}

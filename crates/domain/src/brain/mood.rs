@@ -1,0 +1,37 @@
+//! Whether a sentence asks or tells: then a time in it is no wish to be reminded.
+
+const ASKING: [&str; 28] = [
+    "what", "what's", "whats", "when", "when's", "where", "where's", "who", "who's", "why", "how", "how's",
+    "which", "should", "is", "are", "was", "were", "do", "does", "did", "will", "would", "can", "could",
+    "may", "am", "has",
+];
+const TELLERS: [&str; 9] = ["i", "we", "he", "she", "they", "it", "you", "that", "this"];
+const TOLD: [&str; 34] = [
+    "was", "were", "had", "went", "did", "met", "got", "saw", "ate", "slept", "woke", "came", "left",
+    "forgot", "finished", "called", "said", "told", "made", "took", "missed", "sat", "am", "feel", "felt",
+    "think", "thought", "hate", "love", "didn't", "haven't", "wasn't", "can't", "ran",
+];
+
+/// Whether it opens like a question.
+pub(super) fn asks(text: &str) -> bool {
+    let first = text.split([' ', ',']).next().unwrap_or_default().to_ascii_lowercase();
+    ASKING.contains(&first.as_str())
+}
+
+/// Whether it tells of something that was, or of how somebody is.
+pub(super) fn tells(text: &str) -> bool {
+    let lower = unquoted(text).to_ascii_lowercase();
+    let words: Vec<&str> = lower.split_whitespace().collect();
+    let teller = |word: &&str| TELLERS.contains(word);
+    let told = match words[..] {
+        [first, second, ..] => teller(&first) && TOLD.contains(&second),
+        [..] => false,
+    };
+    told || lower.starts_with("i'm ")
+        || words.iter().any(|word| ["was", "were", "wasn't", "weren't"].contains(word))
+}
+
+/// The text without what stands in double quotation marks.
+fn unquoted(text: &str) -> String {
+    text.split('"').step_by(2).collect()
+}

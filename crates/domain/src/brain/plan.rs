@@ -1,0 +1,117 @@
+//! Something with a time: a reminder, a repeat, a timer; and what is kept because it has none.
+
+use jiff::{SignedDuration, Zoned};
+
+use super::{Meant, Said, mood, strip};
+use crate::phrase::{self, Habits, Note, Reading, When, span};
+
+/// How people ask to be reminded.
+const ASKED: [&str; 10] = [
+    "remind me",
+    "please remind me",
+    "pls remind me",
+    "can you remind me",
+    "could you remind me",
+    "set a reminder",
+    "set reminder",
+    "reminder to",
+    "don't forget to",
+    "please don't forget to",
+];
+const KEEP: [&str; 10] = [
+    "remember that ",
+    "remember: ",
+    "remember to ",
+    "remember ",
+    "note: ",
+    "note ",
+    "keep: ",
+    "keep ",
+    "add: ",
+    "todo: ",
+];
+/// Those of them after which a time counts.
+const TIMED: [&str; 4] = ["remember to ", "add: ", "add ", "todo: "];
+const TIMER: [&str; 7] = [
+    "set a timer for ",
+    "set a timer ",
+    "start a timer for ",
+    "start a timer ",
+    "set timer ",
+    "timer for ",
+    "timer ",
+];
+
+/// The most words of a timer that are looked at.
+const SPLITS: usize = 12;
+
+/// What is planned, if a time is said and meant as one.
+pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
+    if let Some(timer) = timer(said, now) {
+        return Some(timer);
+    }
+    let asked = ASKED.iter().any(|head| strip(said.plain, head).is_some());
+    if asked {
+        return Some(Meant::Plan(phrase::read(said.words, now, habits)));
+    }
+    let words = match said.after_any(&TIMED) {
+        Some(rest) => rest,
+        None if kept(said).is_some() => return None,
+        None => said.words,
+    };
+    if said.asks() || mood::asks(words) || mood::tells(words) {
+        return None;
+    }
+    let reading = phrase::read(words, now, habits);
+    reading.when.is_some().then_some(Meant::Plan(reading))
+}
+
+/// What follows a word that asks to keep it.
+pub(super) fn kept(said: &Said<'_>) -> Option<Meant> {
+    let after = |lead: &&str| {
+        let rest = strip(said.words, lead)?.trim();
+        (!rest.is_empty()).then(|| Meant::Keep(rest.to_owned()))
+    };
+    KEEP.iter().find_map(after)
+}
+
+/// What is wrong with a time in a sentence that is not understood. What is over is no mistake there.
+pub(super) fn mistakes(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Vec<Note> {
+    let wrong = |note: &Note| matches!(note, Note::Wrong(_));
+    phrase::read(said.words, now, habits).notes.into_iter().filter(wrong).collect()
+}
+
+/// `timer 4 min`, `timer 4 min tea`, `timer for tea 4 min`, `4 min timer`.
+fn timer(said: &Said<'_>, now: &Zoned) -> Option<Meant> {
+    if said.is(&["timer", "set a timer", "start a timer"]) {
+        let sentence = "a timer for how long? say it like `timer 4 min`".to_owned();
+        let notes = vec![Note::Wrong(sentence)];
+        return Some(Meant::Plan(Reading { what: String::new(), when: None, other: None, notes }));
+    }
+    let rest = said.after_any(&TIMER).or_else(|| said.plain.strip_suffix(" timer"))?;
+    let (what, length) = apart(rest)?;
+    let at = now.checked_add(length).ok()?;
+    let what = if what.is_empty() { "timer" } else { what };
+    let when = Some(When::Once(at));
+    Some(Meant::Plan(Reading { what: what.to_owned(), when, other: None, notes: Vec::new() }))
+}
+
+/// A length at the beginning or the end, and the other words.
+fn apart(text: &str) -> Option<(&str, SignedDuration)> {
+    if let Some(length) = span(text) {
+        return Some(("", length));
+    }
+    let spaces: Vec<usize> = text.match_indices(' ').map(|(at, _)| at).take(SPLITS).collect();
+    let first = spaces.iter().rev().find_map(|at| {
+        let (head, tail) = text.split_at(*at);
+        let tail = tail.trim();
+        Some((strip(tail, "for ").unwrap_or(tail), span(head)?))
+    });
+    first.or_else(|| {
+        spaces.iter().find_map(|at| {
+            let (head, tail) = text.split_at(*at);
+            let head = head.strip_suffix(" for").or(head.strip_suffix(" in")).unwrap_or(head);
+            Some((head.trim(), span(tail.trim())?))
+        })
+    })
+}

@@ -1,0 +1,75 @@
+//! Words that want an answer and nothing done: greetings, thanks, questions about the assistant.
+
+use super::{Meant, Said};
+
+/// What wants an answer and nothing more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Talk {
+    /// A greeting.
+    Greeting,
+    /// Thanks.
+    Thanks,
+    /// A farewell.
+    Farewell,
+    /// What can you do?
+    Help,
+}
+
+const GREETINGS: [&str; 12] = [
+    "hi",
+    "hello",
+    "hey",
+    "hiya",
+    "yo",
+    "moin",
+    "hallo",
+    "good morning",
+    "good afternoon",
+    "good evening",
+    "morning",
+    "hi there",
+];
+const THANKS: [&str; 10] =
+    ["thanks", "thank you", "thx", "ty", "cheers", "great", "well done", "nice", "ok", "okay"];
+const FAREWELLS: [&str; 9] = [
+    "bye",
+    "goodbye",
+    "good night",
+    "goodnight",
+    "see you",
+    "see you tomorrow",
+    "see you later",
+    "talk to you tomorrow",
+    "until tomorrow",
+];
+const HELP: [&str; 8] = [
+    "help",
+    "?",
+    "/help",
+    "what can you do",
+    "what do you do",
+    "who are you",
+    "how does this work",
+    "what are you",
+];
+const STATUS: [&str; 5] = ["status", "/status", "how are you", "how is it going", "are you there"];
+const UNDO: [&str; 5] = ["undo", "/undo", "undo that", "undo it", "take that back"];
+const RESUME: [&str; 6] = ["resume", "/resume", "unpause", "resume pings", "resume everything", "go on"];
+
+/// What a whole sentence means that people always say in the same words.
+pub(super) fn read(said: &Said<'_>) -> Option<Meant> {
+    let known: [(&[&str], Meant); 7] = [
+        (&GREETINGS, Meant::Talk(Talk::Greeting)),
+        (&THANKS, Meant::Talk(Talk::Thanks)),
+        (&FAREWELLS, Meant::Talk(Talk::Farewell)),
+        (&HELP, Meant::Talk(Talk::Help)),
+        (&STATUS, Meant::Status),
+        (&UNDO, Meant::Undo),
+        (&RESUME, Meant::Resume),
+    ];
+    // One letter is easily part of something else, so that it must stand quite alone.
+    if said.words.eq_ignore_ascii_case("u") {
+        return Some(Meant::Undo);
+    }
+    known.into_iter().find(|(list, _)| said.is(list)).map(|(_, meant)| meant)
+}

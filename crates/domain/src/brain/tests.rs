@@ -1,0 +1,233 @@
+//! What plain words mean, and what they do not.
+
+use expect_test::{Expect, expect};
+
+mod table;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::phrase::tests::{now, shown};
+
+fn which(which: &Which) -> &str {
+    match which {
+        Which::This => "(this)",
+        Which::Called(words) => words,
+    }
+}
+
+fn told(meant: &Meant) -> String {
+    match meant {
+        Meant::Talk(talk) => format!("{talk:?}").to_lowercase(),
+        Meant::Status => "status".to_owned(),
+        Meant::List(span) => format!("list {span:?}"),
+        Meant::Keep(words) => format!("keep: {words}"),
+        Meant::Plan(Reading { what, when, other, notes }) => {
+            let when = when.as_ref().map_or("?".to_owned(), shown);
+            let other = other.as_ref().map(|other| format!(" (or {})", shown(other))).unwrap_or_default();
+            let notes: String = notes.iter().map(|note| format!("; {note}")).collect();
+            format!("{when}{other}: {what}{notes}")
+        }
+        Meant::Done(what) => format!("done: {}", which(what)),
+        Meant::Move { what, to } => {
+            let to = match to {
+                Target::At(when) => shown(when),
+                Target::Day(date) => format!("{}, at its own time", date.strftime("%a %-d %b")),
+                Target::Days(days) => format!("{days} days later, at its own time"),
+                Target::Later(length) => format!("{length:#} later"),
+            };
+            format!("move {}: {to}", which(what))
+        }
+        Meant::Cancel(what) => format!("cancel: {}", which(what)),
+        Meant::Undo => "undo".to_owned(),
+        Meant::Pause(Until::Then(until)) => format!("pause until {}", until.strftime("%a %-d %b %H:%M")),
+        Meant::Pause(Until::Told) => "pause".to_owned(),
+        Meant::Resume => "resume".to_owned(),
+        Meant::Unclear(notes) if notes.is_empty() => "inbox".to_owned(),
+        Meant::Unclear(notes) => format!("inbox; {}", notes[0]),
+    }
+}
+
+/// Reads what stands before the bar in every row, and expects what stands after it.
+fn check(rows: &Expect) {
+    let texts = rows.data().lines().map(str::trim).filter(|line| !line.is_empty());
+    let texts = texts.map(|line| line.split_once(" |").expect("a row has a bar"));
+    let row =
+        |(text, _): (&str, &str)| format!("{text} | {}\n", told(&read(text, &now(), &Habits::default())));
+    rows.assert_eq(&texts.map(row).collect::<String>());
+}
+
+#[test]
+fn plain_words_mean_what_people_mean_by_them() {
+    check(&expect![[r#"
+        Hello! | greeting
+        good morning | greeting
+        thanks. | thanks
+        well done | thanks
+        see you tomorrow | farewell
+        ? | help
+        What can you do? | help
+        status | status
+        What's in my inbox? | list Inbox
+        remember: locker 214 | keep: locker 214
+        Remember that Tom likes figs | keep: Tom likes figs
+        remember | inbox
+        hello there, can you plan my trip? | inbox
+        🦀 | inbox
+        nöte: x | inbox
+        undo | undo
+        u | undo
+        U! | inbox
+        you | inbox
+    "#]]);
+}
+
+/// What is asked to be planned, and how.
+#[test]
+fn something_with_a_time_is_planned() {
+    check(&expect![[r#"
+        remind me to stretch at 3 | Sun 15 Nov 2026 15:00: stretch; 3 = 15:00; say "3am" for the night
+        Remind me to call Dr. Weber tomorrow at 10 | Mon 16 Nov 2026 10:00: call Dr. Weber; 10 = 10:00; say "10pm" for the night
+        can you remind me to buy milk at 6pm? | Sun 15 Nov 2026 18:00: buy milk
+        remind me to buy milk | ?: buy milk
+        remind me to pay on 30 feb | ?: pay on 30 feb; there is no 30 february; february goes from 1 to 29
+        remind me yesterday | ?: yesterday; yesterday is over; say a time to come, like `tomorrow at 9`
+        dentist tomorrow at 10 | Mon 16 Nov 2026 10:00: dentist; 10 = 10:00; say "10pm" for the night
+        don't forget to vote on sunday | Sun 22 Nov 2026 09:00: vote
+        remember to call mum at 5 | Sun 15 Nov 2026 17:00: call mum; 5 = 17:00; say "5am" for the night
+        todo: taxes friday | Fri 20 Nov 2026 09:00: taxes
+        tea in 4 min | Sun 15 Nov 2026 14:37: tea
+        timer 4 min | Sun 15 Nov 2026 14:37: timer
+        timer 4 min tea | Sun 15 Nov 2026 14:37: tea
+        timer for tea 4 min | Sun 15 Nov 2026 14:37: tea
+        set a timer for half an hour | Sun 15 Nov 2026 15:03: timer
+        4 min timer | Sun 15 Nov 2026 14:37: timer
+        timer | ?: ; a timer for how long? say it like `timer 4 min`
+        move house on friday | Fri 20 Nov 2026 09:00: move house
+        move the couch to the cellar on friday | Fri 20 Nov 2026 09:00: move the couch to the cellar
+        drop off the parcel at 5 | Sun 15 Nov 2026 17:00: drop off the parcel; 5 = 17:00; say "5am" for the night
+        cancel netflix tomorrow | Mon 16 Nov 2026 09:00: cancel netflix
+        pause the washing machine at 5 | Sun 15 Nov 2026 17:00: pause the washing machine; 5 = 17:00; say "5am" for the night
+        get the report done by friday | Fri 20 Nov 2026 09:00: get the report done
+        call mum 30 feb | inbox; there is no 30 february; february goes from 1 to 29
+    "#]]);
+}
+
+#[test]
+fn what_there_is_can_be_asked_for() {
+    check(&expect![[r#"
+        today | list Today
+        what's today | list Today
+        what's on today? | list Today
+        what do i have tomorrow? | list Tomorrow
+        tomorrow | list Tomorrow
+        agenda | list Today
+        agenda for friday | list Day(2026-11-20)
+        what's on friday? | list Day(2026-11-20)
+        friday | list Day(2026-11-20)
+        this week | list Week
+        what's this week | list Week
+        show me the week | list Week
+        what now? | list Next
+        what's next? | list Next
+        what should i do now | list Next
+        when is the dentist? | list About("dentist")
+        when's my flight | list About("flight")
+        inbox | list Inbox
+    "#]]);
+}
+
+#[test]
+fn what_there_is_can_be_changed() {
+    check(&expect![[r#"
+        done | done: (this)
+        done dentist | done: dentist
+        done with the dentist | done: dentist
+        dentist done | done: dentist
+        dentist is done! | done: dentist
+        mark taxes as done | done: taxes
+        ✓ taxes | done: taxes
+        i'm done with the taxes | done: taxes
+        move dentist to thu 11 | move dentist: Thu 19 Nov 2026 11:00
+        move the dentist to friday | move dentist: Fri 20 Nov, at its own time
+        reschedule dentist to tomorrow 9am | move dentist: Mon 16 Nov 2026 09:00
+        postpone taxes by 2 days | move taxes: 2 days later, at its own time
+        postpone taxes until next week | move taxes: Mon 16 Nov, at its own time
+        move dentist to 30 feb | inbox; there is no 30 february; february goes from 1 to 29
+        move it to tonight | move (this): Sun 15 Nov 2026 20:00
+        snooze | move (this): 10m later
+        snooze 1h | move (this): 1h later
+        snooze 20 | move (this): 20m later
+        snooze dentist 20 min | move dentist: 20m later
+        snooze until tomorrow | move (this): Mon 16 Nov, at its own time
+        snooze dentist till 5pm | move dentist: Sun 15 Nov 2026 17:00
+        tomorrow 9 | move (this): Mon 16 Nov 2026 09:00
+        2h | move (this): 2h later
+        cancel dentist | cancel: dentist
+        delete the dentist | cancel: dentist
+        drop it | cancel: (this)
+        forget the dentist | cancel: dentist
+        forget about the dentist. | cancel: dentist
+        never mind | cancel: (this)
+        pause | pause
+        pause until thursday | pause until Thu 19 Nov 00:00
+        pause for 2 hours | pause until Sun 15 Nov 16:33
+        pause until 18:00 | pause until Sun 15 Nov 18:00
+        pause until yesterday | inbox; yesterday is over; say a time to come, like `tomorrow at 9`
+        resume | resume
+    "#]]);
+}
+
+/// Sentences with the right words and another meaning: nothing is planned or changed.
+#[test]
+fn false_friends_change_nothing() {
+    check(&expect![[r#"
+        buy milk | inbox
+        plan my trip to lisbon | inbox
+        i was done with the dentist yesterday, what now? | list Next
+        the last day of school was fun | inbox
+        what should i cook for six people tonight? | inbox
+        is the dentist on friday? | inbox
+        did i call mum at 5 | inbox
+        i had lunch at 12 | inbox
+        the meeting on friday was fun | inbox
+        i'm tired tonight | inbox
+        we met at 5 | inbox
+        done is better than perfect | inbox
+        are you done? | inbox
+        get the laundry done | inbox
+        i'm not done with it | inbox
+        forget what i said | inbox
+        drop off the parcel | inbox
+        cancel culture is odd? | inbox
+        undo the knot in the rope | inbox
+        under | inbox
+        the undo button is broken | inbox
+        move to berlin | inbox
+        move on | inbox
+        pause the film | inbox
+        resume writing is hard | inbox
+        my resume | inbox
+        note | inbox
+        say "remind me at 5" | inbox
+        the ratio is 45:30 | inbox; `45:30` is no time of day: hours go from 0 to 23; say it like `17:30` or `5pm`
+        see the first draft | inbox
+        may the fourth be with you | inbox
+        i love the sun | inbox
+        he sat there | inbox
+        keep calm | keep: calm
+    "#]]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    /// Nothing that can be typed is too much, also after the words that ask for something.
+    #[test]
+    fn anything_can_be_said(
+        head in proptest::sample::select(&["", "snooze ", "move ", "timer ", "done ", "pause until ", "what's ", "cancel "][..]),
+        text in "(\\PC{0,40}|[a-z0-9:. ’'İß]{0,40})",
+    ) {
+        read(&format!("{head}{text}"), &now(), &Habits::default());
+    }
+}

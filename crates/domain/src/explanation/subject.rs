@@ -1,0 +1,95 @@
+//! What is asked about, as a person names it.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::conversation::EntryId;
+use crate::schedule::Moment;
+use crate::turn::TurnId;
+
+/// What an explanation is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// The last answer.
+    Last,
+    /// What has this number: a ping as it is shown, or else an answer.
+    Number(u64),
+    /// The answer with this number.
+    Answer(TurnId),
+    /// What was shown to the human under this number.
+    Ping(EntryId),
+    /// The last times of this job: its source, its id, or its name.
+    Job(String),
+    /// The time of this job that is written so.
+    Occurrence(String, String),
+}
+
+impl Subject {
+    /// Reads what a person wrote.
+    pub fn read(words: &str) -> Result<Self, String> {
+        let number = |words: &str| words.parse::<u64>().ok();
+        let named = |name: &str| words.strip_prefix(name).and_then(|rest| number(rest.trim()));
+        if words.is_empty() {
+            return Ok(Self::Last);
+        }
+        if let Some(found) = number(words) {
+            return Ok(Self::Number(found));
+        }
+        match (named("answer:"), named("ping:"), words.split_once('@')) {
+            (Some(turn), _, _) => Ok(Self::Answer(TurnId(turn))),
+            (None, Some(entry), _) => Ok(Self::Ping(EntryId(entry))),
+            (None, None, Some((job, time))) => {
+                moment(time, &TimeZone::UTC)?;
+                Ok(Self::Occurrence(job.trim().to_owned(), time.trim().to_owned()))
+            }
+            (None, None, None) => Ok(Self::Job(words.to_owned())),
+        }
+    }
+
+    /// What is told if nobody knows anything of it.
+    pub fn unknown(&self) -> String {
+        match self {
+            Self::Last => "i have not answered anything yet.".to_owned(),
+            Self::Number(number) | Self::Answer(TurnId(number)) => {
+                format!("there is no answer with the number {number}. `/why` alone tells of the last one.")
+            }
+            Self::Ping(EntryId(number)) => format!("nothing was shown to you under the number {number}."),
+            Self::Job(name) => format!(
+                "i know of no time at which `{name}` was due. name a job by its id, such as `routine:mail`, or a ping or \
+                 an answer by its number."
+            ),
+            Self::Occurrence(name, time) => format!(
+                "`{name}` was not due at {time}, as far as i know. `/why {name}` tells its last times."
+            ),
+        }
+    }
+}
+
+/// The time that is written so, on a clock in `zone`.
+pub fn moment(text: &str, zone: &TimeZone) -> Result<Timestamp, String> {
+    let moment = Moment::parse(text.trim(), zone);
+    moment.map(|moment| moment.at).map_err(|_| {
+        format!("`{}` is not a time. write it like `routine:mail@2026-03-29T02:30`.", text.trim())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_about_is_read_as_people_name_it() {
+        let check =
+            |words: &str, expected: Subject| assert_eq!(Subject::read(words), Ok(expected), "{words}");
+        check("", Subject::Last);
+        check("17", Subject::Number(17));
+        check("answer:17", Subject::Answer(TurnId(17)));
+        check("ping:17", Subject::Ping(EntryId(17)));
+        check("routine:mail", Subject::Job("routine:mail".to_owned()));
+        check("my mail", Subject::Job("my mail".to_owned()));
+        let time = "2026-03-29T02:30".to_owned();
+        check("mail@2026-03-29T02:30", Subject::Occurrence("mail".to_owned(), time));
+        let wrong = Subject::read("mail@noon").unwrap_err();
+        assert!(wrong.starts_with("`noon` is not a time. write it like"), "{wrong}");
+    }
+}

@@ -1,0 +1,209 @@
+//! Why a job reached the human, or did not: one time at which it was due, and all that came of it.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Explanation, QUOTED, took};
+use crate::conversation::EntryId;
+use crate::cost::{Source, Total, short};
+use crate::occurrence::{End, Occurrence, Stage};
+use crate::record::Charge;
+use crate::schedule::Lateness;
+
+/// What is known of one time at which a job was due, or of a run that no clock set off.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// Whose it is.
+    pub source: Source,
+    /// The time at which it was due, and when something was done about it.
+    pub due: Option<(Occurrence, Timestamp)>,
+    /// Its turns, oldest first.
+    pub turns: Vec<Explanation>,
+    /// What it showed to the human, oldest first.
+    pub pings: Vec<Ping>,
+    /// The calls that were not let through, and what was said instead.
+    pub refused: Vec<(String, String)>,
+}
+
+/// Something that was shown to the human.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ping {
+    /// The entry that holds it, which is the number it is shown under.
+    pub entry: EntryId,
+    /// What it says.
+    pub text: String,
+    /// What was charged for it: nothing, if it took no ping.
+    pub charge: Option<Charge>,
+}
+
+impl Work {
+    /// In a few lines, with times of `zone`.
+    pub fn tell(&self, zone: &TimeZone) -> String {
+        let mut lines = vec![self.trigger(zone)];
+        lines.extend(self.gates());
+        lines.extend(self.used());
+        lines.extend(self.refused.iter().map(|(tool, why)| format!("refused: {tool}: {why}")));
+        lines.extend(self.pings.iter().map(Ping::tell));
+        lines.extend(self.silence().map(|why| format!("it did not reach you: {why}.")));
+        lines.push(self.ended(zone));
+        lines.join("\n")
+    }
+
+    /// In one line, for a list.
+    pub fn line(&self, zone: &TimeZone) -> String {
+        let Some((occurrence, began)) = &self.due else {
+            return format!("{} was begun by hand", self.source);
+        };
+        let due = time(occurrence.key.due, zone);
+        let pings: Vec<String> = self.pings.iter().map(|ping| format!("ping {}", ping.entry.0)).collect();
+        let reached = match self.silence() {
+            Some(why) => format!("silent: {why}"),
+            None => pings.join(", "),
+        };
+        let how = match &occurrence.stage {
+            Stage::Ended(end) => end.as_str(),
+            Stage::Running(_) | Stage::Asked(_) => "goes on",
+            Stage::Again(_) => "tried again",
+            Stage::Queued => "waits",
+        };
+        format!("- {due}  {how:<9}  {}  {reached}", lateness(occurrence, *began))
+    }
+
+    /// Why the human was not interrupted: nothing, if they were.
+    pub fn silence(&self) -> Option<String> {
+        if !self.pings.is_empty() {
+            return None;
+        }
+        let Some((occurrence, _)) = &self.due else { return Some(self.quiet()) };
+        Some(match &occurrence.stage {
+            Stage::Running(_) | Stage::Asked(_) => "it is still being done".to_owned(),
+            Stage::Again(_) => "it failed, and is tried again".to_owned(),
+            Stage::Queued => "it waits for the one before it".to_owned(),
+            Stage::Ended(End::Done(_)) => self.quiet(),
+            Stage::Ended(end) => end.why().trim_end_matches('.').to_owned(),
+        })
+    }
+
+    /// The calls of all its turns, added up.
+    pub fn total(&self) -> Total {
+        let mut total = Total::default();
+        let calls = self.turns.iter().flat_map(|turn| &turn.calls);
+        calls.for_each(|spent| total.add(spent));
+        total
+    }
+
+    fn quiet(&self) -> String {
+        let on_main = self.due.as_ref().is_some_and(|(occurrence, _)| {
+            occurrence.tries > 0
+                && self.turns.iter().any(|turn| turn.branch == crate::conversation::Branch::Main)
+                || occurrence.stage == Stage::Ended(End::Done(GOES_OUT.to_owned()))
+        });
+        match (on_main, self.refused.last()) {
+            (true, _) => "it spoke in our main conversation, which takes no ping".to_owned(),
+            (false, Some((tool, _))) => format!("`{tool}` was refused"),
+            (false, None) => "it asked for no ping".to_owned(),
+        }
+    }
+
+    fn trigger(&self, zone: &TimeZone) -> String {
+        let Some((occurrence, began)) = &self.due else {
+            return format!("{} was begun by hand; no clock set it off.", self.source);
+        };
+        let due = time(occurrence.key.due, zone);
+        let tries = match occurrence.tries {
+            0 => ", and was never begun".to_owned(),
+            1 => format!(", and was begun {}", lateness(occurrence, *began)),
+            tries => format!(", was begun {}, and tried {tries} times", lateness(occurrence, *began)),
+        };
+        format!("{} ({}) was due on {due}{tries}.", self.source, occurrence.name)
+    }
+
+    fn gates(&self) -> Option<String> {
+        let tools = self.turns.iter().flat_map(|turn| &turn.tools);
+        let named: Vec<String> = tools.map(|(tool, rule)| format!("{tool} ({rule})")).collect();
+        (!named.is_empty()).then(|| format!("tools, and the rule that decided: {}.", named.join(", ")))
+    }
+
+    fn used(&self) -> Option<String> {
+        let total = self.total();
+        let models: std::collections::BTreeSet<&str> =
+            self.turns.iter().flat_map(|turn| &turn.calls).map(|spent| spent.call.model.as_str()).collect();
+        let names = models.into_iter().collect::<Vec<_>>().join(", ");
+        let (read, written) = (short(total.usage.read()), short(total.usage.output));
+        let money = if total.unpriced == 0 {
+            format!("it cost {}", total.cost)
+        } else {
+            "its price is not known".to_owned()
+        };
+        (total.calls > 0).then(|| {
+            format!("{} calls of {names}: {read} tokens read, {written} written; {money}.", total.calls)
+        })
+    }
+
+    fn ended(&self, zone: &TimeZone) -> String {
+        let Some((occurrence, began)) = &self.due else {
+            return self.turns.last().map_or_else(|| "it still goes on.".to_owned(), Explanation::ended);
+        };
+        let after = took(occurrence.since.duration_since(*began));
+        match &occurrence.stage {
+            Stage::Running(branch) => format!("it goes on in {branch}."),
+            Stage::Asked(_) => {
+                "it waits for its turn in our main conversation, or is being answered there.".to_owned()
+            }
+            Stage::Again(at) => format!("it failed, and is tried again on {}.", time(*at, zone)),
+            Stage::Queued => "it waits until the one before it has ended.".to_owned(),
+            Stage::Ended(End::Missed { last, count, why }) if *count > 1 => {
+                format!("it was missed {count} times, up to {}: {why}.", time(*last, zone))
+            }
+            Stage::Ended(end) if end.why().is_empty() => format!("it was {} after {after}.", word(end)),
+            Stage::Ended(end) => {
+                format!("it was {} after {after}: {}.", word(end), end.why().trim_end_matches('.'))
+            }
+        }
+    }
+}
+
+/// What is kept of a reminder that went out without a model.
+const GOES_OUT: &str = "the model did not answer, so its words went out as written";
+
+fn word(end: &End) -> &'static str {
+    match end {
+        End::Done(_) => "done",
+        End::Failed(_) => "given up",
+        End::Missed { .. } => "missed",
+        End::Skipped(_) => "left out",
+        End::Cancelled(_) => "cancelled",
+    }
+}
+
+impl Ping {
+    fn tell(&self) -> String {
+        let words = self.text.trim().replace('\n', " ");
+        let quoted = match words.char_indices().nth(QUOTED) {
+            Some((end, _)) => format!("{}…", &words[..end]),
+            None => words,
+        };
+        let charge = match &self.charge {
+            Some(charge) if charge.before > charge.after => {
+                format!(": {:.2} pings were left before, {:.2} after", charge.before, charge.after)
+            }
+            Some(charge) => format!(": critical, so it took none of the {:.2} pings", charge.before),
+            None => String::new(),
+        };
+        format!("ping {} (\"{quoted}\"){charge}.", self.entry.0)
+    }
+}
+
+fn lateness(occurrence: &Occurrence, began: Timestamp) -> String {
+    let late = began.duration_since(occurrence.key.due);
+    match (occurrence.lateness, late.as_secs()) {
+        (Lateness::OnTime, ..1) => "on time".to_owned(),
+        (Lateness::OnTime | Lateness::Late, _) => {
+            format!("{} late", took(late.max(SignedDuration::ZERO)))
+        }
+    }
+}
+
+fn time(at: Timestamp, zone: &TimeZone) -> String {
+    at.to_zoned(zone.clone()).strftime("%Y-%m-%d at %H:%M:%S").to_string()
+}

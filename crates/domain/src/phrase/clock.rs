@@ -1,0 +1,316 @@
+//! Times of day: `9:45`, `5pm`, `17h`, `quarter past 5`, `at 9`, `noon`, `in the evening`.
+
+use jiff::civil::Time;
+use jiff::tz::Offset;
+
+use super::group::{Near, Piece};
+use super::note::Note;
+use super::number::{leading, whole};
+use super::words::{Found, Words};
+
+/// A time of day as it was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// One that cannot be mistaken.
+    Exact(Time),
+    /// One on a clock of twelve hours, whose half of the day was not said.
+    Bare(Time),
+    /// A number after a day, which may also be that of the day: `thu 11`, `mon 16`.
+    Lone(i8),
+    /// One whose distance from Greenwich was said.
+    Offset(Time, Offset),
+    /// The end of one day and the beginning of the next.
+    Midnight,
+}
+
+/// A part of the day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Before noon.
+    Morning,
+    /// Noon itself.
+    Noon,
+    /// After noon.
+    Afternoon,
+    /// The end of the working day.
+    EndOfDay,
+    /// After work.
+    Evening,
+    /// Before going to bed.
+    Night,
+}
+
+/// Whether an hour may stand without anything that marks it as one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Needed,
+    Given,
+}
+
+const BEFORE: [&str; 5] = ["at", "by", "around", "about", "@"];
+/// What is counted after a number, so that the number is no hour.
+const COUNTED: [&str; 18] = [
+    "%", "percent", "people", "persons", "places", "points", "euro", "euros", "eur", "dollars", "usd", "km",
+    "kg", "degrees", "pages", "times", "items", "x",
+];
+
+/// A time of day, or a part of the day, at `at`.
+pub(super) fn clock(words: &Words, at: usize, near: Near) -> Found<Piece> {
+    if let Some((part, next)) = part(words, at, near) {
+        return Some((Piece::Part(part), next));
+    }
+    if words.any(at, &BEFORE) {
+        return hour(words, at + 1, Mark::Given);
+    }
+    if words.at(at) == "after" {
+        return hour(words, at + 1, Mark::Given).filter(|(_, next)| words.closes(*next));
+    }
+    let marked = match words.at(at).strip_prefix('@') {
+        Some(rest) if leading(rest).is_some() => Mark::Given,
+        _ => Mark::Needed,
+    };
+    match (marked, near) {
+        (Mark::Given, _) => hour(words, at, Mark::Given),
+        (Mark::Needed, Near::Time) => hour(words, at, Mark::Needed).or_else(|| alone(words, at)),
+        (Mark::Needed, Near::Words) => hour(words, at, Mark::Needed),
+    }
+}
+
+/// A number that follows a day and ends the sentence or a part of it: `thu 11`.
+fn alone(words: &Words, at: usize) -> Found<Piece> {
+    let (number, next) = whole(words, at)?;
+    let ends = words.closes(next)
+        || words.any(next, &["until", "to", "from", "@home", "daily", "every", "weekdays", "and", "or"]);
+    let number = i8::try_from(number).ok().filter(|number| (0..=31).contains(number) && ends)?;
+    Some((Piece::Clock(Clock::Lone(number)), next))
+}
+
+/// A part of the day that needs `in the` or `this` before it, or a day.
+fn part(words: &Words, at: usize, near: Near) -> Found<Part> {
+    let named = |at: usize| match words.at(at) {
+        "morning" => Some(Part::Morning),
+        "afternoon" => Some(Part::Afternoon),
+        "evening" => Some(Part::Evening),
+        "night" => Some(Part::Night),
+        _ => None,
+    };
+    if let Some(next) =
+        words.after(at, &["end", "of", "day"]).or(words.after(at, &["end", "of", "the", "day"]))
+    {
+        return Some((Part::EndOfDay, next));
+    }
+    match words.at(at) {
+        "noon" | "midday" | "lunchtime" => return Some((Part::Noon, at + 1)),
+        "eod" => return Some((Part::EndOfDay, at + 1)),
+        "in" if words.at(at + 1) == "the" => return Some((named(at + 2)?, at + 3)),
+        "at" | "by" if words.any(at + 1, &["noon", "midday", "lunchtime"]) => {
+            return Some((Part::Noon, at + 2));
+        }
+        "at" if words.at(at + 1) == "night" => return Some((Part::Night, at + 2)),
+        "by" if words.at(at + 1) == "eod" => return Some((Part::EndOfDay, at + 2)),
+        _ => {}
+    }
+    match near {
+        Near::Time => Some((named(at)?, at + 1)),
+        Near::Words => None,
+    }
+}
+
+/// An hour with all that belongs to it.
+fn hour(words: &Words, at: usize, mark: Mark) -> Found<Piece> {
+    if words.any(at, &["noon", "midday"]) {
+        return Some((Piece::Part(Part::Noon), at + 1));
+    }
+    if words.at(at) == "midnight" {
+        return Some((Piece::Clock(Clock::Midnight), at + 1));
+    }
+    if let Some(found) = past_or_to(words, at) {
+        return Some(found);
+    }
+    let text = words.at(at).trim_start_matches('@');
+    match leading(text) {
+        Some((number, many, rest)) if many <= 2 => in_digits(words, at, (number, rest), mark),
+        Some(_) => None,
+        None => in_words(words, at, mark),
+    }
+}
+
+/// `quarter past 5`, `half past five`, `10 to 6`, `ten minutes to six`.
+fn past_or_to(words: &Words, at: usize) -> Found<Piece> {
+    let start = words.past(at, &["a"]);
+    let (minutes, next) = match words.at(start) {
+        "quarter" => (15, start + 1),
+        "half" => (30, start + 1),
+        _ => whole(words, start).filter(|(minutes, _)| (1..60).contains(minutes))?,
+    };
+    let next = words.past(next, &["min", "minutes"]);
+    let minutes = match words.at(next) {
+        "past" | "after" => minutes,
+        "to" => -minutes,
+        _ => return None,
+    };
+    let (hour, end) = whole(words, next + 1).filter(|(hour, _)| (0..=23).contains(hour))?;
+    let all = (hour * 60 + minutes).rem_euclid(24 * 60);
+    let all = if hour == 1 && minutes < 0 { all + 12 * 60 } else { all };
+    Some(half_day(words, end, (all / 60, all % 60)))
+}
+
+/// `five pm`, `five o'clock`, `at five`.
+fn in_words(words: &Words, at: usize, mark: Mark) -> Found<Piece> {
+    let (hour, next) = whole(words, at).filter(|(hour, _)| (1..=12).contains(hour))?;
+    let marked = mark == Mark::Given || half(words.at(next)).is_some() || words.at(next) == "o'clock";
+    (marked && !words.any(next, &COUNTED)).then(|| half_day(words, words.past(next, &["o'clock"]), (hour, 0)))
+}
+
+fn in_digits(words: &Words, at: usize, (hour, rest): (i64, &str), mark: Mark) -> Found<Piece> {
+    let next = at + 1;
+    let said = words.at(at).trim_start_matches('@').to_owned();
+    if rest.is_empty() {
+        return unmarked(words, next, hour, mark);
+    }
+    if let Some(half) = half(rest) {
+        return Some((twelve(&said, hour, 0, half), next));
+    }
+    if let Some(minutes) = rest.strip_prefix('h') {
+        let sure = mark == Mark::Given || hour > 12 || !minutes.is_empty();
+        let minute = if minutes.is_empty() { 0 } else { two_digits(minutes)? };
+        return sure.then(|| (exact(&said, hour, minute, 0), next));
+    }
+    let tail = match (rest.strip_prefix(':'), rest.strip_prefix('.'), mark) {
+        (Some(tail), _, _) | (None, Some(tail), Mark::Given) => tail,
+        (None, _, _) => return None,
+    };
+    let (minute, many, tail) = leading(tail)?;
+    if many != 2 {
+        return None;
+    }
+    match (tail, half(tail), half(words.at(next))) {
+        ("", _, Some(half)) => Some((twelve(&said, hour, minute, half), next + 1)),
+        ("" | "h", _, _) => Some((exact(&said, hour, minute, 0), words.past(next, &["h", "uhr", "o'clock"]))),
+        (_, Some(half), _) => Some((twelve(&said, hour, minute, half), next)),
+        (_, None, _) => with_seconds(&said, (hour, minute), tail).map(|piece| (piece, next)),
+    }
+}
+
+/// A number alone: `9 pm`, `9 o'clock`, or `9` after `at`.
+fn unmarked(words: &Words, next: usize, hour: i64, mark: Mark) -> Found<Piece> {
+    if half(words.at(next)).is_some() || words.at(next) == "o'clock" {
+        return Some(half_day(words, words.past(next, &["o'clock"]), (hour, 0)));
+    }
+    if mark == Mark::Needed || words.any(next, &COUNTED) {
+        return None;
+    }
+    match hour {
+        0..=24 => Some(half_day(words, next, (hour, 0))),
+        _ => words.closes(next).then(|| (exact(&hour.to_string(), hour, 0, 0), next)),
+    }
+}
+
+/// The time, with the half of the day if it is said at `next`.
+fn half_day(words: &Words, next: usize, (hour, minute): (i64, i64)) -> (Piece, usize) {
+    let said = if minute == 0 { hour.to_string() } else { format!("{hour}:{minute:02}") };
+    match half(words.at(next)) {
+        Some(half) => (twelve(&format!("{said}{}", words.at(next)), hour, minute, half), next + 1),
+        None if !(1..=12).contains(&hour) => (exact(&said, hour, minute, 0), next),
+        None => match civil(hour, minute, 0) {
+            Some(time) => (Piece::Clock(Clock::Bare(time)), next),
+            None => (exact(&said, hour, minute, 0), next),
+        },
+    }
+}
+
+/// What follows the minutes: `:30`, `+01:00`, or both.
+fn with_seconds(said: &str, (hour, minute): (i64, i64), tail: &str) -> Option<Piece> {
+    let (second, tail) = match tail.strip_prefix(':').and_then(leading) {
+        Some((second, 2, tail)) => (second, tail),
+        Some(_) => return None,
+        None => (0, tail),
+    };
+    let piece = exact(said, hour, minute, second);
+    match (tail, piece) {
+        ("", piece) => Some(piece),
+        (_, Piece::Clock(Clock::Exact(time))) => Some(Piece::Clock(Clock::Offset(time, offset(tail)?))),
+        (_, _) => None,
+    }
+}
+
+/// `+01:00` or `z`.
+fn offset(text: &str) -> Option<Offset> {
+    if text == "z" {
+        return Some(Offset::UTC);
+    }
+    let (sign, digits) = match text.split_at_checked(1)? {
+        ("+", digits) => (1, digits),
+        ("-", digits) => (-1, digits),
+        _ => return None,
+    };
+    let (hours, minutes) = digits.split_once(':')?;
+    let seconds = i32::try_from(two_digits(hours)? * 3600 + two_digits(minutes)? * 60).ok()?;
+    Offset::from_seconds(sign * seconds).ok()
+}
+
+/// Half a day: before noon, or after it.
+#[derive(Clone, Copy)]
+enum Half {
+    Am,
+    Pm,
+}
+
+fn half(text: &str) -> Option<Half> {
+    match text {
+        "am" | "a.m." | "a.m" => Some(Half::Am),
+        "pm" | "p.m." | "p.m" => Some(Half::Pm),
+        _ => None,
+    }
+}
+
+impl Clock {
+    /// The hour that a number alone names: `11` may be two, `17` is one.
+    pub fn of_number(number: i8) -> Option<Self> {
+        let time = Time::new(number, 0, 0, 0).ok()?;
+        Some(if (1..=12).contains(&number) { Self::Bare(time) } else { Self::Exact(time) })
+    }
+}
+
+/// A time on a clock of twelve hours.
+fn twelve(said: &str, hour: i64, minute: i64, half: Half) -> Piece {
+    let (suffix, shift) = match half {
+        Half::Am => ("am", 0),
+        Half::Pm => ("pm", 12),
+    };
+    match (civil(hour % 12 + shift, minute, 0), hour) {
+        (Some(time), 1..=12) => Piece::Clock(Clock::Exact(time)),
+        (_, 13..=23) => Piece::Wrong(Note::Wrong(format!(
+            "`{said}` mixes two clocks; say `{hour}:{minute:02}` or `{}{suffix}`",
+            hour - 12
+        ))),
+        (_, _) => Piece::Wrong(Note::Wrong(format!(
+            "`{said}` is no time of day; say `9{suffix}` or `9:30{suffix}`"
+        ))),
+    }
+}
+
+/// A time on a clock of twenty-four hours.
+fn exact(said: &str, hour: i64, minute: i64, second: i64) -> Piece {
+    match (civil(hour, minute, second), hour) {
+        (Some(time), _) => Piece::Clock(Clock::Exact(time)),
+        (None, 24) => Piece::Wrong(Note::Wrong(format!(
+            "`{said}` is no time of day; say `midnight`, or `00:00` and the day that begins then"
+        ))),
+        (None, 0..24) => Piece::Wrong(Note::Wrong(format!(
+            "`{said}` is no time of day: minutes go from 00 to 59; say it like `{hour}:30`"
+        ))),
+        (None, _) => Piece::Wrong(Note::Wrong(format!(
+            "`{said}` is no time of day: hours go from 0 to 23; say it like `17:30` or `5pm`"
+        ))),
+    }
+}
+
+fn civil(hour: i64, minute: i64, second: i64) -> Option<Time> {
+    let small = |number: i64| i8::try_from(number).ok();
+    Time::new(small(hour)?, small(minute)?, small(second)?, 0).ok()
+}
+
+fn two_digits(text: &str) -> Option<i64> {
+    (text.len() == 2).then(|| super::number::digits(text))?
+}

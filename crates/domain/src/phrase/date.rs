@@ -1,0 +1,235 @@
+//! Dates: `24.12.`, `dec 24`, `24th of december`, `12/24`, `2026-12-24`.
+//!
+//! A dot stands after the day. A slash stands after the month or after the day, depending on whom one asks, so
+//! both are read where both exist.
+
+use jiff::civil::Weekday;
+
+use super::calendar::{month, month_name, weekday};
+use super::day::Day;
+use super::group::Piece;
+use super::note::Note;
+use super::number::{digits, ordinal};
+use super::words::{Found, Words};
+
+/// A date as it was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dated {
+    /// The next such day of the year.
+    Yearly {
+        /// From 1.
+        month: i8,
+        /// From 1.
+        day: i8,
+    },
+    /// A day that comes once.
+    Once {
+        /// With the century.
+        year: i16,
+        /// From 1.
+        month: i8,
+        /// From 1.
+        day: i8,
+    },
+    /// Two numbers, either of which may be the month.
+    Either(i8, i8),
+    /// Two numbers, either of which may be the month, and a year.
+    EitherOnce(i8, i8, i16),
+    /// The last day of a month.
+    EndOf(i8),
+    /// The first day of a month.
+    StartOf(i8),
+    /// A day of the month after this one.
+    NextMonth(i8),
+    /// Such a weekday of a month; -1 is the last.
+    Nth(i8, Weekday, Of),
+    /// So many days after the next such weekday.
+    Further(Weekday, i64),
+}
+
+/// Which month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    /// The one we are in.
+    ThisMonth,
+    /// The one after it.
+    NextMonth,
+    /// The next of that name.
+    Month(i8),
+}
+
+/// A date at `at`.
+pub(super) fn date(words: &Words, at: usize) -> Found<Piece> {
+    iso(words, at)
+        .or_else(|| dotted(words, at))
+        .or_else(|| slashed(words, at))
+        .or_else(|| nth_weekday(words, at))
+        .or_else(|| day_first(words, at))
+        .or_else(|| month_first(words, at))
+}
+
+fn piece(dated: Dated) -> Piece {
+    Piece::Day(Day::Dated(dated))
+}
+
+/// A date with or without a year, if there is such a day.
+fn checked(day: i64, month: i64, year: Option<i64>) -> Piece {
+    let small = (i8::try_from(day).ok(), i8::try_from(month).ok());
+    let days = |month: i8| match month {
+        2 => 29,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    };
+    let (Some(day), Some(month)) = small else { return no_month(month) };
+    if !(1..=12).contains(&month) {
+        return no_month(i64::from(month));
+    }
+    if !(1..=days(month)).contains(&day) {
+        let (name, last) = (month_name(month), days(month));
+        let sentence = format!("there is no {day} {name}; {name} goes from 1 to {last}");
+        return Piece::Wrong(Note::Wrong(sentence));
+    }
+    match year.map(i16::try_from) {
+        None => piece(Dated::Yearly { month, day }),
+        Some(Ok(year)) => piece(Dated::Once { year, month, day }),
+        Some(Err(_)) => {
+            Piece::Wrong(Note::Wrong("that year is too far away; say one like `2027`".to_owned()))
+        }
+    }
+}
+
+fn no_month(month: i64) -> Piece {
+    let sentence = format!("there is no month {month}; write a date like `24.12.`, `24 dec` or `2026-12-24`");
+    Piece::Wrong(Note::Wrong(sentence))
+}
+
+/// `2026-12-24`; what follows a `t` is read as the time.
+fn iso(words: &Words, at: usize) -> Found<Piece> {
+    let text = words.at(at);
+    let (date, clock) = text.split_once('t').map_or((text, None), |(date, clock)| (date, Some(clock)));
+    let mut parts = date.split('-');
+    let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
+    if parts.next().is_some() || (year.len(), month.len(), day.len()) != (4, 2, 2) {
+        return None;
+    }
+    let date = checked(digits(day)?, digits(month)?, Some(digits(year)?));
+    let Some(clock) = clock else { return Some((date, at + 1)) };
+    let clock = match super::clock::clock(&Words::of(clock), 0, super::group::Near::Words) {
+        Some((Piece::Clock(clock), _)) => clock,
+        Some((wrong @ Piece::Wrong(_), _)) => return Some((wrong, at + 1)),
+        Some(_) | None => return None,
+    };
+    if let Piece::Day(day) = date {
+        return Some((Piece::Moment(day, clock), at + 1));
+    }
+    Some((date, at + 1))
+}
+
+/// `24.12.` or `24.12.2026`; `24.12` only after `on`.
+fn dotted(words: &Words, at: usize) -> Found<Piece> {
+    let text = words.at(at);
+    let open = text.strip_suffix('.');
+    let mut parts = open.unwrap_or(text).split('.');
+    let (day, month, year) = (digits(parts.next()?)?, digits(parts.next()?)?, parts.next());
+    if parts.next().is_some() || day > 99 || month > 99 {
+        return None;
+    }
+    let after_on = at.checked_sub(1).is_some_and(|before| words.any(before, &["on", "by", "until"]));
+    match year {
+        Some(year) => Some((checked(day, month, Some(full(year)?)), at + 1)),
+        None if open.is_some() || after_on => {
+            let (year, next) = year_at(words, at + 1);
+            Some((checked(day, month, year), next))
+        }
+        None => None,
+    }
+}
+
+/// `12/24`, `24/12`, `12/24/2026`.
+fn slashed(words: &Words, at: usize) -> Found<Piece> {
+    let mut parts = words.at(at).split('/');
+    let (first, second, year) = (digits(parts.next()?)?, digits(parts.next()?)?, parts.next());
+    if parts.next().is_some() || first > 99 || second > 99 {
+        return None;
+    }
+    let year = match year {
+        Some(year) => Some(full(year)?),
+        None => None,
+    };
+    let fits = |month: i64, day: i64| matches!(checked(day, month, year), Piece::Day(_));
+    let small = |number: i64| i8::try_from(number).ok();
+    let both = match (fits(first, second), fits(second, first), year) {
+        (true, true, None) => piece(Dated::Either(small(first)?, small(second)?)),
+        (true, true, Some(year)) => {
+            piece(Dated::EitherOnce(small(first)?, small(second)?, i16::try_from(year).ok()?))
+        }
+        (false, true, _) => checked(first, second, year),
+        (true, false, _) => checked(second, first, year),
+        // A fraction, rather than a date, unless a year says otherwise.
+        (false, false, None) => return None,
+        (false, false, Some(_)) => checked(second, first, year),
+    };
+    Some((both, at + 1))
+}
+
+/// `24 dec`, `24th of december`, `the 24th of december 2026`.
+fn day_first(words: &Words, at: usize) -> Found<Piece> {
+    let start = words.past(at, &["the"]);
+    let text = words.at(start);
+    let day = digits(text.trim_end_matches('.')).or_else(|| ordinal(text)).filter(|day| *day < 100)?;
+    let named = words.past(words.past(start + 1, &["."]), &["of"]);
+    let month = month(words.at(named))?;
+    let (year, next) = year_at(words, named + 1);
+    Some((checked(day, i64::from(month), year), next))
+}
+
+/// `dec 24`, `december 24th, 2026`; `in december`.
+fn month_first(words: &Words, at: usize) -> Found<Piece> {
+    if words.at(at) == "in" {
+        let month = month(words.at(at + 1)).filter(|_| at == 0 || words.closes(at + 2))?;
+        return Some((piece(Dated::StartOf(month)), at + 2));
+    }
+    let month = month(words.at(at))?;
+    let number = words.past(at + 1, &["the"]);
+    let text = words.at(number);
+    let day = digits(text).or_else(|| ordinal(text)).filter(|day| *day < 100)?;
+    let (year, next) = year_at(words, number + 1);
+    Some((checked(day, i64::from(month), year), next))
+}
+
+/// `first monday of next month`, `last friday of november`.
+fn nth_weekday(words: &Words, at: usize) -> Found<Piece> {
+    let start = words.past(at, &["the"]);
+    let nth = match words.at(start) {
+        "last" => -1,
+        other => i8::try_from(ordinal(other)?).ok().filter(|nth| (1..=5).contains(nth))?,
+    };
+    let day = weekday(words.at(start + 1))?;
+    let of = words.after(start + 2, &["of"])?;
+    let (of, next) = match (words.at(of), month(words.at(of))) {
+        (_, Some(month)) => (Of::Month(month), of + 1),
+        ("next", None) => (Of::NextMonth, words.after(of, &["next", "month"])?),
+        ("the" | "this", None) => (Of::ThisMonth, words.after(of + 1, &["month"])?),
+        (_, None) => return None,
+    };
+    Some((piece(Dated::Nth(nth, day, of)), next))
+}
+
+/// A year at `at`, perhaps after a comma.
+fn year_at(words: &Words, at: usize) -> (Option<i64>, usize) {
+    let start = words.past(at, &[","]);
+    let year = digits(words.at(start)).filter(|year| (1900..=9999).contains(year));
+    match year {
+        Some(year) => (Some(year), start + 1),
+        None => (None, at),
+    }
+}
+
+/// `26` is 2026.
+fn full(text: &str) -> Option<i64> {
+    match (text.len(), digits(text)?) {
+        (2, year) => Some(2000 + year),
+        (4, year) => Some(year),
+        (_, _) => None,
+    }
+}

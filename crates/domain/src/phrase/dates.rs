@@ -1,0 +1,195 @@
+//! Which dates a day in words can mean, and which is the other one where people differ.
+
+use jiff::civil::{Date, Weekday};
+use jiff::{Span, ToSpan};
+
+use super::calendar::{coming, month_name, ordinal};
+use super::date::{Dated, Of};
+use super::day::{Day, Period};
+use super::length::Length;
+use super::note::Note;
+
+/// The dates that a day can mean.
+pub(super) struct Dates {
+    /// In order: the first of them that is not over counts.
+    pub list: Vec<Date>,
+    /// What others mean by the same words.
+    pub other: Option<Date>,
+}
+
+impl Dates {
+    fn one(date: Option<Date>) -> Option<Self> {
+        Some(Self { list: vec![date?], other: None })
+    }
+
+    fn from(list: impl Iterator<Item = Date>, today: Date) -> Option<Self> {
+        Some(Self { list: list.filter(|date| *date >= today).collect(), other: None })
+    }
+}
+
+/// The dates that `day` can mean, said `today`.
+pub(super) fn dates(day: Day, today: Date) -> Result<Dates, Note> {
+    if let Day::Dated(dated) = day {
+        return of_the_calendar(dated, today);
+    }
+    let found = match day {
+        Day::Ahead(length) => Dates::one(ahead(today, length)),
+        Day::Weekday(day) => Dates::one(coming(today, day)),
+        Day::NextWeekday(day) => next_weekday(today, day),
+        Day::WeekdayIn(day, weeks) => Dates::one(in_week(today, day, weeks)),
+        Day::Start(period) => Dates::one(end(today, period, 0).and_then(|last| last.tomorrow().ok())),
+        Day::End(period, ahead) => {
+            Dates::from((ahead..ahead + 2).filter_map(|nth| last_day(today, period, nth)), today)
+        }
+        Day::Weekend => Dates::one(weekend(today)),
+        Day::NextWeekend => next_weekend(today),
+        Day::OfMonth(day) => Dates::from((0..14).filter_map(|nth| of_month(today, nth, day)), today),
+        Day::Exactly(_) | Day::Over(_) | Day::Dated(_) => Some(Dates { list: Vec::new(), other: None }),
+    };
+    found.ok_or_else(too_far)
+}
+
+/// What is said about a time that no calendar reaches.
+pub(super) fn too_far() -> Note {
+    Note::Wrong("that is further away than i can plan; say something within the next 100 years".to_owned())
+}
+
+fn of_the_calendar(dated: Dated, today: Date) -> Result<Dates, Note> {
+    let year = today.year();
+    let found = match dated {
+        Dated::Yearly { month, day } => Dates::from(yearly(year, month, day), today),
+        Dated::Once { year, month, day } => match Date::new(year, month, day) {
+            Ok(date) => Dates::one(Some(date)),
+            Err(_) => return Err(Note::Wrong(format!("there is no {day} {} in {year}", month_name(month)))),
+        },
+        Dated::Either(first, second) => {
+            let next = |month, day| yearly(year, month, day).find(|date| *date >= today);
+            either(next(first, second), next(second, first))
+        }
+        Dated::EitherOnce(first, second, year) => {
+            let ahead = |date: Option<Date>| date.filter(|date| *date >= today);
+            let both = [Date::new(year, first, second).ok(), Date::new(year, second, first).ok()];
+            either(ahead(both[0]), ahead(both[1])).or_else(|| Dates::one(both[0]))
+        }
+        Dated::EndOf(month) => {
+            let ends = |year| Some(Date::new(year, month, 1).ok()?.last_of_month());
+            Dates::from((year..=year + 1).filter_map(ends), today)
+        }
+        Dated::StartOf(month) => {
+            let starts = |year| Date::new(year, month, 1).ok();
+            Dates::from((year..=year + 1).filter_map(starts), today)
+        }
+        Dated::NextMonth(day) => match of_month(today, 1, day) {
+            Some(date) => Dates::one(Some(date)),
+            None => {
+                return Err(Note::Wrong(format!(
+                    "next month has no {}; say `end of next month`",
+                    ordinal(day)
+                )));
+            }
+        },
+        Dated::Nth(nth, day, of) => return nth_weekday(today, nth, day, of),
+        Dated::Further(day, days) => Dates::one(coming(today, day).and_then(|day| ahead_days(day, days))),
+    };
+    found.ok_or_else(too_far)
+}
+
+/// Every such day of the year from `year` on; the 29th of February does not come every year.
+fn yearly(year: i16, month: i8, day: i8) -> impl Iterator<Item = Date> {
+    (year..=year.saturating_add(8)).filter_map(move |year| Date::new(year, month, day).ok())
+}
+
+/// The earlier of two readings, and the later one beside it.
+fn either(one: Option<Date>, two: Option<Date>) -> Option<Dates> {
+    let (first, other) = match (one, two) {
+        (Some(one), Some(two)) => (one.min(two), Some(one.max(two)).filter(|_| one != two)),
+        (Some(only), None) | (None, Some(only)) => (only, None),
+        (None, None) => return None,
+    };
+    Some(Dates { list: vec![first], other })
+}
+
+fn ahead(today: Date, length: Length) -> Option<Date> {
+    today.checked_add(length.span()?).ok()
+}
+
+fn ahead_days(date: Date, days: i64) -> Option<Date> {
+    date.checked_add(Span::new().try_days(days).ok()?).ok()
+}
+
+/// The Monday of the week of `today`.
+fn monday(today: Date) -> Option<Date> {
+    ahead_days(today, -i64::from(today.weekday().to_monday_zero_offset()))
+}
+
+fn in_week(today: Date, day: Weekday, weeks: i64) -> Option<Date> {
+    ahead_days(monday(today)?, weeks.checked_mul(7)? + i64::from(day.to_monday_zero_offset()))
+}
+
+/// The day of next week, or a week later if that is tomorrow.
+fn next_weekday(today: Date, day: Weekday) -> Option<Dates> {
+    let next = in_week(today, day, 1)?;
+    let near = ahead_days(today, 2)? > next;
+    let date = if near { ahead_days(next, 7)? } else { next };
+    let coming = coming(today, day)?;
+    let other = if coming == date { ahead_days(date, 7) } else { Some(coming) };
+    Some(Dates { list: vec![date], other })
+}
+
+/// The next Saturday; on a Saturday, the day after.
+fn weekend(today: Date) -> Option<Date> {
+    match today.weekday() {
+        Weekday::Saturday => today.tomorrow().ok(),
+        Weekday::Monday
+        | Weekday::Tuesday
+        | Weekday::Wednesday
+        | Weekday::Thursday
+        | Weekday::Friday
+        | Weekday::Sunday => coming(today, Weekday::Saturday),
+    }
+}
+
+fn next_weekend(today: Date) -> Option<Dates> {
+    let date = in_week(today, Weekday::Saturday, 1)?;
+    let this = coming(today, Weekday::Saturday)?;
+    let other = if this == date { ahead_days(date, 7) } else { Some(this) };
+    Some(Dates { list: vec![date], other })
+}
+
+/// The last day of a period; a week ends with its last working day.
+fn last_day(today: Date, period: Period, nth: i64) -> Option<Date> {
+    match period {
+        Period::Week => in_week(today, Weekday::Friday, nth),
+        Period::Month | Period::Year => end(today, period, nth),
+    }
+}
+
+fn end(today: Date, period: Period, nth: i64) -> Option<Date> {
+    match period {
+        Period::Week => in_week(today, Weekday::Sunday, nth),
+        Period::Month => Some(today.first_of_month().checked_add(nth.months()).ok()?.last_of_month()),
+        Period::Year => Some(today.first_of_year().checked_add(nth.years()).ok()?.last_of_year()),
+    }
+}
+
+/// The `day` of the month that is `nth` months from now, if it has one.
+fn of_month(today: Date, nth: i64, day: i8) -> Option<Date> {
+    let month = today.first_of_month().checked_add(nth.months()).ok()?;
+    Date::new(month.year(), month.month(), day).ok()
+}
+
+/// `first monday of next month`.
+fn nth_weekday(today: Date, nth: i8, day: Weekday, of: Of) -> Result<Dates, Note> {
+    let start = |months: i64| today.first_of_month().checked_add(months.months()).ok();
+    let months: Vec<Date> = match of {
+        Of::ThisMonth => start(0).into_iter().collect(),
+        Of::NextMonth => start(1).into_iter().collect(),
+        Of::Month(month) => (0..=12).filter_map(start).filter(|date| date.month() == month).collect(),
+    };
+    let list: Vec<Date> =
+        months.into_iter().filter_map(|month| month.nth_weekday_of_month(nth, day).ok()).collect();
+    match list.is_empty() {
+        true => Err(Note::Wrong("that month has no such day; say the date, like `24 dec`".to_owned())),
+        false => Dates::from(list.into_iter(), today).ok_or_else(too_far),
+    }
+}

@@ -1,0 +1,328 @@
+//! How often: `every weekday`, `daily`, `mon wed fri`, `every 2nd tuesday`, `twice a day`.
+
+use jiff::civil::Weekday;
+
+use super::calendar::{month, weekday, weekdays};
+use super::clock::{Clock, clock};
+use super::date::{self, Dated};
+use super::day::{Day, Period};
+use super::group::{Near, Piece};
+use super::length::length;
+use super::note::Note;
+use super::number::{self, ordinal, whole};
+use super::words::{Found, Words};
+
+/// How often, as it was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Every {
+    /// Every so many minutes.
+    Minutes(i64),
+    /// Every so many hours.
+    Hours(i64),
+    /// Every so many days.
+    Days(i64),
+    /// On these days of every so many weeks; on no day in particular, if there are none.
+    Weeks(i64, Vec<Weekday>),
+    /// Every so many months.
+    Months(i64),
+    /// On these days of every month.
+    MonthDays(Vec<i8>),
+    /// On the last day of every month.
+    MonthEnd,
+    /// On such a weekday of every month; -1 is the last.
+    Nth(i8, Weekday),
+    /// Either that, or every so many weeks: `every 2nd tuesday`.
+    NthOrWeeks(i8, Weekday),
+    /// Once a year.
+    YearDay {
+        /// From 1.
+        month: i8,
+        /// From 1.
+        day: i8,
+    },
+    /// So many times a day.
+    Times(i64),
+}
+
+/// The most days that are read of a list.
+const MOST_DAYS: usize = 14;
+const WORKDAYS: [Weekday; 5] =
+    [Weekday::Monday, Weekday::Tuesday, Weekday::Wednesday, Weekday::Thursday, Weekday::Friday];
+const WEEKEND: [Weekday; 2] = [Weekday::Saturday, Weekday::Sunday];
+
+impl Every {
+    /// This and what was said after it, if that names the days: `every 2 weeks on tue and fri`.
+    pub fn with_days(&self, days: &Self) -> Option<Self> {
+        match (self, days) {
+            (Self::Weeks(weeks, none), Self::Weeks(1, days)) if none.is_empty() && !days.is_empty() => {
+                Some(Self::Weeks(*weeks, days.clone()))
+            }
+            (Self::Months(1), Self::Nth(nth, day) | Self::NthOrWeeks(nth, day)) => {
+                Some(Self::Nth(*nth, *day))
+            }
+            (_, _) => None,
+        }
+    }
+
+    /// Takes the day in that belongs to it: `every 2 weeks on tuesday`.
+    pub fn absorb(&mut self, day: Day) -> Option<()> {
+        let both = match (&*self, day) {
+            (Self::Weeks(weeks, days), Day::Weekday(day)) if !days.contains(&day) => {
+                Self::Weeks(*weeks, [days.clone(), vec![day]].concat())
+            }
+            (Self::Months(1), Day::OfMonth(day)) => Self::MonthDays(vec![day]),
+            (Self::Months(1), Day::End(Period::Month, 0)) => Self::MonthEnd,
+            (Self::Months(12), Day::Dated(Dated::Yearly { month, day })) => Self::YearDay { month, day },
+            (_, _) => return None,
+        };
+        *self = both;
+        Some(())
+    }
+}
+
+/// How often, at `at`.
+pub(super) fn every(words: &Words, at: usize, near: Near) -> Found<Piece> {
+    if words.any(at, &["every", "each"]) {
+        return after_every(words, at + 1);
+    }
+    let one_word = match words.at(at) {
+        "daily" | "everyday" => Some(Every::Days(1)),
+        "hourly" => Some(Every::Hours(1)),
+        "weekly" => Some(Every::Weeks(1, Vec::new())),
+        "fortnightly" | "biweekly" => Some(Every::Weeks(2, Vec::new())),
+        "monthly" => Some(Every::Months(1)),
+        "yearly" | "annually" => Some(Every::Months(12)),
+        "weekdays" | "workdays" => Some(Every::Weeks(1, WORKDAYS.to_vec())),
+        "weekends" => Some(Every::Weeks(1, WEEKEND.to_vec())),
+        _ => None,
+    };
+    one_word
+        .map(|every| (Piece::Every(every), at + 1))
+        .or_else(|| times_a_day(words, at))
+        .or_else(|| nth_of_each_month(words, at))
+        .or_else(|| listed(words, at, near))
+        .or_else(|| nth(words, words.past(words.past(at, &["on"]), &["the"])).filter(|_| near == Near::Time))
+}
+
+fn after_every(words: &Words, at: usize) -> Found<Piece> {
+    counted(words, at)
+        .or_else(|| nth_day_of_month(words, at))
+        .or_else(|| nth(words, at))
+        .or_else(|| unit(words, at, 1))
+        .or_else(|| yearly(words, at))
+        .or_else(|| list(words, at).map(|(days, next)| (Piece::Every(Every::Weeks(1, days)), next)))
+}
+
+/// `3 days`, `30min`, `other week`, `2nd day`.
+fn counted(words: &Words, at: usize) -> Found<Piece> {
+    let other = words.at(at) == "other";
+    if let Some(nth) = ordinal(words.at(at)).or(other.then_some(2)) {
+        let days = || Some((Piece::Every(Every::Weeks(2, vec![weekday(words.at(at + 1))?])), at + 2));
+        return unit(words, at + 1, nth).or_else(|| if other { days() } else { None });
+    }
+    let (length, next) = length(words, at)?;
+    let every = match (length.months, length.days, length.seconds) {
+        (0, 0, seconds) if seconds > 0 && seconds % 3600 == 0 => Every::Hours(seconds / 3600),
+        (0, 0, seconds) if seconds > 0 && seconds % 60 == 0 => Every::Minutes(seconds / 60),
+        (0, days, 0) if days > 0 && days % 7 == 0 => Every::Weeks(days / 7, Vec::new()),
+        (0, days, 0) if days > 0 => Every::Days(days),
+        (months, 0, 0) if months > 0 => Every::Months(months),
+        (_, _, _) => {
+            let sentence = "i cannot repeat in such steps; say whole minutes, hours, days, weeks or months";
+            return Some((Piece::Wrong(Note::Wrong(sentence.to_owned())), next));
+        }
+    };
+    Some((Piece::Every(every), next))
+}
+
+/// `day`, `weekday`, `weekend`, `month`; a part of the day is left for the clock to read.
+fn unit(words: &Words, at: usize, many: i64) -> Found<Piece> {
+    let every = match words.at(at) {
+        "minute" | "min" => Every::Minutes(many),
+        "hour" => Every::Hours(many),
+        "day" => Every::Days(many),
+        "week" => Every::Weeks(many, Vec::new()),
+        "month" => Every::Months(many),
+        "year" => Every::Months(many.checked_mul(12)?),
+        "weekday" | "workday" if many == 1 => Every::Weeks(1, WORKDAYS.to_vec()),
+        "weekend" if many == 1 => Every::Weeks(1, WEEKEND.to_vec()),
+        "morning" | "afternoon" | "evening" | "night" | "noon" if many == 1 => {
+            return Some((Piece::Every(Every::Days(1)), at));
+        }
+        _ => return None,
+    };
+    Some((Piece::Every(every), at + 1))
+}
+
+/// `1st`, `1st and 15th`, `1st of the month`, `last day of the month`.
+fn nth_day_of_month(words: &Words, at: usize) -> Found<Piece> {
+    for end in
+        [&["end", "of", "month"][..], &["end", "of", "the", "month"], &["last", "day", "of", "the", "month"]]
+    {
+        if let Some(next) = words.after(at, end) {
+            return Some((Piece::Every(Every::MonthEnd), next));
+        }
+    }
+    let mut days = Vec::new();
+    let mut next = at;
+    while let Some(day) = ordinal(words.at(next)).and_then(|day| i8::try_from(day).ok()) {
+        let taken =
+            weekday(words.at(next + 1)).is_some() || month(words.at(words.past(next + 1, &["of"]))).is_some();
+        if taken || !(1..=31).contains(&day) {
+            return None;
+        }
+        days.push(day);
+        next = words.past(words.past(next + 1, &[","]), &["and"]);
+    }
+    days.sort_unstable();
+    days.dedup();
+    let end = if days.is_empty() || words.any(next - 1, &[",", "and"]) { next.max(1) - 1 } else { next };
+    let end = end_of_month_words(words, end).unwrap_or(end);
+    (!days.is_empty()).then_some((Piece::Every(Every::MonthDays(days)), end))
+}
+
+fn end_of_month_words(words: &Words, at: usize) -> Option<usize> {
+    let of = words.past(words.after(at, &["of"])?, &["the", "each", "every"]);
+    words.after(of, &["month"])
+}
+
+/// `2nd tuesday`, `first monday of the month`, `last friday`.
+fn nth(words: &Words, at: usize) -> Found<Piece> {
+    let nth = match words.at(at) {
+        "last" => -1,
+        other => ordinal(other).and_then(|nth| i8::try_from(nth).ok()).filter(|nth| (1..=5).contains(nth))?,
+    };
+    let day = weekday(words.at(at + 1))?;
+    match (end_of_month_words(words, at + 2), nth) {
+        (Some(next), _) => Some((Piece::Every(Every::Nth(nth, day)), next)),
+        (None, -1 | 1) => Some((Piece::Every(Every::Nth(nth, day)), at + 2)),
+        (None, _) => Some((Piece::Every(Every::NthOrWeeks(nth, day)), at + 2)),
+    }
+}
+
+/// `first monday of every month`.
+fn nth_of_each_month(words: &Words, at: usize) -> Found<Piece> {
+    let start = words.past(at, &["the"]);
+    let of = words.after(start + 2, &["of"])?;
+    words.any(of, &["every", "each"]).then_some(())?;
+    if words.after(start, &["last", "day"]).is_some() {
+        return Some((Piece::Every(Every::MonthEnd), words.after(of + 1, &["month"])?));
+    }
+    nth(words, start)
+}
+
+/// `24 dec`, `dec 24`.
+fn yearly(words: &Words, at: usize) -> Found<Piece> {
+    match date::date(words, at)? {
+        (Piece::Day(Day::Dated(Dated::Yearly { month, day })), next) => {
+            Some((Piece::Every(Every::YearDay { month, day }), next))
+        }
+        (wrong @ Piece::Wrong(_), next) => Some((wrong, next)),
+        (_, _) => None,
+    }
+}
+
+/// `twice a day`, `3 times a day`, `once a week`.
+fn times_a_day(words: &Words, at: usize) -> Found<Piece> {
+    let (times, next) = match words.at(at) {
+        "once" => (1, at + 1),
+        "twice" => (2, at + 1),
+        _ => {
+            let (times, next) = whole(words, at)?;
+            (times, words.after(next, &["times"])?)
+        }
+    };
+    let period = words.any(next, &["a", "per", "each", "every"]).then(|| words.at(next + 1))?;
+    let every = match (times, period) {
+        (1, _) => return unit(words, next + 1, 1),
+        (_, "day") => Every::Times(times),
+        (_, "week" | "month" | "year") => {
+            let sentence = format!(
+                "i cannot choose the days for you; say which, like `mon and thu` instead of {times} times a {period}"
+            );
+            return Some((Piece::Wrong(Note::Wrong(sentence)), next + 2));
+        }
+        (_, _) => return None,
+    };
+    Some((Piece::Every(every), next + 2))
+}
+
+/// Two weekdays or more, or one in the plural.
+fn listed(words: &Words, at: usize, near: Near) -> Found<Piece> {
+    let (days, next) = list(words, at)?;
+    let plural = weekdays(words.at(at)).is_some();
+    let guarded =
+        near == Near::Words && at.checked_sub(1).is_some_and(|before| words.any(before, &["the", "i", "we"]));
+    (plural || (days.len() > 1 && !guarded)).then_some((Piece::Every(Every::Weeks(1, days)), next))
+}
+
+/// `mon wed fri`, `mon, wed and fri`, `tue/thu`, `mon-fri`, `mon to fri`.
+fn list(words: &Words, at: usize) -> Found<Vec<Weekday>> {
+    let mut days = Vec::new();
+    let (mut next, mut end) = (at, at);
+    while let Some((mut more, after)) = some_days(words, next).filter(|_| days.len() < MOST_DAYS) {
+        days.append(&mut more);
+        end = after;
+        next = words.past(words.past(after, &[","]), &["and", "&", "+"]);
+    }
+    days.sort_by_key(|day| day.to_monday_zero_offset());
+    days.dedup();
+    (!days.is_empty()).then_some((days, end))
+}
+
+fn some_days(words: &Words, at: usize) -> Found<Vec<Weekday>> {
+    let text = words.at(at);
+    let one = |text: &str| weekday(text).or_else(|| weekdays(text));
+    if let Some((from, to)) = text.split_once('-') {
+        return Some((range(one(from)?, one(to)?), at + 1));
+    }
+    if text.contains('/') {
+        return text.split('/').map(one).collect::<Option<Vec<_>>>().map(|days| (days, at + 1));
+    }
+    let from = one(text)?;
+    let to = words.any(at + 1, &["to", "-", "through", "thru"]).then(|| one(words.at(at + 2))).flatten();
+    match to {
+        Some(to) => Some((range(from, to), at + 3)),
+        None => Some((vec![from], at + 1)),
+    }
+}
+
+fn range(from: Weekday, to: Weekday) -> Vec<Weekday> {
+    let many = usize::try_from(from.until(to)).unwrap_or(0);
+    from.cycle_forward().take(many + 1).collect()
+}
+
+/// `10-16`, `9:00-17:00`, `from 9 to 17`, `between 9 and 17`.
+pub(super) fn window(words: &Words, at: usize, near: Near) -> Found<Piece> {
+    if let Some((from, to)) = words.at(at).split_once('-') {
+        let halves = to.ends_with("am") || to.ends_with("pm");
+        let sure = halves || (from.matches(':').count() == 1 && to.contains(':'));
+        let from = if halves && number::digits(from).is_some() {
+            format!("{from}{}", &to[to.len() - 2..])
+        } else {
+            from.to_owned()
+        };
+        return match (between(&from, to)?, near) {
+            (window, Near::Time) if !from.contains(':') || sure => Some((window, at + 1)),
+            // By itself it only says when something begins.
+            (Piece::Window(from, _), Near::Words) if sure => Some((Piece::Clock(from), at + 1)),
+            (_, _) => None,
+        };
+    }
+    let marked = words.any(at, &["from", "between"]);
+    let start = words.past(at, &["from", "between"]);
+    let apart = match marked {
+        true => words.any(start + 1, &["-", "to", "and", "until", "till"]),
+        false => near == Near::Time && words.any(start + 1, &["-", "to"]),
+    };
+    let date = month(words.at(start + 3)).is_some();
+    (apart && !date).then(|| Some((between(words.at(start), words.at(start + 2))?, start + 3)))?
+}
+
+fn between(from: &str, to: &str) -> Option<Piece> {
+    let one = |text: &str| match clock(&Words::of(&format!("at {text}")), 0, Near::Words)? {
+        (Piece::Clock(clock @ (Clock::Exact(_) | Clock::Bare(_))), 2) => Some(clock),
+        (_, _) => None,
+    };
+    Some(Piece::Window(one(from)?, one(to)?))
+}

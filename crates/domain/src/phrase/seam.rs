@@ -1,0 +1,76 @@
+//! Seams: a sentence from which the time phrase was cut, closed so that it reads well.
+
+use std::ops::Range;
+
+use super::words::Words;
+
+/// What opens a sentence and is no part of what it is about.
+const OPENINGS: [&str; 15] = [
+    "please",
+    "pls",
+    "can you",
+    "could you",
+    "remind me to",
+    "remind me about",
+    "remind me of",
+    "remind me that",
+    "remind me",
+    "set a reminder to",
+    "set a reminder for",
+    "set a reminder",
+    "set reminder",
+    "reminder to",
+    "don't forget to",
+];
+const LOOSE: [char; 7] = [' ', ',', ';', ':', '-', '–', '·'];
+
+/// `text` without the words of `places`.
+pub(super) fn close(text: &str, words: &Words, places: &[Range<usize>]) -> String {
+    let mut kept = String::new();
+    let mut from = 0;
+    for place in places {
+        let cut = words.place(place);
+        join(&mut kept, text.get(from..cut.start).unwrap_or_default());
+        kept.truncate(kept.trim_end_matches(LOOSE).len());
+        from = cut.end.max(from);
+    }
+    join(&mut kept, text.get(from..).unwrap_or_default());
+    opened(&kept).to_owned()
+}
+
+/// Adds what follows a cut.
+fn join(kept: &mut String, rest: &str) {
+    let rest = rest.trim();
+    let only_marks = !rest.chars().any(|letter| letter.is_alphanumeric() || !letter.is_ascii());
+    if kept.is_empty() {
+        kept.push_str(rest.trim_start_matches(LOOSE));
+        return;
+    }
+    if kept.ends_with('(') && rest.starts_with(')') {
+        kept.pop();
+        kept.truncate(kept.trim_end().len());
+        return join(kept, &rest[1..]);
+    }
+    if only_marks && !rest.contains(['"', '\'', '`']) {
+        return;
+    }
+    if !rest.starts_with([',', '.', '!', '?', ';', ':', ')']) {
+        kept.push(' ');
+    }
+    kept.push_str(rest);
+}
+
+/// The sentence without its polite beginning.
+fn opened(text: &str) -> &str {
+    let text = text.trim();
+    let after = |opening: &&str| {
+        let head = text.get(..opening.len())?;
+        let rest = &text[opening.len()..];
+        let whole = !rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == '\'');
+        (head.eq_ignore_ascii_case(opening) && whole).then(|| rest.trim_start_matches(LOOSE))
+    };
+    match OPENINGS.iter().find_map(after) {
+        Some(rest) => opened(rest),
+        None => text,
+    }
+}

@@ -1,0 +1,138 @@
+//! Times as they are told: the clock and the distance, always both.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+use super::calendar::{clock, date_name, dated, ordinal, short_day};
+use super::repeat::{Beat, Home, MonthDay, Repeat};
+use super::zone::city;
+use super::{Cue, When};
+
+/// A day further away than this is told with its year.
+const SAME_YEAR: i32 = 300;
+
+/// `when` as the human is told: `mon 16 nov 10:00 · in 19 h 27 min`.
+///
+/// Of what repeats, the next times are given by `fires`.
+pub fn tell(when: &When, now: &Zoned, fires: &[Timestamp]) -> String {
+    match when {
+        When::Once(at) => once(at, now),
+        When::Lead { leave, at } => {
+            let leave = leave.with_time_zone(now.time_zone().clone());
+            format!("{}, leave at {}", once(at, now), clock(leave.time()))
+        }
+        When::Repeats(repeat) => repeated(repeat, now, fires),
+        When::Cue(Cue::After(what)) => format!("after {what}"),
+        When::Cue(Cue::NextTalk) => "next time we talk".to_owned(),
+    }
+}
+
+/// `at` in words that are read as exactly this second again: `thu 24 dec 2026 17:00`.
+pub fn tell_exact(at: &Zoned) -> String {
+    let zone = at.time_zone();
+    let first = zone.to_ambiguous_zoned(at.datetime()).compatible();
+    let (date, time) = (at.date(), at.time());
+    let told = match first {
+        Ok(first) if first.timestamp() == at.timestamp() => clock(time),
+        // With its seconds, so that the offset is not taken for the end of a stretch of time.
+        Ok(_) | Err(_) => time.strftime("%H:%M:%S").to_string() + &offset(at.offset().seconds()),
+    };
+    format!("{} {} {told}", short_day(date.weekday()), dated(date))
+}
+
+fn offset(seconds: i32) -> String {
+    let sign = if seconds < 0 { '-' } else { '+' };
+    format!("{sign}{:02}:{:02}", seconds.abs() / 3600, seconds.abs() / 60 % 60)
+}
+
+fn once(at: &Zoned, now: &Zoned) -> String {
+    let here = at.with_time_zone(now.time_zone().clone());
+    let zone = match elsewhere(at.time_zone(), now.time_zone()) {
+        Some(city) => format!(" ({} {city})", clock(at.time())),
+        None => String::new(),
+    };
+    format!("{} {}{zone} · {}", day(here.date(), now.date()), clock(here.time()), distance(&here, now))
+}
+
+fn elsewhere(zone: &TimeZone, home: &TimeZone) -> Option<String> {
+    let name = zone.iana_name()?;
+    (home.iana_name() != Some(name)).then(|| city(name))
+}
+
+/// `today`, `mon 16 nov`, or with the year if that is far away.
+fn day(date: Date, today: Date) -> String {
+    let days = (date - today).get_days();
+    match days {
+        0 => "today".to_owned(),
+        _ if days > SAME_YEAR => format!("{} {}", short_day(date.weekday()), dated(date)),
+        _ => format!("{} {}", short_day(date.weekday()), date_name(date)),
+    }
+}
+
+/// `in 4 min`, `in 19 h 27 min`, `in 5 days`.
+fn distance(at: &Zoned, now: &Zoned) -> String {
+    let seconds = at.timestamp().duration_since(now.timestamp()).as_secs();
+    let minutes = (seconds + 59) / 60;
+    match (seconds, minutes / 60, minutes % 60) {
+        (..=0, _, _) => "now".to_owned(),
+        (1..60, _, _) => format!("in {seconds} s"),
+        (_, 0, minutes) => format!("in {minutes} min"),
+        (_, hours @ 1..48, 0) => format!("in {hours} h"),
+        (_, hours @ 1..48, minutes) => format!("in {hours} h {minutes} min"),
+        (_, _, _) => format!("in {} days", (at.date() - now.date()).get_days()),
+    }
+}
+
+fn repeated(repeat: &Repeat, now: &Zoned, fires: &[Timestamp]) -> String {
+    let mut told = match (&repeat.beat, repeat.rhythm()) {
+        (_, Ok(rhythm)) => rhythm.tell(),
+        (Beat::Monthly { day, at }, Err(_)) => {
+            let until = repeat.until.map(|until| format!(", until {until}")).unwrap_or_default();
+            format!("every month on the {}, {}{until}", month_day(*day), clock(*at))
+        }
+        (Beat::Cron(_) | Beat::Days { .. }, Err(why)) => why.reason,
+    };
+    if let Some(from) = repeat.from {
+        told += &format!(", from {from}");
+    }
+    if repeat.home == Home::Only {
+        told += " · only at home";
+    }
+    let fires: Vec<Zoned> = fires.iter().map(|fire| fire.to_zoned(now.time_zone().clone())).collect();
+    match fires.is_empty() {
+        true => told,
+        false => format!("{told} · next {}", next(&fires, now.date()).join(", ")),
+    }
+}
+
+/// The next times: days alone, or hours where several are on one day.
+fn next(fires: &[Zoned], today: Date) -> Vec<String> {
+    let several = fires.windows(2).any(|pair| pair[0].date() == pair[1].date());
+    let near = |date: Date| date.first_of_month() == today.first_of_month();
+    let all_near = fires.iter().all(|fire| near(fire.date()));
+    let mut last = None;
+    let mut told = |fire: &Zoned| {
+        let date = fire.date();
+        let name = match (date == today, all_near) {
+            (true, _) => "today".to_owned(),
+            (false, true) => format!("{} {}", short_day(date.weekday()), date.day()),
+            (false, false) => format!("{} {}", short_day(date.weekday()), date_name(date)),
+        };
+        let known = last.replace(date) == Some(date);
+        match (several, known) {
+            (false, _) => name,
+            (true, false) => format!("{name} {}", clock(fire.time())),
+            (true, true) => clock(fire.time()),
+        }
+    };
+    fires.iter().map(&mut told).collect()
+}
+
+fn month_day(day: MonthDay) -> String {
+    match day {
+        MonthDay::Nth(nth, day) => format!("{} {}", ordinal(nth), short_day(day)),
+        MonthDay::Last(day) => format!("last {}", short_day(day)),
+        MonthDay::End => "last day".to_owned(),
+    }
+}

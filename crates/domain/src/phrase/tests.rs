@@ -1,0 +1,54 @@
+//! What people say about time, and what it means.
+
+use expect_test::Expect;
+
+mod meaning;
+mod properties;
+mod reading;
+mod rules;
+mod telling;
+
+use super::*;
+
+pub(crate) fn now() -> Zoned {
+    "2026-11-15T14:33[Europe/Berlin]".parse().unwrap()
+}
+
+pub(crate) fn shown(when: &When) -> String {
+    let day = |at: &Zoned| at.strftime("%a %-d %b %Y %H:%M").to_string();
+    match when {
+        When::Once(at) if at.time_zone() != now().time_zone() => format!("{} {at}", day(at)),
+        When::Once(at) => day(at),
+        When::Lead { leave, at } => format!("{} + {}", leave.strftime("%H:%M"), day(at)),
+        When::Repeats(Repeat { beat, from, until, zone, home }) => {
+            let mut told = match beat {
+                Beat::Cron(fields) => fields.clone(),
+                Beat::Days { every, from } => {
+                    format!("every {every} d from {}", from.strftime("%a %-d %b %H:%M"))
+                }
+                Beat::Monthly { day, at } => format!("monthly {day:?} {}", at.strftime("%H:%M")),
+            };
+            told += &from.map(|date| format!(" from {date}")).unwrap_or_default();
+            told += &until.map(|date| format!(" until {date}")).unwrap_or_default();
+            told += &zone.as_ref().map(|zone| format!(" {zone}")).unwrap_or_default();
+            told + if *home == Home::Only { " at home" } else { "" }
+        }
+        When::Cue(cue) => format!("{cue:?}"),
+    }
+}
+
+/// `words -> what is left: when (or the other reading); notes`.
+fn row(text: &str, now: &Zoned) -> String {
+    let Reading { what, when, other, notes } = read(text, now, &Habits::default());
+    let when = when.as_ref().map_or("-".to_owned(), shown);
+    let other = other.as_ref().map(|other| format!(" (or {})", shown(other))).unwrap_or_default();
+    let notes: String = notes.iter().map(|note| format!("; {note}")).collect();
+    format!("{text} -> {what}: {when}{other}{notes}\n")
+}
+
+/// Reads what stands before the arrow in every row, and expects what stands after it.
+fn check(rows: &Expect) {
+    let texts = rows.data().lines().map(str::trim).filter(|line| !line.is_empty());
+    let texts = texts.map(|line| line.split_once(" ->").expect("a row has an arrow"));
+    rows.assert_eq(&texts.map(|(text, _)| row(text, &now())).collect::<String>());
+}

@@ -1,0 +1,102 @@
+//! The twelve rules by which a time is settled, one by one, apart from the forty cases.
+//!
+//! That a repeat never stacks is the eighth rule, and the schedule holds it: here a repeat is one thing.
+
+use super::*;
+
+/// What `text` means when it is said at `now`: `when`, or `when (or other)`.
+#[track_caller]
+fn check(now: &str, text: &str, expected: &str) {
+    let reading = read(text, &format!("{now}[Europe/Berlin]").parse().unwrap(), &Habits::default());
+    let when = reading.when.as_ref().map_or("-".to_owned(), shown).replace(" 2026", "");
+    let other = reading.other.as_ref().map(|other| format!(" (or {})", shown(other).replace(" 2026", "")));
+    assert_eq!(when + &other.unwrap_or_default(), expected, "{text}");
+}
+
+const SUNDAY: &str = "2026-11-15T14:33";
+const WEDNESDAY: &str = "2026-11-18T08:10";
+const SATURDAY_NIGHT: &str = "2026-11-21T23:30";
+
+#[test]
+fn rule_1_a_clock_time_that_is_over_means_the_next_day() {
+    check(SUNDAY, "x 14:33", "Mon 16 Nov 14:33");
+    check(SUNDAY, "x 14:34", "Sun 15 Nov 14:34");
+    check(SATURDAY_NIGHT, "x 23:00", "Sun 22 Nov 23:00");
+}
+
+#[test]
+fn rule_2_a_bare_hour_is_the_next_in_waking_hours_and_the_other_is_offered() {
+    check(WEDNESDAY, "x at 9", "Wed 18 Nov 09:00 (or Wed 18 Nov 21:00)");
+    check(WEDNESDAY, "x at 8", "Wed 18 Nov 20:00 (or Thu 19 Nov 08:00)");
+    check(WEDNESDAY, "x at 10", "Wed 18 Nov 10:00");
+    check(WEDNESDAY, "x at 7", "Wed 18 Nov 19:00");
+    check(WEDNESDAY, "x 7:00", "Thu 19 Nov 07:00");
+    check(SATURDAY_NIGHT, "x at 12", "Sun 22 Nov 12:00");
+}
+
+#[test]
+fn rule_3_a_weekday_is_never_today_and_the_next_one_is_that_of_next_week() {
+    check(WEDNESDAY, "wednesday x", "Wed 25 Nov 09:00");
+    check(WEDNESDAY, "thursday x", "Thu 19 Nov 09:00");
+    check(WEDNESDAY, "next thursday x", "Thu 26 Nov 09:00 (or Thu 19 Nov 09:00)");
+    check(WEDNESDAY, "next monday x", "Mon 23 Nov 09:00 (or Mon 30 Nov 09:00)");
+    check(SATURDAY_NIGHT, "next monday x", "Mon 23 Nov 09:00 (or Mon 30 Nov 09:00)");
+    check(SUNDAY, "next sunday x", "Sun 22 Nov 09:00 (or Sun 29 Nov 09:00)");
+}
+
+#[test]
+fn rule_4_a_day_without_a_time_begins_with_its_morning() {
+    check(WEDNESDAY, "x today", "Wed 18 Nov 09:00");
+    check(SUNDAY, "x in 3 days", "Wed 18 Nov 09:00");
+    check(SUNDAY, "x friday noon", "Fri 20 Nov 12:00");
+    check(SUNDAY, "x friday afternoon", "Fri 20 Nov 14:00");
+    check(SUNDAY, "x friday eod", "Fri 20 Nov 17:00");
+    check(SATURDAY_NIGHT, "x today", "Sun 22 Nov 00:30");
+}
+
+#[test]
+fn rule_5_what_has_no_time_is_left_for_the_inbox() {
+    check(SUNDAY, "buy milk", "-");
+    check(SUNDAY, "buy 2 l of milk", "-");
+}
+
+#[test]
+fn rule_6_quoted_words_are_never_searched_and_the_last_phrase_wins() {
+    check(SUNDAY, "read \"at 5 on friday\"", "-");
+    check(SUNDAY, "fix what broke on friday in 20 min", "Sun 15 Nov 14:53");
+    check(SUNDAY, "tell tom tomorrow 9:00 is fine, friday 10:00", "Fri 20 Nov 10:00");
+}
+
+#[test]
+fn rule_7_a_number_alone_is_minutes() {
+    check(SUNDAY, "in 90 x", "Sun 15 Nov 16:03");
+    check(SUNDAY, "split it in 2 parts", "-");
+}
+
+#[test]
+fn rule_9_a_named_zone_is_kept_and_every_other_time_floats() {
+    check(SUNDAY, "daily 9:00", "0 9 * * *");
+    check(SUNDAY, "daily 9:00 lisbon time", "0 9 * * * Europe/Lisbon");
+    check(SUNDAY, "x daily 9:00 @home", "0 9 * * * at home");
+    check(SUNDAY, "x 16:00 london time", "Sun 15 Nov 16:00-11-15T16:00:00+00:00[Europe/London]");
+}
+
+#[test]
+fn rule_10_of_a_lost_hour_the_first_minute_after_counts_and_of_a_doubled_one_the_first() {
+    check("2026-03-28T12:00", "x tomorrow 2:15", "Sun 29 Mar 03:00");
+    check("2026-10-24T12:00", "x tomorrow 2:15", "Sun 25 Oct 02:15");
+}
+
+#[test]
+fn rule_11_a_lead_makes_two_rings() {
+    check(SUNDAY, "train fri 7:10, leave 40 min before", "06:30 + Fri 20 Nov 07:10");
+    check(SUNDAY, "train 15:00, leave 1 h before", "Sun 15 Nov 15:00");
+}
+
+#[test]
+fn rule_12_of_two_likely_readings_the_earlier_is_stored_and_both_are_shown() {
+    check(SUNDAY, "x 3/12", "Thu 3 Dec 09:00 (or Fri 12 Mar 2027 09:00)");
+    check(SUNDAY, "x mon 16", "Mon 16 Nov 09:00 (or Mon 16 Nov 16:00)");
+    check(SUNDAY, "prepare tuesday meeting at 5", "Sun 15 Nov 17:00 (or Tue 17 Nov 17:00)");
+    check(SUNDAY, "x friday or tomorrow", "Mon 16 Nov 09:00 (or Fri 20 Nov 09:00)");
+}

@@ -1,0 +1,202 @@
+//! The words of a sentence, each with its place in it. What stands in quotation marks is one closed word.
+
+use std::ops::Range;
+
+/// A word or mark in lower case, and where it stands.
+struct Word {
+    text: String,
+    place: Range<usize>,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Mark,
+    Quoted,
+}
+
+/// A sentence in words.
+pub(super) struct Words {
+    list: Vec<Word>,
+}
+
+/// What a parser found, and the place after it.
+pub(super) type Found<T> = Option<(T, usize)>;
+
+const OPENING: [char; 3] = ['(', '[', '{'];
+const CLOSING: [char; 11] = [',', ';', ':', '!', '?', ')', ']', '}', '…', '·', '|'];
+const QUOTES: [(char, &[char]); 7] = [
+    ('"', &['"']),
+    ('“', &['”', '“']),
+    ('„', &['“', '”']),
+    ('«', &['»']),
+    ('`', &['`']),
+    ('\'', &['\'']),
+    ('‘', &['’']),
+];
+
+impl Words {
+    /// The words of `text`.
+    pub fn of(text: &str) -> Self {
+        let mut words = Self { list: Vec::new() };
+        let mut at = 0;
+        while let Some(next) = text[at..].chars().next() {
+            at = match (next.is_whitespace(), quoted(text, at)) {
+                (true, _) => at + next.len_utf8(),
+                (false, Some(end)) => words.push(text, at..end, Kind::Quoted),
+                (false, None) => words.chunk(text, at),
+            };
+        }
+        words
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The word at `at`; empty if it is quoted or beyond the end.
+    pub fn at(&self, at: usize) -> &str {
+        self.list.get(at).map_or("", |word| if word.kind == Kind::Quoted { "" } else { &word.text })
+    }
+
+    /// Whether the word at `at` is one of `these`.
+    pub fn any(&self, at: usize, these: &[&str]) -> bool {
+        these.contains(&self.at(at)) && !self.at(at).is_empty()
+    }
+
+    /// The place after `these`, if they stand at `at` in this order.
+    pub fn after(&self, at: usize, these: &[&str]) -> Option<usize> {
+        let all = these.iter().enumerate().all(|(nth, word)| self.at(at + nth) == *word);
+        all.then_some(at + these.len())
+    }
+
+    /// The place after `at`, if one of `these` stands there; else `at` itself.
+    pub fn past(&self, at: usize, these: &[&str]) -> usize {
+        at + usize::from(self.any(at, these))
+    }
+
+    /// Whether the sentence or a part of it ends before `at`.
+    pub fn closes(&self, at: usize) -> bool {
+        self.list.get(at).is_none_or(|word| word.kind == Kind::Mark)
+    }
+
+    /// Where the words of `range` stand in the text.
+    pub fn place(&self, range: &Range<usize>) -> Range<usize> {
+        let from = self.list.get(range.start).map_or(0, |word| word.place.start);
+        let to = self.list.get(range.end.wrapping_sub(1)).map_or(from, |word| word.place.end);
+        from..to.max(from)
+    }
+
+    /// Takes in what stands between two spaces, beginning at `from`; says where it ends.
+    fn chunk(&mut self, text: &str, from: usize) -> usize {
+        let ends = |(nth, letter): &(usize, char)| {
+            letter.is_whitespace() || (*nth > 0 && quoted(text, from + nth).is_some())
+        };
+        let to = text[from..].char_indices().find(ends).map_or(text.len(), |(nth, _)| from + nth);
+        self.cut(text, from..to);
+        to
+    }
+
+    /// Cuts the marks off a chunk and takes in what is left.
+    fn cut(&mut self, text: &str, mut chunk: Range<usize>) {
+        while let Some(mark) = text[chunk.clone()].chars().next().filter(|letter| OPENING.contains(letter)) {
+            chunk.start = self.push(text, chunk.start..chunk.start + mark.len_utf8(), Kind::Mark);
+        }
+        let whole = chunk.end;
+        while let Some(mark) = closing(&text[chunk.clone()]) {
+            chunk.end -= mark.len_utf8();
+        }
+        self.split(text, chunk.clone());
+        for (nth, mark) in text[chunk.end..whole].char_indices() {
+            let at = chunk.end + nth;
+            self.push(text, at..at + mark.len_utf8(), Kind::Mark);
+        }
+    }
+
+    /// Splits `mon,wed` in two, and leaves `1,5` whole.
+    fn split(&mut self, text: &str, chunk: Range<usize>) {
+        let inside = &text[chunk.clone()];
+        let digit = |side: Option<char>| side.is_some_and(|letter| letter.is_ascii_digit());
+        let parts = |(nth, _): &(usize, &str)| {
+            !(digit(inside[..*nth].chars().last()) && digit(inside[nth + 1..].chars().next()))
+        };
+        let comma = inside.match_indices(',').find(parts);
+        let Some((nth, _)) = comma else {
+            if !chunk.is_empty() {
+                self.push(text, chunk, Kind::Plain);
+            }
+            return;
+        };
+        let at = chunk.start + nth;
+        self.split(text, chunk.start..at);
+        self.push(text, at..at + 1, Kind::Mark);
+        self.split(text, at + 1..chunk.end);
+    }
+
+    fn push(&mut self, text: &str, place: Range<usize>, kind: Kind) -> usize {
+        let lower = text[place.clone()].chars().flat_map(char::to_lowercase);
+        let plain = |letter| match letter {
+            '–' | '—' | '‐' | '‑' => '-',
+            '’' => '\'',
+            other => other,
+        };
+        let end = place.end;
+        self.list.push(Word { text: lower.map(plain).collect(), place, kind });
+        end
+    }
+}
+
+/// The mark at the end of `chunk`. The last dot of `24.12.` and of `p.m.` belongs to the word.
+fn closing(chunk: &str) -> Option<char> {
+    let last = chunk.chars().last()?;
+    let dotted = || {
+        let before = &chunk[..chunk.len() - 1];
+        before.contains('.') && !before.starts_with('.') && !before.ends_with('.')
+    };
+    match last {
+        '.' => (!dotted()).then_some(last),
+        _ => CLOSING.contains(&last).then_some(last),
+    }
+}
+
+/// Where the quotation that opens at `at` ends; nothing, if none opens here or it is never closed.
+fn quoted(text: &str, at: usize) -> Option<usize> {
+    let opening = text[at..].chars().next()?;
+    let (_, closing) = QUOTES.iter().find(|(open, _)| *open == opening)?;
+    let begins = |letter: char| letter.is_whitespace() || OPENING.contains(&letter);
+    let single = matches!(opening, '\'' | '‘');
+    if single && !text[..at].chars().last().is_none_or(begins) {
+        return None;
+    }
+    let inside = at + opening.len_utf8();
+    let ends = |(nth, letter): &(usize, char)| {
+        let after = text[inside + nth + letter.len_utf8()..].chars().next();
+        closing.contains(letter) && !(single && after.is_some_and(char::is_alphanumeric))
+    };
+    let (nth, closed) = text[inside..].char_indices().find(ends)?;
+    Some(inside + nth + closed.len_utf8())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, words: &[&str]) {
+        let read = Words::of(text);
+        let list: Vec<&str> = (0..read.len()).map(|at| read.at(at)).collect();
+        assert_eq!(list, words, "{text}");
+    }
+
+    #[test]
+    fn a_sentence_is_cut_into_words_marks_and_quotations() {
+        check("Mon,Wed at 9:45, please.", &["mon", ",", "wed", "at", "9:45", ",", "please", "."]);
+        check("24.12. 5 p.m. end.", &["24.12.", "5", "p.m.", "end", "."]);
+        check("in 1,5 hours (soon)", &["in", "1,5", "hours", "(", "soon", ")"]);
+        check(r#"say "see you at 5", ok"#, &["say", "", ",", "ok"]);
+        check("what's 'at 5' o'clock", &["what's", "", "o'clock"]);
+        check("an \"open one at 5", &["an", "\"open", "one", "at", "5"]);
+        check("x:“morgen um 5”y", &["x", ":", "", "y"]);
+    }
+}

@@ -1,0 +1,85 @@
+//! The book of job files: what a first look at very many costs, and what one changed file does.
+//!
+//! In a directory of memory where there is one, because a slow disk is not what is measured here.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
+#![expect(clippy::disallowed_methods, reason = "here an editor writes, not the assistant")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use divan::{Bencher, black_box};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use journal::Paths;
+use journal::disk::RealDisk;
+use journal::jobs::JobBook;
+use tempfile::TempDir;
+
+fn main() {
+    divan::main();
+}
+
+/// A year from the time of the files, so that all of them have settled.
+const NOW: Timestamp = Timestamp::constant(1_830_000_000, 0);
+
+struct Shelf(TempDir);
+
+impl Shelf {
+    fn new(jobs: usize) -> Self {
+        let memory = Path::new("/dev/shm");
+        let dir = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
+        let shelf = Self(dir);
+        fs::create_dir_all(shelf.0.path().join("routines")).unwrap();
+        for n in 0..jobs {
+            shelf.write(n, "Look at the mail and say what needs an answer today.");
+        }
+        shelf
+    }
+
+    fn path(&self, n: usize) -> PathBuf {
+        self.0.path().join(format!("routines/job-{n:06}.md"))
+    }
+
+    fn write(&self, n: usize, words: &str) {
+        let (minute, hour) = (n % 60, n % 24);
+        let text = format!(
+            "---\nid: \"{n:08x}\"\ncron: \"{minute} {hour} * * 1-5\"\nbackground: true\ndescription: \"Job {n}\"\n---\n{words}\n"
+        );
+        fs::write(self.path(n), text).unwrap();
+    }
+
+    fn book(&self) -> JobBook {
+        JobBook::open(Arc::new(RealDisk), &Paths::new(self.0.path()), TimeZone::UTC)
+    }
+}
+
+#[divan::bench(args = [60, 1_000, 100_000], sample_count = 5, sample_size = 1)]
+fn first_look(bencher: Bencher, jobs: usize) {
+    let shelf = Shelf::new(jobs);
+    bencher.with_inputs(|| shelf.book()).bench_values(|mut book| black_box(book.look(NOW).len()));
+}
+
+#[divan::bench(args = [60, 1_000, 100_000], sample_count = 5, sample_size = 1)]
+fn nothing_changed(bencher: Bencher, jobs: usize) {
+    let shelf = Shelf::new(jobs);
+    let mut book = shelf.book();
+    book.look(NOW);
+    bencher.bench_local(|| assert!(book.look(NOW).is_empty()));
+}
+
+#[divan::bench(args = [60, 1_000, 100_000], sample_count = 20, sample_size = 1)]
+fn one_changed_file(bencher: Bencher, jobs: usize) {
+    let shelf = Shelf::new(jobs);
+    let mut book = shelf.book();
+    book.look(NOW);
+    let mut n = 0;
+    let change = || {
+        n += 1;
+        shelf.write(jobs / 2, &format!("Words {n}."));
+    };
+    bencher
+        .with_inputs(change)
+        .bench_local_values(|()| assert_eq!(book.look_at(&[shelf.path(jobs / 2)], NOW).len(), 1));
+}

@@ -1,0 +1,197 @@
+//! Why a job reached the human or did not, from the rows that were written while it was done.
+
+use std::collections::BTreeSet;
+
+use domain::conversation::{EntryId, Said};
+use domain::cost::Source;
+use domain::explanation::{Explained, Explanation, Ping, Subject, Work, moment};
+use domain::record::Charge;
+use domain::schedule::slug;
+use domain::tool::{Outcome, Showing, ToolResult};
+use domain::turn::TurnId;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::plans::{OCCURRENCE, occurrence};
+use super::read::{source_in, time_in, unread};
+use super::{Database, body, schema};
+
+/// The format that brought what is planned.
+const PLANS: i64 = 4;
+/// How many times of a job are told.
+const TIMES: u32 = 10;
+/// How many entries after its first words a turn is looked for in.
+const REACH: u64 = 10_000;
+
+/// What a run is found by: its branch, or the message with which it was put to main.
+type Found = (Option<String>, Option<u64>);
+
+impl Database {
+    /// What is known of `subject`, with its times in `zone`.
+    pub fn explain(&self, subject: &Subject, zone: &TimeZone) -> rusqlite::Result<Option<Explained>> {
+        let answer = |turn: Option<TurnId>| {
+            Ok(self.explain_turn(turn)?.map(|found| Explained::Answer(Box::new(found))))
+        };
+        if schema::check_known(&self.connection).is_ok_and(|format| format < PLANS) {
+            return match subject {
+                Subject::Number(turn) | Subject::Answer(TurnId(turn)) => answer(Some(TurnId(*turn))),
+                Subject::Last => answer(None),
+                Subject::Ping(_) | Subject::Job(_) | Subject::Occurrence(..) => Ok(None),
+            };
+        }
+        match subject {
+            Subject::Last => answer(None),
+            Subject::Answer(turn) => answer(Some(*turn)),
+            Subject::Ping(entry) => self.explain_ping(*entry),
+            Subject::Number(number) => match self.explain_ping(EntryId(*number))? {
+                Some(found) => Ok(Some(found)),
+                None => answer(Some(TurnId(*number))),
+            },
+            Subject::Job(name) => {
+                let Some(source) = self.job_called(name)? else { return Ok(None) };
+                let works = self.works(&source, (Timestamp::MIN, Timestamp::MAX), TIMES)?;
+                Ok((!works.is_empty()).then_some(Explained::Job(works)))
+            }
+            Subject::Occurrence(name, time) => {
+                let Some(source) = self.job_called(name)? else { return Ok(None) };
+                let due = moment(time, zone).map_err(|error| unread(1, error))?;
+                // What is written without seconds is meant to the minute.
+                let until = due + SignedDuration::from_micros(59_999_999);
+                let found = self.works(&source, (due, until), 1)?.pop();
+                Ok(found.map(|work| Explained::Work(Box::new(work))))
+            }
+        }
+    }
+
+    /// The job that a person calls so: by its source, its id, or its name.
+    fn job_called(&self, name: &str) -> rusqlite::Result<Option<Source>> {
+        let sql = "SELECT source, name, max(since) FROM occurrences GROUP BY source ORDER BY max(since) DESC";
+        let known = |row: &Row<'_>| Ok((source_in(row, 0)?, row.get::<_, String>(1)?));
+        let known = self.connection.prepare(sql)?.query_map([], known)?.collect::<Result<Vec<_>, _>>()?;
+        let exactly = |(source, _): &&(Source, String)| {
+            let text = source.to_string();
+            text == name || text.split_once(':').is_some_and(|(_, id)| id == name)
+        };
+        let named = |(_, called): &&(Source, String)| slug(called) == slug(name);
+        let found = known.iter().find(exactly).or_else(|| known.iter().find(named));
+        Ok(found.map(|(source, _)| source.clone()))
+    }
+
+    fn explain_ping(&self, entry: EntryId) -> rusqlite::Result<Option<Explained>> {
+        let sql = "SELECT source, branch FROM sent WHERE entry = ?";
+        let sent = |row: &Row<'_>| Ok((source_in(row, 0)?, row.get::<_, String>(1)?));
+        let Some((source, branch)) = self.connection.query_row(sql, [entry.0], sent).optional()? else {
+            return Ok(None);
+        };
+        let sql = format!("SELECT {OCCURRENCE}, began FROM occurrences WHERE branch = ?");
+        let due = |row: &Row<'_>| Ok((occurrence(row)?, time_in(row, 14)?));
+        let due = self.connection.query_row(&sql, [&branch], due).optional()?;
+        let work = Work { due, ..self.done(source, (Some(branch), None))? };
+        Ok(Some(Explained::Work(Box::new(work))))
+    }
+
+    /// The newest times of `source` in a span, newest first.
+    fn works(
+        &self,
+        source: &Source,
+        span: (Timestamp, Timestamp),
+        limit: u32,
+    ) -> rusqlite::Result<Vec<Work>> {
+        let sql = format!(
+            "SELECT {OCCURRENCE}, began FROM occurrences WHERE source = ?1 AND due BETWEEN ?2 AND ?3 ORDER BY due DESC \
+             LIMIT ?4"
+        );
+        let row = params![source.to_string(), span.0.as_microsecond(), span.1.as_microsecond(), limit];
+        let found = |row: &Row<'_>| {
+            let due = (occurrence(row)?, time_in(row, 14)?);
+            Ok((due, (row.get(8)?, row.get(9)?)))
+        };
+        let rows = self.connection.prepare(&sql)?.query_map(row, found)?.collect::<Result<Vec<_>, _>>()?;
+        let work = |(due, found)| Ok(Work { due: Some(due), ..self.done(source.clone(), found)? });
+        rows.into_iter().map(work).collect()
+    }
+
+    /// What was done by the turns that are `found` so.
+    fn done(&self, source: Source, found: Found) -> rusqlite::Result<Work> {
+        let (branch, message) = &found;
+        let sql = match branch {
+            Some(_) => "SELECT id FROM turns WHERE branch = ?1 ORDER BY id",
+            None => "SELECT id FROM turns WHERE ?1 IS NULL AND message = ?2 ORDER BY id",
+        };
+        let mut prepared = self.connection.prepare_cached(sql)?;
+        let with: &[&dyn rusqlite::ToSql] = if branch.is_some() { &[branch] } else { &[branch, message] };
+        let ids = prepared.query_map(with, |row| row.get(0).map(TurnId))?;
+        let ids = ids.collect::<Result<Vec<_>, _>>()?;
+        let turns: Vec<Explanation> = ids
+            .into_iter()
+            .filter_map(|turn| self.explain_turn(Some(turn)).transpose())
+            .collect::<Result<_, _>>()?;
+        let pings = branch.as_deref().map_or(Ok(Vec::new()), |branch| self.pings_of(branch))?;
+        let mut refused = Vec::new();
+        for turn in &turns {
+            refused.extend(self.refused_in(turn.turn)?);
+        }
+        Ok(Work { source, due: None, turns, pings, refused })
+    }
+
+    fn pings_of(&self, branch: &str) -> rusqlite::Result<Vec<Ping>> {
+        let sql = "SELECT sent.entry, entries.body, before, after FROM sent JOIN entries ON entries.id = sent.entry \
+                   LEFT JOIN charges ON charges.entry = sent.entry WHERE sent.branch = ? ORDER BY sent.entry";
+        let ping = |row: &Row<'_>| {
+            let entry = EntryId(row.get(0)?);
+            let results = results(&row.get::<_, String>(1)?)?;
+            let charge = match (row.get(2)?, row.get(3)?) {
+                (Some(before), Some(after)) => Some(Charge { entry, before, after }),
+                (_, _) => None,
+            };
+            let shown = results.iter().filter_map(|result| match &result.outcome {
+                Outcome::Shown(Showing::Words(words)) => Some(words.as_str()),
+                Outcome::Shown(Showing::Embed(embed)) => Some(embed.title.as_str()),
+                Outcome::Done | Outcome::Failed | Outcome::Denied => None,
+            });
+            Ok(Ping { entry, text: shown.collect::<Vec<_>>().join(" / "), charge })
+        };
+        self.connection.prepare(sql)?.query_map([branch], ping)?.collect()
+    }
+
+    /// The calls of `turn` that came to nothing, and what the model was told instead.
+    fn refused_in(&self, turn: TurnId) -> rusqlite::Result<Vec<(String, String)>> {
+        let sql = "SELECT call, tool FROM decisions WHERE turn = ? ORDER BY id";
+        let call = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        let mut prepared = self.connection.prepare_cached(sql)?;
+        let calls = prepared.query_map([turn.0], call)?.collect::<Result<Vec<_>, _>>()?;
+        if calls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT body FROM entries WHERE kind = 'tools' AND id > (SELECT entry FROM messages JOIN turns ON \
+                   messages.id = turns.message WHERE turns.id = ?1) AND id <= (SELECT entry FROM messages JOIN turns ON \
+                   messages.id = turns.message WHERE turns.id = ?1) + ?2 ORDER BY id";
+        let mut prepared = self.connection.prepare_cached(sql)?;
+        let bodies = prepared.query_map(params![turn.0, REACH], |row| row.get::<_, String>(0))?;
+        let (mut refused, mut left) =
+            (Vec::new(), calls.iter().map(|(id, _)| id.as_str()).collect::<BTreeSet<_>>());
+        for body in bodies {
+            for result in results(&body?)? {
+                if left.remove(result.call.as_str())
+                    && matches!(result.outcome, Outcome::Failed | Outcome::Denied)
+                    && let Some((_, tool)) = calls.iter().find(|(id, _)| *id == result.call)
+                {
+                    let why = result.text.strip_prefix("Error: ").unwrap_or(&result.text);
+                    refused.push((tool.clone(), why.to_owned()));
+                }
+            }
+            if left.is_empty() {
+                break;
+            }
+        }
+        Ok(refused)
+    }
+}
+
+fn results(text: &str) -> rusqlite::Result<Vec<ToolResult>> {
+    match body::read("tools", text).map_err(|error| unread(0, error))? {
+        Said::Tools(results) => Ok(results),
+        Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_) => Ok(Vec::new()),
+    }
+}

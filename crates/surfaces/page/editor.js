@@ -1,0 +1,95 @@
+// The editor: the text of one job file, saved only if the assistant can read it. What was typed is never lost to an
+// error.
+
+import * as assistant from "./assistant.js";
+import { make } from "./bubbles.js";
+
+export class Editor {
+  // `done` is called when it closes.
+  constructor(file, done) {
+    Object.assign(this, { file, done, before: null });
+    this.node = make("div", "editor");
+    const label = make("label", "", file);
+    this.text = make("textarea");
+    this.text.id = label.htmlFor = `edit-${file}`;
+    Object.assign(this.text, { rows: 12, spellcheck: false, disabled: true });
+    this.text.setAttribute("autocomplete", "off");
+    this.wrong = make("p", "wrong");
+    this.wrong.id = `wrong-${file}`;
+    this.wrong.setAttribute("role", "alert");
+    this.wrong.hidden = true;
+    this.text.setAttribute("aria-describedby", this.wrong.id);
+    this.save = button("save", "primary", () => this.keep());
+    const away = button("close without saving", "", () => this.close());
+    const buttons = make("p", "buttons");
+    buttons.append(this.save, away);
+    this.node.append(label, this.text, this.wrong, buttons);
+    this.node.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.leave(event);
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.keep();
+    });
+    this.open();
+  }
+
+  async open() {
+    try {
+      const { text } = await assistant.jobFile(this.file);
+      this.before = this.text.value = text;
+      this.text.disabled = false;
+      this.text.focus();
+      this.text.setSelectionRange(0, 0);
+      this.text.scrollTop = 0;
+    } catch (error) {
+      this.say(error.message);
+    }
+  }
+
+  async keep() {
+    if (this.before === null || this.save.disabled) return;
+    this.save.disabled = true;
+    try {
+      await assistant.saveJobFile(this.file, this.before, this.text.value);
+      this.close("saved");
+    } catch (error) {
+      this.say(error.message);
+      this.show(/^line (\d+)/.exec(error.message));
+    }
+    this.save.disabled = false;
+  }
+
+  say(message) {
+    this.wrong.hidden = false;
+    this.wrong.textContent = `not saved. ${message}`;
+    if (this.before === null) this.wrong.textContent = message;
+    this.text.setAttribute("aria-invalid", "true");
+  }
+
+  // Selects the line that is wrong.
+  show(found) {
+    this.text.focus();
+    if (!found) return;
+    const lines = this.text.value.split("\n");
+    const line = Math.min(Number(found[1]), lines.length) - 1;
+    const start = lines.slice(0, line).join("\n").length + (line ? 1 : 0);
+    this.text.setSelectionRange(start, start + lines[line].length);
+  }
+
+  // The first escape only leaves, if anything was changed.
+  leave(event) {
+    event.stopPropagation();
+    if (this.before === null || this.text.value === this.before) return this.close();
+    this.say("you changed something: save it, or close without saving.");
+  }
+
+  close(how = "closed") {
+    this.node.remove();
+    this.done(how);
+  }
+}
+
+export function button(text, className, press) {
+  const node = make("button", className, text);
+  node.type = "button";
+  node.addEventListener("click", press);
+  return node;
+}

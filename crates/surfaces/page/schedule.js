@@ -1,0 +1,261 @@
+// The schedule: what is planned, today as a strip and as a table, and what can be done about it.
+
+import * as assistant from "./assistant.js";
+import { make } from "./bubbles.js";
+import { Editor, button } from "./editor.js";
+import { STATES, clock, marksOf, sample, state, strip, words } from "./strip.js";
+
+const SOON = 150; // milliseconds
+const AFTER_SAVING = [300, 900, 2000]; // until a changed file is noticed
+const NOW_AND_THEN = 30_000;
+const OFTEN = ["delta", "working", "waiting"]; // these begin and end nothing
+const NONE = "nothing is planned. say it in the chat (“remind me to call mum at 6”), or write a file such as routines/mail.md.";
+
+export class Schedule {
+  constructor(section, voice) {
+    const part = (name) => section.querySelector(`.${name}`);
+    const names = ["empty", "whole", "wrong", "broken", "none", "axis", "jobs", "over", "missed"];
+    this.parts = Object.fromEntries(names.map((name) => [name, part(name)]));
+    Object.assign(this.parts, { rests: part("all-rest"), more: part("left-out"), table: section.querySelector("tbody") });
+    Object.assign(this, { voice, rows: new Map(), broken: new Map(), open: false, asked: 0, data: null });
+    part("legend").append(...Object.keys(STATES).map(legend));
+  }
+
+  enter() {
+    this.open = true;
+    this.clock = setInterval(() => this.read(), NOW_AND_THEN);
+    return this.read();
+  }
+
+  leave() {
+    this.open = false;
+    clearInterval(this.clock);
+  }
+
+  // Many things happen at once; one look at the end of them is enough.
+  heard(name) {
+    if (!this.open || OFTEN.includes(name)) return;
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => this.open && this.read(), SOON);
+  }
+
+  // A file was changed: whoever follows the files notices a little later.
+  changed() {
+    for (const time of AFTER_SAVING) setTimeout(() => this.open && this.read(), time);
+  }
+
+  // What was asked for last is shown, however late the rest comes.
+  async read() {
+    const ask = (this.asked += 1);
+    try {
+      const data = await assistant.schedule();
+      if (ask === this.asked) this.show(data);
+    } catch (error) {
+      if (ask !== this.asked) return;
+      if (this.data) this.fail(error.message);
+      else this.parts.empty.textContent = error.message;
+    }
+  }
+
+  show(data) {
+    this.data = data;
+    const { parts } = this;
+    parts.empty.hidden = true;
+    parts.whole.hidden = parts.wrong.hidden = false;
+    this.fail("");
+    say(parts.none, data.jobs.length || data.gone.length ? "" : NONE);
+    say(parts.rests, data.paused ? `all routines are ${data.paused.words}.` : "");
+    say(parts.more, data.left_out ? `${data.left_out} more are planned and not shown here.` : "");
+    const end = data.hours.length ? [{ at: data.to, hour: 24 }] : [];
+    parts.axis.replaceChildren(...[...data.hours, ...end].map((hour) => tick(hour, data)));
+    parts.axis.hidden = !data.jobs.length;
+    this.place(parts.broken, this.broken, data.broken, ({ file }) => file, (one) => new Broken(one, this));
+    this.place(parts.jobs, this.rows, data.jobs, ({ job }) => job, (one) => new Row(one, this));
+    list(parts.over, data.gone.map((one) => [words({ ...one, at: one.due, kind: state(one) }), one.name, state(one)]));
+    list(parts.missed, data.missed.map((one) => [missedWords(one), one.name, "missed"]));
+    parts.table.replaceChildren(...table(data));
+  }
+
+  // Each thing keeps its row, so that whoever stands in it, or writes in it, goes on undisturbed.
+  place(list, rows, things, key, make) {
+    const held = document.activeElement;
+    const known = new Map(things.map((thing) => [key(thing), thing]));
+    for (const [name, row] of rows) {
+      if (known.has(name)) continue;
+      if (row.editor) row.gone();
+      else {
+        row.node.remove();
+        rows.delete(name);
+      }
+    }
+    let at = 0;
+    for (const [name, thing] of known) {
+      const row = rows.get(name) ?? make(thing);
+      rows.set(name, row);
+      row.update(thing, this.data);
+      if (list.children[at] !== row.node) list.insertBefore(row.node, list.children[at] ?? null);
+      at += 1;
+    }
+    if (held !== document.activeElement && list.contains(held)) held.focus();
+  }
+
+  fail(message) {
+    say(this.parts.wrong, message);
+  }
+
+  tell(message) {
+    this.voice.textContent = message;
+  }
+}
+
+// Something with a file that can be edited.
+class Filed {
+  constructor(file, view) {
+    Object.assign(this, { file, view, editor: null, node: make("li") });
+    this.edit = button("edit", "", () => this.toggle());
+    this.edit.setAttribute("aria-expanded", "false");
+  }
+
+  toggle() {
+    if (this.editor) return this.editor.text.focus();
+    this.edit.setAttribute("aria-expanded", "true");
+    this.editor = new Editor(this.file, (how) => {
+      this.editor = null;
+      this.edit.setAttribute("aria-expanded", "false");
+      this.edit.focus();
+      if (how === "saved") {
+        this.view.tell(`${this.file} is saved.`);
+        this.view.changed();
+      } else this.view.read();
+    });
+    this.node.append(this.editor.node);
+  }
+}
+
+class Broken extends Filed {
+  constructor({ file }, view) {
+    super(file, view);
+    this.why = make("span", "why");
+    this.node.append(make("b", "", `${file} can't be used. `), this.why, this.edit);
+    this.edit.setAttribute("aria-label", `edit ${file}`);
+  }
+
+  update({ why }) {
+    this.why.textContent = why;
+  }
+
+  gone() {
+    this.why.textContent = "it can be used again.";
+  }
+}
+
+class Row extends Filed {
+  constructor(job, view) {
+    super(job.file, view);
+    this.node.className = "job";
+    this.node.dataset.job = job.job;
+    this.parts = Object.fromEntries(["called", "when", "next", "day", "wrong"].map((name) => [name, make("div", name)]));
+    this.parts.wrong.setAttribute("role", "alert");
+    this.parts.wrong.hidden = true;
+    this.run = button("run now", "", () => this.ask(this.run, assistant.run));
+    this.rest = button("pause", "", () => this.ask(this.rest, this.paused ? assistant.resume : assistant.pause));
+    this.rest.hidden = job.kind !== "routine";
+    const buttons = make("div", "buttons");
+    buttons.append(this.run, this.rest, this.edit);
+    const { called, when, next, day, wrong } = this.parts;
+    this.node.append(called, when, next, day, buttons, wrong);
+  }
+
+  update(job, data) {
+    const { called, when, next, day } = this.parts;
+    this.job = job.job;
+    this.file = job.file;
+    this.paused = job.paused;
+    this.node.classList.toggle("resting", Boolean(job.paused));
+    called.replaceChildren(make("b", "", job.name), make("span", "tags", tags(job)));
+    when.textContent = job.when;
+    next.textContent = upcoming(job);
+    day.replaceChildren(strip(job, data));
+    this.rest.textContent = job.paused ? "resume" : "pause";
+    this.run.disabled = Boolean(job.open && state(job.open) === "running");
+    for (const [node, verb] of [[this.run, "run now"], [this.rest, this.rest.textContent], [this.edit, "edit"]]) {
+      node.setAttribute("aria-label", `${verb}: ${job.name}`);
+    }
+  }
+
+  gone() {
+    say(this.parts.wrong, "this is not planned any more. what you wrote is still here.");
+  }
+
+  async ask(pressed, what) {
+    pressed.setAttribute("aria-busy", "true");
+    try {
+      const { text } = await what(this.job);
+      say(this.parts.wrong, "");
+      this.view.tell(text ?? "it begins.");
+      if (text) this.view.changed();
+      await this.view.read();
+    } catch (error) {
+      say(this.parts.wrong, error.message);
+    }
+    pressed.removeAttribute("aria-busy");
+  }
+}
+
+function say(node, text) {
+  node.textContent = text;
+  node.hidden = !text;
+}
+
+function tags({ kind, background, may_ping: pings, session }) {
+  const aside = background ? ["in the background", pings ? "" : "never pings"] : ["in the chat"];
+  return [kind, ...aside, session === "persistent" ? "remembers its runs" : ""].filter(Boolean).join(" · ");
+}
+
+function upcoming({ open, paused, next, last }) {
+  if (open?.state === "again") return `failed; tried again ${clock(open.again)}`;
+  if (open) return open.state === "queued" ? "waits for its turn" : "being done now";
+  if (paused) return paused.words;
+  if (next) return next.words;
+  return last.length ? "it does not come any more" : "never";
+}
+
+function missedWords({ due, missed, why }) {
+  const day = (at) => new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" }).format(new Date(`${at.slice(0, 10)}T12:00`)).toLowerCase();
+  const [count, last] = missed ?? [1, due];
+  const times = count > 1 ? `${count} times, last ${day(last)} ${clock(last)}` : `${day(due)} ${clock(due)}`;
+  return `${times}: ${why}`;
+}
+
+function list(section, lines) {
+  section.hidden = !lines.length;
+  section.querySelector("ul").replaceChildren(...lines.map(([text, name, kind]) => {
+    const item = make("li");
+    item.append(sample(kind), make("b", "", name), make("span", "", text));
+    return item;
+  }));
+}
+
+function tick({ at, hour }, { from, to }) {
+  const node = make("span", "", String(hour).padStart(2, "0"));
+  node.style.left = `${((Date.parse(at) - Date.parse(from)) / (Date.parse(to) - Date.parse(from))) * 100}%`;
+  return node;
+}
+
+function table(data) {
+  const gone = data.gone.map((one) => ({ at: one.due, kind: state(one), why: one.why, job: one.job, name: one.name }));
+  const all = data.jobs.flatMap((job) => marksOf(job, data).map((mark) => ({ ...mark, job: job.job, name: job.name })));
+  return [...all, ...gone].sort((one, other) => Date.parse(one.at) - Date.parse(other.at)).map((mark) => {
+    const tr = make("tr");
+    tr.dataset.kind = mark.kind;
+    const became = words(mark).slice(6);
+    tr.append(...[clock(mark.at), became, mark.job, mark.name].map((cell) => make("td", "", cell)));
+    return tr;
+  });
+}
+
+function legend(kind) {
+  const item = make("li");
+  item.append(sample(kind), make("span", "", STATES[kind]));
+  return item;
+}

@@ -1,0 +1,131 @@
+//! The schedule: what is planned, what became of it, and what the human wants of it.
+
+mod changing;
+mod past;
+mod window;
+pub(super) mod wire;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use domain::assistant::{Answer, Planning, Plans, Question, Request as Ask};
+use domain::cost::Source;
+use domain::schedule::Plan;
+use serde::Deserialize;
+
+use super::App;
+use super::api::{BODY_BYTES, read, unexpected};
+use super::refusal::Refusal;
+use super::wire::Obeyed;
+pub(super) use past::{Past, Sent};
+use window::{Wanted, Window};
+use wire::{OccurrenceWire, PastWire, ScheduleWire};
+
+/// The most jobs that are told of at once, soonest first.
+const JOBS: usize = 1_000;
+/// The most occurrences of one job that are told of at once.
+const MOST_PAST: u32 = 500;
+
+/// All that is asked about the schedule.
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/schedule", get(show))
+        .route("/api/schedule/past", get(past))
+        .route("/api/schedule/run", post(run))
+        .route("/api/schedule/pause", post(changing::pause))
+        .route("/api/schedule/resume", post(changing::resume))
+        .route("/api/schedule/file", get(changing::text).post(changing::rewrite))
+}
+
+/// What is planned and what became of it, from one time to another.
+async fn show(
+    State(app): State<App>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Result<Json<ScheduleWire>, Refusal> {
+    let now = app.ports().clock.now();
+    let window = Window::read(wanted.ok().map(|Query(wanted)| wanted), &now)?;
+    let plans = plans(&app).await?;
+    let shown = soonest(&plans);
+    let past = Past::of(&app, &shown).await?;
+    Ok(Json(ScheduleWire::new(&plans, (&shown, &past), (&window, &now))))
+}
+
+/// What is planned, with what goes on.
+pub(super) async fn plans(app: &App) -> Result<Box<Plans>, Refusal> {
+    match app.ports().desk.ask(Ask::Tell(Question::Plans)).await {
+        Answer::Plans(plans) => Ok(plans),
+        answer => Err(unexpected(answer)),
+    }
+}
+
+/// The plans that are told of, soonest first; those that wait for nothing come last.
+fn soonest(plans: &Plans) -> Vec<(&Source, &Plan)> {
+    let mut all: Vec<(&Source, &Plan)> = plans.agenda.plans().collect();
+    all.sort_by_key(|(source, plan)| (plan.next.is_none(), plan.next, *source));
+    all.truncate(JOBS);
+    all
+}
+
+/// Which job.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Whose {
+    job: String,
+    limit: Option<u32>,
+}
+
+/// What became of the times of one job, newest first; also of one that is not planned any more.
+async fn past(
+    State(app): State<App>,
+    whose: Result<Query<Whose>, QueryRejection>,
+) -> Result<Json<PastWire>, Refusal> {
+    let wrong =
+        || Refusal::malformed(format!("ask with `?job=routine:ID&limit=NUMBER`, from 1 to {MOST_PAST}."));
+    let Query(whose) = whose.map_err(|_| wrong())?;
+    let limit = Some(whose.limit.unwrap_or(20)).filter(|limit| (1..=MOST_PAST).contains(limit));
+    let (source, limit) = (job(&whose.job)?, limit.ok_or_else(wrong)?);
+    let found = app.ports().archive.occurrences(Some(source), limit).await;
+    let found = found.map_err(|unreadable| Refusal::broken(unreadable.0))?;
+    let zone = app.ports().clock.now().time_zone().clone();
+    let past = found.iter().map(|occurrence| OccurrenceWire::new(occurrence, None, &zone)).collect();
+    Ok(Json(PastWire { past }))
+}
+
+/// A job that is named.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    job: String,
+}
+
+/// The human does not want to wait for the clock.
+async fn run(State(app): State<App>, request: Request) -> Result<Response, Refusal> {
+    let named: Named = read(&app, request, BODY_BYTES).await?;
+    let begun = |turn, message| {
+        let began = wire::BegunWire { ok: true, turn, message };
+        (StatusCode::ACCEPTED, Json(began)).into_response()
+    };
+    match app.ports().desk.ask(Ask::Plan(Planning::Now(job(&named.job)?))).await {
+        Answer::Begun(turn) => Ok(begun(Some(turn.0), None)),
+        Answer::Heard(message) => Ok(begun(None, Some(message.0))),
+        answer => Err(unexpected(answer)),
+    }
+}
+
+/// The job that `text` names: `routine:mail`.
+fn job(text: &str) -> Result<Source, Refusal> {
+    match text.parse() {
+        Ok(source @ (Source::Routine(_) | Source::Reminder(_))) => Ok(source),
+        Ok(Source::Main | Source::Fork | Source::Compaction | Source::Webhook(_)) | Err(_) => {
+            Err(Refusal::malformed(format!("`{text}` names no job. write `routine:ID` or `reminder:ID`.")))
+        }
+    }
+}
+
+/// What was done, in words.
+fn told(text: String) -> Json<Obeyed> {
+    Json(Obeyed { ok: true, text: Some(text), turn: None })
+}

@@ -1,0 +1,106 @@
+//! Changing what is planned: its file says what holds, and the page changes that file.
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, Request, State};
+use axum::http::StatusCode;
+use domain::schedule::{Moment, Rest};
+use serde::Deserialize;
+
+use super::{Named, job, plans, told, wire};
+use crate::web::App;
+use crate::web::api::{BODY_BYTES, read};
+use crate::web::job_files::{JobFile, Unchanged};
+use crate::web::refusal::Refusal;
+use crate::web::wire::Obeyed;
+
+/// A job that should rest: until a time, or until the human says otherwise.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pause {
+    job: String,
+    until: Option<String>,
+}
+
+pub(super) async fn pause(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
+    let Pause { job, until } = read(&app, request, BODY_BYTES).await?;
+    let now = app.ports().clock.now();
+    let rest = match until {
+        None => Rest::ForNow,
+        Some(text) => {
+            let moment = Moment::parse(&text, now.time_zone());
+            let moment = moment.ok().filter(|moment| moment.at > now.timestamp());
+            Rest::Until(moment.ok_or_else(|| {
+                let words = format!("`{text}` is no time to come. write it like `2026-11-20T09:00`.");
+                Refusal::refused(words)
+            })?)
+        }
+    };
+    rests(&app, &job, rest).await.map(|name| told(format!("{name} is paused.")))
+}
+
+pub(super) async fn resume(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
+    let Named { job } = read(&app, request, BODY_BYTES).await?;
+    rests(&app, &job, Rest::Never).await.map(|name| told(format!("{name} goes on.")))
+}
+
+/// Lets the file of a job say how it rests. Gives what the job is called.
+async fn rests(app: &App, name: &str, rest: Rest) -> Result<String, Refusal> {
+    let source = job(name)?;
+    let plans = plans(app).await?;
+    let plan = plans.agenda.get(&source);
+    let planned = &plan.ok_or_else(|| Refusal::refused(format!("{source} is not planned.")))?.planned;
+    let file = file(&planned.file)?;
+    app.ports().job_files.rest(file, rest).await.map_err(unchanged)?;
+    Ok(planned.name())
+}
+
+/// Which file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Which {
+    file: String,
+}
+
+pub(super) async fn text(
+    State(app): State<App>,
+    which: Result<Query<Which>, QueryRejection>,
+) -> Result<Json<wire::FileWire>, Refusal> {
+    let Query(Which { file: name }) =
+        which.map_err(|_| Refusal::malformed("ask with `?file=routines/NAME.md`."))?;
+    let text = app.ports().job_files.text(file(&name)?).await.map_err(unchanged)?;
+    Ok(Json(wire::FileWire { file: name, text }))
+}
+
+/// What a file should say, and what it said when the human began to change it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rewrite {
+    file: String,
+    before: String,
+    text: String,
+}
+
+pub(super) async fn rewrite(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
+    let Rewrite { file: name, before, text } = read(&app, request, BODY_BYTES * 4).await?;
+    app.ports().job_files.rewrite(file(&name)?, before, text).await.map_err(unchanged)?;
+    Ok(told(format!("{name} is saved.")))
+}
+
+fn file(name: &str) -> Result<JobFile, Refusal> {
+    JobFile::parse(name).ok_or_else(|| {
+        Refusal::malformed(format!(
+            "`{name}` is no job file. write `routines/NAME.md` or `reminders/NAME.md`."
+        ))
+    })
+}
+
+fn unchanged(unchanged: Unchanged) -> Refusal {
+    let text = unchanged.to_string();
+    match unchanged {
+        Unchanged::Missing(_) => Refusal::new(StatusCode::NOT_FOUND, "missing", text),
+        Unchanged::Moved(_) => Refusal::new(StatusCode::CONFLICT, "changed", text),
+        Unchanged::Bad(_) => Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-file", text),
+        Unchanged::Failed(_) => Refusal::broken(text),
+    }
+}

@@ -1,0 +1,100 @@
+//! The past of the schedule: what became of the times at which jobs were due.
+
+use std::collections::BTreeMap;
+
+use domain::conversation::EntryId;
+use domain::cost::Source;
+use domain::occurrence::Occurrence;
+use domain::schedule::Plan;
+use engine::ports::Unreadable;
+use jiff::Timestamp;
+
+use crate::web::App;
+use crate::web::refusal::Refusal;
+
+/// The newest occurrences that are looked through.
+const NEWEST: u32 = 2_000;
+/// How many of one job are looked up if the newest of all do not reach back to it.
+const EACH: u32 = 5;
+/// The most jobs that are looked up one by one.
+const ONE_BY_ONE: usize = 100;
+/// The most messages that the human put away that are looked up.
+const PUT_AWAY: usize = 50;
+
+/// If fewer than this were sent, they are all that ever were.
+const ALL_KNOWN: usize = 200;
+
+/// What became of the times at which jobs were due.
+pub(in crate::web) struct Past {
+    /// Of each job, newest first.
+    pub(super) of: BTreeMap<Source, Vec<Occurrence>>,
+    /// What background runs showed to the human.
+    pub(super) sent: Vec<Sent>,
+}
+
+/// Something that a background run showed to the human.
+pub(in crate::web) struct Sent {
+    /// Whose run it was: nothing, if the human put it away and nobody knows any more.
+    source: Option<Source>,
+    at: Timestamp,
+}
+
+impl Sent {
+    /// Whether `occurrence` showed nothing of what was `sent`. Where so much was sent that not all of it is known, it
+    /// is not said of what was before.
+    pub(super) fn none_of(sent: &[Self], occurrence: &Occurrence) -> bool {
+        let oldest = sent.iter().map(|one| one.at).min().unwrap_or(Timestamp::MIN);
+        let known = sent.len() < ALL_KNOWN || oldest <= occurrence.key.due;
+        let during = occurrence.key.due..=occurrence.since;
+        let shown = |one: &Self| {
+            let its = one.source.as_ref().is_none_or(|source| *source == occurrence.key.source);
+            its && during.contains(&one.at)
+        };
+        known && !sent.iter().any(shown)
+    }
+}
+
+impl Past {
+    /// What became of the plans that are `shown`, and of all others lately.
+    pub(super) async fn of(app: &App, shown: &[(&Source, &Plan)]) -> Result<Self, Refusal> {
+        let mut past = Self::newest(app).await?;
+        let known = past.of.values().map(Vec::len).sum::<usize>();
+        if known < usize::try_from(NEWEST).unwrap_or(usize::MAX) {
+            return Ok(past);
+        }
+        let unknown = shown.iter().map(|(source, _)| *source).filter(|source| !past.of.contains_key(source));
+        let unknown: Vec<Source> = unknown.take(ONE_BY_ONE).cloned().collect();
+        for source in unknown {
+            let found = app.ports().archive.occurrences(Some(source.clone()), EACH).await.map_err(broken)?;
+            past.of.insert(source, found);
+        }
+        Ok(past)
+    }
+
+    /// The newest of all jobs.
+    pub(in crate::web) async fn newest(app: &App) -> Result<Self, Refusal> {
+        let newest = app.ports().archive.occurrences(None, NEWEST).await.map_err(broken)?;
+        let mut of: BTreeMap<Source, Vec<Occurrence>> = BTreeMap::new();
+        for occurrence in newest {
+            of.entry(occurrence.key.source.clone()).or_default().push(occurrence);
+        }
+        Ok(Self { of, sent: sent(app).await? })
+    }
+}
+
+/// What background runs showed lately, also what the human put away since.
+async fn sent(app: &App) -> Result<Vec<Sent>, Refusal> {
+    let journal = &app.ports().journal;
+    let margin = journal.beside(EntryId(0), None).await.map_err(broken)?;
+    let shown = margin.sent.into_iter().map(|(source, entry)| Sent { source: Some(source), at: entry.at });
+    let mut sent: Vec<Sent> = shown.collect();
+    for id in margin.put_away.iter().rev().take(PUT_AWAY) {
+        let entry = journal.entry(EntryId(id.0)).await.map_err(broken)?;
+        sent.extend(entry.map(|entry| Sent { source: None, at: entry.at }));
+    }
+    Ok(sent)
+}
+
+fn broken(unreadable: Unreadable) -> Refusal {
+    Refusal::broken(unreadable.0)
+}

@@ -1,0 +1,56 @@
+//! The window: from when to when the schedule is looked at.
+
+use domain::schedule::Moment;
+use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
+use serde::Deserialize;
+
+use crate::web::refusal::Refusal;
+
+/// The longest time that is looked at.
+const LONGEST: SignedDuration = SignedDuration::from_hours(32 * 24);
+
+/// What is wanted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::web) struct Wanted {
+    from: Option<String>,
+    to: Option<String>,
+}
+
+/// From when to when, the second not included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::web) struct Window {
+    pub(in crate::web) from: Timestamp,
+    pub(in crate::web) to: Timestamp,
+}
+
+impl Window {
+    /// Reads what is wanted. It begins today, and takes a day, unless something else is said.
+    pub(in crate::web) fn read(wanted: Option<Wanted>, now: &Zoned) -> Result<Self, Refusal> {
+        let wanted = wanted.ok_or_else(wrong)?;
+        let zone = now.time_zone();
+        let at = |text: &str| Moment::parse(text, zone).map_err(|_| wrong()).map(|moment| moment.at);
+        let from = match &wanted.from {
+            Some(text) => at(text)?,
+            None => now.start_of_day().map_err(|_| wrong())?.timestamp(),
+        };
+        let to = match &wanted.to {
+            Some(text) => at(text)?,
+            None => from.to_zoned(zone.clone()).checked_add(1.day()).map_err(|_| wrong())?.timestamp(),
+        };
+        let long = to.duration_since(from);
+        (long.is_positive() && long <= LONGEST).then_some(Self { from, to }).ok_or_else(wrong)
+    }
+
+    /// Whether `time` is in it.
+    pub(in crate::web) fn holds(&self, time: Timestamp) -> bool {
+        (self.from..self.to).contains(&time)
+    }
+}
+
+fn wrong() -> Refusal {
+    Refusal::malformed(
+        "ask with `?from=2026-11-16&to=2026-11-17`, or with times like `2026-11-16T08:00:00%2B01:00`, at most 32 days \
+         apart, or without them for today.",
+    )
+}
