@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::assistant::{Answer, Request, Saying};
+use domain::assistant::{Answer, Planning, Request, Saying};
 use domain::cost::Source;
 use domain::dice::Dice;
 use domain::failure::{Failure, SpendLimit};
@@ -172,6 +172,24 @@ fn every_reminder_is_heard_or_told_of() {
         assert_eq!(told, usize::from(!heard), "{seed}");
         assert!(life.log.files.is_empty(), "{seed}");
     }
+}
+
+/// What passed while all that repeats rested was none of its times, also when it is called back early.
+#[test]
+fn what_passed_while_all_rested_is_not_missed() {
+    let plan = routine("r", "0 * * * *", Manner::default());
+    let mut life = Life::new(START, 1, vec![plan], takes(SignedDuration::from_secs(1)));
+    life.lives(minutes(90));
+    for words in ["pause everything", "resume"] {
+        let told = life.asks(Request::Plan(Planning::Words(words.to_owned())));
+        assert!(matches!(told, Answer::Told(_)), "{told:?}");
+        life.lives(minutes(600));
+    }
+    life.wake();
+    life.lives(minutes(1));
+    let (done, missed) = became(&life);
+    assert_eq!((done.len(), missed), (1 + 10, Vec::new()));
+    assert_eq!(life.seen, Vec::<String>::new());
 }
 
 /// A4: after a long absence what is late begins in the order in which it was due, two at a time and five seconds apart,
