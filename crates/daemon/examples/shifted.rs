@@ -41,7 +41,7 @@ fn main() {
         let from = std::env::var("SHIFTED_TO").expect("SHIFTED_TO").parse().expect("a time with a zone");
         let clock = Arc::new(Shifted { from, since: Instant::now() });
         let opened = House::open_by(clock, &settings, Arc::new(RealDisk), Doors::LocalAndPage).await;
-        let mut house = opened.map_err(|_| ()).expect("a house");
+        let mut house = opened.map_err(|failed| failed.to_string()).expect("a house");
         println!("ready");
         house.fell().await;
     });

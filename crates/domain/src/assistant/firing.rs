@@ -130,10 +130,9 @@ impl Assistant {
         let ended = Occurrence { stage: Stage::Ended(end), since: minutes.at, ..occurrence };
         minutes.plan(Some(PlanChange::Occurred(ended)));
         minutes.plan(taken_away(&key));
-        if self.memory.plans.busy_with(&key.source).is_some() {
-            return;
-        }
-        let queued = self.memory.plans.queued(&key.source).cloned();
+        // One that was left out ends while another is still being done.
+        let plans = &self.memory.plans;
+        let queued = plans.queued(&key.source).filter(|_| plans.busy_with(&key.source).is_none()).cloned();
         if let Some((planned, queued)) = queued.and_then(|queued| Some((self.plan_of(&queued)?, queued))) {
             self.try_once(&planned, queued, minutes);
         }

@@ -247,6 +247,19 @@ impl Assistant {
         self.begin_or_wait(planned, occurrence, minutes);
     }
 
+    /// What passed while all routines rested is none of their times.
+    pub(super) fn rested(&mut self, minutes: &mut Minutes) {
+        let agenda = &self.memory.plans.agenda;
+        if !agenda.rest().holds(minutes.at) {
+            return;
+        }
+        let routines = agenda.plans().filter(|(source, _)| matches!(source, Source::Routine(_)));
+        let routines: Vec<Source> = routines.map(|(source, _)| source.clone()).collect();
+        for source in routines {
+            self.accounted(&source, minutes.at, minutes);
+        }
+    }
+
     /// All times of `source` up to `until` are accounted for, and that is written down.
     fn accounted(&mut self, source: &Source, until: jiff::Timestamp, minutes: &mut Minutes) {
         let accounted = self.memory.plans.agenda.account(source, until, &minutes.zone);

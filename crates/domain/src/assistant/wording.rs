@@ -224,6 +224,7 @@ impl Assistant {
 
     fn pause(&mut self, rest: Rest, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
+        self.rested(&mut minutes);
         self.memory.plans.agenda.set_rest(rest, &minutes.zone);
         minutes.plan(Some(PlanChange::Rest(rest)));
         let told = match rest {

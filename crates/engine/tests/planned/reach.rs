@@ -41,7 +41,7 @@ fn budget(story: &Story) -> (f64, u64, u64) {
             text.split_once(&format!("\"{key}\":")).unwrap_or_else(|| panic!("no {key} in {text}"));
         let number: String =
             rest.trim().chars().take_while(|one| one.is_ascii_digit() || *one == '.').collect();
-        number.parse::<f64>().unwrap_or(f64::NAN)
+        number.parse::<f64>().unwrap_or(-1.0)
     };
     (number("available"), number("daily_used") as u64, number("critical_used") as u64)
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::assistant::{Answer, Request, Saying};
+use domain::assistant::{Answer, Planning, Request, Saying};
 use domain::cost::Source;
 use domain::dice::Dice;
 use domain::failure::{Failure, SpendLimit};
@@ -174,6 +174,24 @@ fn every_reminder_is_heard_or_told_of() {
     }
 }
 
+/// What passed while all that repeats rested was none of its times, also when it is called back early.
+#[test]
+fn what_passed_while_all_rested_is_not_missed() {
+    let plan = routine("r", "0 * * * *", Manner::default());
+    let mut life = Life::new(START, 1, vec![plan], takes(SignedDuration::from_secs(1)));
+    life.lives(minutes(90));
+    for words in ["pause everything", "resume"] {
+        let told = life.asks(Request::Plan(Planning::Words(words.to_owned())));
+        assert!(matches!(told, Answer::Told(_)), "{told:?}");
+        life.lives(minutes(600));
+    }
+    life.wake();
+    life.lives(minutes(1));
+    let (done, missed) = became(&life);
+    assert_eq!((done.len(), missed), (1 + 10, Vec::new()));
+    assert_eq!(life.seen, Vec::<String>::new());
+}
+
 /// A4: after a long absence what is late begins in the order in which it was due, two at a time and five seconds apart,
 /// none is lost, and the human is heard at once.
 #[test]
@@ -235,7 +253,7 @@ fn no_job_ever_runs_twice_at_a_time() {
         });
         let mut life = Life::new(START, seed, vec![plan], play);
         let start = life.now.timestamp();
-        for _ in 0..30 {
+        for _ in 0..15 {
             life.lives(SignedDuration::from_secs(1 + below(&mut dice, 400) as i64));
             let stands = |stage: fn(&Stage) -> bool| {
                 life.log.occurrences.values().filter(|one| stage(&one.stage)).count()
