@@ -27,6 +27,8 @@ pub(super) struct Shelf {
     /// The files that may still settle, and when they are looked at again.
     waiting: BTreeMap<FileName, Timestamp>,
     looks: u64,
+    /// The last look of which everything was told.
+    told_of: u64,
 }
 
 impl Shelf {
@@ -75,6 +77,7 @@ impl Shelf {
         sort(&mut touched);
         news.extend(touched.iter().filter_map(|file| self.complain(file, now)));
         news.extend(plans);
+        self.told_of = self.looks;
         news
     }
 
@@ -179,7 +182,7 @@ impl Shelf {
             return None;
         }
         // At the first look nobody knows what it planned before, so that it cannot be read must not wait.
-        if settled(since) > now && self.looks > 1 {
+        if settled(since) > now && self.told_of > 0 {
             self.waiting.insert(file.clone(), settled(since));
             return None;
         }
