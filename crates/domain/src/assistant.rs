@@ -222,6 +222,9 @@ impl Assistant {
             return minutes.effects();
         };
         self.running.remove(&branch);
+        if branch == Branch::Main {
+            self.wants.deadlines.remove(&branch);
+        }
         let ending = self.in_time(turn, &branch, ended.ending);
         let ended = Ended { ending, ..ended };
         self.note_activity(&branch, &mut minutes);
@@ -265,12 +268,12 @@ impl Assistant {
         if full && turned.sending == Sending::First {
             return self.make_room(turned, ended, minutes);
         }
+        let ended = Ended { ending: self.as_meant(&turned.branch, ended.ending), ..ended };
         if self.is_kept_going(&turned, &ended, minutes) {
             return;
         }
         let Turned { turn, branch, message, .. } = turned;
-        let ending = self.as_meant(&branch, ended.ending);
-        let ending = self.asked_settled(message.id, ending, minutes);
+        let ending = self.asked_settled(message.id, ended.ending, minutes);
         minutes.close(turn, ending.clone(), ended.usage);
         self.run_ended(&branch, &ending, minutes);
         minutes.shown.push(Shown::Ended { turn, branch, answers: message.id, ending });

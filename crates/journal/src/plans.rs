@@ -3,7 +3,7 @@
 //! The log is written first and says what is to be done; the files follow, and what a crash left out is done at the
 //! next start. A file that a person changed meanwhile stays as it is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl PlanFiles {
         for record in records {
             let Record::Plan(change) = record else { continue };
             let followed = match change {
-                PlanChange::Session(routine, Some(stand)) => self.sessions.save(routine, &stand.session),
+                PlanChange::Session(routine, Some(stand)) => self.file_session(routine, stand, database),
                 PlanChange::Session(routine, None) => self.sessions.delete(routine).map(drop),
                 PlanChange::File(_) => {
                     jobs = true;
@@ -77,9 +77,18 @@ impl PlanFiles {
         let mut stands = database.routine_sessions()?;
         let known: Vec<ItemId> = stands.keys().cloned().collect();
         for routine in known {
-            let found = self.sessions.load(&routine, now);
-            let named = found.as_ref().ok().and_then(|found| found.value.clone());
-            if named.as_ref() == stands.get(&routine).map(|stand| &stand.session) {
+            // What cannot be read now says nothing.
+            let (Ok(found), Some(stand)) = (self.sessions.load(&routine, now), stands.get(&routine).cloned())
+            else {
+                continue;
+            };
+            let named = found.value;
+            if named.as_ref() == Some(&stand.session) {
+                continue;
+            }
+            if named == database.filed_session(&routine)? {
+                // Nobody has touched it: we died, or the disk failed, before it followed.
+                warn(self.file_session(&routine, &stand, database));
                 continue;
             }
             if let Some(named) = named {
@@ -95,6 +104,19 @@ impl PlanFiles {
         Ok(stands)
     }
 
+    fn file_session(
+        &mut self,
+        routine: &ItemId,
+        stand: &Stand,
+        database: &mut Database,
+    ) -> Result<(), Trouble> {
+        self.sessions.save(routine, &stand.session)?;
+        if let Err(error) = database.session_filed(routine, &stand.session) {
+            tracing::warn!(%error, "The file of a routine's session will be written again at the next start.");
+        }
+        Ok(())
+    }
+
     /// RP-30, RP-32: a file whose session nobody knows leads nowhere.
     fn sweep_sessions(&mut self, stands: &BTreeMap<ItemId, Stand>) {
         let listed = self.sessions.routines().unwrap_or_default();
@@ -108,7 +130,12 @@ impl PlanFiles {
             Ok(files) => files,
             Err(error) => return tracing::warn!(%error, "What is to be done to job files could not be read."),
         };
+        let mut failed = BTreeSet::new();
         for file in files {
+            // What comes later to the same file comes after what failed.
+            if failed.contains(&file.source) {
+                continue;
+            }
             match self.work(&file) {
                 Ok(()) => {
                     if let Err(error) = database.job_file_done(file.id) {
@@ -116,18 +143,18 @@ impl PlanFiles {
                     }
                 }
                 // The disk may work again later.
-                Err(trouble) => warn(Err(trouble)),
+                Err(trouble) => {
+                    failed.insert(file.source);
+                    warn(Err(trouble));
+                }
             }
         }
     }
 
     fn work(&mut self, file: &JobFile) -> Result<(), Trouble> {
         let done = match &file.source {
-            Source::Routine(id) => changed(&mut self.routines, id, &file.work, |_| String::new())?,
-            Source::Reminder(id) => {
-                let rule = |reminder: &Reminder| once(reminder.run_at.at);
-                changed(&mut self.reminders, id, &file.work, rule)?
-            }
+            Source::Routine(id) => changed(&mut self.routines, id, &file.work, |_, _| true)?,
+            Source::Reminder(id) => changed(&mut self.reminders, id, &file.work, is_as_it_was)?,
             Source::Main | Source::Fork | Source::Compaction | Source::Webhook(_) => None,
         };
         if let Some((path, verb)) = done {
@@ -146,7 +173,7 @@ fn changed<T: Item>(
     items: &mut Items<T>,
     id: &str,
     work: &Work,
-    rule: impl Fn(&T) -> String,
+    is_as_it_was: impl Fn(&T, &str) -> bool,
 ) -> Result<Option<(PathBuf, &'static str)>, Trouble> {
     match work {
         Work::Write(text) => match T::read(text, &jiff::tz::TimeZone::UTC) {
@@ -155,8 +182,8 @@ fn changed<T: Item>(
         },
         Work::Remove(following) => {
             let Some(path) = items.find(id)? else { return Ok(None) };
-            // A person has changed it since: it is another one now.
-            if items.read(&path).is_ok_and(|item| !following.is_empty() && rule(&item) != *following) {
+            // A person has changed it since, or is about to: it is another one now.
+            if !following.is_empty() && !items.read(&path).is_ok_and(|item| is_as_it_was(&item, following)) {
                 return Ok(None);
             }
             items.remove(id).map(|path| path.map(|path| (path, "remove")))
@@ -166,6 +193,13 @@ fn changed<T: Item>(
             items.edit(id, key, &change).map(|path| path.map(|path| (path, "update")))
         }
     }
+}
+
+/// Whether a reminder still says what it said when it came: its words, and a time that is not later.
+fn is_as_it_was(reminder: &Reminder, was: &str) -> bool {
+    let Some((due, words)) = was.split_once('\n') else { return once(reminder.run_at.at) == was };
+    let due = due.parse::<Timestamp>();
+    due.is_ok_and(|due| reminder.run_at.at <= due) && reminder.message.as_str() == words
 }
 
 fn warn(followed: Result<(), Trouble>) {

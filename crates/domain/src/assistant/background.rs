@@ -125,6 +125,7 @@ impl Assistant {
         let ended = self.memory.conversation.end(branch, Why::Ended, minutes.at);
         minutes.records.extend(ended.map(Record::Moved));
         self.memory.turns.filled.remove(branch);
+        self.wants.refused.remove(branch);
         match (run.due, ending) {
             (Some(due), _) => self.run_settled((&run, due), ending, minutes),
             (None, Ending::Failed(failure)) => {

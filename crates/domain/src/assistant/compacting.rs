@@ -222,7 +222,10 @@ impl Assistant {
     /// shown before, so now they stand in a note.
     fn go_on(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
         let turned = stuck.turned(Sending::Again);
-        self.memory.main.before = self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
+        if turned.branch == Branch::Main {
+            self.memory.main.before =
+                self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
+        }
         let lead = self.quoted(&turned.message);
         let heard = self.heard(&turned.message, (&turned.branch, &lead), minutes);
         let again = Heard { images: heard.images.clone(), ..Heard::note(context::heard(&heard)) };

@@ -126,10 +126,16 @@ impl Assistant {
         self.memory.plans.open.remove_mut(&key);
         if let End::Done(_) = &end {
             self.memory.plans.failing.remove(&key.source);
+            let plan = self.memory.plans.agenda.get(&key.source);
+            let rang = plan.map(|plan| (plan.planned.what.clone(), minutes.at));
+            self.memory.plans.rang = rang.or(self.memory.plans.rang.take());
         }
         let ended = Occurrence { stage: Stage::Ended(end), since: minutes.at, ..occurrence };
+        // What was called off may come at another time: its file stays, or is gone already.
+        let taken_away =
+            taken_away(&ended).filter(|_| !matches!(ended.stage, Stage::Ended(End::Cancelled(_))));
         minutes.plan(Some(PlanChange::Occurred(ended)));
-        minutes.plan(taken_away(&key));
+        minutes.plan(taken_away);
         // One that was left out ends while another is still being done.
         let plans = &self.memory.plans;
         let queued = plans.queued(&key.source).filter(|_| plans.busy_with(&key.source).is_none()).cloned();
@@ -243,7 +249,13 @@ impl Assistant {
 
     /// The words of a reminder, said on main as they were written.
     fn say_as_written(&mut self, words: &str, minutes: &mut Minutes) {
-        let said = Said::Assistant(vec![Block::Text(format!("⏰ {words}"))], Reach::Whole);
+        let text = format!("⏰ {words}");
+        // Nothing is said in the middle of a turn: it is shown now, and main reads it afterwards.
+        if self.running.contains_key(&Branch::Main) {
+            minutes.shown.push(Shown::Notice(text.clone()));
+            return self.report("reminder", text, minutes);
+        }
+        let said = Said::Assistant(vec![Block::Text(text)], Reach::Whole);
         self.say_on(&Branch::Main, said, minutes);
     }
 

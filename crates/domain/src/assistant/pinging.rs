@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::{Answer, Assistant, Effect, Ended, Ending, Errand, Minutes, Owed, Running, Shown, Turned};
 use crate::context::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, no_ping};
@@ -18,6 +18,11 @@ use crate::schedule::{Pings, Reporting};
 use crate::tool::Outcome;
 use crate::turn::TurnId;
 use crate::wish::Urgency;
+
+/// A look at the clock that comes so late means that the machine slept.
+const ASLEEP: SignedDuration = SignedDuration::from_secs(60);
+/// How long after its time was up a run is asked again to end.
+const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(60);
 
 impl Assistant {
     /// BF-21: whether the run on `branch` may reach the human now. If it may, a ping is set aside for it.
@@ -154,7 +159,8 @@ impl Assistant {
     /// BF-17: from now on the run on `branch` has so many seconds.
     pub(super) fn limit(&mut self, branch: &Branch, minutes: &Minutes) {
         let seconds = i64::from(self.memory.chosen.settings.timeouts.bg_fork_seconds);
-        let until = minutes.at + jiff::SignedDuration::from_secs(seconds);
+        let until = minutes.at + SignedDuration::from_secs(seconds);
+        self.memory.plans.looked = self.memory.plans.looked.max(Some(minutes.at));
         self.wants.deadlines.insert(branch.clone(), until);
     }
 
@@ -165,6 +171,12 @@ impl Assistant {
 
     /// Turns whose time is up are asked to end.
     pub(super) fn tend_deadlines(&mut self, minutes: &mut Minutes) {
+        // While the machine slept nobody could get on.
+        let slept =
+            self.memory.plans.looked.map_or(SignedDuration::ZERO, |last| minutes.at.duration_since(last));
+        if slept > ASLEEP {
+            self.wants.deadlines.values_mut().for_each(|until| *until += slept);
+        }
         let up = |until: &Timestamp| *until <= minutes.at;
         let late: Vec<Branch> = self
             .wants
@@ -179,6 +191,10 @@ impl Assistant {
                 // Who waits for a key has no task that could end.
                 Some((Owed::Held, _)) => self.end_held(&branch, minutes),
                 Some((Owed::Now | Owed::SinceBefore, turn)) => {
+                    // Whatever goes on there in spite of that is asked again.
+                    if branch != Branch::Main {
+                        self.wants.deadlines.insert(branch.clone(), minutes.at + ASK_AGAIN);
+                    }
                     minutes.interrupts.push(turn);
                     self.wants.overdue.insert(turn);
                 }

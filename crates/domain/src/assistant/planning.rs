@@ -11,8 +11,8 @@ use super::forking::refused;
 use super::{Answer, Assistant, Effect, Look, Minutes, Planning, Shown};
 use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
-use crate::record::{FileWork, PlanChange, Record};
-use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Planned, SET_BACK, What, once};
+use crate::record::{FileWork, MessageChange, MessageId, PlanChange, Record};
+use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Planned, Rest, SET_BACK, What, once};
 
 /// The most late ones that go on at a time.
 const LATE_AT_ONCE: usize = 2;
@@ -58,11 +58,12 @@ impl Assistant {
     /// RP-29: a file that cannot be read may be that of any plan whose file is missing.
     fn is_broken(&self, source: &Source) -> bool {
         let folder = match source {
-            Source::Routine(_) => "routines/",
-            Source::Reminder(_) => "reminders/",
+            Source::Routine(_) => "routines",
+            Source::Reminder(_) => "reminders",
             Source::Main | Source::Fork | Source::Compaction | Source::Webhook(_) => return false,
         };
-        self.memory.plans.broken.keys().any(|file| file.starts_with(folder))
+        // The folder itself may be what cannot be read.
+        self.memory.plans.broken.keys().any(|file| file.split('/').next() == Some(folder))
     }
 
     /// SC-3: what a file says holds from now on; a job that is being done ends as it began.
@@ -71,7 +72,35 @@ impl Assistant {
         let known = plans.known.get(&source).cloned();
         plans.known.remove_mut(&source);
         let fresh = plans.agenda.plan(planned, known, (minutes.at, &minutes.zone));
+        if fresh.is_some() {
+            self.call_off(&source, "its time was changed", minutes);
+        }
         minutes.plan(fresh.map(|accounted| PlanChange::Accounted(source, accounted)));
+    }
+
+    /// A6: what was due of `source` and has not begun does not begin any more.
+    fn call_off(&mut self, source: &Source, why: &str, minutes: &mut Minutes) {
+        let plans = &self.memory.plans;
+        let open = [plans.busy_with(source), plans.queued(source)].into_iter().flatten().cloned();
+        for occurrence in open.collect::<Vec<_>>() {
+            let begun = match &occurrence.stage {
+                Stage::Again(_) | Stage::Queued => false,
+                Stage::Asked(message) => !self.take_back(*message, minutes),
+                Stage::Running(_) | Stage::Ended(_) => true,
+            };
+            if !begun {
+                self.settle(occurrence, End::Cancelled(why.to_owned()), minutes);
+            }
+        }
+    }
+
+    /// A message of ours that still waits is not heard any more; whether it waited.
+    fn take_back(&mut self, message: MessageId, minutes: &mut Minutes) -> bool {
+        let waiting = &mut self.memory.messages.waiting;
+        let Some(at) = waiting.iter().position(|waiting| waiting.id == message) else { return false };
+        waiting.remove(at);
+        minutes.records.push(Record::Message(MessageChange::Dropped(message)));
+        true
     }
 
     /// SC-4, RP-28: nothing is planned there any more. A job that is being done is not cut off.
@@ -84,15 +113,8 @@ impl Assistant {
             let had = ItemId::parse(id).ok().filter(|id| plans.sessions.remove(id).is_some());
             minutes.plan(had.map(|id| PlanChange::Session(id, None)));
         }
-        let waiting: Vec<Occurrence> = [plans.busy_with(source), plans.queued(source)]
-            .into_iter()
-            .flatten()
-            .filter(|occurrence| matches!(occurrence.stage, Stage::Again(_) | Stage::Queued))
-            .cloned()
-            .collect();
-        for occurrence in waiting {
-            self.settle(occurrence, End::Cancelled("its file is gone".to_owned()), minutes);
-        }
+        plans.failing.remove(source);
+        self.call_off(source, "its file is gone", minutes);
     }
 
     /// What is wanted of what is planned.
@@ -110,6 +132,10 @@ impl Assistant {
         let Some(planned) = plan else { return refused(&format!("{source} is not planned.")) };
         if self.memory.plans.busy_with(source).is_some() {
             return refused(&format!("{} is being done already.", planned.name()));
+        }
+        let rang = self.memory.plans.agenda.get(source).is_some_and(|plan| plan.next.is_none());
+        if matches!(planned.what, What::Reminder(_)) && planned.manner().rest == Rest::Never && rang {
+            return refused(&format!("{} was done already.", planned.name()));
         }
         let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
         let due = match &planned.what {
@@ -135,7 +161,7 @@ impl Assistant {
     /// When the next time comes, a failed job is tried again, or a late one may begin.
     pub(super) fn plans_wake(&self) -> Option<jiff::Timestamp> {
         let plans = &self.memory.plans;
-        let late = plans.agenda.late().filter(|_| plans.late() < LATE_AT_ONCE);
+        let late = plans.agenda.late().filter(|_| self.has_room_for_late());
         let late = late.map(|_| plans.caught_up.map_or(jiff::Timestamp::MIN, |last| last + LATE_APART));
         [plans.agenda.wakes(), plans.tries_again(), late].into_iter().flatten().min()
     }
@@ -190,7 +216,7 @@ impl Assistant {
 
     /// A4: what is late begins in the order in which it was due, a few at a time.
     fn catch_up(&mut self, missed: &mut Vec<(String, Missed)>, minutes: &mut Minutes) {
-        while self.memory.plans.late() < LATE_AT_ONCE {
+        while self.has_room_for_late() {
             let plans = &self.memory.plans;
             let soon = plans.caught_up.is_some_and(|last| {
                 // The last one may be a moment ahead; one that is far ahead was set back with the clock.
@@ -210,6 +236,11 @@ impl Assistant {
                 self.keep_time(&due.planned, at, lateness, minutes);
             }
         }
+    }
+
+    /// Whether one more late one may begin. What waits for a key stands in nobody's way.
+    fn has_room_for_late(&self) -> bool {
+        self.memory.plans.late() < LATE_AT_ONCE || self.waits_for_key()
     }
 
     /// What is not kept any more is accounted for, and told.
@@ -321,9 +352,13 @@ pub(super) fn claim(
 }
 
 /// What to do with the file of a reminder that has ended.
-pub(super) fn taken_away(key: &Key) -> Option<PlanChange> {
+pub(super) fn taken_away(ended: &Occurrence) -> Option<PlanChange> {
+    let Occurrence { key, words, .. } = ended;
     match &key.source {
-        Source::Reminder(_) => Some(PlanChange::File(FileWork::Remove(key.source.clone(), once(key.due)))),
+        Source::Reminder(_) => {
+            let as_it_was = format!("{}\n{words}", once(key.due));
+            Some(PlanChange::File(FileWork::Remove(key.source.clone(), as_it_was)))
+        }
         Source::Main | Source::Fork | Source::Compaction | Source::Routine(_) | Source::Webhook(_) => None,
     }
 }

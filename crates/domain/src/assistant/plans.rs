@@ -9,7 +9,7 @@ use super::wording::Changed;
 use crate::cost::Source;
 use crate::occurrence::{Key, Occurrence, Stage};
 use crate::record::{MessageId, Stand};
-use crate::schedule::{Accounted, Agenda, ItemId, Lateness};
+use crate::schedule::{Accounted, Agenda, ItemId, Lateness, What};
 
 /// What is planned, and what is being done about it. Copies share what did not change.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +28,8 @@ pub struct Plans {
     pub failing: BTreeMap<Source, String>,
     /// When the last late one was begun.
     pub caught_up: Option<Timestamp>,
+    /// What was done last, and when: what the human may mean by `it`.
+    pub rang: Option<(What, Timestamp)>,
     /// The last change in plain words, until it is taken back.
     pub last: Option<Changed>,
     /// The latest time at which anybody looked.

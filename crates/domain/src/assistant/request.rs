@@ -237,7 +237,8 @@ impl Assistant {
     }
 
     pub(super) fn has_room(&self) -> Result<(), String> {
-        match self.memory.messages.waiting.len() < MESSAGES_WAITING {
+        let human = |message: &&Message| message.surface != SurfaceName::House;
+        match self.memory.messages.waiting.iter().filter(human).count() < MESSAGES_WAITING {
             true => Ok(()),
             false => Err(format!("{MESSAGES_WAITING} messages wait already. let me answer those first.")),
         }

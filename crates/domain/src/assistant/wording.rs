@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, Zoned};
+use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::brain::{self, Meant, Until, Which};
@@ -21,6 +21,10 @@ use crate::schedule::{
 const NEXT: usize = 3;
 /// The most names that are told when words fit several things.
 const NAMED: usize = 5;
+
+/// How long after it rang something is what `it` means.
+const IT: SignedDuration = SignedDuration::from_hours(2);
+const SAY_WHICH: &str = "say which one, like `done dentist`; `week` lists what is planned.";
 
 /// A change of what is planned that can be taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,7 +135,19 @@ impl Assistant {
         Some(format!("✓ {} · {}", told_when(plan, now), plan.planned.name()))
     }
 
+    /// What the human means by `it`: what rang a while ago at most.
+    fn just_rang(&self, now: &Zoned) -> Option<What> {
+        let (what, at) = self.memory.plans.rang.as_ref()?;
+        (now.timestamp().duration_since(*at) <= IT).then(|| what.clone())
+    }
+
     fn is_done(&mut self, which: &Which, now: &Zoned) -> (Answer, Vec<Effect>) {
+        if *which == Which::This {
+            return match self.just_rang(now) {
+                Some(what) => told(format!("done: {}.", named(&what))),
+                None => refused(SAY_WHICH),
+            };
+        }
         let plan = match self.find(which) {
             Ok(plan) => plan,
             Err(why) => return refused(&why),
@@ -151,6 +167,12 @@ impl Assistant {
     }
 
     fn move_to(&mut self, which: &Which, to: &Target, now: &Zoned) -> (Answer, Vec<Effect>) {
+        if *which == Which::This {
+            return match self.just_rang(now) {
+                Some(what) => self.ring_again(&what, to, now),
+                None => refused(SAY_WHICH),
+            };
+        }
         let plan = match self.find(which) {
             Ok(plan) => plan,
             Err(why) => return refused(&why),
@@ -178,7 +200,37 @@ impl Assistant {
         (Answer::Told(self.echo(&source, now).unwrap_or_default()), minutes.effects())
     }
 
+    /// What rang rings once more, at another time.
+    fn ring_again(&mut self, what: &What, to: &Target, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let words = match what {
+            What::Routine(routine) => routine.message.clone(),
+            What::Reminder(reminder) => reminder.message.clone(),
+        };
+        let again = ItemId::parse(&self.dice.id8())
+            .and_then(|id| Reminder::new(id, Moment::of(now), Charter::main(), words))
+            .map_err(|invalid| invalid.to_string());
+        let again = again.and_then(|mut again| {
+            again.run_at = Moment::of(&moved(&again, to, now)?);
+            Ok(again)
+        });
+        let again = match again {
+            Ok(again) => again,
+            Err(why) => return refused(&why),
+        };
+        let mut minutes = Minutes::at(now);
+        let source = self.write_plan(What::Reminder(again), &mut minutes);
+        self.can_undo_plan(Changed { before: Vec::new(), since: vec![source.clone()] }, &mut minutes);
+        (Answer::Told(self.echo(&source, now).unwrap_or_default()), minutes.effects())
+    }
+
     fn cancel_plan(&mut self, which: &Which, now: &Zoned) -> (Answer, Vec<Effect>) {
+        if *which == Which::This {
+            // `never mind`, right after it was planned.
+            return match self.memory.plans.last.as_ref().is_some_and(|last| last.before.is_empty()) {
+                true => self.undo_plan(now),
+                false => refused(SAY_WHICH),
+            };
+        }
         let plan = match self.find(which) {
             Ok(plan) => plan,
             Err(why) => return refused(&why),
@@ -216,6 +268,7 @@ impl Assistant {
         let back: Vec<Source> =
             before.iter().map(|planned| self.write_plan(planned.clone(), &mut minutes)).collect();
         let told = match back.is_empty() {
+            true if gone.is_empty() => "that has rung already, so there is nothing to take back.".to_owned(),
             true => format!("taken back: {}", gone.join(", ")),
             false => back.iter().filter_map(|source| self.echo(source, now)).collect::<Vec<_>>().join("\n"),
         };
@@ -225,6 +278,9 @@ impl Assistant {
     fn pause(&mut self, rest: Rest, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         self.rested(&mut minutes);
+        // `undo` is for what was planned, not for what was planned before this.
+        self.memory.plans.last = None;
+        minutes.plan(Some(PlanChange::Last(None)));
         self.memory.plans.agenda.set_rest(rest, &minutes.zone);
         minutes.plan(Some(PlanChange::Rest(rest)));
         let told = match rest {
@@ -242,7 +298,7 @@ impl Assistant {
     fn find(&self, which: &Which) -> Result<Plan, String> {
         let agenda = &self.memory.plans.agenda;
         let found: Vec<&Plan> = match which {
-            Which::This => agenda.soonest().map(|(_, plan)| plan).take(1).collect(),
+            Which::This => Vec::new(),
             Which::Called(words) => {
                 agenda.plans().map(|(_, plan)| plan).filter(|plan| is_called(plan, words)).collect()
             }
@@ -250,7 +306,7 @@ impl Assistant {
         match found.as_slice() {
             [one] => Ok((*one).clone()),
             [] => Err(match which {
-                Which::This => "nothing is planned.".to_owned(),
+                Which::This => SAY_WHICH.to_owned(),
                 Which::Called(words) => format!("nothing planned is called `{words}`. `week` lists what is."),
             }),
             several => {
@@ -286,10 +342,17 @@ fn fires(rhythm: &Rhythm, first: Timestamp, zone: &TimeZone) -> Vec<Timestamp> {
     std::iter::successors(Some(first), |fire| rhythm.next(*fire, zone)).take(NEXT).collect()
 }
 
+/// Whether each of `words` begins a word of its name.
 fn is_called(plan: &Plan, words: &str) -> bool {
-    let planned = &plan.planned;
-    let hay = format!("{} {}", planned.description(), planned.message()).to_lowercase();
-    planned.id().as_str() == words || words.to_lowercase().split_whitespace().all(|word| hay.contains(word))
+    let name = plan.planned.name().to_lowercase();
+    let begins =
+        |word: &str| name.split(|letter: char| !letter.is_alphanumeric()).any(|part| part.starts_with(word));
+    plan.planned.id().as_str() == words || words.to_lowercase().split_whitespace().all(begins)
+}
+
+/// What the human calls it.
+fn named(what: &What) -> String {
+    Planned { what: what.clone(), file: String::new() }.name()
 }
 
 /// When a reminder rings that is moved.

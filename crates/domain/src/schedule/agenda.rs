@@ -104,8 +104,9 @@ impl Agenda {
         let (source, rule) = (planned.source(), rule(&planned, zone));
         let known = self.forget(&source).map(|plan| plan.accounted).or(known);
         let kept = known.filter(|known| known.rule == rule);
-        let fresh = kept.is_none();
-        let until = kept.map_or(first_seen(&planned, now), |known| not_ahead(&planned, known.until, now));
+        let until =
+            kept.as_ref().map_or(first_seen(&planned, now), |known| not_ahead(&planned, known.until, now));
+        let fresh = kept.is_none_or(|known| known.until != until);
         let accounted = Accounted { rule, until };
         let next = self.next_of(&planned, until, zone);
         self.stand(source, Plan { planned, accounted: accounted.clone(), next });

@@ -31,7 +31,8 @@ CREATE INDEX occurrences_by_time ON occurrences (since);
 CREATE TABLE routine_sessions (
     routine TEXT PRIMARY KEY,
     session TEXT NOT NULL,
-    entry   INTEGER NOT NULL
+    entry   INTEGER NOT NULL,
+    filed   TEXT              -- the session that its file names, as far as we wrote it
 ) STRICT;
 
 -- What is still to be done to files that plan something.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::assistant::{Plans, Replanned};
-use domain::conversation::EntryId;
+use domain::conversation::{EntryId, SessionId};
 use domain::cost::Source;
 use domain::occurrence::{End, Key, Occurrence, Stage};
 use domain::ping_budget::{PingBudget, Used};
@@ -87,6 +87,20 @@ impl Database {
             Ok((id, Stand { session: session_in(row, 1)?, entry: row.get(2).map(EntryId)? }))
         };
         self.connection.prepare(sql)?.query_map([], stand)?.collect()
+    }
+
+    /// The session that the file of `routine` named when we last wrote it.
+    pub fn filed_session(&self, routine: &ItemId) -> rusqlite::Result<Option<SessionId>> {
+        let sql = "SELECT filed FROM routine_sessions WHERE routine = ?";
+        let filed: Option<Option<String>> =
+            self.connection.query_row(sql, [routine.as_str()], |row| row.get(0)).optional()?;
+        Ok(filed.flatten().as_deref().and_then(SessionId::read))
+    }
+
+    /// The file of `routine` names this session now.
+    pub fn session_filed(&mut self, routine: &ItemId, session: &SessionId) -> rusqlite::Result<()> {
+        let sql = "UPDATE routine_sessions SET filed = ? WHERE routine = ?";
+        self.connection.execute(sql, [session.as_str(), routine.as_str()]).map(drop)
     }
 
     /// Forgets where the session of a routine stands.
@@ -179,7 +193,8 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
         }
         PlanChange::Occurred(occurrence) => occurred(transaction, occurrence),
         PlanChange::Session(routine, Some(stand)) => {
-            let sql = "INSERT OR REPLACE INTO routine_sessions (routine, session, entry) VALUES (?, ?, ?)";
+            let sql = "INSERT INTO routine_sessions (routine, session, entry) VALUES (?, ?, ?) ON CONFLICT (routine) \
+                       DO UPDATE SET session = excluded.session, entry = excluded.entry";
             let row = params![routine.as_str(), stand.session.as_str(), stand.entry.0];
             transaction.prepare_cached(sql)?.execute(row).map(drop)
         }
@@ -221,7 +236,7 @@ pub fn write_charge(transaction: &Transaction<'_>, charge: &Charge) -> rusqlite:
 fn occurred(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite::Result<()> {
     let sql = "INSERT INTO occurrences (source, due, name, words, late, tries, began, since, stage, branch, message, next, \
                why, last, count) VALUES (:source, :due, :name, :words, :late, :tries, :since, :since, :stage, :branch, \
-               :message, :next, :why, :last, :count) ON CONFLICT (source, due) DO UPDATE SET tries = :tries, \
+               :message, :next, :why, :last, :count) ON CONFLICT (source, due) DO UPDATE SET name = :name, words = :words, late = :late, tries = :tries, \
                since = :since, stage = :stage, branch = coalesce(:branch, branch), message = coalesce(:message, message), \
                next = :next, why = :why, last = :last, count = :count";
     let (mut branch, mut message, mut next, mut why, mut missed) = (None, None, None, None, None);
