@@ -19,8 +19,6 @@ use crate::tool::Outcome;
 use crate::turn::TurnId;
 use crate::wish::Urgency;
 
-/// A look at the clock that comes so late means that the machine slept.
-const ASLEEP: SignedDuration = SignedDuration::from_secs(60);
 /// How long after its time was up a run is asked again to end.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(60);
 
@@ -160,7 +158,6 @@ impl Assistant {
     pub(super) fn limit(&mut self, branch: &Branch, minutes: &Minutes) {
         let seconds = i64::from(self.memory.chosen.settings.timeouts.bg_fork_seconds);
         let until = minutes.at + SignedDuration::from_secs(seconds);
-        self.memory.plans.looked = self.memory.plans.looked.max(Some(minutes.at));
         self.wants.deadlines.insert(branch.clone(), until);
     }
 
@@ -171,12 +168,6 @@ impl Assistant {
 
     /// Turns whose time is up are asked to end.
     pub(super) fn tend_deadlines(&mut self, minutes: &mut Minutes) {
-        // While the machine slept nobody could get on.
-        let slept =
-            self.memory.plans.looked.map_or(SignedDuration::ZERO, |last| minutes.at.duration_since(last));
-        if slept > ASLEEP {
-            self.wants.deadlines.values_mut().for_each(|until| *until += slept);
-        }
         let up = |until: &Timestamp| *until <= minutes.at;
         let late: Vec<Branch> = self
             .wants

@@ -113,7 +113,7 @@ fn a_reminder_goes_past_words_that_wait_for_a_key() {
     let mut story = at("16T08:59:50");
     story.model([Line::fails(Failure::BadKey("401".to_owned())), Line::says("Hello.")]);
     story.file("reminders/call.md", &dentist("16T09:00", "")).human_adds("good morning").passes("30s");
-    assert!(story.told().contains("main> assistant: ⏰ call the dentist"), "{}", story.told());
+    assert!(story.told().contains("notice> ⏰ call the dentist"), "{}", story.told());
     story.human_renews_the_key().passes("10s");
     assert!(story.told().contains("main> assistant: Hello."), "{}", story.told());
     assert!(story.occurrences().contains("done"), "{}", story.occurrences());
