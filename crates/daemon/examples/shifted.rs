@@ -8,6 +8,7 @@ use daemon::settings::{Environment, Settings};
 use engine::ports::Clock;
 use jiff::{SignedDuration, Zoned};
 use journal::disk::RealDisk;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// A clock that goes as fast as any other, from another time on.
 struct Shifted {
@@ -43,6 +44,11 @@ fn main() {
         let opened = House::open_by(clock, &settings, Arc::new(RealDisk), Doors::LocalAndPage).await;
         let mut house = opened.map_err(|failed| failed.to_string()).expect("a house");
         println!("ready");
-        house.fell().await;
+        let mut told_to_stop = signal(SignalKind::terminate()).expect("signals");
+        tokio::select! {
+            () = house.fell() => {}
+            _ = told_to_stop.recv() => {}
+        }
+        house.close().await;
     });
 }

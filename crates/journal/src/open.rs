@@ -83,7 +83,12 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
         NotLocked::Disk(error) => unusable(&place, &error),
     })?;
     // The lock is ours, so whatever is half-written there was left by a run that died.
-    sweep(place.disk.as_ref(), &state).map_err(|error| unusable(&place, &error))?;
+    for directory in [state.clone(), state.join("routine_sessions")] {
+        sweep(place.disk.as_ref(), &directory).map_err(|error| unusable(&place, &error))?;
+    }
+    for folder in ["routines", "reminders"] {
+        sweep_jobs(place.disk.as_ref(), &place.paths.root().join(folder));
+    }
     let ours = REFERENCES.iter().map(|document| document.name).chain([git::IGNORE_FILE]);
     for name in ours {
         sweep_beside(place.disk.as_ref(), &place.paths.root().join(name))
@@ -116,6 +121,22 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
         _lock: lock,
     };
     Ok(Opened { journal, memory, notices })
+}
+
+/// Takes half-written job files of ours away. What people keep there, and a folder that cannot be read, stay as
+/// they are.
+fn sweep_jobs(disk: &dyn Disk, folder: &Path) {
+    let ours = |path: &Path| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let number = name.strip_suffix(".tmp").and_then(|name| name.rsplit_once(".md."));
+        number
+            .is_some_and(|(_, number)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    for listed in disk.list(folder).unwrap_or_default().iter().filter(|listed| ours(&listed.path)) {
+        if let Err(error) = disk.remove(&listed.path) {
+            tracing::warn!(%error, path = %listed.path.display(), "A half-written job file stays.");
+        }
+    }
 }
 
 /// Looks into the data directory at `paths` while somebody else may use it; nothing is there before the
