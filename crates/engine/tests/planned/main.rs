@@ -6,6 +6,7 @@ mod chains;
 mod clocks;
 mod ends;
 mod life;
+mod meant;
 mod persistent;
 mod prompts;
 mod reach;

@@ -1,0 +1,110 @@
+//! Plans in plain words, and files that change at the wrong moment: what is meant happens, and nothing else.
+
+use expect_test::expect;
+use testkit::puppet::Line;
+use testkit::story::Story;
+
+use crate::{at, dentist, mail, persistent, session};
+
+/// The model passes the human's words on to the schedule.
+fn said(story: &mut Story, words: &str) {
+    let input = format!(r#"{{"words":"{words}"}}"#);
+    story.model([Line::calls("schedule", &input), Line::says("Yes.")]).human(words);
+}
+
+/// What the schedule answered, one line each.
+fn answers(story: &Story) -> String {
+    let answers = story.told();
+    let answers = answers.lines().filter_map(|line| line.strip_prefix("main> schedule: "));
+    answers.collect::<Vec<_>>().join("\n")
+}
+
+/// `done` and `snooze` are about what rang, never about what comes next.
+#[test]
+fn it_is_what_rang_and_not_what_comes_next() {
+    let mut story = at("16T08:59");
+    story.file("reminders/call.md", &dentist("17T10:00", ""));
+    said(&mut story, "done");
+    said(&mut story, "stretch in 10 min");
+    story.model([Line::says("Stretch.")]).passes("11m");
+    said(&mut story, "done");
+    said(&mut story, "snooze 1h");
+    said(&mut story, "undo");
+    said(&mut story, "cancel tis");
+    expect![[r#"
+        Error: say which one, like `done dentist`; `week` lists what is planned.
+        ✓ today 09:09 · in 10 min · stretch
+        done: stretch.
+        ✓ today 10:10 · in 1 h · stretch
+        taken back: stretch
+        Error: nothing planned is called `tis`. `week` lists what is."#]]
+    .assert_eq(&answers(&story));
+    assert!(story.has_file("reminders/call.md"), "nobody meant the dentist");
+}
+
+/// A6: a reminder that waits for its turn and is cancelled does not ring; one that is moved rings then.
+#[test]
+fn what_is_called_off_before_it_is_heard_does_not_ring() {
+    let mut story = at("16T08:59");
+    story.file("reminders/call.md", &dentist("16T09:00", ""));
+    story.model([Line::holds("Well"), Line::says("Gone.")]).human_begins("tell me a story").passes("2m");
+    assert_eq!(story.occurrences(), "mon 09:00:00 reminder:d1 try 1 asked");
+    story.file_gone("reminders/call.md").passes("1m");
+    assert_eq!(story.occurrences(), "mon 09:00:00 reminder:d1 try 1 cancelled: its file is gone");
+    story.human_stops().passes("1m");
+    assert!(!story.told().contains("dentist"), "{}", story.told());
+}
+
+/// B8: a reminder's file that is half edited when its run ends is not taken away.
+#[test]
+fn a_file_that_is_being_edited_is_not_taken_away() {
+    let mut story = at("16T08:59");
+    story.file("reminders/call.md", &dentist("16T09:00", "background: true\nupdate-main-session: freely"));
+    story.model([Line::holds("Well")]).passes("2m");
+    story.file_unseen("reminders/call.md", "---\nid: d1\nrun-at: tomorr");
+    story.passes("31m");
+    assert!(story.occurrences().contains("failed: it timed out"), "{}", story.occurrences());
+    assert_eq!(story.reads_file("reminders/call.md"), "---\nid: d1\nrun-at: tomorr");
+}
+
+/// RP-29: a folder that cannot be read takes no memory away.
+#[test]
+fn a_folder_that_cannot_be_read_takes_nothing_away() {
+    let mut story = at("16T10:00");
+    story.file("routines/watch.md", &persistent("cron: 0 9 * * *\nupdate-main-session: freely")).passes("1s");
+    story.model([Line::says("Bread costs 3.")]).runs_now("routine:watch");
+    let before = session(&story);
+    assert_ne!(before, "");
+    let folder = story.paths().root().join("routines");
+    story.die();
+    std::fs::rename(&folder, folder.with_extension("away")).unwrap();
+    std::fs::write(&folder, "not a folder").unwrap();
+    story.away("1m").passes("1m");
+    assert_eq!(session(&story), before);
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::rename(folder.with_extension("away"), &folder).unwrap();
+    story.passes("1m").model([Line::says("Bread costs 4.")]).runs_now("routine:watch");
+    assert_eq!(session(&story), before);
+}
+
+/// RP-13, RP-16: a session whose file was never written, because the program died, is not forgotten.
+#[test]
+fn a_session_whose_file_did_not_follow_is_kept() {
+    let mut story = at("16T10:00");
+    story.file("routines/watch.md", &persistent("cron: 0 9 * * *\nupdate-main-session: freely"));
+    story
+        .file("routines/mail.md", &mail("cron: 0 9 * * *\nsession: persistent\nupdate-main-session: freely"));
+    story.passes("1s").model([Line::says("Bread costs 3."), Line::says("No mail.")]);
+    story.runs_now("routine:watch").runs_now("routine:mail");
+    let (watch, mail) = (session(&story), story.reads_file("state/routine_sessions/mail"));
+    assert_ne!(watch, mail);
+    story.die();
+    let database = rusqlite::Connection::open(story.paths().database()).unwrap();
+    database.execute("UPDATE routine_sessions SET filed = NULL WHERE routine = 'watch'", []).unwrap();
+    drop(database);
+    std::fs::remove_file(story.paths().state().join("routine_sessions/watch")).unwrap();
+    std::fs::remove_file(story.paths().state().join("routine_sessions/mail")).unwrap();
+    story.away("1m");
+    assert_eq!(session(&story), watch, "it died before its file was written");
+    assert_eq!(story.reads_file("state/routine_sessions/mail"), "", "somebody took its file away");
+}
