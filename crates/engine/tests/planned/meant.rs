@@ -61,10 +61,10 @@ fn a_file_that_is_being_edited_is_not_taken_away() {
     let mut story = at("16T08:59");
     story.file("reminders/call.md", &dentist("16T09:00", "background: true\nupdate-main-session: freely"));
     story.model([Line::holds("Well")]).passes("2m");
-    story.file_unseen("reminders/call.md", "---\nid: d1\nrun-at: tomorr");
+    story.file_unseen("reminders/call.md", "---\nid: d1\nrun-at: tomorr\n---\ncall her\n");
     story.passes("31m");
     assert!(story.occurrences().contains("failed: it timed out"), "{}", story.occurrences());
-    assert_eq!(story.reads_file("reminders/call.md"), "---\nid: d1\nrun-at: tomorr");
+    assert_eq!(story.reads_file("reminders/call.md"), "---\nid: d1\nrun-at: tomorr\n---\ncall her\n");
 }
 
 /// RP-29: a folder that cannot be read takes no memory away.
