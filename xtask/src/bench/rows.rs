@@ -123,6 +123,18 @@ pub const ROWS: &[Row] = &[
         Target::AtMost(ms(2.0)),
         Probe::Divan("say_with_ten_updates/100000"),
     ),
+    row("first look at 100,000 job files", Target::AtMost(ms(2000.0)), Probe::Divan("first_look/100000")),
+    row("one changed job file of 100,000", Target::AtMost(ms(10.0)), Probe::Divan("one_changed_file/100000")),
+    row(
+        "one time of 100,000 plans comes, decided",
+        Target::AtMost(ms(10.0)),
+        Probe::Divan("one_time_of_100_000_plans_comes"),
+    ),
+    row(
+        "1,000 times come at once, all decided",
+        Target::AtMost(ms(1000.0)),
+        Probe::Divan("a_thousand_times_come_at_once"),
+    ),
     row(
         "memory of one of 1,000 background runs",
         Target::AtMost(kb(100.0)),
