@@ -251,3 +251,16 @@ fn a_session_is_compacted_once_wherever_the_program_dies() {
         }
     }
 }
+
+/// MT-4: what a run showed is found under the session that it has after its compaction, which is another one.
+#[test]
+fn what_a_run_showed_is_found_after_its_compaction() {
+    let mut story = watch(&format!("{NINE}\nupdate-main-session: freely"));
+    story.model([Line::says("Bread costs 2.")]).runs_now("routine:watch").passes("5s");
+    let before = session(&story);
+    story.model([pings("bread costs 3"), compacts("keep prices"), Line::says("Bread costs 3."), summary()]);
+    story.runs_now("routine:watch").passes("5s");
+    let (after, shown) = (session(&story), story.state("fork_messages.json"));
+    assert_ne!(after, before);
+    assert!(shown.contains(&after) && !shown.contains(&before), "{shown}");
+}

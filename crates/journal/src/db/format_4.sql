@@ -10,7 +10,7 @@ CREATE TABLE occurrences (
     source  TEXT NOT NULL,
     due     INTEGER NOT NULL,
     name    TEXT NOT NULL,    -- what the human calls the job
-    words   TEXT NOT NULL,    -- what the job was told
+    words   TEXT NOT NULL,    -- what the job was told; empty, once a time of a routine has ended
     late    INTEGER NOT NULL, -- 1, if its time had passed when it began
     tries   INTEGER NOT NULL,
     began   INTEGER NOT NULL,

@@ -240,6 +240,11 @@ fn occurred(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite:
                since = :since, stage = :stage, branch = coalesce(:branch, branch), message = coalesce(:message, message), \
                next = :next, why = :why, last = :last, count = :count";
     let (mut branch, mut message, mut next, mut why, mut missed) = (None, None, None, None, None);
+    // What a routine is told stands in its file, and need not be kept once for every time it came.
+    let words = match (&occurrence.key.source, &occurrence.stage) {
+        (Source::Routine(_), Stage::Ended(_)) => "",
+        (_, _) => occurrence.words.as_str(),
+    };
     let stage = match &occurrence.stage {
         Stage::Running(on) => {
             branch = Some(on.to_string());
@@ -266,7 +271,7 @@ fn occurred(transaction: &Transaction<'_>, occurrence: &Occurrence) -> rusqlite:
         ":source": occurrence.key.source.to_string(),
         ":due": occurrence.key.due.as_microsecond(),
         ":name": occurrence.name,
-        ":words": occurrence.words,
+        ":words": words,
         ":late": occurrence.lateness == Lateness::Late,
         ":tries": occurrence.tries,
         ":since": occurrence.since.as_microsecond(),
