@@ -49,6 +49,17 @@ pub enum Failure {
     Stopped(String),
 }
 
+impl Failure {
+    /// The same about work that nobody asked for at that moment: there is no message that could be said again.
+    pub fn of_a_job(&self) -> String {
+        let text = self.to_string();
+        match text.split_once(". your message is kept") {
+            Some((what, _)) => format!("{what}."),
+            None => text,
+        }
+    }
+}
+
 /// Whose limit of spending is reached.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpendLimit {

@@ -129,7 +129,8 @@ impl Assistant {
         match (run.due, ending) {
             (Some(due), _) => self.run_settled((&run, due), ending, minutes),
             (None, Ending::Failed(failure)) => {
-                minutes.shown.push(Shown::Notice(format!("{} could not be finished: {failure}", run.name)));
+                let why = failure.of_a_job();
+                minutes.shown.push(Shown::Notice(format!("{} could not be finished: {why}", run.name)));
             }
             (None, Ending::Finished | Ending::Interrupted) => {}
         }

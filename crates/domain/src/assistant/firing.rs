@@ -159,9 +159,9 @@ impl Assistant {
             Ending::Finished => self.settle(occurrence, End::Done(String::new()), minutes),
             Ending::Interrupted => self.failed(occurrence, "it was stopped", minutes),
             Ending::Failed(failure) if is_final(failure) => {
-                self.not_done(occurrence, &failure.to_string(), minutes);
+                self.not_done(occurrence, &failure.of_a_job(), minutes);
             }
-            Ending::Failed(failure) => self.failed(occurrence, &failure.to_string(), minutes),
+            Ending::Failed(failure) => self.failed(occurrence, &failure.of_a_job(), minutes),
         }
     }
 
@@ -188,7 +188,7 @@ impl Assistant {
                 ending
             }
             (_, Ending::Failed(failure)) => {
-                let why = failure.to_string();
+                let why = failure.of_a_job();
                 self.failed(occurrence, &why, minutes);
                 ending
             }

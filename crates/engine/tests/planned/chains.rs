@@ -182,7 +182,7 @@ fn a_check_comes_though_its_parent_fails() {
     story.model([follows(20), breaks(), follows(20), breaks(), follows(20), breaks(), Line::says("Sent.")]);
     story.passes("40m");
     expect![[r#"
-        mon 09:00:00 reminder:c1 try 3 failed: the model failed on its side (500). your message is kept; say it again.
+        mon 09:00:00 reminder:c1 try 3 failed: the model failed on its side (500).
         mon 09:26:15 reminder:8144c24f try 1 done"#]].assert_eq(&story.occurrences());
 }
 

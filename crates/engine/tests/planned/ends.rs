@@ -40,7 +40,7 @@ fn a_run_that_fails_is_tried_three_times_and_then_told_of() {
         fork/53fcd651> failed: the model failed on its side (500). your message is kept; say it again.
         -- mon 09:01
         -- crash
-        notice> my mail could not be finished: the model failed on its side (500). your message is kept; say it again.
+        notice> my mail could not be finished: the model failed on its side (500).
         fork/43ec2be5> failed: the model failed on its side (500). your message is kept; say it again.
         -- mon 09:07
         -- crash
@@ -48,7 +48,7 @@ fn a_run_that_fails_is_tried_three_times_and_then_told_of() {
         -- mon 09:30
     "#]].assert_eq(&story.told());
     expect![[r#"
-        mon 09:00:00 routine:mail try 3 failed: the model failed on its side (500). your message is kept; say it again.
+        mon 09:00:00 routine:mail try 3 failed: the model failed on its side (500).
         mon 09:30:00 routine:mail try 1 done"#]].assert_eq(&story.occurrences());
 }
 
@@ -74,11 +74,11 @@ fn the_words_of_a_reminder_that_could_not_be_done_go_out() {
         -- mon 09:05
         -- mon 09:06
         main> assistant: ⏰ call the dentist
-        notice> call the dentist could not be finished: the model failed on its side (500). your message is kept; say it again.
+        notice> call the dentist could not be finished: the model failed on its side (500).
         fork/eb0354df> failed: the model failed on its side (500). your message is kept; say it again.
         -- mon 09:07
     "#]].assert_eq(&story.told());
-    expect!["mon 09:00:00 reminder:d1 try 3 failed: the model failed on its side (500). your message is kept; say it again."].assert_eq(&story.occurrences());
+    expect!["mon 09:00:00 reminder:d1 try 3 failed: the model failed on its side (500)."].assert_eq(&story.occurrences());
     assert_eq!(story.contexts().len(), 3);
     assert!(!story.has_file("reminders/call.md"));
 }
