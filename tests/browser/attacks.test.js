@@ -26,7 +26,7 @@ function active(quiet) {
 }
 
 // Where the page itself asks for something; anything else would be an attack at work.
-const OWN = /^\/($|(page|sessions)\.css$|icon\.svg$|(page|views|assistant|chat|asks|bubbles|days|composer|markdown|sessions|tree|marks)\.js$|api\/(pair|health|messages|events|sessions)$)/;
+const OWN = /^\/($|(page|schedule|sessions)\.css$|icon\.svg$|(page|views|assistant|chat|asks|bubbles|days|composer|markdown|schedule|editor|strip|sessions|tree|marks)\.js$|api\/(pair|health|messages|events|schedule|sessions)$)/;
 
 async function watched(t, history) {
   const home = await house(history);

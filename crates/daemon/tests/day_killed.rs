@@ -49,27 +49,25 @@ fn live(seed: u64, kills: u32) {
         running.kill();
     }
     let mut after = &start + SignedDuration::from_hours(30);
-    for _ in 0..100 {
+    // A late one begins at every start: when one more start finds none, all have been.
+    for _ in 0..300 {
+        let before = times(program.data());
         program.set("SHIFTED_TO", &after.to_string());
         let running = program.start();
         // An answer to each look: whatever was decided before it is decided.
-        let quiet = (0..40).any(|_| {
+        let quiet = (0..200).any(|_| {
             linger(5_000);
             running.command("/status").is_ok() && left(program.data()) == 0
         });
         running.terminate();
-        if quiet {
+        if quiet && times(program.data()) == before {
             break;
         }
-        after = &after + SignedDuration::from_mins(10);
+        after = &after + SignedDuration::from_secs(30);
     }
-    // It may have died before the last file followed; one more start, with nothing to do, sees to that.
-    let running = program.start();
-    running.command("/status").expect("an answer");
-    running.terminate();
     let wrong = examine(program.data());
     assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}");
-    let day = (start.timestamp(), after.timestamp());
+    let day = (start.timestamp(), start.timestamp() + SignedDuration::from_hours(30));
     assert_all_accounted(seed, program.data(), day);
     assert_heard_once(seed, program.data());
     assert_chains(seed, program.data());
@@ -158,6 +156,11 @@ fn left(data: &Path) -> usize {
     open + std::fs::read_dir(data.join("reminders")).map_or(0, Iterator::count)
 }
 
+/// How many times of jobs there were.
+fn times(data: &Path) -> usize {
+    log(data).query_row("SELECT count(*) FROM occurrences", [], |row| row.get(0)).expect("a count")
+}
+
 /// P1: every routine's time of the day has one row that has ended, or lies among those that were missed.
 fn assert_all_accounted(seed: u64, data: &Path, (from, to): (Timestamp, Timestamp)) {
     let log = log(data);
@@ -209,17 +212,23 @@ fn assert_heard_once(seed: u64, data: &Path) {
     }
 }
 
-/// A11: a chain of three checks has exactly three.
+/// A11: no check of a chain is there twice, none comes after the last, and one that was done is followed by the next.
 fn assert_chains(seed: u64, data: &Path) {
     let log = log(data);
-    let mut rows =
-        log.prepare("SELECT words, stage FROM occurrences WHERE words LIKE 'chain c%'").expect("rows");
-    let rows = rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
-    let mut checks: BTreeMap<String, usize> = BTreeMap::new();
-    for (words, stage) in rows.expect("rows").collect::<Result<Vec<_>, _>>().expect("rows") {
-        assert_eq!(stage, "done", "seed {seed}: {words}");
-        *checks.entry(words).or_default() += 1;
+    let mut rows = log
+        .prepare("SELECT words, source, stage FROM occurrences WHERE words LIKE 'chain c%'")
+        .expect("rows");
+    let rows = rows.query_map([], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
+    });
+    let mut checks: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
+    for (words, source, stage) in rows.expect("rows").collect::<Result<Vec<_>, _>>().expect("rows") {
+        checks.entry(words).or_default().entry(source).or_default().push(stage);
     }
     assert_eq!(checks.len(), CHAINS, "seed {seed}: {checks:?}");
-    assert!(checks.values().all(|count| *count == 3), "seed {seed}: {checks:?}");
+    for (words, checks) in checks {
+        let done = checks.values().flatten().filter(|stage| *stage == "done").count();
+        assert!(checks.values().all(|times| times.len() == 1), "seed {seed}: {words} {checks:?}");
+        assert!(checks.len() <= 3 && (done == 3 || done < checks.len()), "seed {seed}: {words} {checks:?}");
+    }
 }

@@ -247,6 +247,7 @@ impl Story {
         if let Some(mut living) = self.house.take() {
             self.runtime.block_on(living.tasks.shutdown());
         }
+        self.book = None;
         self.troubles.end();
         self
     }
@@ -340,6 +341,7 @@ impl Story {
         for notice in notices {
             self.teller.tell(format!("notice> {notice}"));
         }
+        let planned = !memory.plans.known.is_empty() || !memory.plans.open.is_empty();
         // What was shown while the program died is gone; what it still owes is in its memory.
         let unfinished = memory.turns.unfinished.iter().map(|left| left.answers.id);
         self.teller.expect_only(unfinished.chain(memory.messages.waiting.iter().map(|message| message.id)));
@@ -370,7 +372,8 @@ impl Story {
         drop(enter);
         self.runtime.block_on(desk.tell(Event::Started));
         self.house = Some(Living { desk, journal, tasks });
-        self.looks(Look::First);
+        // Where nothing is planned there is nothing to tell, and nobody is disturbed.
+        self.looks(if planned { Look::First } else { Look::Again });
     }
 }
 

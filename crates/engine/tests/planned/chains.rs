@@ -183,7 +183,8 @@ fn a_check_comes_though_its_parent_fails() {
     story.passes("40m");
     expect![[r#"
         mon 09:00:00 reminder:c1 try 3 failed: the model failed on its side (500).
-        mon 09:26:15 reminder:8144c24f try 1 done"#]].assert_eq(&story.occurrences());
+        mon 09:26:15 reminder:8144c24f try 1 done"#]]
+    .assert_eq(&story.occurrences());
 }
 
 /// A11: wherever the program dies between a check and the next, there is exactly one next, and it is done once.

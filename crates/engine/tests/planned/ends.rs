@@ -46,10 +46,12 @@ fn a_run_that_fails_is_tried_three_times_and_then_told_of() {
         -- crash
         fork/21876e7a> assistant: It works again.
         -- mon 09:30
-    "#]].assert_eq(&story.told());
+    "#]]
+    .assert_eq(&story.told());
     expect![[r#"
         mon 09:00:00 routine:mail try 3 failed: the model failed on its side (500).
-        mon 09:30:00 routine:mail try 1 done"#]].assert_eq(&story.occurrences());
+        mon 09:30:00 routine:mail try 1 done"#]]
+    .assert_eq(&story.occurrences());
 }
 
 /// A8, SC-19, SC-20: a background reminder is there until it has ended, and after the last try its own words go out.
@@ -77,8 +79,10 @@ fn the_words_of_a_reminder_that_could_not_be_done_go_out() {
         notice> call the dentist could not be finished: the model failed on its side (500).
         fork/eb0354df> failed: the model failed on its side (500). your message is kept; say it again.
         -- mon 09:07
-    "#]].assert_eq(&story.told());
-    expect!["mon 09:00:00 reminder:d1 try 3 failed: the model failed on its side (500)."].assert_eq(&story.occurrences());
+    "#]]
+    .assert_eq(&story.told());
+    expect!["mon 09:00:00 reminder:d1 try 3 failed: the model failed on its side (500)."]
+        .assert_eq(&story.occurrences());
     assert_eq!(story.contexts().len(), 3);
     assert!(!story.has_file("reminders/call.md"));
 }

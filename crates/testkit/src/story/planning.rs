@@ -177,7 +177,7 @@ impl Story {
     pub(super) fn looks(&mut self, look: Look) -> &mut Self {
         let now = self.clock.now();
         let paths = self.paths();
-        if look == Look::First {
+        if self.book.is_none() {
             self.book = Some(JobBook::open(Arc::new(RealDisk), &paths, now.time_zone().clone()));
         }
         let news = self.book.as_mut().map(|book| book.look(now.timestamp())).unwrap_or_default();
