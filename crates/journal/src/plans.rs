@@ -199,7 +199,9 @@ fn changed<T: Item>(
 fn is_as_it_was(reminder: &Reminder, was: &str) -> bool {
     let Some((due, words)) = was.split_once('\n') else { return once(reminder.run_at.at) == was };
     let due = due.parse::<Timestamp>();
-    due.is_ok_and(|due| reminder.run_at.at <= due) && reminder.message.as_str() == words
+    // Both as finely as the journal keeps them.
+    let run_at = reminder.run_at.at.as_microsecond();
+    due.is_ok_and(|due| run_at <= due.as_microsecond()) && reminder.message.as_str() == words
 }
 
 fn warn(followed: Result<(), Trouble>) {

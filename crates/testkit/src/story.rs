@@ -344,7 +344,10 @@ impl Story {
         let planned = !memory.plans.known.is_empty() || !memory.plans.open.is_empty();
         // What was shown while the program died is gone; what it still owes is in its memory.
         let unfinished = memory.turns.unfinished.iter().map(|left| left.answers.id);
-        self.teller.expect_only(unfinished.chain(memory.messages.waiting.iter().map(|message| message.id)));
+        let waiting = memory.messages.waiting.iter().map(|message| message.id);
+        // A side conversation that was asked for begins with words of ours.
+        let begins = memory.main.entering.as_ref().map(|_| memory.messages.next);
+        self.teller.expect_only(unfinished.chain(waiting).chain(begins));
         let (journal, hands) = (Arc::new(journal), Arc::new(Fragile::with(&self.manner.lent)));
         let (desk, pile) = Desk::new();
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
