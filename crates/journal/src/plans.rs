@@ -209,3 +209,26 @@ fn warn(followed: Result<(), Trouble>) {
         tracing::warn!(%error, "A file of what is planned could not be changed; the next start will.");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::schedule::{Charter, Moment, Prompt};
+
+    use super::*;
+
+    fn reminder(run_at: &str, words: &str) -> Reminder {
+        let run_at = Moment::parse(run_at, &jiff::tz::TimeZone::UTC).unwrap();
+        Reminder::new(ItemId::parse("tea").unwrap(), run_at, Charter::main(), Prompt::new(words)).unwrap()
+    }
+
+    /// SC-19: only a reminder that nobody touched since it came goes; its time may be finer than the journal keeps it.
+    #[test]
+    fn a_reminder_goes_as_it_was_and_not_otherwise() {
+        let came = reminder("2026-11-16T11:28:23.255661183+01:00", "tea");
+        let was = format!("{}\ntea", once(came.run_at.at));
+        assert!(is_as_it_was(&came, &was));
+        assert!(is_as_it_was(&reminder("2026-11-16T11:00:00+01:00", "tea"), &was), "it rested until then");
+        assert!(!is_as_it_was(&reminder("2026-11-16T11:28:23.255661183+01:00", "green tea"), &was));
+        assert!(!is_as_it_was(&reminder("2026-11-16T12:00:00+01:00", "tea"), &was));
+    }
+}
