@@ -23,7 +23,7 @@ const CHAINS: usize = 20;
 /// A1: 60 routines, 40 reminders and 20 chains in a day, and 500 kills: every time has one end, every reminder was
 /// heard, every chain has one check after the other.
 #[test]
-#[ignore = "long, and not steady yet: a start right after a kill can meet the lock of the program's git child"]
+#[ignore = "long, and not steady yet: a start right after a kill can meet the lock of a git child, and the played model may ring twice"]
 fn a_day_survives_five_hundred_kills() {
     live(1, 500);
 }
@@ -70,7 +70,7 @@ fn live(seed: u64, kills: u32) {
     assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}");
     let day = (start.timestamp(), start.timestamp() + SignedDuration::from_hours(30));
     assert_all_accounted(seed, program.data(), day);
-    assert_heard(seed, program.data());
+    assert_heard_once(seed, program.data());
     assert_chains(seed, program.data());
 }
 
@@ -192,9 +192,8 @@ fn assert_all_accounted(seed: u64, data: &Path, (from, to): (Timestamp, Timestam
     }
 }
 
-/// Every reminder was heard, and its file is gone. Whether it was heard twice this cannot tell: a model that reads two
-/// prompts in one message, because the first was cut off by a kill, may ring for both.
-fn assert_heard(seed: u64, data: &Path) {
+/// P3: every reminder was heard exactly once, and its file is gone.
+fn assert_heard_once(seed: u64, data: &Path) {
     let log = log(data);
     // While main is in the middle of something, a reminder is shown at once and left for main as a report.
     let sql = "SELECT body FROM entries WHERE kind = 'assistant' UNION ALL SELECT text FROM reports";
@@ -208,7 +207,7 @@ fn assert_heard(seed: u64, data: &Path) {
                 body.contains(&format!("ring m{number}.")) || body.contains(&format!("reminder m{number}."))
             })
             .count();
-        assert!(times >= 1, "seed {seed}: reminder m{number} was never heard");
+        assert_eq!(times, 1, "seed {seed}: reminder m{number} was heard {times} times");
         assert!(
             !data.join(format!("reminders/m{number}.md")).exists(),
             "seed {seed}: m{number} is still there"

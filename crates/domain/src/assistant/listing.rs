@@ -4,10 +4,10 @@ use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan, Zoned};
 
 use super::Assistant;
-use super::wording::told_when;
+use super::wording::{is_called, told_when};
 use crate::brain::Span;
 use crate::phrase::{When, tell};
-use crate::schedule::{Plan, What};
+use crate::schedule::What;
 
 /// The most lines of a list.
 const LINES: usize = 20;
@@ -47,13 +47,8 @@ impl Assistant {
     }
 
     fn about(&self, words: &str, now: &Zoned) -> String {
-        let wanted = words.to_lowercase();
-        let is_meant = |plan: &&Plan| {
-            let planned = &plan.planned;
-            let hay = format!("{} {}", planned.description(), planned.message()).to_lowercase();
-            wanted.split_whitespace().all(|word| hay.contains(word))
-        };
-        let plans = self.memory.plans.agenda.plans().map(|(_, plan)| plan).filter(is_meant).take(LINES);
+        let plans = self.memory.plans.agenda.plans().map(|(_, plan)| plan);
+        let plans = plans.filter(|plan| is_called(plan, words)).take(LINES);
         let lines: Vec<String> =
             plans.map(|plan| format!("{} · {}", told_when(plan, now), plan.planned.name())).collect();
         match lines.is_empty() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
+use super::forking::refused;
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::brain::{self, Meant, Until, Which};
 use crate::cost::Source;
@@ -343,7 +344,7 @@ fn fires(rhythm: &Rhythm, first: Timestamp, zone: &TimeZone) -> Vec<Timestamp> {
 }
 
 /// Whether each of `words` begins a word of its name.
-fn is_called(plan: &Plan, words: &str) -> bool {
+pub(super) fn is_called(plan: &Plan, words: &str) -> bool {
     let name = plan.planned.name().to_lowercase();
     let begins =
         |word: &str| name.split(|letter: char| !letter.is_alphanumeric()).any(|part| part.starts_with(word));
@@ -382,8 +383,4 @@ fn no_time(notes: &[Note]) -> String {
 
 fn told(text: String) -> (Answer, Vec<Effect>) {
     (Answer::Told(text), Vec::new())
-}
-
-fn refused(why: &str) -> (Answer, Vec<Effect>) {
-    (Answer::Refused(why.to_owned()), Vec::new())
 }
