@@ -1,0 +1,1 @@
+//! Splitting text into messages that Discord takes.
