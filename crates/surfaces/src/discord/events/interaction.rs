@@ -142,7 +142,7 @@ fn one_given(option: &Value) -> Given {
     let value = match &option["value"] {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
-        other => other.to_string(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
     };
     Given { name: maybe_text(option, "name"), value }
 }
