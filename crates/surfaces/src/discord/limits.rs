@@ -25,6 +25,8 @@ const A_SECOND: u32 = 45;
 const UNTOLD: Duration = Duration::from_secs(5);
 /// The longest that one answer can keep us away.
 const LONGEST: f64 = 24.0 * 3600.0;
+/// Discord's number for an old message that was changed too often.
+const TOO_MANY_EDITS: u64 = 30046;
 /// What we wait longer than we are told, for times that were rounded.
 const MARGIN: Duration = Duration::from_millis(20);
 
@@ -106,7 +108,7 @@ impl Limits {
         if matches!(answer.status, 401 | 403 | 429) {
             self.circuit.refused(now);
         }
-        let refusal = (answer.status == 429).then(|| answer.refusal());
+        let refusal = (answer.status == 429 && !answer.is_of_one_message()).then(|| answer.refusal());
         let window = answer.window(now);
         for key in self.keys(route) {
             if window.is_none() && refusal.is_none() && !self.buckets.contains_key(&key) {
@@ -177,6 +179,12 @@ enum Scope {
 }
 
 impl Told<'_> {
+    /// Whether it is refused because one old message was changed too often: others may still be.
+    pub fn is_of_one_message(&self) -> bool {
+        let body: Option<Value> = serde_json::from_slice(self.body).ok();
+        self.status == 429 && body.is_some_and(|body| body["code"] == TOO_MANY_EDITS)
+    }
+
     fn refusal(&self) -> Refusal {
         let body: Option<Value> = serde_json::from_slice(self.body).ok();
         let in_body = body.as_ref().and_then(|body| body["retry_after"].as_f64()).and_then(span);

@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use crate::discord::limits::{Limits, Route, Told, Wait};
-use crate::discord::wire::{Answer, Broken, Call, Unfetched, Wire};
+use crate::discord::wire::{Answer, Call, Unfetched, Wire};
 
 mod account;
 mod channel;
@@ -69,13 +69,20 @@ impl Rest {
         let _turn = lane.acquire().await;
         loop {
             self.office.wait(&route).await;
-            let answer = self.office.once(&route, &call).await?;
-            if answer.status != 429 {
-                return trouble::sort(&call, answer);
+            match self.office.once(&route, &call).await? {
+                Heard::Later => tracing::debug!(route = route.template, "Discord asks us to come back later"),
+                Heard::Answer(answer) => return trouble::sort(&call, answer),
             }
-            tracing::debug!(route = route.template, "Discord asks us to come back later");
         }
     }
+}
+
+/// What a request was told.
+enum Heard {
+    /// To come back later.
+    Later,
+    /// This.
+    Answer(Answer),
 }
 
 impl Office {
@@ -89,15 +96,15 @@ impl Office {
         }
     }
 
-    async fn once(&self, route: &Route, call: &Call) -> Result<Answer, Trouble> {
-        let answer = self
-            .wire
-            .call(call.clone())
-            .await
-            .map_err(|broken: Broken| trouble::broken(call.method, broken))?;
+    async fn once(&self, route: &Route, call: &Call) -> Result<Heard, Trouble> {
+        let answer = self.wire.call(call.clone()).await;
+        let answer = answer.map_err(|broken| trouble::broken(call.method, broken))?;
         let told = Told { status: answer.status, headers: &answer.headers, body: &answer.body };
         held(&self.limits).learn(route, &told, self.now());
-        Ok(answer)
+        if told.status == 429 && !told.is_of_one_message() {
+            return Ok(Heard::Later);
+        }
+        Ok(Heard::Answer(answer))
     }
 
     fn lane(&self, route: &Route) -> Arc<Semaphore> {
