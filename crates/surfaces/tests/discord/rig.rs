@@ -6,6 +6,7 @@ use std::time::Duration;
 use surfaces::discord::events::{Event, Message};
 use surfaces::discord::gateway::{Beginning, Ended, Gateway, Session, Told};
 use surfaces::discord::rest::Rest;
+use surfaces::discord::wire::Wire;
 use surfaces::discord::{Snowflake, Token};
 use testkit::clock::VirtualClock;
 use testkit::discord::{Discord, Id, Setup};
@@ -39,8 +40,12 @@ impl Rig {
 
     /// A process that begins with `session`.
     pub fn process(&self, session: Option<Session>, seed: u64) -> Process {
+        self.process_over(Arc::new(self.bridge.clone()), session, seed)
+    }
+
+    /// The same, over another wire.
+    pub fn process_over(&self, wire: Arc<dyn Wire>, session: Option<Session>, seed: u64) -> Process {
         let token = Token::read(&self.discord.token()).unwrap();
-        let wire = Arc::new(self.bridge.clone());
         let gateway = Gateway::new(wire, self.rest.clone(), Beginning { token, session, seed });
         let (listener, told) = channel(16);
         let stop = CancellationToken::new();
@@ -58,13 +63,18 @@ pub struct Process {
 }
 
 impl Process {
-    /// It is asked to stop.
-    pub async fn stop(mut self) -> Ended {
+    /// It is asked to stop: how it ended, and what it told before.
+    pub async fn stop(mut self) -> (Ended, Vec<Told>) {
         self.stop.cancel();
+        let mut last = Vec::new();
         let told = &mut self.told;
-        let drain = async { while told.recv().await.is_some() {} };
+        let drain = async {
+            while let Some(told) = told.recv().await {
+                last.push(told);
+            }
+        };
         let (ended, ()) = tokio::join!(self.task.join_next(), drain);
-        ended.unwrap().unwrap()
+        (ended.unwrap().unwrap(), last)
     }
 
     /// How it ended by itself.

@@ -2,22 +2,25 @@
 
 use std::time::Duration;
 
-/// The longest wait.
+/// The longest wait after connections that never worked.
 const LONGEST: Duration = Duration::from_secs(60);
+/// The longest wait after connections that worked, but not for long.
+const LONGEST_AFTER_LIFE: Duration = Duration::from_secs(8);
 /// How long a connection must have worked for the next one to be made at once.
 const STEADY: Duration = Duration::from_secs(30);
 
-/// How often we failed since a connection last worked, and the dice.
+/// How often we failed since a connection last worked, how many lived only shortly, and the dice.
 #[derive(Debug)]
 pub struct Patience {
     failures: u32,
+    short_lives: u32,
     dice: u64,
 }
 
 impl Patience {
     /// Nothing has failed yet.
     pub fn new(seed: u64) -> Self {
-        Self { failures: 0, dice: seed }
+        Self { failures: 0, short_lives: 0, dice: seed }
     }
 
     /// How often we failed in a row.
@@ -32,17 +35,24 @@ impl Patience {
 
     /// How long to wait after a connection that never worked: longer each time.
     pub fn after_failure(&mut self) -> Duration {
-        let whole = Duration::from_secs(1 << self.failures.min(6)).min(LONGEST);
         self.failures = self.failures.saturating_add(1);
-        whole.mul_f64(0.5 + self.roll() / 2.0)
+        self.doubled(self.failures, LONGEST)
     }
 
-    /// How long to wait after a connection that had worked for `long`: a short life is no reason to hurry.
+    /// How long to wait after a connection that had worked for `long`. Who is always thrown out again soon waits too.
     pub fn after_life(&mut self, long: Duration) -> Duration {
         if long >= STEADY {
+            self.short_lives = 0;
             return Duration::ZERO;
         }
-        Duration::from_secs(1).mul_f64(0.5 + self.roll() / 2.0)
+        self.short_lives = self.short_lives.saturating_add(1);
+        self.doubled(self.short_lives, LONGEST_AFTER_LIFE)
+    }
+
+    /// One second, twice as much each time, up to `longest`; and of that at least half.
+    fn doubled(&mut self, time: u32, longest: Duration) -> Duration {
+        let whole = Duration::from_secs(1 << time.saturating_sub(1).min(6)).min(longest);
+        whole.mul_f64(0.5 + self.roll() / 2.0)
     }
 
     /// How long to wait before a new session, when the old one was taken from us: one to five seconds.
