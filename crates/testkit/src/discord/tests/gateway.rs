@@ -1,0 +1,1 @@
+//! Lines, sessions and what becomes of them.
