@@ -85,7 +85,7 @@ pub fn identify(token: &str, intents: u64) -> String {
 pub async fn text(socket: &mut Socket) -> Value {
     match socket.next().await {
         Incoming::Text(text) => serde_json::from_str(&text).unwrap(),
-        other => panic!("no text, but {other:?}"),
+        other @ (Incoming::Closed(_) | Incoming::Dropped) => panic!("no text, but {other:?}"),
     }
 }
 

@@ -37,7 +37,7 @@ async fn five_messages_in_five_seconds_and_then_a_rest() {
 #[tokio::test(start_paused = true)]
 async fn edits_and_other_channels_are_counted_apart() {
     let bot = Bot::new();
-    let mine = (0..5).map(|n| bot.says(&n.to_string())).last().unwrap();
+    let mine = *(0..5).map(|n| bot.says(&n.to_string())).collect::<Vec<_>>().last().unwrap();
     assert_eq!(bot.on("PATCH", mine, "", json!({"content": "5"})).status, 200);
     let other = bot.discord.stranger("sam").channel();
     assert_eq!(bot.ask("POST", &format!("/channels/{other}/messages"), json!({"content": "hi"})).status, 200);

@@ -4,7 +4,7 @@ use expect_test::expect;
 use serde_json::json;
 
 use super::bot::{Bot, INTENTS};
-use crate::discord::SUPPRESS_NOTIFICATIONS;
+use crate::discord::{Console, SUPPRESS_NOTIFICATIONS};
 
 #[tokio::test(start_paused = true)]
 async fn a_conversation_can_be_read() {
@@ -69,4 +69,23 @@ async fn the_same_day_has_the_same_ids() {
         (bot.discord.owner().types("hi"), bot.discord.visible())
     };
     assert_eq!(day(), day());
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_can_be_done_from_a_console() {
+    let bot = Bot::new();
+    let console = Console::new(bot.discord.clone());
+    let obey = async |line: &str| console.obey(line).await.map_err(|unfit| unfit.0);
+    let said = obey("type hello there").await.unwrap();
+    bot.says("hi");
+    assert_eq!(obey("wait hi").await.unwrap(), "there");
+    obey(&format!("react {said} 👍")).await.unwrap();
+    obey("reply last good to hear").await.unwrap();
+    let told = "owner: hello there\n    👍 owner\nollim: hi\n  ╭ hi\nowner: good to hear\n";
+    assert_eq!(obey("transcript").await.unwrap(), told);
+    assert!(obey("run /nothing").await.is_err());
+    assert!(obey("dance").await.unwrap_err().contains("help"));
+    obey("fail 503").await.unwrap();
+    assert_eq!(bot.sends(json!({"content": "x"})).status, 503);
+    assert!(obey("ledger").await.unwrap().starts_with("200 POST /channels/*/messages\n503 POST"));
 }
