@@ -146,6 +146,7 @@ impl Assistant {
             Event::KeyRenewed => self.key_renewed(now),
             Event::Woke => self.woke(now),
             Event::Files(news, look) => self.files_changed(news, look, now),
+            Event::Undelivered(charge) => self.refund(charge, now),
         }
     }
 
