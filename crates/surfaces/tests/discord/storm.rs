@@ -85,7 +85,7 @@ async fn a_thousand_drops_lose_nothing_and_begin_no_session_without_need() {
     let mut process = rig.process(None, 1);
     let mut listener = Listener { heard: BTreeMap::new(), last: Snowflake(0), kept: None };
     let mut said = Vec::new();
-    for number in 0..1000 {
+    for number in 0..1800 {
         said.push(ours(rig.discord.owner().types(&number.to_string())));
         pass(Duration::from_millis(dice(number) % 3000)).await;
         rig.discord.trouble(Trouble::Gateway(upset(dice(number) >> 7)));
@@ -106,6 +106,7 @@ async fn a_thousand_drops_lose_nothing_and_begin_no_session_without_need() {
     let ledger = rig.discord.ledger();
     let (begun, taken) = (ledger.identifies.len(), rig.bridge.invalidations());
     assert!(begun <= taken + 1, "{begun} sessions begun, {taken} taken from us");
+    assert!(ledger.connects.len() > 1000, "only {} connections", ledger.connects.len());
     assert!(ledger.resumes.len() > 500, "only {} resumed", ledger.resumes.len());
     let close = ledger.identifies.windows(2).filter(|pair| pair[1] - pair[0] < seconds(5)).count();
     assert_eq!(close, 0, "sessions begun within five seconds");
