@@ -116,7 +116,7 @@ async fn a_server_that_lies_about_what_remains_gets_everything_in_the_end() {
     assert_eq!(rig.discord.ledger().embargo_breaches, []);
 }
 
-/// D3: marks and typing wait for themselves alone.
+/// D3: a mark waits for itself alone, and typing that would come too late does not come.
 #[tokio::test(start_paused = true)]
 async fn a_reaction_that_waits_delays_no_message() {
     let rig = Rig::new(Setup::default());
@@ -125,22 +125,24 @@ async fn a_reaction_that_waits_delays_no_message() {
     let refusal = Mishap::TooMany { scope: Scope::User, retry_after: seconds(600) };
     rig.discord.trouble(Trouble::Call(On::next("PUT", "/channels/*/messages/*/reactions"), refusal.clone()));
     rig.discord.trouble(Trouble::Call(On::next("POST", "/channels/*/typing"), refusal));
-    let mut beside = JoinSet::new();
-    let rest = rig.rest.clone();
-    beside.spawn(async move { rest.react(channel, first.id, "👀").await });
-    let rest = rig.rest.clone();
-    beside.spawn(async move { rest.typing(channel).await });
-    pass(seconds(1)).await;
     let began = Instant::now();
-    for words in ["1", "2", "3"] {
-        send(rig.rest.clone(), channel, words.into()).await.unwrap();
-    }
-    assert!(began.elapsed() < seconds(5));
-    assert_eq!(beside.len(), 2);
-    while let Some(done) = beside.join_next().await {
-        done.unwrap().unwrap();
-    }
+    let react = async { rig.rest.react(channel, first.id, "👀").await.unwrap() };
+    let unreact = async {
+        pass(seconds(1)).await;
+        rig.rest.unreact(channel, first.id, "👀").await.unwrap();
+    };
+    let others = async {
+        pass(seconds(1)).await;
+        for words in ["1", "2", "3"] {
+            send(rig.rest.clone(), channel, words.into()).await.unwrap();
+        }
+        assert!(matches!(rig.rest.typing(channel).await, Err(Failed::Away(_))));
+        assert!(began.elapsed() < seconds(10));
+    };
+    tokio::join!(react, unreact, others);
     assert!(began.elapsed() > seconds(590));
+    assert!(rig.discord.visible()[0].reactions.is_empty(), "the mark that was taken away is away");
+    assert_eq!(rig.discord.ledger().of("POST", "/channels/*/typing").count(), 1);
 }
 
 /// D3: many requests at once stay below the limit for all of them together.

@@ -66,9 +66,7 @@ fn upset(number: u64) -> Upset {
         6 => Upset::Raw("{\"op\":".into()),
         7 => Upset::Close(4009),
         8 => Upset::Close(1001),
-        code => Upset::Close(
-            u16::try_from(4000 + [0, 1, 2, 3, 5, 7, 8][(code as usize + number as usize) % 7]).unwrap(),
-        ),
+        other => Upset::Close([4000, 4001, 4002, 4003, 4005, 4007, 4008][(other + number) as usize % 7]),
     }
 }
 
@@ -89,7 +87,7 @@ async fn a_thousand_drops_lose_nothing_and_begin_no_session_without_need() {
         said.push(ours(rig.discord.owner().types(&number.to_string())));
         pass(Duration::from_millis(dice(number) % 3000)).await;
         rig.discord.trouble(Trouble::Gateway(upset(dice(number) >> 7)));
-        // Every other time it is upset again while it comes back, and every tenth it may come to rest.
+        // Mostly it is upset again while it still comes back; every tenth time it may come to rest.
         let rest =
             if number % 10 == 0 { seconds(150) } else { Duration::from_millis(dice(number + 7) % 4000) };
         pass(rest).await;
@@ -116,7 +114,7 @@ async fn a_thousand_drops_lose_nothing_and_begin_no_session_without_need() {
 
 /// A process ends, by request or by force, and the next begins with what was kept.
 async fn restarted(rig: &Rig, process: Process, listener: &mut Listener, number: u64) -> Process {
-    if number % 50 == 0 {
+    if number.is_multiple_of(50) {
         drop(process);
     } else {
         let (ended, last) = process.stop().await;
