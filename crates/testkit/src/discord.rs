@@ -9,6 +9,7 @@ mod channels;
 mod client;
 mod commands;
 mod components;
+mod console;
 mod door;
 mod followups;
 mod form;
@@ -41,6 +42,7 @@ use engine::ports::Clock;
 use tokio::sync::watch;
 
 pub use call::{Answer, Body, Call, Outcome, Reply};
+pub use console::{Console, DEEDS};
 pub use door::{Server, serve};
 pub use gateway::Incoming;
 pub use id::{Id, InteractionId, MessageId};

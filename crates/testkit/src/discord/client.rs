@@ -17,7 +17,7 @@ const BETWEEN_IDENTIFIES: Duration = Duration::from_secs(5);
 /// The intents that need a switch to be set: members, presences, message content.
 const PRIVILEGED: u64 = 1 << 1 | 1 << 8 | 1 << 15;
 /// All intents there are.
-const ALL_INTENTS: u64 = (1 << 17) - 1 | 1 << 20 | 1 << 21 | 1 << 24 | 1 << 25;
+const ALL_INTENTS: u64 = ((1 << 17) - 1) | (1 << 20) | (1 << 21) | (1 << 24) | (1 << 25);
 const DAY: Duration = Duration::from_secs(86_400);
 
 impl World {

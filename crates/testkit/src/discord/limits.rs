@@ -165,7 +165,7 @@ impl Bucket {
 
 /// Rounded up, so that who waits as long as it was told never comes too early.
 fn whole_milliseconds(time: Duration) -> Duration {
-    let part = u64::from(time.subsec_nanos() % 1_000_000 != 0);
+    let part = u64::from(!time.subsec_nanos().is_multiple_of(1_000_000));
     Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX - 1) + part)
 }
 

@@ -86,7 +86,8 @@ impl World {
         let told = given(draft.payload, "attachments").unwrap_or_default();
         let mut attachments = Vec::new();
         for (at, (filename, bytes)) in draft.files.iter().enumerate() {
-            let about = told.iter().find(|about| about["id"] == at || about["id"] == at.to_string());
+            let number = at.to_string();
+            let about = told.iter().find(|about| about["id"] == at || about["id"] == *number);
             let about = about.cloned().unwrap_or_default();
             let filename = about["filename"].as_str().unwrap_or(filename);
             let file = File { content_type: guessed(filename).map(str::to_owned), bytes: bytes.clone() };

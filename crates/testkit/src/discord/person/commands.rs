@@ -42,10 +42,10 @@ impl Person {
             });
             Ok(world.interact(self.id, Did::Completion, data, None))
         })?;
-        match self.discord.sees_answer(asked).await {
-            Shown::Choices(choices) => Ok(choices),
-            _ => Err(Unfit::new("Loading options failed")),
-        }
+        let Shown::Choices(choices) = self.discord.sees_answer(asked).await else {
+            return Err(Unfit::new("Loading options failed"));
+        };
+        Ok(choices)
     }
 
     /// They use a command from a message's menu.
