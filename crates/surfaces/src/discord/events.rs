@@ -122,3 +122,6 @@ pub(crate) fn maybe_text(data: &Value, name: &str) -> String {
 pub(crate) fn list<'a>(data: &'a Value, name: &str) -> &'a [Value] {
     data[name].as_array().map_or(&[], Vec::as_slice)
 }
+
+#[cfg(test)]
+mod tests;

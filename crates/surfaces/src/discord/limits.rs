@@ -4,7 +4,7 @@
 //! nothing. What is learnt is kept twice, for the route itself and for the bucket that Discord says it belongs to:
 //! an embargo holds even while buckets are renamed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -20,7 +20,7 @@ use circuit::Circuit;
 /// How many buckets are remembered: far more than a person's conversation needs.
 const BUCKETS: usize = 256;
 /// The most requests in a second, of the fifty that Discord allows.
-const A_SECOND: u32 = 45;
+const A_SECOND: usize = 45;
 /// How long we stay away when nobody says how long.
 const UNTOLD: Duration = Duration::from_secs(5);
 /// The longest that one answer can keep us away.
@@ -216,24 +216,22 @@ fn span(seconds: f64) -> Option<Duration> {
     (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(LONGEST)))
 }
 
-/// How many requests left in the second that goes on.
+/// When the last requests left, as many as may leave in a second.
 #[derive(Debug, Default)]
-struct Second {
-    began: Duration,
-    sent: u32,
-}
+struct Second(VecDeque<Duration>);
 
 impl Second {
     fn free_at(&self, now: Duration) -> Duration {
-        let ends = self.began + Duration::from_secs(1) + MARGIN;
-        if self.sent >= A_SECOND && now < ends { ends } else { now }
+        let full = self.0.len() >= A_SECOND;
+        let first = self.0.front().filter(|_| full).map(|at| *at + Duration::from_secs(1) + MARGIN);
+        first.unwrap_or(now).max(now)
     }
 
     fn take(&mut self, now: Duration) {
-        if now >= self.began + Duration::from_secs(1) + MARGIN {
-            *self = Self { began: now, sent: 0 };
+        if self.0.len() >= A_SECOND {
+            self.0.pop_front();
         }
-        self.sent += 1;
+        self.0.push_back(now);
     }
 }
 

@@ -12,8 +12,8 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::discord::limits::{Limits, Route, Told, Wait};
-use crate::discord::wire::{Answer, Call, Unfetched, Wire};
+use crate::discord::limits::{Limits, Route, Told, Wait, Weight};
+use crate::discord::wire::{Answer, Call, Method, Unfetched, Wire};
 
 mod account;
 mod channel;
@@ -111,7 +111,7 @@ impl Office {
         let mut lanes = held(&self.lanes);
         // A lane in which nobody stands is known to this list alone.
         lanes.retain(|_, lane| Arc::strong_count(lane) > 1);
-        Arc::clone(lanes.entry(route.clone()).or_insert_with(|| Arc::new(Semaphore::new(1))))
+        Arc::clone(lanes.entry(in_lane(route)).or_insert_with(|| Arc::new(Semaphore::new(1))))
     }
 
     fn now(&self) -> Duration {
@@ -122,6 +122,14 @@ impl Office {
 impl fmt::Debug for Rest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Rest(..)")
+    }
+}
+
+/// The lane of a route. A mark is put and taken away in one, so that the later of the two stays.
+fn in_lane(route: &Route) -> Route {
+    match route.weight {
+        Weight::Light => Route { method: Method::Put, ..route.clone() },
+        Weight::Plain | Weight::Apart => route.clone(),
     }
 }
 

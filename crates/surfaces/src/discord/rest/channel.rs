@@ -1,6 +1,7 @@
 //! Messages in a channel: sent, changed, read, marked.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -11,6 +12,9 @@ use crate::discord::Snowflake;
 use crate::discord::events::{Message, message};
 use crate::discord::message::Outgoing;
 use crate::discord::wire::Method;
+
+/// How long we wait to show that we are typing.
+const TYPING: Duration = Duration::from_secs(5);
 
 const MESSAGES: &str = "/channels/{}/messages";
 const MESSAGE: &str = "/channels/{}/messages/{}";
@@ -69,10 +73,11 @@ impl Rest {
         Ok(messages)
     }
 
-    /// Shows for ten seconds that we are typing.
+    /// Shows for ten seconds that we are typing. If it cannot leave soon it does not leave at all.
     pub async fn typing(&self, channel: Snowflake) -> Result<(), Trouble> {
         let request = Request::new(Method::Post, "/channels/{}/typing", &[&channel.to_string()]);
-        self.ask(request.light()).await.map(drop)
+        let typing = tokio::time::timeout(TYPING, self.ask(request.light())).await;
+        typing.unwrap_or_else(|_| Err(Trouble::Away("typing was held back".to_owned()))).map(drop)
     }
 
     /// Marks a message with `emoji`.

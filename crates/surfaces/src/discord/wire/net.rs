@@ -205,9 +205,12 @@ fn client(base: &Url) -> Result<Client, BadSettings> {
     let build = || {
         let name = concat!("DiscordBot (ollim-bot, ", env!("CARGO_PKG_VERSION"), ")");
         let named = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(name))]);
-        // A redirect would carry the token to wherever it points.
-        let builder =
-            Client::builder().redirect(Policy::none()).connect_timeout(CONNECT).default_headers(named);
+        // A redirect would carry the token to wherever it points; a WebSocket begins in HTTP/1.1.
+        let builder = Client::builder()
+            .redirect(Policy::none())
+            .http1_only()
+            .connect_timeout(CONNECT)
+            .default_headers(named);
         if is_loopback(base) { builder.no_proxy() } else { builder }
     };
     build()
