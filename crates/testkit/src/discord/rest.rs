@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::call::{Answer, Call, Outcome, Reply};
+use super::id::Id;
 use super::ledger::{Request, Scope};
 use super::limits::{Breach, Key, Limited, Told};
 use super::refusal::Refusal;
@@ -180,7 +181,7 @@ impl World {
     }
 
     fn open_channel(&self, payload: &Value) -> Result<Done, Refusal> {
-        let user = payload["recipient_id"].as_str().and_then(|id| id.parse().ok());
+        let user = Id::read(&payload["recipient_id"]);
         let channel = user.and_then(|user| self.talk.channel_of(user));
         channel.map(|channel| Done::Told(self.talk.channel_wire(channel))).ok_or(Refusal::code(10013))
     }
