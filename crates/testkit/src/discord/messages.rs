@@ -7,7 +7,7 @@ use super::form;
 use super::id::{Id, MessageId};
 use super::refusal::{Form, Refusal};
 use super::route::Route;
-use super::talk::{File, Message, Standing, timestamp};
+use super::talk::{File, Message, SUPPRESS_EMBEDS, Standing, timestamp};
 use super::world::World;
 
 /// What the bot sent to be a message.
@@ -126,7 +126,8 @@ impl World {
         form::check(&asked, draft.files)?;
         let mut wire = before.wire.clone();
         self.rewrite(&mut wire, before.channel, draft);
-        wire.insert("flags".into(), json!(before.flags() | flags));
+        let kept = if draft.payload.get("flags").is_some() { !SUPPRESS_EMBEDS } else { u64::MAX };
+        wire.insert("flags".into(), json!(before.flags() & kept | flags));
         if form::is_empty(&wire) {
             return Err(Refusal::code(50006));
         }

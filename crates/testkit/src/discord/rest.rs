@@ -227,6 +227,11 @@ fn told_as(status: u16, value: &Value) -> Answer {
 }
 
 fn refused(refusal: &Refusal) -> Answer {
+    if matches!(refusal.status, 502..=504) {
+        // These come from the proxy before Discord, which speaks to people.
+        let page = format!("<html><head><title>{}</title></head></html>", refusal.message);
+        return file(Some("text/html".into()), page.into_bytes()).with_status(refusal.status);
+    }
     let mut answer = told_as(refusal.status, &refusal.body());
     if refusal.status == 429 {
         // A limit that is no bucket: it has a code, and a time to try again.
