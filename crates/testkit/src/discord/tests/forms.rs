@@ -109,6 +109,8 @@ async fn only_the_flags_of_a_sender_are_kept() {
     let seen = &bot.discord.visible()[0];
     assert_eq!(seen.flags, SUPPRESS_NOTIFICATIONS | 4);
     assert!(!seen.buzzes());
+    let shown = bot.on("PATCH", seen.id, "", json!({"flags": 0})).json();
+    assert_eq!(shown["flags"], SUPPRESS_NOTIFICATIONS);
     bot.sends(json!({"content": "x"}));
     assert!(bot.discord.visible()[1].buzzes());
 }
