@@ -21,8 +21,8 @@ const ROUTINES: usize = 60;
 const REMINDERS: usize = 40;
 const CHAINS: usize = 20;
 
-/// A1: 60 routines, 40 reminders and 20 chains in a day, and 500 kills: every time has one end, every reminder was
-/// heard, every chain has one check after the other.
+/// A1, P1, P3: 60 routines, 40 reminders and 20 chains in a day, and 500 kills: every time has one end, every reminder
+/// was heard exactly once, every chain has one check after the other.
 #[test]
 fn a_day_survives_five_hundred_kills() {
     live(1, 500);
@@ -53,7 +53,6 @@ fn live(seed: u64, kills: u32) {
     let running = program.start();
     come_to_rest(&running, program.data());
     running.terminate();
-    let _ = std::process::Command::new("cp").args(["-r", program.data().to_str().unwrap(), &format!("/tmp/dfin-day-{}", std::process::id())]).status();
     let wrong = examine(program.data());
     assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}");
     let day = (start.timestamp(), start.timestamp() + SignedDuration::from_hours(30));

@@ -119,7 +119,9 @@ fn what_a_run_leaves_to_say_does_not_answer_the_reminder_that_main_is_at() {
     story.model([Line::holds("Calling"), Line::holds("Calling"), Line::holds("Calling"), Line::holds("Tea")]);
     story.file("reminders/call.md", &dentist("16T09:00", "background: true")).passes("20s");
     story.crash().passes("1s").crash().passes("1s");
-    story.file("reminders/tea.md", "---\nid: t1\nrun-at: 2026-11-16T09:00:20+01:00\n---\ndrink tea\n").passes("20s");
+    story
+        .file("reminders/tea.md", "---\nid: t1\nrun-at: 2026-11-16T09:00:20+01:00\n---\ndrink tea\n")
+        .passes("20s");
     story.model([Line::says("Tea time!")]).crash().passes("10s");
     assert!(read(&story, story.contexts().len() - 1).contains("[reminder:t1]"));
     let told = story.told();
