@@ -216,7 +216,9 @@ impl Assistant {
         });
         minutes.shown.extend(forked);
         self.ask_again(&mut minutes);
-        let unfinished = std::mem::take(&mut self.memory.turns.unfinished);
+        let mut unfinished = std::mem::take(&mut self.memory.turns.unfinished);
+        // Main first: what a run that is given up leaves to say is not said into the middle of its answer.
+        unfinished.sort_by_key(|left| left.branch != Branch::Main);
         self.resume_runs(&unfinished, &mut minutes);
         for left in unfinished {
             self.resume(left, &mut minutes);
