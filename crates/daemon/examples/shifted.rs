@@ -1,6 +1,8 @@
-//! The program by a clock that shows what SHIFTED_TO names when it starts. Only for tests.
+//! The program by a clock that shows what SHIFTED_TO names when it starts, and that each USR1 sets a minute ahead.
+//! Only for tests.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use daemon::house::{Doors, House};
@@ -14,12 +16,14 @@ use tokio::signal::unix::{SignalKind, signal};
 struct Shifted {
     from: Zoned,
     since: Instant,
+    minutes_ahead: AtomicI64,
 }
 
 impl Clock for Shifted {
     fn now(&self) -> Zoned {
         let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::ZERO);
-        self.from.saturating_add(passed)
+        let ahead = SignedDuration::from_mins(self.minutes_ahead.load(Ordering::Relaxed));
+        self.from.saturating_add(passed.saturating_add(ahead))
     }
 
     fn boot(&self) -> Duration {
@@ -40,14 +44,18 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let from = std::env::var("SHIFTED_TO").expect("SHIFTED_TO").parse().expect("a time with a zone");
-        let clock = Arc::new(Shifted { from, since: Instant::now() });
-        let opened = House::open_by(clock, &settings, Arc::new(RealDisk), Doors::LocalAndPage).await;
+        let clock = Arc::new(Shifted { from, since: Instant::now(), minutes_ahead: AtomicI64::new(0) });
+        let mut set_ahead = signal(SignalKind::user_defined1()).expect("signals");
+        let opened = House::open_by(clock.clone(), &settings, Arc::new(RealDisk), Doors::LocalAndPage).await;
         let mut house = opened.map_err(|failed| failed.to_string()).expect("a house");
         println!("ready");
         let mut told_to_stop = signal(SignalKind::terminate()).expect("signals");
-        tokio::select! {
-            () = house.fell() => {}
-            _ = told_to_stop.recv() => {}
+        loop {
+            tokio::select! {
+                () = house.fell() => break,
+                _ = told_to_stop.recv() => break,
+                _ = set_ahead.recv() => drop(clock.minutes_ahead.fetch_add(1, Ordering::Relaxed)),
+            }
         }
         house.close().await;
     });

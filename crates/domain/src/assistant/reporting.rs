@@ -33,7 +33,7 @@ impl Assistant {
         let preface = context::led(&preface, lead);
         match message.surface {
             SurfaceName::House => Heard::note(context::joined(&preface, &message.text)),
-            SurfaceName::Terminal | SurfaceName::Page => {
+            SurfaceName::Terminal | SurfaceName::Page | SurfaceName::Discord => {
                 Heard { preface, text: message.text.clone(), images: message.images.clone() }
             }
         }

@@ -16,7 +16,7 @@ impl Assistant {
         let Running { turn, account, .. } = running;
         if !calls.is_empty() {
             // Who counts our tokens takes our key: the next refusal is news again.
-            self.refusal = Known::Unknown;
+            self.wants.refusal = Known::Unknown;
         }
         let mut day = self.purse.day.on(minutes.zone.to_datetime(minutes.at).date());
         for call in calls {

@@ -123,7 +123,7 @@ impl Assistant {
     }
 
     /// Takes a plan back; its file goes with it.
-    fn unplan(&mut self, source: &Source, minutes: &mut Minutes) -> Option<Arc<Planned>> {
+    pub(super) fn unplan(&mut self, source: &Source, minutes: &mut Minutes) -> Option<Arc<Planned>> {
         let planned = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
         minutes.plan(Some(PlanChange::File(FileWork::Remove(source.clone(), String::new()))));
         self.not_planned(source, minutes);
@@ -207,21 +207,29 @@ impl Assistant {
             What::Routine(routine) => routine.message.clone(),
             What::Reminder(reminder) => reminder.message.clone(),
         };
-        let again = ItemId::parse(&self.dice.id8())
-            .and_then(|id| Reminder::new(id, Moment::of(now), Charter::main(), words))
-            .map_err(|invalid| invalid.to_string());
-        let again = again.and_then(|mut again| {
-            again.run_at = Moment::of(&moved(&again, to, now)?);
-            Ok(again)
-        });
-        let again = match again {
-            Ok(again) => again,
+        let mut minutes = Minutes::at(now);
+        let source = match self.plan_again(words, to, now, &mut minutes) {
+            Ok((source, _)) => source,
             Err(why) => return refused(&why),
         };
-        let mut minutes = Minutes::at(now);
-        let source = self.write_plan(What::Reminder(again), &mut minutes);
         self.can_undo_plan(Changed { before: Vec::new(), since: vec![source.clone()] }, &mut minutes);
         (Answer::Told(self.echo(&source, now).unwrap_or_default()), minutes.effects())
+    }
+
+    /// Plans that `words` ring once more, and gives what that is planned as, and when.
+    pub(super) fn plan_again(
+        &mut self,
+        words: Prompt,
+        to: &Target,
+        now: &Zoned,
+        minutes: &mut Minutes,
+    ) -> Result<(Source, Timestamp), String> {
+        let id = ItemId::parse(&self.dice.id8()).map_err(|invalid| invalid.to_string())?;
+        let again = Reminder::new(id, Moment::of(now), Charter::main(), words);
+        let mut again = again.map_err(|invalid| invalid.to_string())?;
+        let at = moved(&again, to, now)?;
+        again.run_at = Moment::of(&at);
+        Ok((self.write_plan(What::Reminder(again), minutes), at.timestamp()))
     }
 
     fn cancel_plan(&mut self, which: &Which, now: &Zoned) -> (Answer, Vec<Effect>) {

@@ -73,7 +73,7 @@ pub(super) async fn say(
         Some(message) => Some(reply(&app, message).await?),
         None => None,
     };
-    let saying = Saying { surface: surface(&through), text, images, reply_to };
+    let saying = Saying { surface: surface(&through), text, images, reply_to, mark: None };
     let answer = app.ports().desk.ask(Ask::Say(saying)).await;
     let Answer::Heard(id) = answer else { return Err(unexpected(answer)) };
     Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
