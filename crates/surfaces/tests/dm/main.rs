@@ -4,5 +4,8 @@
 #[path = "../discord/bridge.rs"]
 mod bridge;
 mod cards;
+mod day;
+mod faults;
+mod owner;
 mod rig;
 mod talk;
