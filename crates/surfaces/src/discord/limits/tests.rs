@@ -158,6 +158,20 @@ fn refusals_are_rationed() {
     assert!(time > now + seconds(60.0));
 }
 
+/// D3: before it stops it slows down.
+#[test]
+fn after_forty_refusals_requests_leave_ten_seconds_apart() {
+    let mut table = Table::default();
+    for channel in 0..40 {
+        table.asks(&to(&channel.to_string()), 0.1, 0.1);
+        table.told(&to(&channel.to_string()), 0.1, 401, &[]);
+    }
+    table.asks(&to("one more"), 1.0, 10.1);
+    table.asks(&to("one more"), 10.1, 10.1);
+    table.asks(&to("another"), 11.0, 20.1);
+    table.asks(&to("long after"), 601.0, 601.0);
+}
+
 #[test]
 fn forty_five_requests_leave_in_a_second() {
     let mut table = Table::default();
