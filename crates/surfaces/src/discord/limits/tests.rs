@@ -184,10 +184,10 @@ fn forty_five_requests_leave_in_a_second() {
 #[test]
 fn what_no_longer_matters_is_forgotten() {
     let mut table = Table::default();
-    for number in 0..10_000 {
+    for number in 0..2_000 {
         let now = f64::from(number);
         table.told(&to(&number.to_string()), now, 200, &window("0", "3600"));
     }
     assert!(table.0.remembered() <= BUCKETS);
-    table.asks(&to("9999"), 10_000.0, 9999.0 + 3600.0);
+    table.asks(&to("1999"), 2_000.0, 1999.0 + 3600.0);
 }
