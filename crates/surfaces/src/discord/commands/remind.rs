@@ -89,7 +89,11 @@ pub(super) fn sentence(text: &str, when: &str, now: &Zoned) -> Result<String, St
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let reading = phrase::read(when, now, &Habits::default());
     let when = match reading.when {
-        Some(When::Once(at)) => tell_exact(&at.with_time_zone(now.time_zone().clone())),
+        Some(When::Once(at)) => {
+            let told = tell_exact(&at.with_time_zone(now.time_zone().clone()));
+            // The day of the week would be taken for a part of a time before it.
+            told.split_once(' ').map_or(told.clone(), |(_, date)| date.to_owned())
+        }
         Some(When::Repeats(_) | When::Lead { .. } | When::Cue(_)) => when.to_owned(),
         None => {
             let why = reading.notes.iter().find(|note| note.is_trouble()).map(ToString::to_string);
@@ -97,7 +101,7 @@ pub(super) fn sentence(text: &str, when: &str, now: &Zoned) -> Result<String, St
             return Err(why.unwrap_or_else(right));
         }
     };
-    Ok(format!("remind me to {} {when}", cut(&words, 2 * LONGEST)))
+    Ok(format!("remind me to {}, {when}", cut(&words, 2 * LONGEST)))
 }
 
 #[cfg(test)]
