@@ -26,6 +26,7 @@ mod posting;
 mod replying;
 mod reporting;
 mod request;
+mod resting;
 mod running;
 mod spending;
 mod tending;
@@ -45,7 +46,7 @@ pub use leaving::Way;
 pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Turns, Unfinished};
 pub use plans::Plans;
 pub use request::{
-    Answer, Choice, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
+    Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
 pub use wording::Changed as Replanned;
@@ -147,6 +148,7 @@ impl Assistant {
             Event::Woke => self.woke(now),
             Event::Files(news, look) => self.files_changed(news, look, now),
             Event::Undelivered(charge) => self.refund(charge, now),
+            Event::Seen(surface) => self.seen_on(surface),
         }
     }
 
@@ -167,6 +169,7 @@ impl Assistant {
             Request::Tell(Question::Reports) => self.read_reports(now),
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
+            Request::Tell(Question::Numbers) => (Answer::Numbers(self.numbers(now)), Vec::new()),
             Request::Tell(Question::Settings) => self.tell_settings(),
             Request::Tell(Question::Plans) => {
                 (Answer::Plans(Box::new(self.memory.plans.clone())), Vec::new())

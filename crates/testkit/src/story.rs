@@ -303,6 +303,7 @@ impl Story {
             | Answer::Noted
             | Answer::Told(_)
             | Answer::Plans(_)
+            | Answer::Numbers(_)
             | Answer::Overspent(_)
             | Answer::Shown(_)) => {
                 panic!("a message was answered with {answer:?}")

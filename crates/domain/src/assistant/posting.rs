@@ -100,6 +100,12 @@ impl Assistant {
         self
     }
 
+    /// The human did something on `surface`, so that is where they are.
+    pub(super) fn seen_on(&mut self, surface: SurfaceName) -> Vec<Effect> {
+        self.posting.last = Some(surface);
+        Vec::new()
+    }
+
     /// The effects of one decision, with what is to be posted in the same writing.
     pub(super) fn with_posts(&mut self, effects: Vec<Effect>, now: &Zoned) -> Vec<Effect> {
         if self.posting.reach == Reached::Here {

@@ -261,7 +261,7 @@ impl Assistant {
     }
 
     /// What was changed last can be taken back, also after a restart.
-    fn can_undo_plan(&mut self, changed: Changed, minutes: &mut Minutes) {
+    pub(super) fn can_undo_plan(&mut self, changed: Changed, minutes: &mut Minutes) {
         minutes.plan(Some(PlanChange::Last(Some(Box::new(changed.clone())))));
         self.memory.plans.last = Some(changed);
     }
@@ -284,32 +284,18 @@ impl Assistant {
         (Answer::Told(told), minutes.effects())
     }
 
-    fn pause(&mut self, rest: Rest, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let mut minutes = Minutes::at(now);
-        self.rested(&mut minutes);
-        // `undo` is for what was planned, not for what was planned before this.
-        self.memory.plans.last = None;
-        minutes.plan(Some(PlanChange::Last(None)));
-        self.memory.plans.agenda.set_rest(rest, &minutes.zone);
-        minutes.plan(Some(PlanChange::Rest(rest)));
-        let told = match rest {
-            Rest::Never => "everything goes on as planned.".to_owned(),
-            Rest::ForNow => "all that repeats rests until you say `resume`. reminders still ring.".to_owned(),
-            Rest::Until(moment) => {
-                let until = moment.at.to_zoned(now.time_zone().clone());
-                format!("all that repeats rests until {}. reminders still ring.", phrase::tell_exact(&until))
-            }
-        };
-        (Answer::Told(told), minutes.effects())
-    }
-
     /// The plan that `which` means, or why that is not clear.
     fn find(&self, which: &Which) -> Result<Plan, String> {
         let agenda = &self.memory.plans.agenda;
         let found: Vec<&Plan> = match which {
             Which::This => Vec::new(),
             Which::Called(words) => {
-                agenda.plans().map(|(_, plan)| plan).filter(|plan| is_called(plan, words)).collect()
+                let all = || agenda.plans().map(|(_, plan)| plan);
+                // An id means one thing, whatever others are called.
+                match all().find(|plan| plan.planned.id().as_str() == words) {
+                    Some(plan) => vec![plan],
+                    None => all().filter(|plan| is_called(plan, words)).collect(),
+                }
             }
         };
         match found.as_slice() {

@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::carrier::Carrier;
 use self::hearing::{Hearing, News};
+use super::commands;
 use super::events::{Event, Interaction};
 use super::gateway::{Beginning, Ended, Gateway, Told};
 use super::rest::Rest;
@@ -161,6 +162,7 @@ async fn run(
     loops.spawn(inside.clone().run_until_cancelled_owned(Hearing::new(Arc::clone(&shared)).run(heard)));
     loops.spawn(inside.clone().run_until_cancelled_owned(Carrier::new(Arc::clone(&shared)).run()));
     loops.spawn(inside.clone().run_until_cancelled_owned(sort(Arc::clone(&shared), telling, news)));
+    loops.spawn(inside.clone().run_until_cancelled_owned(commands::register(Arc::clone(&shared))));
     let ended = gateway.run(told, stop).await;
     inside.cancel();
     while loops.join_next().await.is_some() {}

@@ -26,6 +26,9 @@ pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
         .await;
     }
     match &interaction.asked {
+        Asked::Pressed { custom_id, .. } if commands::is_ours(custom_id) => {
+            commands::answer(shared, interaction).await;
+        }
         Asked::Pressed { custom_id, values, message } => {
             pressed(shared, interaction, (custom_id, values.first()), message.as_deref()).await;
         }
