@@ -63,8 +63,9 @@ fn live(seed: u64, kills: u32) {
 
 /// The program by another clock is built beside the tests.
 fn shifted() -> std::path::PathBuf {
-    let binary = Path::new(BINARY);
-    binary.parent().expect("a directory").join("examples/shifted")
+    let example = Path::new(BINARY).with_file_name("examples").join("shifted");
+    assert!(example.exists(), "build it first: cargo build -p ollim-bot --examples");
+    example
 }
 
 /// Kills fall between any two instructions, after a few answers: a slow machine gets as far as a fast one.
