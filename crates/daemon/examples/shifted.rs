@@ -1,5 +1,5 @@
-//! The program by a clock that shows what SHIFTED_TO names when it starts, and that each USR1 sets a minute ahead.
-//! Only for tests.
+//! The program by a clock that shows what SHIFTED_TO names when it starts, and that each USR1 sets a minute ahead. It
+//! ends at the touch of the disk that CRASH_AT names. Only for tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,7 +9,7 @@ use daemon::house::{Doors, House};
 use daemon::settings::{Environment, Settings};
 use engine::ports::Clock;
 use jiff::{SignedDuration, Zoned};
-use journal::disk::RealDisk;
+use testkit::disk::CrashAt;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// A clock that goes as fast as any other, from another time on.
@@ -41,12 +41,14 @@ fn main() {
     let environment = Environment::new(|name| std::env::var(name).ok());
     let settings = Settings::read(&environment).expect("settings");
     let _ = rustls::crypto::ring::default_provider().install_default();
+    let point = std::env::var("CRASH_AT").ok().and_then(|point| point.parse().ok());
+    let disk = Arc::new(CrashAt::new(point.unwrap_or(usize::MAX)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let from = std::env::var("SHIFTED_TO").expect("SHIFTED_TO").parse().expect("a time with a zone");
         let clock = Arc::new(Shifted { from, since: Instant::now(), minutes_ahead: AtomicI64::new(0) });
         let mut set_ahead = signal(SignalKind::user_defined1()).expect("signals");
-        let opened = House::open_by(clock.clone(), &settings, Arc::new(RealDisk), Doors::LocalAndPage).await;
+        let opened = House::open_by(clock.clone(), &settings, disk, Doors::LocalAndPage).await;
         let mut house = opened.map_err(|failed| failed.to_string()).expect("a house");
         println!("ready");
         let mut told_to_stop = signal(SignalKind::terminate()).expect("signals");
