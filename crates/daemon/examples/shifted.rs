@@ -1,4 +1,4 @@
-//! The program by a clock that shows what SHIFTED_TO names when it starts, and that each USR1 sets a minute ahead. It
+//! The program by a clock that shows what SHIFTED_TO names when it starts, and that each USR1 sets 20 seconds ahead. It
 //! ends at the touch of the disk that CRASH_AT names. Only for tests.
 
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use tokio::signal::unix::{SignalKind, signal};
 struct Shifted {
     from: Zoned,
     since: Instant,
-    minutes_ahead: AtomicI64,
+    seconds_ahead: AtomicI64,
 }
 
 impl Clock for Shifted {
     fn now(&self) -> Zoned {
         let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::ZERO);
-        let ahead = SignedDuration::from_mins(self.minutes_ahead.load(Ordering::Relaxed));
+        let ahead = SignedDuration::from_secs(self.seconds_ahead.load(Ordering::Relaxed));
         self.from.saturating_add(passed.saturating_add(ahead))
     }
 
@@ -46,7 +46,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let from = std::env::var("SHIFTED_TO").expect("SHIFTED_TO").parse().expect("a time with a zone");
-        let clock = Arc::new(Shifted { from, since: Instant::now(), minutes_ahead: AtomicI64::new(0) });
+        let clock = Arc::new(Shifted { from, since: Instant::now(), seconds_ahead: AtomicI64::new(0) });
         let mut set_ahead = signal(SignalKind::user_defined1()).expect("signals");
         let opened = House::open_by(clock.clone(), &settings, disk, Doors::LocalAndPage).await;
         let mut house = opened.map_err(|failed| failed.to_string()).expect("a house");
@@ -56,7 +56,7 @@ fn main() {
             tokio::select! {
                 () = house.fell() => break,
                 _ = told_to_stop.recv() => break,
-                _ = set_ahead.recv() => drop(clock.minutes_ahead.fetch_add(1, Ordering::Relaxed)),
+                _ = set_ahead.recv() => drop(clock.seconds_ahead.fetch_add(20, Ordering::Relaxed)),
             }
         }
         house.close().await;

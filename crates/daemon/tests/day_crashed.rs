@@ -29,8 +29,8 @@ const JOBS: [(&str, &str); 3] = [
 /// A2, P1, P8: some of the points that the next test goes through.
 #[test]
 fn a_day_survives_a_crash_at_some_touches_of_the_disk() {
-    let crashed = (0..20).map(|nth| 11 + nth * 29).filter(|point| crash_at(*point)).count();
-    assert!(crashed >= 10, "the day has hardly touched the disk: {crashed} crashes");
+    let crashed = (0..14).map(|nth| 11 + nth * 41).filter(|point| crash_at(*point)).count();
+    assert!(crashed >= 8, "the day has hardly touched the disk: {crashed} crashes");
 }
 
 /// A2, P1, P8: wherever the program ends, after the next start every time has come to its one end.
@@ -51,30 +51,31 @@ fn crash_at(point: usize) -> bool {
         std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
         std::fs::write(path, text).expect("a file");
     }
-    let died = live(&mut program, Some(point), 0);
-    if let Err(Died(minutes)) = died {
-        live(&mut program, None, minutes).expect("nothing ends it any more");
+    let died = live(&mut program, Some(point), SignedDuration::ZERO);
+    if let Err(Died(passed)) = died {
+        live(&mut program, None, passed).expect("nothing ends it any more");
     }
     let wrong: Vec<String> = examine(program.data()).into_iter().chain(lost(program.data())).collect();
     assert!(wrong.is_empty(), "point {point}: {wrong:#?}");
     died.is_err()
 }
 
-/// Lives from so many minutes after the morning on, until nothing is left to do.
-fn live(program: &mut Program, point: Option<usize>, minutes: i64) -> Result<(), Died> {
+/// Lives from so long after the morning on, until nothing is left to do.
+fn live(program: &mut Program, point: Option<usize>, passed: SignedDuration) -> Result<(), Died> {
     let morning: Zoned = MORNING.parse().expect("a time");
-    program.set("SHIFTED_TO", &(&morning + SignedDuration::from_mins(minutes)).to_string());
+    program.set("SHIFTED_TO", &(&morning + passed).to_string());
     program.set("CRASH_AT", &point.map(|point| point.to_string()).unwrap_or_default());
     let started = program.try_start(program.command(&[]));
     let running = match (started, point) {
         (Ok(running), _) => running,
-        (Err(_), Some(_)) => return Err(Died(minutes)),
+        (Err(_), Some(_)) => return Err(Died(passed)),
         (Err((status, told)), None) => panic!("it ended with {status}: {told}"),
     };
-    come_to_rest(&running, program.data()).map_err(|Died(later)| Died(minutes + later))?;
+    come_to_rest(&running, program.data()).map_err(|Died(later)| Died(passed + later))?;
     match running.terminate().0.success() {
         true => Ok(()),
-        false => Err(Died(minutes + 30)),
+        // All was done, and it ended at the last touches of its disk.
+        false => Err(Died(passed + SignedDuration::from_hours(1))),
     }
 }
 

@@ -50,8 +50,8 @@ fn live(seed: u64, kills: u32) {
     }
     program.set("SHIFTED_TO", &(&start + SignedDuration::from_hours(30)).to_string());
     let running = program.start();
-    if let Err(Died(minutes)) = come_to_rest(&running, program.data()) {
-        panic!("seed {seed}: nobody killed it, and it ended after {minutes} minutes");
+    if let Err(Died(passed)) = come_to_rest(&running, program.data()) {
+        panic!("seed {seed}: nobody killed it, and it ended after {passed:#}");
     }
     running.terminate();
     let wrong = examine(program.data());

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use domain::context::UNKNOWN_OUTCOME;
+use jiff::SignedDuration;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use testkit::kill::{Running, Signal};
@@ -18,25 +19,28 @@ pub fn shifted() -> std::path::PathBuf {
     example
 }
 
-/// The program ended before it came to rest, after so many minutes.
+/// How far a signal sets the clock ahead: so little that two do not use up the time in which a reminder is put in words.
+const AHEAD: SignedDuration = SignedDuration::from_secs(20);
+
+/// The program ended before it came to rest, after so much time.
 #[derive(Debug)]
-pub struct Died(pub i64);
+pub struct Died(pub SignedDuration);
 
 /// Lets time pass whenever nothing goes on, until nothing is left to do.
 pub fn come_to_rest(running: &Running, data: &Path) -> Result<(), Died> {
-    let (mut known, mut still, mut minutes) = (0, 0, 0);
+    let (mut known, mut still, mut passed) = (0, 0, SignedDuration::ZERO);
     for _ in 0..50_000 {
         // Whatever was decided before an answer is decided.
-        running.command("/status").map_err(|_| Died(minutes))?;
+        running.command("/status").map_err(|_| Died(passed))?;
         if going_on(data) > 0 {
             continue;
         }
         still = if left(data) == 0 && times(data) == known { still + 1 } else { 0 };
-        if still == 10 {
+        if still == 30 {
             return Ok(());
         }
         known = times(data);
-        minutes += 1;
+        passed += AHEAD;
         running.signal(Signal::USR1);
     }
     panic!("it does not come to rest: {} are left", left(data));
@@ -51,7 +55,7 @@ pub fn reply(request: &Value) -> Act {
     let newest = told.rsplit("[2026-11-").next().unwrap_or_default();
     // A check that is asked for twice is one check, so nothing speaks against asking again.
     if newest.contains("follow_up_chain(minutes_from_now") || newest.contains(UNKNOWN_OUTCOME) {
-        return Act::calls("follow_up_chain", &json!({ "minutes_from_now": 20 }));
+        return Act::calls("follow_up_chain", &json!({ "minutes_from_now": 5 }));
     }
     match newest.split_once("[reminder:").and_then(|(_, rest)| rest.split_once(']')) {
         Some((id, _)) => Act::says(&format!("ring {id}.")),
