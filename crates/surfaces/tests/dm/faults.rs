@@ -89,14 +89,20 @@ async fn streams(schedules: u64, seed: u64) {
         rig.discord.calm();
         rig.passes(130).await;
         let seen = rig.discord.visible();
-        let parts: Vec<String> =
-            seen.iter().skip(before + 1).map(|seen| seen.content.clone()).collect();
+        let parts: Vec<String> = seen.iter().skip(before + 1).map(|seen| seen.content.clone()).collect();
         // Discord leaves out the space around each message, and code goes on in a fence of its own.
-        let letters = |text: &str| text.replace("```rust", "").replace("```", "").split_whitespace().collect::<String>();
+        let letters = |text: &str| {
+            text.replace("```rust", "").replace("```", "").split_whitespace().collect::<String>()
+        };
         let (visible, meant) = (letters(&parts.concat()), letters(&text));
         let (_, whole) = parts.split_last().unwrap();
         assert!(whole.iter().all(|part| part.matches("```").count() % 2 == 0), "every fence is closed");
-        assert!(visible == meant, "schedule {mark} of seed {seed}: {} parts, {}", parts.len(), differs(&visible, &meant));
+        assert!(
+            visible == meant,
+            "schedule {mark} of seed {seed}: {} parts, {}",
+            parts.len(),
+            differs(&visible, &meant)
+        );
         assert!(seen.iter().skip(before + 1).all(|seen| seen.flags & (1 << 12) == 0), "no status line stays");
     }
     assert!(rig.discord.ledger().embargo_breaches.is_empty());
@@ -156,7 +162,8 @@ async fn what_was_written_meanwhile_is_heard_once_and_in_order() {
     rig.sees("you said: note 59.").await;
     rig.passes(120).await;
     let heard: Vec<String> = rig.life.as_ref().unwrap().heard().await;
-    let expected: Vec<String> = std::iter::once("hello".to_owned()).chain((0..60).map(|n| format!("note {n}."))).collect();
+    let expected: Vec<String> =
+        std::iter::once("hello".to_owned()).chain((0..60).map(|n| format!("note {n}."))).collect();
     assert_eq!(heard, expected);
 }
 
@@ -171,13 +178,16 @@ async fn after_six_hours_without_discord_everything_comes_in_order() {
     rig.talk("hello", "fine.").await;
     rig.discord.trouble(Trouble::Down { after: Duration::ZERO, lasts: Duration::from_secs(6 * 3_600) });
     for hour in 10..15 {
-        let text = format!("---\nid: water{hour}\nrun-at: 2026-11-16T{hour}:00:00+01:00\n---\ndrink water at {hour}\n");
+        let text = format!(
+            "---\nid: water{hour}\nrun-at: 2026-11-16T{hour}:00:00+01:00\n---\ndrink water at {hour}\n"
+        );
         rig.file(&format!("reminders/water{hour}.md"), &text).await;
     }
     rig.passes(6 * 3_600 + 600).await;
     let late = rig.all("drink water");
     assert_eq!(late.len(), 5, "{}", rig.discord.transcript());
     assert!(late.iter().all(|seen| seen.content.contains("-# from ")), "{}", rig.discord.transcript());
-    let hours: Vec<&str> = late.iter().filter_map(|seen| seen.content.split("Mon ").nth(1)?.split(':').next()).collect();
+    let hours: Vec<&str> =
+        late.iter().filter_map(|seen| seen.content.split("Mon ").nth(1)?.split(':').next()).collect();
     assert_eq!(hours, ["10", "11", "12", "13", "14"]);
 }

@@ -25,7 +25,14 @@ async fn strangers_are_not_heard() {
     }
     rig.passes(60).await;
     assert_eq!(rig.life.as_ref().unwrap().heard().await, ["hello"]);
-    assert_eq!(rig.discord.visible_to(&stranger).iter().filter(|seen| !seen.is_ephemeral() && seen.author == "ollim").count(), 0);
+    assert_eq!(
+        rig.discord
+            .visible_to(&stranger)
+            .iter()
+            .filter(|seen| !seen.is_ephemeral() && seen.author == "ollim")
+            .count(),
+        0
+    );
 }
 
 /// D7: while nobody knows who the owner is, nobody is heard.

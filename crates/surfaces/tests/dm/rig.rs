@@ -246,7 +246,11 @@ impl Rig {
     /// Waits, at most for ten minutes, until the human sees a message of ours that says so.
     pub async fn sees(&self, words: &str) -> Seen {
         let found = self.discord.wait_for(Duration::from_secs(600), |discord| {
-            discord.visible().into_iter().rev().find(|seen| seen.author != self.human_name() && says(seen, words))
+            discord
+                .visible()
+                .into_iter()
+                .rev()
+                .find(|seen| seen.author != self.human_name() && says(seen, words))
         });
         match found.await {
             Some(seen) => seen,

@@ -18,7 +18,8 @@ async fn what_the_human_writes_is_answered() {
     expect![[r#"
         owner: good morning
         ollim: you said: good morning
-    "#]].assert_eq(&rig.discord.transcript());
+    "#]]
+    .assert_eq(&rig.discord.transcript());
     assert!(rig.discord.ledger().embargo_breaches.is_empty());
 }
 

@@ -57,9 +57,23 @@ struct Work {
 
 impl Live {
     /// A turn that answers, on a branch, after an entry of it.
-    pub(super) fn new((turn, answers): (TurnId, MessageId), (branch, after): (Branch, Option<EntryId>)) -> Self {
+    pub(super) fn new(
+        (turn, answers): (TurnId, MessageId),
+        (branch, after): (Branch, Option<EntryId>),
+    ) -> Self {
         let (words, shown) = (String::new(), Vec::new());
-        Self { turn, branch, answers, after, words, spoke: None, shown, edited: None, typed: None, work: None }
+        Self {
+            turn,
+            branch,
+            answers,
+            after,
+            words,
+            spoke: None,
+            shown,
+            edited: None,
+            typed: None,
+            work: None,
+        }
     }
 
     /// Nobody knows what the words follow, until the next thing is written down.
