@@ -169,8 +169,7 @@ pub trait Outbox: Send + Sync {
     fn settle(&self, id: u64, how: Settled) -> BoxFuture<'_, Result<Option<Charge>, Unwritten>>;
 
     /// What the message with this number is to us: nothing, if it is none of ours.
-    fn posted_as(&self, message: u64)
-    -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>>;
+    fn posted_as(&self, message: u64) -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>>;
 
     /// What is kept under `name` for a restart.
     fn keepsake(&self, name: &'static str) -> BoxFuture<'_, Result<Option<String>, Unreadable>>;

@@ -34,10 +34,7 @@ impl Outbox for Journal {
         Box::pin(async { settled.await.ok_or_else(closed)?.map_err(|error| unwritten(&error)) })
     }
 
-    fn posted_as(
-        &self,
-        message: u64,
-    ) -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>> {
+    fn posted_as(&self, message: u64) -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>> {
         self.read(move |reader| reader.database.posted_as(message))
     }
 

@@ -63,7 +63,9 @@ impl Assistant {
             (State::Open, Act::Later) => self.move_card((card, post), &Target::Later(LATER), now),
             (State::Open, Act::Move(words)) => {
                 let meant = brain::read(&words, now, &Habits::default());
-                let Meant::Move { what: Which::This, to } = meant else { return refused(&no_such_time(&words)) };
+                let Meant::Move { what: Which::This, to } = meant else {
+                    return refused(&no_such_time(&words));
+                };
                 self.move_card((card, post), &to, now)
             }
             (State::Moved(_, source), Act::Undo) => {

@@ -124,10 +124,7 @@ impl Outbox for HeldJournal {
         self.during(self.0.settle(id, how))
     }
 
-    fn posted_as(
-        &self,
-        message: u64,
-    ) -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>> {
+    fn posted_as(&self, message: u64) -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>> {
         self.during(self.0.posted_as(message))
     }
 
