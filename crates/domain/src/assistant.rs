@@ -26,6 +26,7 @@ mod posting;
 mod replying;
 mod reporting;
 mod request;
+mod resting;
 mod running;
 mod spending;
 mod tending;
@@ -43,9 +44,9 @@ pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, L
 pub use holding::Known;
 pub use leaving::Way;
 pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Turns, Unfinished};
-pub use plans::Plans;
+pub use plans::{Broken, Plans};
 pub use request::{
-    Answer, Choice, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
+    Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
 pub use wording::Changed as Replanned;
@@ -146,6 +147,8 @@ impl Assistant {
             Event::KeyRenewed => self.key_renewed(now),
             Event::Woke => self.woke(now),
             Event::Files(news, look) => self.files_changed(news, look, now),
+            Event::Undelivered(charge) => self.refund(charge, now),
+            Event::Seen(surface) => self.seen_on(surface),
         }
     }
 
@@ -166,6 +169,7 @@ impl Assistant {
             Request::Tell(Question::Reports) => self.read_reports(now),
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
+            Request::Tell(Question::Numbers) => (Answer::Numbers(self.numbers(now)), Vec::new()),
             Request::Tell(Question::Settings) => self.tell_settings(),
             Request::Tell(Question::Plans) => {
                 (Answer::Plans(Box::new(self.memory.plans.clone())), Vec::new())
@@ -215,7 +219,9 @@ impl Assistant {
         });
         minutes.shown.extend(forked);
         self.ask_again(&mut minutes);
-        let unfinished = std::mem::take(&mut self.memory.turns.unfinished);
+        let mut unfinished = std::mem::take(&mut self.memory.turns.unfinished);
+        // Main first: what a run that is given up leaves to say is not said into the middle of its answer.
+        unfinished.sort_by_key(|left| left.branch != Branch::Main);
         self.resume_runs(&unfinished, &mut minutes);
         for left in unfinished {
             self.resume(left, &mut minutes);

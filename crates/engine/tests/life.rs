@@ -27,26 +27,26 @@ fn check(seeds: impl IntoIterator<Item = u64>) {
 /// C7: every time has one end, no job is done twice at once, and what was charged was shown.
 #[test]
 fn a_week_of_life_in_spring_breaks_no_promise() {
-    check([0, 3]);
+    check([0, 3, 6, 9, 12, 15, 18]);
 }
 
 /// C7: the same, in the week in which an hour comes twice.
 #[test]
 fn a_week_of_life_in_autumn_breaks_no_promise() {
-    check([1, 4]);
+    check([1, 4, 7, 10, 13, 16, 19]);
 }
 
 /// C7: the same, in a week like any other.
 #[test]
 fn a_week_of_life_in_june_breaks_no_promise() {
-    check([2, 5]);
+    check([2, 5, 8, 11, 14, 17]);
 }
 
 /// C7: the same, for 500 lives.
 #[test]
-#[ignore = "500 weeks of life take most of an hour"]
+#[ignore = "500 weeks of life take a quarter of an hour"]
 fn many_weeks_of_life_break_no_promise() {
-    check(6..506);
+    check(20..520);
 }
 
 /// C7: the same seed is the same life, row by row.

@@ -4,9 +4,16 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::{Pid, test_kill_process};
 
 /// The file that is locked.
 pub const LOCK_FILE: &str = "bot.lock";
+
+/// How often, and how long apart, a lock is tried whose holder is dead.
+const TRIES: u32 = 100;
+const APART: Duration = Duration::from_millis(5);
 
 /// Held as long as the assistant runs. The system lets go of it when the process ends, however it ends.
 #[derive(Debug)]
@@ -36,11 +43,7 @@ impl Lock {
         let pid_file = state.join("bot.pid");
         let path = state.join(LOCK_FILE);
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(NotLocked::Running(holder(state))),
-            Err(TryLockError::Error(error)) => return Err(error.into()),
-        }
+        lock(&file, state)?;
         let mut written =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&pid_file)?;
         written.write_all(pid.to_string().as_bytes())?;
@@ -55,6 +58,30 @@ impl Drop for Lock {
         // A child that is being started still has the file open for a moment, and would hold the lock with us.
         let _ = self.file.unlock();
     }
+}
+
+/// Takes it at once, or not at all. But a program that was killed may have been starting a child, which has the file
+/// open until it has become another program: what is held by the dead is tried again for a moment.
+#[expect(clippy::disallowed_methods, reason = "nothing of ours runs yet whose clock could tell the time")]
+fn lock(file: &File, state: &Path) -> Result<(), NotLocked> {
+    let mut holds = None;
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+            Err(TryLockError::WouldBlock) => holds = holder(state),
+        }
+        if holds.is_some_and(is_alive) {
+            break;
+        }
+        std::thread::sleep(APART);
+    }
+    Err(NotLocked::Running(holds))
+}
+
+fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
 /// The process that holds the lock of `state`.
@@ -82,5 +109,50 @@ fn lock_holder(locks: &str, inode: u64) -> Option<u32> {
     match holders.as_slice() {
         [pid] => Some(*pid),
         [] | [_, ..] => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+
+    /// A child that has the lock file open, of a program that took the lock and is dead. It ends when it is told to.
+    fn orphan(state: &Path) -> Child {
+        let script = "exec 9>bot.lock; flock 9; exec cat";
+        let mut child = Command::new("sh");
+        child.args(["-c", script]).current_dir(state).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = child.spawn().unwrap();
+        // It says back what it hears only when it has the lock.
+        child.stdin.as_mut().unwrap().write_all(b".").unwrap();
+        io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        child
+    }
+
+    /// B6: a program that was killed while it started a child does not keep the next one from starting.
+    #[test]
+    fn what_the_dead_hold_is_waited_for() {
+        let state = tempfile::tempdir().unwrap();
+        let mut orphan = orphan(state.path());
+        let (said, heard) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| said.send(Lock::take(state.path(), 7).map(drop)).unwrap());
+            assert!(heard.recv_timeout(Duration::from_millis(20)).is_err(), "it was not held");
+            drop(orphan.stdin.take());
+            orphan.wait().unwrap();
+            heard.recv().unwrap().unwrap();
+        });
+    }
+
+    /// B6: what is held by a program that runs is refused at once, with its number.
+    #[test]
+    fn what_the_living_hold_is_refused() {
+        let state = tempfile::tempdir().unwrap();
+        let me = std::process::id();
+        let held = Lock::take(state.path(), me).unwrap();
+        assert!(matches!(Lock::take(state.path(), 8), Err(NotLocked::Running(Some(pid))) if pid == me));
+        drop(held);
+        Lock::take(state.path(), 8).unwrap();
     }
 }

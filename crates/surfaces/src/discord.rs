@@ -3,6 +3,8 @@
 //! `limits` says when a request may leave and `gateway::machine` what a connection needs next; both are told the
 //! time and touch nothing. `wire` is the only way out, and the only thing that is played in tests.
 
+pub mod commands;
+pub mod dm;
 pub mod events;
 pub mod gateway;
 pub mod limits;

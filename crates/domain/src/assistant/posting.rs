@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::Zoned;
 
+use super::reporting::CATCHING_UP;
 use super::{Aside, Asking, Assistant, Compaction, Effect, Errand, Known, Request, Shown};
 use crate::approval::{Approval, Closed, Verdict};
 use crate::card::{Card, State};
@@ -100,6 +101,12 @@ impl Assistant {
         self
     }
 
+    /// The human did something on `surface`, so that is where they are.
+    pub(super) fn seen_on(&mut self, surface: SurfaceName) -> Vec<Effect> {
+        self.posting.last = Some(surface);
+        Vec::new()
+    }
+
     /// The effects of one decision, with what is to be posted in the same writing.
     pub(super) fn with_posts(&mut self, effects: Vec<Effect>, now: &Zoned) -> Vec<Effect> {
         if self.posting.reach == Reached::Here {
@@ -170,6 +177,7 @@ impl Assistant {
                     let (key, letter) = (PostKey::card(&card.id, card.rang), card.letter(now));
                     vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, letter })]
                 }
+                None if text.starts_with(CATCHING_UP) => Vec::new(),
                 None => note(Ring::Quiet, Letter::of(text)),
             },
             Shown::Delta { .. } | Shown::Working { .. } | Shown::Waiting { .. } | Shown::Moved(_) => {

@@ -13,9 +13,10 @@ use crate::cost::{Call, Refusal, Source, may_spend};
 use crate::embed::Action;
 use crate::inbox::KeptId;
 use crate::permission::Ruling;
-use crate::ping_budget::Pace;
+use crate::ping_budget::{Pace, PingBudget};
 use crate::record::{Address, Mark, Message, MessageChange, MessageId, Record, ReplyTo, SurfaceName};
 use crate::run::Job;
+use crate::schedule::Rest;
 use crate::sent::SentId;
 use crate::settings::Setting;
 use crate::thinking::Thinking;
@@ -59,6 +60,8 @@ pub enum Planning {
     Do(Job),
     /// To keep a time of this plan now, whatever its clock says.
     Now(Source),
+    /// To let this plan rest so.
+    Rest(Source, Rest),
     /// What these words say.
     Words(String),
 }
@@ -101,6 +104,8 @@ pub enum Question {
     Inbox,
     /// How is it going?
     Status,
+    /// How much waits?
+    Numbers,
     /// What is planned, and what is being done about it?
     Plans,
     /// What is set?
@@ -170,6 +175,17 @@ pub struct Press {
     pub action: Action,
 }
 
+/// How much waits for the human.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Numbers {
+    /// What background runs left.
+    pub updates: usize,
+    /// What is in the inbox.
+    pub inbox: usize,
+    /// How many pings are left.
+    pub pings: PingBudget,
+}
+
 /// What the asker hears.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
@@ -185,6 +201,8 @@ pub enum Answer {
     Told(String),
     /// What is planned: a copy, which shares what did not change since.
     Plans(Box<Plans>),
+    /// How much waits.
+    Numbers(Numbers),
     /// No: the limit of the day is reached.
     Overspent(Refusal),
     /// This is shown to the human, with the tool's result.

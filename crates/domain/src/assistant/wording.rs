@@ -13,7 +13,7 @@ use crate::brain::{self, Meant, Until, Which};
 use crate::cost::Source;
 use crate::occurrence::{End, Stage};
 use crate::phrase::{self, Habits, Note, Reading, Target, When, tell};
-use crate::record::{FileWork, PlanChange};
+use crate::record::{FileWork, PlanChange, Removal};
 use crate::schedule::{
     Charter, ItemId, Lateness, Moment, Plan, Planned, Prompt, Reminder, Rest, Rhythm, Routine, What, slug,
 };
@@ -125,7 +125,9 @@ impl Assistant {
     /// Takes a plan back; its file goes with it.
     pub(super) fn unplan(&mut self, source: &Source, minutes: &mut Minutes) -> Option<Arc<Planned>> {
         let planned = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
-        minutes.plan(Some(PlanChange::File(FileWork::Remove(source.clone(), String::new()))));
+        let file = planned.as_ref().map(|planned| planned.file.clone()).unwrap_or_default();
+        let removal = Removal { source: source.clone(), file, was: String::new() };
+        minutes.plan(Some(PlanChange::File(FileWork::Remove(removal))));
         self.not_planned(source, minutes);
         planned
     }
@@ -261,7 +263,7 @@ impl Assistant {
     }
 
     /// What was changed last can be taken back, also after a restart.
-    fn can_undo_plan(&mut self, changed: Changed, minutes: &mut Minutes) {
+    pub(super) fn can_undo_plan(&mut self, changed: Changed, minutes: &mut Minutes) {
         minutes.plan(Some(PlanChange::Last(Some(Box::new(changed.clone())))));
         self.memory.plans.last = Some(changed);
     }
@@ -284,32 +286,18 @@ impl Assistant {
         (Answer::Told(told), minutes.effects())
     }
 
-    fn pause(&mut self, rest: Rest, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let mut minutes = Minutes::at(now);
-        self.rested(&mut minutes);
-        // `undo` is for what was planned, not for what was planned before this.
-        self.memory.plans.last = None;
-        minutes.plan(Some(PlanChange::Last(None)));
-        self.memory.plans.agenda.set_rest(rest, &minutes.zone);
-        minutes.plan(Some(PlanChange::Rest(rest)));
-        let told = match rest {
-            Rest::Never => "everything goes on as planned.".to_owned(),
-            Rest::ForNow => "all that repeats rests until you say `resume`. reminders still ring.".to_owned(),
-            Rest::Until(moment) => {
-                let until = moment.at.to_zoned(now.time_zone().clone());
-                format!("all that repeats rests until {}. reminders still ring.", phrase::tell_exact(&until))
-            }
-        };
-        (Answer::Told(told), minutes.effects())
-    }
-
     /// The plan that `which` means, or why that is not clear.
     fn find(&self, which: &Which) -> Result<Plan, String> {
         let agenda = &self.memory.plans.agenda;
         let found: Vec<&Plan> = match which {
             Which::This => Vec::new(),
             Which::Called(words) => {
-                agenda.plans().map(|(_, plan)| plan).filter(|plan| is_called(plan, words)).collect()
+                let all = || agenda.plans().map(|(_, plan)| plan);
+                // An id means one thing, whatever others are called.
+                match all().find(|plan| plan.planned.id().as_str() == words) {
+                    Some(plan) => vec![plan],
+                    None => all().filter(|plan| is_called(plan, words)).collect(),
+                }
             }
         };
         match found.as_slice() {

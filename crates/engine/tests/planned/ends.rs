@@ -7,7 +7,7 @@ use testkit::oracle::examine;
 use testkit::puppet::{Line, Puppet};
 use testkit::story::{Story, Trouble};
 
-use crate::{at, dentist, mail, pings, words};
+use crate::{at, dentist, mail, pings, read, words};
 
 fn breaks() -> Line {
     Line::fails(Failure::Broken("500".to_owned()))
@@ -109,6 +109,25 @@ fn a_reminder_goes_out_as_written_if_the_model_does_not_answer() {
         story.model([Line::says("Yes?")]).human("hello");
         assert!(story.told().ends_with("main> assistant: Yes?\n"), "{}", story.told());
     }
+}
+
+/// P1, A1: the words of a run that is given up at a start are not said into the middle of main's answer, which would be
+/// taken for the answer.
+#[test]
+fn what_a_run_leaves_to_say_does_not_answer_the_reminder_that_main_is_at() {
+    let mut story = at("16T08:59:50");
+    story.model([Line::holds("Calling"), Line::holds("Calling"), Line::holds("Calling"), Line::holds("Tea")]);
+    story.file("reminders/call.md", &dentist("16T09:00", "background: true")).passes("20s");
+    story.crash().passes("1s").crash().passes("1s");
+    story
+        .file("reminders/tea.md", "---\nid: t1\nrun-at: 2026-11-16T09:00:20+01:00\n---\ndrink tea\n")
+        .passes("20s");
+    story.model([Line::says("Tea time!")]).crash().passes("10s");
+    assert!(read(&story, story.contexts().len() - 1).contains("[reminder:t1]"));
+    let told = story.told();
+    assert!(told.contains("notice> ⏰ call the dentist\n"), "{told}");
+    assert!(told.contains("main> assistant: Tea time!\n"), "{told}");
+    assert_eq!(examine(story.paths().root()), [""; 0]);
 }
 
 /// A reminder does not wait for words that wait for a key.

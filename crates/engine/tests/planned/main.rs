@@ -1,6 +1,7 @@
 //! What is planned, as stories: it happens once, in time or as late as its file allows, and one can see what
 //! became of it.
 
+mod blocked;
 mod bounds;
 mod chains;
 mod clocks;

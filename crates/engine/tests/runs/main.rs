@@ -3,6 +3,7 @@
 mod beside;
 mod buttons;
 mod crashes;
+mod pressed;
 mod replies;
 
 use domain::context;

@@ -110,6 +110,7 @@ pub(super) async fn press(
         answer @ (Answer::Begun(_)
         | Answer::Decided(_)
         | Answer::Plans(_)
+        | Answer::Numbers(_)
         | Answer::Overspent(_)
         | Answer::Shown(_)
         | Answer::Refused(_)) => Err(unexpected(answer)),

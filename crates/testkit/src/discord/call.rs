@@ -81,6 +81,11 @@ impl Outcome {
 }
 
 impl Answer {
+    /// The same answer with another status.
+    pub(super) fn with_status(self, status: u16) -> Self {
+        Self { status, ..self }
+    }
+
     /// The body as JSON; null if it is none.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)

@@ -6,7 +6,7 @@ use super::id::{Id, MessageId};
 use super::messages::Draft;
 use super::refusal::Refusal;
 use super::rest::{Asked, Done};
-use super::talk::{Reaction, SUPPRESS_EMBEDS, SUPPRESS_NOTIFICATIONS};
+use super::talk::{Reaction, SUPPRESS_EMBEDS, SUPPRESS_NOTIFICATIONS, User};
 use super::world::World;
 
 /// How long typing is seen.
@@ -41,6 +41,7 @@ impl World {
             (_, ["messages", id, "reactions", emoji, whose]) => {
                 self.reaction(method, (channel, id), (emoji, whose))
             }
+            ("GET", ["messages", id, "reactions", emoji]) => self.reacted(self.existing(channel, id)?, emoji),
             ("POST", ["typing"]) => {
                 self.talk.typing.insert(channel, self.now.boot + TYPING);
                 self.tell_typing(channel, self.talk.bot.id);
@@ -111,6 +112,14 @@ impl World {
             _ => return Err(Refusal::status(405)),
         }
         Ok(Done::Silent)
+    }
+
+    fn reacted(&self, id: MessageId, emoji: &str) -> Result<Done, Refusal> {
+        let reactions =
+            self.talk.messages.get(&id).map(|message| message.reactions.as_slice()).unwrap_or_default();
+        let by =
+            reactions.iter().filter(|reaction| reaction.emoji == emoji).flat_map(|reaction| &reaction.by);
+        Ok(Done::Told(by.filter_map(|id| self.talk.user(*id)).map(User::wire).collect()))
     }
 
     /// Somebody puts an emoji on a message.

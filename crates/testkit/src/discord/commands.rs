@@ -36,6 +36,7 @@ impl World {
                 let payload = asked.call.body.payload();
                 match (method, rest) {
                     ("GET", []) => Ok(Done::Told(json!(self.desk.commands))),
+                    ("PUT", []) if !payload.is_array() => Err(Refusal::code(50109)),
                     ("PUT", []) => self.overwrite(list(payload)).map(Done::Told),
                     ("POST", []) => self.add_command(payload).map(Done::Told),
                     ("DELETE", [id]) => self.remove_command(id),

@@ -37,6 +37,9 @@ fn list(value: &Value) -> &[Value] {
 /// Looks over the components of a message.
 pub(super) fn check(form: &mut Form, value: &Value, version: Version) {
     let rows = list(value);
+    if !value.is_null() && !value.is_array() {
+        form.wrong("components", "BASE_TYPE_BAD_LIST", "Only iterables may be used in a ListType");
+    }
     match version {
         Version::One => {
             if rows.len() > 5 {
@@ -169,6 +172,9 @@ pub(super) fn numbered(value: &Value) -> Value {
 }
 
 fn number(component: &mut Value, next: &mut u64) {
+    if !component.is_object() {
+        return;
+    }
     *next += 1;
     if component["id"].is_null() {
         component["id"] = json!(*next);

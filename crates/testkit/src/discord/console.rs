@@ -25,7 +25,7 @@ The owner:
   run /COMMAND NAME=VALUE …  with its options
   complete /COMMAND NAME TEXT
   submit INTERACTION NAME=VALUE …
-  answer INTERACTION         what they saw after it
+  answer INTERACTION         what they see after it, within three seconds
   transcript                 what they see
   wait TEXT                  until the transcript has it
 The world:
@@ -80,7 +80,7 @@ impl Console {
             "wait" => self.wait(rest).await,
             "help" | "" => Ok(DEEDS.to_owned()),
             "transcript" => Ok(self.discord.transcript()),
-            "answer" => Ok(told(&self.discord.answer_to(Id(number(rest)?)))),
+            "answer" => Ok(told(&self.discord.sees_answer(Id(number(rest)?)).await)),
             "ledger" => Ok(self.ledger()),
             _ => match trouble(deed, rest)? {
                 Some(trouble) => {

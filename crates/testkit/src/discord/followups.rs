@@ -14,7 +14,7 @@ use super::talk::{LOADING, Standing};
 use super::world::World;
 
 /// How long a token is good.
-const TOKEN: Duration = Duration::from_secs(15 * 60);
+pub(super) const TOKEN: Duration = Duration::from_secs(15 * 60);
 /// How many messages may follow, if the application is installed for a person alone.
 const FOLLOWUPS: usize = 5;
 

@@ -91,6 +91,9 @@ fn embeds(form: &mut Form, value: &Value) {
 }
 
 fn check_embed(form: &mut Form, path: &str, embed: &Value) {
+    if !embed.is_object() {
+        form.wrong(path, "DICT_TYPE_CONVERT", "Only dictionaries may be used in a DictType");
+    }
     form.text(&format!("{path}.title"), &embed["title"], 256);
     form.text(&format!("{path}.description"), &embed["description"], 4_096);
     form.text(&format!("{path}.footer.text"), &embed["footer"]["text"], 2_048);

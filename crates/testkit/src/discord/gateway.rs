@@ -146,8 +146,13 @@ impl Gateway {
     /// Ends a line. Its session stays, alone.
     pub fn end(&mut self, line: u64, with: Incoming, now: Duration) {
         let Some(line) = self.lines.remove(&line) else { return };
-        let _ = line.out.send(with);
-        if let Some(session) = line.session.and_then(|id| self.sessions.get_mut(&id)) {
+        let _ = line.out.send(with.clone());
+        let Some(id) = line.session else { return };
+        // With these codes the documentation asks for a new session.
+        if matches!(with, Incoming::Closed(4007 | 4009)) {
+            self.sessions.remove(&id);
+        }
+        if let Some(session) = self.sessions.get_mut(&id) {
             session.alone_since = Some(now);
         }
     }

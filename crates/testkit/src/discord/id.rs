@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 /// The first moment Discord counts from.
 const EPOCH: i64 = 1_420_070_400_000;
@@ -29,6 +30,13 @@ impl FromStr for Id {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text.parse().map(Self)
+    }
+}
+
+impl Id {
+    /// An id that a client sent, which may do so as a number too.
+    pub(super) fn read(value: &Value) -> Option<Self> {
+        value.as_u64().or_else(|| value.as_str()?.parse().ok()).map(Self)
     }
 }
 

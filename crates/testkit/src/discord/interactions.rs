@@ -119,9 +119,7 @@ impl World {
             "entitlements": [], "authorizing_integration_owners": self.installed_for(interaction.person),
             "context": 1, "app_permissions": "562949953863680", "attachment_size_limit": 10_485_760,
         });
-        if let Some(message) = interaction.source.and_then(|id| self.talk.messages.get(&id))
-            && interaction.did != Did::Command
-        {
+        if let Some(message) = interaction.source.and_then(|id| self.talk.messages.get(&id)) {
             wire["message"] = self.talk.message_wire(message);
         }
         wire

@@ -7,7 +7,7 @@ use super::form;
 use super::id::{Id, MessageId};
 use super::refusal::{Form, Refusal};
 use super::route::Route;
-use super::talk::{File, Message, Standing, timestamp};
+use super::talk::{File, Message, SUPPRESS_EMBEDS, Standing, timestamp};
 use super::world::World;
 
 /// What the bot sent to be a message.
@@ -60,8 +60,8 @@ impl World {
     }
 
     fn answered(&self, channel: Id, reference: &Value) -> Result<Option<MessageId>, Refusal> {
-        let Some(id) = reference["message_id"].as_str() else { return Ok(None) };
-        let found = id.parse().ok().filter(|id| self.talk.message(channel, *id).is_some());
+        let Some(id) = Id::read(&reference["message_id"]) else { return Ok(None) };
+        let found = Some(id).filter(|id| self.talk.message(channel, *id).is_some());
         match (found, reference["fail_if_not_exists"] == false) {
             (None, false) => {
                 Err(Form::refusal("message_reference", "REPLIES_UNKNOWN_MESSAGE", "Unknown message"))
@@ -74,7 +74,8 @@ impl World {
         let silent = allowed.is_object() && allowed["parse"].as_array().is_none_or(|kinds| kinds.is_empty());
         let named = |id: Id| content.contains(&format!("<@{id}>"));
         let allowed = |id: Id| {
-            let listed = allowed["users"].as_array().is_some_and(|ids| ids.contains(&json!(id.to_string())));
+            let users = allowed["users"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let listed = users.iter().any(|user| Id::read(user) == Some(id));
             !silent || listed
         };
         let named = self.talk.humans.values().filter(|human| named(human.id) && allowed(human.id));
@@ -125,7 +126,8 @@ impl World {
         form::check(&asked, draft.files)?;
         let mut wire = before.wire.clone();
         self.rewrite(&mut wire, before.channel, draft);
-        wire.insert("flags".into(), json!(before.flags() | flags));
+        let kept = if draft.payload.get("flags").is_some() { !SUPPRESS_EMBEDS } else { u64::MAX };
+        wire.insert("flags".into(), json!(before.flags() & kept | flags));
         if form::is_empty(&wire) {
             return Err(Refusal::code(50006));
         }

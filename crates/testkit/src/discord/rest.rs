@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::call::{Answer, Call, Outcome, Reply};
+use super::id::Id;
 use super::ledger::{Request, Scope};
 use super::limits::{Breach, Key, Limited, Told};
 use super::refusal::Refusal;
@@ -180,7 +181,7 @@ impl World {
     }
 
     fn open_channel(&self, payload: &Value) -> Result<Done, Refusal> {
-        let user = payload["recipient_id"].as_str().and_then(|id| id.parse().ok());
+        let user = Id::read(&payload["recipient_id"]);
         let channel = user.and_then(|user| self.talk.channel_of(user));
         channel.map(|channel| Done::Told(self.talk.channel_wire(channel))).ok_or(Refusal::code(10013))
     }
@@ -226,6 +227,11 @@ fn told_as(status: u16, value: &Value) -> Answer {
 }
 
 fn refused(refusal: &Refusal) -> Answer {
+    if matches!(refusal.status, 502..=504) {
+        // These come from the proxy before Discord, which speaks to people.
+        let page = format!("<html><head><title>{}</title></head></html>", refusal.message);
+        return file(Some("text/html".into()), page.into_bytes()).with_status(refusal.status);
+    }
     let mut answer = told_as(refusal.status, &refusal.body());
     if refusal.status == 429 {
         // A limit that is no bucket: it has a code, and a time to try again.

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::Discord;
 use super::components::all;
+use super::followups::TOKEN;
 use super::id::{InteractionId, MessageId};
 use super::interactions::{Answered, FIRST_ANSWER};
 use super::person::{Choice, Person};
@@ -204,8 +205,11 @@ impl World {
             Answered::NotYet if self.now.boot > interaction.born + FIRST_ANSWER => Shown::Failed,
             Answered::NotYet => Shown::Nothing,
             Answered::Message(id) => match standing(Some(*id)) {
-                Some(message) if message.flags() & LOADING != 0 => Shown::Thinking,
-                Some(message) => Shown::Message(Box::new(self.seen(message))),
+                Some(message) if message.flags() & LOADING == 0 => {
+                    Shown::Message(Box::new(self.seen(message)))
+                }
+                Some(_) if self.now.boot > interaction.born + TOKEN => Shown::Failed,
+                Some(_) => Shown::Thinking,
                 None => Shown::Gone,
             },
             Answered::Heard => Shown::Heard,

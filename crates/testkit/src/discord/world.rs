@@ -61,7 +61,9 @@ impl World {
 
     /// The id of somebody called `name`, who is there from now on.
     pub fn meet(&mut self, name: &str) -> Id {
-        if let Some(known) = self.talk.humans.values().find(|human| human.name == name) {
+        if let Some(known) =
+            self.talk.humans.values().find(|human| human.name == name && name != self.setup.owner)
+        {
             return known.id;
         }
         let (id, channel) = (self.next_id(), self.next_id());
@@ -120,18 +122,15 @@ impl World {
         wire.as_object().cloned().unwrap_or_default()
     }
 
-    /// Puts a message into its channel and tells the bot, unless it is for one person alone.
+    /// Puts a message into its channel and tells the bot.
     pub fn post(&mut self, message: Message) -> MessageId {
         let id = message.id;
-        let tells = !message.is_ephemeral();
         self.talk.messages.insert(id, message);
-        if tells {
-            self.tell_message("MESSAGE_CREATE", id);
-        }
+        self.tell_message("MESSAGE_CREATE", id);
         id
     }
 
-    /// Tells the bot about a message.
+    /// Tells the bot about a message, unless it is for one person alone.
     pub fn tell_message(&mut self, event: &str, id: MessageId) {
         let Some(message) = self.talk.messages.get(&id) else { return };
         if message.is_ephemeral() {

@@ -231,8 +231,8 @@ impl Entry {
     }
 
     /// The results in it.
-    pub fn results(&self) -> Vec<Value> {
-        self.body["results"].as_array().cloned().unwrap_or_default()
+    pub fn results(&self) -> &[Value] {
+        self.body["results"].as_array().map(Vec::as_slice).unwrap_or_default()
     }
 }
 

@@ -65,13 +65,17 @@ pub fn calls_are_decided_once(seen: &Seen) -> Vec<String> {
     for decision in &seen.ruled.decisions {
         decided.entry(&decision.call).or_default().push(decision.at);
     }
-    let called: Vec<String> = seen.entries.values().flat_map(Entry::calls).collect();
-    for call in &called {
-        let refused = results_of(seen, call).any(|(_, text)| text == NOT_RUN);
+    let (mut called, told) = (BTreeMap::<String, usize>::new(), results(seen));
+    for call in seen.entries.values().flat_map(Entry::calls) {
+        *called.entry(call).or_default() += 1;
+    }
+    for (call, count) in &called {
+        let results = told.get(call.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let refused = results.iter().any(|(_, text)| *text == NOT_RUN);
         match decided.get(call.as_str()).map(Vec::as_slice) {
             // A model may use a name for its calls twice, on two ways through the tree.
-            Some(times @ [at, ..]) if times.len() == called.iter().filter(|other| *other == call).count() => {
-                let early = results_of(seen, call).filter(|(told, _)| told < at);
+            Some(times @ [at, ..]) if times.len() == *count => {
+                let early = results.iter().filter(|(told, _)| told < at);
                 wrong.extend(early.map(|_| format!("call {call} was answered before it was decided")));
             }
             Some(times) => wrong.push(format!("call {call} was decided {} times", times.len())),
@@ -79,19 +83,21 @@ pub fn calls_are_decided_once(seen: &Seen) -> Vec<String> {
             None => wrong.push(format!("call {call} was never decided")),
         }
     }
-    let uncalled = decided.keys().filter(|call| !called.iter().any(|known| known == *call));
+    let uncalled = decided.keys().filter(|call| !called.contains_key(**call));
     wrong.extend(uncalled.map(|call| format!("a decision about {call}, which nobody called")));
     wrong
 }
 
-fn results_of<'a>(seen: &'a Seen, call: &'a str) -> impl Iterator<Item = (i64, String)> + 'a {
-    seen.entries.values().flat_map(move |entry| {
-        let results = entry.results().into_iter().filter(|result| result["call"] == call);
-        let told: Vec<_> = results
-            .map(|result| (entry.at, result["text"].as_str().unwrap_or_default().to_owned()))
-            .collect();
-        told
-    })
+/// What was told of each call, and when.
+fn results(seen: &Seen) -> BTreeMap<&str, Vec<(i64, &str)>> {
+    let mut results: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+    for entry in seen.entries.values() {
+        for result in entry.results() {
+            let (call, text) = (result["call"].as_str(), result["text"].as_str());
+            results.entry(call.unwrap_or_default()).or_default().push((entry.at, text.unwrap_or_default()));
+        }
+    }
+    results
 }
 
 fn answers(entry: &Entry) -> Vec<String> {

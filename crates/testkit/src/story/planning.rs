@@ -85,6 +85,11 @@ impl Story {
         }
     }
 
+    /// The time on the wall.
+    pub fn now(&self) -> jiff::Timestamp {
+        self.clock.now().timestamp()
+    }
+
     /// The machine sleeps for so long: the clocks go on, and nobody does anything meanwhile.
     pub fn sleeps(&mut self, time: &str) -> &mut Self {
         let time = duration(time);

@@ -54,6 +54,7 @@ impl Teller {
         self.0.send_modify(|telling| {
             telling.expected = messages.collect();
             telling.begun.clear();
+            telling.running.clear();
         });
     }
 

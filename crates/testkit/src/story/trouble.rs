@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
 use domain::record::Record;
@@ -23,6 +24,8 @@ pub enum Trouble {
     DiesBefore,
     /// The program dies when all is written, before anybody knows.
     DiesAfter,
+    /// It takes so long, and the loop waits for it.
+    Stalls(Duration),
 }
 
 /// The troubles to come.
@@ -87,6 +90,10 @@ impl Journal for Troubled {
             match self.troubles.next() {
                 None => self.journal.write(records).await,
                 Some(Trouble::Fails) => Err(Unwritten("the disk is full.".to_owned())),
+                Some(Trouble::Stalls(time)) => {
+                    tokio::time::sleep(time).await;
+                    self.journal.write(records).await
+                }
                 Some(Trouble::DiesBefore) => self.troubles.die().await,
                 Some(Trouble::DiesAfter) => {
                     self.journal.write(records).await?;

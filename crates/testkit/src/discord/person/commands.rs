@@ -58,7 +58,7 @@ impl Person {
                 "id": registered["id"], "name": registered["name"], "type": 3, "target_id": on.to_string(),
                 "resolved": {"messages": messages},
             });
-            Ok(world.interact(self.id, Did::Command, data, Some(on)))
+            Ok(world.interact(self.id, Did::Command, data, None))
         })
     }
 }

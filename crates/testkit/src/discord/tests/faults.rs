@@ -53,7 +53,9 @@ async fn a_message_lost_on_the_way_is_not_there() {
 async fn servers_fail_answers_are_slow_and_people_close_their_door() {
     let bot = Bot::new();
     bot.discord.trouble(Trouble::Call(On::send(), Mishap::Status(502)));
-    assert_eq!(bot.sends(json!({"content": "x"})).status, 502);
+    let page = bot.sends(json!({"content": "x"}));
+    assert_eq!((page.status, page.header("content-type")), (502, Some("text/html")));
+    assert!(page.json().is_null());
     bot.discord.trouble(Trouble::Call(On::send().always(), Mishap::Code(50007)));
     assert_eq!(code(&bot.sends(json!({"content": "x"}))), (403, 50007));
     assert_eq!(code(&bot.sends(json!({"content": "x"}))), (403, 50007));

@@ -109,6 +109,45 @@ async fn only_the_flags_of_a_sender_are_kept() {
     let seen = &bot.discord.visible()[0];
     assert_eq!(seen.flags, SUPPRESS_NOTIFICATIONS | 4);
     assert!(!seen.buzzes());
+    let shown = bot.on("PATCH", seen.id, "", json!({"flags": 0})).json();
+    assert_eq!(shown["flags"], SUPPRESS_NOTIFICATIONS);
     bot.sends(json!({"content": "x"}));
     assert!(bot.discord.visible()[1].buzzes());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nonsense_is_refused_and_breaks_nothing() {
+    let many = Rate::new(u32::MAX, 1_000);
+    let rates = Rates { sends: many, edits: many, others: many, global: many, ..Rates::default() };
+    let bot = Bot::with(Setup { rates, ..Setup::default() });
+    let mine = bot.says("still here");
+    let application = bot.discord.application_id();
+    let nasty =
+        [json!(1), json!("text"), json!([]), json!([1]), json!([[{}]]), json!({"type": 1}), json!(true)];
+    let mut refused = 0;
+    for value in &nasty {
+        for name in ["content", "embeds", "components", "nonce"] {
+            for flags in [0, COMPONENTS_V2] {
+                let body = json!({name: value, "flags": flags});
+                refused += u32::from(bot.sends(body.clone()).status == 400);
+                bot.on("PATCH", mine, "", body);
+            }
+        }
+        let deep = json!({"flags": COMPONENTS_V2, "components": [{"type": 12, "components": value, "accessory": value}]});
+        bot.sends(deep);
+        assert_eq!(bot.sends(value.clone()).status, 400, "{value}");
+        if *value != json!([]) {
+            let commands = bot.ask("PUT", &format!("/applications/{application}/commands"), value.clone());
+            assert_eq!(commands.status, 400, "{value}");
+        }
+        bot.ask("POST", "/users/@me/channels", value.clone());
+    }
+    assert!(refused >= 40, "{refused}");
+    for path in
+        ["", "/", "/api", "/api/v10", "/channels", "/channels//messages", "/%", "/%zz?%&=", "http://x"]
+    {
+        assert!(matches!(bot.ask("GET", path, Value::Null).status, 400..=499), "{path}");
+    }
+    let socket = bot.connects(super::bot::INTENTS).await;
+    drop(socket);
 }

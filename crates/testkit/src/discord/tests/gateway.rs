@@ -140,13 +140,14 @@ async fn a_wrong_version_and_a_sequence_from_the_future_are_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_stops_beating_is_left() {
     let bot = Bot::new();
-    let mut socket = bot.connects(INTENTS).await;
+    let (mut socket, session) = session_of(&bot).await;
     socket.say(r#"{"op":1,"d":1}"#);
     assert_eq!(op(&text(&mut socket).await), 11);
     let before = tokio::time::Instant::now();
     assert_eq!(socket.next().await, Incoming::Closed(4009));
     assert!(before.elapsed() > Duration::from_secs(41));
     assert_eq!(bot.discord.ledger().closes, [4009]);
+    assert_eq!(kinds(&mut bot.resumes(&session, 1).await).await, ["op 9 false"]);
 }
 
 #[tokio::test(start_paused = true)]

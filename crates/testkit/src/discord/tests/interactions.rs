@@ -62,8 +62,11 @@ async fn a_command_is_answered_once_and_in_time() {
     assert!(seen.is_ephemeral() && seen.content == "forked");
     assert_eq!(code(&bot.on("GET", seen.id, "", Value::Null)), (404, 10008));
     assert_eq!(after(&bot, &token, "GET", "/messages/@original", Value::Null).json()["content"], "forked");
+    assert_eq!(after(&bot, &token, "PATCH", "/messages/@original", json!({"content": "a fork"})).status, 200);
+    assert_eq!(bot.discord.visible()[0].content, "a fork");
     assert_eq!(after(&bot, &token, "DELETE", "/messages/@original", Value::Null).status, 204);
     assert_eq!(bot.discord.visible(), []);
+    assert_eq!(now(&mut socket).await, [] as [Value; 0]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -96,6 +96,8 @@ async fn a_message_bears_twenty_emoji() {
     let react = |emoji: &str| bot.on("PUT", theirs, &format!("/reactions/{emoji}/@me"), Value::Null);
     assert_eq!(react("%F0%9F%91%80").status, 204);
     assert_eq!(bot.discord.visible()[0].reactions, [("👀".to_owned(), vec!["ollim".to_owned()])]);
+    let by = bot.on("GET", theirs, "/reactions/%F0%9F%91%80", Value::Null).json();
+    assert_eq!(by[0]["username"], "ollim");
     assert_eq!(code(&react("eyes")), (400, 10014));
     assert_eq!(code(&react("name:123456789")), (400, 10014));
     for at in 0..19 {

@@ -1,0 +1,96 @@
+//! Blocked: the loop cannot go on for a while, and what was due meanwhile is done afterwards or told of.
+
+use std::time::Duration;
+
+use domain::conversation::Said;
+use domain::occurrence::{End, Stage};
+use jiff::{SignedDuration, Timestamp};
+use testkit::oracle::examine;
+use testkit::puppet::{Line, Puppet};
+use testkit::story::{Story, Trouble};
+
+/// A reminder with a number, so many minutes after nine.
+fn reminder(number: u32, minute: u32) -> String {
+    let aside = ["", "background: true\n"][usize::from(number % 2 == 1)];
+    format!("---\nid: m{number}\nrun-at: 2026-11-16T09:{minute:02}:00+01:00\n{aside}---\nmind {number}.\n")
+}
+
+/// A routine with these lines in its head.
+fn routine(id: &str, head: &str) -> String {
+    format!("---\nid: {id}\n{head}\n---\nlook at {id}.\n")
+}
+
+/// Rings with a reminder's number, and says a word otherwise.
+fn puppet() -> Puppet {
+    Puppet::answering(|context| {
+        let told = match context.said.last().map(|said| &**said) {
+            Some(Said::Human(heard)) => heard.preface.clone(),
+            Some(Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_)) | None => {
+                String::new()
+            }
+        };
+        match told.rsplit_once("\n\nmind ") {
+            Some((_, number)) => Line::says(&format!("Mind {number}")),
+            None => Line::says("Seen."),
+        }
+    })
+}
+
+/// The times of every fourth minute, and of every quarter past and to, from nine on until `now`.
+fn times(now: Timestamp) -> impl Iterator<Item = (&'static str, Timestamp)> {
+    let nine: Timestamp = "2026-11-16T08:00:00Z".parse().unwrap();
+    let minutes = (0_i64..).map(move |minute| (minute, nine + SignedDuration::from_mins(minute)));
+    minutes.take_while(move |(_, due)| *due <= now).flat_map(|(minute, due)| {
+        let quarter = (minute % 30 == 15).then_some(("routine:quarters", due));
+        let fourth = (minute % 4 == 0).then_some(("routine:minutes", due));
+        fourth.into_iter().chain(quarter)
+    })
+}
+
+/// A5, P1: however long the loop cannot go on, no time is dropped: each is done, or lies among those that were told of,
+/// and every reminder is heard exactly once.
+#[test]
+fn no_time_is_dropped_while_the_loop_is_blocked() {
+    for blocked in [30, 5 * 60, 60 * 60] {
+        for nth in 1..=3 {
+            let told = format!("{blocked} s at writing {nth}");
+            let mut story = Story::played_by("2026-11-16T08:59:50[Europe/Madrid]", puppet());
+            story.file_unseen(
+                "routines/minutes.md",
+                &routine("minutes", "cron: \"*/4 * * * *\"\nbackground: true"),
+            );
+            story.file_unseen(
+                "routines/quarters.md",
+                &routine("quarters", "cron: 15,45 * * * *\nif-missed: once"),
+            );
+            for (number, minute) in [0, 1, 3, 4, 20, 45].into_iter().enumerate() {
+                let number = u32::try_from(number).unwrap();
+                story.file_unseen(&format!("reminders/m{number}.md"), &reminder(number, minute));
+            }
+            story.passes("1s").trouble(nth, Trouble::Stalls(Duration::from_secs(blocked)));
+            story.human_adds("hello").passes("100m").rest();
+            let now = story.now();
+            let occurrences = story.all_occurrences();
+            for (source, due) in times(now - SignedDuration::from_mins(1)) {
+                let covers = occurrences.iter().filter(|occurrence| {
+                    let last = match &occurrence.stage {
+                        Stage::Ended(End::Missed { last, .. }) => *last,
+                        Stage::Ended(_) => occurrence.key.due,
+                        Stage::Running(_) | Stage::Asked(_) | Stage::Again(_) | Stage::Queued => {
+                            return false;
+                        }
+                    };
+                    occurrence.key.source.to_string() == source && (occurrence.key.due..=last).contains(&due)
+                });
+                assert_eq!(covers.count(), 1, "{told}: {source} at {due}\n{}", story.occurrences());
+            }
+            for number in 0..6 {
+                let rang = story.tree().matches(&format!("Mind {number}.")).count();
+                assert_eq!(rang, 1, "{told}: reminder {number}\n{}", story.told());
+                assert!(!story.has_file(&format!("reminders/m{number}.md")), "{told}");
+            }
+            story.die();
+            assert_eq!(examine(story.paths().root()), [""; 0], "{told}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Buttons under trouble: however often one is pressed, and whatever happens meanwhile, its question is asked once.
+
+use domain::conversation::Said;
+use domain::dice::Dice;
+use jiff::SignedDuration;
+use testkit::oracle::examine;
+use testkit::puppet::{Line, Puppet};
+use testkit::story::{Story, Trouble, forked};
+
+/// How many buttons each of the two embeds of a story has.
+const BUTTONS: u64 = 5;
+/// Which entry shows the embed of main, and which that of the run.
+const EMBEDS: [(u64, &str); 2] = [(3, "main"), (7, "run")];
+
+/// What happens around a press.
+#[derive(Clone, Copy, Debug)]
+enum Case {
+    /// It is pressed twice in a row.
+    Double,
+    /// The program starts anew before it is pressed.
+    AfterRestart,
+    /// It is pressed, and again after a restart.
+    AroundRestart,
+    /// Somebody speaks when it is pressed, twice.
+    WhileBusy,
+    /// At the n-th writing from the press on something goes wrong, and it is pressed again after a restart.
+    Under(usize, Trouble),
+}
+
+fn case(dice: &mut Dice) -> Case {
+    let mut pick = |below: u64| usize::try_from((dice.roll() >> 33) % below).unwrap_or(0);
+    let trouble = [Trouble::DiesBefore, Trouble::DiesAfter, Trouble::Fails][pick(3)];
+    match pick(8) {
+        0 => Case::Double,
+        1 => Case::AfterRestart,
+        2 => Case::AroundRestart,
+        3 => Case::WhileBusy,
+        _ => Case::Under(1 + pick(3), trouble),
+    }
+}
+
+/// An embed whose buttons ask for `main 00`, `main 01` and so on.
+fn embed(name: &str) -> String {
+    let button = |number| format!(r#"{{"label":"{number:02}","action":"agent:do {name} {number:02}"}}"#);
+    let buttons: Vec<String> = (0..BUTTONS).map(button).collect();
+    format!(r#"{{"title":"{name}","buttons":[{}]}}"#, buttons.join(","))
+}
+
+/// A story in which main and a run have shown an embed each.
+fn shown() -> Story {
+    let puppet = Puppet::answering(|context| match context.said.last().map(|said| &**said) {
+        Some(Said::Human(heard)) if heard.text == "show me" => Line::calls("discord_embed", &embed("main")),
+        Some(Said::Human(heard)) if heard.text == "talk" => Line::holds("Well,"),
+        Some(Said::Human(heard)) if heard.preface.contains("[routine-bg:mail]") => {
+            Line::calls("discord_embed", &embed("run"))
+        }
+        _ => Line::says("Done."),
+    });
+    let mut story = Story::played_by("2026-11-15T08:00[Europe/Madrid]", puppet);
+    story.human("show me").background(forked("routine:mail", "[routine-bg:mail] Triage my mail."));
+    story
+}
+
+fn press(story: &mut Story, case: Case, (on, label): (u64, &str)) {
+    match case {
+        Case::Double => drop(story.human_presses(on, label).human_presses(on, label)),
+        Case::AfterRestart => drop(story.crash().human_presses(on, label)),
+        Case::AroundRestart => drop(story.human_presses(on, label).crash().human_presses(on, label)),
+        Case::WhileBusy => {
+            story.human_begins("talk").human_presses(on, label).human_presses(on, label);
+        }
+        Case::Under(nth, trouble) => {
+            story.trouble(nth, trouble).human_presses(on, label);
+            story.passes_quietly(SignedDuration::from_secs(10));
+            story.crash().rest();
+            story.human_begins_command("/exit").rest();
+            story.human_presses(on, label);
+        }
+    }
+    story.rest();
+    // A button of a run leads aside, and the next one can only be pressed on main.
+    story.human_begins_command("/exit").rest();
+    story.human_presses(on, label).rest();
+}
+
+/// A12: pressed twice, after a restart, while somebody speaks or with the program dying of it, in 500 cases: what a
+/// button asks is asked exactly once, and it is used up only when that is on disk.
+#[test]
+fn a_button_asks_exactly_once_whatever_happens() {
+    for seed in 0..50 {
+        let (mut story, mut dice) = (shown(), Dice::new(seed));
+        let mut cases = Vec::new();
+        for number in 0..BUTTONS {
+            for (on, name) in EMBEDS {
+                let case = case(&mut dice);
+                press(&mut story, case, (on, &format!("{number:02}")));
+                cases.push((format!("human: [button] do {name} {number:02}"), case));
+            }
+        }
+        let tree = story.tree();
+        for (asked, case) in cases {
+            assert_eq!(tree.matches(&asked).count(), 1, "seed {seed}, {asked}, {case:?}\n{}", story.told());
+        }
+        story.die();
+        assert_eq!(examine(story.paths().root()), [""; 0], "seed {seed}");
+    }
+}
