@@ -4,8 +4,7 @@ use testkit::discord::Setup;
 
 use crate::rig::{Rig, Speech};
 
-const DENTIST: &str =
-    "---\nid: a1b2c3d4\nrun-at: 2026-11-16T09:05:00+01:00\n---\ncall the dentist\n";
+const DENTIST: &str = "---\nid: a1b2c3d4\nrun-at: 2026-11-16T09:05:00+01:00\n---\ncall the dentist\n";
 
 fn reminds(words: &str) -> Speech {
     match words.contains("dentist") {
@@ -21,7 +20,10 @@ async fn a_reminder_is_moved_by_a_button_after_a_kill() {
     rig.file("reminders/dentist.md", DENTIST).await;
     let card = rig.sees("call the dentist").await;
     assert!(card.buzzes());
-    assert_eq!(card.buttons().iter().map(|b| b.label.clone()).collect::<Vec<_>>(), ["Done", "In 10 min", "Break it down"]);
+    assert_eq!(
+        card.buttons().iter().map(|b| b.label.clone()).collect::<Vec<_>>(),
+        ["Done", "In 10 min", "Break it down"]
+    );
     rig.killed().await;
     rig.start().await;
     rig.passes(5).await;

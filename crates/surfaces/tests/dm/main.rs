@@ -4,5 +4,7 @@
 #[path = "../discord/bridge.rs"]
 mod bridge;
 mod cards;
+mod commands;
+mod planned;
 mod rig;
 mod talk;

@@ -25,7 +25,7 @@ use surfaces::discord::{Token, dm};
 use surfaces::stage::Stage;
 use tempfile::TempDir;
 use testkit::clock::VirtualClock;
-use testkit::discord::{Discord, MessageId, Person, Seen, Setup};
+use testkit::discord::{Discord, MessageId, Person, Seen, Setup, Trouble};
 use testkit::puppet::last_words;
 use testkit::story::HeldJournal;
 use tokio::sync::Semaphore;
@@ -125,15 +125,32 @@ pub struct Life {
 impl Rig {
     /// A morning, with a model that says what `speaks` does.
     pub async fn new(setup: Setup, speaks: impl FnMut(&str) -> Speech + Send + 'static) -> Self {
+        let mut rig = Self::before(setup, speaks);
+        rig.start().await;
+        rig.passes(2).await;
+        rig
+    }
+
+    /// The same, with trouble from the beginning.
+    pub async fn troubled(
+        setup: Setup,
+        speaks: impl FnMut(&str) -> Speech + Send + 'static,
+        trouble: Trouble,
+    ) -> Self {
+        let mut rig = Self::before(setup, speaks);
+        rig.discord.trouble(trouble);
+        rig.start().await;
+        rig.passes(2).await;
+        rig
+    }
+
+    fn before(setup: Setup, speaks: impl FnMut(&str) -> Speech + Send + 'static) -> Self {
         let clock = Arc::new(VirtualClock::new("2026-11-16T09:00[Europe/Madrid]".parse().unwrap()));
         let discord = Discord::new(setup, clock.clone());
         let bridge = Bridge::new(&discord);
         let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let model = Arc::new(Speaker(Mutex::new((Box::new(speaks), 0))));
-        let mut rig = Self { dir, clock, discord, bridge, model, life: None, lives: 0 };
-        rig.start().await;
-        rig.passes(2).await;
-        rig
+        Self { dir, clock, discord, bridge, model, life: None, lives: 0 }
     }
 
     /// Everything starts, as after a crash.
@@ -226,7 +243,11 @@ impl Rig {
     /// Waits, at most for ten minutes, until the human sees a message of ours that says so.
     pub async fn sees(&self, words: &str) -> Seen {
         let found = self.discord.wait_for(Duration::from_secs(600), |discord| {
-            discord.visible().into_iter().rev().find(|seen| seen.author != self.human_name() && says(seen, words))
+            discord
+                .visible()
+                .into_iter()
+                .rev()
+                .find(|seen| seen.author != self.human_name() && says(seen, words))
         });
         match found.await {
             Some(seen) => seen,

@@ -18,8 +18,8 @@ use engine::ports::{
     Archive, Journal as Port, Margin, Outbox, Outgoing, Receipt, Settled, Unreadable, Unwritten,
 };
 use futures_util::future::BoxFuture;
-use jiff::{Timestamp, Zoned};
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use journal::Journal;
 
 /// The real journal, with the clock held while it works.
