@@ -1,5 +1,5 @@
-//! The program by a clock that shows what SHIFTED_TO names when it starts, and that each USR1 sets a minute ahead.
-//! Only for tests.
+//! The program by a clock that shows what SHIFTED_TO names when it starts, and that each USR1 sets 20 seconds ahead. It
+//! ends at the touch of the disk that CRASH_AT names. Only for tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,20 +9,20 @@ use daemon::house::{Doors, House};
 use daemon::settings::{Environment, Settings};
 use engine::ports::Clock;
 use jiff::{SignedDuration, Zoned};
-use journal::disk::RealDisk;
+use testkit::disk::CrashAt;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// A clock that goes as fast as any other, from another time on.
 struct Shifted {
     from: Zoned,
     since: Instant,
-    minutes_ahead: AtomicI64,
+    seconds_ahead: AtomicI64,
 }
 
 impl Clock for Shifted {
     fn now(&self) -> Zoned {
         let passed = SignedDuration::try_from(self.since.elapsed()).unwrap_or(SignedDuration::ZERO);
-        let ahead = SignedDuration::from_mins(self.minutes_ahead.load(Ordering::Relaxed));
+        let ahead = SignedDuration::from_secs(self.seconds_ahead.load(Ordering::Relaxed));
         self.from.saturating_add(passed.saturating_add(ahead))
     }
 
@@ -41,12 +41,14 @@ fn main() {
     let environment = Environment::new(|name| std::env::var(name).ok());
     let settings = Settings::read(&environment).expect("settings");
     let _ = rustls::crypto::ring::default_provider().install_default();
+    let point = std::env::var("CRASH_AT").ok().and_then(|point| point.parse().ok());
+    let disk = Arc::new(CrashAt::new(point.unwrap_or(usize::MAX)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let from = std::env::var("SHIFTED_TO").expect("SHIFTED_TO").parse().expect("a time with a zone");
-        let clock = Arc::new(Shifted { from, since: Instant::now(), minutes_ahead: AtomicI64::new(0) });
+        let clock = Arc::new(Shifted { from, since: Instant::now(), seconds_ahead: AtomicI64::new(0) });
         let mut set_ahead = signal(SignalKind::user_defined1()).expect("signals");
-        let opened = House::open_by(clock.clone(), &settings, Arc::new(RealDisk), Doors::LocalAndPage).await;
+        let opened = House::open_by(clock.clone(), &settings, disk, Doors::LocalAndPage).await;
         let mut house = opened.map_err(|failed| failed.to_string()).expect("a house");
         println!("ready");
         let mut told_to_stop = signal(SignalKind::terminate()).expect("signals");
@@ -54,7 +56,7 @@ fn main() {
             tokio::select! {
                 () = house.fell() => break,
                 _ = told_to_stop.recv() => break,
-                _ = set_ahead.recv() => drop(clock.minutes_ahead.fetch_add(1, Ordering::Relaxed)),
+                _ = set_ahead.recv() => drop(clock.seconds_ahead.fetch_add(20, Ordering::Relaxed)),
             }
         }
         house.close().await;

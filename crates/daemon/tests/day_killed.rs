@@ -1,20 +1,19 @@
 //! A whole day of jobs, and the program is killed all through it: nothing planned is lost, and nothing comes twice.
 #![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
 
+mod day;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use domain::context::UNKNOWN_OUTCOME;
 use domain::dice::Dice;
 use jiff::{SignedDuration, Timestamp, Zoned};
-use rusqlite::Connection;
-use serde_json::{Value, json};
-use testkit::kill::{Backstage, Program, Running, Signal};
-use testkit::model_server::Act;
+use testkit::kill::{Backstage, Program, Running};
 use testkit::oracle::examine;
 
-const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+use day::{Died, come_to_rest, heard, log, reply, shifted};
+
 const DAY: &str = "2026-11-16T00:00:00+01:00[Europe/Madrid]";
 
 const ROUTINES: usize = 60;
@@ -51,7 +50,9 @@ fn live(seed: u64, kills: u32) {
     }
     program.set("SHIFTED_TO", &(&start + SignedDuration::from_hours(30)).to_string());
     let running = program.start();
-    come_to_rest(&running, program.data());
+    if let Err(Died(passed)) = come_to_rest(&running, program.data()) {
+        panic!("seed {seed}: nobody killed it, and it ended after {passed:#}");
+    }
     running.terminate();
     let wrong = examine(program.data());
     assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}");
@@ -59,12 +60,6 @@ fn live(seed: u64, kills: u32) {
     assert_all_accounted(seed, program.data(), day);
     assert_heard_once(seed, program.data());
     assert_chains(seed, program.data());
-}
-
-/// The program by another clock is built beside the tests.
-fn shifted() -> std::path::PathBuf {
-    let binary = Path::new(BINARY);
-    binary.parent().expect("a directory").join("examples/shifted")
 }
 
 /// Kills fall between any two instructions, after a few answers: a slow machine gets as far as a fast one.
@@ -76,25 +71,6 @@ fn linger(running: &Running, dice: &mut Dice) {
     while Instant::now() < until {
         std::hint::spin_loop();
     }
-}
-
-/// Lets time pass whenever nothing goes on, until nothing is left to do.
-fn come_to_rest(running: &Running, data: &Path) {
-    let (mut known, mut still) = (0, 0);
-    for _ in 0..50_000 {
-        // Whatever was decided before an answer is decided.
-        running.command("/status").expect("it runs");
-        if going_on(data) > 0 {
-            continue;
-        }
-        still = if left(data) == 0 && times(data) == known { still + 1 } else { 0 };
-        if still == 10 {
-            return;
-        }
-        known = times(data);
-        running.signal(Signal::USR1);
-    }
-    panic!("it does not come to rest: {} are left", left(data));
 }
 
 /// Writes the job files of the day.
@@ -134,47 +110,6 @@ fn iso(at: &Zoned) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-/// A model that rings with a reminder's own words, asks for the next check of a chain, and reports what it did. It
-/// heeds what it was told last, even if that stands in one message with what nobody answered before.
-fn reply(request: &Value) -> Act {
-    let last = request["messages"].as_array().and_then(|messages| messages.last());
-    let told = last.map(|message| message["content"].to_string()).unwrap_or_default();
-    // Whatever is said begins with when it was said.
-    let newest = told.rsplit("[2026-11-").next().unwrap_or_default();
-    // A check that is asked for twice is one check, so nothing speaks against asking again.
-    if newest.contains("follow_up_chain(minutes_from_now") || newest.contains(UNKNOWN_OUTCOME) {
-        return Act::calls("follow_up_chain", &json!({ "minutes_from_now": 20 }));
-    }
-    match newest.split_once("[reminder:").and_then(|(_, rest)| rest.split_once(']')) {
-        Some((id, _)) => Act::says(&format!("ring {id}.")),
-        None => Act::says("so it is"),
-    }
-}
-
-fn log(data: &Path) -> Connection {
-    Connection::open(data.join("state/journal.db")).expect("a log")
-}
-
-/// How many occurrences are being done, and files followed, right now.
-fn going_on(data: &Path) -> usize {
-    let sql = "SELECT (SELECT count(*) FROM occurrences WHERE stage IN ('running', 'asked')) \
-               + (SELECT count(*) FROM job_files)";
-    log(data).query_row(sql, [], |row| row.get(0)).expect("a count")
-}
-
-/// How much is still to be done: occurrences that have not ended, files that have not followed, and reminders.
-fn left(data: &Path) -> usize {
-    let sql = "SELECT (SELECT count(*) FROM occurrences WHERE stage IN ('running', 'asked', 'again', 'queued')) \
-               + (SELECT count(*) FROM job_files)";
-    let open: usize = log(data).query_row(sql, [], |row| row.get(0)).expect("a count");
-    open + std::fs::read_dir(data.join("reminders")).map_or(0, Iterator::count)
-}
-
-/// How many times of jobs there were.
-fn times(data: &Path) -> usize {
-    log(data).query_row("SELECT count(*) FROM occurrences", [], |row| row.get(0)).expect("a count")
-}
-
 /// P1: every routine's time of the day has one row that has ended, or lies among those that were missed.
 fn assert_all_accounted(seed: u64, data: &Path, (from, to): (Timestamp, Timestamp)) {
     let log = log(data);
@@ -207,24 +142,11 @@ fn assert_all_accounted(seed: u64, data: &Path, (from, to): (Timestamp, Timestam
 
 /// P3: every reminder was heard exactly once, and its file is gone.
 fn assert_heard_once(seed: u64, data: &Path) {
-    let log = log(data);
-    // While main is in the middle of something, a reminder is shown at once and left for main as a report.
-    let sql = "SELECT body FROM entries WHERE kind = 'assistant' UNION ALL SELECT text FROM reports";
-    let mut rows = log.prepare(sql).expect("entries");
-    let bodies = rows.query_map([], |row| row.get::<_, String>(0)).expect("entries");
-    let bodies: Vec<String> = bodies.collect::<Result<_, _>>().expect("entries");
     for number in 0..REMINDERS {
-        let times = bodies
-            .iter()
-            .filter(|body| {
-                body.contains(&format!("ring m{number}.")) || body.contains(&format!("reminder m{number}."))
-            })
-            .count();
+        let times = heard(data, &format!("m{number}"));
         assert_eq!(times, 1, "seed {seed}: reminder m{number} was heard {times} times");
-        assert!(
-            !data.join(format!("reminders/m{number}.md")).exists(),
-            "seed {seed}: m{number} is still there"
-        );
+        let file = data.join(format!("reminders/m{number}.md"));
+        assert!(!file.exists(), "seed {seed}: m{number} is still there");
     }
 }
 

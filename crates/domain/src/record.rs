@@ -106,10 +106,21 @@ pub struct Stand {
 pub enum FileWork {
     /// It is made, or says this now.
     Write(Box<What>),
-    /// One that follows this rule is taken away; one that was changed since stays.
-    Remove(Source, String),
+    /// It is taken away; one that was changed since stays.
+    Remove(Removal),
     /// One key says this now, or is left out; all else stays as the human wrote it.
     Set(Source, &'static str, Option<String>),
+}
+
+/// A file that is taken away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removal {
+    /// Whose it is.
+    pub source: Source,
+    /// Where it was when it was read last, such as `reminders/tea.md`; people may have given it another name since.
+    pub file: String,
+    /// What it said then; empty, if it goes whatever it says.
+    pub was: String,
 }
 
 /// What happened to a message.

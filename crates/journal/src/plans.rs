@@ -74,6 +74,9 @@ impl PlanFiles {
         notices: &mut Vec<String>,
     ) -> rusqlite::Result<BTreeMap<ItemId, Stand>> {
         self.work_off(database);
+        if let Err(error) = database.forget_old_times() {
+            tracing::warn!(%error, "Old times of jobs stay; the next start forgets them.");
+        }
         let mut stands = database.routine_sessions()?;
         let known: Vec<ItemId> = stands.keys().cloned().collect();
         for routine in known {
@@ -180,13 +183,14 @@ fn changed<T: Item>(
             Ok(item) => items.add(&item).map(|path| Some((path, "add"))),
             Err(bad) => Err(Trouble::refused(items.dir(), bad)),
         },
-        Work::Remove(following) => {
-            let Some(path) = items.find(id)? else { return Ok(None) };
+        Work::Remove(was, seen) => {
+            let Some(path) = items.locate(id, seen.as_deref())? else { return Ok(None) };
             // A person has changed it since, or is about to: it is another one now.
-            if !following.is_empty() && !items.read(&path).is_ok_and(|item| is_as_it_was(&item, following)) {
+            if !was.is_empty() && !items.read(&path).is_ok_and(|item| is_as_it_was(&item, was)) {
                 return Ok(None);
             }
-            items.remove(id).map(|path| path.map(|path| (path, "remove")))
+            items.remove(&path)?;
+            Ok(Some((path, "remove")))
         }
         Work::Set(key, value) => {
             let change = value.clone().map_or(Change::Remove, |value| Change::Set(Value::Text(value)));

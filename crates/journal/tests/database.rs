@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use domain::conversation::{Branch, Conversation, Heard, Said, SessionId, Text};
-use domain::record::{Record, SessionChange};
+use domain::occurrence::{End, Key, Occurrence, Stage};
+use domain::record::{PlanChange, Record, SessionChange};
+use domain::schedule::Lateness;
 use engine::ports::Journal as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use journal::disk::RealDisk;
-use journal::{NotOpened, Opened, Paths, Place, open};
+use journal::{NotOpened, Opened, Paths, Place, open, peek};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -89,6 +91,44 @@ fn damage(path: &Path, how: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     how(&mut bytes);
     std::fs::write(path, &bytes).unwrap();
     bytes
+}
+
+/// B12: what became of times long ago is forgotten at a start; the newest time of every job, and what is open, stays.
+#[test]
+fn old_times_of_jobs_are_forgotten() {
+    let desk = Desk::new();
+    let day = |day: i64| at(day * 86_400);
+    let time = |source: &str, due: i64, stage: Stage| {
+        Record::Plan(PlanChange::Occurred(Occurrence {
+            key: Key { source: source.parse().unwrap(), due: day(due) },
+            name: source.to_owned(),
+            words: String::new(),
+            lateness: Lateness::OnTime,
+            tries: 1,
+            stage,
+            since: day(due),
+        }))
+    };
+    let done = || Stage::Ended(End::Done(String::new()));
+    let records = vec![
+        time("routine:mail", 0, done()),
+        time("routine:mail", 1, Stage::Queued),
+        time("routine:mail", 9, done()),
+        time("routine:mail", 11, done()),
+        time("routine:mail", 100, done()),
+        time("routine:tea", 2, done()),
+        time("routine:tea", 3, done()),
+    ];
+    desk.runtime.block_on(desk.open(day(0)).journal.write(records)).unwrap();
+    desk.open(day(101));
+    let kept = peek(&desk.paths()).unwrap().unwrap().occurrences(None, 100).unwrap();
+    let kept: Vec<String> =
+        kept.iter().map(|kept| format!("{} {}", kept.key.source, days(kept.key.due))).collect();
+    assert_eq!(kept, ["routine:mail 100", "routine:mail 11", "routine:tea 3", "routine:mail 1"]);
+}
+
+fn days(due: Timestamp) -> i64 {
+    due.duration_since(at(0)).as_hours() / 24
 }
 
 #[test]

@@ -262,10 +262,27 @@ fn a_file_is_removed_by_its_id_whatever_else_is_there() {
     disk.put("/data/routines/b.md", b"---\nid: [\n---\n");
     disk.put("/data/routines/c.md", b"---\nid: 00123456\ncron: never\n---\n");
     let mut routines = routines(&disk);
-    assert_eq!(routines.remove("123456").unwrap(), None);
-    assert_eq!(routines.remove("00123456").unwrap().as_deref(), Some(Path::new("/data/routines/c.md")));
-    assert_eq!(routines.remove("00123456").unwrap(), None);
+    let path = Path::new("/data/routines/c.md");
+    assert_eq!(routines.find("123456").unwrap(), None);
+    assert_eq!(routines.find("00123456").unwrap().as_deref(), Some(path));
+    routines.remove(path).unwrap();
+    assert_eq!(routines.find("00123456").unwrap(), None);
     assert_eq!(disk.files().len(), 2);
+}
+
+/// SC-19: a file is where it was seen last, or wherever a person has moved it since; what stands in its place is left.
+#[test]
+fn a_file_is_looked_for_where_it_was_first() {
+    let disk = Arc::new(MemoryDisk::default());
+    disk.put("/data/routines/a.md", b"---\nid: mail\n---\n");
+    disk.put("/data/routines/b.md", b"---\nid: mail\n---\n");
+    disk.put("/data/routines/c.md", b"---\nid: tea\n---\n");
+    let routines = routines(&disk);
+    let locate = |seen: Option<&str>| routines.locate("mail", seen).unwrap().unwrap();
+    assert_eq!(locate(Some("routines/b.md")), Path::new("/data/routines/b.md"));
+    assert_eq!(locate(Some("routines/c.md")), Path::new("/data/routines/a.md"));
+    assert_eq!(locate(Some("../routines/gone.md")), Path::new("/data/routines/a.md"));
+    assert_eq!(locate(None), Path::new("/data/routines/a.md"));
 }
 
 /// B9, DD-25: a hand-written file keeps its comments and unknown keys; a change that makes it invalid is refused.

@@ -42,6 +42,18 @@ impl Assistant {
         (Answer::Told(told), minutes.effects())
     }
 
+    /// CH-7: whether the check before `planned` in its chain is still to be tried again: it may yet say when this one
+    /// comes.
+    pub(super) fn waits_for_check(&self, planned: &Planned) -> bool {
+        let before = match &planned.what {
+            What::Reminder(reminder) => check_before(&reminder.chain),
+            What::Routine(_) => None,
+        };
+        let plans = &self.memory.plans;
+        let open = before.and_then(|id| plans.busy_with(&Source::Reminder(id)));
+        open.is_some_and(|open| !plans.is_unread(open))
+    }
+
     /// The reminder whose job `turn` does.
     fn reminder_of(&self, turn: TurnId) -> Option<Arc<Planned>> {
         let (branch, running) = self.run_of(turn)?;
@@ -63,10 +75,24 @@ fn next_check(parent: &Planned, at: Moment) -> Result<Reminder, crate::schedule:
     let root = reminder.chain.parent.clone().unwrap_or_else(|| reminder.id.to_string());
     let chain =
         Chain { depth: reminder.chain.depth + 1, max: reminder.chain.max, parent: Some(root.clone()) };
-    let id = ItemId::parse(&hashed(&format!("{root} {}", chain.depth)))?;
+    let id = ItemId::parse(&nth_check(&root, chain.depth))?;
     let mut next = reminder.clone();
     (next.id, next.run_at, next.chain) = (id, at, chain);
     Ok(next)
+}
+
+/// Who the check of so many steps after `root` is.
+fn nth_check(root: &str, depth: u32) -> String {
+    match depth {
+        0 => root.to_owned(),
+        depth => hashed(&format!("{root} {depth}")),
+    }
+}
+
+/// Who the check before that of `chain` is: nobody, for the first.
+fn check_before(chain: &Chain) -> Option<String> {
+    let root = chain.parent.as_deref()?;
+    chain.depth.checked_sub(1).map(|depth| nth_check(root, depth))
 }
 
 /// Eight hexadecimal digits that follow from `text` (FNV-1a).

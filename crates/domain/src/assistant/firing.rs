@@ -41,8 +41,13 @@ impl Assistant {
         }
     }
 
-    /// Does the job once, now.
+    /// Does the job once, now. If there is no room for it, or another must end first, it is done a while later.
     pub(super) fn try_once(&mut self, planned: &Arc<Planned>, occurrence: Occurrence, minutes: &mut Minutes) {
+        let full = planned.charter().terms().is_some() && self.memory.turns.runs.len() >= RUNS;
+        if full || self.waits_for_check(planned) {
+            let again = minutes.at + wait_after(1, self.dice.roll());
+            return self.stands(occurrence, Stage::Again(again), minutes);
+        }
         let occurrence = Occurrence { tries: occurrence.tries + 1, ..occurrence };
         let prompt = self.prompt(planned, &occurrence, minutes);
         let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else {
@@ -53,11 +58,6 @@ impl Assistant {
             Kind::Isolated => Aside::Isolated(follow(planned)),
             Kind::Persistent => Aside::Persistent,
         };
-        if self.memory.turns.runs.len() >= RUNS {
-            let again = minutes.at + wait_after(1, self.dice.roll());
-            let waiting = Occurrence { tries: occurrence.tries - 1, ..occurrence };
-            return self.stands(waiting, Stage::Again(again), minutes);
-        }
         let terms = Terms { tools: allowance(terms, kind), ..terms.clone() };
         let (source, name) = (occurrence.key.source.clone(), occurrence.name.clone());
         let job = Job { source, name, aside, terms, prompt: Prompt::new(&prompt) };
@@ -125,16 +125,17 @@ impl Assistant {
     pub(super) fn settle(&mut self, occurrence: Occurrence, end: End, minutes: &mut Minutes) {
         let key = occurrence.key.clone();
         self.memory.plans.open.remove_mut(&key);
+        let planned = self.plan_of(&occurrence);
         if let End::Done(_) = &end {
             self.memory.plans.failing.remove(&key.source);
-            let plan = self.memory.plans.agenda.get(&key.source);
-            let rang = plan.map(|plan| (plan.planned.what.clone(), minutes.at));
+            let rang = planned.as_ref().map(|planned| (planned.what.clone(), minutes.at));
             self.memory.plans.rang = rang.or(self.memory.plans.rang.take());
         }
+        let file = planned.map(|planned| planned.file.clone()).unwrap_or_default();
         let ended = Occurrence { stage: Stage::Ended(end), since: minutes.at, ..occurrence };
         // What was called off may come at another time: its file stays, or is gone already.
         let taken_away =
-            taken_away(&ended).filter(|_| !matches!(ended.stage, Stage::Ended(End::Cancelled(_))));
+            taken_away(&ended, file).filter(|_| !matches!(ended.stage, Stage::Ended(End::Cancelled(_))));
         minutes.plan(Some(PlanChange::Occurred(ended)));
         minutes.plan(taken_away);
         // One that was left out ends while another is still being done.

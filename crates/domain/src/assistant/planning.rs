@@ -8,10 +8,10 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Zoned};
 
 use super::forking::refused;
-use super::{Answer, Assistant, Effect, Look, Minutes, Planning, Shown};
+use super::{Answer, Assistant, Broken, Effect, Look, Minutes, Planning, Shown};
 use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
-use crate::record::{FileWork, MessageChange, MessageId, PlanChange, Record};
+use crate::record::{FileWork, MessageChange, MessageId, PlanChange, Record, Removal};
 use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Planned, Rest, SET_BACK, What, once};
 
 /// The most late ones that go on at a time.
@@ -22,18 +22,19 @@ const LATE_APART: SignedDuration = SignedDuration::from_secs(5);
 const LINES: usize = 10;
 
 impl Assistant {
-    /// Files changed. After a first look at all of them, what has no file is not planned any more.
+    /// Files changed. After a look at all of them, what has no file is not planned any more.
     pub(super) fn files_changed(&mut self, news: Vec<FileNews>, look: Look, now: &Zoned) -> Vec<Effect> {
         let mut minutes = Minutes::at(now);
         for news in news {
             self.file_changed(news, &mut minutes);
         }
+        // The first look is at all of them. What has not been read by then may be in a file that is mended later.
+        let known = self.memory.plans.known.keys();
+        let gone: Vec<Source> = known.filter(|source| !self.may_be_broken(source)).cloned().collect();
+        for source in gone {
+            self.not_planned(&source, &mut minutes);
+        }
         if look == Look::First {
-            let known = self.memory.plans.known.keys();
-            let gone: Vec<Source> = known.filter(|source| !self.is_broken(source)).cloned().collect();
-            for source in gone {
-                self.not_planned(&source, &mut minutes);
-            }
             self.settle_leftovers(&mut minutes);
         }
         self.tend_plans(&mut minutes);
@@ -45,9 +46,10 @@ impl Assistant {
         match news {
             FileNews::Plans(planned) => self.planned(planned, minutes),
             FileNews::Gone(source) => self.not_planned(&source, minutes),
-            FileNews::Broken { file, why, .. } => {
-                let known = self.memory.plans.broken.insert(file.clone(), why.clone());
-                if known.as_ref() != Some(&why) {
+            FileNews::Broken { file, source, why } => {
+                let broken = Broken { source, why: why.clone() };
+                let known = self.memory.plans.broken.insert(file.clone(), broken);
+                if known.is_none_or(|known| known.why != why) {
                     minutes.shown.push(Shown::Notice(format!("{file} can't be used: {why}")));
                 }
             }
@@ -55,15 +57,18 @@ impl Assistant {
         }
     }
 
-    /// RP-29: a file that cannot be read may be that of any plan whose file is missing.
-    fn is_broken(&self, source: &Source) -> bool {
+    /// RP-29: a file that cannot be read may be that of any plan whose file is missing, unless it says whose it is.
+    fn may_be_broken(&self, source: &Source) -> bool {
         let folder = match source {
             Source::Routine(_) => "routines",
             Source::Reminder(_) => "reminders",
             Source::Main | Source::Fork | Source::Compaction | Source::Webhook(_) => return false,
         };
         // The folder itself may be what cannot be read.
-        self.memory.plans.broken.keys().any(|file| file.split('/').next() == Some(folder))
+        let broken =
+            self.memory.plans.broken.iter().filter(|(file, _)| file.split('/').next() == Some(folder));
+        let mut whose = broken.map(|(_, broken)| &broken.source);
+        whose.any(|whose| whose.as_ref().is_none_or(|whose| whose == source))
     }
 
     /// SC-3: what a file says holds from now on; a job that is being done ends as it began.
@@ -353,13 +358,13 @@ pub(super) fn claim(
     }
 }
 
-/// What to do with the file of a reminder that has ended.
-pub(super) fn taken_away(ended: &Occurrence) -> Option<PlanChange> {
+/// What to do with the `file` of a reminder that has ended.
+pub(super) fn taken_away(ended: &Occurrence, file: String) -> Option<PlanChange> {
     let Occurrence { key, words, .. } = ended;
     match &key.source {
         Source::Reminder(_) => {
-            let as_it_was = format!("{}\n{words}", once(key.due));
-            Some(PlanChange::File(FileWork::Remove(key.source.clone(), as_it_was)))
+            let was = format!("{}\n{words}", once(key.due));
+            Some(PlanChange::File(FileWork::Remove(Removal { source: key.source.clone(), file, was })))
         }
         Source::Main | Source::Fork | Source::Compaction | Source::Routine(_) | Source::Webhook(_) => None,
     }

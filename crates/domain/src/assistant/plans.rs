@@ -22,8 +22,8 @@ pub struct Plans {
     pub open: RedBlackTreeMapSync<Key, Occurrence>,
     /// Where the sessions of persistent routines stand.
     pub sessions: BTreeMap<ItemId, Stand>,
-    /// The files that cannot be read, and why.
-    pub broken: BTreeMap<String, String>,
+    /// The files that cannot be read.
+    pub broken: BTreeMap<String, Broken>,
     /// The jobs whose last time failed, and why: the human knows.
     pub failing: BTreeMap<Source, String>,
     /// When the last late one was begun.
@@ -34,6 +34,15 @@ pub struct Plans {
     pub last: Option<Changed>,
     /// The latest time at which anybody looked.
     pub looked: Option<Timestamp>,
+}
+
+/// What is wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Whose it says it is, as far as that can be read.
+    pub source: Option<Source>,
+    /// Why it cannot be used.
+    pub why: String,
 }
 
 impl PartialEq for Plans {

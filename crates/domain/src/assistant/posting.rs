@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::Zoned;
 
+use super::reporting::CATCHING_UP;
 use super::{Aside, Asking, Assistant, Compaction, Effect, Errand, Known, Request, Shown};
 use crate::approval::{Approval, Closed, Verdict};
 use crate::card::{Card, State};
@@ -176,6 +177,7 @@ impl Assistant {
                     let (key, letter) = (PostKey::card(&card.id, card.rang), card.letter(now));
                     vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, letter })]
                 }
+                None if text.starts_with(CATCHING_UP) => Vec::new(),
                 None => note(Ring::Quiet, Letter::of(text)),
             },
             Shown::Delta { .. } | Shown::Working { .. } | Shown::Waiting { .. } | Shown::Moved(_) => {

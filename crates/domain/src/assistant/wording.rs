@@ -13,7 +13,7 @@ use crate::brain::{self, Meant, Until, Which};
 use crate::cost::Source;
 use crate::occurrence::{End, Stage};
 use crate::phrase::{self, Habits, Note, Reading, Target, When, tell};
-use crate::record::{FileWork, PlanChange};
+use crate::record::{FileWork, PlanChange, Removal};
 use crate::schedule::{
     Charter, ItemId, Lateness, Moment, Plan, Planned, Prompt, Reminder, Rest, Rhythm, Routine, What, slug,
 };
@@ -131,7 +131,9 @@ impl Assistant {
     /// Takes a plan back; its file goes with it.
     pub(super) fn unplan(&mut self, source: &Source, minutes: &mut Minutes) -> Option<Arc<Planned>> {
         let planned = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
-        minutes.plan(Some(PlanChange::File(FileWork::Remove(source.clone(), String::new()))));
+        let file = planned.as_ref().map(|planned| planned.file.clone()).unwrap_or_default();
+        let removal = Removal { source: source.clone(), file, was: String::new() };
+        minutes.plan(Some(PlanChange::File(FileWork::Remove(removal))));
         self.not_planned(source, minutes);
         planned
     }

@@ -187,6 +187,21 @@ fn a_check_comes_though_its_parent_fails() {
     .assert_eq(&story.occurrences());
 }
 
+/// A11, CH-7: a check that is tried again may say anew when the next comes, so the next waits for it, and there is one.
+#[test]
+fn the_next_check_waits_for_one_that_is_tried_again() {
+    let breaks = || Line::fails(Failure::Broken("500".to_owned()));
+    let mut story = story(1, "background: true");
+    story.model([follows(1), breaks(), breaks(), follows(1), Line::says("Not yet."), Line::says("Sent.")]);
+    story.passes("20m");
+    expect![[r#"
+        mon 09:00:00 reminder:c1 try 3 done
+        mon 09:01:00 reminder:8144c24f try 0 cancelled: its time was changed
+        mon 09:07:29 reminder:8144c24f try 1 done"#]]
+    .assert_eq(&story.occurrences());
+    assert_eq!(story.files("reminders"), Vec::<String>::new());
+}
+
 /// A11: wherever the program dies between a check and the next, there is exactly one next, and it is done once.
 #[test]
 fn there_is_one_next_check_wherever_the_program_dies() {

@@ -16,7 +16,8 @@ use domain::dice::Dice;
 use domain::occurrence::{Key, Occurrence, Stage};
 use domain::ping_budget::PingBudget;
 use domain::record::{
-    FileWork, ForkChange, Message, MessageChange, MessageId, PlanChange, Record, StateChange, TurnChange,
+    FileWork, ForkChange, Message, MessageChange, MessageId, PlanChange, Record, Removal, StateChange,
+    TurnChange,
 };
 use domain::run::Run;
 use domain::schedule::{Accounted, FileNews, Pings, Planned, Reporting, Terms, Voice};
@@ -229,7 +230,7 @@ impl Log {
                 let ended = before.filter(|before| matches!(before.stage, Stage::Ended(_)));
                 assert_eq!(ended, None, "what has ended does not begin again");
             }
-            PlanChange::File(FileWork::Remove(source, _)) => {
+            PlanChange::File(FileWork::Remove(Removal { source, .. })) => {
                 let open = self.occurrences.values().any(|occurrence| {
                     occurrence.key.source == source && !matches!(occurrence.stage, Stage::Ended(_))
                 });

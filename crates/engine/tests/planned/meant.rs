@@ -1,5 +1,6 @@
 //! Plans in plain words, and files that change at the wrong moment: what is meant happens, and nothing else.
 
+use domain::failure::Failure;
 use expect_test::expect;
 use testkit::puppet::Line;
 use testkit::story::Story;
@@ -65,6 +66,24 @@ fn a_file_that_is_being_edited_is_not_taken_away() {
     story.passes("31m");
     assert!(story.occurrences().contains("failed: it timed out"), "{}", story.occurrences());
     assert_eq!(story.reads_file("reminders/call.md"), "---\nid: d1\nrun-at: tomorr\n---\ncall her\n");
+}
+
+/// P1, RP-29: a job whose file went while nobody was there is called off, though another file cannot be read; as long
+/// as that one does not say whose it is, it may be the one.
+#[test]
+fn what_has_no_file_is_called_off_though_another_cannot_be_read() {
+    for (broken, until_mended) in
+        [("---\nid: other\ncron: never\n---\nx\n", "cancelled"), ("\u{0}---", "again")]
+    {
+        let mut story = at("16T08:59:50");
+        story.model([Line::fails(Failure::Broken("500".to_owned()))]);
+        story.file("routines/mail.md", &mail("cron: 0 9 * * *")).passes("20s").die();
+        std::fs::remove_file(story.paths().root().join("routines/mail.md")).unwrap();
+        story.file_unseen("routines/other.md", broken).away("10m").passes("10s");
+        assert!(story.occurrences().contains(until_mended), "{broken:?}: {}", story.occurrences());
+        story.file_gone("routines/other.md").passes("20s");
+        assert!(story.occurrences().ends_with("cancelled: its file is gone"), "{}", story.occurrences());
+    }
 }
 
 /// RP-29: a folder that cannot be read takes no memory away.

@@ -7,7 +7,7 @@ use domain::conversation::{EntryId, SessionId};
 use domain::cost::Source;
 use domain::occurrence::{End, Key, Occurrence, Stage};
 use domain::ping_budget::{PingBudget, Used};
-use domain::record::{Charge, FileWork, MessageId, PlanChange, Stand};
+use domain::record::{Charge, FileWork, MessageId, PlanChange, Removal, Stand};
 use domain::schedule::{Accounted, ItemId, Lateness, Moment, Reminder, Rest, Routine, What};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -33,11 +33,14 @@ pub struct JobFile {
 pub enum Work {
     /// Write it, with this text.
     Write(String),
-    /// Take it away, if it follows this rule.
-    Remove(String),
+    /// Take it away, if it says what this says; it was last seen in this file.
+    Remove(String, Option<String>),
     /// Let this key say this, or leave it out.
     Set(String, Option<String>),
 }
+
+/// How long it is kept what became of a time, in days before the newest that is known.
+const KEPT_DAYS: i64 = 90;
 
 pub(super) const OCCURRENCE: &str =
     "source, due, name, words, late, tries, since, stage, branch, message, next, why, last, count";
@@ -79,6 +82,14 @@ impl Database {
         self.connection.prepare(&sql)?.query_map(params![of, limit], occurrence)?.collect()
     }
 
+    /// Forgets what became of times long ago; the newest time of every job stays.
+    pub fn forget_old_times(&mut self) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM occurrences WHERE since < (SELECT max(since) FROM occurrences) - ?1 AND stage NOT IN \
+                   ('running', 'asked', 'again', 'queued') AND due < (SELECT max(due) FROM occurrences AS newest WHERE \
+                   newest.source = occurrences.source)";
+        self.connection.execute(sql, [KEPT_DAYS * 86_400 * 1_000_000]).map(drop)
+    }
+
     /// Where the sessions of persistent routines stand.
     pub fn routine_sessions(&self) -> rusqlite::Result<BTreeMap<ItemId, Stand>> {
         let sql = "SELECT routine, session, entry FROM routine_sessions";
@@ -117,7 +128,7 @@ impl Database {
                 (row.get(1)?, row.get(3)?, row.get(4)?);
             let work = match (work.as_str(), text, key) {
                 ("write", Some(text), _) => Work::Write(text),
-                ("remove", Some(rule), _) => Work::Remove(rule),
+                ("remove", Some(was), file) => Work::Remove(was, file),
                 ("set", value, Some(key)) => Work::Set(key, value),
                 (other, _, _) => return Err(unread(1, format!("no file is changed by `{other}`"))),
             };
@@ -297,7 +308,9 @@ fn file(transaction: &Transaction<'_>, work: &FileWork) -> rusqlite::Result<()> 
                 ("write", Source::Reminder(reminder.id.to_string()), Some(reminder.to_text()), None)
             }
         },
-        FileWork::Remove(source, rule) => ("remove", source.clone(), Some(rule.clone()), None),
+        FileWork::Remove(Removal { source, file, was }) => {
+            ("remove", source.clone(), Some(was.clone()), Some(file.as_str()))
+        }
         FileWork::Set(source, key, value) => ("set", source.clone(), value.clone(), Some(*key)),
     };
     let sql = "INSERT INTO job_files (work, source, text, key) VALUES (?, ?, ?, ?)";

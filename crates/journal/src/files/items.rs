@@ -107,11 +107,9 @@ impl<T: Item> Items<T> {
         Ok(path)
     }
 
-    /// Removes the file of an item, and gives what its path was: nothing, if there is none.
-    pub fn remove(&mut self, id: &str) -> Result<Option<PathBuf>, Trouble> {
-        let Some(path) = self.find(id)? else { return Ok(None) };
-        disk::remove(&*self.disk, &path).map_err(Trouble::writing(&path))?;
-        Ok(Some(path))
+    /// Removes a file.
+    pub fn remove(&mut self, path: &Path) -> Result<(), Trouble> {
+        disk::remove(&*self.disk, path).map(drop).map_err(Trouble::writing(path))
     }
 
     /// Changes one key in the file of an item and leaves all else as the human wrote it. The file is given, or
@@ -152,6 +150,16 @@ impl<T: Item> Items<T> {
             }
         }
         failed.map_or(Ok(None), Err)
+    }
+
+    /// The same, if it was last `seen` under this name, such as `reminders/tea.md`: all others are read only if it is
+    /// not there any more.
+    pub fn locate(&self, id: &str, seen: Option<&str>) -> Result<Option<PathBuf>, Trouble> {
+        let seen = seen.and_then(|seen| Path::new(seen).file_name()).map(|name| self.dir.join(name));
+        match seen.filter(|path| self.id_of(path).as_deref() == Some(id)) {
+            Some(path) => Ok(Some(path)),
+            None => self.find(id),
+        }
     }
 
     fn paths(&self) -> Result<Vec<PathBuf>, Trouble> {

@@ -275,7 +275,12 @@ fn routine_steps() -> Vec<Step> {
         let change = Change::Set(Value::Text(text.to_owned()));
         step(move |disk| routines(disk).edit(routine_id(n).as_str(), "description", &change).map(|_| ()))
     };
-    let remove = |n: i64| step(move |disk| routines(disk).remove(routine_id(n).as_str()).map(|_| ()));
+    let remove = |n: i64| {
+        step(move |disk| {
+            let mut routines = routines(disk);
+            routines.find(routine_id(n).as_str())?.map_or(Ok(()), |path| routines.remove(&path))
+        })
+    };
     vec![
         add(1, "Check the mail."),
         add(2, "Check the mail!"),

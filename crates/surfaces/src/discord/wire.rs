@@ -129,7 +129,7 @@ pub enum Unfetched {
     #[error("it is bigger than {0} bytes")]
     TooBig(usize),
     /// Its address is none that is read from.
-    #[error("its address is not a secure one of Discord's")]
+    #[error("its address is not a secure one")]
     NotAllowed,
     /// They answered with another status.
     #[error("Discord answered {0}")]

@@ -12,6 +12,7 @@ use testkit::clock::VirtualClock;
 use testkit::discord::{Discord, Id, Setup};
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::bridge::Bridge;
@@ -82,13 +83,20 @@ impl Process {
         self.task.join_next().await.unwrap().unwrap()
     }
 
+    /// What it tells next, within a day.
+    async fn next(&mut self) -> Told {
+        tokio::time::timeout(seconds(86_400), self.told.recv()).await.unwrap().unwrap()
+    }
+
     /// The next event.
     pub async fn event(&mut self) -> Event {
-        loop {
-            if let Told::Event(event) = self.told.recv().await.unwrap() {
+        let tomorrow = Instant::now() + seconds(86_400);
+        while Instant::now() < tomorrow {
+            if let Told::Event(event) = self.next().await {
                 return event;
             }
         }
+        panic!("no event for a day")
     }
 
     /// The next message.
@@ -103,7 +111,7 @@ impl Process {
     /// The next session to be kept.
     pub async fn session(&mut self) -> Session {
         loop {
-            if let Told::Keep(session) = self.told.recv().await.unwrap() {
+            if let Told::Keep(session) = self.next().await {
                 return session;
             }
         }

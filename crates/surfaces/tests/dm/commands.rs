@@ -20,10 +20,11 @@ impl Rig {
 
     /// The same, if it is a message.
     pub async fn told(&self, command: &str, options: &[(&str, Value)]) -> Seen {
-        match self.runs(command, options).await {
-            Shown::Message(seen) => *seen,
-            other => panic!("{command} came to {other:?}:\n{}", self.discord.transcript()),
-        }
+        let shown = self.runs(command, options).await;
+        let Shown::Message(seen) = shown else {
+            panic!("{command} came to {shown:?}:\n{}", self.discord.transcript())
+        };
+        *seen
     }
 
     /// What a message says after something was pressed on it.

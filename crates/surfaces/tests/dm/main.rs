@@ -5,6 +5,9 @@
 mod bridge;
 mod cards;
 mod commands;
+mod day;
+mod faults;
+mod owner;
 mod planned;
 mod rig;
 mod talk;

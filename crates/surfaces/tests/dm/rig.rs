@@ -7,7 +7,7 @@ use std::time::Duration;
 use domain::assistant::{Assistant, Event, Look};
 use domain::compaction::Room;
 use domain::context::{Context, Names, instructions};
-use domain::conversation::{Block, Json, Usage};
+use domain::conversation::{Block, Branch, Json, Said, Text as _, Usage};
 use domain::dice::Dice;
 use domain::failure::Failure;
 use domain::patience;
@@ -15,7 +15,7 @@ use domain::tool::ToolCall;
 use domain::turn::{Limits, Reply, Stop};
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
-use engine::ports::{Clock, Hands, Listener, Model};
+use engine::ports::{Clock, Journal as _, Listener, Model};
 use engine::run::House;
 use futures_util::future::BoxFuture;
 use journal::disk::RealDisk;
@@ -26,7 +26,6 @@ use surfaces::stage::Stage;
 use tempfile::TempDir;
 use testkit::clock::VirtualClock;
 use testkit::discord::{Discord, MessageId, Person, Seen, Setup, Trouble};
-use testkit::puppet::last_words;
 use testkit::story::HeldJournal;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -80,7 +79,7 @@ impl Model for Speaker {
             let (speech, number) = {
                 let mut speaks = self.0.lock().expect("nobody broke here");
                 speaks.1 += 1;
-                (speaks.0(&last_words(context)), speaks.1)
+                (speaks.0(&newest(context)), speaks.1)
             };
             let mut text = String::new();
             for (pause, words) in &speech.words {
@@ -98,6 +97,15 @@ impl Model for Speaker {
             let stop = if speech.calls.is_empty() { Stop::Said } else { Stop::Tools };
             Ok(Reply { blocks, stop, usage: Usage { input: 10, output: 5, ..Usage::default() } })
         })
+    }
+}
+
+/// The newest thing that the model reads, with what we put before it.
+fn newest(context: &Context) -> String {
+    match context.said.last().map(AsRef::as_ref) {
+        Some(Said::Human(heard)) => format!("{}{}", heard.preface, heard.text),
+        Some(said) => said.text(),
+        None => String::new(),
     }
 }
 
@@ -120,6 +128,18 @@ pub struct Life {
     book: JobBook,
     stop: CancellationToken,
     tasks: JoinSet<()>,
+}
+
+impl Life {
+    /// What the human said on main, oldest first.
+    pub async fn heard(&self) -> Vec<String> {
+        let entries = self.journal.recent(Branch::Main, None, 10_000).await.unwrap();
+        let heard = entries.into_iter().filter_map(|entry| match entry.said {
+            Said::Human(heard) if !heard.text.is_empty() => Some(heard.text),
+            _ => None,
+        });
+        heard.collect()
+    }
 }
 
 impl Rig {
@@ -279,5 +299,6 @@ fn says(seen: &Seen, words: &str) -> bool {
 
 /// A model that says back what it hears.
 pub fn echo(words: &str) -> Speech {
+    let words = words.rsplit(']').next().unwrap_or(words);
     Speech::of(&format!("you said: {words}"))
 }

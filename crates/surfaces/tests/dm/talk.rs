@@ -16,6 +16,8 @@ async fn what_the_human_writes_is_answered() {
     assert_eq!(rig.discord.allowed_mentions(seen.id)["parse"], serde_json::json!([]));
     rig.passes(20).await;
     expect![[r#"
+        owner: good morning
+        ollim: you said: good morning
     "#]]
     .assert_eq(&rig.discord.transcript());
     assert!(rig.discord.ledger().embargo_breaches.is_empty());

@@ -61,7 +61,9 @@ impl World {
 
     /// The id of somebody called `name`, who is there from now on.
     pub fn meet(&mut self, name: &str) -> Id {
-        if let Some(known) = self.talk.humans.values().find(|human| human.name == name) {
+        if let Some(known) =
+            self.talk.humans.values().find(|human| human.name == name && name != self.setup.owner)
+        {
             return known.id;
         }
         let (id, channel) = (self.next_id(), self.next_id());

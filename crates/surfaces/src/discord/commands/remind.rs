@@ -5,7 +5,7 @@ use domain::brain::{self, Meant};
 use domain::phrase::{self, Habits};
 use jiff::Zoned;
 
-use super::asking::{ask, plan};
+use super::asking::{ask, plan, refusal};
 use super::card::{Card, PRESS};
 use super::reply::{Reply, fit};
 use super::written::{cut, plain};
@@ -50,22 +50,22 @@ async fn planned(shared: &Shared, planning: Planning) -> Reply {
 
 /// Words that are certainly read as something to plan.
 fn asked(text: &str, now: &Zoned) -> String {
-    match brain::read(text, now, &Habits::default()) {
-        Meant::Plan(reading) if reading.when.is_some() => text.to_owned(),
-        _ => format!("remind me to {text}"),
+    let meant = brain::read(text, now, &Habits::default());
+    match matches!(&meant, Meant::Plan(reading) if reading.when.is_some()) {
+        true => text.to_owned(),
+        false => format!("remind me to {text}"),
     }
 }
 
 async fn keep(shared: &Shared, text: &str) -> Reply {
-    match ask(shared, Request::Inbox(Shelf::Keep(text.to_owned()))).await {
-        Answer::Told(_) | Answer::Noted => {
-            let shown = plain(&cut(text, LONGEST));
-            Reply::stays(&format!(
-                "there is no time in that, so it is in the inbox: {shown}\n-# say when, like `tomorrow at 10`."
-            ))
-        }
-        other => Reply::glance(&super::asking::refusal(other)),
+    let answer = ask(shared, Request::Inbox(Shelf::Keep(text.to_owned()))).await;
+    if !matches!(answer, Answer::Told(_) | Answer::Noted) {
+        return Reply::glance(&refusal(answer));
     }
+    let shown = plain(&cut(text, LONGEST));
+    Reply::stays(&format!(
+        "there is no time in that, so it is in the inbox: {shown}\n-# say when, like `tomorrow at 10`."
+    ))
 }
 
 /// What is asked about a message.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::{Event, Shown};
-use domain::conversation::{Branch, Said};
+use domain::conversation::{Branch, EntryId};
 use domain::record::MessageId;
 use domain::turn::TurnId;
 use engine::ports::{Outgoing as Waiting, Settled};
@@ -29,6 +29,8 @@ pub(super) struct Carrier {
     shared: Arc<Shared>,
     live: BTreeMap<TurnId, Live>,
     eyes: Eyes,
+    /// The newest entry of each branch, as far as it was shown.
+    newest: BTreeMap<Branch, EntryId>,
     /// The newest message whose turn has come.
     begun: Option<MessageId>,
     /// Nothing is sent before that, and how long to wait after the next trouble.
@@ -46,7 +48,7 @@ enum Told {
 impl Carrier {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let (live, eyes, patience) = (BTreeMap::new(), Eyes::default(), (Instant::now(), WAITS.0));
-        Self { shared, live, eyes, begun: None, patience, told: Told::Nothing }
+        Self { shared, live, eyes, newest: BTreeMap::new(), begun: None, patience, told: Told::Nothing }
     }
 
     pub(super) async fn run(mut self) {
@@ -65,14 +67,20 @@ impl Carrier {
         self.drain().await;
         let next = self.next();
         let shared = Arc::clone(&self.shared);
-        tokio::select! {
-            sight = watcher.next() => match sight {
+        let sight = tokio::select! {
+            sight = watcher.next() => Some(sight),
+            () = shared.poke.notified() => None,
+            () = tokio::time::sleep_until(next) => None,
+        };
+        // All that has come is known before anything is shown: half an answer never takes the place of a whole one.
+        let mut next = sight.or_else(|| watcher.try_next());
+        while let Some(sight) = next {
+            match sight {
                 Sight::Cue(cue) => self.see(&cue.shown).await,
                 Sight::Missed(scene) => self.know(&scene),
                 Sight::Over => return false,
-            },
-            () = shared.poke.notified() => {}
-            () = tokio::time::sleep_until(next) => {}
+            }
+            next = watcher.try_next();
         }
         self.tend().await;
         true
@@ -104,9 +112,10 @@ impl Carrier {
                     live.works(tool, *doing);
                 }
             }
-            Shown::Said { branch, entry } if matches!(entry.said, Said::Assistant(..)) => {
+            Shown::Said { branch, entry } => {
+                self.newest.insert(branch.clone(), entry.id);
                 for live in self.live.values_mut().filter(|live| live.branch == *branch) {
-                    live.written();
+                    live.written(entry.id);
                 }
             }
             Shown::Held { turn, .. } => {
@@ -122,8 +131,7 @@ impl Carrier {
                 self.eyes.over(*answers, &self.shared).await;
                 self.shared.answered(*answers);
             }
-            Shown::Said { .. }
-            | Shown::Waiting { .. }
+            Shown::Waiting { .. }
             | Shown::Compaction(_)
             | Shown::Approval(_)
             | Shown::Aside(_)
@@ -133,17 +141,30 @@ impl Carrier {
     }
 
     async fn began(&mut self, turn: TurnId, branch: &Branch, answers: MessageId) {
-        self.live.insert(turn, Live::new(turn, branch.clone(), answers));
+        let after = match self.newest.get(branch) {
+            Some(entry) => Some(*entry),
+            None => self.head(branch).await,
+        };
+        self.live.insert(turn, Live::new((turn, answers), (branch.clone(), after)));
         self.begun = self.begun.max(Some(answers));
         self.eyes.over(answers, &self.shared).await;
     }
 
-    /// How things stand, for who missed how they came about.
+    /// The newest entry on `branch`, of a turn that a restart goes on with.
+    async fn head(&self, branch: &Branch) -> Option<EntryId> {
+        let newest = self.shared.ports.journal.recent(branch.clone(), None, 1).await.ok()?;
+        newest.last().map(|entry| entry.id)
+    }
+
+    /// How things stand, for who missed how they came about. What follows what is not known then, so nothing
+    /// unfinished is shown.
     fn know(&mut self, scene: &Scene) {
         self.live.retain(|turn, _| scene.running.contains_key(turn));
+        self.newest.clear();
         for (turn, running) in &scene.running {
             let (branch, answers) = (running.branch.clone(), running.answers);
-            let live = self.live.entry(*turn).or_insert_with(|| Live::new(*turn, branch, answers));
+            let live = self.live.entry(*turn).or_insert_with(|| Live::new((*turn, answers), (branch, None)));
+            live.lost_track();
             live.heard(&running.words);
             self.begun = self.begun.max(Some(answers));
         }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use domain::assistant::Doing;
-use domain::conversation::Branch;
+use domain::conversation::{Branch, EntryId};
 use domain::post::PostKey;
 use domain::record::MessageId;
 use domain::turn::TurnId;
@@ -36,6 +36,8 @@ pub(super) struct Live {
     pub(super) turn: TurnId,
     pub(super) branch: Branch,
     pub(super) answers: MessageId,
+    /// The entry that is answered: nothing is shown unfinished if it is not known.
+    after: Option<EntryId>,
     /// The words since the last thing that was written down.
     words: String,
     spoke: Option<Instant>,
@@ -54,9 +56,29 @@ struct Work {
 }
 
 impl Live {
-    pub(super) fn new(turn: TurnId, branch: Branch, answers: MessageId) -> Self {
+    /// A turn that answers, on a branch, after an entry of it.
+    pub(super) fn new(
+        (turn, answers): (TurnId, MessageId),
+        (branch, after): (Branch, Option<EntryId>),
+    ) -> Self {
         let (words, shown) = (String::new(), Vec::new());
-        Self { turn, branch, answers, words, spoke: None, shown, edited: None, typed: None, work: None }
+        Self {
+            turn,
+            branch,
+            answers,
+            after,
+            words,
+            spoke: None,
+            shown,
+            edited: None,
+            typed: None,
+            work: None,
+        }
+    }
+
+    /// Nobody knows what the words follow, until the next thing is written down.
+    pub(super) fn lost_track(&mut self) {
+        self.after = None;
     }
 
     /// A few words more.
@@ -83,7 +105,8 @@ impl Live {
     }
 
     /// What was said is written down: what comes next is said after it.
-    pub(super) fn written(&mut self) {
+    pub(super) fn written(&mut self, entry: EntryId) {
+        self.after = Some(entry);
         self.words.clear();
         self.shown.clear();
         (self.spoke, self.edited) = (None, None);
@@ -130,10 +153,9 @@ impl Live {
     /// Shows the words so far, under the key of the post that follows.
     async fn show(&mut self, shared: &Shared) -> Result<(), Trouble> {
         let parts = split(&self.words);
-        if parts == self.shown || self.words.trim().is_empty() {
+        let Some(key) = self.key().filter(|_| parts != self.shown && !self.words.trim().is_empty()) else {
             return Ok(());
-        }
-        let key = self.key(shared).await?;
+        };
         let receipts = shared.ports.outbox.receipts(key.clone()).await;
         let receipts = receipts.map_err(|error| Trouble::Away(error.to_string()))?;
         for (index, content) in parts.iter().enumerate().filter(|(_, content)| !content.trim().is_empty()) {
@@ -159,10 +181,8 @@ impl Live {
     }
 
     /// The key of what is being said: it follows the newest entry there.
-    async fn key(&self, shared: &Shared) -> Result<PostKey, Trouble> {
-        let newest = shared.ports.journal.recent(self.branch.clone(), None, 1).await;
-        let newest = newest.map_err(|error| Trouble::Away(error.to_string()))?;
-        Ok(PostKey::words(newest.last().map(|entry| entry.id)))
+    fn key(&self) -> Option<PostKey> {
+        self.after.map(|after| PostKey::words(Some(after)))
     }
 
     /// A silent line says what takes so long.
@@ -199,11 +219,11 @@ impl Live {
 
     /// What is shown stands for nothing: it is taken away.
     pub(super) async fn unsay(&mut self, shared: &Shared) {
-        let Ok(key) = self.key(shared).await else { return };
+        let Some(key) = self.key() else { return };
         for receipt in shared.ports.outbox.receipts(key).await.unwrap_or_default() {
             let _ = take_away(shared, &receipt).await;
         }
-        self.written();
+        self.shown.clear();
     }
 }
 

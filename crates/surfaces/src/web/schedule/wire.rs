@@ -1,6 +1,6 @@
 //! The schedule on its way to the page and the command line.
 
-use domain::assistant::Plans;
+use domain::assistant::{Broken, Plans};
 use domain::cost::Source;
 use domain::occurrence::{End, Occurrence, Stage};
 use domain::phrase::{When, tell};
@@ -315,9 +315,9 @@ impl From<&Planned> for MannerWire {
     }
 }
 
-impl From<(&String, &String)> for BrokenWire {
-    fn from((file, why): (&String, &String)) -> Self {
-        Self { file: file.clone(), why: why.clone() }
+impl From<(&String, &Broken)> for BrokenWire {
+    fn from((file, broken): (&String, &Broken)) -> Self {
+        Self { file: file.clone(), why: broken.why.clone() }
     }
 }
 

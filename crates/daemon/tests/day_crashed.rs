@@ -1,0 +1,116 @@
+//! A small day of jobs, and the program ends at every touch of its disk: nothing is lost, and nothing comes twice.
+#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+
+mod day;
+
+use std::path::Path;
+
+use jiff::{SignedDuration, Zoned};
+use testkit::kill::{Backstage, Program, contents};
+use testkit::oracle::examine;
+
+use day::{Died, come_to_rest, heard, log, reply, shifted};
+
+const MORNING: &str = "2026-11-16T08:59:00+01:00[Europe/Madrid]";
+
+/// A routine with a session of its own, a reminder, and a chain of two checks.
+const JOBS: [(&str, &str); 3] = [
+    (
+        "routines/r.md",
+        "---\nid: r\ncron: 0 9 * * *\nif-missed: once\nbackground: true\nsession: persistent\n---\nroutine r\n",
+    ),
+    ("reminders/m.md", "---\nid: m\nrun-at: 2026-11-16T09:01:00+01:00\n---\nreminder m.\n"),
+    (
+        "reminders/c.md",
+        "---\nid: c\nrun-at: 2026-11-16T09:02:00+01:00\nbackground: true\nmax-chain: 1\n---\nchain c.\n",
+    ),
+];
+
+/// A2, P1, P8: some of the points that the next test goes through.
+#[test]
+fn a_day_survives_a_crash_at_some_touches_of_the_disk() {
+    let crashed = (0..14).map(|nth| 11 + nth * 41).filter(|point| crash_at(*point)).count();
+    assert!(crashed >= 8, "the day has hardly touched the disk: {crashed} crashes");
+}
+
+/// A2, P1, P8: wherever the program ends, after the next start every time has come to its one end.
+#[test]
+#[ignore = "hundreds of days, one for each touch of the disk, take minutes"]
+fn a_day_survives_a_crash_at_every_touch_of_the_disk() {
+    let points = (0..).take_while(|point| crash_at(*point)).count();
+    assert!(points >= 300, "the day has hardly touched the disk: {points} points");
+}
+
+/// Lives the day with a crash at `point`, and again from there; whether the day came that far.
+fn crash_at(point: usize) -> bool {
+    let backstage = Backstage::open();
+    backstage.model().answering(reply);
+    let mut program = Program::answered_by(shifted(), &backstage);
+    for (file, text) in JOBS {
+        let path = program.data().join(file);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        std::fs::write(path, text).expect("a file");
+    }
+    let died = live(&mut program, Some(point), SignedDuration::ZERO);
+    if let Err(Died(passed)) = died {
+        live(&mut program, None, passed).expect("nothing ends it any more");
+    }
+    let wrong: Vec<String> = examine(program.data()).into_iter().chain(lost(program.data())).collect();
+    assert!(wrong.is_empty(), "point {point}: {wrong:#?}");
+    died.is_err()
+}
+
+/// Lives from so long after the morning on, until nothing is left to do.
+fn live(program: &mut Program, point: Option<usize>, passed: SignedDuration) -> Result<(), Died> {
+    let morning: Zoned = MORNING.parse().expect("a time");
+    program.set("SHIFTED_TO", &(&morning + passed).to_string());
+    program.set("CRASH_AT", &point.map(|point| point.to_string()).unwrap_or_default());
+    let started = program.try_start(program.command(&[]));
+    let running = match (started, point) {
+        (Ok(running), _) => running,
+        (Err(_), Some(_)) => return Err(Died(passed)),
+        (Err((status, told)), None) => panic!("it ended with {status}: {told}"),
+    };
+    come_to_rest(&running, program.data()).map_err(|Died(later)| Died(passed + later))?;
+    match running.terminate().0.success() {
+        true => Ok(()),
+        // All was done, and it ended at the last touches of its disk.
+        false => Err(Died(passed + SignedDuration::from_hours(1))),
+    }
+}
+
+/// What was lost or came twice.
+fn lost(data: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let log = log(data);
+    let count = |sql: &str| log.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a count");
+    for (what, expected, sql) in [
+        (
+            "times of the routine were done",
+            1,
+            "SELECT count(*) FROM occurrences WHERE source = 'routine:r' AND stage = 'done'",
+        ),
+        (
+            "reminders were done",
+            3,
+            "SELECT count(*) FROM occurrences WHERE source LIKE 'reminder:%' AND stage = 'done'",
+        ),
+        ("times came in all", 4, "SELECT count(*) FROM occurrences"),
+        ("files wait to be changed", 0, "SELECT count(*) FROM job_files"),
+    ] {
+        let found = count(sql);
+        if found != expected {
+            wrong.push(format!("{found} {what}, not {expected}"));
+        }
+    }
+    match heard(data, "m") {
+        1 => {}
+        times => wrong.push(format!("the reminder was heard {times} times")),
+    }
+    let left = contents(data).into_keys().filter(|path| {
+        path.extension().is_some_and(|extension| extension == "tmp")
+            || path.starts_with(data.join("reminders"))
+    });
+    wrong.extend(left.map(|path| format!("{} is still there", path.display())));
+    wrong
+}
