@@ -4,8 +4,10 @@
 #[path = "../../../surfaces/tests/discord/bridge.rs"]
 mod bridge;
 mod cards;
+mod commands;
 mod day;
 mod faults;
 mod owner;
+mod planned;
 mod rig;
 mod talk;

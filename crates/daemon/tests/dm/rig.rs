@@ -25,7 +25,7 @@ use surfaces::discord::{Token, dm};
 use surfaces::stage::Stage;
 use tempfile::TempDir;
 use testkit::clock::VirtualClock;
-use testkit::discord::{Discord, MessageId, Person, Seen, Setup};
+use testkit::discord::{Discord, MessageId, Person, Seen, Setup, Trouble};
 use testkit::story::HeldJournal;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -135,25 +135,54 @@ impl Life {
     pub async fn heard(&self) -> Vec<String> {
         let entries = self.journal.recent(Branch::Main, None, 10_000).await.unwrap();
         let heard = entries.into_iter().filter_map(|entry| match entry.said {
-            Said::Human(heard) if !heard.text.is_empty() => Some(heard.text),
-            _ => None,
+            Said::Human(heard) => Some(heard.text).filter(|text| !text.is_empty()),
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => None,
         });
         heard.collect()
+    }
+}
+
+impl Life {
+    /// The kinds of the pictures that the human showed on main.
+    pub async fn pictures(&self) -> Vec<String> {
+        let entries = self.journal.recent(Branch::Main, None, 10_000).await.unwrap();
+        let heard = entries.into_iter().filter_map(|entry| match entry.said {
+            Said::Human(heard) => Some(heard.images),
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => None,
+        });
+        heard.flatten().map(|image| image.media_type).collect()
     }
 }
 
 impl Rig {
     /// A morning, with a model that says what `speaks` does.
     pub async fn new(setup: Setup, speaks: impl FnMut(&str) -> Speech + Send + 'static) -> Self {
+        let mut rig = Self::before(setup, speaks);
+        rig.start().await;
+        rig.passes(2).await;
+        rig
+    }
+
+    /// The same, with trouble from the beginning.
+    pub async fn troubled(
+        setup: Setup,
+        speaks: impl FnMut(&str) -> Speech + Send + 'static,
+        trouble: Trouble,
+    ) -> Self {
+        let mut rig = Self::before(setup, speaks);
+        rig.discord.trouble(trouble);
+        rig.start().await;
+        rig.passes(2).await;
+        rig
+    }
+
+    fn before(setup: Setup, speaks: impl FnMut(&str) -> Speech + Send + 'static) -> Self {
         let clock = Arc::new(VirtualClock::new("2026-11-16T09:00[Europe/Madrid]".parse().unwrap()));
         let discord = Discord::new(setup, clock.clone());
         let bridge = Bridge::new(&discord);
         let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let model = Arc::new(Speaker(Mutex::new((Box::new(speaks), 0))));
-        let mut rig = Self { dir, clock, discord, bridge, model, life: None, lives: 0 };
-        rig.start().await;
-        rig.passes(2).await;
-        rig
+        Self { dir, clock, discord, bridge, model, life: None, lives: 0 }
     }
 
     /// Everything starts, as after a crash.

@@ -64,6 +64,8 @@ pub enum Planning {
     Rest(Source, Rest),
     /// What these words say.
     Words(String),
+    /// To be reminded of this, at the time that the second words say.
+    Remind(String, String),
 }
 
 /// What can change in the inbox.

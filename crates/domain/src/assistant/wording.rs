@@ -54,6 +54,12 @@ impl Assistant {
         }
     }
 
+    /// What to be reminded of and the words for its time stand apart: a time in the first is none.
+    pub(super) fn plan_apart(&mut self, what: String, when: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let reading = phrase::read(when, now, &Habits::default());
+        self.plan_reading(&Reading { what, ..reading }, now)
+    }
+
     fn plan_reading(&mut self, reading: &Reading, now: &Zoned) -> (Answer, Vec<Effect>) {
         let what = match reading.what.as_str() {
             "" => "time is up",

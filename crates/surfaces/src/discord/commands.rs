@@ -21,7 +21,7 @@ pub(super) use registering::register;
 use std::collections::BTreeMap;
 
 use self::pressing::Pressed;
-use self::reply::{Reply, give};
+use self::reply::give;
 use self::table::{ABOUT, Command, Manner};
 use super::dm::Shared;
 use super::dm::pressing::{acknowledge, refuse};
@@ -75,12 +75,6 @@ async fn filled(
     if custom_id.strip_prefix(card::PRESS) != Some(remind::FORM) {
         return pressing::unknown(shared, interaction).await;
     }
-    let now = shared.ports.clock.now();
-    let work = async {
-        match remind::sentence(field(remind::TEXT), field(remind::WHEN), &now) {
-            Ok(sentence) => remind::remind(shared, &sentence).await,
-            Err(why) => Reply::glance(&why),
-        }
-    };
+    let work = remind::about(shared, field(remind::TEXT), field(remind::WHEN));
     give(shared, interaction, Manner::Work, work).await;
 }

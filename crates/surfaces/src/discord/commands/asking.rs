@@ -12,27 +12,25 @@ const ELSE: &str = "i answered something else than was asked. try it again.";
 
 /// What is planned, with what goes on.
 pub(super) async fn plans(shared: &Shared) -> Result<Box<Plans>, String> {
-    match shared.ports.desk.ask(Request::Tell(Question::Plans)).await {
-        Answer::Plans(plans) => Ok(plans),
-        other => Err(refusal(other)),
-    }
+    let answer = shared.ports.desk.ask(Request::Tell(Question::Plans)).await;
+    let Answer::Plans(plans) = answer else { return Err(refusal(answer)) };
+    Ok(plans)
 }
 
 /// How much waits.
 pub(super) async fn numbers(shared: &Shared) -> Result<Numbers, String> {
-    match shared.ports.desk.ask(Request::Tell(Question::Numbers)).await {
-        Answer::Numbers(numbers) => Ok(numbers),
-        other => Err(refusal(other)),
-    }
+    let answer = shared.ports.desk.ask(Request::Tell(Question::Numbers)).await;
+    let Answer::Numbers(numbers) = answer else { return Err(refusal(answer)) };
+    Ok(numbers)
 }
 
 /// Does what is wanted of what is planned. What was planned is told with times that tick.
 pub(super) async fn plan(shared: &Shared, planning: Planning) -> Result<String, String> {
-    let told = match ask(shared, Request::Plan(planning)).await {
-        Answer::Told(told) => told,
-        Answer::Begun(_) | Answer::Heard(_) => return Ok("it runs now.".to_owned()),
-        other => return Err(refusal(other)),
-    };
+    let answer = ask(shared, Request::Plan(planning)).await;
+    if matches!(answer, Answer::Begun(_) | Answer::Heard(_)) {
+        return Ok("it runs now.".to_owned());
+    }
+    let Answer::Told(told) = answer else { return Err(refusal(answer)) };
     if !told.starts_with('✓') {
         return Ok(told);
     }

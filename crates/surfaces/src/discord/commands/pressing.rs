@@ -136,11 +136,8 @@ async fn act(shared: &Shared, pressed: &Pressed, when: Option<&str>) -> Result<S
 }
 
 fn said(answer: Answer) -> Result<String, String> {
-    match answer {
-        Answer::Told(text) => Ok(text),
-        Answer::Noted | Answer::Begun(_) => Ok("done.".to_owned()),
-        other => Err(refusal(other)),
-    }
+    let Answer::Told(text) = answer else { return Err(refusal(answer)) };
+    Ok(text)
 }
 
 /// What can be pressed after it to have it back as it was.

@@ -2,10 +2,10 @@
 
 use domain::assistant::{Answer, Planning, Request, Shelf};
 use domain::brain::{self, Meant};
-use domain::phrase::{self, Habits, When, tell_exact};
+use domain::phrase::{self, Habits};
 use jiff::Zoned;
 
-use super::asking::{ask, plan};
+use super::asking::{ask, plan, refusal};
 use super::card::{Card, PRESS};
 use super::reply::{Reply, fit};
 use super::written::{cut, plain};
@@ -29,7 +29,16 @@ pub(super) async fn remind(shared: &Shared, text: &str) -> Reply {
     if reading.when.is_none() && !reading.notes.iter().any(phrase::Note::is_trouble) {
         return keep(shared, text).await;
     }
-    match plan(shared, Planning::Words(words)).await {
+    planned(shared, Planning::Words(words)).await
+}
+
+/// Plans what was filled in about a message.
+pub(super) async fn about(shared: &Shared, text: &str, when: &str) -> Reply {
+    planned(shared, Planning::Remind(text.trim().to_owned(), when.to_owned())).await
+}
+
+async fn planned(shared: &Shared, planning: Planning) -> Reply {
+    match plan(shared, planning).await {
         Ok(told) => {
             let mut outgoing = Outgoing::words(fit(&told));
             outgoing.rows = vec![Row::Buttons(vec![Card::Words.button("Undo", Style::Secondary, "undo")])];
@@ -41,22 +50,22 @@ pub(super) async fn remind(shared: &Shared, text: &str) -> Reply {
 
 /// Words that are certainly read as something to plan.
 fn asked(text: &str, now: &Zoned) -> String {
-    match brain::read(text, now, &Habits::default()) {
-        Meant::Plan(reading) if reading.when.is_some() => text.to_owned(),
-        _ => format!("remind me to {text}"),
+    let meant = brain::read(text, now, &Habits::default());
+    match matches!(&meant, Meant::Plan(reading) if reading.when.is_some()) {
+        true => text.to_owned(),
+        false => format!("remind me to {text}"),
     }
 }
 
 async fn keep(shared: &Shared, text: &str) -> Reply {
-    match ask(shared, Request::Inbox(Shelf::Keep(text.to_owned()))).await {
-        Answer::Told(_) | Answer::Noted => {
-            let shown = plain(&cut(text, LONGEST));
-            Reply::stays(&format!(
-                "there is no time in that, so it is in the inbox: {shown}\n-# say when, like `tomorrow at 10`."
-            ))
-        }
-        other => Reply::glance(&super::asking::refusal(other)),
+    let answer = ask(shared, Request::Inbox(Shelf::Keep(text.to_owned()))).await;
+    if !matches!(answer, Answer::Told(_) | Answer::Noted) {
+        return Reply::glance(&refusal(answer));
     }
+    let shown = plain(&cut(text, LONGEST));
+    Reply::stays(&format!(
+        "there is no time in that, so it is in the inbox: {shown}\n-# say when, like `tomorrow at 10`."
+    ))
 }
 
 /// What is asked about a message.
@@ -84,57 +93,12 @@ pub(super) fn form(about: &Message) -> Form {
     Form { custom_id: format!("{PRESS}{FORM}"), title: "Remind me about this".to_owned(), fields }
 }
 
-/// The sentence that says what was filled in. What the text says of a time does not count.
-pub(super) fn sentence(text: &str, when: &str, now: &Zoned) -> Result<String, String> {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let reading = phrase::read(when, now, &Habits::default());
-    let when = match reading.when {
-        Some(When::Once(at)) => {
-            let told = tell_exact(&at.with_time_zone(now.time_zone().clone()));
-            // The day of the week would be taken for a part of a time before it.
-            told.split_once(' ').map_or(told.clone(), |(_, date)| date.to_owned())
-        }
-        Some(When::Repeats(_) | When::Lead { .. } | When::Cue(_)) => when.to_owned(),
-        None => {
-            let why = reading.notes.iter().find(|note| note.is_trouble()).map(ToString::to_string);
-            let right = || format!("`{when}` is no time. say one, like `tomorrow at 10` or `in 20 min`.");
-            return Err(why.unwrap_or_else(right));
-        }
-    };
-    Ok(format!("remind me to {}, {when}", cut(&words, 2 * LONGEST)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn now() -> Zoned {
         "2026-11-16T10:00[Europe/Madrid]".parse().unwrap()
-    }
-
-    #[test]
-    fn a_message_is_planned_for_the_time_that_was_filled_in() {
-        for (text, what) in [
-            ("can you look at the invoice?", "look at the invoice?"),
-            ("standup every monday at 9", "standup every monday at 9"),
-            ("lunch tomorrow at 1?", "lunch tomorrow at 1?"),
-            ("pause for 2 hours", "pause for 2 hours"),
-            ("two\nlines", "two lines"),
-        ] {
-            let sentence = sentence(text, "fri 14:30", &now()).unwrap();
-            let reading = match brain::read(&sentence, &now(), &Habits::default()) {
-                Meant::Plan(reading) => reading,
-                other => panic!("{sentence}: {other:?}"),
-            };
-            let Some(When::Once(at)) = reading.when else { panic!("{sentence}: {:?}", reading.when) };
-            assert_eq!(at.strftime("%F %H:%M").to_string(), "2026-11-20 14:30", "{sentence}");
-            assert_eq!(reading.what, what, "{sentence}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_time_is_told() {
-        assert!(sentence("x", "whenever", &now()).unwrap_err().contains("`whenever` is no time"));
     }
 
     #[test]

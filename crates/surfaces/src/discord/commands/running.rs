@@ -72,11 +72,13 @@ fn day(words: &str, now: &Zoned) -> Result<Date, String> {
     if words.trim().is_empty() {
         return Ok(today);
     }
-    match brain::read(words, now, &Habits::default()) {
-        Meant::List(Span::Today) => Ok(today),
-        Meant::List(Span::Tomorrow) => Ok(today.tomorrow().unwrap_or(today)),
-        Meant::List(Span::Day(day)) => Ok(day),
-        _ => Err(format!("`{words}` is no day. say one, like `tomorrow`, `friday` or `24 dec`.")),
+    let wrong = || format!("`{words}` is no day. say one, like `tomorrow`, `friday` or `24 dec`.");
+    let Meant::List(span) = brain::read(words, now, &Habits::default()) else { return Err(wrong()) };
+    match span {
+        Span::Today => Ok(today),
+        Span::Tomorrow => Ok(today.tomorrow().unwrap_or(today)),
+        Span::Day(day) => Ok(day),
+        Span::Week | Span::Next | Span::Inbox | Span::About(_) => Err(wrong()),
     }
 }
 
@@ -121,10 +123,8 @@ async fn pings(shared: &Shared, capacity: Option<&str>, refill: Option<&str>) ->
     let number = |text: Option<&str>| text.and_then(|text| text.parse().ok());
     let pace = Pace { capacity: number(capacity), refill_minutes: number(refill) };
     if pace != Pace::default() {
-        match ask(shared, Request::Choose(Choice::Pings(pace))).await {
-            Answer::Told(_) => {}
-            other => return Reply::glance(&refusal(other)),
-        }
+        let answer = ask(shared, Request::Choose(Choice::Pings(pace))).await;
+        let Answer::Told(_) = answer else { return Reply::glance(&refusal(answer)) };
     }
     match numbers(shared).await {
         Ok(numbers) => {
@@ -149,10 +149,14 @@ async fn same(shared: &Shared, command: &Command, given: &[Given]) -> Reply {
     };
     match obey(shared, text.trim_end()).await {
         Answer::Told(text) => private(Outgoing::words(fit(&text))),
-        Answer::Noted => Reply::Nothing,
+        Answer::Noted | Answer::Heard(_) => Reply::Nothing,
         Answer::Begun(_) => Reply::stays("i sum up what we said so far. what came of it follows."),
-        Answer::Heard(_) => Reply::Nothing,
-        other => Reply::glance(&refusal(other)),
+        other @ (Answer::Decided(_)
+        | Answer::Plans(_)
+        | Answer::Numbers(_)
+        | Answer::Overspent(_)
+        | Answer::Shown(_)
+        | Answer::Refused(_)) => Reply::glance(&refusal(other)),
     }
 }
 

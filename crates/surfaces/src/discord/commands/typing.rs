@@ -51,10 +51,12 @@ fn readings(typed: &str, now: &Zoned) -> Vec<Offer> {
         return Vec::new();
     }
     let habits = Habits::default();
-    let reading = match brain::read(typed, now, &habits) {
-        Meant::Plan(reading) if reading.when.is_some() => reading,
-        _ => phrase::read(typed, now, &habits),
-    };
+    let mut reading = phrase::read(typed, now, &habits);
+    if let Meant::Plan(meant) = brain::read(typed, now, &habits)
+        && meant.when.is_some()
+    {
+        reading = meant;
+    }
     let Reading { what, when, other, notes } = reading;
     let offer = |when: &When, value: String| (format!("{} · {what}", tell(when, now, &[])), value);
     let Some(when) = when else {
