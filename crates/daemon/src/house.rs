@@ -17,6 +17,8 @@ use journal::disk::Disk;
 use journal::jobs::{self, JobBook};
 use journal::{Journal, Opened, Place};
 use surfaces::client::Client;
+use surfaces::discord::dm;
+use surfaces::discord::wire::net::Net;
 use surfaces::stage::Stage;
 use surfaces::web::door::{bind, bind_file, serve_tcp, serve_unix};
 use surfaces::web::vitals::Health;
@@ -31,7 +33,7 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::job_files::Shelf;
 use crate::pairing::KeptDevices;
-use crate::settings::Settings;
+use crate::settings::{Discord, Settings};
 use crate::tool_lists::Check;
 use crate::vitals::Pulse;
 
@@ -110,6 +112,10 @@ impl House {
             Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?))
                 .minding(purse)
                 .choosing_from(choices);
+        let assistant = match (&settings.places.discord, doors) {
+            (Discord::On { .. }, Doors::LocalAndPage) => assistant.reaching(),
+            (Discord::On { .. } | Discord::Off | Discord::Wrong(_), _) => assistant,
+        };
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
@@ -133,6 +139,9 @@ impl House {
             disk,
             brain: model.name().to_owned(),
         };
+        if doors == Doors::LocalAndPage {
+            house.enter_discord(&settings.places.discord, &ports)?;
+        }
         house.open_doors(settings, ports, doors).await?;
         for notice in &house.notices {
             stage.show(&Shown::Notice(notice.clone()));
@@ -156,6 +165,30 @@ impl House {
         Ok(())
     }
 
+    /// Lives in the direct messages of Discord, if there is a token.
+    fn enter_discord(&mut self, discord: &Discord, wiring: &Wiring) -> Result<(), Failed> {
+        let (token, base) = match discord {
+            Discord::Off => return Ok(()),
+            Discord::Wrong(why) => {
+                self.notices.push(why.clone());
+                return Ok(());
+            }
+            Discord::On { token, base } => (token.clone(), base),
+        };
+        let wire = Net::new(base, &token).map_err(|wrong| Failed::Configuration(wrong.to_string()))?;
+        let ports = dm::Ports {
+            desk: wiring.desk.clone(),
+            journal: wiring.journal.clone(),
+            archive: wiring.journal.clone(),
+            outbox: wiring.journal.clone(),
+            stage: wiring.stage.clone(),
+            clock: wiring.clock.clone(),
+        };
+        let seed = seed()?;
+        self.tasks.spawn(dm::live(Arc::new(wire), token, ports, seed, self.stop.clone()));
+        Ok(())
+    }
+
     /// Does `chores` until the end.
     fn spawn(&mut self, chores: impl Future<Output = ()> + Send + 'static) {
         let stop = self.stop.clone();
@@ -176,9 +209,9 @@ impl House {
 
     async fn open_doors(&mut self, settings: &Settings, wiring: Wiring, doors: Doors) -> Result<(), Failed> {
         let port = match doors {
-            Doors::LocalAndPage => {
-                Some(bind(settings.page).await.map_err(|error| Failed::Configuration(error.to_string()))?)
-            }
+            Doors::LocalAndPage => Some(
+                bind(settings.places.page).await.map_err(|error| Failed::Configuration(error.to_string()))?,
+            ),
             Doors::Local => None,
         };
         let page = port.as_ref().map(|port| port.page()).unwrap_or_default();

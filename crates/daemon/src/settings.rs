@@ -5,11 +5,11 @@ mod environment;
 mod file;
 mod key;
 pub mod log;
+mod places;
 mod spend;
 mod zone;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use domain::compaction::Room;
@@ -23,6 +23,7 @@ use models::{anthropic, claude, openai};
 
 pub use environment::Environment;
 use file::File;
+pub use places::{Discord, Places};
 pub use spend::Spend;
 
 use crate::exit::Failed;
@@ -47,8 +48,8 @@ pub struct Settings {
     pub spend: Spend,
     /// How a model is treated.
     pub manners: Manners,
-    /// Where the page listens.
-    pub page: SocketAddr,
+    /// Where the human can be.
+    pub places: Places,
     /// What `~` stands for, if that is known.
     pub home: Option<String>,
 }
@@ -89,12 +90,6 @@ impl Settings {
     pub fn read(environment: &Environment) -> Result<Self, Failed> {
         let paths = Paths::new(environment.data_dir()?);
         let file = File::read(&paths)?;
-        let page = environment.get("OLLIM_HTTP").unwrap_or(&file.page.address);
-        let page = page.parse().map_err(|_| {
-            Failed::Configuration(format!(
-                "OLLIM_HTTP: `{page}` is not an address. write it like 127.0.0.1:7645."
-            ))
-        })?;
         let thinking = thinking(environment, &file)?;
         Ok(Self {
             names: names(environment),
@@ -113,7 +108,7 @@ impl Settings {
                 patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
                 room: room(&file)?,
             },
-            page,
+            places: places::read(environment, &file)?,
             home: environment.get("HOME").map(str::to_owned),
             paths,
         })

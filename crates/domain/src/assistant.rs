@@ -5,6 +5,7 @@
 
 mod approving;
 mod background;
+mod carding;
 mod chaining;
 mod choosing;
 mod clearing;
@@ -21,9 +22,11 @@ mod persisting;
 mod pinging;
 mod planning;
 mod plans;
+mod posting;
 mod replying;
 mod reporting;
 mod request;
+mod resting;
 mod running;
 mod spending;
 mod tending;
@@ -40,10 +43,10 @@ pub use background::RUNS;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
-pub use memory::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
+pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Turns, Unfinished};
 pub use plans::{Broken, Plans};
 pub use request::{
-    Answer, Choice, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
+    Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
 pub use wording::Changed as Replanned;
@@ -59,6 +62,7 @@ use crate::tool::ToolSpec;
 use crate::turn::{Ending, TurnId};
 use compacting::{Compacting, Wanted};
 use minutes::Minutes;
+use posting::Posting;
 use running::{Errand, Owed, Running, Sending, Turned};
 
 /// The longest message that is taken at once, in characters.
@@ -81,6 +85,8 @@ struct Wants {
     deadlines: BTreeMap<Branch, Timestamp>,
     /// Turns that were asked to end because their time was up.
     overdue: BTreeSet<TurnId>,
+    /// What the human knows of a model that refuses our key.
+    refusal: Known,
 }
 
 /// Its state and its decisions.
@@ -94,47 +100,45 @@ pub struct Assistant {
     tools: Arc<[ToolSpec]>,
     room: Room,
     purse: Purse,
-    /// What the human knows of a model that refuses our key.
-    refusal: Known,
     choices: Arc<Choices>,
     dice: Dice,
+    posting: Posting,
 }
 
 impl Assistant {
     /// Wakes up with `memory`, to speak with a model that has so much `room`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
         let (running, abandoned, wants) = (BTreeMap::new(), BTreeMap::new(), Wants::default());
-        let (purse, refusal, choices) = (Purse::default(), Known::default(), Arc::default());
-        Self { memory, running, abandoned, wants, tools, room, purse, refusal, choices, dice }
-    }
-
-    /// The same, knowing prices and limits.
-    #[must_use]
-    pub fn minding(mut self, purse: Purse) -> Self {
-        self.purse = purse;
-        self
-    }
-
-    /// The same, with these models to choose from.
-    #[must_use]
-    pub fn choosing_from(mut self, choices: Choices) -> Self {
-        self.choices = Arc::new(choices);
-        self
+        let (purse, choices, posting) = (Purse::default(), Arc::default(), Posting::default());
+        Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting }
     }
 
     /// Decides what follows from `event`.
     pub fn on(&mut self, event: Event, now: &Zoned) -> Vec<Effect> {
+        let effects = self.decide(event, now);
+        self.with_posts(effects, now)
+    }
+
+    /// Answers `request`, and decides what follows from it.
+    pub fn asked(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
+        self.posting.note(&request);
+        let (answer, effects) = self.answer(request, now);
+        (answer, self.with_posts(effects, now))
+    }
+
+    fn decide(&mut self, event: Event, now: &Zoned) -> Vec<Effect> {
         match event {
             Event::Started => self.started(now),
             Event::TurnEnded(turn, ended) => self.turn_ended(turn, ended, now),
             Event::KeyRenewed => self.key_renewed(now),
             Event::Woke => self.woke(now),
             Event::Files(news, look) => self.files_changed(news, look, now),
+            Event::Undelivered(charge) => self.refund(charge, now),
+            Event::Seen(surface) => self.seen_on(surface),
         }
     }
 
-    /// Answers `request`, and decides what follows from it.
-    pub fn asked(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
+    fn answer(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
         match request {
             Request::Say(saying) => self.say(saying, now),
             Request::Stop => self.stop(now),
@@ -151,6 +155,7 @@ impl Assistant {
             Request::Tell(Question::Reports) => self.read_reports(now),
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
+            Request::Tell(Question::Numbers) => (Answer::Numbers(self.numbers(now)), Vec::new()),
             Request::Tell(Question::Settings) => self.tell_settings(),
             Request::Tell(Question::Plans) => {
                 (Answer::Plans(Box::new(self.memory.plans.clone())), Vec::new())

@@ -116,6 +116,7 @@ impl Explanation {
         let who = match self.message.surface {
             SurfaceName::Terminal => "what you said in the terminal",
             SurfaceName::Page => "what you said on the page",
+            SurfaceName::Discord => "what you said in Discord",
             SurfaceName::House => "what i told myself",
         };
         let words = self.message.text.trim().replace('\n', " ");
@@ -202,6 +203,7 @@ mod tests {
             to: Address::Here,
             text: "how much\nis it?".to_owned(),
             images: Vec::new(),
+            mark: None,
         };
         let usage = Usage { input: 100, cache_read: 9_900, cache_write: 0, output: 50 };
         let call = |cost: Option<u64>| Spent {

@@ -6,6 +6,7 @@
 pub mod approval;
 pub mod assistant;
 pub mod brain;
+pub mod card;
 pub mod command;
 pub mod compaction;
 pub mod context;
@@ -25,6 +26,7 @@ pub mod permission;
 pub mod phrase;
 pub mod ping_budget;
 pub mod place;
+pub mod post;
 pub mod record;
 pub mod report;
 pub mod run;

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::approval::{Approval, ApprovalId, Closed as ClosedApproval};
 use crate::assistant::Replanned;
+use crate::card::Card;
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::{Source, Spent};
 use crate::fork::{Entering, Fork};
@@ -13,6 +14,7 @@ use crate::inbox::{Kept, KeptId};
 use crate::occurrence::Occurrence;
 use crate::permission::Decision;
 use crate::ping_budget::PingBudget;
+use crate::post::{PostChange, PostKey};
 use crate::report::{Report, ReportId};
 use crate::run::{Doings, Kind, Run};
 use crate::schedule::{Accounted, ItemId, Rest, What};
@@ -132,6 +134,10 @@ pub enum MessageChange {
     Dropped(MessageId),
     /// Something happened to what was sent to the human.
     Sent(SentChange),
+    /// Something happened to what is to be sent.
+    Post(PostChange),
+    /// This is how the card of a reminder stands, and what it was posted under.
+    Card(Card, PostKey),
 }
 
 /// What happened to a turn.
@@ -259,7 +265,13 @@ pub struct Message {
     pub text: String,
     /// Its pictures.
     pub images: Vec<Image>,
+    /// What the other side knows it by, if it came from one that tells things twice.
+    pub mark: Option<Mark>,
 }
+
+/// The number by which a surface elsewhere knows a message. One that was heard is not heard again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Mark(pub u64);
 
 /// Where a message is heard. What it is decided by is known when its turn comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -290,6 +302,8 @@ pub enum SurfaceName {
     Terminal,
     /// The local page.
     Page,
+    /// The direct messages of Discord.
+    Discord,
     /// Nowhere: we said it ourselves.
     House,
 }
@@ -297,7 +311,7 @@ pub enum SurfaceName {
 impl SurfaceName {
     /// The surface of that name; an unknown one is taken for the terminal.
     pub fn named(name: &str) -> Self {
-        [Self::Page, Self::House]
+        [Self::Page, Self::Discord, Self::House]
             .into_iter()
             .find(|surface| surface.as_str() == name)
             .unwrap_or(Self::Terminal)
@@ -308,6 +322,7 @@ impl SurfaceName {
         match self {
             Self::Terminal => "terminal",
             Self::Page => "page",
+            Self::Discord => "discord",
             Self::House => "house",
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Who only wants to know what was written down waits for nobody, and nobody waits for them.
 
-use domain::assistant::Answer;
+use domain::assistant::{Answer, Event};
 use domain::command::{self, Command, Look};
 use domain::record::SurfaceName;
 use jiff::Zoned;
@@ -18,7 +18,10 @@ pub async fn obey(
     now: Zoned,
 ) -> Answer {
     match command::read_on(surface, text) {
-        Ok(Command::Ask(request)) => desk.ask(request).await,
+        Ok(Command::Ask(request)) => {
+            desk.tell(Event::Seen(surface)).await;
+            desk.ask(request).await
+        }
         Ok(Command::Look(look)) => look_up(look, archive, now).await.map_or_else(
             |Unreadable(why)| Answer::Refused(format!("i can't read that: {why}")),
             Answer::Told,

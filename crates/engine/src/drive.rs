@@ -289,6 +289,7 @@ impl Drive {
             | Answer::Noted
             | Answer::Told(_)
             | Answer::Plans(_)
+            | Answer::Numbers(_)
             | Answer::Shown(_) => Failure::Stopped("something broke on my side.".to_owned()),
         };
         self.turn.cut("", Ending::Failed(failure));

@@ -11,14 +11,15 @@ use domain::cost::{Report as Spending, Source};
 use domain::explanation::{Explained, Subject};
 use domain::failure::Failure;
 use domain::occurrence::Occurrence;
-use domain::record::Record;
+use domain::post::{Post, PostKey};
+use domain::record::{Charge, Record};
 use domain::report::Report;
 use domain::sent::SentId;
 use domain::tool::{Caption, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Reply, TurnId};
 use futures_util::future::BoxFuture;
-use jiff::Zoned;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 
 use crate::desk::Desk;
 
@@ -145,6 +146,84 @@ pub trait Archive: Send + Sync {
         of: Option<Source>,
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>>;
+}
+
+/// What is to be sent to the human elsewhere, and what became of it.
+pub trait Outbox: Send + Sync {
+    /// The oldest `limit` that wait.
+    fn waiting(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Outgoing>, Unreadable>>;
+
+    /// The messages that `key` became, by part.
+    fn receipts(&self, key: PostKey) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>>;
+
+    /// The receipts whose key begins so.
+    fn receipts_of(&self, kind: &'static str) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>>;
+
+    /// Keeps what a part became.
+    fn became(&self, receipt: Receipt, at: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>>;
+
+    /// Forgets what a part became: it is not there any more.
+    fn is_gone(&self, receipt: Receipt) -> BoxFuture<'_, Result<(), Unwritten>>;
+
+    /// Settles the post with this number; gives what was charged for one that did not arrive.
+    fn settle(&self, id: u64, how: Settled) -> BoxFuture<'_, Result<Option<Charge>, Unwritten>>;
+
+    /// What the message with this number is to us: nothing, if it is none of ours.
+    fn posted_as(&self, message: u64) -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>>;
+
+    /// What is kept under `name` for a restart.
+    fn keepsake(&self, name: &'static str) -> BoxFuture<'_, Result<Option<String>, Unreadable>>;
+
+    /// Keeps `value` under `name`.
+    fn keep(&self, name: &'static str, value: String) -> BoxFuture<'_, Result<(), Unwritten>>;
+
+    /// Forgets what was sent long ago.
+    fn forget(&self, now: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>>;
+}
+
+/// What a message elsewhere is to us: the post, and the message that it is, if it can be replied to.
+pub type PostedAs = (PostKey, Option<SentId>);
+
+/// A post that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outgoing {
+    /// Its number.
+    pub id: u64,
+    /// What is to be done with it.
+    pub work: Work,
+    /// The post.
+    pub post: Post,
+}
+
+/// What is to be done with a post.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// It is sent.
+    New,
+    /// What was sent under its key says this from now on.
+    Says,
+}
+
+/// What a part of a post became elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// The post.
+    pub key: PostKey,
+    /// Which part of it.
+    pub part: u32,
+    /// The number of the message there.
+    pub message: u64,
+}
+
+/// What became of a post.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It was sent, and there are receipts.
+    Sent,
+    /// It can never be sent, for this reason.
+    Failed(String),
+    /// It is not worth sending any more, for this reason.
+    Dropped(String),
 }
 
 /// The journal cannot be written. The human must act: it says what is wrong and what would be right.

@@ -32,6 +32,7 @@ fn talk_on_the_side(conversation: &mut Conversation, now: Zoned) -> Vec<Record> 
         to: Address::Here,
         text: heard.text,
         images: Vec::new(),
+        mark: None,
     };
     records.extend([
         Record::Message(MessageChange::Received(message)),

@@ -9,6 +9,7 @@ pub mod jobs;
 mod keeper;
 mod lock;
 mod open;
+mod outbox;
 mod paths;
 mod plans;
 mod reports;

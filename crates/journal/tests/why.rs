@@ -138,7 +138,15 @@ impl Scribe {
     fn turn(&mut self, branch: &Branch, source: &Source, at: Timestamp, truth: &mut Truth) {
         let (turn, answers) = (TurnId(self.number), MessageId(self.number));
         let (to, text) = (Address::Branch(branch.clone()), "words".to_owned());
-        let message = Message { id: answers, at, surface: SurfaceName::House, to, text, images: Vec::new() };
+        let message = Message {
+            id: answers,
+            at,
+            surface: SurfaceName::House,
+            to,
+            text,
+            images: Vec::new(),
+            mark: None,
+        };
         let heard =
             Said::Human(Heard { preface: "words".to_owned(), text: String::new(), images: Vec::new() });
         self.records.push(Record::Message(MessageChange::Received(message)));

@@ -207,6 +207,19 @@ impl Watcher {
         }
     }
 
+    /// What has come already, without waiting.
+    pub fn try_next(&mut self) -> Option<Sight> {
+        loop {
+            match self.cues.try_recv() {
+                Ok(cue) if cue.number <= self.seen => {}
+                Ok(cue) => return Some(Sight::Cue(cue)),
+                Err(broadcast::error::TryRecvError::Lagged(_)) => return Some(self.missed()),
+                Err(broadcast::error::TryRecvError::Closed) => return Some(Sight::Over),
+                Err(broadcast::error::TryRecvError::Empty) => return None,
+            }
+        }
+    }
+
     fn missed(&mut self) -> Sight {
         self.cues = self.cues.resubscribe();
         Sight::Missed(self.scene())

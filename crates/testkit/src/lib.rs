@@ -2,6 +2,7 @@
 
 pub mod chat_server;
 pub mod clock;
+pub mod discord;
 pub mod disk;
 pub mod elsewhere;
 pub mod kill;

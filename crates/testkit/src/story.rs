@@ -53,7 +53,7 @@ use cast::{Cast, choices, next};
 pub use changes::{compact, fork};
 pub use fragile::BREAK;
 use fragile::Fragile;
-use held::HeldJournal;
+pub use held::HeldJournal;
 pub(crate) use held::hold;
 use manner::Manner;
 use teller::Teller;
@@ -303,6 +303,7 @@ impl Story {
             | Answer::Noted
             | Answer::Told(_)
             | Answer::Plans(_)
+            | Answer::Numbers(_)
             | Answer::Overspent(_)
             | Answer::Shown(_)) => {
                 panic!("a message was answered with {answer:?}")

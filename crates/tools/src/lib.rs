@@ -114,6 +114,7 @@ fn outcome(answer: Answer) -> (String, Outcome) {
         | Answer::Decided(_)
         | Answer::Noted
         | Answer::Plans(_)
+        | Answer::Numbers(_)
         | Answer::Overspent(_) => ("done".to_owned(), Outcome::Done),
     }
 }

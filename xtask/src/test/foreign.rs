@@ -1,6 +1,6 @@
 //! The vendors' own clients against our played servers: they are installed outside the repository first.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::machine::Machine;
 use super::report::{self, Report};
@@ -36,11 +36,26 @@ fn install(home: &Path, root: &Path) -> Outcome {
     Program::new(&python(home), &words).run()
 }
 
+/// The packages of Node, for the bot that is written in its language. Without Node the test says that it was skipped.
+fn node_modules(home: &Path, root: &Path) -> Option<PathBuf> {
+    let home = home.join("node");
+    std::fs::create_dir_all(&home).ok()?;
+    for file in ["package.json", "package-lock.json"] {
+        std::fs::copy(root.join(FOLDER).join(file), home.join(file)).ok()?;
+    }
+    let words = ["ci", "--no-audit", "--no-fund", "--prefer-offline"];
+    Program::new("npm", &words).within(&home).run().passed().then(|| home.join("node_modules"))
+}
+
 fn tests(home: &Path, root: &Path) -> Outcome {
     let Some(target) = target_folder(root) else { return unready("cargo does not say where it builds") };
     let words = ["-m", "unittest", "--verbose"];
     let program = Program::new(&python(home), &words).within(&root.join(FOLDER));
-    let program = program.with("OLLIM_TEST_BINS", target.join("debug")).with("PYTHONDONTWRITEBYTECODE", "1");
+    let mut program =
+        program.with("OLLIM_TEST_BINS", target.join("debug")).with("PYTHONDONTWRITEBYTECODE", "1");
+    if let Some(modules) = node_modules(home, root) {
+        program = program.with("OLLIM_NODE_MODULES", modules);
+    }
     let outcome = program.counting(report::unittest).run();
     // A run that found no test must not look like one that passed.
     if outcome == Outcome::Passed(report::unittest("")) {

@@ -7,7 +7,7 @@ use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 17] = [
     "VISUAL",
     "EDITOR",
     "OLLIM_CLAUDE",
@@ -23,6 +23,8 @@ const KNOWN: [&str; 15] = [
     "OPENAI_API_KEY",
     "OPENAI_API_KEY_FILE",
     "OPENAI_BASE_URL",
+    "DISCORD_TOKEN",
+    "DISCORD_API_BASE",
 ];
 
 /// What the environment says. An empty variable says nothing.

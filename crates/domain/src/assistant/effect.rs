@@ -10,7 +10,7 @@ use crate::conversation::{Branch, Entry, EntryId, Said, Usage, Why};
 use crate::cost::{Account, Call, Source};
 use crate::failure::Failure;
 use crate::permission::Decision;
-use crate::record::{MessageId, Record};
+use crate::record::{Charge, MessageId, Record, SurfaceName};
 use crate::schedule::FileNews;
 use crate::sent::SentId;
 use crate::thinking::Thinking;
@@ -29,6 +29,10 @@ pub enum Event {
     KeyRenewed,
     /// Files that plan something changed.
     Files(Vec<FileNews>, Look),
+    /// What this was charged for did not reach the human.
+    Undelivered(Charge),
+    /// The human did something on this surface.
+    Seen(SurfaceName),
 }
 
 /// Whether files were looked at before.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 
+use super::carding::as_written;
 use super::planning::taken_away;
 use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
 use crate::context::{self, Preamble, Scheduled, Where};
@@ -176,6 +177,7 @@ impl Assistant {
         let Some(occurrence) = self.memory.plans.asked(message).cloned() else { return ending };
         match (&occurrence.key.source, &ending) {
             (_, Ending::Finished) => {
+                self.rang(&occurrence, minutes);
                 self.settle(occurrence, End::Done(String::new()), minutes);
                 ending
             }
@@ -220,6 +222,7 @@ impl Assistant {
         if let Source::Reminder(_) = occurrence.key.source {
             self.ensure_main(minutes);
             self.say_as_written(&occurrence.words, minutes);
+            self.rang(&occurrence, minutes);
         }
         let known = self.memory.plans.failing.insert(occurrence.key.source.clone(), why.to_owned());
         if known.as_deref() != Some(why) {
@@ -232,6 +235,7 @@ impl Assistant {
     fn goes_out(&mut self, occurrence: Occurrence, minutes: &mut Minutes) {
         self.ensure_main(minutes);
         self.say_as_written(&occurrence.words, minutes);
+        self.rang(&occurrence, minutes);
         let note = AS_WRITTEN.to_owned();
         self.settle(occurrence, End::Done(note), minutes);
     }
@@ -250,7 +254,7 @@ impl Assistant {
 
     /// The words of a reminder, said on main as they were written.
     fn say_as_written(&mut self, words: &str, minutes: &mut Minutes) {
-        let text = format!("⏰ {words}");
+        let text = as_written(words);
         // Nothing is said in the middle of a turn: it is shown now, and main reads it afterwards.
         if self.running.contains_key(&Branch::Main) {
             minutes.shown.push(Shown::Notice(text.clone()));

@@ -149,7 +149,8 @@ impl Assistant {
     /// Words of our own, to be heard on `branch`.
     pub(super) fn our_message(&mut self, branch: Branch, text: String, minutes: &mut Minutes) -> Message {
         let (id, at, to) = (self.next_message(), minutes.at, Address::Branch(branch));
-        let message = Message { id, at, surface: SurfaceName::House, to, text, images: Vec::new() };
+        let message =
+            Message { id, at, surface: SurfaceName::House, to, text, images: Vec::new(), mark: None };
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         message
     }

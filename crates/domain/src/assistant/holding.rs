@@ -31,7 +31,7 @@ impl Assistant {
     pub(super) fn hold(&mut self, turned: Turned, why: &Failure, minutes: &mut Minutes) {
         let Turned { turn, branch, message, sending } = turned;
         minutes.records.push(Record::Turn(TurnChange::Held(turn)));
-        let known = std::mem::replace(&mut self.refusal, Known::Told);
+        let known = std::mem::replace(&mut self.wants.refusal, Known::Told);
         let newest = MessageId(self.memory.messages.next.0.saturating_sub(1));
         match (self.memory.turns.runs.contains_key(&branch), known) {
             (false, known) => {
@@ -82,7 +82,7 @@ impl Assistant {
             let rest = self.memory.messages.waiting.len();
             let what = match message.surface {
                 SurfaceName::House => String::new(),
-                SurfaceName::Terminal | SurfaceName::Page => {
+                SurfaceName::Terminal | SurfaceName::Page | SurfaceName::Discord => {
                     format!("i will not answer `{}`. ", message.text.chars().take(40).collect::<String>())
                 }
             };

@@ -1,6 +1,6 @@
 //! What the assistant knows when it wakes up, and keeps in mind: names, numbers and what waits.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -8,12 +8,13 @@ use jiff::Timestamp;
 use super::Change;
 use super::plans::Plans;
 use crate::approval::Approvals;
+use crate::card::Cards;
 use crate::conversation::{Branch, Conversation, EntryId};
 use crate::fork::{Entering, Fork};
 use crate::inbox::Inbox;
 use crate::permission::Modes;
 use crate::ping_budget::PingBudget;
-use crate::record::{Message, MessageId};
+use crate::record::{Mark, Message, MessageId};
 use crate::report::{Report, ReportId};
 use crate::run::Run;
 use crate::sent::Sent;
@@ -67,8 +68,27 @@ pub struct Messages {
     pub waiting: VecDeque<Message>,
     /// What is known of messages that the human sees, shared with every copy of this memory.
     pub sent: Arc<Sent>,
+    /// What surfaces elsewhere told us lately, shared with every copy of this memory.
+    pub heard: Arc<BTreeSet<Mark>>,
+    /// The cards of reminders that rang, shared with every copy of this memory.
+    pub cards: Arc<Cards>,
     /// The number of the next message.
     pub next: MessageId,
+}
+
+/// How many of the newest marks are remembered.
+pub const MARKS: usize = 2_000;
+
+impl Messages {
+    /// What is known by `mark` has been heard.
+    pub(super) fn remember(&mut self, mark: Option<Mark>) {
+        let Some(mark) = mark else { return };
+        let heard = Arc::make_mut(&mut self.heard);
+        heard.insert(mark);
+        if heard.len() > MARKS {
+            heard.pop_first();
+        }
+    }
 }
 
 /// Reports that main has not read, and the number of the next one.
@@ -117,7 +137,13 @@ impl Memory {
                 filled: BTreeMap::new(),
                 next: TurnId(1),
             },
-            messages: Messages { waiting: VecDeque::new(), sent: Arc::default(), next: MessageId(1) },
+            messages: Messages {
+                waiting: VecDeque::new(),
+                sent: Arc::default(),
+                heard: Arc::default(),
+                cards: Arc::default(),
+                next: MessageId(1),
+            },
             reports: Reports { waiting: Arc::default(), next: ReportId(1) },
             inbox: Inbox::default(),
             approvals: Approvals::default(),

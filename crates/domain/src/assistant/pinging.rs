@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::{Answer, Assistant, Effect, Ended, Ending, Errand, Minutes, Owed, Running, Shown, Turned};
 use crate::context::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, no_ping};
@@ -89,6 +89,17 @@ impl Assistant {
         minutes.records.push(Record::State(StateChange::Charged(charge)));
         self.memory.chosen.pings = Some(budget);
         minutes.records.push(Record::State(StateChange::Pings(budget)));
+    }
+
+    /// BF-23, P5: what was charged and did not reach the human is given back.
+    pub(super) fn refund(&mut self, charge: Charge, now: &Zoned) -> Vec<Effect> {
+        let Some(budget) = self.memory.chosen.pings.map(|pings| pings.at(now)) else { return Vec::new() };
+        let urgency = if charge.after < charge.before { Urgency::Normal } else { Urgency::Critical };
+        let budget = budget.refunded(urgency);
+        self.memory.chosen.pings = Some(budget);
+        let mut minutes = Minutes::at(now);
+        minutes.records.push(Record::State(StateChange::Pings(budget)));
+        minutes.effects()
     }
 
     /// BF-25: a background run leaves words for main, and goes on.

@@ -127,6 +127,7 @@ impl Assistant {
         match planning {
             Planning::Do(job) => self.run(job, now),
             Planning::Now(source) => self.fire_now(&source, now),
+            Planning::Rest(source, rest) => self.let_rest(&source, rest, now),
             Planning::Words(words) => self.plan_words(&words, now),
         }
     }

@@ -10,6 +10,7 @@ use jiff::Zoned;
 use super::forking::{Beginning, refused};
 use super::leaving::Way;
 use super::{Answer, Assistant, Effect, Minutes, Press, Shown};
+use crate::approval::Reply;
 use crate::context;
 use crate::conversation::{Branch, Head};
 use crate::embed::{Action, Exiting};
@@ -101,6 +102,14 @@ impl Assistant {
                 refused("there is no task list yet. tell me instead.")
             }
             Action::EventDelete(_) => refused("there is no task list or calendar yet. tell me instead."),
+            Action::Card(card, act) => self.card_pressed(surface, (&card, act), now),
+            Action::Posted(key, act) => match self.memory.messages.cards.posted(&key).cloned() {
+                Some(card) => self.card_pressed(surface, (&card, act), now),
+                None => refused("that is no reminder."),
+            },
+            Action::Answer(approval, verdict) => {
+                self.approve(&Reply { which: approval.0.to_string(), verdict, by: surface }, now)
+            }
             Action::Ask(_) => refused("that button has lost its question. ask me in words."),
             Action::Unknown(name) => {
                 refused(&format!("unknown action: nobody knows what `{name}` does. tell me instead."))
@@ -132,7 +141,7 @@ impl Assistant {
             return refused(&full);
         }
         let (id, at, to) = (self.next_message(), minutes.at, Address::Button(on, inquiry));
-        self.hear(Message { id, at, surface, to, text, images: Vec::new() }, minutes)
+        self.hear(Message { id, at, surface, to, text, images: Vec::new(), mark: None }, minutes)
     }
 
     /// IF-6, XB-16, XB-17: the pressed button is heard in its run, or here. If somebody has opened a fork in the

@@ -33,7 +33,7 @@ impl Assistant {
         let preface = context::led(&preface, lead);
         match message.surface {
             SurfaceName::House => Heard::note(context::joined(&preface, &message.text)),
-            SurfaceName::Terminal | SurfaceName::Page => {
+            SurfaceName::Terminal | SurfaceName::Page | SurfaceName::Discord => {
                 Heard { preface, text: message.text.clone(), images: message.images.clone() }
             }
         }
@@ -105,10 +105,13 @@ impl Assistant {
     }
 }
 
+/// How a notice begins that main reads reports: no phone lights up for it.
+pub(super) const CATCHING_UP: &str = "catching up:";
+
 /// PU-13: what the human is told before main reads so many reports.
 fn catching_up(count: usize) -> String {
     match count {
-        1 => "catching up: 1 update from the background.".to_owned(),
-        _ => format!("catching up: {count} updates from the background."),
+        1 => format!("{CATCHING_UP} 1 update from the background."),
+        _ => format!("{CATCHING_UP} {count} updates from the background."),
     }
 }

@@ -13,9 +13,10 @@ use crate::cost::{Call, Refusal, Source, may_spend};
 use crate::embed::Action;
 use crate::inbox::KeptId;
 use crate::permission::Ruling;
-use crate::ping_budget::Pace;
-use crate::record::{Address, Message, MessageChange, MessageId, Record, ReplyTo, SurfaceName};
+use crate::ping_budget::{Pace, PingBudget};
+use crate::record::{Address, Mark, Message, MessageChange, MessageId, Record, ReplyTo, SurfaceName};
 use crate::run::Job;
+use crate::schedule::Rest;
 use crate::sent::SentId;
 use crate::settings::Setting;
 use crate::thinking::Thinking;
@@ -59,6 +60,8 @@ pub enum Planning {
     Do(Job),
     /// To keep a time of this plan now, whatever its clock says.
     Now(Source),
+    /// To let this plan rest so.
+    Rest(Source, Rest),
     /// What these words say.
     Words(String),
 }
@@ -101,6 +104,8 @@ pub enum Question {
     Inbox,
     /// How is it going?
     Status,
+    /// How much waits?
+    Numbers,
     /// What is planned, and what is being done about it?
     Plans,
     /// What is set?
@@ -148,12 +153,14 @@ pub struct Saying {
     pub images: Vec<Image>,
     /// The message they reply to, if they do.
     pub reply_to: Option<ReplyTo>,
+    /// What the other side knows them by, if it may tell them twice.
+    pub mark: Option<Mark>,
 }
 
 impl Saying {
     /// Words alone.
     pub fn words(surface: SurfaceName, text: &str) -> Self {
-        Self { surface, text: text.to_owned(), images: Vec::new(), reply_to: None }
+        Self { surface, text: text.to_owned(), images: Vec::new(), reply_to: None, mark: None }
     }
 }
 
@@ -166,6 +173,17 @@ pub struct Press {
     pub on: SentId,
     /// What pressing it means.
     pub action: Action,
+}
+
+/// How much waits for the human.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Numbers {
+    /// What background runs left.
+    pub updates: usize,
+    /// What is in the inbox.
+    pub inbox: usize,
+    /// How many pings are left.
+    pub pings: PingBudget,
 }
 
 /// What the asker hears.
@@ -183,6 +201,8 @@ pub enum Answer {
     Told(String),
     /// What is planned: a copy, which shares what did not change since.
     Plans(Box<Plans>),
+    /// How much waits.
+    Numbers(Numbers),
     /// No: the limit of the day is reached.
     Overspent(Refusal),
     /// This is shown to the human, with the tool's result.
@@ -193,14 +213,18 @@ pub enum Answer {
 
 impl Assistant {
     pub(super) fn say(&mut self, saying: Saying, now: &Zoned) -> (Answer, Vec<Effect>) {
+        // P6: what is told twice is heard once.
+        if saying.mark.is_some_and(|mark| self.memory.messages.heard.contains(&mark)) {
+            return (Answer::Noted, Vec::new());
+        }
         if let Err(refusal) = check(&saying).and_then(|()| self.has_room()) {
             return (Answer::Refused(refusal), Vec::new());
         }
         let minutes = Minutes::at(now);
-        let Saying { surface, text, images, reply_to } = saying;
+        let Saying { surface, text, images, reply_to, mark } = saying;
         let to = reply_to.map_or(Address::Here, Address::Reply);
         let (id, at) = (self.next_message(), minutes.at);
-        self.hear(Message { id, at, surface, to, text, images }, minutes)
+        self.hear(Message { id, at, surface, to, text, images, mark }, minutes)
     }
 
     /// The number of the next message.
@@ -214,6 +238,7 @@ impl Assistant {
     pub(super) fn hear(&mut self, message: Message, mut minutes: Minutes) -> (Answer, Vec<Effect>) {
         let id = message.id;
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
+        self.memory.messages.remember(message.mark);
         self.memory.messages.waiting.push_back(message);
         self.cancel_waiting(&mut minutes);
         let interrupt = match self.speaking().map(|(_, running)| running) {

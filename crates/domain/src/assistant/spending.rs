@@ -2,9 +2,16 @@
 
 use super::{Assistant, Known, Minutes, Record, Running};
 use crate::conversation::Branch;
-use crate::cost::{Call, Source, Spent};
+use crate::cost::{Call, Purse, Source, Spent};
 
 impl Assistant {
+    /// The same, knowing prices and limits.
+    #[must_use]
+    pub fn minding(mut self, purse: Purse) -> Self {
+        self.purse = purse;
+        self
+    }
+
     /// Writes down the calls that the turn `running` made on `branch`.
     pub(super) fn spend(
         &mut self,
@@ -16,7 +23,7 @@ impl Assistant {
         let Running { turn, account, .. } = running;
         if !calls.is_empty() {
             // Who counts our tokens takes our key: the next refusal is news again.
-            self.refusal = Known::Unknown;
+            self.wants.refusal = Known::Unknown;
         }
         let mut day = self.purse.day.on(minutes.zone.to_datetime(minutes.at).date());
         for call in calls {

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use jiff::Zoned;
 
 use super::{
-    ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Owed, Record, Sending, Shown, Turned, Unfinished,
+    ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Numbers, Owed, Record, Sending, Shown, Turned,
+    Unfinished,
 };
 use crate::context::UNKNOWN_OUTCOME;
 use crate::conversation::{Branch, Said, Usage};
 use crate::failure::Failure;
 use crate::inbox::{Kept, KeptId, read_out};
 use crate::permission::Decision;
+use crate::ping_budget::PingBudget;
 use crate::record::InboxChange;
 use crate::tool::{Outcome, ToolCall, ToolResult};
 use crate::turn::TurnId;
@@ -99,6 +101,13 @@ impl Assistant {
 
     pub(super) fn read_inbox(&self) -> (Answer, Vec<Effect>) {
         (Answer::Told(read_out(&self.memory.inbox.kept)), Vec::new())
+    }
+
+    /// How much waits for the human.
+    pub(super) fn numbers(&self, now: &Zoned) -> Numbers {
+        let pings = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now)).at(now);
+        let (updates, inbox) = (self.memory.reports.waiting.len(), self.memory.inbox.kept.len());
+        Numbers { updates, inbox, pings }
     }
 
     pub(super) fn status(&self) -> (Answer, Vec<Effect>) {

@@ -123,7 +123,7 @@ impl Assistant {
     }
 
     /// Takes a plan back; its file goes with it.
-    fn unplan(&mut self, source: &Source, minutes: &mut Minutes) -> Option<Arc<Planned>> {
+    pub(super) fn unplan(&mut self, source: &Source, minutes: &mut Minutes) -> Option<Arc<Planned>> {
         let planned = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
         let file = planned.as_ref().map(|planned| planned.file.clone()).unwrap_or_default();
         let removal = Removal { source: source.clone(), file, was: String::new() };
@@ -209,21 +209,29 @@ impl Assistant {
             What::Routine(routine) => routine.message.clone(),
             What::Reminder(reminder) => reminder.message.clone(),
         };
-        let again = ItemId::parse(&self.dice.id8())
-            .and_then(|id| Reminder::new(id, Moment::of(now), Charter::main(), words))
-            .map_err(|invalid| invalid.to_string());
-        let again = again.and_then(|mut again| {
-            again.run_at = Moment::of(&moved(&again, to, now)?);
-            Ok(again)
-        });
-        let again = match again {
-            Ok(again) => again,
+        let mut minutes = Minutes::at(now);
+        let source = match self.plan_again(words, to, now, &mut minutes) {
+            Ok((source, _)) => source,
             Err(why) => return refused(&why),
         };
-        let mut minutes = Minutes::at(now);
-        let source = self.write_plan(What::Reminder(again), &mut minutes);
         self.can_undo_plan(Changed { before: Vec::new(), since: vec![source.clone()] }, &mut minutes);
         (Answer::Told(self.echo(&source, now).unwrap_or_default()), minutes.effects())
+    }
+
+    /// Plans that `words` ring once more, and gives what that is planned as, and when.
+    pub(super) fn plan_again(
+        &mut self,
+        words: Prompt,
+        to: &Target,
+        now: &Zoned,
+        minutes: &mut Minutes,
+    ) -> Result<(Source, Timestamp), String> {
+        let id = ItemId::parse(&self.dice.id8()).map_err(|invalid| invalid.to_string())?;
+        let again = Reminder::new(id, Moment::of(now), Charter::main(), words);
+        let mut again = again.map_err(|invalid| invalid.to_string())?;
+        let at = moved(&again, to, now)?;
+        again.run_at = Moment::of(&at);
+        Ok((self.write_plan(What::Reminder(again), minutes), at.timestamp()))
     }
 
     fn cancel_plan(&mut self, which: &Which, now: &Zoned) -> (Answer, Vec<Effect>) {
@@ -255,7 +263,7 @@ impl Assistant {
     }
 
     /// What was changed last can be taken back, also after a restart.
-    fn can_undo_plan(&mut self, changed: Changed, minutes: &mut Minutes) {
+    pub(super) fn can_undo_plan(&mut self, changed: Changed, minutes: &mut Minutes) {
         minutes.plan(Some(PlanChange::Last(Some(Box::new(changed.clone())))));
         self.memory.plans.last = Some(changed);
     }
@@ -278,32 +286,18 @@ impl Assistant {
         (Answer::Told(told), minutes.effects())
     }
 
-    fn pause(&mut self, rest: Rest, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let mut minutes = Minutes::at(now);
-        self.rested(&mut minutes);
-        // `undo` is for what was planned, not for what was planned before this.
-        self.memory.plans.last = None;
-        minutes.plan(Some(PlanChange::Last(None)));
-        self.memory.plans.agenda.set_rest(rest, &minutes.zone);
-        minutes.plan(Some(PlanChange::Rest(rest)));
-        let told = match rest {
-            Rest::Never => "everything goes on as planned.".to_owned(),
-            Rest::ForNow => "all that repeats rests until you say `resume`. reminders still ring.".to_owned(),
-            Rest::Until(moment) => {
-                let until = moment.at.to_zoned(now.time_zone().clone());
-                format!("all that repeats rests until {}. reminders still ring.", phrase::tell_exact(&until))
-            }
-        };
-        (Answer::Told(told), minutes.effects())
-    }
-
     /// The plan that `which` means, or why that is not clear.
     fn find(&self, which: &Which) -> Result<Plan, String> {
         let agenda = &self.memory.plans.agenda;
         let found: Vec<&Plan> = match which {
             Which::This => Vec::new(),
             Which::Called(words) => {
-                agenda.plans().map(|(_, plan)| plan).filter(|plan| is_called(plan, words)).collect()
+                let all = || agenda.plans().map(|(_, plan)| plan);
+                // An id means one thing, whatever others are called.
+                match all().find(|plan| plan.planned.id().as_str() == words) {
+                    Some(plan) => vec![plan],
+                    None => all().filter(|plan| is_called(plan, words)).collect(),
+                }
             }
         };
         match found.as_slice() {

@@ -1,6 +1,10 @@
 //! The buttons of an embed, and what pressing one means.
 
 use super::cut;
+use crate::approval::{ApprovalId, Verdict};
+use crate::card::{Act, CardId};
+use crate::post::PostKey;
+use crate::schedule::ItemId;
 use crate::sent::InquiryId;
 
 /// The most characters on a button.
@@ -50,6 +54,12 @@ pub enum Action {
     Dismiss,
     /// The side conversation ends in this way.
     Leave(Exiting),
+    /// This is done with the card of a reminder.
+    Card(CardId, Act),
+    /// This is done with the card that was posted under this key: no button says that.
+    Posted(PostKey, Act),
+    /// The human says this to what we asked for.
+    Answer(ApprovalId, Verdict),
     /// Something nobody knows yet, as it was written.
     Unknown(String),
 }
@@ -130,6 +140,9 @@ impl Action {
             Self::Leave(Exiting::Save) => "fork_save".to_owned(),
             Self::Leave(Exiting::Report) => "fork_report".to_owned(),
             Self::Leave(Exiting::Drop) => "fork_exit".to_owned(),
+            Self::Card(card, act) => format!("{}:{card}", act_name(act)),
+            Self::Posted(key, act) => format!("{}:{key}", act_name(act)),
+            Self::Answer(approval, verdict) => format!("{}:{}", verdict_name(*verdict), approval.0),
             Self::Unknown(text) => text.clone(),
         }
     }
@@ -137,9 +150,10 @@ impl Action {
     /// XB-6: what a surface sends back when the button is pressed: nothing, if there is no such thing.
     pub fn press(&self) -> Option<String> {
         let text = match self {
-            Self::Ask(_) => return None,
+            Self::Ask(_) | Self::Posted(..) => return None,
             Self::Inquire(id) => format!("agent:{id}"),
             Self::TaskDone(_) | Self::TaskDelete(_) | Self::EventDelete(_) => self.to_text(),
+            Self::Card(..) | Self::Answer(..) => self.to_text(),
             Self::Dismiss | Self::Leave(_) | Self::Unknown(_) => self.to_text(),
         };
         let data = if text.contains(':') { "" } else { ":_" };
@@ -160,9 +174,38 @@ impl Action {
             "fork_report" => Self::Leave(Exiting::Report),
             "fork_exit" => Self::Leave(Exiting::Drop),
             "task_done" | "task_del" | "event_del" => Self::read(&format!("{action}:{data}")),
-            _ => Self::Unknown(action.to_owned()),
+            _ => card(action, data)
+                .or_else(|| answer(action, data))
+                .unwrap_or_else(|| Self::Unknown(action.to_owned())),
         })
     }
+}
+
+const ACTS: [(&str, Act); 4] =
+    [("rem_done", Act::Done), ("rem_later", Act::Later), ("rem_split", Act::Split), ("rem_undo", Act::Undo)];
+const MOVE: &str = "rem_move";
+const VERDICTS: [(&str, Verdict); 3] =
+    [("yes", Verdict::Allow), ("always", Verdict::Always), ("no", Verdict::Deny)];
+
+fn act_name(act: &Act) -> &'static str {
+    ACTS.iter().find(|(_, known)| known == act).map_or(MOVE, |(name, _)| name)
+}
+
+fn verdict_name(verdict: Verdict) -> &'static str {
+    VERDICTS.iter().find(|(_, known)| *known == verdict).map_or("no", |(name, _)| name)
+}
+
+fn card(action: &str, data: &str) -> Option<Action> {
+    let card = CardId(ItemId::parse(data).ok()?);
+    let act = ACTS.iter().find(|(name, _)| *name == action).map(|(_, act)| act.clone());
+    let moved = || (action == MOVE).then(|| Act::Move(String::new()));
+    act.or_else(moved).map(|act| Action::Card(card, act))
+}
+
+fn answer(action: &str, data: &str) -> Option<Action> {
+    let approval = ApprovalId(data.parse().ok()?);
+    let (_, verdict) = VERDICTS.iter().find(|(name, _)| *name == action)?;
+    Some(Action::Answer(approval, *verdict))
 }
 
 #[cfg(test)]

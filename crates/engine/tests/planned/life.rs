@@ -209,7 +209,7 @@ impl Log {
             Record::Fork(ForkChange::Ran(branch)) => drop(self.runs.remove(&branch)),
             Record::State(StateChange::Pings(budget)) => self.pings = Some(budget),
             Record::Plan(change) => self.planned(change),
-            Record::Message(MessageChange::Sent(_))
+            Record::Message(MessageChange::Sent(_) | MessageChange::Post(_) | MessageChange::Card(..))
             | Record::Turn(TurnChange::Held(_) | TurnChange::Decided(..))
             | Record::Fork(ForkChange::Wanted(_) | ForkChange::Open(_) | ForkChange::Ended(_))
             | Record::State(StateChange::Set(..) | StateChange::Charged(_))

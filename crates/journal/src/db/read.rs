@@ -37,6 +37,8 @@ impl Database {
             messages: Messages {
                 waiting: self.waiting()?,
                 sent: Arc::new(self.sent()?),
+                heard: Arc::new(self.heard()?),
+                cards: Arc::new(self.cards()?),
                 next: MessageId(next("messages")?),
             },
             reports: Reports { waiting: Arc::new(self.reports()?), next: self.next_report()? },
@@ -192,6 +194,8 @@ pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
         to: address(row)?,
         text: row.get(3)?,
         images,
+        // Whether it was heard is known apart from what waits.
+        mark: None,
     })
 }
 

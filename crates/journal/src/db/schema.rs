@@ -5,10 +5,14 @@ use rusqlite::Connection;
 use super::Unopened;
 
 /// The format this program writes.
-const FORMAT: i64 = 4;
+const FORMAT: i64 = 5;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 24] = [
+pub const TABLES: [&str; 28] = [
+    "posts",
+    "receipts",
+    "keepsakes",
+    "cards",
     "charges",
     "plans",
     "occurrences",
@@ -36,11 +40,12 @@ pub const TABLES: [&str; 24] = [
 ];
 
 /// What each format adds to the one before it.
-const STEPS: [(i64, &str); 4] = [
+const STEPS: [(i64, &str); 5] = [
     (1, include_str!("format_1.sql")),
     (2, include_str!("format_2.sql")),
     (3, include_str!("format_3.sql")),
     (4, include_str!("format_4.sql")),
+    (5, include_str!("format_5.sql")),
 ];
 
 /// Adds what the database lacks, all or nothing; leaves one of a later format alone.

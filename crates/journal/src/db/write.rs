@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use rusqlite::{Transaction, named_params, params};
 
 use super::spending::spend;
-use super::{Database, approvals, aside, body, plans, sent};
+use super::{Database, approvals, aside, body, cards, plans, posts, sent};
 
 /// A change to the session files that a transaction asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +132,8 @@ fn message(transaction: &Transaction<'_>, change: &MessageChange) -> rusqlite::R
             transaction.prepare_cached("DELETE FROM messages WHERE id = ?")?.execute([message.0]).map(drop)
         }
         MessageChange::Sent(change) => sent::write_sent(transaction, change),
+        MessageChange::Post(change) => posts::write(transaction, change),
+        MessageChange::Card(card, post) => cards::write(transaction, card, post),
     }
 }
 
@@ -148,8 +150,8 @@ fn turn(transaction: &Transaction<'_>, change: &TurnChange) -> rusqlite::Result<
 }
 
 fn received(transaction: &Transaction<'_>, message: &Message) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO messages (id, at, surface, text, images, branch, about, quoted, inquiry) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO messages (id, at, surface, text, images, branch, about, quoted, inquiry, mark) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let (at, images) =
         (message.at.as_microsecond(), body::write_images(&message.images).map_err(unwritable)?);
     let (id, surface, text) = (message.id.0, message.surface.as_str(), &message.text);
@@ -159,7 +161,8 @@ fn received(transaction: &Transaction<'_>, message: &Message) -> rusqlite::Resul
         Address::Reply(ReplyTo { to, words }) => (None, Some(to.0), Some(words), None),
         Address::Button(on, inquiry) => (None, Some(on.0), None, Some(&inquiry.0)),
     };
-    let row = params![id, at, surface, text, images, branch, about, quoted, inquiry];
+    let mark = message.mark.map(|mark| mark.0);
+    let row = params![id, at, surface, text, images, branch, about, quoted, inquiry, mark];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
@@ -234,6 +237,6 @@ fn file_change(transaction: &Transaction<'_>, change: &SessionChange) -> rusqlit
     Ok(FileChange { id: transaction.last_insert_rowid(), change: change.clone() })
 }
 
-fn unwritable(error: serde_json::Error) -> rusqlite::Error {
+pub(super) fn unwritable(error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::ToSqlConversionFailure(Box::new(error))
 }

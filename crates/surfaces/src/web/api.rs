@@ -90,6 +90,7 @@ pub(super) async fn command(
         answer @ (Answer::Heard(_)
         | Answer::Decided(_)
         | Answer::Plans(_)
+        | Answer::Numbers(_)
         | Answer::Overspent(_)
         | Answer::Shown(_)
         | Answer::Refused(_)) => Err(unexpected(answer)),
@@ -165,6 +166,7 @@ pub(super) fn unexpected(answer: Answer) -> Refusal {
         | Answer::Noted
         | Answer::Told(_)
         | Answer::Plans(_)
+        | Answer::Numbers(_)
         | Answer::Overspent(_)
         | Answer::Shown(_) => {
             Refusal::broken("the assistant answered something else than was asked. say it again.")

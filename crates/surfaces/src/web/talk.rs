@@ -73,7 +73,7 @@ pub(super) async fn say(
         Some(message) => Some(reply(&app, message).await?),
         None => None,
     };
-    let saying = Saying { surface: surface(&through), text, images, reply_to };
+    let saying = Saying { surface: surface(&through), text, images, reply_to, mark: None };
     let answer = app.ports().desk.ask(Ask::Say(saying)).await;
     let Answer::Heard(id) = answer else { return Err(unexpected(answer)) };
     Ok((StatusCode::ACCEPTED, Json(wire::Heard { ok: true, message: id.0 })).into_response())
@@ -110,6 +110,7 @@ pub(super) async fn press(
         answer @ (Answer::Begun(_)
         | Answer::Decided(_)
         | Answer::Plans(_)
+        | Answer::Numbers(_)
         | Answer::Overspent(_)
         | Answer::Shown(_)
         | Answer::Refused(_)) => Err(unexpected(answer)),

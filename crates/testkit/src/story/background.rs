@@ -64,6 +64,7 @@ impl Story {
             | Answer::Noted
             | Answer::Told(_)
             | Answer::Plans(_)
+            | Answer::Numbers(_)
             | Answer::Overspent(_)
             | Answer::Shown(_)) => panic!("a job was answered with {answer:?}"),
         }
@@ -123,6 +124,7 @@ impl Story {
             answer @ (Answer::Begun(_)
             | Answer::Decided(_)
             | Answer::Plans(_)
+            | Answer::Numbers(_)
             | Answer::Overspent(_)
             | Answer::Shown(_)) => {
                 panic!("the human was answered with {answer:?}")

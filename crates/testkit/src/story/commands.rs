@@ -22,6 +22,7 @@ impl Story {
                 | Answer::Heard(_)
                 | Answer::Decided(_)
                 | Answer::Plans(_)
+                | Answer::Numbers(_)
                 | Answer::Overspent(_)
                 | Answer::Noted
                 | Answer::Shown(_),

@@ -10,12 +10,15 @@ use domain::conversation::{Branch, Entry, EntryId, Lineage, Said};
 use domain::cost::{Report as Spending, Source};
 use domain::explanation::{Explained, Subject};
 use domain::occurrence::Occurrence;
-use domain::record::Record;
+use domain::post::PostKey;
+use domain::record::{Charge, Record};
 use domain::report::Report;
-use engine::ports::{Archive, Journal as Port, Margin, Unreadable, Unwritten};
+use engine::ports::{
+    Archive, Journal as Port, Margin, Outbox, Outgoing, PostedAs, Receipt, Settled, Unreadable, Unwritten,
+};
 use futures_util::future::BoxFuture;
-use jiff::Zoned;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use journal::Journal;
 
 /// The real journal, with the clock held while it works.
@@ -93,5 +96,47 @@ impl Archive for HeldJournal {
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<Occurrence>, Unreadable>> {
         self.during(self.0.occurrences(of, limit))
+    }
+}
+
+impl Outbox for HeldJournal {
+    fn waiting(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Outgoing>, Unreadable>> {
+        self.during(self.0.waiting(limit))
+    }
+
+    fn receipts(&self, key: PostKey) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>> {
+        self.during(self.0.receipts(key))
+    }
+
+    fn receipts_of(&self, kind: &'static str) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>> {
+        self.during(self.0.receipts_of(kind))
+    }
+
+    fn became(&self, receipt: Receipt, at: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>> {
+        self.during(self.0.became(receipt, at))
+    }
+
+    fn is_gone(&self, receipt: Receipt) -> BoxFuture<'_, Result<(), Unwritten>> {
+        self.during(self.0.is_gone(receipt))
+    }
+
+    fn settle(&self, id: u64, how: Settled) -> BoxFuture<'_, Result<Option<Charge>, Unwritten>> {
+        self.during(self.0.settle(id, how))
+    }
+
+    fn posted_as(&self, message: u64) -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>> {
+        self.during(self.0.posted_as(message))
+    }
+
+    fn keepsake(&self, name: &'static str) -> BoxFuture<'_, Result<Option<String>, Unreadable>> {
+        self.during(self.0.keepsake(name))
+    }
+
+    fn keep(&self, name: &'static str, value: String) -> BoxFuture<'_, Result<(), Unwritten>> {
+        self.during(self.0.keep(name, value))
+    }
+
+    fn forget(&self, now: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>> {
+        self.during(self.0.forget(now))
     }
 }

@@ -1,0 +1,60 @@
+//! Where the human can be: the address of the page, and Discord if there is a token.
+
+use std::net::SocketAddr;
+
+use surfaces::discord::Token;
+use surfaces::discord::wire::net::{DISCORD, Net};
+
+use super::Environment;
+use super::file::File;
+use crate::exit::Failed;
+
+/// Where the human can be.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Where the page listens.
+    pub page: SocketAddr,
+    /// The direct messages of Discord.
+    pub discord: Discord,
+}
+
+/// The direct messages of Discord.
+#[derive(Clone, Debug)]
+pub enum Discord {
+    /// There is no token.
+    Off,
+    /// Our account there.
+    On {
+        /// Who we are.
+        token: Token,
+        /// The way to Discord.
+        base: String,
+    },
+    /// What was said about it cannot work. Everything else goes on.
+    Wrong(String),
+}
+
+/// Reads both.
+pub fn read(environment: &Environment, file: &File) -> Result<Places, Failed> {
+    let page = environment.get("OLLIM_HTTP").unwrap_or(&file.page.address);
+    let page = page.parse().map_err(|_| {
+        Failed::Configuration(format!(
+            "OLLIM_HTTP: `{page}` is not an address. write it like 127.0.0.1:7645."
+        ))
+    })?;
+    Ok(Places { page, discord: discord(environment) })
+}
+
+fn discord(environment: &Environment) -> Discord {
+    let Some(token) = environment.get("DISCORD_TOKEN").filter(|token| !token.trim().is_empty()) else {
+        return Discord::Off;
+    };
+    let base = environment.get("DISCORD_API_BASE").unwrap_or(DISCORD).to_owned();
+    match Token::read(token) {
+        Ok(token) => match Net::new(&base, &token) {
+            Ok(_) => Discord::On { token, base },
+            Err(wrong) => Discord::Wrong(format!("discord: {wrong}.")),
+        },
+        Err(wrong) => Discord::Wrong(format!("DISCORD_TOKEN: {wrong}.")),
+    }
+}

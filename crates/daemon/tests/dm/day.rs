@@ -1,0 +1,80 @@
+//! A day in the direct messages, from the first word to the evening.
+
+use expect_test::expect_file;
+use testkit::discord::{Setup, Trouble, Upset};
+
+use crate::rig::{Rig, Speech};
+
+const MAIL: &str = "---\nid: mail\ncron: 30 9 * * *\nbackground: true\n---\nlook at the mail\n";
+const DENTIST: &str = "---\nid: a1b2c3d4\nrun-at: 2026-11-16T11:00:00+01:00\n---\ncall the dentist\n";
+
+/// The model of the day.
+fn speaks(words: &str) -> Speech {
+    let says = |text: &str| Speech::of(text);
+    if words.contains("[reminder") {
+        says("⏰ call the dentist")
+    } else if words.contains("[system]") {
+        Speech::calls("report_updates", r#"{"message":"the landlord wants an answer until noon."}"#)
+    } else if words.contains("[routine-bg:mail]") {
+        Speech::calls("ping_user", r#"{"message":"the landlord wants an answer until noon."}"#)
+    } else if words.contains("what did he write") {
+        says("he asks whether you take the flat.")
+    } else if words.contains("good morning") {
+        says("good morning, julius.")
+    } else if words.contains("keep the milk") {
+        Speech::calls("inbox_add", r#"{"text":"milk"}"#)
+    } else if words.contains("take out the milk") {
+        Speech::calls("inbox_remove", r#"{"number":1}"#)
+    } else {
+        says("fine.")
+    }
+}
+
+/// D1, P3, P6, XB-16, MT-9: a day with a ping, a reply into its run, a report, a reminder that is moved after a kill,
+/// an approval and a storm of reconnects. Each message is there once.
+#[tokio::test(start_paused = true)]
+async fn a_day_in_the_direct_messages() {
+    let mut rig = Rig::new(Setup::default(), speaks).await;
+    rig.file("routines/mail.md", MAIL).await;
+    rig.file("reminders/dentist.md", DENTIST).await;
+    rig.talk("good morning", "good morning, julius.").await;
+
+    rig.passes(25 * 60).await;
+    let ping = rig.sees("the landlord wants").await;
+    rig.passes(30).await;
+    rig.human().replies(ping.id, "what did he write?");
+    rig.sees("whether you take the flat").await;
+    let banner = rig.sees("Forked Session").await;
+    rig.human().clicks(banner.id, "Exit Fork").unwrap();
+    rig.sees("Fork Ended").await;
+
+    rig.passes(85 * 60).await;
+    let card = rig.sees("call the dentist").await;
+    rig.passes(5).await;
+    rig.killed().await;
+    rig.start().await;
+    rig.passes(5).await;
+    rig.human().clicks(card.id, "In 10 min").unwrap();
+    rig.sees("moved to").await;
+
+    rig.talk("/permissions default", "default").await;
+    rig.talk("keep the milk in mind", "fine.").await;
+    rig.human().types("take out the milk");
+    let asks = rig.sees("may i run").await;
+    rig.human().clicks(asks.id, "Yes").unwrap();
+    rig.sees("allowed").await;
+    rig.passes(10).await;
+
+    for _ in 0..20 {
+        rig.discord.trouble(Trouble::Gateway(Upset::Drop));
+        rig.passes(20).await;
+        rig.discord.trouble(Trouble::Gateway(Upset::Reconnect));
+        rig.passes(20).await;
+    }
+    rig.talk("still there?", "fine.").await;
+    rig.passes(600).await;
+    expect_file!["day.txt"].assert_eq(&rig.discord.transcript());
+    assert!(rig.discord.ledger().embargo_breaches.is_empty());
+    assert_eq!(rig.all("call the dentist").len(), 2);
+    assert_eq!(rig.all("the landlord wants").len(), 1);
+}

@@ -1,0 +1,287 @@
+//! A house that lives in played direct messages, in played time. Dropping its life is killing it.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use domain::assistant::{Assistant, Event, Look};
+use domain::compaction::Room;
+use domain::context::{Context, Names, instructions};
+use domain::conversation::{Block, Branch, Json, Said, Text as _, Usage};
+use domain::dice::Dice;
+use domain::failure::Failure;
+use domain::patience;
+use domain::tool::ToolCall;
+use domain::turn::{Limits, Reply, Stop};
+use engine::desk::Desk;
+use engine::drive::{CALLS, World};
+use engine::ports::{Clock, Journal as _, Listener, Model};
+use engine::run::House;
+use futures_util::future::BoxFuture;
+use journal::disk::RealDisk;
+use journal::jobs::JobBook;
+use journal::{Journal, Opened, Paths, Place};
+use surfaces::discord::{Token, dm};
+use surfaces::stage::Stage;
+use tempfile::TempDir;
+use testkit::clock::VirtualClock;
+use testkit::discord::{Discord, MessageId, Person, Seen, Setup};
+use testkit::story::HeldJournal;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tools::Toolbox;
+
+use crate::bridge::Bridge;
+
+/// What the model says to something: words as they come, with the time before each, and then calls.
+#[derive(Clone, Debug, Default)]
+pub struct Speech {
+    pub words: Vec<(Duration, String)>,
+    pub calls: Vec<(&'static str, String)>,
+}
+
+impl Speech {
+    /// These words at once.
+    pub fn of(text: &str) -> Self {
+        Self { words: vec![(Duration::ZERO, text.to_owned())], calls: Vec::new() }
+    }
+
+    /// These words, a piece in each `pace`.
+    pub fn slowly(text: &str, (piece, pace): (usize, Duration)) -> Self {
+        let letters: Vec<char> = text.chars().collect();
+        let words = letters.chunks(piece).map(|chunk| (pace, chunk.iter().collect())).collect();
+        Self { words, calls: Vec::new() }
+    }
+
+    /// A call of one tool.
+    pub fn calls(tool: &'static str, input: &str) -> Self {
+        Self { words: Vec::new(), calls: vec![(tool, input.to_owned())] }
+    }
+}
+
+type Speaks = Box<dyn FnMut(&str) -> Speech + Send>;
+
+/// A model that is a function of the last words, and speaks at a pace.
+pub struct Speaker(Mutex<(Speaks, usize)>);
+
+impl Model for Speaker {
+    fn name(&self) -> &str {
+        "speaker"
+    }
+
+    fn reply<'a>(
+        &'a self,
+        context: &'a Context,
+        listener: Listener<'a>,
+    ) -> BoxFuture<'a, Result<Reply, Failure>> {
+        Box::pin(async move {
+            let (speech, number) = {
+                let mut speaks = self.0.lock().expect("nobody broke here");
+                speaks.1 += 1;
+                (speaks.0(&newest(context)), speaks.1)
+            };
+            let mut text = String::new();
+            for (pause, words) in &speech.words {
+                tokio::time::sleep(*pause).await;
+                listener.words(words);
+                text.push_str(words);
+            }
+            let call = |(nth, (name, input)): (usize, &(&str, String))| {
+                let id = format!("call-{number}-{nth}");
+                Block::Call(ToolCall { id, name: (*name).to_owned(), input: Json(input.clone()) })
+            };
+            let calls = speech.calls.iter().enumerate().map(call);
+            let words = (!text.is_empty()).then_some(Block::Text(text));
+            let blocks: Vec<Block> = words.into_iter().chain(calls).collect();
+            let stop = if speech.calls.is_empty() { Stop::Said } else { Stop::Tools };
+            Ok(Reply { blocks, stop, usage: Usage { input: 10, output: 5, ..Usage::default() } })
+        })
+    }
+}
+
+/// The newest thing that the model reads, with what we put before it.
+fn newest(context: &Context) -> String {
+    match context.said.last().map(AsRef::as_ref) {
+        Some(Said::Human(heard)) => format!("{}{}", heard.preface, heard.text),
+        Some(said) => said.text(),
+        None => String::new(),
+    }
+}
+
+/// A data directory, a Discord, and who lives between them.
+pub struct Rig {
+    pub dir: TempDir,
+    pub clock: Arc<VirtualClock>,
+    pub discord: Discord,
+    pub bridge: Bridge,
+    model: Arc<Speaker>,
+    pub life: Option<Life>,
+    lives: u64,
+}
+
+/// What dies in a crash.
+pub struct Life {
+    pub desk: Desk,
+    pub journal: Arc<Journal>,
+    pub stage: Arc<Stage>,
+    book: JobBook,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+impl Life {
+    /// What the human said on main, oldest first.
+    pub async fn heard(&self) -> Vec<String> {
+        let entries = self.journal.recent(Branch::Main, None, 10_000).await.unwrap();
+        let heard = entries.into_iter().filter_map(|entry| match entry.said {
+            Said::Human(heard) if !heard.text.is_empty() => Some(heard.text),
+            _ => None,
+        });
+        heard.collect()
+    }
+}
+
+impl Rig {
+    /// A morning, with a model that says what `speaks` does.
+    pub async fn new(setup: Setup, speaks: impl FnMut(&str) -> Speech + Send + 'static) -> Self {
+        let clock = Arc::new(VirtualClock::new("2026-11-16T09:00[Europe/Madrid]".parse().unwrap()));
+        let discord = Discord::new(setup, clock.clone());
+        let bridge = Bridge::new(&discord);
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let model = Arc::new(Speaker(Mutex::new((Box::new(speaks), 0))));
+        let mut rig = Self { dir, clock, discord, bridge, model, life: None, lives: 0 };
+        rig.start().await;
+        rig.passes(2).await;
+        rig
+    }
+
+    /// Everything starts, as after a crash.
+    pub async fn start(&mut self) {
+        self.lives += 1;
+        let paths = Paths::new(self.dir.path());
+        let Opened { journal, memory, .. } = journal::open(Place {
+            paths: paths.clone(),
+            disk: Arc::new(RealDisk),
+            zone: self.clock.now().time_zone().clone(),
+            now: self.clock.now().timestamp(),
+            pid: std::process::id(),
+        })
+        .unwrap();
+        let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
+        let held = Arc::new(HeldJournal(journal.clone()));
+        let (desk, pile) = Desk::new();
+        let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
+        let world = World {
+            model: self.model.clone(),
+            hands: Arc::new(Toolbox::new()),
+            journal: held.clone(),
+            surface: stage.clone(),
+            instructions: instructions(&names),
+            patience: patience::Limits::HOUSE,
+            limits: Limits::HOUSE,
+            calls: Arc::new(Semaphore::new(CALLS)),
+        };
+        let tools = world.hands.tools();
+        let assistant = Assistant::new(memory, tools, Room::HOUSE, Dice::new(self.lives)).reaching();
+        let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(house.run(stop.clone()));
+        desk.tell(Event::Started).await;
+        let mut book = JobBook::open(Arc::new(RealDisk), &paths, self.clock.now().time_zone().clone());
+        desk.tell(Event::Files(book.look(self.clock.now().timestamp()), Look::First)).await;
+        let ports = dm::Ports {
+            desk: desk.clone(),
+            journal: held.clone(),
+            archive: held.clone(),
+            outbox: held,
+            stage: stage.clone(),
+            clock: self.clock.clone(),
+        };
+        let token = Token::read(&self.discord.token()).unwrap();
+        tasks.spawn(dm::live(Arc::new(self.bridge.clone()), token, ports, self.lives, stop.clone()));
+        self.life = Some(Life { desk, journal, stage, book, stop, tasks });
+    }
+
+    /// kill -9: nothing gets to say goodbye.
+    pub async fn killed(&mut self) {
+        let Some(mut life) = self.life.take() else { return };
+        life.tasks.shutdown().await;
+        // The journal's own threads are gone with the last who held it.
+        let journal = Arc::clone(&life.journal);
+        drop(life);
+        while Arc::strong_count(&journal) > 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// It is asked to end, and does.
+    pub async fn stopped(&mut self) {
+        let Some(mut life) = self.life.take() else { return };
+        life.stop.cancel();
+        while life.tasks.join_next().await.is_some() {}
+    }
+
+    /// A job file says this from now on.
+    pub async fn file(&mut self, name: &str, text: &str) {
+        let path = self.dir.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
+        std::fs::write(path, text).unwrap();
+        let now = self.clock.now().timestamp();
+        let life = self.life.as_mut().unwrap();
+        let news = life.book.look(now);
+        life.desk.tell(Event::Files(news, Look::Again)).await;
+    }
+
+    /// So many seconds pass.
+    pub async fn passes(&self, seconds: u64) {
+        tokio::time::sleep(Duration::from_secs(seconds)).await;
+    }
+
+    pub fn human(&self) -> Person {
+        self.discord.owner()
+    }
+
+    /// Waits, at most for ten minutes, until the human sees a message of ours that says so.
+    pub async fn sees(&self, words: &str) -> Seen {
+        let found = self.discord.wait_for(Duration::from_secs(600), |discord| {
+            discord
+                .visible()
+                .into_iter()
+                .rev()
+                .find(|seen| seen.author != self.human_name() && says(seen, words))
+        });
+        match found.await {
+            Some(seen) => seen,
+            None => panic!("nobody said `{words}`:\n{}", self.discord.transcript()),
+        }
+    }
+
+    /// The messages of ours that say so.
+    pub fn all(&self, words: &str) -> Vec<Seen> {
+        let ours = |seen: &Seen| seen.author != self.human_name() && says(seen, words);
+        self.discord.visible().into_iter().filter(ours).collect()
+    }
+
+    fn human_name(&self) -> String {
+        Setup::default().owner
+    }
+
+    /// The human types, and sees an answer that says `words`.
+    pub async fn talk(&self, text: &str, words: &str) -> (MessageId, Seen) {
+        let typed = self.human().types(text);
+        (typed, self.sees(words).await)
+    }
+}
+
+fn says(seen: &Seen, words: &str) -> bool {
+    let embeds = seen.embeds.iter().map(ToString::to_string).collect::<String>();
+    seen.content.contains(words) || embeds.contains(words)
+}
+
+/// A model that says back what it hears.
+pub fn echo(words: &str) -> Speech {
+    let words = words.rsplit(']').next().unwrap_or(words);
+    Speech::of(&format!("you said: {words}"))
+}

@@ -1,0 +1,343 @@
+//! Posting: which of the things that are shown also go to the human's messages, and how they are put there.
+//!
+//! One place looks at what a decision shows and adds the posts to its writing, so that nobody who decides has to
+//! think of it, and nothing is shown elsewhere that is not on disk.
+
+use std::collections::BTreeMap;
+
+use jiff::Zoned;
+
+use super::reporting::CATCHING_UP;
+use super::{Aside, Asking, Assistant, Compaction, Effect, Errand, Known, Request, Shown};
+use crate::approval::{Approval, Closed, Verdict};
+use crate::card::{Card, State};
+use crate::conversation::{Branch, Entry, Reach, Said, Text};
+use crate::cost::Source;
+use crate::embed::{Action, Button, Style};
+use crate::fork::{begun_card, ended_card};
+use crate::post::{Letter, Post, PostChange, PostKey, Ring};
+use crate::record::{MessageChange, MessageId, Record, SurfaceName};
+use crate::sent::SentId;
+use crate::tool::{Outcome, Showing};
+use crate::turn::{Ending, TurnId};
+
+/// What the human hears when the model says nothing at all.
+const NOTHING_SAID: &str = "i have no answer to that. say it again, or otherwise.";
+
+/// What is known about where the human is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Posting {
+    reach: Reached,
+    /// The turns that go on with the human, and who waits for them.
+    turns: BTreeMap<TurnId, Asker>,
+    /// Where the human last did something.
+    last: Option<SurfaceName>,
+}
+
+/// Whether the human can be reached where they are not looking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Reached {
+    /// Only on surfaces that they open themselves.
+    #[default]
+    Here,
+    /// By messages too.
+    Anywhere,
+}
+
+/// Who waits for a turn.
+#[derive(Clone, Debug)]
+struct Asker {
+    branch: Branch,
+    /// Where its answer goes besides the surfaces that are open.
+    to: Goes,
+    /// Whether anything was posted for it.
+    said: Spoken,
+}
+
+/// Where an answer goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goes {
+    /// To the surface that it was asked on, which is open.
+    Nowhere,
+    /// To the messages, because it was asked there.
+    Back,
+    /// To the messages, because a time came.
+    Out,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spoken {
+    Nothing,
+    Something,
+}
+
+impl Posting {
+    /// Where the human does something is where they are.
+    pub(super) fn note(&mut self, request: &Request) {
+        let surface = match request {
+            Request::Say(saying) => saying.surface,
+            Request::Press(press) => press.surface,
+            Request::Approve(reply) => reply.by,
+            Request::Stop
+            | Request::Retry
+            | Request::Reshape(_)
+            | Request::Step(_)
+            | Request::Turn(..)
+            | Request::Inbox(_)
+            | Request::Tell(_)
+            | Request::Choose(_)
+            | Request::Plan(_) => return,
+        };
+        self.last = Some(surface);
+    }
+
+    /// Whether the human is at their messages, as far as anybody knows.
+    fn is_away(&self) -> bool {
+        self.last.is_none_or(|last| last == SurfaceName::Discord)
+    }
+
+    fn asker(&self, branch: &Branch) -> Option<(TurnId, &Asker)> {
+        self.turns.iter().find(|(_, asker)| asker.branch == *branch).map(|(turn, asker)| (*turn, asker))
+    }
+}
+
+impl Assistant {
+    /// The same, with a way to reach the human by messages.
+    #[must_use]
+    pub fn reaching(mut self) -> Self {
+        self.posting.reach = Reached::Anywhere;
+        self
+    }
+
+    /// The human did something on `surface`, so that is where they are.
+    pub(super) fn seen_on(&mut self, surface: SurfaceName) -> Vec<Effect> {
+        self.posting.last = Some(surface);
+        Vec::new()
+    }
+
+    /// The effects of one decision, with what is to be posted in the same writing.
+    pub(super) fn with_posts(&mut self, effects: Vec<Effect>, now: &Zoned) -> Vec<Effect> {
+        if self.posting.reach == Reached::Here {
+            return effects;
+        }
+        let cards = rung(&effects);
+        let mut posts: Vec<PostChange> = Vec::new();
+        for effect in &effects {
+            if let Effect::Show(shown) = effect {
+                let place = posts.len();
+                posts.extend(self.posts_of(shown, (&cards, place), now));
+            }
+        }
+        let mut posts: Vec<Record> =
+            posts.into_iter().map(|post| Record::Message(MessageChange::Post(post))).collect();
+        if posts.is_empty() {
+            return effects;
+        }
+        let mut effects = effects;
+        match effects.first_mut() {
+            Some(Effect::Write(records)) => records.append(&mut posts),
+            _ => effects.insert(0, Effect::Write(posts)),
+        }
+        effects
+    }
+
+    fn posts_of(&mut self, shown: &Shown, (cards, place): (&[Card], usize), now: &Zoned) -> Vec<PostChange> {
+        let at = now.timestamp();
+        let note = |ring, letter| {
+            vec![PostChange::Posted(Post { key: PostKey::note(at, place), at, ring, of: None, letter })]
+        };
+        match shown {
+            Shown::Began { turn, branch, answers } => {
+                self.began(*turn, branch, *answers);
+                Vec::new()
+            }
+            Shown::Said { branch, entry } => self.said(branch, entry, cards, now),
+            Shown::Ended { turn, ending, .. } => match (self.posting.turns.remove(turn), ending) {
+                (Some(Asker { to: Goes::Back | Goes::Out, .. }), Ending::Failed(why)) => {
+                    note(Ring::Loud, Letter::of(&why.to_string()))
+                }
+                (Some(Asker { to: Goes::Back, said: Spoken::Nothing, .. }), Ending::Finished)
+                    if self.memory.main.entering.is_none() =>
+                {
+                    note(Ring::Loud, Letter::of(NOTHING_SAID))
+                }
+                _ => Vec::new(),
+            },
+            Shown::Held { turn, known, why, .. } => {
+                let asker = self.posting.turns.remove(turn);
+                let waits = asker.is_some_and(|asker| asker.to != Goes::Nowhere);
+                match (known, waits) {
+                    (Known::Unknown, true) => note(Ring::Loud, Letter::of(&why.to_string())),
+                    (Known::Unknown | Known::Told, _) => Vec::new(),
+                }
+            }
+            Shown::Compaction(Compaction::Ended { branch, outcome, .. })
+                if self.is_here(branch) && self.posting.is_away() =>
+            {
+                let text = outcome.as_ref().unwrap_or_else(|why| why);
+                note(Ring::Quiet, Letter::small(text))
+            }
+            Shown::Approval(Asking::Open(approval)) => self.asks(approval, now),
+            Shown::Approval(Asking::Closed(approval, closed)) => vec![answered(approval, closed)],
+            Shown::Aside(aside) => self.aside(aside, now),
+            Shown::Notice(text) => match cards.iter().find(|card| card.said == *text) {
+                Some(card) => {
+                    let (key, letter) = (PostKey::card(&card.id, card.rang), card.letter(now));
+                    vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, letter })]
+                }
+                None if text.starts_with(CATCHING_UP) => Vec::new(),
+                None => note(Ring::Quiet, Letter::of(text)),
+            },
+            Shown::Delta { .. } | Shown::Working { .. } | Shown::Waiting { .. } | Shown::Moved(_) => {
+                Vec::new()
+            }
+            Shown::Compaction(_) => Vec::new(),
+        }
+    }
+
+    /// A turn began: whose answer it is decides where it goes.
+    fn began(&mut self, turn: TurnId, branch: &Branch, answers: MessageId) {
+        if !self.is_here(branch) {
+            return;
+        }
+        let surface = self.running.get(branch).and_then(|running| match &running.errand {
+            Errand::Answer(message, _) => Some(message.surface),
+            Errand::Compact(_) => None,
+        });
+        let to = match surface {
+            Some(SurfaceName::Discord) => Goes::Back,
+            Some(SurfaceName::House) if self.memory.plans.asked(answers).is_some() => Goes::Out,
+            Some(SurfaceName::House) if self.posting.is_away() => Goes::Out,
+            Some(SurfaceName::House | SurfaceName::Page | SurfaceName::Terminal) | None => Goes::Nowhere,
+        };
+        let asker = Asker { branch: branch.clone(), to, said: Spoken::Nothing };
+        self.posting.turns.insert(turn, asker);
+    }
+
+    /// Whether the human may be there: background runs are elsewhere.
+    fn is_here(&self, branch: &Branch) -> bool {
+        *branch == Branch::Main || self.memory.fork.as_ref().is_some_and(|fork| fork.branch == *branch)
+    }
+
+    /// Something was said where the human is.
+    fn said(&mut self, branch: &Branch, entry: &Entry, cards: &[Card], now: &Zoned) -> Vec<PostChange> {
+        let asker = self.posting.asker(branch).map(|(turn, asker)| (turn, asker.to));
+        let goes = match asker {
+            Some((_, to)) => to != Goes::Nowhere,
+            // Words that no turn says are a reminder's own.
+            None => *branch == Branch::Main,
+        };
+        let posts = match &entry.said {
+            _ if !goes => Vec::new(),
+            Said::Assistant(_, reach) => words(entry, *reach, cards, now),
+            Said::Tools(_) => shown_in(entry, ""),
+            Said::Human(_) | Said::Summary(_) | Said::Recalled(_) => Vec::new(),
+        };
+        if let Some(asker) =
+            asker.and_then(|(turn, _)| self.posting.turns.get_mut(&turn)).filter(|_| !posts.is_empty())
+        {
+            asker.said = Spoken::Something;
+        }
+        posts
+    }
+
+    /// What goes on beside the conversation.
+    fn aside(&self, aside: &Aside, now: &Zoned) -> Vec<PostChange> {
+        let at = now.timestamp();
+        let ring = if self.posting.is_away() { Ring::Loud } else { Ring::Quiet };
+        let (key, letter) = match aside {
+            Aside::Began { branch, topic } => {
+                (PostKey::begun(branch), Letter::showing(begun_card(topic.as_deref())))
+            }
+            Aside::Ended { branch, why, note } => {
+                (PostKey::ended(branch), Letter::showing(ended_card(*why, note)))
+            }
+            Aside::Sent { source, entry } => return shown_in(entry, &foot(source)),
+            Aside::PutAway(_) => return Vec::new(),
+        };
+        vec![PostChange::Posted(Post { key, at, ring, of: None, letter })]
+    }
+
+    /// What the human is asked is asked where they are, or where they can be reached.
+    fn asks(&self, approval: &Approval, now: &Zoned) -> Vec<PostChange> {
+        let asker = self.posting.asker(&approval.branch);
+        if asker.is_some_and(|(_, asker)| asker.to == Goes::Nowhere) {
+            return Vec::new();
+        }
+        let (key, at) = (PostKey::approval(approval.id), now.timestamp());
+        vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, letter: question(approval) })]
+    }
+}
+
+/// The cards of reminders that ring in this decision.
+fn rung(effects: &[Effect]) -> Vec<Card> {
+    let Some(Effect::Write(records)) = effects.first() else { return Vec::new() };
+    let card = |record: &Record| {
+        let Record::Message(MessageChange::Card(card, _)) = record else { return None };
+        (card.state == State::Open).then(|| card.clone())
+    };
+    records.iter().filter_map(card).collect()
+}
+
+/// The words of an answer, as a card if a reminder rang with them.
+fn words(entry: &Entry, reach: Reach, cards: &[Card], now: &Zoned) -> Vec<PostChange> {
+    let text = entry.said.text();
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
+    let letter = match cards.iter().find(|card| card.said == text) {
+        Some(card) => card.letter(now),
+        None => Letter::of(&text),
+    };
+    let foot = match reach {
+        Reach::Whole => String::new(),
+        Reach::Cut => "stopped".to_owned(),
+    };
+    let (key, at, of) = (PostKey::words(entry.parent), entry.at, Some(SentId::from(entry.id)));
+    vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of, letter: Letter { foot, ..letter } })]
+}
+
+/// What the tools in `entry` show.
+fn shown_in(entry: &Entry, foot: &str) -> Vec<PostChange> {
+    let Said::Tools(results) = &entry.said else { return Vec::new() };
+    let post = |(place, showing): (usize, &Showing)| {
+        let letter = match showing {
+            Showing::Words(words) => Letter::of(words),
+            Showing::Embed(embed) => Letter::showing(embed.clone()),
+        };
+        let (key, of) = (PostKey::shown(entry.id, place), Some(SentId::from(entry.id)));
+        let letter = Letter { foot: foot.to_owned(), ..letter };
+        PostChange::Posted(Post { key, at: entry.at, ring: Ring::Loud, of, letter })
+    };
+    let shown = results.iter().filter_map(|result| match &result.outcome {
+        Outcome::Shown(showing) => Some(showing),
+        Outcome::Done | Outcome::Failed | Outcome::Denied => None,
+    });
+    shown.enumerate().map(post).collect()
+}
+
+/// Whose run it was, and what can be done about it.
+fn foot(source: &Source) -> String {
+    format!("from {source} · reply to talk about it")
+}
+
+/// I5: the whole call, and the three answers.
+fn question(approval: &Approval) -> Letter {
+    let button = |label: &str, style, verdict| {
+        let (label, action) = (label.to_owned(), Action::Answer(approval.id, verdict));
+        Button { label, style, action }
+    };
+    let buttons = vec![
+        button("Yes", Style::Success, Verdict::Allow),
+        button("Yes, always", Style::Secondary, Verdict::Always),
+        button("No", Style::Danger, Verdict::Deny),
+    ];
+    let words = format!("may i run {}?\n```json\n{}\n```", approval.caption(), approval.call.input.0);
+    Letter { words, buttons, foot: format!("number {}", approval.id.0), ..Letter::default() }
+}
+
+/// What was asked says how it was answered.
+fn answered(approval: &Approval, closed: &Closed) -> PostChange {
+    let words = format!("{}: {}", approval.caption(), closed.how.as_str());
+    PostChange::Says(PostKey::approval(approval.id), Letter::small(&words))
+}

@@ -1,0 +1,59 @@
+//! Resting: one plan, or all that repeats, for a while or until the human says otherwise.
+
+use std::sync::Arc;
+
+use jiff::Zoned;
+
+use super::forking::refused;
+use super::{Answer, Assistant, Effect, Minutes, Replanned};
+use crate::cost::Source;
+use crate::phrase;
+use crate::record::{FileWork, PlanChange};
+use crate::schedule::{Planned, Rest, What};
+
+impl Assistant {
+    /// One plan rests, or goes on; its file says so too.
+    pub(super) fn let_rest(&mut self, source: &Source, rest: Rest, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let plan = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
+        let Some(planned) = plan else { return refused(&format!("{source} is not planned.")) };
+        let (mut minutes, name) = (Minutes::at(now), planned.name());
+        let mut what = planned.what.clone();
+        match &mut what {
+            What::Routine(routine) => routine.manner.rest = rest,
+            What::Reminder(reminder) => reminder.manner.rest = rest,
+        }
+        let (value, told) = match rest {
+            Rest::Never => (None, format!("{name} goes on.")),
+            Rest::ForNow => (Some("true".to_owned()), format!("{name} rests until you let it go on.")),
+            Rest::Until(moment) => {
+                let until = moment.at.to_zoned(now.time_zone().clone());
+                (Some(moment.to_string()), format!("{name} rests until {}.", phrase::tell_exact(&until)))
+            }
+        };
+        minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), "paused", value))));
+        self.planned(Arc::new(Planned { what, file: planned.file.clone() }), &mut minutes);
+        let changed = Replanned { before: vec![planned.what.clone()], since: vec![source.clone()] };
+        self.can_undo_plan(changed, &mut minutes);
+        (Answer::Told(told), minutes.effects())
+    }
+
+    /// All that repeats rests, or goes on.
+    pub(super) fn pause(&mut self, rest: Rest, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let mut minutes = Minutes::at(now);
+        self.rested(&mut minutes);
+        // `undo` is for what was planned, not for what was planned before this.
+        self.memory.plans.last = None;
+        minutes.plan(Some(PlanChange::Last(None)));
+        self.memory.plans.agenda.set_rest(rest, &minutes.zone);
+        minutes.plan(Some(PlanChange::Rest(rest)));
+        let told = match rest {
+            Rest::Never => "everything goes on as planned.".to_owned(),
+            Rest::ForNow => "all that repeats rests until you say `resume`. reminders still ring.".to_owned(),
+            Rest::Until(moment) => {
+                let until = moment.at.to_zoned(now.time_zone().clone());
+                format!("all that repeats rests until {}. reminders still ring.", phrase::tell_exact(&until))
+            }
+        };
+        (Answer::Told(told), minutes.effects())
+    }
+}

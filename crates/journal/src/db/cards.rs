@@ -1,0 +1,47 @@
+//! Reminders that rang, as rows.
+
+use domain::card::{Card, CardId, Cards, State};
+use domain::post::PostKey;
+use domain::schedule::ItemId;
+use jiff::Timestamp;
+use rusqlite::{Row, Transaction, params};
+
+use super::Database;
+use super::read::{source_in, time_in, unread};
+
+/// Writes how a card stands.
+pub(super) fn write(transaction: &Transaction<'_>, card: &Card, post: &PostKey) -> rusqlite::Result<()> {
+    let (state, since, again) = match &card.state {
+        State::Open => ("open", None, None),
+        State::Done(at) => ("done", Some(at.as_microsecond()), None),
+        State::Moved(to, source) => ("moved", Some(to.as_microsecond()), Some(source.to_string())),
+        State::Dropped => ("dropped", None, None),
+    };
+    let sql = "INSERT OR REPLACE INTO cards (id, words, said, rang, post, state, since, again) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let (id, rang) = (card.id.to_string(), card.rang.as_microsecond());
+    let row = params![id, card.words, card.said, rang, post.0, state, since, again];
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
+}
+
+impl Database {
+    /// The cards that can be pressed.
+    pub(super) fn cards(&self) -> rusqlite::Result<Cards> {
+        let sql = "SELECT id, words, said, rang, post, state, since, again FROM cards ORDER BY rang";
+        self.connection.prepare(sql)?.query_map([], card)?.collect::<Result<Vec<_>, _>>().map(Cards::new)
+    }
+}
+
+fn card(row: &Row<'_>) -> rusqlite::Result<(Card, PostKey)> {
+    let id = ItemId::parse(&row.get::<_, String>(0)?).map_err(|error| unread(0, error))?;
+    let since = || time_in(row, 6);
+    let state = match row.get::<_, String>(5)?.as_str() {
+        "done" => State::Done(since()?),
+        "moved" => State::Moved(since()?, source_in(row, 7)?),
+        "dropped" => State::Dropped,
+        _ => State::Open,
+    };
+    let rang: Timestamp = time_in(row, 3)?;
+    let card = Card { id: CardId(id), words: row.get(1)?, said: row.get(2)?, rang, state };
+    Ok((card, PostKey(row.get(4)?)))
+}

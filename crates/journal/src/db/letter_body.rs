@@ -1,0 +1,79 @@
+//! What a post says, as JSON.
+
+use domain::embed::{Action, Button, Style};
+use domain::post::{Letter, Menu};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::embed_body::EmbedBody;
+
+#[derive(Serialize, Deserialize)]
+pub struct LetterBody {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    words: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    embed: Option<EmbedBody>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    buttons: Vec<ButtonBody>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    menu: Option<MenuBody>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    when: Option<i64>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    foot: String,
+}
+
+/// A button by what it sends when it is pressed.
+#[derive(Serialize, Deserialize)]
+struct ButtonBody {
+    label: String,
+    style: String,
+    press: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MenuBody {
+    label: String,
+    press: String,
+    options: Vec<String>,
+}
+
+impl From<&Letter> for LetterBody {
+    fn from(letter: &Letter) -> Self {
+        let button = |button: &Button| ButtonBody {
+            label: button.label.clone(),
+            style: button.style.name().to_owned(),
+            press: button.action.press().unwrap_or_default(),
+        };
+        let menu = letter.menu.as_ref().map(|menu| MenuBody {
+            label: menu.label.clone(),
+            press: menu.press.clone(),
+            options: menu.options.clone(),
+        });
+        Self {
+            words: letter.words.clone(),
+            embed: letter.embed.as_ref().map(EmbedBody::from),
+            buttons: letter.buttons.iter().map(button).collect(),
+            menu,
+            when: letter.when.map(Timestamp::as_microsecond),
+            foot: letter.foot.clone(),
+        }
+    }
+}
+
+impl From<LetterBody> for Letter {
+    fn from(body: LetterBody) -> Self {
+        let button = |button: ButtonBody| {
+            let action = Action::pressed(&button.press)?;
+            Some(Button { label: button.label, style: Style::read(&button.style), action })
+        };
+        Self {
+            words: body.words,
+            embed: body.embed.map(Into::into),
+            buttons: body.buttons.into_iter().filter_map(button).collect(),
+            menu: body.menu.map(|MenuBody { label, press, options }| Menu { label, press, options }),
+            when: body.when.and_then(|when| Timestamp::from_microsecond(when).ok()),
+            foot: body.foot,
+        }
+    }
+}

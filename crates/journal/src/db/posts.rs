@@ -1,0 +1,161 @@
+//! What is to be sent to the human elsewhere, as rows; what it became there; and what is kept for a restart.
+
+use std::collections::BTreeSet;
+
+use domain::assistant::MARKS;
+use domain::conversation::EntryId;
+use domain::post::{Letter, Post, PostChange, PostKey, Ring};
+use domain::record::{Charge, Mark};
+use domain::sent::SentId;
+use engine::ports::{Outgoing, Receipt, Settled, Work};
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+use super::Database;
+use super::letter_body::LetterBody;
+use super::read::{time_in, unread};
+use super::write::unwritable;
+
+/// Writes what happens to what is posted.
+pub(super) fn write(transaction: &Transaction<'_>, change: &PostChange) -> rusqlite::Result<()> {
+    match change {
+        PostChange::Posted(post) => posted(transaction, post),
+        PostChange::Says(key, letter) => says(transaction, key, letter),
+    }
+}
+
+fn posted(transaction: &Transaction<'_>, post: &Post) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO posts (key, at, work, ring, entry, letter, state) \
+               VALUES (?, ?, 'new', ?, ?, ?, 'waits') ON CONFLICT DO NOTHING";
+    let entry = post.of.map(|of| of.0);
+    let row =
+        params![post.key.0, post.at.as_microsecond(), post.ring == Ring::Loud, entry, spell(&post.letter)?];
+    transaction.prepare_cached(sql)?.execute(row).map(drop)
+}
+
+/// What was not sent yet is sent as it is now. What was never posted says nothing.
+fn says(transaction: &Transaction<'_>, key: &PostKey, letter: &Letter) -> rusqlite::Result<()> {
+    let letter = spell(letter)?;
+    let sql = "UPDATE posts SET letter = ? WHERE key = ? AND state = 'waits'";
+    if transaction.prepare_cached(sql)?.execute(params![letter, key.0])? > 0 {
+        return Ok(());
+    }
+    let sql = "INSERT INTO posts (key, at, work, ring, entry, letter, state) \
+               SELECT key, at, 'says', 0, entry, ?, 'waits' FROM posts WHERE key = ? AND work = 'new' AND state = 'sent'";
+    transaction.prepare_cached(sql)?.execute(params![letter, key.0]).map(drop)
+}
+
+fn spell(letter: &Letter) -> rusqlite::Result<String> {
+    serde_json::to_string(&LetterBody::from(letter)).map_err(unwritable)
+}
+
+impl Database {
+    /// The oldest `limit` posts that wait.
+    pub fn posts(&self, limit: u32) -> rusqlite::Result<Vec<Outgoing>> {
+        let sql = "SELECT id, key, at, work, ring, entry, letter FROM posts WHERE state = 'waits' ORDER BY id LIMIT ?";
+        self.connection.prepare_cached(sql)?.query_map([limit], outgoing)?.collect()
+    }
+
+    /// The messages that `key` became, by part.
+    pub fn receipts(&self, key: &PostKey) -> rusqlite::Result<Vec<Receipt>> {
+        let sql = "SELECT key, part, message FROM receipts WHERE key = ? ORDER BY part";
+        self.connection.prepare_cached(sql)?.query_map([&key.0], receipt)?.collect()
+    }
+
+    /// The receipts whose key begins so.
+    pub fn receipts_of(&self, kind: &str) -> rusqlite::Result<Vec<Receipt>> {
+        let sql = "SELECT key, part, message FROM receipts WHERE substr(key, 1, ?) = ? ORDER BY key, part";
+        let length = i64::try_from(kind.len()).unwrap_or(i64::MAX);
+        self.connection.prepare_cached(sql)?.query_map(params![length, kind], receipt)?.collect()
+    }
+
+    /// Keeps what a part became.
+    pub fn became(&mut self, receipt: &Receipt, at: Timestamp) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO receipts (key, part, message, at) VALUES (?, ?, ?, ?)";
+        let row = params![receipt.key.0, receipt.part, receipt.message, at.as_microsecond()];
+        self.connection.prepare_cached(sql)?.execute(row).map(drop)
+    }
+
+    /// Forgets what a part became.
+    pub fn is_gone(&mut self, receipt: &Receipt) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM receipts WHERE key = ? AND part = ?";
+        self.connection.prepare_cached(sql)?.execute(params![receipt.key.0, receipt.part]).map(drop)
+    }
+
+    /// Settles a post; gives what was charged for it if it did not arrive.
+    pub fn settle_post(&mut self, id: u64, how: &Settled) -> rusqlite::Result<Option<Charge>> {
+        let (state, why) = match how {
+            Settled::Sent => ("sent", None),
+            Settled::Failed(why) => ("failed", Some(why)),
+            Settled::Dropped(why) => ("dropped", Some(why)),
+        };
+        let sql = "UPDATE posts SET state = ?, why = ?, letter = '' WHERE id = ?";
+        self.connection.prepare_cached(sql)?.execute(params![state, why, id])?;
+        if *how == Settled::Sent {
+            return Ok(None);
+        }
+        let sql = "SELECT charges.entry, before, after FROM charges JOIN posts ON posts.entry = charges.entry \
+                   WHERE posts.id = ?";
+        let charge = |row: &Row<'_>| {
+            Ok(Charge { entry: EntryId(row.get(0)?), before: row.get(1)?, after: row.get(2)? })
+        };
+        self.connection.prepare_cached(sql)?.query_row([id], charge).optional()
+    }
+
+    /// What the message is to us: nothing, if it is none of ours.
+    pub fn posted_as(&self, message: u64) -> rusqlite::Result<Option<(PostKey, Option<SentId>)>> {
+        let sql = "SELECT receipts.key, entry FROM receipts LEFT JOIN posts ON posts.key = receipts.key AND work = 'new' \
+                   WHERE message = ?";
+        let known = |row: &Row<'_>| Ok((PostKey(row.get(0)?), row.get::<_, Option<u64>>(1)?.map(SentId)));
+        self.connection.prepare_cached(sql)?.query_row([message], known).optional()
+    }
+
+    /// What is kept under `name`.
+    pub fn keepsake(&self, name: &str) -> rusqlite::Result<Option<String>> {
+        let sql = "SELECT value FROM keepsakes WHERE name = ?";
+        self.connection.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()
+    }
+
+    /// Keeps `value` under `name`.
+    pub fn keep(&mut self, name: &str, value: &str) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO keepsakes (name, value) VALUES (?, ?)";
+        self.connection.prepare_cached(sql)?.execute([name, value]).map(drop)
+    }
+
+    /// Forgets what was sent long ago.
+    pub fn forget_posts(&mut self, now: Timestamp) -> rusqlite::Result<()> {
+        let before = now.checked_sub(REMEMBERED).unwrap_or(Timestamp::MIN).as_microsecond();
+        self.connection.execute("DELETE FROM posts WHERE state <> 'waits' AND at < ?", [before])?;
+        self.connection.execute("DELETE FROM receipts WHERE at < ?", [before])?;
+        self.connection.execute("DELETE FROM cards WHERE rang < ?", [before]).map(drop)
+    }
+
+    /// What surfaces elsewhere told us lately.
+    pub(super) fn heard(&self) -> rusqlite::Result<BTreeSet<Mark>> {
+        let sql = "SELECT mark FROM messages WHERE mark IS NOT NULL ORDER BY mark DESC LIMIT ?";
+        let most = i64::try_from(MARKS).unwrap_or(i64::MAX);
+        self.connection.prepare(sql)?.query_map([most], |row| row.get(0).map(Mark))?.collect()
+    }
+}
+
+/// How long what was sent is remembered.
+pub const REMEMBERED: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+fn receipt(row: &Row<'_>) -> rusqlite::Result<Receipt> {
+    Ok(Receipt { key: PostKey(row.get(0)?), part: row.get(1)?, message: row.get(2)? })
+}
+
+fn outgoing(row: &Row<'_>) -> rusqlite::Result<Outgoing> {
+    let (work, letter): (String, String) = (row.get(3)?, row.get(6)?);
+    let letter: LetterBody = serde_json::from_str(&letter).map_err(|error| unread(6, error))?;
+    let ring = if row.get(4)? { Ring::Loud } else { Ring::Quiet };
+    let post = Post {
+        key: PostKey(row.get(1)?),
+        at: time_in(row, 2)?,
+        ring,
+        of: row.get::<_, Option<u64>>(5)?.map(SentId),
+        letter: letter.into(),
+    };
+    let work = if work == "new" { Work::New } else { Work::Says };
+    Ok(Outgoing { id: row.get(0)?, work, post })
+}

@@ -1,0 +1,86 @@
+//! Commands: what the human can run in Discord, and what each of them answers.
+//!
+//! A command is the same as on every other surface wherever there is one; what is only here are the cards, on which
+//! things are done by pressing.
+
+mod asking;
+mod card;
+mod gauge;
+mod pressing;
+mod registering;
+mod remind;
+mod reply;
+mod routine;
+mod running;
+mod table;
+mod typing;
+mod written;
+
+pub(super) use registering::register;
+
+use std::collections::BTreeMap;
+
+use self::pressing::Pressed;
+use self::reply::{Reply, give};
+use self::table::{ABOUT, Command, Manner};
+use super::dm::Shared;
+use super::dm::pressing::{acknowledge, refuse};
+use super::events::{Asked, Interaction};
+use super::message::Callback;
+
+/// Whether what was pressed is on a card of a command.
+pub(super) fn is_ours(custom_id: &str) -> bool {
+    custom_id.starts_with(card::PRESS)
+}
+
+/// Answers a command, who is still typing one, or what was pressed on a card.
+pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
+    match &interaction.asked {
+        Asked::Command { name, target: Some(message), .. } if name == ABOUT => {
+            let form = Callback::Form(remind::form(message));
+            let _ = acknowledge(shared, interaction, &form).await;
+        }
+        Asked::Command { name, given, .. } => match Command::named(name) {
+            Some(command) => {
+                let manner = command.manner(given.len());
+                give(shared, interaction, manner, running::run(shared, command, given)).await;
+            }
+            None => refuse(shared, interaction, "that command is older than i am. try it again later.").await,
+        },
+        Asked::Typing { name, given, focused } => {
+            let offers = typing::offers(shared, (name, given), focused).await;
+            let _ = acknowledge(shared, interaction, &Callback::Choices(offers)).await;
+        }
+        Asked::Pressed { custom_id, values, .. } => {
+            match Pressed::read(custom_id, values.first().map(String::as_str)) {
+                Some(pressed) => pressing::pressed(shared, interaction, &pressed).await,
+                None => pressing::unknown(shared, interaction).await,
+            }
+        }
+        Asked::Filled { custom_id, fields, .. } => filled(shared, interaction, (custom_id, fields)).await,
+        Asked::Unknown => {}
+    }
+}
+
+/// A form was filled in: about a message, or about something on a card.
+async fn filled(
+    shared: &Shared,
+    interaction: &Interaction,
+    (custom_id, fields): (&str, &BTreeMap<String, Vec<String>>),
+) {
+    let field = |name: &str| fields.get(name).and_then(|values| values.first()).map_or("", String::as_str);
+    if let Some(pressed) = Pressed::read(custom_id, None) {
+        return pressing::filled(shared, interaction, (&pressed, field(remind::WHEN))).await;
+    }
+    if custom_id.strip_prefix(card::PRESS) != Some(remind::FORM) {
+        return pressing::unknown(shared, interaction).await;
+    }
+    let now = shared.ports.clock.now();
+    let work = async {
+        match remind::sentence(field(remind::TEXT), field(remind::WHEN), &now) {
+            Ok(sentence) => remind::remind(shared, &sentence).await,
+            Err(why) => Reply::glance(&why),
+        }
+    };
+    give(shared, interaction, Manner::Work, work).await;
+}

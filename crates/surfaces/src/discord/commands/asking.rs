@@ -1,0 +1,74 @@
+//! Asking: what the assistant is asked on behalf of a command, in words that a command can use.
+
+use domain::assistant::{Answer, Event, Numbers, Planning, Plans, Question, Request};
+use domain::record::SurfaceName;
+use engine::commands::obey;
+
+use super::written::planned;
+use crate::discord::dm::Shared;
+
+/// What was answered that nobody asked for.
+const ELSE: &str = "i answered something else than was asked. try it again.";
+
+/// What is planned, with what goes on.
+pub(super) async fn plans(shared: &Shared) -> Result<Box<Plans>, String> {
+    match shared.ports.desk.ask(Request::Tell(Question::Plans)).await {
+        Answer::Plans(plans) => Ok(plans),
+        other => Err(refusal(other)),
+    }
+}
+
+/// How much waits.
+pub(super) async fn numbers(shared: &Shared) -> Result<Numbers, String> {
+    match shared.ports.desk.ask(Request::Tell(Question::Numbers)).await {
+        Answer::Numbers(numbers) => Ok(numbers),
+        other => Err(refusal(other)),
+    }
+}
+
+/// Does what is wanted of what is planned. What was planned is told with times that tick.
+pub(super) async fn plan(shared: &Shared, planning: Planning) -> Result<String, String> {
+    let told = match ask(shared, Request::Plan(planning)).await {
+        Answer::Told(told) => told,
+        Answer::Begun(_) | Answer::Heard(_) => return Ok("it runs now.".to_owned()),
+        other => return Err(refusal(other)),
+    };
+    if !told.starts_with('✓') {
+        return Ok(told);
+    }
+    let plans = plans(shared).await?;
+    let since = plans.last.as_ref().map(|last| planned(&plans, &last.since)).unwrap_or_default();
+    let notes: Vec<&str> = told.lines().filter(|line| line.starts_with('(')).collect();
+    Ok(match since.is_empty() {
+        true => told,
+        false => [vec![since.as_str()], notes].concat().join("\n"),
+    })
+}
+
+/// Asks for something that the human does here.
+pub(super) async fn ask(shared: &Shared, request: Request) -> Answer {
+    shared.ports.desk.tell(Event::Seen(SurfaceName::Discord)).await;
+    shared.ports.desk.ask(request).await
+}
+
+/// What a command comes to that is the same on every surface.
+pub(super) async fn command(shared: &Shared, text: &str) -> Answer {
+    let ports = &shared.ports;
+    obey((SurfaceName::Discord, text), &ports.desk, ports.archive.as_ref(), ports.clock.now()).await
+}
+
+/// Why not.
+pub(super) fn refusal(answer: Answer) -> String {
+    match answer {
+        Answer::Refused(why) => why,
+        Answer::Heard(_)
+        | Answer::Begun(_)
+        | Answer::Decided(_)
+        | Answer::Noted
+        | Answer::Told(_)
+        | Answer::Plans(_)
+        | Answer::Numbers(_)
+        | Answer::Overspent(_)
+        | Answer::Shown(_) => ELSE.to_owned(),
+    }
+}

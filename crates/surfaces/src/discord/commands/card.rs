@@ -1,0 +1,236 @@
+//! Cards: the lists that a command shows, which are shown anew when something on them was done.
+
+use std::fmt;
+
+use domain::assistant::{Numbers, Plans};
+use domain::schedule::{ItemId, Plan, Rest, What};
+use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan, Zoned};
+
+use super::asking::{numbers, plans};
+use super::routine;
+use super::written::{clock, cut, date, name};
+use crate::discord::dm::Shared;
+use crate::discord::message::{Button, Choice, Outgoing, Press, Row, Select, Style};
+use crate::discord::split::units;
+
+/// The most lines of a list.
+const LINES: usize = 20;
+/// The most times of one plan in a day.
+const TIMES: usize = 24;
+/// The longest text of an option.
+const OPTION: usize = 100;
+/// What begins the name of everything that can be pressed on a card.
+pub(super) const PRESS: &str = "cmd:";
+
+/// A list that can be shown anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Card {
+    /// No list: only words.
+    Words,
+    /// The next thing.
+    Now,
+    /// A day.
+    Day(Date),
+    /// All reminders.
+    Reminders,
+    /// All routines.
+    Routines,
+    /// One routine.
+    Routine(ItemId),
+}
+
+impl Card {
+    /// The card that is written so.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        match text.split_once('/') {
+            None => [Self::Words, Self::Now, Self::Reminders, Self::Routines]
+                .into_iter()
+                .find(|card| card.to_string() == text),
+            Some(("day", date)) => date.parse().ok().map(Self::Day),
+            Some(("routine", id)) => ItemId::parse(id).ok().map(Self::Routine),
+            Some(_) => None,
+        }
+    }
+
+    /// It, as it is now.
+    pub(super) async fn show(&self, shared: &Shared) -> Result<Outgoing, String> {
+        let now = shared.ports.clock.now();
+        if *self == Self::Words {
+            return Ok(Outgoing::default());
+        }
+        let plans = plans(shared).await?;
+        match self {
+            Self::Words => Ok(Outgoing::default()),
+            Self::Now => Ok(next(&plans)),
+            Self::Day(day) => Ok(of_day(&plans, *day, &numbers(shared).await?, &now)),
+            Self::Reminders => Ok(reminders(&plans, "")),
+            Self::Routines => Ok(routine::all(&plans, now.timestamp())),
+            Self::Routine(id) => routine::one(shared, &plans, id).await,
+        }
+    }
+
+    /// The name of what does `verb` on it.
+    pub(super) fn press(&self, verb: &str) -> String {
+        format!("{PRESS}{verb}:{self}")
+    }
+
+    /// A button on it.
+    pub(super) fn button(&self, label: &str, style: Style, verb: &str) -> Button {
+        Button { label: label.to_owned(), emoji: None, press: Press::Tell(style, self.press(verb)) }
+    }
+}
+
+impl fmt::Display for Card {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Words => f.write_str("words"),
+            Self::Now => f.write_str("now"),
+            Self::Day(date) => write!(f, "day/{date}"),
+            Self::Reminders => f.write_str("reminders"),
+            Self::Routines => f.write_str("routines"),
+            Self::Routine(id) => write!(f, "routine/{id}"),
+        }
+    }
+}
+
+/// The one thing that comes next.
+fn next(plans: &Plans) -> Outgoing {
+    let Some((at, plan)) = plans.agenda.soonest().next() else {
+        return Outgoing::words("nothing is planned. `/remind` plans something.");
+    };
+    let mut card = Outgoing::words(format!("▶ {} · {}", name(plan), date(at)));
+    if let What::Reminder(reminder) = &plan.planned.what {
+        let done = Card::Now.button("Done", Style::Success, &format!("done.{}", reminder.id));
+        let moved = Card::Now.button("Move to…", Style::Secondary, &format!("move.{}", reminder.id));
+        card.rows = vec![Row::Buttons(vec![done, moved])];
+    }
+    card
+}
+
+/// What comes on `day`, in the order of time.
+pub(super) fn times<'a>(
+    plans: &'a Plans,
+    (from, to): (Timestamp, Timestamp),
+    now: &Zoned,
+) -> Vec<(Timestamp, &'a Plan)> {
+    let mut times: Vec<(Timestamp, &Plan)> = Vec::new();
+    for (_, plan) in plans.agenda.soonest().take_while(|(at, _)| *at < to) {
+        let ahead = plans.agenda.ahead(plan, (from, to), now.time_zone());
+        times.extend(ahead.take(TIMES).map(|at| (at, plan)));
+    }
+    times.sort_by(|one, other| {
+        one.0.cmp(&other.0).then_with(|| one.1.planned.file.cmp(&other.1.planned.file))
+    });
+    times
+}
+
+/// From the beginning of `day`, or now if that is later, until `days` later.
+pub(super) fn window(day: Date, days: i64, now: &Zoned) -> (Timestamp, Timestamp) {
+    let zone = now.time_zone();
+    let start = |day: Date| day.to_zoned(zone.clone()).map(|at| at.timestamp());
+    let from = start(day).unwrap_or(now.timestamp()).max(now.timestamp());
+    let to = day.checked_add(days.days()).and_then(start).unwrap_or(from);
+    (from, to)
+}
+
+/// R3, R4: the next thing first, the rest by time, and how much waits.
+fn of_day(plans: &Plans, day: Date, numbers: &Numbers, now: &Zoned) -> Outgoing {
+    let times = times(plans, window(day, 1, now), now);
+    let next = plans.agenda.soonest().next().map(|(at, _)| at);
+    let mut lines = vec![format!("**{}**", day.strftime("%A %-d %b").to_string().to_lowercase())];
+    if times.is_empty() {
+        let nothing = if day == now.date() { "nothing left today." } else { "nothing that day." };
+        lines.push(nothing.to_owned());
+    }
+    let line = |(at, plan): &(Timestamp, &Plan)| match Some(*at) == next {
+        true => format!("▶ {} · {}", clock(*at), name(plan)),
+        false => format!("{} · {}", clock(*at), name(plan)),
+    };
+    push(&mut lines, times.iter().map(line));
+    lines.push(waiting(numbers));
+    let mut card = Outgoing::words(lines.join("\n"));
+    let seen = times.iter().map(|(_, plan)| *plan);
+    card.rows = menus(&Card::Day(day), seen);
+    card
+}
+
+fn waiting(numbers: &Numbers) -> String {
+    let updates = match numbers.updates {
+        1 => "1 update".to_owned(),
+        count => format!("{count} updates"),
+    };
+    let (inbox, pings) = (numbers.inbox, numbers.pings.available.floor());
+    format!("-# while you were away: {updates} · inbox {inbox} · pings {pings} left")
+}
+
+/// What rings once, soonest first, as far as it is called `find`.
+pub(super) fn reminders(plans: &Plans, find: &str) -> Outgoing {
+    let find = find.trim().to_lowercase();
+    let is_meant = |plan: &&Plan| plan.planned.name().to_lowercase().contains(&find);
+    let once = |plan: &&Plan| matches!(plan.planned.what, What::Reminder(_));
+    let all: Vec<(Timestamp, &Plan)> =
+        plans.agenda.soonest().filter(|(_, plan)| once(plan) && is_meant(plan)).collect();
+    if all.is_empty() {
+        let nothing = match find.is_empty() {
+            true => "no reminder waits. `/remind` makes one.".to_owned(),
+            false => format!("no reminder is called `{}`.", cut(&find.replace('`', ""), OPTION)),
+        };
+        return Outgoing::words(nothing);
+    }
+    let mut lines = Vec::new();
+    let line = |(at, plan): &(Timestamp, &Plan)| format!("- {} · {}", name(plan), date(*at));
+    push(&mut lines, all.iter().map(line));
+    let mut card = Outgoing::words(lines.join("\n"));
+    card.rows = menus(&Card::Reminders, all.iter().map(|(_, plan)| *plan));
+    card
+}
+
+/// Adds as many lines as fit, and says how many do not.
+pub(super) fn push(lines: &mut Vec<String>, more: impl Iterator<Item = String>) {
+    let mut room = 1_700_usize;
+    let (mut shown, mut hidden) = (0, 0);
+    for line in more {
+        room = room.saturating_sub(units(&line) + 1);
+        if shown == LINES || room == 0 {
+            hidden += 1;
+            continue;
+        }
+        shown += 1;
+        lines.push(line);
+    }
+    if hidden > 0 {
+        lines.push(format!("and {hidden} more"));
+    }
+}
+
+/// What can be done with the reminders among `plans`.
+fn menus<'a>(card: &Card, plans: impl Iterator<Item = &'a Plan>) -> Vec<Row> {
+    let choice = |plan: &Plan| match &plan.planned.what {
+        What::Reminder(reminder) => Some(Choice {
+            label: cut(&plan.planned.name(), OPTION),
+            value: reminder.id.to_string(),
+            ..Choice::default()
+        }),
+        What::Routine(_) => None,
+    };
+    let choices: Vec<Choice> = plans.filter_map(choice).take(super::table::CHOICES).collect();
+    if choices.is_empty() {
+        return Vec::new();
+    }
+    let menu = |label: &str, verb: &str| {
+        let (custom_id, placeholder) = (card.press(verb), label.to_owned());
+        Row::Menu(Select { custom_id, placeholder, choices: choices.clone() })
+    };
+    vec![menu("Done…", "done"), menu("Move to…", "move")]
+}
+
+/// Whether a plan rests, and until when, in words.
+pub(super) fn resting(rest: Rest, now: Timestamp) -> Option<String> {
+    match rest {
+        Rest::Never => None,
+        Rest::Until(end) if end.at <= now => None,
+        Rest::Until(end) => Some(format!("rests until {}", date(end.at))),
+        Rest::ForNow => Some("rests".to_owned()),
+    }
+}

@@ -1,0 +1,46 @@
+//! The gauge: how many pings are left, and when there is one more.
+
+use domain::ping_budget::PingBudget;
+use jiff::{SignedDuration, Timestamp};
+
+/// The most dots that are drawn.
+const DOTS: u32 = 12;
+
+/// `pings ● ● ○  2 of 3 left · next +1 in 40 minutes`.
+pub(super) fn gauge(pings: &PingBudget, now: Timestamp) -> String {
+    let left = (0..=pings.capacity).rev().find(|left| f64::from(*left) <= pings.available).unwrap_or(0);
+    let dot = |at: u32| if at < left { "●" } else { "○" };
+    let dots = match pings.capacity {
+        1..=DOTS => format!("{}  ", (0..pings.capacity).map(dot).collect::<Vec<_>>().join(" ")),
+        _ => String::new(),
+    };
+    let next = pings.minutes_to_refill().map(|minutes| {
+        let at = now + SignedDuration::from_mins(i64::from(minutes));
+        format!(" · next +1 <t:{}:R>", at.as_second())
+    });
+    let counted = |count: u32, what: &str| (count > 0).then(|| format!(" · {what} {count}"));
+    let today = counted(pings.used.count, "today");
+    let critical = counted(pings.critical.count, "too urgent to wait");
+    let more: String = [next, today, critical].into_iter().flatten().collect();
+    format!("pings {dots}{left} of {} left{more}", pings.capacity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::wish::Urgency;
+
+    /// SL-12: what is left at a glance, and when there is one more.
+    #[test]
+    fn what_is_left_is_seen_at_a_glance() {
+        let now: jiff::Zoned = "2026-11-16T10:00[Europe/Madrid]".parse().unwrap();
+        let full = PingBudget { capacity: 3, available: 3.0, ..PingBudget::full(&now) };
+        assert_eq!(gauge(&full, now.timestamp()), "pings ● ● ●  3 of 3 left");
+        let used = full.charged(Urgency::Normal);
+        let at = now.timestamp().as_second() + 90 * 60;
+        let expected = format!("pings ● ● ○  2 of 3 left · next +1 <t:{at}:R> · today 1");
+        assert_eq!(gauge(&used, now.timestamp()), expected);
+        let many = PingBudget { capacity: 40, available: 7.5, ..full };
+        assert!(gauge(&many, now.timestamp()).starts_with("pings 7 of 40 left · next +1 "));
+    }
+}

@@ -1,0 +1,42 @@
+//! Registering: Discord is told which commands there are, when they are others than it knows.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::table::table;
+use crate::discord::Snowflake;
+use crate::discord::dm::Shared;
+
+/// Where it is kept which commands Discord knows.
+const KNOWN: &str = "discord.commands";
+
+/// SL-1: registers all commands, unless Discord knows them. Trouble is only logged: the next start tries again.
+pub(in crate::discord) async fn register(shared: Arc<Shared>) {
+    let (outbox, application) = (&shared.ports.outbox, shared.signed.application);
+    let table = table();
+    let mark = mark(application, &table);
+    match outbox.keepsake(KNOWN).await {
+        Ok(known) if known.as_ref() == Some(&mark) => return,
+        Ok(_) => {}
+        Err(why) => tracing::warn!(%why, "Nobody knows which commands Discord has, so it is told again."),
+    }
+    if let Err(trouble) = shared.rest.put_commands(application, table).await {
+        tracing::warn!(%trouble, "The commands could not be registered; the next start tries again.");
+        return;
+    }
+    if let Err(why) = outbox.keep(KNOWN, mark).await {
+        tracing::warn!(%why, "The commands are registered once more at the next start.");
+    }
+}
+
+/// What tells one table of one application from all others.
+fn mark(application: Snowflake, table: &Value) -> String {
+    let digest = Sha256::digest(format!("{application} {table}"));
+    digest.iter().fold(String::new(), |mut mark, byte| {
+        let _ = write!(mark, "{byte:02x}");
+        mark
+    })
+}

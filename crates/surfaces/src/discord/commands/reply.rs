@@ -1,0 +1,141 @@
+//! Replies: what a command comes to, and how that reaches the human in time.
+
+use super::table::Manner;
+use crate::discord::dm::Shared;
+use crate::discord::dm::pressing::{acknowledge, refuse, whisper};
+use crate::discord::events::Interaction;
+use crate::discord::message::{Callback, Flags, Outgoing};
+use crate::discord::rest::Trouble;
+use crate::discord::split::split;
+
+/// SL-3: what the human hears when it was our fault.
+const SORRY: &str = "something broke on my side. try it once more, or on the page.";
+/// Where the rest of a long answer is. A part that is followed by another leaves room for it.
+const MORE: &str = "\n-# more on the page: `ollim-bot open`";
+
+/// What a command comes to.
+#[derive(Clone, Debug)]
+pub(super) enum Reply {
+    /// Nothing is left to say.
+    Nothing,
+    /// Only the human sees it.
+    Glance(Outgoing),
+    /// It stays.
+    Stays(Outgoing),
+}
+
+impl Reply {
+    /// Words that only the human sees.
+    pub(super) fn glance(text: &str) -> Self {
+        Self::Glance(Outgoing::words(fit(text)))
+    }
+
+    /// Words that stay.
+    pub(super) fn stays(text: &str) -> Self {
+        Self::Stays(Outgoing::words(fit(text)))
+    }
+}
+
+/// As much of `text` as fits into one message, and where the rest is.
+pub(super) fn fit(text: &str) -> String {
+    let mut parts = split(text).into_iter();
+    match (parts.next(), parts.next()) {
+        (None, _) => "…".to_owned(),
+        (Some(only), None) => only,
+        (Some(first), Some(_)) => first + MORE,
+    }
+}
+
+/// XB-10: answers `interaction` in its `manner` with what `work` comes to.
+pub(super) async fn give(
+    shared: &Shared,
+    interaction: &Interaction,
+    manner: Manner,
+    work: impl Future<Output = Reply>,
+) {
+    let flags = match manner {
+        Manner::Glance | Manner::List => return at_once(shared, interaction, work.await).await,
+        Manner::LookUp | Manner::Quiet => Flags::EPHEMERAL,
+        Manner::Work => here(shared, interaction),
+    };
+    if acknowledge(shared, interaction, &Callback::Later(flags)).await.is_ok() {
+        then(shared, interaction, flags, work.await).await;
+    }
+}
+
+/// What is answered anywhere else than between us, only the human sees.
+fn here(shared: &Shared, interaction: &Interaction) -> Flags {
+    match interaction.channel == Some(shared.signed.channel) {
+        true => Flags::default(),
+        false => Flags::EPHEMERAL,
+    }
+}
+
+/// The message that a reply is, and whether only the human sees it.
+fn addressed(shared: &Shared, interaction: &Interaction, reply: Reply) -> Option<(Outgoing, Flags)> {
+    match reply {
+        Reply::Nothing => None,
+        Reply::Glance(outgoing) => Some((outgoing, Flags::EPHEMERAL)),
+        Reply::Stays(outgoing) => Some((outgoing, here(shared, interaction))),
+    }
+}
+
+async fn at_once(shared: &Shared, interaction: &Interaction, reply: Reply) {
+    let Some((mut outgoing, flags)) = addressed(shared, interaction, reply) else {
+        if acknowledge(shared, interaction, &Callback::Later(Flags::EPHEMERAL)).await.is_ok() {
+            take_away(shared, interaction).await;
+        }
+        return;
+    };
+    outgoing.flags = flags.and(Flags::NO_EMBEDS);
+    if let Err(Trouble::Refused { .. }) = acknowledge(shared, interaction, &Callback::Message(outgoing)).await
+    {
+        refuse(shared, interaction, SORRY).await;
+    }
+}
+
+/// The answer after it was said that one follows, to be seen as `flags` say.
+async fn then(shared: &Shared, interaction: &Interaction, flags: Flags, reply: Reply) {
+    let (application, token) = (shared.signed.application, &interaction.token);
+    let Some((mut outgoing, wanted)) = addressed(shared, interaction, reply) else {
+        return take_away(shared, interaction).await;
+    };
+    if wanted != flags {
+        // Who sees an answer is settled when it is promised.
+        take_away(shared, interaction).await;
+        outgoing.flags = wanted;
+        if let Err(trouble) = shared.rest.follow_up(application, token, &outgoing).await {
+            tracing::warn!(%trouble, "A command was done, and its answer could not be given.");
+        }
+        return;
+    }
+    if let Err(trouble) = shared.rest.edit_original(application, token, &outgoing).await {
+        tracing::warn!(%trouble, "A command was done, and its answer could not be given.");
+        take_away(shared, interaction).await;
+        whisper(shared, interaction, SORRY).await;
+    }
+}
+
+async fn take_away(shared: &Shared, interaction: &Interaction) {
+    let gone = shared.rest.delete_original(shared.signed.application, &interaction.token).await;
+    if let Err(trouble) = gone {
+        tracing::info!(%trouble, "A trace of a command stays.");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discord::split::{LONGEST, units};
+
+    #[test]
+    fn a_long_answer_is_cut_and_says_where_the_rest_is() {
+        assert_eq!(fit("short"), "short");
+        assert_eq!(fit(""), "…");
+        for letter in ["x", "word ", "é ", "```\ncode\n", "🙂"] {
+            let cut = fit(&letter.repeat(3_000));
+            assert!(cut.ends_with("`ollim-bot open`"), "{cut}");
+            assert!(units(&cut) <= LONGEST, "{}", units(&cut));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Catching up: what the human wrote while nobody was there, up to a week and 500 messages.
+
+use jiff::SignedDuration;
+
+use super::Shared;
+use super::hearing::SEEN;
+use super::sending::say_aside;
+use crate::discord::Snowflake;
+use crate::discord::events::{Author, Message};
+
+/// How far back it is read.
+const BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// The most messages that are read.
+const MOST: usize = 500;
+/// How many come at once.
+const PAGE: u8 = 100;
+
+/// The newest message that was dealt with.
+pub(super) async fn seen(shared: &Shared) -> Option<Snowflake> {
+    let kept = shared.ports.outbox.keepsake(SEEN).await.ok().flatten()?;
+    kept.parse().ok()
+}
+
+/// P6: what the human wrote since, oldest first. The first start of all begins with what comes next.
+pub(super) async fn missed(shared: &Shared) -> Vec<Message> {
+    let now = shared.ports.clock.now().timestamp();
+    let Some(seen) = seen(shared).await else {
+        let from = Snowflake::first_of(now).to_string();
+        if let Err(error) = shared.ports.outbox.keep(SEEN, from).await {
+            tracing::warn!(%error, "What was seen in Discord could not be kept.");
+        }
+        return Vec::new();
+    };
+    let oldest = Snowflake::first_of(now.checked_sub(BACK).unwrap_or(now));
+    let mut messages: Vec<Message> = Vec::new();
+    let mut after = seen.max(oldest);
+    while messages.len() < MOST {
+        let page = match shared.rest.messages_after(shared.signed.channel, after, PAGE).await {
+            Ok(page) => page,
+            Err(trouble) => {
+                tracing::warn!(%trouble, "What was written in Discord meanwhile could not be read; the next connection tries again.");
+                break;
+            }
+        };
+        let Some(last) = page.last() else { break };
+        after = last.id;
+        messages
+            .extend(page.into_iter().filter(|message| message.author == Author::Person(shared.signed.owner)));
+    }
+    if messages.len() > MOST || seen < oldest {
+        messages.truncate(MOST);
+        let days = BACK.as_hours() / 24;
+        let text = format!(
+            "-# i was away long: i read what you wrote in the last {days} days, {MOST} messages at most."
+        );
+        say_aside(shared, &text).await;
+    }
+    messages
+}

@@ -1,0 +1,212 @@
+//! Hearing: what the human writes, in order and once, also what they wrote while nobody was there.
+
+use std::sync::Arc;
+
+use domain::approval::{ApprovalId, Verdict};
+use domain::assistant::{Answer, Press, Request, Saying};
+use domain::brain::{self, Meant, Which};
+use domain::card::Act;
+use domain::command::is_command;
+use domain::embed::Action;
+use domain::phrase::Habits;
+use domain::record::{Mark, ReplyTo, SurfaceName};
+use domain::sent::SentId;
+use engine::commands::obey;
+use tokio::sync::mpsc;
+
+use super::sending::say_aside;
+use super::sign_in::SESSION;
+use super::{Shared, catching_up, pictures};
+use crate::discord::Snowflake;
+use crate::discord::events::{Author, Message, Quoted, Reaction, Sort, Turn};
+use crate::discord::gateway::Session;
+
+/// The newest message that was dealt with.
+pub(super) const SEEN: &str = "discord.seen";
+
+/// News of the gateway, in order.
+pub(super) enum News {
+    /// Somebody wrote.
+    Message(Message),
+    /// Somebody reacted.
+    Reaction(Reaction),
+    /// A new session began: what came before it was not told.
+    Began,
+    /// All news before this belongs to that session.
+    Keep(Session),
+    /// The session that was kept is void.
+    Forget,
+}
+
+/// Who hears.
+pub(super) struct Hearing {
+    shared: Arc<Shared>,
+}
+
+impl Hearing {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    pub(super) async fn run(self, mut news: mpsc::Receiver<News>) {
+        while let Some(next) = news.recv().await {
+            match next {
+                News::Message(message) => self.hear(message).await,
+                News::Reaction(reaction) => self.notice(reaction).await,
+                News::Began => self.catch_up().await,
+                News::Keep(session) => self.keep(&session).await,
+                News::Forget => self.remember(SESSION, String::new()).await,
+            }
+        }
+    }
+
+    async fn catch_up(&self) {
+        for message in catching_up::missed(&self.shared).await {
+            self.hear(message).await;
+        }
+    }
+
+    async fn keep(&self, session: &Session) {
+        if let Ok(text) = serde_json::to_string(session) {
+            self.remember(SESSION, text).await;
+        }
+    }
+
+    async fn remember(&self, name: &'static str, value: String) {
+        if let Err(error) = self.shared.ports.outbox.keep(name, value).await {
+            tracing::warn!(%error, name, "What Discord needs after a restart could not be kept.");
+        }
+    }
+
+    /// MC-1, MC-2: only the human, only here, only words.
+    fn is_for_us(&self, message: &Message) -> bool {
+        let signed = &self.shared.signed;
+        let theirs = message.author == Author::Person(signed.owner);
+        let words = matches!(message.sort, Sort::Plain | Sort::Reply);
+        theirs && words && message.in_dm() && message.channel == signed.channel
+    }
+
+    async fn hear(&self, message: Message) {
+        if !self.is_for_us(&message) {
+            return;
+        }
+        self.shared.has_room().await;
+        let id = message.id;
+        match is_command(message.content.trim()) {
+            true => self.obey(&message).await,
+            false => self.say(message).await,
+        }
+        self.saw(id).await;
+    }
+
+    /// What was dealt with is not read again. News may come out of order, so only the newest counts.
+    async fn saw(&self, id: Snowflake) {
+        let seen = catching_up::seen(&self.shared).await;
+        if seen.is_none_or(|seen| seen < id) {
+            self.remember(SEEN, id.to_string()).await;
+        }
+    }
+
+    /// `done` or `tomorrow 9`, in reply to a reminder, is what its buttons say.
+    async fn is_for_a_card(&self, message: &Message) -> bool {
+        let Some(reply) = &message.reply_to else { return false };
+        let meant = brain::read(&message.content, &self.shared.ports.clock.now(), &Habits::default());
+        let act = match meant {
+            Meant::Done(Which::This) => Act::Done,
+            Meant::Move { what: Which::This, .. } => Act::Move(message.content.trim().to_owned()),
+            _ => return false,
+        };
+        self.press_card(reply.message, act).await
+    }
+
+    /// Does something with the card that `message` is; whether it is one, and could be changed so.
+    async fn press_card(&self, message: Snowflake, act: Act) -> bool {
+        let posted = self.shared.ports.outbox.posted_as(message.0).await.ok().flatten();
+        let Some((key, _)) = posted else { return false };
+        let (surface, on) = (SurfaceName::Discord, SentId(message.0));
+        let press = Press { surface, on, action: Action::Posted(key, act) };
+        let done = self.shared.ports.desk.ask(Request::Press(press)).await == Answer::Noted;
+        self.shared.poke.notify_one();
+        done
+    }
+
+    async fn say(&self, message: Message) {
+        if self.is_for_a_card(&message).await {
+            let _ = self.shared.rest.react(self.shared.signed.channel, message.id, "✅").await;
+            return;
+        }
+        let pictures::Looked { images, unused } = pictures::look(&self.shared, &message.attachments).await;
+        if !unused.is_empty() {
+            say_aside(&self.shared, &format!("-# not used: {}", unused.join(", "))).await;
+        }
+        if message.content.trim().is_empty() && images.is_empty() {
+            return;
+        }
+        let reply_to = match &message.reply_to {
+            Some(reply) => Some(self.reply_to(reply.message, reply.quoted.as_ref()).await),
+            None => None,
+        };
+        let (surface, mark) = (SurfaceName::Discord, Some(Mark(message.id.0)));
+        let saying = Saying { surface, text: message.content, images, reply_to, mark };
+        match self.shared.ports.desk.ask(Request::Say(saying)).await {
+            Answer::Heard(heard) => self.shared.heard(heard, message.id),
+            Answer::Refused(why) => say_aside(&self.shared, &why).await,
+            Answer::Told(text) => say_aside(&self.shared, &text).await,
+            // It was heard before.
+            _ => {}
+        }
+    }
+
+    /// MT-9, MT-12: which message of ours it is, and what it says.
+    async fn reply_to(&self, message: Snowflake, quoted: Option<&Quoted>) -> ReplyTo {
+        let words = quoted.map(|quoted| match quoted.content.trim() {
+            "" => quoted.embed.clone(),
+            words => words.to_owned(),
+        });
+        ReplyTo { to: sent_id(&self.shared, message).await, words: words.unwrap_or_default() }
+    }
+
+    async fn obey(&self, message: &Message) {
+        let ports = &self.shared.ports;
+        let text = message.content.trim();
+        let answer =
+            obey((SurfaceName::Discord, text), &ports.desk, ports.archive.as_ref(), ports.clock.now()).await;
+        if let Answer::Told(text) | Answer::Refused(text) = answer {
+            say_aside(&self.shared, &text).await;
+        }
+    }
+
+    /// PM-9: a reaction to what we asked for is an answer.
+    async fn notice(&self, reaction: Reaction) {
+        if reaction.user != self.shared.signed.owner || reaction.turn != Turn::Added {
+            return;
+        }
+        let (verdict, act) = match reaction.emoji.as_str() {
+            "✅" => (Verdict::Allow, Some(Act::Done)),
+            "❌" => (Verdict::Deny, None),
+            "🔓" => (Verdict::Always, None),
+            "⏰" => (Verdict::Deny, Some(Act::Later)),
+            _ => return,
+        };
+        let posted = self.shared.ports.outbox.posted_as(reaction.message.0).await.ok().flatten();
+        let approval = posted.and_then(|(key, _)| key.0.strip_prefix("approval:")?.parse().ok());
+        let Some(approval) = approval.map(ApprovalId).filter(|_| act != Some(Act::Later)) else {
+            if let Some(act) = act {
+                self.press_card(reaction.message, act).await;
+            }
+            return;
+        };
+        let (surface, on) = (SurfaceName::Discord, SentId(reaction.message.0));
+        let press = Press { surface, on, action: Action::Answer(approval, verdict) };
+        if let Answer::Refused(why) = self.shared.ports.desk.ask(Request::Press(press)).await {
+            say_aside(&self.shared, &why).await;
+        }
+        self.shared.poke.notify_one();
+    }
+}
+
+/// What the message is to us: one that we did not send keeps its own number.
+pub(super) async fn sent_id(shared: &Shared, message: Snowflake) -> SentId {
+    let posted = shared.ports.outbox.posted_as(message.0).await.ok().flatten();
+    posted.and_then(|(_, sent)| sent).unwrap_or(SentId(message.0))
+}

@@ -1,0 +1,241 @@
+//! Live: how the answer that goes on is getting along, while it is not finished.
+//!
+//! A short answer is sent whole. A long one appears as it comes, under the key of the post that follows, so that
+//! the finished words take its place. Work that takes long has a silent line of its own, which goes when it is over.
+
+use std::time::Duration;
+
+use domain::assistant::Doing;
+use domain::conversation::{Branch, EntryId};
+use domain::post::PostKey;
+use domain::record::MessageId;
+use domain::turn::TurnId;
+use engine::ports::Receipt;
+use tokio::time::Instant;
+
+use super::Shared;
+use super::sending::{keep, post, status, take_away};
+use crate::discord::Snowflake;
+use crate::discord::message::{Flags, Outgoing};
+use crate::discord::rest::Trouble;
+use crate::discord::split::split;
+
+/// How long words come before they are shown unfinished.
+const WHOLE: Duration = Duration::from_secs(4);
+/// How often what is shown is changed.
+const PACE: Duration = Duration::from_millis(1_200);
+/// How often typing is shown again.
+const TYPING: Duration = Duration::from_secs(8);
+/// How long a tool works before a line says so.
+const WORKING: Duration = Duration::from_secs(12);
+/// How often that line is changed.
+const COUNTED: Duration = Duration::from_secs(5);
+
+/// A turn that goes on.
+pub(super) struct Live {
+    pub(super) turn: TurnId,
+    pub(super) branch: Branch,
+    pub(super) answers: MessageId,
+    /// The entry that is answered: nothing is shown unfinished if it is not known.
+    after: Option<EntryId>,
+    /// The words since the last thing that was written down.
+    words: String,
+    spoke: Option<Instant>,
+    /// What is shown of them, by part.
+    shown: Vec<String>,
+    edited: Option<Instant>,
+    typed: Option<Instant>,
+    work: Option<Work>,
+}
+
+/// A tool that works.
+struct Work {
+    what: String,
+    since: Instant,
+    line: Option<(Snowflake, Instant)>,
+}
+
+impl Live {
+    /// A turn that answers, on a branch, after an entry of it.
+    pub(super) fn new(
+        (turn, answers): (TurnId, MessageId),
+        (branch, after): (Branch, Option<EntryId>),
+    ) -> Self {
+        let (words, shown) = (String::new(), Vec::new());
+        Self {
+            turn,
+            branch,
+            answers,
+            after,
+            words,
+            spoke: None,
+            shown,
+            edited: None,
+            typed: None,
+            work: None,
+        }
+    }
+
+    /// Nobody knows what the words follow, until the next thing is written down.
+    pub(super) fn lost_track(&mut self) {
+        self.after = None;
+    }
+
+    /// A few words more.
+    pub(super) fn hear(&mut self, text: &str) {
+        self.words.push_str(text);
+        self.spoke.get_or_insert_with(Instant::now);
+    }
+
+    /// All words so far, for who missed some.
+    pub(super) fn heard(&mut self, words: &str) {
+        if self.words != words {
+            self.words.clear();
+            self.hear(words);
+        }
+    }
+
+    /// A tool works, or is done.
+    pub(super) fn works(&mut self, tool: &str, doing: Doing) {
+        if let (Doing::Runs, None) = (doing, &self.work) {
+            self.work = Some(Work { what: tool.to_owned(), since: Instant::now(), line: None });
+        } else if let (Doing::Runs, Some(work)) = (doing, &mut self.work) {
+            tool.clone_into(&mut work.what);
+        }
+    }
+
+    /// What was said is written down: what comes next is said after it.
+    pub(super) fn written(&mut self, entry: EntryId) {
+        self.after = Some(entry);
+        self.words.clear();
+        self.shown.clear();
+        (self.spoke, self.edited) = (None, None);
+    }
+
+    /// When something is to be done about it next.
+    pub(super) fn next(&self) -> Instant {
+        let now = Instant::now();
+        let typing = self.typed.map_or(now, |typed| typed + TYPING);
+        let words = match (self.spoke, self.edited) {
+            (Some(_), Some(edited)) if self.is_behind() => Some(edited + PACE),
+            (Some(spoke), None) => Some(spoke + WHOLE),
+            _ => None,
+        };
+        let work = self.work.as_ref().map(|work| match work.line {
+            None => work.since + WORKING,
+            Some((_, counted)) => counted + COUNTED,
+        });
+        [Some(typing), words, work].into_iter().flatten().min().unwrap_or(typing)
+    }
+
+    fn is_behind(&self) -> bool {
+        split(&self.words) != self.shown
+    }
+
+    /// Does what is due. Trouble is no loss: the finished words follow.
+    pub(super) async fn tend(&mut self, shared: &Shared) -> Result<(), Trouble> {
+        let now = Instant::now();
+        if self.typed.is_none_or(|typed| now >= typed + TYPING) && self.shown.is_empty() {
+            self.typed = Some(now);
+            // Nobody misses it.
+            let _ = shared.rest.typing(shared.signed.channel).await;
+        } else if self.typed.is_none_or(|typed| now >= typed + TYPING) {
+            self.typed = Some(now);
+        }
+        let begun = self.spoke.is_some_and(|spoke| now >= spoke + WHOLE);
+        if begun && self.edited.is_none_or(|edited| now >= edited + PACE) {
+            self.edited = Some(now);
+            self.show(shared).await?;
+        }
+        self.count(shared).await
+    }
+
+    /// Shows the words so far, under the key of the post that follows.
+    async fn show(&mut self, shared: &Shared) -> Result<(), Trouble> {
+        let parts = split(&self.words);
+        let Some(key) = self.key().filter(|_| parts != self.shown && !self.words.trim().is_empty()) else {
+            return Ok(());
+        };
+        let receipts = shared.ports.outbox.receipts(key.clone()).await;
+        let receipts = receipts.map_err(|error| Trouble::Away(error.to_string()))?;
+        for (index, content) in parts.iter().enumerate().filter(|(_, content)| !content.trim().is_empty()) {
+            if self.shown.get(index) == Some(content) {
+                continue;
+            }
+            let part = u32::try_from(index).unwrap_or(u32::MAX);
+            let mut outgoing = Outgoing::words(content.clone());
+            outgoing.flags = Flags::NO_EMBEDS;
+            match receipts.iter().find(|receipt| receipt.part == part) {
+                Some(receipt) => {
+                    let id = Snowflake(receipt.message);
+                    shared.rest.edit_message(shared.signed.channel, id, &outgoing).await?;
+                }
+                None => {
+                    let id = post(shared, &key, part, &outgoing).await?;
+                    keep(shared, &key, (part, id)).await?;
+                }
+            }
+        }
+        self.shown = parts;
+        Ok(())
+    }
+
+    /// The key of what is being said: it follows the newest entry there.
+    fn key(&self) -> Option<PostKey> {
+        self.after.map(|after| PostKey::words(Some(after)))
+    }
+
+    /// A silent line says what takes so long.
+    async fn count(&mut self, shared: &Shared) -> Result<(), Trouble> {
+        let (turn, now) = (self.turn, Instant::now());
+        let Some(work) = &mut self.work else { return Ok(()) };
+        let seconds = now.duration_since(work.since).as_secs();
+        let line = status(&format!("{}… {seconds} s", work.what));
+        match work.line {
+            None if now >= work.since + WORKING => {
+                let key = line_key(turn);
+                let id = shared.rest.create_message(shared.signed.channel, &line, None).await?.id;
+                keep(shared, &key, (0, id)).await?;
+                work.line = Some((id, now));
+            }
+            Some((id, counted)) if now >= counted + COUNTED => {
+                work.line = Some((id, now));
+                shared.rest.edit_message(shared.signed.channel, id, &line).await?;
+            }
+            None | Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The work is over, and so is the line about it.
+    pub(super) async fn rests(&mut self, shared: &Shared) {
+        if let Some(Work { line: Some((id, _)), .. }) = self.work.take() {
+            let receipt = Receipt { key: line_key(self.turn), part: 0, message: id.0 };
+            if let Err(trouble) = take_away(shared, &receipt).await {
+                tracing::debug!(%trouble, "A status line stays until the next start.");
+            }
+        }
+    }
+
+    /// What is shown stands for nothing: it is taken away.
+    pub(super) async fn unsay(&mut self, shared: &Shared) {
+        let Some(key) = self.key() else { return };
+        for receipt in shared.ports.outbox.receipts(key).await.unwrap_or_default() {
+            let _ = take_away(shared, &receipt).await;
+        }
+        self.shown.clear();
+    }
+}
+
+const LINE: &str = "line:";
+
+fn line_key(turn: TurnId) -> PostKey {
+    PostKey(format!("{LINE}{}", turn.0))
+}
+
+/// Lines that a crash left behind are taken away.
+pub(super) async fn sweep(shared: &Shared) {
+    for receipt in shared.ports.outbox.receipts_of(LINE).await.unwrap_or_default() {
+        let _ = take_away(shared, &receipt).await;
+    }
+}

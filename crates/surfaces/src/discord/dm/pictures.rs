@@ -1,0 +1,41 @@
+//! Pictures: what came with a message, as far as it can be seen.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use domain::conversation::{IMAGE_BYTES, Image};
+
+use super::Shared;
+use crate::discord::events::Attachment;
+
+/// What came with a message.
+pub(super) struct Looked {
+    /// What can be seen.
+    pub(super) images: Vec<Image>,
+    /// What is not used, each with why.
+    pub(super) unused: Vec<String>,
+}
+
+/// AT-1 to AT-3: what each attachment is, its own bytes tell. One that is not used is named; none loses the message.
+pub(super) async fn look(shared: &Shared, attachments: &[Attachment]) -> Looked {
+    let mut looked = Looked { images: Vec::new(), unused: Vec::new() };
+    for attachment in attachments {
+        match one(shared, attachment).await {
+            Ok(image) => looked.images.push(image),
+            Err(why) => looked.unused.push(format!("{} ({why})", name(&attachment.name))),
+        }
+    }
+    looked
+}
+
+async fn one(shared: &Shared, attachment: &Attachment) -> Result<Image, String> {
+    if attachment.size > IMAGE_BYTES as u64 {
+        return Err(format!("larger than {} MB", IMAGE_BYTES / 1024 / 1024));
+    }
+    let bytes = shared.rest.fetch(&attachment.url, IMAGE_BYTES).await.map_err(|why| why.to_string())?;
+    Image::read(STANDARD.encode(bytes)).map_err(|_| "no picture i can see".to_owned())
+}
+
+/// A name that cannot break out of its line.
+fn name(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control() && !"`*_~|<>@".contains(*c)).take(60).collect()
+}

@@ -1,0 +1,138 @@
+//! Pressing: buttons, menus and forms of the human, each answered within Discord's three seconds.
+
+use domain::assistant::{Answer, Press, Request};
+use domain::card::{Act, PICK};
+use domain::embed::Action;
+use domain::record::SurfaceName;
+
+use super::Shared;
+use super::hearing::sent_id;
+use crate::discord::commands;
+use crate::discord::events::{Asked, Interaction, Message};
+use crate::discord::message::{Callback, Flags, Form, FormField, Lines, Outgoing};
+use crate::discord::rest::Trouble;
+
+/// The name of the field in which a time is asked for.
+const WHEN: &str = "when";
+
+/// Answers one interaction. Strangers are told so, and nothing else happens.
+pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
+    if interaction.user != shared.signed.owner {
+        return refuse(
+            shared,
+            interaction,
+            "i am somebody else's assistant, and not authorized to help you.",
+        )
+        .await;
+    }
+    match &interaction.asked {
+        Asked::Pressed { custom_id, .. } if commands::is_ours(custom_id) => {
+            commands::answer(shared, interaction).await;
+        }
+        Asked::Pressed { custom_id, values, message } => {
+            pressed(shared, interaction, (custom_id, values.first()), message.as_deref()).await;
+        }
+        Asked::Filled { custom_id, fields, message } if custom_id.starts_with("act:") => {
+            let when = fields.get(WHEN).and_then(|values| values.first());
+            pressed(shared, interaction, (custom_id, when.or(Some(&String::new()))), message.as_deref())
+                .await;
+        }
+        Asked::Command { .. } | Asked::Typing { .. } | Asked::Filled { .. } => {
+            commands::answer(shared, interaction).await;
+        }
+        Asked::Unknown => refuse(shared, interaction, "i do not know what that is yet.").await,
+    }
+}
+
+/// XB-7, XB-8: a button, or what was chosen from a menu.
+async fn pressed(
+    shared: &Shared,
+    interaction: &Interaction,
+    (press, chosen): (&str, Option<&String>),
+    message: Option<&Message>,
+) {
+    let Some(action) = Action::pressed(press) else {
+        return refuse(shared, interaction, "unknown action: that is no button of mine.").await;
+    };
+    let action = match (action, chosen) {
+        (Action::Card(card, Act::Move(_)), Some(chosen)) if chosen == PICK => {
+            let form = when_form(press);
+            return acknowledge(shared, interaction, &Callback::Form(form)).await.map_or((), |()| drop(card));
+        }
+        (Action::Card(card, Act::Move(_)), Some(chosen)) => Action::Card(card, Act::Move(chosen.clone())),
+        (action, _) => action,
+    };
+    // Heard first: whatever it comes to, the human sees that the press arrived.
+    if acknowledge(shared, interaction, &Callback::Heard).await.is_err() {
+        return;
+    }
+    let on = match message {
+        Some(message) => sent_id(shared, message.id).await,
+        None => domain::sent::SentId(0),
+    };
+    let dismissed = action == Action::Dismiss;
+    let request = Request::Press(Press { surface: SurfaceName::Discord, on, action });
+    match shared.ports.desk.ask(request).await {
+        Answer::Refused(text) | Answer::Told(text) => whisper(shared, interaction, &text).await,
+        Answer::Heard(id) => shared.asked(id),
+        _ => {}
+    }
+    if let Some(message) = message.filter(|_| dismissed) {
+        // XB-18: one that is gone already is as good.
+        let _ = shared.rest.delete_message(shared.signed.channel, message.id).await;
+    }
+}
+
+fn when_form(press: &str) -> Form {
+    let field = FormField::Text {
+        custom_id: WHEN.to_owned(),
+        lines: Lines::One,
+        value: String::new(),
+        placeholder: "tomorrow 9 · in 2 hours · friday 14:30".to_owned(),
+        optional: false,
+    };
+    let fields = vec![("When?".to_owned(), field)];
+    Form { custom_id: press.to_owned(), title: "Move to".to_owned(), fields }
+}
+
+/// Gives the first answer. One that Discord does not want any more was given before, or came too late.
+pub(in crate::discord) async fn acknowledge(
+    shared: &Shared,
+    interaction: &Interaction,
+    callback: &Callback,
+) -> Result<(), Trouble> {
+    match shared.rest.answer(interaction.id, &interaction.token, callback).await {
+        // It may have arrived: the human waits, so we go on.
+        Ok(()) | Err(Trouble::Unknown(_) | Trouble::Away(_)) => Ok(()),
+        Err(trouble) => {
+            tracing::info!(%trouble, "An interaction could not be answered, and nothing is done about it.");
+            Err(trouble)
+        }
+    }
+}
+
+/// Words that only the human sees, after the first answer.
+pub(in crate::discord) async fn whisper(shared: &Shared, interaction: &Interaction, text: &str) {
+    let mut outgoing = Outgoing::words(cut(text));
+    outgoing.flags = Flags::EPHEMERAL;
+    let application = shared.signed.application;
+    if let Err(trouble) = shared.rest.follow_up(application, &interaction.token, &outgoing).await {
+        tracing::info!(%trouble, "A whisper was not heard.");
+    }
+}
+
+/// SL-2: words that only they see, as the first answer.
+pub(in crate::discord) async fn refuse(shared: &Shared, interaction: &Interaction, text: &str) {
+    let mut outgoing = Outgoing::words(cut(text));
+    outgoing.flags = Flags::EPHEMERAL;
+    let callback = match interaction.asked {
+        Asked::Typing { .. } => Callback::Choices(Vec::new()),
+        _ => Callback::Message(outgoing),
+    };
+    let _ = acknowledge(shared, interaction, &callback).await;
+}
+
+/// As much as fits into one message.
+fn cut(text: &str) -> String {
+    crate::discord::split::split(text).into_iter().next().unwrap_or_default()
+}

@@ -1,0 +1,270 @@
+//! Sending: one post becomes messages, each of them once.
+//!
+//! Every part has a nonce that follows from its key, so that Discord itself drops a repeat while it remembers;
+//! after that the history is read before anything is sent again. What cannot be read then is sent with a word.
+
+use domain::post::{Letter, PostKey, Ring};
+use engine::ports::{Outgoing as Waiting, Receipt, Settled, Work};
+use jiff::SignedDuration;
+use sha2::{Digest, Sha256};
+
+use super::Shared;
+use super::dressing::{dress, plainly};
+use crate::discord::Snowflake;
+use crate::discord::events::{Author, Message};
+use crate::discord::message::{Flags, Outgoing};
+use crate::discord::rest::Trouble;
+use crate::discord::split::split;
+
+/// How long Discord surely remembers a nonce.
+const REMEMBERED: SignedDuration = SignedDuration::from_mins(2);
+/// After what time a message says when it was meant to come.
+const LATE: SignedDuration = SignedDuration::from_mins(10);
+/// After what time nobody wants it any more.
+const STALE: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// The clocks of two machines differ by less.
+const SLACK: SignedDuration = SignedDuration::from_mins(1);
+/// Discord's number for a message that is too old to be changed so often.
+const TOO_MANY_EDITS: u64 = 30046;
+/// Discord's number for a channel that is no more.
+const NO_CHANNEL: u64 = 10003;
+
+/// What became of trying to send something.
+#[derive(Debug)]
+pub(super) enum Tried {
+    /// It is settled so.
+    Settled(Settled),
+    /// It is tried again later.
+    Later(String),
+    /// The token is void: nothing more can be sent.
+    Over,
+}
+
+/// Words beside the conversation: an answer to a command, a refusal. Losing one is harmless.
+pub(super) async fn say_aside(shared: &Shared, text: &str) {
+    for part in split(text) {
+        let mut outgoing = Outgoing::words(part);
+        outgoing.flags = Flags::NO_EMBEDS;
+        if let Err(trouble) = shared.rest.create_message(shared.signed.channel, &outgoing, None).await {
+            tracing::warn!(%trouble, "Something could not be said in Discord.");
+            return;
+        }
+    }
+}
+
+/// P3: carries one post out.
+pub(super) async fn carry(shared: &Shared, waiting: &Waiting) -> Tried {
+    let age = shared.ports.clock.now().timestamp().duration_since(waiting.post.at);
+    if age >= STALE {
+        return Tried::Settled(Settled::Dropped("it was older than a week".to_owned()));
+    }
+    let letter = match (waiting.work, age >= LATE) {
+        (Work::New, true) => labelled(shared, waiting),
+        (Work::New, false) | (Work::Says, _) => waiting.post.letter.clone(),
+    };
+    let parts = dress(&letter, waiting.post.ring);
+    let sending = Sending { shared, waiting, age };
+    match sending.all(&parts).await {
+        Err(Trouble::Refused { code, message }) if code != TOO_MANY_EDITS => {
+            tracing::error!(code, message, key = %waiting.post.key, "Discord refused a message as it was.");
+            let plain = plainly(&letter, waiting.post.ring);
+            settle(sending.all(&plain).await)
+        }
+        done => settle(done),
+    }
+}
+
+fn settle(done: Result<(), Trouble>) -> Tried {
+    match done {
+        Ok(()) => Tried::Settled(Settled::Sent),
+        Err(Trouble::Away(why) | Trouble::Unknown(why)) => Tried::Later(why),
+        Err(Trouble::Token) => Tried::Over,
+        Err(trouble @ (Trouble::NotAllowed { .. } | Trouble::Gone { .. } | Trouble::Refused { .. })) => {
+            Tried::Settled(Settled::Failed(hint(&trouble)))
+        }
+    }
+}
+
+/// What the human can do about it.
+fn hint(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::NotAllowed { code: 50007 | 50278, .. } => {
+            "it is not allowed to write to you. share a server with it, or add it to your account, and allow \
+             direct messages. you can read everything here."
+                .to_owned()
+        }
+        _ => format!("{trouble}. you can read everything here."),
+    }
+}
+
+/// A8, D8: what comes late says so.
+fn labelled(shared: &Shared, waiting: &Waiting) -> Letter {
+    let at = waiting.post.at.to_zoned(shared.ports.clock.now().time_zone().clone());
+    let late = format!("from {}, discord could not be reached before", at.strftime("%a %H:%M"));
+    let foot = match waiting.post.letter.foot.as_str() {
+        "" => late,
+        foot => format!("{foot}\n{late}"),
+    };
+    Letter { foot, ..waiting.post.letter.clone() }
+}
+
+/// One post on its way.
+struct Sending<'a> {
+    shared: &'a Shared,
+    waiting: &'a Waiting,
+    age: SignedDuration,
+}
+
+impl Sending<'_> {
+    /// Every part once, in order; what was there of it becomes it, and what is too many is taken away.
+    async fn all(&self, parts: &[Outgoing]) -> Result<(), Trouble> {
+        let receipts = self.receipts().await?;
+        for (part, outgoing) in parts.iter().enumerate() {
+            let part = u32::try_from(part).unwrap_or(u32::MAX);
+            match receipts.iter().find(|receipt| receipt.part == part) {
+                Some(receipt) => self.becomes(receipt, outgoing).await?,
+                None => self.create(part, outgoing).await?,
+            }
+        }
+        for receipt in receipts.iter().skip_while(|receipt| (receipt.part as usize) < parts.len()) {
+            take_away(self.shared, receipt).await?;
+        }
+        Ok(())
+    }
+
+    async fn receipts(&self) -> Result<Vec<Receipt>, Trouble> {
+        let found = self.shared.ports.outbox.receipts(self.waiting.post.key.clone()).await;
+        found.map_err(|error| Trouble::Away(error.to_string()))
+    }
+
+    async fn becomes(&self, receipt: &Receipt, outgoing: &Outgoing) -> Result<(), Trouble> {
+        let (channel, id) = (self.shared.signed.channel, Snowflake(receipt.message));
+        match self.shared.rest.edit_message(channel, id, outgoing).await {
+            Ok(_) => Ok(()),
+            // The human took it away; what changes there is not worth a message of its own.
+            Err(Trouble::Gone { code }) if code != NO_CHANNEL && self.waiting.work == Work::Says => Ok(()),
+            Err(Trouble::Gone { code }) if code != NO_CHANNEL => self.create(receipt.part, outgoing).await,
+            Err(Trouble::Refused { code: TOO_MANY_EDITS, .. }) => {
+                let nonce = nonce(&self.waiting.post.key, "again", receipt.part);
+                self.shared.rest.create_message(channel, outgoing, Some(&nonce)).await.map(drop)
+            }
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    async fn create(&self, part: u32, outgoing: &Outgoing) -> Result<(), Trouble> {
+        let found = match self.age > REMEMBERED {
+            true => self.sent_before(outgoing).await?,
+            false => Sought::Nothing,
+        };
+        let id = match found {
+            Sought::Found(id) => id,
+            Sought::Nothing => self.post(part, outgoing).await?,
+            Sought::Unreadable => {
+                let mut doubtful = outgoing.clone();
+                doubtful.content.push_str("\n-# may be a repeat");
+                self.post(part, &doubtful).await?
+            }
+        };
+        keep(self.shared, &self.waiting.post.key, (part, id)).await
+    }
+
+    async fn post(&self, part: u32, outgoing: &Outgoing) -> Result<Snowflake, Trouble> {
+        post(self.shared, &self.waiting.post.key, part, outgoing).await
+    }
+
+    /// P3: whether it arrived although nobody told us.
+    async fn sent_before(&self, outgoing: &Outgoing) -> Result<Sought, Trouble> {
+        let since = self.waiting.post.at.checked_sub(SLACK).unwrap_or(self.waiting.post.at);
+        let mut after = Snowflake::first_of(since);
+        loop {
+            let page = match self.shared.rest.messages_after(self.shared.signed.channel, after, 100).await {
+                Ok(page) => page,
+                Err(Trouble::NotAllowed { .. } | Trouble::Refused { .. }) => return Ok(Sought::Unreadable),
+                Err(trouble) => return Err(trouble),
+            };
+            for message in &page {
+                if self.is_it(message, outgoing).await {
+                    return Ok(Sought::Found(message.id));
+                }
+            }
+            match page.last() {
+                Some(last) if page.len() == 100 => after = last.id,
+                _ => return Ok(Sought::Nothing),
+            }
+        }
+    }
+
+    /// Whether it is ours, says the same, and belongs to no other post.
+    async fn is_it(&self, message: &Message, outgoing: &Outgoing) -> bool {
+        let ours = message.author == Author::Bot(self.shared.signed.me);
+        let bare = without_label(&outgoing.content);
+        let title = outgoing.embeds.first().map(|embed| embed.title.as_str()).unwrap_or_default();
+        let same = without_label(&message.content) == bare && message.embed.starts_with(title);
+        if !ours || !same {
+            return false;
+        }
+        let known = self.shared.ports.outbox.posted_as(message.id.0).await;
+        matches!(known, Ok(None))
+    }
+}
+
+enum Sought {
+    Found(Snowflake),
+    Nothing,
+    Unreadable,
+}
+
+/// The words without the small line that only says that they are late.
+fn without_label(content: &str) -> &str {
+    content.rsplit_once("\n-# from ").map_or(content, |(words, _)| words).trim_end()
+}
+
+/// Posts one part, or finds what Discord has of it, and makes that say the same.
+pub(super) async fn post(
+    shared: &Shared,
+    key: &PostKey,
+    part: u32,
+    outgoing: &Outgoing,
+) -> Result<Snowflake, Trouble> {
+    let nonce = nonce(key, "", part);
+    let channel = shared.signed.channel;
+    let message = shared.rest.create_message(channel, outgoing, Some(&nonce)).await?;
+    if message.content.trim_end() != outgoing.content.trim() {
+        shared.rest.edit_message(channel, message.id, outgoing).await?;
+    }
+    Ok(message.id)
+}
+
+/// Keeps that this part of `key` is there.
+pub(super) async fn keep(
+    shared: &Shared,
+    key: &PostKey,
+    (part, id): (u32, Snowflake),
+) -> Result<(), Trouble> {
+    let receipt = Receipt { key: key.clone(), part, message: id.0 };
+    let kept = shared.ports.outbox.became(receipt, shared.ports.clock.now().timestamp()).await;
+    kept.map_err(|error| Trouble::Away(error.to_string()))
+}
+
+/// Takes a message of ours away, and forgets it.
+pub(super) async fn take_away(shared: &Shared, receipt: &Receipt) -> Result<(), Trouble> {
+    match shared.rest.delete_message(shared.signed.channel, Snowflake(receipt.message)).await {
+        Ok(()) | Err(Trouble::Gone { .. }) => {
+            let gone = shared.ports.outbox.is_gone(receipt.clone()).await;
+            gone.map_err(|error| Trouble::Away(error.to_string()))
+        }
+        Err(trouble) => Err(trouble),
+    }
+}
+
+/// What Discord knows a part by: 24 characters that follow from its key alone.
+fn nonce(key: &PostKey, sort: &str, part: u32) -> String {
+    let digest = Sha256::digest(format!("{key}/{sort}/{part}"));
+    digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A working status: small, and no phone rings for it.
+pub(super) fn status(text: &str) -> Outgoing {
+    dress(&Letter::small(text), Ring::Quiet).into_iter().next().unwrap_or_default()
+}

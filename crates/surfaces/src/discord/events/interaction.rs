@@ -1,0 +1,174 @@
+//! An interaction as it came: a command, a button, a menu, a form, or somebody who is still typing.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::Value;
+
+use super::message::{self, Message};
+use super::{id, list, maybe_id, maybe_text, text};
+use crate::discord::Snowflake;
+
+/// Somebody wants something of us.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interaction {
+    /// Which.
+    pub id: Snowflake,
+    /// What lets us answer it, for fifteen minutes.
+    pub token: InteractionToken,
+    /// The application it is for.
+    pub application: Snowflake,
+    /// Who.
+    pub user: Snowflake,
+    /// Where, if anywhere.
+    pub channel: Option<Snowflake>,
+    /// What.
+    pub asked: Asked,
+}
+
+/// What lets us answer an interaction. It is never printed by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct InteractionToken(pub String);
+
+impl fmt::Debug for InteractionToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("InteractionToken(..)")
+    }
+}
+
+/// What somebody wants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asked {
+    /// They ran a command.
+    Command {
+        /// Which.
+        name: String,
+        /// What they gave it.
+        given: Vec<Given>,
+        /// The message they ran it on, if it is a command on messages.
+        target: Option<Box<Message>>,
+    },
+    /// They are typing a command.
+    Typing {
+        /// Which.
+        name: String,
+        /// What they gave it so far.
+        given: Vec<Given>,
+        /// What they are typing now, by its name and their words.
+        focused: Given,
+    },
+    /// They pressed a button or chose from a menu.
+    Pressed {
+        /// The name of what they pressed.
+        custom_id: String,
+        /// What they chose.
+        values: Vec<String>,
+        /// Below which message.
+        message: Option<Box<Message>>,
+    },
+    /// They filled in a form.
+    Filled {
+        /// The name of the form.
+        custom_id: String,
+        /// What they filled in, by the names of the fields; a menu gives what was chosen.
+        fields: BTreeMap<String, Vec<String>>,
+        /// Below which message it was opened.
+        message: Option<Box<Message>>,
+    },
+    /// Something that is newer than we are.
+    Unknown,
+}
+
+/// Something given to a command: its name, and its value as text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Given {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// Reads an interaction.
+pub fn read(data: &Value) -> Result<Interaction, String> {
+    Ok(Interaction {
+        id: id(data, "id")?,
+        token: InteractionToken(text(data, "token")?.to_owned()),
+        application: id(data, "application_id")?,
+        user: id(&data["user"], "id")
+            .or_else(|_| id(&data["member"]["user"], "id"))
+            .map_err(|_| "nobody in `user`".to_owned())?,
+        channel: maybe_id(data, "channel_id").or_else(|| maybe_id(&data["channel"], "id")),
+        asked: asked(data)?,
+    })
+}
+
+fn asked(data: &Value) -> Result<Asked, String> {
+    let what = &data["data"];
+    match data["type"].as_u64() {
+        Some(2) => command(what),
+        Some(3) => Ok(Asked::Pressed {
+            custom_id: text(what, "custom_id")?.to_owned(),
+            values: words(what, "values"),
+            message: below(data),
+        }),
+        Some(4) => typing(what),
+        Some(5) => Ok(Asked::Filled {
+            custom_id: text(what, "custom_id")?.to_owned(),
+            fields: fields(list(what, "components")),
+            message: below(data),
+        }),
+        Some(_) | None => Ok(Asked::Unknown),
+    }
+}
+
+fn command(what: &Value) -> Result<Asked, String> {
+    let target = what["target_id"].as_str().map(|id| message::read(&what["resolved"]["messages"][id]));
+    // A command on a person has a target too, which is no message.
+    let target = target.and_then(Result::ok).map(Box::new);
+    Ok(Asked::Command { name: text(what, "name")?.to_owned(), given: given(what), target })
+}
+
+fn typing(what: &Value) -> Result<Asked, String> {
+    let focused = list(what, "options").iter().find(|option| option["focused"].as_bool() == Some(true));
+    let focused = focused.map(one_given).ok_or("nothing that is typed in `options`")?;
+    Ok(Asked::Typing { name: text(what, "name")?.to_owned(), given: given(what), focused })
+}
+
+fn given(what: &Value) -> Vec<Given> {
+    list(what, "options").iter().map(one_given).collect()
+}
+
+fn one_given(option: &Value) -> Given {
+    let value = match &option["value"] {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
+    };
+    Given { name: maybe_text(option, "name"), value }
+}
+
+fn below(data: &Value) -> Option<Box<Message>> {
+    message::read(&data["message"]).ok().map(Box::new)
+}
+
+/// What was filled in: in labels, as it is now, or in rows, as it was.
+fn fields(components: &[Value]) -> BTreeMap<String, Vec<String>> {
+    let inside = |outer: &'_ Value| -> Vec<Value> {
+        let mut inner = list(outer, "components").to_vec();
+        inner.push(outer["component"].clone());
+        inner
+    };
+    let field = |component: Value| {
+        let name = component["custom_id"].as_str()?.to_owned();
+        let values = match component["value"].as_str() {
+            Some(text) => vec![text.to_owned()],
+            None => words(&component, "values"),
+        };
+        Some((name, values))
+    };
+    components.iter().flat_map(inside).filter_map(field).collect()
+}
+
+fn words(data: &Value, name: &str) -> Vec<String> {
+    list(data, name).iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
+}

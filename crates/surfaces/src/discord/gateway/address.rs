@@ -1,0 +1,63 @@
+//! Where a session may be taken up: the token goes there, so not just anywhere.
+
+use reqwest::Url;
+
+/// `resume` if a session of the gateway at `gateway` may be taken up there, or else the gateway itself.
+///
+/// On this machine that is only this machine; elsewhere it is a secure address of the same owner: the last two parts
+/// of the name are the same.
+pub fn for_resuming(gateway: &str, resume: &str) -> String {
+    if may_resume(gateway, resume) { resume.to_owned() } else { gateway.to_owned() }
+}
+
+/// `url` with the version and the encoding that we speak.
+pub fn spoken(url: &str) -> String {
+    let Ok(mut parsed) = url.parse::<Url>() else { return url.to_owned() };
+    parsed.set_query(Some("v=10&encoding=json"));
+    parsed.to_string()
+}
+
+fn may_resume(gateway: &str, resume: &str) -> bool {
+    let (Ok(gateway), Ok(resume)) = (gateway.parse::<Url>(), resume.parse::<Url>()) else { return false };
+    if is_loopback(&gateway) {
+        return is_loopback(&resume);
+    }
+    resume.scheme() == "wss"
+        && resume.port().is_none()
+        && owner(&gateway).is_some()
+        && owner(&gateway) == owner(&resume)
+}
+
+fn owner(url: &Url) -> Option<(String, String)> {
+    let mut parts = url.domain()?.rsplit('.');
+    Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
+}
+
+/// Whether `url` leads to this machine.
+pub fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    match host.parse::<std::net::IpAddr>() {
+        Ok(ip) => ip.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_taken_up_only_where_its_gateway_is_at_home() {
+        let check = |gateway: &str, resume: &str, expected: bool| {
+            assert_eq!(may_resume(gateway, resume), expected, "{gateway} {resume}");
+        };
+        check("wss://gateway.discord.gg", "wss://gateway-us-east1-b.discord.gg", true);
+        check("wss://gateway.discord.gg/", "ws://gateway-us-east1-b.discord.gg", false);
+        check("wss://gateway.discord.gg", "wss://gateway.discord.gg.example.com", false);
+        check("wss://gateway.discord.gg", "wss://discord.gg@example.com", false);
+        check("wss://gateway.discord.gg", "wss://127.0.0.1/gw", false);
+        check("wss://gateway.discord.gg", "nonsense", false);
+        check("ws://127.0.0.1:80/gw", "ws://localhost:81/gw", true);
+        check("ws://127.0.0.1:80/gw", "wss://gateway.discord.gg", false);
+    }
+}

@@ -1,0 +1,239 @@
+//! When a request may leave: Discord's limits as a value that is told the time.
+//!
+//! Only spans of time are read (`Reset-After`, `Retry-After`), never a time of day, so a clock that is wrong changes
+//! nothing. What is learnt is kept twice, for the route itself and for the bucket that Discord says it belongs to:
+//! an embargo holds even while buckets are renamed.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::discord::wire::{Headers, Method};
+
+mod bucket;
+mod circuit;
+
+use bucket::Bucket;
+use circuit::Circuit;
+
+/// How many buckets are remembered: far more than a person's conversation needs.
+const BUCKETS: usize = 256;
+/// The most requests in a second, of the fifty that Discord allows.
+const A_SECOND: usize = 45;
+/// How long we stay away when nobody says how long.
+const UNTOLD: Duration = Duration::from_secs(5);
+/// The longest that one answer can keep us away.
+const LONGEST: f64 = 24.0 * 3600.0;
+/// Discord's number for an old message that was changed too often.
+const TOO_MANY_EDITS: u64 = 30046;
+/// What we wait longer than we are told, for times that were rounded.
+const MARGIN: Duration = Duration::from_millis(20);
+
+/// What a request is for, as far as limits go.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Route {
+    /// How.
+    pub method: Method,
+    /// Where, with `{}` for every id: `/channels/{}/messages`.
+    pub template: &'static str,
+    /// The channel or the token that has limits of its own.
+    pub major: String,
+    /// How it counts.
+    pub weight: Weight,
+}
+
+/// How a request counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// Something that must arrive.
+    Plain,
+    /// Something that is nice to have, and the first to wait.
+    Light,
+    /// An answer to an interaction, which the limit for all requests does not count.
+    Apart,
+}
+
+/// Whether a request may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Now. It counts as sent.
+    Go,
+    /// Ask again at this time.
+    Until(Duration),
+}
+
+/// What is known of Discord's limits.
+#[derive(Debug, Default)]
+pub struct Limits {
+    names: BTreeMap<(Method, &'static str), String>,
+    buckets: BTreeMap<Key, Bucket>,
+    everything: Bucket,
+    second: Second,
+    circuit: Circuit,
+}
+
+/// A bucket: its name or that of a route, and whose.
+type Key = (String, String);
+
+impl Limits {
+    /// Whether a request for `route` may leave at `now`.
+    pub fn before(&mut self, route: &Route, now: Duration) -> Wait {
+        let keys = self.keys(route);
+        let buckets = keys.iter().filter_map(|key| self.buckets.get(key)).map(|bucket| bucket.free_at(now));
+        let mut free = buckets.max().unwrap_or(now).max(self.circuit.free_at(route.weight, now));
+        if route.weight != Weight::Apart {
+            free = free.max(self.everything.free_at(now)).max(self.second.free_at(now));
+        }
+        if free > now {
+            return Wait::Until(free);
+        }
+        for key in &keys {
+            if let Some(bucket) = self.buckets.get_mut(key) {
+                bucket.take(now);
+            }
+        }
+        if route.weight != Weight::Apart {
+            self.second.take(now);
+        }
+        self.circuit.sent(now);
+        Wait::Go
+    }
+
+    /// Learns from the answer to a request for `route` that came at `now`.
+    pub fn learn(&mut self, route: &Route, answer: &Told<'_>, now: Duration) {
+        if let Some(name) = answer.headers.get("x-ratelimit-bucket") {
+            self.names.insert((route.method, route.template), name.to_owned());
+        }
+        if matches!(answer.status, 401 | 403 | 429) {
+            self.circuit.refused(now);
+        }
+        let refusal = (answer.status == 429 && !answer.is_of_one_message()).then(|| answer.refusal());
+        let window = answer.window(now);
+        for key in self.keys(route) {
+            if window.is_none() && refusal.is_none() && !self.buckets.contains_key(&key) {
+                continue;
+            }
+            let bucket = self.buckets.entry(key).or_default();
+            if let Some((limit, remaining, resets)) = window {
+                bucket.window(limit, remaining, resets);
+            }
+            match &refusal {
+                Some(refusal) => bucket.refuse(refusal.wait, now),
+                None => bucket.accept(),
+            }
+        }
+        match refusal {
+            Some(Refusal { wait, scope: Scope::Everything }) => self.everything.refuse(wait, now),
+            Some(Refusal { scope: Scope::Bucket, .. }) => {}
+            None => self.everything.accept(),
+        }
+        self.forget(now);
+    }
+
+    /// How many buckets are remembered.
+    pub fn remembered(&self) -> usize {
+        self.buckets.len()
+    }
+
+    fn keys(&self, route: &Route) -> Vec<Key> {
+        let own = (format!("{:?} {}", route.method, route.template), route.major.clone());
+        let named = self.names.get(&(route.method, route.template));
+        let named = named.map(|name| (name.clone(), route.major.clone()));
+        [Some(own), named].into_iter().flatten().collect()
+    }
+
+    /// Forgets what no longer keeps anybody waiting, and if that is not enough, what is free soonest.
+    fn forget(&mut self, now: Duration) {
+        if self.buckets.len() <= BUCKETS {
+            return;
+        }
+        self.buckets.retain(|_, bucket| bucket.matters(now));
+        while self.buckets.len() > BUCKETS {
+            let soonest = self.buckets.iter().min_by_key(|(_, bucket)| bucket.free_at(now));
+            let Some(key) = soonest.map(|(key, _)| key.clone()) else { return };
+            self.buckets.remove(&key);
+        }
+    }
+}
+
+/// What an answer tells about limits.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// Its status.
+    pub status: u16,
+    /// Its headers.
+    pub headers: &'a Headers,
+    /// What it brought.
+    pub body: &'a [u8],
+}
+
+struct Refusal {
+    wait: Duration,
+    scope: Scope,
+}
+
+enum Scope {
+    Bucket,
+    Everything,
+}
+
+impl Told<'_> {
+    /// Whether it is refused because one old message was changed too often: others may still be.
+    pub fn is_of_one_message(&self) -> bool {
+        let body: Option<Value> = serde_json::from_slice(self.body).ok();
+        self.status == 429 && body.is_some_and(|body| body["code"] == TOO_MANY_EDITS)
+    }
+
+    fn refusal(&self) -> Refusal {
+        let body: Option<Value> = serde_json::from_slice(self.body).ok();
+        let in_body = body.as_ref().and_then(|body| body["retry_after"].as_f64()).and_then(span);
+        let in_header = self.seconds("retry-after");
+        let told = in_body.max(in_header).or_else(|| self.seconds("x-ratelimit-reset-after"));
+        let global = self.headers.get("x-ratelimit-global").is_some_and(|text| text != "false")
+            || self.headers.get("x-ratelimit-scope") == Some("global")
+            || body.as_ref().is_some_and(|body| body["global"] == true);
+        // What stands before Discord and keeps everybody out speaks no JSON and knows no buckets.
+        let outside = body.is_none() && self.headers.get("x-ratelimit-bucket").is_none();
+        let scope = if global || outside { Scope::Everything } else { Scope::Bucket };
+        Refusal { wait: told.unwrap_or(UNTOLD) + MARGIN, scope }
+    }
+
+    /// The limit, how many requests are left, and until when.
+    fn window(&self, now: Duration) -> Option<(u32, u32, Duration)> {
+        let number = |name| self.headers.get(name).and_then(|text| text.trim().parse::<u32>().ok());
+        let remaining = number("x-ratelimit-remaining")?;
+        let resets = now + self.seconds("x-ratelimit-reset-after")? + MARGIN;
+        Some((number("x-ratelimit-limit").unwrap_or(1).max(1), remaining, resets))
+    }
+
+    fn seconds(&self, name: &str) -> Option<Duration> {
+        self.headers.get(name).and_then(|text| text.trim().parse().ok()).and_then(span)
+    }
+}
+
+fn span(seconds: f64) -> Option<Duration> {
+    (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(LONGEST)))
+}
+
+/// When the last requests left, as many as may leave in a second.
+#[derive(Debug, Default)]
+struct Second(VecDeque<Duration>);
+
+impl Second {
+    fn free_at(&self, now: Duration) -> Duration {
+        let full = self.0.len() >= A_SECOND;
+        let first = self.0.front().filter(|_| full).map(|at| *at + Duration::from_secs(1) + MARGIN);
+        first.unwrap_or(now).max(now)
+    }
+
+    fn take(&mut self, now: Duration) {
+        if self.0.len() >= A_SECOND {
+            self.0.pop_front();
+        }
+        self.0.push_back(now);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Messages in a channel: sent, changed, read, marked.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Rest;
+use super::request::Request;
+use super::trouble::{self, Trouble};
+use crate::discord::Snowflake;
+use crate::discord::events::{Message, message};
+use crate::discord::message::Outgoing;
+use crate::discord::wire::Method;
+
+/// How long we wait to show that we are typing.
+const TYPING: Duration = Duration::from_secs(5);
+
+const MESSAGES: &str = "/channels/{}/messages";
+const MESSAGE: &str = "/channels/{}/messages/{}";
+const REACTION: &str = "/channels/{}/messages/{}/reactions/{}/@me";
+
+impl Rest {
+    /// Sends a message. With a `nonce` of at most 25 characters, sending it again within minutes gives the first one.
+    pub async fn create_message(
+        &self,
+        channel: Snowflake,
+        outgoing: &Outgoing,
+        nonce: Option<&str>,
+    ) -> Result<Message, Trouble> {
+        let request = Request::new(Method::Post, MESSAGES, &[&channel.to_string()]);
+        read(Method::Post, &self.ask(request.bringing(outgoing.creation(nonce))).await?)
+    }
+
+    /// Makes a message of ours what `outgoing` says.
+    pub async fn edit_message(
+        &self,
+        channel: Snowflake,
+        id: Snowflake,
+        outgoing: &Outgoing,
+    ) -> Result<Message, Trouble> {
+        let request = Request::new(Method::Patch, MESSAGE, &[&channel.to_string(), &id.to_string()]);
+        read(Method::Patch, &self.ask(request.bringing(outgoing.edit())).await?)
+    }
+
+    /// Takes a message of ours away.
+    pub async fn delete_message(&self, channel: Snowflake, id: Snowflake) -> Result<(), Trouble> {
+        let request = Request::new(Method::Delete, MESSAGE, &[&channel.to_string(), &id.to_string()]);
+        self.ask(request).await.map(drop)
+    }
+
+    /// One message.
+    pub async fn message(&self, channel: Snowflake, id: Snowflake) -> Result<Message, Trouble> {
+        let request = Request::new(Method::Get, MESSAGE, &[&channel.to_string(), &id.to_string()]);
+        read(Method::Get, &self.ask(request).await?)
+    }
+
+    /// The first messages after `after`, oldest first, at most `limit` of them and at most 100.
+    ///
+    /// One that cannot be read is left out, and said in the log.
+    pub async fn messages_after(
+        &self,
+        channel: Snowflake,
+        after: Snowflake,
+        limit: u8,
+    ) -> Result<Vec<Message>, Trouble> {
+        let query = format!("after={after}&limit={}", limit.clamp(1, 100));
+        let request = Request::new(Method::Get, MESSAGES, &[&channel.to_string()]).asking(&query);
+        let data = self.ask(request).await?;
+        let list = data.as_array().ok_or_else(|| trouble::unreadable(Method::Get, "no list"))?;
+        let mut messages: Vec<_> = list.iter().filter_map(read_or_log).collect();
+        messages.sort_by_key(|message| message.id);
+        Ok(messages)
+    }
+
+    /// Shows for ten seconds that we are typing. If it cannot leave soon it does not leave at all.
+    pub async fn typing(&self, channel: Snowflake) -> Result<(), Trouble> {
+        let request = Request::new(Method::Post, "/channels/{}/typing", &[&channel.to_string()]);
+        let typing = tokio::time::timeout(TYPING, self.ask(request.light())).await;
+        typing.unwrap_or_else(|_| Err(Trouble::Away("typing was held back".to_owned()))).map(drop)
+    }
+
+    /// Marks a message with `emoji`.
+    pub async fn react(&self, channel: Snowflake, id: Snowflake, emoji: &str) -> Result<(), Trouble> {
+        self.ask(reaction(Method::Put, channel, id, emoji)).await.map(drop)
+    }
+
+    /// Takes our mark from a message.
+    pub async fn unreact(&self, channel: Snowflake, id: Snowflake, emoji: &str) -> Result<(), Trouble> {
+        self.ask(reaction(Method::Delete, channel, id, emoji)).await.map(drop)
+    }
+}
+
+fn reaction(method: Method, channel: Snowflake, id: Snowflake, emoji: &str) -> Request {
+    Request::new(method, REACTION, &[&channel.to_string(), &id.to_string(), &escaped(emoji)]).light()
+}
+
+fn escaped(emoji: &str) -> String {
+    emoji.bytes().fold(String::new(), |mut path, byte| {
+        if byte.is_ascii_alphanumeric() || b"_-:".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            // Writing to a text cannot fail.
+            let _ = write!(path, "%{byte:02X}");
+        }
+        path
+    })
+}
+
+/// Reads the message that an answer brought.
+pub fn read(method: Method, data: &Value) -> Result<Message, Trouble> {
+    message::read(data).map_err(|why| trouble::unreadable(method, &why))
+}
+
+fn read_or_log(data: &Value) -> Option<Message> {
+    message::read(data)
+        .inspect_err(|why| tracing::warn!("a message from Discord has {why}; it is passed over"))
+        .ok()
+}

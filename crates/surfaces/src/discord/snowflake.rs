@@ -1,0 +1,80 @@
+//! Discord's ids: numbers that know when they were made, and travel as text.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The first millisecond that an id can name.
+const EPOCH_MILLIS: i64 = 1_420_070_400_000;
+
+/// The id of anything on Discord. Later ones are greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Snowflake(pub u64);
+
+impl Snowflake {
+    /// When it was made.
+    pub fn made_at(self) -> Timestamp {
+        let millis = i64::try_from(self.0 >> 22).unwrap_or(i64::MAX).saturating_add(EPOCH_MILLIS);
+        Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX)
+    }
+
+    /// The smallest id that can have been made at `time`: what came later is greater.
+    pub fn first_of(time: Timestamp) -> Self {
+        let millis = time.as_millisecond().saturating_sub(EPOCH_MILLIS);
+        Self(u64::try_from(millis).unwrap_or_default() << 22)
+    }
+}
+
+impl fmt::Display for Snowflake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A text that is no id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a Discord id; it is a number like 175928847299117063")]
+pub struct BadSnowflake(String);
+
+impl FromStr for Snowflake {
+    type Err = BadSnowflake;
+
+    fn from_str(text: &str) -> Result<Self, BadSnowflake> {
+        text.trim().parse().map(Self).map_err(|_| BadSnowflake(text.chars().take(40).collect()))
+    }
+}
+
+impl Serialize for Snowflake {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Snowflake {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_knows_when_it_was_made() {
+        let id: Snowflake = "175928847299117063".parse().unwrap();
+        assert_eq!(id.made_at().to_string(), "2016-04-30T11:18:25.796Z");
+        assert!(Snowflake::first_of(id.made_at()) <= id);
+        assert_eq!(Snowflake::first_of(id.made_at()).made_at(), id.made_at());
+    }
+
+    #[test]
+    fn a_text_that_is_no_id_is_told_what_one_looks_like() {
+        let error = "ollim".parse::<Snowflake>().unwrap_err();
+        assert_eq!(error.to_string(), "`ollim` is not a Discord id; it is a number like 175928847299117063");
+        assert!("-1".parse::<Snowflake>().is_err());
+    }
+}

@@ -1,0 +1,43 @@
+//! What looks like one character and is several: they are not to be torn apart.
+
+const JOINER: char = '\u{200d}';
+
+/// Whether what stands before a place and what stands after it look like one character.
+pub fn holds_together(before: &str, after: &str) -> bool {
+    let (Some(last), Some(next)) = (before.chars().next_back(), after.chars().next()) else { return false };
+    last == JOINER
+        || extends(next)
+        || (last == '\r' && next == '\n')
+        || (is_flag_half(next) && flag_halves(before) % 2 == 1)
+}
+
+/// Whether it changes the character before it: joiners, accents, the shape or the colour of an emoji.
+fn extends(c: char) -> bool {
+    matches!(
+        c,
+        JOINER
+            | '\u{300}'..='\u{36f}'
+            | '\u{591}'..='\u{5bd}'
+            | '\u{64b}'..='\u{65f}'
+            | '\u{93c}'..='\u{94d}'
+            | '\u{e31}'
+            | '\u{e34}'..='\u{e3a}'
+            | '\u{e47}'..='\u{e4e}'
+            | '\u{1ab0}'..='\u{1aff}'
+            | '\u{1dc0}'..='\u{1dff}'
+            | '\u{20d0}'..='\u{20ff}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{fe20}'..='\u{fe2f}'
+            | '\u{1f3fb}'..='\u{1f3ff}'
+            | '\u{e0020}'..='\u{e007f}'
+    )
+}
+
+fn is_flag_half(c: char) -> bool {
+    matches!(c, '\u{1f1e6}'..='\u{1f1ff}')
+}
+
+/// Flags come in pairs, and only the first of a row of them says which two belong together.
+fn flag_halves(before: &str) -> usize {
+    before.chars().rev().take_while(|c| is_flag_half(*c)).count()
+}

@@ -1,0 +1,53 @@
+//! The bot's token, which is never printed by accident.
+
+use std::fmt;
+
+/// What proves to Discord who we are.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+/// A text that cannot be a token. The human must act.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the Discord token is empty or has a space or another character that no token has; \
+     copy it once more from the Bot page of discord.com/developers"
+)]
+pub struct BadToken;
+
+impl Token {
+    /// Reads a token as it was copied: white space around it and a leading `Bot ` are no part of it.
+    pub fn read(text: &str) -> Result<Self, BadToken> {
+        let text = text.trim();
+        let text = text.strip_prefix("Bot ").unwrap_or(text).trim_start();
+        if text.is_empty() || !text.chars().all(|c| c.is_ascii_graphic()) {
+            return Err(BadToken);
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The text, for Discord alone.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_read_as_it_was_copied_and_never_printed() {
+        let token = Token::read(" Bot MTk4.Cl2FMQ.Zn-a_b \n").unwrap();
+        assert_eq!(token.reveal(), "MTk4.Cl2FMQ.Zn-a_b");
+        assert_eq!(format!("{token:?}"), "Token(..)");
+        for bad in ["", "a b", "a\nb", "schlüssel"] {
+            assert_eq!(Token::read(bad), Err(BadToken), "{bad}");
+        }
+    }
+}

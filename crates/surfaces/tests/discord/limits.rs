@@ -1,0 +1,186 @@
+//! Discord's limits, kept: nothing leaves inside an embargo, nothing is lost, and order stays.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use surfaces::discord::Snowflake;
+use surfaces::discord::message::Outgoing;
+use surfaces::discord::rest::{Rest, Trouble as Failed};
+use testkit::discord::{Ledger, Mishap, On, Rate, Rates, Scope, Setup, Trouble};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::rig::{Rig, pass, seconds};
+
+fn texts(rig: &Rig) -> Vec<String> {
+    rig.discord.visible().into_iter().map(|seen| seen.content).collect()
+}
+
+fn numbers(until: usize) -> Vec<String> {
+    (0..until).map(|number| number.to_string()).collect()
+}
+
+/// The most requests within ten minutes that were refused, whatever the scope.
+fn refused(ledger: &Ledger) -> usize {
+    let refused = |request: &&testkit::discord::Request| matches!(request.status, Some(401 | 403 | 429));
+    let times: Vec<_> = ledger.requests.iter().filter(refused).map(|request| request.at).collect();
+    let within =
+        |from: &Duration| times.iter().filter(|at| (*from..*from + seconds(600)).contains(at)).count();
+    times.iter().map(within).max().unwrap_or_default()
+}
+
+async fn send(rest: Rest, channel: Snowflake, words: String) -> Result<(), Failed> {
+    rest.create_message(channel, &Outgoing::words(words.clone()), Some(&words)).await.map(drop)
+}
+
+/// D3: a thousand messages leave one after the other, as fast as the limit allows, and none too early.
+#[tokio::test(start_paused = true)]
+async fn a_thousand_queued_messages_drain_in_order() {
+    let rig = Rig::new(Setup::default());
+    let began = Instant::now();
+    let mut sending = JoinSet::new();
+    for words in numbers(1000) {
+        sending.spawn(send(rig.rest.clone(), rig.channel(), words));
+    }
+    while let Some(sent) = sending.join_next().await {
+        sent.unwrap().unwrap();
+    }
+    assert_eq!(texts(&rig), numbers(1000));
+    let ledger = rig.discord.ledger();
+    assert_eq!(ledger.embargo_breaches, []);
+    assert_eq!(refused(&ledger), 0, "limits are learnt from the headers, not by running into them");
+    assert!(began.elapsed() < seconds(1010), "{:?} for 1,000 messages at one a second", began.elapsed());
+}
+
+/// D3: half an hour of refusals of every scope, with a clock that is set about: nothing is lost.
+#[tokio::test(start_paused = true)]
+async fn half_an_hour_of_refusals_loses_nothing() {
+    let rig = Rig::new(Setup::default());
+    let channel = rig.channel();
+    let first = rig.rest.create_message(channel, &Outgoing::words("0"), None).await.unwrap();
+    let mut sending = JoinSet::new();
+    let mut beside = JoinSet::new();
+    for minute in 0..30 {
+        rig.clock.set_forward(SignedDuration::from_hours(if minute % 2 == 0 { 1000 } else { -1001 }));
+        rig.discord.calm();
+        for mishap in storm(minute) {
+            rig.discord.trouble(Trouble::Call(On::anything().always(), mishap));
+        }
+        for part in 0..6 {
+            sending.spawn(send(rig.rest.clone(), channel, (1 + minute * 6 + part).to_string()));
+            let rest = rig.rest.clone();
+            beside.spawn(async move {
+                let _ = rest.typing(channel).await;
+                let _ = rest.react(channel, first.id, "👀").await;
+                let _ = rest.edit_message(channel, first.id, &Outgoing::words("0")).await;
+                let _ = rest.messages_after(channel, first.id, 5).await;
+                let _ = rest.me().await;
+            });
+            pass(seconds(10)).await;
+        }
+    }
+    rig.discord.calm();
+    while let Some(sent) = sending.join_next().await {
+        sent.unwrap().unwrap();
+    }
+    while beside.join_next().await.is_some() {}
+
+    assert_eq!(texts(&rig), numbers(181), "all arrived, in order");
+    let ledger = rig.discord.ledger();
+    assert_eq!(ledger.embargo_breaches, []);
+    let most = refused(&ledger);
+    assert!((20..100).contains(&most), "{most} refused within ten minutes");
+}
+
+/// What goes wrong in this minute.
+fn storm(minute: usize) -> Vec<Mishap> {
+    let too_many = |scope, millis| Mishap::TooMany { scope, retry_after: Duration::from_millis(millis) };
+    match minute % 5 {
+        0 => vec![too_many(Scope::User, 300)],
+        1 => vec![too_many(Scope::Shared, 1_000)],
+        2 => vec![too_many(Scope::Global, 650)],
+        3 => vec![Mishap::Claims(3)],
+        _ => vec![too_many(Scope::Global, 20_000)],
+    }
+}
+
+/// D3: a server that says that one request remains, and refuses it, is believed only the second time.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_lies_about_what_remains_gets_everything_in_the_end() {
+    let rig = Rig::new(Setup::default());
+    rig.discord.trouble(Trouble::Call(On::send().always(), Mishap::Claims(1)));
+    for words in numbers(30) {
+        send(rig.rest.clone(), rig.channel(), words).await.unwrap();
+    }
+    assert_eq!(texts(&rig), numbers(30));
+    assert_eq!(rig.discord.ledger().embargo_breaches, []);
+}
+
+/// D3: a mark waits for itself alone, and typing that would come too late does not come.
+#[tokio::test(start_paused = true)]
+async fn a_reaction_that_waits_delays_no_message() {
+    let rig = Rig::new(Setup::default());
+    let channel = rig.channel();
+    let first = rig.rest.create_message(channel, &Outgoing::words("0"), None).await.unwrap();
+    let refusal = Mishap::TooMany { scope: Scope::User, retry_after: seconds(600) };
+    rig.discord.trouble(Trouble::Call(On::next("PUT", "/channels/*/messages/*/reactions"), refusal.clone()));
+    rig.discord.trouble(Trouble::Call(On::next("POST", "/channels/*/typing"), refusal));
+    let began = Instant::now();
+    let react = async { rig.rest.react(channel, first.id, "👀").await.unwrap() };
+    let unreact = async {
+        pass(seconds(1)).await;
+        rig.rest.unreact(channel, first.id, "👀").await.unwrap();
+    };
+    let others = async {
+        pass(seconds(1)).await;
+        for words in ["1", "2", "3"] {
+            send(rig.rest.clone(), channel, words.into()).await.unwrap();
+        }
+        assert!(matches!(rig.rest.typing(channel).await, Err(Failed::Away(_))));
+        assert!(began.elapsed() < seconds(10));
+    };
+    tokio::join!(react, unreact, others);
+    assert!(began.elapsed() > seconds(590));
+    assert!(rig.discord.visible()[0].reactions.is_empty(), "the mark that was taken away is away");
+    assert_eq!(rig.discord.ledger().of("POST", "/channels/*/typing").count(), 1);
+}
+
+/// D3: many requests at once stay below the limit for all of them together.
+#[tokio::test(start_paused = true)]
+async fn all_requests_together_stay_below_the_limit_for_all() {
+    let others = Rate::new(1000, 1_000);
+    let rig = Rig::new(Setup { rates: Rates { others, ..Rates::default() }, ..Setup::default() });
+    let strangers: Vec<_> = (0..200).map(|n| rig.discord.stranger(&n.to_string())).collect();
+    let mut sending = JoinSet::new();
+    for stranger in strangers {
+        sending.spawn(send(rig.rest.clone(), Snowflake(stranger.channel().0), "hello".into()));
+    }
+    while let Some(sent) = sending.join_next().await {
+        sent.unwrap().unwrap();
+    }
+    assert_eq!(refused(&rig.discord.ledger()), 0);
+}
+
+/// D3: a dropped request leaves its lane to the next one.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_given_up_holds_up_nobody() {
+    let rig = Rig::new(Setup::default());
+    rig.discord.trouble(Trouble::Call(On::send(), Mishap::Slow(seconds(50))));
+    let slow = send(rig.rest.clone(), rig.channel(), "slow".into());
+    assert!(tokio::time::timeout(seconds(1), slow).await.is_err());
+    send(rig.rest.clone(), rig.channel(), "next".into()).await.unwrap();
+    assert_eq!(texts(&rig), ["slow", "next"]);
+}
+
+/// An old message that was changed too often is one message's trouble.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_was_changed_too_often_holds_up_no_other() {
+    let rig = Rig::new(Setup::default());
+    let old = rig.rest.create_message(rig.channel(), &Outgoing::words("old"), None).await.unwrap();
+    rig.discord.trouble(Trouble::Call(On::edit(), Mishap::Code(30046)));
+    let edit = rig.rest.edit_message(rig.channel(), old.id, &Outgoing::words("new")).await;
+    assert!(matches!(edit, Err(Failed::Refused { code: 30046, .. })), "{edit:?}");
+    let began = Instant::now();
+    rig.rest.edit_message(rig.channel(), old.id, &Outgoing::words("new")).await.unwrap();
+    assert!(began.elapsed() < seconds(1));
+}

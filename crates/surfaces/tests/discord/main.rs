@@ -1,0 +1,10 @@
+//! The Discord client against a played Discord, in played time; and once over real sockets.
+#![expect(clippy::unwrap_used, reason = "a test may stop")]
+
+mod bridge;
+mod fatal;
+mod limits;
+mod messages;
+mod rig;
+mod sockets;
+mod storm;

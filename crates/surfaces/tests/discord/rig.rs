@@ -1,0 +1,133 @@
+//! A played Discord and our client before it, in played time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use surfaces::discord::events::{Event, Message};
+use surfaces::discord::gateway::{Beginning, Ended, Gateway, Session, Told};
+use surfaces::discord::rest::Rest;
+use surfaces::discord::wire::Wire;
+use surfaces::discord::{Snowflake, Token};
+use testkit::clock::VirtualClock;
+use testkit::discord::{Discord, Id, Setup};
+use tokio::sync::mpsc::{Receiver, channel};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::bridge::Bridge;
+
+/// A played Discord, and the way to it.
+pub struct Rig {
+    pub discord: Discord,
+    pub clock: Arc<VirtualClock>,
+    pub bridge: Bridge,
+    pub rest: Rest,
+}
+
+impl Rig {
+    pub fn new(setup: Setup) -> Self {
+        let clock = Arc::new(VirtualClock::new("2026-11-16T09:00[Europe/Madrid]".parse().unwrap()));
+        let discord = Discord::new(setup, clock.clone());
+        let bridge = Bridge::new(&discord);
+        let rest = Rest::new(Arc::new(bridge.clone()));
+        Self { discord, clock, bridge, rest }
+    }
+
+    /// The channel in which the owner and the bot are alone.
+    pub fn channel(&self) -> Snowflake {
+        ours(self.discord.owner().channel())
+    }
+
+    /// A process that begins with `session`.
+    pub fn process(&self, session: Option<Session>, seed: u64) -> Process {
+        self.process_over(Arc::new(self.bridge.clone()), session, seed)
+    }
+
+    /// The same, over another wire.
+    pub fn process_over(&self, wire: Arc<dyn Wire>, session: Option<Session>, seed: u64) -> Process {
+        let token = Token::read(&self.discord.token()).unwrap();
+        let gateway = Gateway::new(wire, self.rest.clone(), Beginning { token, session, seed });
+        let (listener, told) = channel(16);
+        let stop = CancellationToken::new();
+        let mut task = JoinSet::new();
+        task.spawn(gateway.run(listener, stop.clone()));
+        Process { told, stop, task }
+    }
+}
+
+/// One of our processes, as far as its gateway goes. Dropping it is killing it.
+pub struct Process {
+    pub told: Receiver<Told>,
+    stop: CancellationToken,
+    task: JoinSet<Ended>,
+}
+
+impl Process {
+    /// It is asked to stop: how it ended, and what it told before.
+    pub async fn stop(mut self) -> (Ended, Vec<Told>) {
+        self.stop.cancel();
+        let mut last = Vec::new();
+        let told = &mut self.told;
+        let drain = async {
+            while let Some(told) = told.recv().await {
+                last.push(told);
+            }
+        };
+        let (ended, ()) = tokio::join!(self.task.join_next(), drain);
+        (ended.unwrap().unwrap(), last)
+    }
+
+    /// How it ended by itself, within a day.
+    pub async fn ended(&mut self) -> Ended {
+        let ended = tokio::time::timeout(seconds(86_400), self.task.join_next()).await;
+        ended.unwrap().unwrap().unwrap()
+    }
+
+    /// What it tells next, within a day.
+    async fn next(&mut self) -> Told {
+        tokio::time::timeout(seconds(86_400), self.told.recv()).await.unwrap().unwrap()
+    }
+
+    /// The next event.
+    pub async fn event(&mut self) -> Event {
+        let tomorrow = Instant::now() + seconds(86_400);
+        while Instant::now() < tomorrow {
+            if let Told::Event(event) = self.next().await {
+                return event;
+            }
+        }
+        panic!("no event for a day")
+    }
+
+    /// The next message.
+    pub async fn message(&mut self) -> Message {
+        loop {
+            if let Event::Message(message) = self.event().await {
+                return message;
+            }
+        }
+    }
+
+    /// The next session to be kept.
+    pub async fn session(&mut self) -> Session {
+        loop {
+            if let Told::Keep(session) = self.next().await {
+                return session;
+            }
+        }
+    }
+}
+
+pub fn ours(id: Id) -> Snowflake {
+    Snowflake(id.0)
+}
+
+pub fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Lets `time` pass.
+pub async fn pass(time: Duration) {
+    tokio::time::sleep(time).await;
+}

@@ -1,0 +1,212 @@
+//! The same Discord on a port of its own: HTTP and WebSocket, for real clients.
+
+use std::net::SocketAddr;
+
+use axum::Router;
+use axum::body::Body as HttpBody;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{RawQuery, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+use super::call::{Answer, Body, Call, Reply};
+use super::gateway::Incoming;
+use super::socket::Socket;
+use super::{Discord, multipart};
+
+/// The most bytes of a request that are read at all.
+const REQUEST_BYTES: usize = 64 * 1024 * 1024;
+
+/// A Discord with an open door. Dropping it ends everything in it.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    stop: CancellationToken,
+    tasks: JoinSet<()>,
+}
+
+/// The connection is to break without an answer.
+#[derive(Clone, Copy)]
+struct Broken;
+
+#[derive(Clone)]
+struct House {
+    discord: Discord,
+    stop: CancellationToken,
+}
+
+/// Opens `discord` to everybody who comes to `listener`.
+pub fn serve(discord: Discord, listener: TcpListener) -> std::io::Result<Server> {
+    let address = listener.local_addr()?;
+    discord.within(|world| world.place = address.to_string());
+    let stop = CancellationToken::new();
+    let house = House { discord, stop: stop.clone() };
+    let routes =
+        Router::new().route("/gw", get(gateway)).route("/gw/", get(gateway)).fallback(rest).with_state(house);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(accept(listener, routes, stop.clone()));
+    Ok(Server { address, stop, tasks })
+}
+
+impl Server {
+    /// The base address to give to a client: `/api/v10` follows.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Closes the door and waits until everybody has left.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+async fn accept(listener: TcpListener, routes: Router, stop: CancellationToken) {
+    let mut visits = JoinSet::new();
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => break,
+            accepted = listener.accept() => match accepted {
+                Ok((socket, _)) => {
+                    let _ = socket.set_nodelay(true);
+                    visits.spawn(visit(socket, routes.clone()));
+                }
+                Err(_) => break,
+            },
+            Some(_) = visits.join_next() => {}
+        }
+    }
+    visits.shutdown().await;
+}
+
+/// One connection. An answer that is lost is an error here, which is what makes the connection break.
+async fn visit(socket: TcpStream, routes: Router) {
+    let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        let routes = routes.clone();
+        async move {
+            let response = match routes.oneshot(request.map(HttpBody::new)).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            };
+            match response.extensions().get::<Broken>() {
+                Some(Broken) => Err(std::io::Error::other("the line is to break")),
+                None => Ok(response),
+            }
+        }
+    });
+    // Who leaves early is no concern of ours.
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(socket), service).with_upgrades().await;
+}
+
+fn broken() -> Response {
+    let mut response = StatusCode::SERVICE_UNAVAILABLE.into_response();
+    response.extensions_mut().insert(Broken);
+    response
+}
+
+async fn rest(State(house): State<House>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let Ok(bytes) = axum::body::to_bytes(body, REQUEST_BYTES).await else {
+        return answer(refused(413, r#"{"message": "Request entity too large", "code": 40005}"#));
+    };
+    let Some(body) = read(&head.headers, &bytes) else {
+        return answer(refused(
+            400,
+            r#"{"message": "The request body contains invalid JSON.", "code": 50109}"#,
+        ));
+    };
+    let token = head.headers.get(header::AUTHORIZATION).and_then(|token| token.to_str().ok());
+    let call = Call {
+        method: head.method.to_string(),
+        path: head.uri.to_string(),
+        token: token.map(str::to_owned),
+        body,
+    };
+    let outcome = house.discord.call(call);
+    match house.stop.run_until_cancelled(outcome.arrives()).await {
+        Some(Reply::Answered(answered)) => answer(answered),
+        Some(Reply::Lost) | None => broken(),
+    }
+}
+
+fn read(headers: &HeaderMap, bytes: &[u8]) -> Option<Body> {
+    if bytes.is_empty() {
+        return Some(Body::Empty);
+    }
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    match kind.starts_with("multipart/form-data") {
+        true => multipart::parse(kind, bytes),
+        false => serde_json::from_slice(bytes).ok().map(Body::Json),
+    }
+}
+
+fn refused(status: u16, body: &str) -> Answer {
+    let headers = vec![("Content-Type".to_owned(), "application/json".to_owned())];
+    Answer { status, headers, body: body.as_bytes().to_vec() }
+}
+
+fn answer(answer: Answer) -> Response {
+    let mut response = Response::builder().status(answer.status);
+    for (name, value) in &answer.headers {
+        response = response.header(name, value);
+    }
+    response.body(HttpBody::from(answer.body)).unwrap_or_else(|_| broken())
+}
+
+async fn gateway(
+    State(house): State<House>,
+    RawQuery(query): RawQuery,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    match house.discord.connect(&query.unwrap_or_default()) {
+        Ok(line) => upgrade.on_upgrade(move |socket| carry(socket, line, house.stop)),
+        Err(_) => broken(),
+    }
+}
+
+/// Carries frames between a socket and its line until one of them ends.
+async fn carry(mut socket: WebSocket, mut line: Socket, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            incoming = line.next() => match incoming {
+                Incoming::Text(text) => {
+                    if socket.send(Message::Text(text.into())).await.is_err() {
+                        return;
+                    }
+                }
+                Incoming::Closed(code) => {
+                    let frame = CloseFrame { code, reason: "".into() };
+                    let _ = socket.send(Message::Close(Some(frame))).await;
+                    let drained = async { while let Some(Ok(_)) = socket.recv().await {} };
+                    stop.run_until_cancelled(drained).await;
+                    return;
+                }
+                Incoming::Dropped => return,
+            },
+            heard = socket.recv() => match heard {
+                Some(Ok(Message::Text(text))) => line.say(&text),
+                Some(Ok(Message::Binary(bytes))) => line.say(&String::from_utf8_lossy(&bytes)),
+                Some(Ok(Message::Close(frame))) => {
+                    return line.close(frame.map_or(1005, |frame| frame.code));
+                }
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Err(_)) | None => return,
+            },
+        }
+    }
+}

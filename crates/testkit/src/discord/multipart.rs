@@ -1,0 +1,47 @@
+//! Bodies with files, taken apart.
+
+use serde_json::Value;
+
+use super::call::Body;
+
+/// Reads the body of a multipart request; nothing if it is none, or if its JSON is wrong.
+pub(super) fn parse(content_type: &str, body: &[u8]) -> Option<Body> {
+    let boundary = content_type.split("boundary=").nth(1)?.split(';').next()?.trim_matches('"');
+    let marker = format!("--{boundary}").into_bytes();
+    let (mut payload, mut files) = (Value::Null, Vec::new());
+    for part in split(body, &marker).into_iter().skip(1) {
+        let Some(part) = part.strip_prefix(b"\r\n") else { break };
+        let end = find(part, b"\r\n\r\n")?;
+        let head = String::from_utf8_lossy(&part[..end]).into_owned();
+        let content = part[end + 4..].strip_suffix(b"\r\n").unwrap_or(&part[end + 4..]);
+        match (parameter(&head, "name")?, parameter(&head, "filename")) {
+            (_, Some(filename)) => files.push((filename, content.to_vec())),
+            (name, None) if name == "payload_json" => payload = serde_json::from_slice(content).ok()?,
+            (_, None) => {}
+        }
+    }
+    if payload.is_null() {
+        payload = Value::Object(serde_json::Map::new());
+    }
+    Some(Body::Multipart { payload, files })
+}
+
+fn parameter(head: &str, name: &str) -> Option<String> {
+    let line = head.lines().find(|line| line.to_ascii_lowercase().starts_with("content-disposition"))?;
+    let (_, after) = line.split_once(&format!("; {name}=\""))?;
+    Some(after.split('"').next()?.to_owned())
+}
+
+fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    text.windows(wanted.len()).position(|window| window == wanted)
+}
+
+fn split<'a>(mut text: &'a [u8], marker: &[u8]) -> Vec<&'a [u8]> {
+    let mut parts = Vec::new();
+    while let Some(at) = find(text, marker) {
+        parts.push(&text[..at]);
+        text = &text[at + marker.len()..];
+    }
+    parts.push(text);
+    parts
+}

@@ -1,0 +1,141 @@
+//! Why a request is refused, in Discord's own codes and words.
+
+use serde_json::{Map, Value, json};
+
+/// A refusal.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Refusal {
+    pub status: u16,
+    pub code: u32,
+    pub message: String,
+    pub errors: Option<Value>,
+}
+
+/// What the codes mean, with the status they come with.
+const CODES: &[(u32, u16, &str)] = &[
+    (10002, 404, "Unknown Application"),
+    (10003, 404, "Unknown Channel"),
+    (10008, 404, "Unknown Message"),
+    (10013, 404, "Unknown User"),
+    (10014, 400, "Unknown Emoji"),
+    (10015, 404, "Unknown Webhook"),
+    (10062, 404, "Unknown interaction"),
+    (10063, 404, "Unknown application command"),
+    (30010, 400, "Maximum number of reactions reached (20)"),
+    (30032, 400, "Maximum number of application commands reached (100)"),
+    (30034, 429, "Max number of daily application command creates has been reached (200)"),
+    (30046, 429, "Maximum number of edits to messages older than 1 hour reached. Try again later"),
+    (40005, 413, "Request entity too large"),
+    (40060, 400, "Interaction has already been acknowledged."),
+    (40094, 400, "This interaction has reached the maximum number of follow up messages"),
+    (50001, 403, "Missing Access"),
+    (50003, 403, "Cannot execute action on a DM channel"),
+    (50005, 403, "Cannot edit a message authored by another user"),
+    (50006, 400, "Cannot send an empty message"),
+    (50007, 403, "Cannot send messages to this user"),
+    (50013, 403, "Missing Permissions"),
+    (50027, 401, "Invalid Webhook Token"),
+    (50109, 400, "The request body contains invalid JSON."),
+    (50278, 403, "Cannot send messages to this user due to having no mutual guilds"),
+];
+
+impl Refusal {
+    /// The refusal with `code`.
+    pub fn code(code: u32) -> Self {
+        let known = CODES.iter().find(|(known, ..)| *known == code);
+        let (status, message) =
+            known.map_or((400, "Bad Request"), |(_, status, message)| (*status, *message));
+        Self { status, code, message: message.into(), errors: None }
+    }
+
+    /// A refusal that has a status alone.
+    pub fn status(status: u16) -> Self {
+        let words = match status {
+            401 => "401: Unauthorized",
+            404 => "404: Not Found",
+            405 => "405: Method Not Allowed",
+            502 => "502: Bad Gateway",
+            503 => "503: Service Unavailable",
+            _ => "500: Internal Server Error",
+        };
+        Self { status, code: 0, message: words.into(), errors: None }
+    }
+
+    /// The body that tells it.
+    pub fn body(&self) -> Value {
+        let mut body = json!({"message": self.message, "code": self.code});
+        if let Some(errors) = &self.errors {
+            body["errors"] = errors.clone();
+        }
+        body
+    }
+}
+
+/// A form that is looked over as a whole, so that all that is wrong with it is told at once.
+#[derive(Debug, Default)]
+pub(super) struct Form {
+    errors: Map<String, Value>,
+}
+
+impl Form {
+    /// What is at `path`, parts joined by dots, is wrong.
+    pub fn wrong(&mut self, path: &str, code: &str, message: &str) {
+        let mut place = &mut self.errors;
+        for part in path.split('.').filter(|part| !part.is_empty()) {
+            let next = place.entry(part).or_insert_with(|| json!({}));
+            let Some(inside) = next.as_object_mut() else { return };
+            place = inside;
+        }
+        let listed = place.entry("_errors").or_insert_with(|| json!([]));
+        if let Some(listed) = listed.as_array_mut() {
+            listed.push(json!({"code": code, "message": message}));
+        }
+    }
+
+    /// A text that may be absent, of at most `most` characters.
+    pub fn text(&mut self, path: &str, value: &Value, most: usize) {
+        let Some(text) = value.as_str() else {
+            if !value.is_null() {
+                self.wrong(path, "BASE_TYPE_BAD_STRING", "Could not interpret input as string.");
+            }
+            return;
+        };
+        if text.trim().chars().count() > most {
+            self.wrong(path, "BASE_TYPE_MAX_LENGTH", &format!("Must be {most} or fewer in length."));
+        }
+    }
+
+    /// A text that must be there, of one to `most` characters.
+    pub fn needed(&mut self, path: &str, value: &Value, most: usize) {
+        let Some(text) = value.as_str() else {
+            self.wrong(path, "BASE_TYPE_REQUIRED", "This field is required");
+            return;
+        };
+        self.between(path, text.chars().count(), (1, most));
+    }
+
+    /// A length between two numbers.
+    pub fn between(&mut self, path: &str, length: usize, (least, most): (usize, usize)) {
+        if !(least..=most).contains(&length) {
+            let message = format!("Must be between {least} and {most} in length.");
+            self.wrong(path, "BASE_TYPE_BAD_LENGTH", &message);
+        }
+    }
+
+    /// What is refused, if anything is wrong.
+    pub fn done(self) -> Result<(), Refusal> {
+        if self.errors.is_empty() {
+            return Ok(());
+        }
+        let errors = Some(Value::Object(self.errors));
+        Err(Refusal { status: 400, code: 50035, message: "Invalid Form Body".into(), errors })
+    }
+
+    /// The refusal of one wrong thing.
+    pub fn refusal(path: &str, code: &str, message: &str) -> Refusal {
+        let mut form = Self::default();
+        form.wrong(path, code, message);
+        let errors = Some(Value::Object(form.errors));
+        Refusal { status: 400, code: 50035, message: "Invalid Form Body".into(), errors }
+    }
+}

@@ -1,0 +1,76 @@
+//! The path of a request, taken apart.
+
+/// A request's path and query.
+#[derive(Clone, Debug)]
+pub(super) struct Route {
+    /// The parts between the slashes, decoded.
+    pub parts: Vec<String>,
+    /// The query, decoded.
+    pub query: Vec<(String, String)>,
+}
+
+impl Route {
+    /// Reads `path`, which may be a whole address.
+    pub fn read(path: &str) -> Self {
+        let path = match path.split_once("://") {
+            Some((_, rest)) => rest.split_once('/').map_or("", |(_, path)| path),
+            None => path,
+        };
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let mut parts: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(decoded).collect();
+        if parts.first().is_some_and(|part| part == "api") {
+            parts.remove(0);
+            if parts.first().is_some_and(|part| part == "v10") {
+                parts.remove(0);
+            }
+        }
+        Self { parts, query: pairs(query) }
+    }
+
+    /// One value of the query.
+    pub fn query(&self, name: &str) -> Option<&str> {
+        self.query.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The parts, to be matched.
+    pub fn parts(&self) -> Vec<&str> {
+        self.parts.iter().map(String::as_str).collect()
+    }
+
+    /// The path with its ids and tokens taken out: what ledgers and faults go by.
+    pub fn template(&self) -> String {
+        let hides = |at: usize, part: &str| {
+            let after = at.checked_sub(1).and_then(|before| self.parts.get(before)).map(String::as_str);
+            let token = at == 2 && matches!(self.parts[0].as_str(), "webhooks" | "interactions");
+            let id = part.len() > 5 && part.bytes().all(|byte| byte.is_ascii_digit());
+            id || token || after == Some("reactions") || self.parts[0] == "attachments" && at > 0
+        };
+        let mut template = String::new();
+        for (at, part) in self.parts.iter().enumerate() {
+            template.push('/');
+            template.push_str(if hides(at, part) { "*" } else { part });
+        }
+        template
+    }
+}
+
+/// The pairs of a query.
+pub(super) fn pairs(query: &str) -> Vec<(String, String)> {
+    let pair = |text: &str| {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        (decoded(name), decoded(value))
+    };
+    query.split('&').filter(|text| !text.is_empty()).map(pair).collect()
+}
+
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let hex = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
+        let byte = hex.filter(|_| *first == b'%').and_then(|two| u8::from_str_radix(two, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

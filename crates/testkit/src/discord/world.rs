@@ -1,0 +1,182 @@
+//! Everything a played Discord knows, and the parts that more than one door needs.
+
+use serde_json::{Map, Value, json};
+
+use super::gateway::{DM_MESSAGES, DM_REACTIONS, DM_TYPING, Gateway};
+use super::id::{Id, Ids, MessageId};
+use super::interactions::Desk;
+use super::ledger::Ledger;
+use super::limits::Limits;
+use super::setup::{Moment, Setup};
+use super::talk::{Kind, Message, Standing, Talk, User, timestamp};
+use super::trouble::{Trouble, Troubles};
+
+/// All of it.
+#[derive(Debug)]
+pub(super) struct World {
+    pub setup: Setup,
+    pub now: Moment,
+    pub ids: Ids,
+    pub talk: Talk,
+    pub desk: Desk,
+    pub gateway: Gateway,
+    pub limits: Limits,
+    pub troubles: Troubles,
+    pub ledger: Ledger,
+    /// Where it is served: host and port.
+    pub place: String,
+}
+
+impl World {
+    /// A world in which the owner and the bot have met and nothing was said.
+    pub fn new(setup: Setup, now: Moment) -> Self {
+        let mut ids = Ids::default();
+        let application = ids.next(now.wall);
+        let bot = User { id: ids.next(now.wall), name: setup.bot.clone(), kind: Kind::Bot };
+        let talk = Talk {
+            application,
+            bot,
+            humans: Default::default(),
+            messages: Default::default(),
+            files: Default::default(),
+            typing: Default::default(),
+            nonces: Default::default(),
+        };
+        let mut world = Self {
+            now,
+            ids,
+            talk,
+            desk: Desk::default(),
+            gateway: Gateway::default(),
+            limits: Limits::default(),
+            troubles: Troubles::default(),
+            ledger: Ledger::default(),
+            place: "127.0.0.1:9".into(),
+            setup,
+        };
+        let owner = world.setup.owner.clone();
+        world.meet(&owner);
+        world
+    }
+
+    /// The id of somebody called `name`, who is there from now on.
+    pub fn meet(&mut self, name: &str) -> Id {
+        if let Some(known) =
+            self.talk.humans.values().find(|human| human.name == name && name != self.setup.owner)
+        {
+            return known.id;
+        }
+        let (id, channel) = (self.next_id(), self.next_id());
+        self.talk.humans.insert(channel, User { id, name: name.into(), kind: Kind::Human });
+        id
+    }
+
+    /// The human who owns the application.
+    pub fn owner(&self) -> User {
+        let owner = |human: &&User| human.name == self.setup.owner;
+        self.talk.humans.values().find(owner).cloned().unwrap_or_else(|| self.talk.bot.clone())
+    }
+
+    /// A new id.
+    pub fn next_id(&mut self) -> Id {
+        self.ids.next(self.now.wall)
+    }
+
+    /// What time alone brings about.
+    pub fn tick(&mut self) {
+        if self.troubles.is_down(self.now.boot) {
+            self.gateway.drop_all(self.now.boot);
+        }
+        let closed = self.gateway.close_silent(&self.setup.gateway, self.now.boot);
+        self.ledger.closes.extend(closed);
+    }
+
+    /// Something goes wrong from now on.
+    pub fn trouble(&mut self, trouble: Trouble) {
+        match trouble {
+            Trouble::Call(on, mishap) => self.troubles.expect(on, mishap),
+            Trouble::Gateway(upset) => {
+                let closed = self.gateway.upset(upset, self.now.boot);
+                self.ledger.closes.extend(closed);
+            }
+            Trouble::Down { after, lasts } => {
+                let from = self.now.boot + after;
+                self.troubles.outage(from, from + lasts);
+                self.tick();
+            }
+            Trouble::Revoked => {
+                self.troubles.revoked = true;
+                let closed = self.gateway.close_all(4004, self.now.boot);
+                self.ledger.closes.extend(closed);
+            }
+        }
+    }
+
+    /// The wire of a new message that says `content`.
+    pub fn plain(&self, content: &str) -> Map<String, Value> {
+        let wire = json!({
+            "type": 0, "content": content, "timestamp": timestamp(self.now.wall), "edited_timestamp": null,
+            "tts": false, "mention_everyone": false, "mentions": [], "mention_roles": [], "attachments": [],
+            "embeds": [], "components": [], "pinned": false, "flags": 0,
+        });
+        wire.as_object().cloned().unwrap_or_default()
+    }
+
+    /// Puts a message into its channel and tells the bot.
+    pub fn post(&mut self, message: Message) -> MessageId {
+        let id = message.id;
+        self.talk.messages.insert(id, message);
+        self.tell_message("MESSAGE_CREATE", id);
+        id
+    }
+
+    /// Tells the bot about a message, unless it is for one person alone.
+    pub fn tell_message(&mut self, event: &str, id: MessageId) {
+        let Some(message) = self.talk.messages.get(&id) else { return };
+        if message.is_ephemeral() {
+            return;
+        }
+        let mut wire = self.talk.message_wire(message);
+        wire["channel_type"] = json!(1);
+        self.emit(event, DM_MESSAGES, wire);
+    }
+
+    /// A message is gone.
+    pub fn delete(&mut self, id: MessageId) {
+        let Some(message) = self.talk.messages.get_mut(&id) else { return };
+        message.standing = Standing::Deleted;
+        let (channel, tells) = (message.channel, !message.is_ephemeral());
+        if tells {
+            let gone = json!({"id": id.to_string(), "channel_id": channel.to_string()});
+            self.emit("MESSAGE_DELETE", DM_MESSAGES, gone);
+        }
+    }
+
+    /// Tells the bot about a reaction.
+    pub fn tell_reaction(&mut self, event: &str, (id, user): (MessageId, Id), emoji: &str) {
+        let Some(message) = self.talk.messages.get(&id) else { return };
+        let mut wire = json!({
+            "user_id": user.to_string(), "channel_id": message.channel.to_string(),
+            "message_id": id.to_string(), "emoji": {"id": null, "name": emoji}, "burst": false, "type": 0,
+        });
+        if event == "MESSAGE_REACTION_ADD" {
+            wire["message_author_id"] = json!(message.author.to_string());
+        }
+        self.emit(event, DM_REACTIONS, wire);
+    }
+
+    /// Tells the bot that somebody types.
+    pub fn tell_typing(&mut self, channel: Id, user: Id) {
+        let wire = json!({
+            "channel_id": channel.to_string(), "user_id": user.to_string(),
+            "timestamp": self.now.wall.as_second(),
+        });
+        self.emit("TYPING_START", DM_TYPING, wire);
+    }
+
+    /// An event, to every session that wants it.
+    pub fn emit(&mut self, name: &str, intent: u64, data: Value) {
+        let kept = self.setup.gateway.kept_events;
+        self.gateway.emit((name, intent), &data, kept);
+    }
+}
