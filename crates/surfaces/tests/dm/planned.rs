@@ -166,3 +166,25 @@ async fn forged_presses_do_nothing() {
     assert!(list.content.contains("call mum"), "{}", list.content);
     assert_eq!(rig.all("✓ call mum").len(), 1);
 }
+
+/// The schedule is a picture, and the same as words for who does not see it.
+#[tokio::test(start_paused = true)]
+async fn the_schedule_is_a_picture_and_words() {
+    let mut rig = Rig::new(Setup::default(), echo).await;
+    rig.file("routines/mail.md", MAIL).await;
+    rig.told("/remind", &text("call mum today at 20:00")).await;
+    let day = rig.told("/schedule", &[]).await;
+    assert!(day.content.starts_with("1 <t:") && day.content.ends_with("· call mum"), "{}", day.content);
+    let picture = &day.attachments[0];
+    assert_eq!(
+        (&picture["filename"], &picture["description"]),
+        (&json!("schedule.png"), &json!("1 20:00 call mum"))
+    );
+    let week = rig.told("/schedule", &[("span", json!("week"))]).await;
+    assert_eq!(week.content.lines().count(), 7, "{}", week.content);
+    let description = week.attachments[0]["description"].as_str().unwrap();
+    assert!(
+        description.contains("2 tue 08:30 my mail") && description.chars().count() <= 1_024,
+        "{description}"
+    );
+}
