@@ -26,7 +26,7 @@ pub(super) struct Strip {
 }
 
 /// A time on a strip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     /// Its number.
     pub(super) number: usize,
@@ -34,6 +34,8 @@ pub(super) struct Mark {
     pub(super) minute: u32,
     /// Whether it comes once.
     pub(super) kind: Kind,
+    /// What stands beside it, if there is room.
+    pub(super) words: String,
 }
 
 /// What a mark stands for.
@@ -76,6 +78,20 @@ fn at(minute: u32) -> usize {
     HOURS.0 + (HOURS.1 - HOURS.0) * minute / 1_440
 }
 
+/// How wide words are beside a mark.
+fn wide(words: &str) -> usize {
+    words.chars().count() * (font::WIDTH + 1) * 2
+}
+
+/// Where the words of a mark begin: after it, or before it where the picture ends.
+fn beside(left: usize, mark: &Mark) -> usize {
+    let after = left + MARK.0 + 6;
+    match after + wide(&mark.words) <= SIZE.0 {
+        true => after,
+        false => left.saturating_sub(6 + wide(&mark.words)),
+    }
+}
+
 struct Canvas {
     dots: Vec<u8>,
 }
@@ -112,10 +128,13 @@ impl Canvas {
         let mut ends = vec![0_usize; lanes];
         for mark in &strip.marks {
             let left = at(mark.minute).min(SIZE.0 - MARK.0);
-            let free = ends.iter().position(|end| *end <= left);
+            let words = beside(left, mark);
+            let free = ends.iter().position(|end| *end <= left.min(words));
             let lane = free.unwrap_or(lanes - 1);
-            ends[lane] = left + MARK.0 + 3;
-            self.mark(mark, (left, top + 4 + lane * (MARK.1 + 3)));
+            let high = top + 4 + lane * (MARK.1 + 3);
+            ends[lane] = (left + MARK.0).max(words + wide(&mark.words)) + 6;
+            self.mark(mark, (left, high));
+            self.text((words, high + 4), &mark.words, (2, Ink::Word));
         }
         if let Some(minute) = strip.now {
             self.fill((at(minute), top), (3, height), Ink::Now);
@@ -141,7 +160,12 @@ mod tests {
     use super::*;
 
     fn strip(minutes: &[u32]) -> Strip {
-        let mark = |(at, minute): (usize, &u32)| Mark { number: at + 1, minute: *minute, kind: Kind::Once };
+        let mark = |(at, minute): (usize, &u32)| Mark {
+            number: at + 1,
+            minute: *minute,
+            kind: Kind::Once,
+            words: String::new(),
+        };
         Strip {
             label: "mon 16".to_owned(),
             marks: minutes.iter().enumerate().map(mark).collect(),

@@ -16,6 +16,8 @@ use crate::discord::wire::File;
 
 /// The most times that are numbered.
 const NUMBERED: usize = 99;
+/// The longest name beside a mark, in characters.
+const NAME: usize = 24;
 /// The longest description of a picture, in characters.
 const DESCRIPTION: usize = 1_024;
 
@@ -107,12 +109,16 @@ fn strips(wall: &[(Zoned, &Plan)], size: Size, now: &Zoned) -> Vec<Strip> {
             What::Reminder(_) => Kind::Once,
             What::Routine(_) => Kind::Again,
         };
-        (at.date(), Mark { number: number + 1, minute: minute(at), kind })
+        let words = match size {
+            Size::Day => cut(&plan.planned.name().to_lowercase(), NAME),
+            Size::Week => String::new(),
+        };
+        (at.date(), Mark { number: number + 1, minute: minute(at), kind, words })
     };
     let marks: Vec<(Date, Mark)> = wall.iter().enumerate().map(mark).collect();
     let strip = |ahead: i64| {
         let day = now.date().checked_add(ahead.days()).ok()?;
-        let marks = marks.iter().filter(|(date, _)| *date == day).map(|(_, mark)| *mark).collect();
+        let marks = marks.iter().filter(|(date, _)| *date == day).map(|(_, mark)| mark.clone()).collect();
         let label = day.strftime("%a %-d").to_string().to_lowercase();
         Some(Strip { label, marks, now: (day == now.date()).then(|| minute(now)) })
     };
