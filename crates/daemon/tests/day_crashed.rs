@@ -4,6 +4,7 @@
 mod day;
 
 use std::path::Path;
+use std::time::Instant;
 
 use jiff::{SignedDuration, Zoned};
 use testkit::kill::{Backstage, Program, contents};
@@ -65,17 +66,22 @@ fn live(program: &mut Program, point: Option<usize>, passed: SignedDuration) -> 
     let morning: Zoned = MORNING.parse().expect("a time");
     program.set("SHIFTED_TO", &(&morning + passed).to_string());
     program.set("CRASH_AT", &point.map(|point| point.to_string()).unwrap_or_default());
-    let started = program.try_start(program.command(&[]));
+    let (began, started) = (Instant::now(), program.try_start(program.command(&[])));
+    // The clock that is set ahead also goes on by itself, and must not go back at the next start.
+    let died = |later: SignedDuration| {
+        let by_itself = SignedDuration::try_from(began.elapsed()).unwrap_or_default();
+        Died(passed + later + by_itself)
+    };
     let running = match (started, point) {
         (Ok(running), _) => running,
-        (Err(_), Some(_)) => return Err(Died(passed)),
+        (Err(_), Some(_)) => return Err(died(SignedDuration::ZERO)),
         (Err((status, told)), None) => panic!("it ended with {status}: {told}"),
     };
-    come_to_rest(&running, program.data()).map_err(|Died(later)| Died(passed + later))?;
+    come_to_rest(&running, program.data()).map_err(|Died(later)| died(later))?;
     match running.terminate().0.success() {
         true => Ok(()),
         // All was done, and it ended at the last touches of its disk.
-        false => Err(Died(passed + SignedDuration::from_hours(1))),
+        false => Err(died(SignedDuration::from_hours(1))),
     }
 }
 

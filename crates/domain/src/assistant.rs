@@ -113,20 +113,6 @@ impl Assistant {
         Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting }
     }
 
-    /// The same, knowing prices and limits.
-    #[must_use]
-    pub fn minding(mut self, purse: Purse) -> Self {
-        self.purse = purse;
-        self
-    }
-
-    /// The same, with these models to choose from.
-    #[must_use]
-    pub fn choosing_from(mut self, choices: Choices) -> Self {
-        self.choices = Arc::new(choices);
-        self
-    }
-
     /// Decides what follows from `event`.
     pub fn on(&mut self, event: Event, now: &Zoned) -> Vec<Effect> {
         let effects = self.decide(event, now);

@@ -89,6 +89,11 @@ impl Cards {
         self.0.get(id)
     }
 
+    /// The card that was posted under `key`.
+    pub fn posted(&self, key: &PostKey) -> Option<&CardId> {
+        self.0.iter().find(|(_, (_, post))| post == key).map(|(id, _)| id)
+    }
+
     /// Keeps `card` beside all others that are not too old.
     pub fn keep(&mut self, card: Card, post: PostKey) {
         let oldest = card.rang.checked_sub(KEPT).unwrap_or(Timestamp::MIN);

@@ -169,8 +169,7 @@ pub trait Outbox: Send + Sync {
     fn settle(&self, id: u64, how: Settled) -> BoxFuture<'_, Result<Option<Charge>, Unwritten>>;
 
     /// What the message with this number is to us: nothing, if it is none of ours.
-    fn posted_as(&self, message: u64)
-    -> BoxFuture<'_, Result<Option<(PostKey, Option<SentId>)>, Unreadable>>;
+    fn posted_as(&self, message: u64) -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>>;
 
     /// What is kept under `name` for a restart.
     fn keepsake(&self, name: &'static str) -> BoxFuture<'_, Result<Option<String>, Unreadable>>;
@@ -181,6 +180,9 @@ pub trait Outbox: Send + Sync {
     /// Forgets what was sent long ago.
     fn forget(&self, now: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>>;
 }
+
+/// What a message elsewhere is to us: the post, and the message that it is, if it can be replied to.
+pub type PostedAs = (PostKey, Option<SentId>);
 
 /// A post that waits.
 #[derive(Clone, Debug, PartialEq)]

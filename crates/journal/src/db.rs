@@ -92,6 +92,12 @@ impl Database {
         Ok(database)
     }
 
+    /// Nothing of it has to survive: a transaction is only kept in order, not brought to the disk.
+    pub fn make_fleeting(&self) -> rusqlite::Result<()> {
+        self.connection.pragma_update(None, "journal_mode", "MEMORY")?;
+        self.connection.pragma_update(None, "synchronous", "OFF")
+    }
+
     /// Opens the database at `path` for reading alone.
     pub fn open_for_reading(path: &Path) -> Result<Self, Unopened> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -117,11 +123,14 @@ impl Database {
 /// How long to wait for another process of ours.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How many statements are kept ready: as many as a background run needs from its beginning to its end.
+const STATEMENTS: usize = 64;
+
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "cache_size", -1024)?;
-    connection.set_prepared_statement_cache_capacity(32);
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(())
 }

@@ -63,7 +63,7 @@ pub enum NotOpened {
 pub enum Tracked {
     /// It does.
     ByGit,
-    /// Nobody does: the directory is thrown away.
+    /// Nobody does: the directory is thrown away, so nothing in it has to survive a power cut.
     Nowhere,
 }
 
@@ -96,6 +96,9 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     }
     let mut notices = Vec::new();
     let mut database = open_database(&place, emptied, &mut notices)?;
+    if tracked == Tracked::Nowhere {
+        database.make_fleeting().map_err(|error| damaged(&error))?;
+    }
     let mut files = SessionFiles::open(&place, tracked, &mut notices).map_err(|error| damaged(&error))?;
     let mut reports = ReportFile::new(&place);
     reports.reconcile(&mut database, place.now, &mut notices).map_err(|error| damaged(&error))?;

@@ -2,8 +2,7 @@
 
 use domain::post::PostKey;
 use domain::record::Charge;
-use domain::sent::SentId;
-use engine::ports::{Outbox, Outgoing, Receipt, Settled, Unreadable, Unwritten};
+use engine::ports::{Outbox, Outgoing, PostedAs, Receipt, Settled, Unreadable, Unwritten};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 
@@ -35,10 +34,7 @@ impl Outbox for Journal {
         Box::pin(async { settled.await.ok_or_else(closed)?.map_err(|error| unwritten(&error)) })
     }
 
-    fn posted_as(
-        &self,
-        message: u64,
-    ) -> BoxFuture<'_, Result<Option<(PostKey, Option<SentId>)>, Unreadable>> {
+    fn posted_as(&self, message: u64) -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>> {
         self.read(move |reader| reader.database.posted_as(message))
     }
 

@@ -21,11 +21,10 @@ impl Assistant {
     pub(super) fn rang(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
         let Source::Reminder(id) = &occurrence.key.source else { return };
         let Ok(id) = ItemId::parse(id).map(CardId) else { return };
-        let answer = minutes.shown.iter().rev().find_map(|shown| match shown {
-            Shown::Said { branch: Branch::Main, entry } if matches!(entry.said, Said::Assistant(..)) => {
-                Some((entry.said.text(), PostKey::words(entry.parent)))
-            }
-            _ => None,
+        let answer = minutes.shown.iter().rev().find_map(|shown| {
+            let Shown::Said { branch: Branch::Main, entry } = shown else { return None };
+            let answer = (entry.said.text(), PostKey::words(entry.parent));
+            matches!(entry.said, Said::Assistant(..)).then_some(answer)
         });
         let words = occurrence.words.clone();
         let (said, post) = answer.unwrap_or_else(|| (as_written(&words), PostKey::card(&id, minutes.at)));
@@ -62,10 +61,13 @@ impl Assistant {
                 self.settle_card((card, post), State::Dropped, (Minutes::at(now), &told), now)
             }
             (State::Open, Act::Later) => self.move_card((card, post), &Target::Later(LATER), now),
-            (State::Open, Act::Move(words)) => match brain::read(&words, now, &Habits::default()) {
-                Meant::Move { what: Which::This, to } => self.move_card((card, post), &to, now),
-                _ => refused(&no_such_time(&words)),
-            },
+            (State::Open, Act::Move(words)) => {
+                let meant = brain::read(&words, now, &Habits::default());
+                let Meant::Move { what: Which::This, to } = meant else {
+                    return refused(&no_such_time(&words));
+                };
+                self.move_card((card, post), &to, now)
+            }
             (State::Moved(_, source), Act::Undo) => {
                 let (source, mut minutes) = (source.clone(), Minutes::at(now));
                 if self.memory.plans.agenda.get(&source).is_some() {

@@ -3,11 +3,13 @@
 //! Which model answers and how much it thinks is decided here for every turn, by where the turn runs. A turn that
 //! goes on ends with what it began with.
 
+use std::sync::Arc;
+
 use jiff::Zoned;
 
 use super::{Answer, Assistant, Effect};
 use crate::conversation::Branch;
-use crate::model::Thinks;
+use crate::model::{Choices, Thinks};
 use crate::permission::{Mode, Modes};
 use crate::ping_budget::{Pace, PingBudget};
 use crate::record::{Record, StateChange};
@@ -19,6 +21,13 @@ use crate::thinking::Thinking;
 const ASIDE: &str = "exit the side conversation first: /save, /report or /exit.";
 
 impl Assistant {
+    /// The same, with these models to choose from.
+    #[must_use]
+    pub fn choosing_from(mut self, choices: Choices) -> Self {
+        self.choices = Arc::new(choices);
+        self
+    }
+
     /// MC-26: the human asks which model answers, or wants another one. It is kept as the setting of main.
     pub(super) fn choose_model(&mut self, typed: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
         if typed.trim().is_empty() {

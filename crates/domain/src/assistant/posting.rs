@@ -78,7 +78,15 @@ impl Posting {
             Request::Say(saying) => saying.surface,
             Request::Press(press) => press.surface,
             Request::Approve(reply) => reply.by,
-            _ => return,
+            Request::Stop
+            | Request::Retry
+            | Request::Reshape(_)
+            | Request::Step(_)
+            | Request::Turn(..)
+            | Request::Inbox(_)
+            | Request::Tell(_)
+            | Request::Choose(_)
+            | Request::Plan(_) => return,
         };
         self.last = Some(surface);
     }
@@ -264,9 +272,9 @@ impl Assistant {
 /// The cards of reminders that ring in this decision.
 fn rung(effects: &[Effect]) -> Vec<Card> {
     let Some(Effect::Write(records)) = effects.first() else { return Vec::new() };
-    let card = |record: &Record| match record {
-        Record::Message(MessageChange::Card(card, _)) if card.state == State::Open => Some(card.clone()),
-        _ => None,
+    let card = |record: &Record| {
+        let Record::Message(MessageChange::Card(card, _)) = record else { return None };
+        (card.state == State::Open).then(|| card.clone())
     };
     records.iter().filter_map(card).collect()
 }

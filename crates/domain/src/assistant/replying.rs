@@ -103,6 +103,10 @@ impl Assistant {
             }
             Action::EventDelete(_) => refused("there is no task list or calendar yet. tell me instead."),
             Action::Card(card, act) => self.card_pressed(surface, (&card, act), now),
+            Action::Posted(key, act) => match self.memory.messages.cards.posted(&key).cloned() {
+                Some(card) => self.card_pressed(surface, (&card, act), now),
+                None => refused("that is no reminder."),
+            },
             Action::Answer(approval, verdict) => {
                 self.approve(&Reply { which: approval.0.to_string(), verdict, by: surface }, now)
             }

@@ -2,9 +2,16 @@
 
 use super::{Assistant, Known, Minutes, Record, Running};
 use crate::conversation::Branch;
-use crate::cost::{Call, Source, Spent};
+use crate::cost::{Call, Purse, Source, Spent};
 
 impl Assistant {
+    /// The same, knowing prices and limits.
+    #[must_use]
+    pub fn minding(mut self, purse: Purse) -> Self {
+        self.purse = purse;
+        self
+    }
+
     /// Writes down the calls that the turn `running` made on `branch`.
     pub(super) fn spend(
         &mut self,

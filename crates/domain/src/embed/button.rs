@@ -3,6 +3,7 @@
 use super::cut;
 use crate::approval::{ApprovalId, Verdict};
 use crate::card::{Act, CardId};
+use crate::post::PostKey;
 use crate::schedule::ItemId;
 use crate::sent::InquiryId;
 
@@ -55,6 +56,8 @@ pub enum Action {
     Leave(Exiting),
     /// This is done with the card of a reminder.
     Card(CardId, Act),
+    /// This is done with the card that was posted under this key: no button says that.
+    Posted(PostKey, Act),
     /// The human says this to what we asked for.
     Answer(ApprovalId, Verdict),
     /// Something nobody knows yet, as it was written.
@@ -138,6 +141,7 @@ impl Action {
             Self::Leave(Exiting::Report) => "fork_report".to_owned(),
             Self::Leave(Exiting::Drop) => "fork_exit".to_owned(),
             Self::Card(card, act) => format!("{}:{card}", act_name(act)),
+            Self::Posted(key, act) => format!("{}:{key}", act_name(act)),
             Self::Answer(approval, verdict) => format!("{}:{}", verdict_name(*verdict), approval.0),
             Self::Unknown(text) => text.clone(),
         }
@@ -146,7 +150,7 @@ impl Action {
     /// XB-6: what a surface sends back when the button is pressed: nothing, if there is no such thing.
     pub fn press(&self) -> Option<String> {
         let text = match self {
-            Self::Ask(_) => return None,
+            Self::Ask(_) | Self::Posted(..) => return None,
             Self::Inquire(id) => format!("agent:{id}"),
             Self::TaskDone(_) | Self::TaskDelete(_) | Self::EventDelete(_) => self.to_text(),
             Self::Card(..) | Self::Answer(..) => self.to_text(),

@@ -40,7 +40,7 @@ impl Database {
     pub fn made(&mut self, changes: &[FileChange]) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         for change in changes {
-            transaction.execute("DELETE FROM file_changes WHERE id = ?", [change.id])?;
+            transaction.prepare_cached("DELETE FROM file_changes WHERE id = ?")?.execute([change.id])?;
         }
         transaction.commit()
     }
@@ -82,8 +82,12 @@ fn said(transaction: &Transaction<'_>, branch: &Branch, entry: &Entry) -> rusqli
         ":kind": kind,
         ":body": body,
     })?;
-    let sql = "INSERT INTO words (rowid, text) VALUES (?, ?)";
-    transaction.prepare_cached(sql)?.execute(params![entry.id.0, entry.said.text()])?;
+    let text = entry.said.text();
+    // What nobody can look for costs nothing.
+    if !text.is_empty() {
+        let sql = "INSERT INTO words (rowid, text) VALUES (?, ?)";
+        transaction.prepare_cached(sql)?.execute(params![entry.id.0, text])?;
+    }
     let sql = "UPDATE heads SET entry = ? WHERE branch = ?";
     transaction.prepare_cached(sql)?.execute(params![entry.id.0, branch.to_string()])?;
     Ok(())

@@ -17,6 +17,7 @@ mod sign_in;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use domain::assistant::Shown;
 use domain::record::MessageId;
@@ -40,6 +41,11 @@ use crate::stage::Stage;
 const NEWS: usize = 1_024;
 /// How many buttons and commands are answered at a time.
 const ANSWERED_AT_ONCE: usize = 32;
+
+/// How much may wait to be answered before we stop listening: what we do not take, Discord keeps.
+const UNANSWERED: usize = 50;
+/// How long to wait for an answer before it is taken for lost.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// What the direct messages need from the rest.
 #[derive(Clone)]
@@ -78,6 +84,8 @@ pub(in crate::discord) struct Shared {
     pub(in crate::discord) signed: Signed,
     /// The messages that came from here and are not answered yet.
     asked: Mutex<Asked>,
+    /// Something was answered.
+    room: Notify,
     /// Something may be in the outbox.
     pub(in crate::discord) poke: Notify,
 }
@@ -116,6 +124,16 @@ impl Shared {
 
     fn answered(&self, message: MessageId) {
         self.lock().open.remove(&message);
+        self.room.notify_one();
+    }
+
+    /// Waits until not too much waits to be answered, but not for ever: what is dropped is never answered.
+    async fn has_room(&self) {
+        while self.lock().open.len() >= UNANSWERED {
+            if tokio::time::timeout(LONGEST_WAIT, self.room.notified()).await.is_err() {
+                self.lock().open.clear();
+            }
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Asked> {
@@ -151,8 +169,8 @@ async fn run(
     let Some(signed) = stop.run_until_cancelled(sign_in::sign_in(&rest, &ports)).await.transpose()? else {
         return Ok(());
     };
-    let (asked, poke) = (Mutex::default(), Notify::new());
-    let shared = Arc::new(Shared { rest: rest.clone(), ports, signed, asked, poke });
+    let (asked, room, poke) = (Mutex::default(), Notify::new(), Notify::new());
+    let shared = Arc::new(Shared { rest: rest.clone(), ports, signed, asked, room, poke });
     let session = sign_in::session(&shared).await;
     let gateway = Gateway::new(wire, rest, Beginning { token, session, seed });
     let (news, heard) = mpsc::channel(NEWS);

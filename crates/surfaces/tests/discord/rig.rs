@@ -78,9 +78,10 @@ impl Process {
         (ended.unwrap().unwrap(), last)
     }
 
-    /// How it ended by itself.
+    /// How it ended by itself, within a day.
     pub async fn ended(&mut self) -> Ended {
-        self.task.join_next().await.unwrap().unwrap()
+        let ended = tokio::time::timeout(seconds(86_400), self.task.join_next()).await;
+        ended.unwrap().unwrap().unwrap()
     }
 
     /// What it tells next, within a day.

@@ -13,9 +13,8 @@ use domain::occurrence::Occurrence;
 use domain::post::PostKey;
 use domain::record::{Charge, Record};
 use domain::report::Report;
-use domain::sent::SentId;
 use engine::ports::{
-    Archive, Journal as Port, Margin, Outbox, Outgoing, Receipt, Settled, Unreadable, Unwritten,
+    Archive, Journal as Port, Margin, Outbox, Outgoing, PostedAs, Receipt, Settled, Unreadable, Unwritten,
 };
 use futures_util::future::BoxFuture;
 use jiff::tz::TimeZone;
@@ -125,10 +124,7 @@ impl Outbox for HeldJournal {
         self.during(self.0.settle(id, how))
     }
 
-    fn posted_as(
-        &self,
-        message: u64,
-    ) -> BoxFuture<'_, Result<Option<(PostKey, Option<SentId>)>, Unreadable>> {
+    fn posted_as(&self, message: u64) -> BoxFuture<'_, Result<Option<PostedAs>, Unreadable>> {
         self.during(self.0.posted_as(message))
     }
 

@@ -35,7 +35,7 @@ pub(super) struct Carrier {
     begun: Option<MessageId>,
     /// Nothing is sent before that, and how long to wait after the next trouble.
     patience: (Instant, Duration),
-    /// Whether the human knows that Discord is away.
+    /// What the human knows of Discord's moods.
     told: Told,
 }
 
@@ -43,6 +43,7 @@ pub(super) struct Carrier {
 enum Told {
     Nothing,
     Away,
+    Refused,
 }
 
 impl Carrier {
@@ -228,6 +229,9 @@ impl Carrier {
 
     async fn settle(&mut self, waiting: &Waiting, settled: Settled) -> bool {
         let sent = settled == Settled::Sent;
+        if let Settled::Failed(why) = &settled {
+            self.tell_refused(why);
+        }
         match self.shared.ports.outbox.settle(waiting.id, settled).await {
             Ok(charged) => {
                 if let Some(charge) = charged {
@@ -242,6 +246,14 @@ impl Carrier {
                 self.wait(&error.to_string());
                 false
             }
+        }
+    }
+
+    /// What Discord does not take is told once, until it takes something again.
+    fn tell_refused(&mut self, why: &str) {
+        if self.told != Told::Refused {
+            self.told = Told::Refused;
+            self.shared.tell_elsewhere(&format!("discord did not take a message of mine: {why}"));
         }
     }
 

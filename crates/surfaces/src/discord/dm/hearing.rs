@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use domain::approval::Verdict;
+use domain::approval::{ApprovalId, Verdict};
 use domain::assistant::{Answer, Press, Request, Saying};
+use domain::brain::{self, Meant, Which};
+use domain::card::Act;
 use domain::command::is_command;
 use domain::embed::Action;
+use domain::phrase::Habits;
 use domain::record::{Mark, ReplyTo, SurfaceName};
 use domain::sent::SentId;
 use engine::commands::obey;
@@ -87,6 +90,7 @@ impl Hearing {
         if !self.is_for_us(&message) {
             return;
         }
+        self.shared.has_room().await;
         let id = message.id;
         match is_command(message.content.trim()) {
             true => self.obey(&message).await,
@@ -103,7 +107,34 @@ impl Hearing {
         }
     }
 
+    /// `done` or `tomorrow 9`, in reply to a reminder, is what its buttons say.
+    async fn is_for_a_card(&self, message: &Message) -> bool {
+        let Some(reply) = &message.reply_to else { return false };
+        let meant = brain::read(&message.content, &self.shared.ports.clock.now(), &Habits::default());
+        let act = match meant {
+            Meant::Done(Which::This) => Act::Done,
+            Meant::Move { what: Which::This, .. } => Act::Move(message.content.trim().to_owned()),
+            _ => return false,
+        };
+        self.press_card(reply.message, act).await
+    }
+
+    /// Does something with the card that `message` is; whether it is one, and could be changed so.
+    async fn press_card(&self, message: Snowflake, act: Act) -> bool {
+        let posted = self.shared.ports.outbox.posted_as(message.0).await.ok().flatten();
+        let Some((key, _)) = posted else { return false };
+        let (surface, on) = (SurfaceName::Discord, SentId(message.0));
+        let press = Press { surface, on, action: Action::Posted(key, act) };
+        let done = self.shared.ports.desk.ask(Request::Press(press)).await == Answer::Noted;
+        self.shared.poke.notify_one();
+        done
+    }
+
     async fn say(&self, message: Message) {
+        if self.is_for_a_card(&message).await {
+            let _ = self.shared.rest.react(self.shared.signed.channel, message.id, "✅").await;
+            return;
+        }
         let pictures::Looked { images, unused } = pictures::look(&self.shared, &message.attachments).await;
         if !unused.is_empty() {
             say_aside(&self.shared, &format!("-# not used: {}", unused.join(", "))).await;
@@ -150,15 +181,21 @@ impl Hearing {
         if reaction.user != self.shared.signed.owner || reaction.turn != Turn::Added {
             return;
         }
-        let verdict = match reaction.emoji.as_str() {
-            "✅" => Verdict::Allow,
-            "❌" => Verdict::Deny,
-            "🔓" => Verdict::Always,
+        let (verdict, act) = match reaction.emoji.as_str() {
+            "✅" => (Verdict::Allow, Some(Act::Done)),
+            "❌" => (Verdict::Deny, None),
+            "🔓" => (Verdict::Always, None),
+            "⏰" => (Verdict::Deny, Some(Act::Later)),
             _ => return,
         };
         let posted = self.shared.ports.outbox.posted_as(reaction.message.0).await.ok().flatten();
         let approval = posted.and_then(|(key, _)| key.0.strip_prefix("approval:")?.parse().ok());
-        let Some(approval) = approval.map(domain::approval::ApprovalId) else { return };
+        let Some(approval) = approval.map(ApprovalId).filter(|_| act != Some(Act::Later)) else {
+            if let Some(act) = act {
+                self.press_card(reaction.message, act).await;
+            }
+            return;
+        };
         let (surface, on) = (SurfaceName::Discord, SentId(reaction.message.0));
         let press = Press { surface, on, action: Action::Answer(approval, verdict) };
         if let Answer::Refused(why) = self.shared.ports.desk.ask(Request::Press(press)).await {

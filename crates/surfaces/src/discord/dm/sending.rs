@@ -68,20 +68,19 @@ pub(super) async fn carry(shared: &Shared, waiting: &Waiting) -> Tried {
         Err(Trouble::Refused { code, message }) if code != TOO_MANY_EDITS => {
             tracing::error!(code, message, key = %waiting.post.key, "Discord refused a message as it was.");
             let plain = plainly(&letter, waiting.post.ring);
-            settle(shared, sending.all(&plain).await)
+            settle(sending.all(&plain).await)
         }
-        done => settle(shared, done),
+        done => settle(done),
     }
 }
 
-fn settle(shared: &Shared, done: Result<(), Trouble>) -> Tried {
+fn settle(done: Result<(), Trouble>) -> Tried {
     match done {
         Ok(()) => Tried::Settled(Settled::Sent),
         Err(Trouble::Away(why) | Trouble::Unknown(why)) => Tried::Later(why),
         Err(Trouble::Token) => Tried::Over,
         Err(trouble @ (Trouble::NotAllowed { .. } | Trouble::Gone { .. } | Trouble::Refused { .. })) => {
-            shared.tell_elsewhere(&format!("discord did not take a message of mine: {}", hint(&trouble)));
-            Tried::Settled(Settled::Failed(trouble.to_string()))
+            Tried::Settled(Settled::Failed(hint(&trouble)))
         }
     }
 }

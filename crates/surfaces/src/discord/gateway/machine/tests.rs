@@ -173,6 +173,32 @@ fn failures_are_waited_for_longer_each_time() {
     );
 }
 
+/// D1: a session that never lets us in has run out long ago, and is given up once.
+#[test]
+fn a_session_that_never_lets_us_in_is_given_up() {
+    let mut machine = live();
+    let forgets = |machine: &mut Machine| {
+        let outputs = machine.on(Input::Unreachable("nobody".into()), at(200));
+        outputs.contains(&Output::Tell(Told::Forget))
+    };
+    machine.on(Input::Dropped, at(100));
+    let forgotten: Vec<_> = (1..30).filter(|_| forgets(&mut machine)).collect();
+    assert_eq!(forgotten, [20]);
+}
+
+#[test]
+fn many_sessions_in_a_day_are_begun_minutes_apart() {
+    let mut machine = machine(None);
+    machine.on(Input::Gateway(Ok(GATEWAY.into())), at(0));
+    for number in 0..500 {
+        assert_eq!(said(&greeted(&mut machine, at(number * 10)))["op"], 2, "the {number}th");
+        machine.on(Input::Dropped, at(number * 10 + 1));
+    }
+    assert_eq!(greeted(&mut machine, at(5000)), []);
+    machine.on(Input::Dropped, at(5001));
+    assert_eq!(said(&greeted(&mut machine, at(4990 + 300)))["op"], 2);
+}
+
 #[test]
 fn who_says_nothing_is_left() {
     let mut machine = live();

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use surfaces::stage::Sight;
 use testkit::discord::{Mishap, On, Setup, Trouble};
 
 use crate::rig::{Rig, Speech, echo};
@@ -153,17 +154,17 @@ async fn what_was_written_meanwhile_is_heard_once_and_in_order() {
     let mut rig = Rig::new(Setup::default(), echo).await;
     rig.talk("hello", "you said: hello").await;
     rig.killed().await;
-    for n in 0..60 {
+    for n in 0..500 {
         rig.human().types(&format!("note {n}."));
         rig.passes(30).await;
     }
     rig.passes(3_600).await;
     rig.start().await;
-    rig.sees("you said: note 59.").await;
+    rig.sees("you said: note 499.").await;
     rig.passes(120).await;
     let heard: Vec<String> = rig.life.as_ref().unwrap().heard().await;
     let expected: Vec<String> =
-        std::iter::once("hello".to_owned()).chain((0..60).map(|n| format!("note {n}."))).collect();
+        std::iter::once("hello".to_owned()).chain((0..500).map(|n| format!("note {n}."))).collect();
     assert_eq!(heard, expected);
 }
 
@@ -190,4 +191,57 @@ async fn after_six_hours_without_discord_everything_comes_in_order() {
     let hours: Vec<&str> =
         late.iter().filter_map(|seen| seen.content.split("Mon ").nth(1)?.split(':').next()).collect();
     assert_eq!(hours, ["10", "11", "12", "13", "14"]);
+}
+
+/// D2, BF-23, P5: a human who takes no messages is told so on the page, a ping that never arrived is given back, and
+/// time goes on.
+#[tokio::test(start_paused = true)]
+async fn who_takes_no_messages_is_told_elsewhere() {
+    let mut rig = Rig::new(Setup::default(), |words: &str| match words.contains("[routine-bg:mail]") {
+        true => Speech::calls("ping_user", r#"{"message":"the landlord wrote."}"#),
+        false => Speech::calls("report_updates", r#"{"message":"the landlord wrote."}"#),
+    })
+    .await;
+    let mut watcher = rig.life.as_ref().unwrap().stage.subscribe();
+    watcher.scene();
+    rig.discord.trouble(Trouble::Call(On::send().always(), Mishap::Code(50007)));
+    let mail = "---\nid: mail\ncron: 30 9 * * *\nbackground: true\n---\nlook at the mail\n";
+    rig.file("routines/mail.md", mail).await;
+    rig.passes(40 * 60).await;
+    let mut told = Vec::new();
+    while let Some(Sight::Cue(cue)) = watcher.try_next() {
+        if let domain::assistant::Shown::Notice(text) = &cue.shown {
+            told.push(text.clone());
+        }
+    }
+    let refused: Vec<&String> =
+        told.iter().filter(|text| text.contains("not allowed to write to you")).collect();
+    assert_eq!(refused.len(), 1, "{told:?}");
+    let left = std::fs::read_to_string(rig.dir.path().join("state/ping_budget.json")).unwrap();
+    let left: serde_json::Value = serde_json::from_str(&left).unwrap();
+    assert_eq!(
+        (&left["available"], &left["daily_used"]),
+        (&serde_json::json!(5.0), &serde_json::json!(0)),
+        "{left}"
+    );
+}
+
+/// D2: a token that is revoked is told once, and the rest goes on.
+#[tokio::test(start_paused = true)]
+async fn a_revoked_token_is_told_once() {
+    let rig = Rig::new(Setup::default(), echo).await;
+    let mut watcher = rig.life.as_ref().unwrap().stage.subscribe();
+    watcher.scene();
+    rig.discord.trouble(Trouble::Revoked);
+    rig.discord.trouble(Trouble::Gateway(testkit::discord::Upset::Drop));
+    rig.passes(3_600).await;
+    let mut told = Vec::new();
+    while let Some(Sight::Cue(cue)) = watcher.try_next() {
+        if let domain::assistant::Shown::Notice(text) = &cue.shown {
+            told.push(text.clone());
+        }
+    }
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("token"), "{told:?}");
+    assert!(rig.discord.invalid_requests() < 10);
 }

@@ -1,7 +1,7 @@
 //! The direct messages: the whole house behind the adapter, and a played Discord before it.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "what a test sets up itself is there")]
 
-#[path = "../discord/bridge.rs"]
+#[path = "../../../surfaces/tests/discord/bridge.rs"]
 mod bridge;
 mod cards;
 mod commands;

@@ -1,0 +1,69 @@
+//! Cards: a reminder rings, and is answered with a button, also after a restart.
+
+use testkit::discord::Setup;
+
+use crate::rig::{Rig, Speech};
+
+const DENTIST: &str = "---\nid: a1b2c3d4\nrun-at: 2026-11-16T09:05:00+01:00\n---\ncall the dentist\n";
+
+fn reminds(words: &str) -> Speech {
+    match words.contains("dentist") {
+        true => Speech::of("⏰ call the dentist"),
+        false => Speech::of("ok"),
+    }
+}
+
+/// XB-7, A12: a reminder is moved by a button after the program was killed, and rings again at that time.
+#[tokio::test(start_paused = true)]
+async fn a_reminder_is_moved_by_a_button_after_a_kill() {
+    let mut rig = Rig::new(Setup::default(), reminds).await;
+    rig.file("reminders/dentist.md", DENTIST).await;
+    let card = rig.sees("call the dentist").await;
+    assert!(card.buzzes());
+    assert_eq!(
+        card.buttons().iter().map(|b| b.label.clone()).collect::<Vec<_>>(),
+        ["Done", "In 10 min", "Break it down"]
+    );
+    rig.killed().await;
+    rig.start().await;
+    rig.passes(5).await;
+    rig.human().clicks(card.id, "In 10 min").unwrap();
+    rig.sees("moved to").await;
+    rig.passes(11 * 60).await;
+    assert_eq!(rig.all("call the dentist").len(), 2, "{}", rig.discord.transcript());
+}
+
+/// XB-7: a reminder is answered by a reply in words and by a reaction, as by its buttons; undo brings it back.
+#[tokio::test(start_paused = true)]
+async fn a_reminder_is_answered_by_words_and_reactions() {
+    let mut rig = Rig::new(Setup::default(), reminds).await;
+    rig.file("reminders/dentist.md", DENTIST).await;
+    let card = rig.sees("⏰ call the dentist").await;
+    rig.human().replies(card.id, "tomorrow 9");
+    rig.sees("moved to").await;
+    rig.human().clicks(card.id, "Undo").unwrap();
+    rig.sees("⏰ call the dentist").await;
+    rig.human().reacts(card.id, "✅").unwrap();
+    rig.sees("~~call the dentist~~ done").await;
+    rig.passes(2 * 24 * 3_600).await;
+    assert_eq!(rig.all("call the dentist").len(), 1, "{}", rig.discord.transcript());
+}
+
+/// A time that is picked in a form moves it too; nonsense is told, for them alone.
+#[tokio::test(start_paused = true)]
+async fn a_time_can_be_picked_in_a_form() {
+    let mut rig = Rig::new(Setup::default(), reminds).await;
+    rig.file("reminders/dentist.md", DENTIST).await;
+    let card = rig.sees("⏰ call the dentist").await;
+    let menu = card.menus()[0].custom_id.clone();
+    let opened = rig.human().chooses(card.id, &menu, &["pick a time…"]).unwrap();
+    rig.passes(1).await;
+    rig.human().submits(opened, &[("when", "purple")]).unwrap();
+    rig.sees("`purple` is no time").await;
+    let opened = rig.human().chooses(card.id, &menu, &["pick a time…"]).unwrap();
+    rig.passes(1).await;
+    rig.human().submits(opened, &[("when", "in 2 hours")]).unwrap();
+    rig.sees("moved to").await;
+    rig.passes(2 * 3_600 + 60).await;
+    assert_eq!(rig.all("call the dentist").len(), 2, "{}", rig.discord.transcript());
+}
