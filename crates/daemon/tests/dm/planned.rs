@@ -12,7 +12,7 @@ fn text(words: &str) -> [(&'static str, Value); 1] {
     [("text", json!(words))]
 }
 
-/// R3: what is planned is read back with times that tick, and can be taken back.
+/// What is planned is read back with times that tick, and can be taken back.
 #[tokio::test(start_paused = true)]
 async fn a_reminder_is_said_and_taken_back() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -32,7 +32,7 @@ async fn a_reminder_is_said_and_taken_back() {
     assert!(rig.told("/reminders", &[]).await.content.contains("no reminder waits"));
 }
 
-/// R14: what has no time is kept.
+/// What has no time is kept.
 #[tokio::test(start_paused = true)]
 async fn what_has_no_time_is_kept() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -44,7 +44,7 @@ async fn what_has_no_time_is_kept() {
     assert!(wrong.is_ephemeral(), "{}", wrong.content);
 }
 
-/// R4: the day begins with the next thing, and what is done there is gone from it.
+/// The day begins with the next thing, and what is done there is gone from it.
 #[tokio::test(start_paused = true)]
 async fn the_day_is_a_card_on_which_things_are_done() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -71,7 +71,7 @@ async fn the_day_is_a_card_on_which_things_are_done() {
     assert!(rig.sees("`soonish` is no day").await.is_ephemeral());
 }
 
-/// R4: the next thing is one thing, and a form moves it.
+/// The next thing is one thing, and a form moves it.
 #[tokio::test(start_paused = true)]
 async fn the_next_thing_is_moved_with_a_form() {
     let rig = Rig::new(Setup::default(), echo).await;
@@ -165,4 +165,26 @@ async fn forged_presses_do_nothing() {
     let list = rig.told("/reminders", &[]).await;
     assert!(list.content.contains("call mum"), "{}", list.content);
     assert_eq!(rig.all("✓ call mum").len(), 1);
+}
+
+/// The schedule is a picture, and the same as words for who does not see it.
+#[tokio::test(start_paused = true)]
+async fn the_schedule_is_a_picture_and_words() {
+    let mut rig = Rig::new(Setup::default(), echo).await;
+    rig.file("routines/mail.md", MAIL).await;
+    rig.told("/remind", &text("call mum today at 20:00")).await;
+    let day = rig.told("/schedule", &[]).await;
+    assert!(day.content.starts_with("1 <t:") && day.content.ends_with("· call mum"), "{}", day.content);
+    let picture = &day.attachments[0];
+    assert_eq!(
+        (&picture["filename"], &picture["description"]),
+        (&json!("schedule.png"), &json!("1 20:00 call mum"))
+    );
+    let week = rig.told("/schedule", &[("span", json!("week"))]).await;
+    assert_eq!(week.content.lines().count(), 7, "{}", week.content);
+    let description = week.attachments[0]["description"].as_str().unwrap();
+    assert!(
+        description.contains("2 tue 08:30 my mail") && description.chars().count() <= 1_024,
+        "{description}"
+    );
 }

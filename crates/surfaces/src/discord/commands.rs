@@ -6,12 +6,14 @@
 mod asking;
 mod card;
 mod gauge;
+mod picture;
 mod pressing;
 mod registering;
 mod remind;
 mod reply;
 mod routine;
 mod running;
+mod schedule;
 mod table;
 mod typing;
 mod written;

@@ -134,7 +134,7 @@ pub(super) fn window(day: Date, days: i64, now: &Zoned) -> (Timestamp, Timestamp
     (from, to)
 }
 
-/// R3, R4: the next thing first, the rest by time, and how much waits.
+/// The next thing first, the rest by time, and how much waits.
 fn of_day(plans: &Plans, day: Date, numbers: &Numbers, now: &Zoned) -> Outgoing {
     let times = times(plans, window(day, 1, now), now);
     let next = plans.agenda.soonest().next().map(|(at, _)| at);

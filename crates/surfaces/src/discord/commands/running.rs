@@ -12,8 +12,9 @@ use super::asking::{ask, command as obey, numbers, plan, plans, refusal};
 use super::card::{self, Card, resting};
 use super::gauge::gauge;
 use super::reply::{Reply, fit};
+use super::schedule::Size;
 use super::table::{Command, Manner};
-use super::{pressing, remind, routine};
+use super::{pressing, remind, routine, schedule};
 use crate::discord::dm::Shared;
 use crate::discord::events::Given;
 use crate::discord::message::{Outgoing, Row};
@@ -43,6 +44,7 @@ pub(super) async fn run(shared: &Shared, command: &Command, given: &[Given]) -> 
             Err(why) => Reply::glance(&why),
         },
         "routines" => routines(shared, first).await,
+        "schedule" => schedule::show(shared, Size::read(first)).await,
         "pause" => pause(shared, first).await,
         "resume" => told(plan(shared, Planning::Words("resume".to_owned())).await),
         "clear" => Reply::Stays(pressing::asks_to_clear()),
