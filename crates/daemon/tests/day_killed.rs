@@ -20,7 +20,7 @@ const ROUTINES: usize = 60;
 const REMINDERS: usize = 40;
 const CHAINS: usize = 20;
 
-/// A1, P1, P3: 60 routines, 40 reminders and 20 chains in a day, and 500 kills: every time has one end, every reminder
+/// A1: 60 routines, 40 reminders and 20 chains in a day, and 500 kills: every time has one end, every reminder
 /// was heard exactly once, every chain has one check after the other.
 #[test]
 fn a_day_survives_five_hundred_kills() {
@@ -110,7 +110,7 @@ fn iso(at: &Zoned) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-/// P1: every routine's time of the day has one row that has ended, or lies among those that were missed.
+/// Every routine's time of the day has one row that has ended, or lies among those that were missed.
 fn assert_all_accounted(seed: u64, data: &Path, (from, to): (Timestamp, Timestamp)) {
     let log = log(data);
     let mut rows =
@@ -140,7 +140,7 @@ fn assert_all_accounted(seed: u64, data: &Path, (from, to): (Timestamp, Timestam
     }
 }
 
-/// P3: every reminder was heard exactly once, and its file is gone.
+/// Every reminder was heard exactly once, and its file is gone.
 fn assert_heard_once(seed: u64, data: &Path) {
     for number in 0..REMINDERS {
         let times = heard(data, &format!("m{number}"));

@@ -39,7 +39,7 @@ async fn sees(discord: &Discord, words: &str) -> Seen {
     }
 }
 
-/// P3, P6, SU-9, SU-10: it says nothing when it starts and when it ends; it answers; a reminder rings with its card;
+/// SU-9, SU-10: it says nothing when it starts and when it ends; it answers; a reminder rings with its card;
 /// after kill -9 the button still works, and what was written meanwhile is heard once.
 #[tokio::test]
 async fn the_program_answers_in_discord_and_goes_on_after_a_kill() {

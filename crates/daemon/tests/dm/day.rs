@@ -30,7 +30,7 @@ fn speaks(words: &str) -> Speech {
     }
 }
 
-/// D1, P3, P6, XB-16, MT-9: a day with a ping, a reply into its run, a report, a reminder that is moved after a kill,
+/// D1, XB-16, MT-9: a day with a ping, a reply into its run, a report, a reminder that is moved after a kill,
 /// an approval and a storm of reconnects. Each message is there once.
 #[tokio::test(start_paused = true)]
 async fn a_day_in_the_direct_messages() {

@@ -148,7 +148,7 @@ async fn a_message_whose_receipt_was_lost_is_there_once() {
     }
 }
 
-/// D5, P6: what was written while nobody was there is heard once, in order.
+/// D5: what was written while nobody was there is heard once, in order.
 #[tokio::test(start_paused = true)]
 async fn what_was_written_meanwhile_is_heard_once_and_in_order() {
     let mut rig = Rig::new(Setup::default(), echo).await;
@@ -193,7 +193,7 @@ async fn after_six_hours_without_discord_everything_comes_in_order() {
     assert_eq!(hours, ["10", "11", "12", "13", "14"]);
 }
 
-/// D2, BF-23, P5: a human who takes no messages is told so on the page, a ping that never arrived is given back, and
+/// D2, BF-23: a human who takes no messages is told so on the page, a ping that never arrived is given back, and
 /// time goes on.
 #[tokio::test(start_paused = true)]
 async fn who_takes_no_messages_is_told_elsewhere() {

@@ -39,24 +39,26 @@ use crate::bridge::Bridge;
 pub struct Speech {
     pub words: Vec<(Duration, String)>,
     pub calls: Vec<(&'static str, String)>,
+    /// How it fails after its words, if it does.
+    pub fails: Option<Failure>,
 }
 
 impl Speech {
     /// These words at once.
     pub fn of(text: &str) -> Self {
-        Self { words: vec![(Duration::ZERO, text.to_owned())], calls: Vec::new() }
+        Self { words: vec![(Duration::ZERO, text.to_owned())], ..Self::default() }
     }
 
     /// These words, a piece in each `pace`.
     pub fn slowly(text: &str, (piece, pace): (usize, Duration)) -> Self {
         let letters: Vec<char> = text.chars().collect();
         let words = letters.chunks(piece).map(|chunk| (pace, chunk.iter().collect())).collect();
-        Self { words, calls: Vec::new() }
+        Self { words, ..Self::default() }
     }
 
     /// A call of one tool.
     pub fn calls(tool: &'static str, input: &str) -> Self {
-        Self { words: Vec::new(), calls: vec![(tool, input.to_owned())] }
+        Self { calls: vec![(tool, input.to_owned())], ..Self::default() }
     }
 }
 
@@ -86,6 +88,9 @@ impl Model for Speaker {
                 tokio::time::sleep(*pause).await;
                 listener.words(words);
                 text.push_str(words);
+            }
+            if let Some(failure) = speech.fails {
+                return Err(failure);
             }
             let call = |(nth, (name, input)): (usize, &(&str, String))| {
                 let id = format!("call-{number}-{nth}");

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use domain::assistant::{Doing, Shown};
+use domain::failure::Failure;
+use engine::ports::Surface as _;
 use expect_test::expect;
-use testkit::discord::{Attached, Setup};
+use testkit::discord::{Attached, Mishap, On, Setup, Trouble};
 
 use crate::rig::{Rig, Speech, echo};
 
@@ -100,4 +103,63 @@ async fn pictures_are_seen_and_the_rest_is_named() {
     rig.sees("not used: dog.png (no picture i can see)").await;
     let entries = rig.life.as_ref().unwrap().pictures().await;
     assert_eq!(entries, ["image/png"]);
+}
+
+/// ST-16: a model that says nothing is not taken for one that is still thinking.
+#[tokio::test(start_paused = true)]
+async fn who_gets_no_answer_is_told_so() {
+    let rig = Rig::new(Setup::default(), |_: &str| Speech::default()).await;
+    rig.talk("hello?", "the model answered nothing").await;
+    rig.passes(60).await;
+    assert_eq!(rig.discord.visible().len(), 2, "{}", rig.discord.transcript());
+}
+
+/// ST-18, MC-10, MC-11: when the model breaks off, its words stay, and what went wrong is told once.
+#[tokio::test(start_paused = true)]
+async fn half_an_answer_stays_and_what_went_wrong_is_told() {
+    let why = Failure::Stopped("the model broke off.".to_owned());
+    let speech =
+        Speech { fails: Some(why), ..Speech::slowly("once upon a time", (4, Duration::from_secs(3))) };
+    let rig = Rig::new(Setup::default(), move |_: &str| speech.clone()).await;
+    rig.human().types("a story, please");
+    rig.sees("the model broke off").await;
+    rig.passes(60).await;
+    assert_eq!(rig.all("once upon a time").len(), 1, "{}", rig.discord.transcript());
+    assert_eq!(rig.all("the model broke off").len(), 1, "{}", rig.discord.transcript());
+}
+
+/// ST-8, ST-9, ST-10, ST-17: long work has a silent line of its own, which is gone when the answer comes.
+#[tokio::test(start_paused = true)]
+async fn long_work_has_a_silent_line_that_goes() {
+    let speaks = |_: &str| Speech {
+        words: vec![(Duration::from_secs(40), "found it.".to_owned())],
+        ..Speech::default()
+    };
+    let rig = Rig::new(Setup::default(), speaks).await;
+    rig.human().types("search everything");
+    rig.passes(2).await;
+    assert!(rig.discord.is_typing());
+    let stage = &rig.life.as_ref().unwrap().stage;
+    let turn = *stage.subscribe().scene().running.keys().next().unwrap();
+    stage.show(&Shown::Working { turn, tool: "reading your calendar".to_owned(), doing: Doing::Runs });
+    let line = rig.sees("reading your calendar").await;
+    assert!(!line.buzzes() && line.content.starts_with("-# "), "{line:?}");
+    rig.discord.trouble(Trouble::Call(On::edit().times(2), Mishap::Status(500)));
+    let answer = rig.sees("found it.").await;
+    assert!(answer.buzzes());
+    rig.passes(30).await;
+    assert!(rig.all("reading your calendar").is_empty(), "{}", rig.discord.transcript());
+}
+
+/// ST-15: a compaction leaves a small note.
+#[tokio::test(start_paused = true)]
+async fn a_compaction_leaves_a_small_note() {
+    let rig = Rig::new(Setup::default(), |_: &str| Speech::of("what was said, in short.")).await;
+    rig.talk("hello", "what was said").await;
+    rig.human().types("/compact");
+    rig.passes(30).await;
+    let notes: Vec<_> =
+        rig.discord.visible().into_iter().filter(|seen| seen.content.starts_with("-# ")).collect();
+    assert_eq!(notes.len(), 1, "{}", rig.discord.transcript());
+    assert!(!notes[0].buzzes());
 }

@@ -21,9 +21,6 @@ use crate::sent::SentId;
 use crate::tool::{Outcome, Showing};
 use crate::turn::{Ending, TurnId};
 
-/// What the human hears when the model says nothing at all.
-const NOTHING_SAID: &str = "i have no answer to that. say it again, or otherwise.";
-
 /// What is known about where the human is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Posting {
@@ -32,6 +29,8 @@ pub(super) struct Posting {
     turns: BTreeMap<TurnId, Asker>,
     /// Where the human last did something.
     last: Option<SurfaceName>,
+    /// How many notes were posted since the start: no two have one key.
+    notes: usize,
 }
 
 /// Whether the human can be reached where they are not looking.
@@ -50,8 +49,6 @@ struct Asker {
     branch: Branch,
     /// Where its answer goes besides the surfaces that are open.
     to: Goes,
-    /// Whether anything was posted for it.
-    said: Spoken,
 }
 
 /// Where an answer goes.
@@ -63,12 +60,6 @@ enum Goes {
     Back,
     /// To the messages, because a time came.
     Out,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spoken {
-    Nothing,
-    Something,
 }
 
 impl Posting {
@@ -96,8 +87,8 @@ impl Posting {
         self.last.is_none_or(|last| last == SurfaceName::Discord)
     }
 
-    fn asker(&self, branch: &Branch) -> Option<(TurnId, &Asker)> {
-        self.turns.iter().find(|(_, asker)| asker.branch == *branch).map(|(turn, asker)| (*turn, asker))
+    fn asker(&self, branch: &Branch) -> Option<&Asker> {
+        self.turns.values().find(|asker| asker.branch == *branch)
     }
 }
 
@@ -124,8 +115,8 @@ impl Assistant {
         let mut posts: Vec<PostChange> = Vec::new();
         for effect in &effects {
             if let Effect::Show(shown) = effect {
-                let place = posts.len();
-                posts.extend(self.posts_of(shown, (&cards, place), now));
+                self.posting.notes += 1;
+                posts.extend(self.posts_of(shown, &cards, now));
             }
         }
         let mut posts: Vec<Record> =
@@ -141,11 +132,10 @@ impl Assistant {
         effects
     }
 
-    fn posts_of(&mut self, shown: &Shown, (cards, place): (&[Card], usize), now: &Zoned) -> Vec<PostChange> {
+    fn posts_of(&mut self, shown: &Shown, cards: &[Card], now: &Zoned) -> Vec<PostChange> {
         let at = now.timestamp();
-        let note = |ring, letter| {
-            vec![PostChange::Posted(Post { key: PostKey::note(at, place), at, ring, of: None, letter })]
-        };
+        let key = PostKey::note(at, self.posting.notes);
+        let note = |ring, letter| vec![PostChange::Posted(Post { key, at, ring, of: None, letter })];
         match shown {
             Shown::Began { turn, branch, answers } => {
                 self.began(*turn, branch, *answers);
@@ -155,11 +145,6 @@ impl Assistant {
             Shown::Ended { turn, ending, .. } => match (self.posting.turns.remove(turn), ending) {
                 (Some(Asker { to: Goes::Back | Goes::Out, .. }), Ending::Failed(why)) => {
                     note(Ring::Loud, Letter::of(&why.to_string()))
-                }
-                (Some(Asker { to: Goes::Back, said: Spoken::Nothing, .. }), Ending::Finished)
-                    if self.memory.main.entering.is_none() =>
-                {
-                    note(Ring::Loud, Letter::of(NOTHING_SAID))
                 }
                 _ => Vec::new(),
             },
@@ -210,7 +195,7 @@ impl Assistant {
             Some(SurfaceName::House) if self.posting.is_away() => Goes::Out,
             Some(SurfaceName::House | SurfaceName::Page | SurfaceName::Terminal) | None => Goes::Nowhere,
         };
-        let asker = Asker { branch: branch.clone(), to, said: Spoken::Nothing };
+        let asker = Asker { branch: branch.clone(), to };
         self.posting.turns.insert(turn, asker);
     }
 
@@ -220,25 +205,18 @@ impl Assistant {
     }
 
     /// Something was said where the human is.
-    fn said(&mut self, branch: &Branch, entry: &Entry, cards: &[Card], now: &Zoned) -> Vec<PostChange> {
-        let asker = self.posting.asker(branch).map(|(turn, asker)| (turn, asker.to));
-        let goes = match asker {
-            Some((_, to)) => to != Goes::Nowhere,
+    fn said(&self, branch: &Branch, entry: &Entry, cards: &[Card], now: &Zoned) -> Vec<PostChange> {
+        let goes = match self.posting.asker(branch) {
+            Some(asker) => asker.to != Goes::Nowhere,
             // Words that no turn says are a reminder's own.
             None => *branch == Branch::Main,
         };
-        let posts = match &entry.said {
+        match &entry.said {
             _ if !goes => Vec::new(),
             Said::Assistant(_, reach) => words(entry, *reach, cards, now),
             Said::Tools(_) => shown_in(entry, ""),
             Said::Human(_) | Said::Summary(_) | Said::Recalled(_) => Vec::new(),
-        };
-        if let Some(asker) =
-            asker.and_then(|(turn, _)| self.posting.turns.get_mut(&turn)).filter(|_| !posts.is_empty())
-        {
-            asker.said = Spoken::Something;
         }
-        posts
     }
 
     /// What goes on beside the conversation.
@@ -261,7 +239,7 @@ impl Assistant {
     /// What the human is asked is asked where they are, or where they can be reached.
     fn asks(&self, approval: &Approval, now: &Zoned) -> Vec<PostChange> {
         let asker = self.posting.asker(&approval.branch);
-        if asker.is_some_and(|(_, asker)| asker.to == Goes::Nowhere) {
+        if asker.is_some_and(|asker| asker.to == Goes::Nowhere) {
             return Vec::new();
         }
         let (key, at) = (PostKey::approval(approval.id), now.timestamp());
