@@ -176,6 +176,7 @@ async fn the_schedule_is_a_picture_and_words() {
     let mut rig = Rig::new(Setup::default(), echo).await;
     rig.file("routines/mail.md", MAIL).await;
     rig.told("/remind", &text("call mum today at 20:00")).await;
+    assert!(rig.told("/status", &[]).await.content.contains("\nnext: <t:1794855600:f>"));
     let day = rig.told("/schedule", &[]).await;
     assert!(day.content.starts_with("1 <t:") && day.content.ends_with("· call mum"), "{}", day.content);
     let picture = &day.attachments[0];
