@@ -112,10 +112,7 @@ impl House {
             Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?))
                 .minding(purse)
                 .choosing_from(choices);
-        let assistant = match (&settings.places.discord, doors) {
-            (Discord::On { .. }, Doors::LocalAndPage) => assistant.reaching(),
-            (Discord::On { .. } | Discord::Off | Discord::Wrong(_), _) => assistant,
-        };
+        let assistant = reaching(assistant, &settings.places.discord, doors);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
@@ -139,13 +136,9 @@ impl House {
             disk,
             brain: model.name().to_owned(),
         };
-        if doors == Doors::LocalAndPage {
-            house.enter_discord(&settings.places.discord, &ports)?;
-        }
+        house.enter_discord((&settings.places.discord, doors), &ports)?;
         house.open_doors(settings, ports, doors).await?;
-        for notice in &house.notices {
-            stage.show(&Shown::Notice(notice.clone()));
-        }
+        house.notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
         Ok(house)
     }
 
@@ -166,8 +159,9 @@ impl House {
     }
 
     /// Lives in the direct messages of Discord, if there is a token.
-    fn enter_discord(&mut self, discord: &Discord, wiring: &Wiring) -> Result<(), Failed> {
+    fn enter_discord(&mut self, (discord, doors): (&Discord, Doors), wiring: &Wiring) -> Result<(), Failed> {
         let (token, base) = match discord {
+            _ if doors == Doors::Local => return Ok(()),
             Discord::Off => return Ok(()),
             Discord::Wrong(why) => {
                 self.notices.push(why.clone());
@@ -224,6 +218,14 @@ impl House {
             self.tasks.spawn(serve_tcp(port, app, self.stop.clone()));
         }
         Ok(())
+    }
+}
+
+/// Who lives in Discord reaches the human there.
+fn reaching(assistant: Assistant, discord: &Discord, doors: Doors) -> Assistant {
+    match (discord, doors) {
+        (Discord::On { .. }, Doors::LocalAndPage) => assistant.reaching(),
+        (Discord::On { .. } | Discord::Off | Discord::Wrong(_), _) => assistant,
     }
 }
 

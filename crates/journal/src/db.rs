@@ -95,7 +95,8 @@ impl Database {
     /// Nothing of it has to survive: a transaction is only kept in order, not brought to the disk.
     pub fn make_fleeting(&self) -> rusqlite::Result<()> {
         self.connection.pragma_update(None, "journal_mode", "MEMORY")?;
-        self.connection.pragma_update(None, "synchronous", "OFF")
+        self.connection.pragma_update(None, "synchronous", "OFF")?;
+        self.connection.pragma_update(None, "cache_size", -65_536)
     }
 
     /// Opens the database at `path` for reading alone.

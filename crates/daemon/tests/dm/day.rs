@@ -75,6 +75,7 @@ async fn a_day_in_the_direct_messages() {
     rig.passes(600).await;
     expect_file!["day.txt"].assert_eq(&rig.discord.transcript());
     assert!(rig.discord.ledger().embargo_breaches.is_empty());
+    assert!(rig.discord.ledger().identifies.len() <= rig.bridge.invalidations() + 1, "a restart resumes");
     assert_eq!(rig.all("call the dentist").len(), 2);
     assert_eq!(rig.all("the landlord wants").len(), 1);
 }

@@ -135,10 +135,22 @@ impl Life {
     pub async fn heard(&self) -> Vec<String> {
         let entries = self.journal.recent(Branch::Main, None, 10_000).await.unwrap();
         let heard = entries.into_iter().filter_map(|entry| match entry.said {
-            Said::Human(heard) if !heard.text.is_empty() => Some(heard.text),
-            _ => None,
+            Said::Human(heard) => Some(heard.text).filter(|text| !text.is_empty()),
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => None,
         });
         heard.collect()
+    }
+}
+
+impl Life {
+    /// The kinds of the pictures that the human showed on main.
+    pub async fn pictures(&self) -> Vec<String> {
+        let entries = self.journal.recent(Branch::Main, None, 10_000).await.unwrap();
+        let heard = entries.into_iter().filter_map(|entry| match entry.said {
+            Said::Human(heard) => Some(heard.images),
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => None,
+        });
+        heard.flatten().map(|image| image.media_type).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use expect_test::expect;
-use testkit::discord::Setup;
+use testkit::discord::{Attached, Setup};
 
 use crate::rig::{Rig, Speech, echo};
 
@@ -39,4 +39,65 @@ async fn a_long_answer_appears_as_it_comes() {
     assert_eq!(parts.len(), 4);
     let letters = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(letters(&parts.join(" ")), letters(&text));
+}
+
+/// SU-7, SU-9, SU-10: a start and a stop say nothing, and a session goes on where it was.
+#[tokio::test(start_paused = true)]
+async fn starts_and_stops_are_silent() {
+    let mut rig = Rig::new(Setup::default(), echo).await;
+    rig.talk("hello", "you said: hello").await;
+    for _ in 0..3 {
+        rig.passes(20).await;
+        rig.stopped().await;
+        rig.passes(5).await;
+        rig.start().await;
+        rig.passes(20).await;
+    }
+    assert_eq!(rig.discord.visible().len(), 2, "{}", rig.discord.transcript());
+    let ledger = rig.discord.ledger();
+    assert_eq!((ledger.identifies.len(), ledger.resumes.len()), (1, 3));
+    rig.talk("still here?", "you said: still here?").await;
+}
+
+/// MC-3: a message that has to wait is marked as seen until its turn comes.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_waits_is_marked_as_seen() {
+    let mut calls = 0;
+    let speaks = move |_: &str| {
+        calls += 1;
+        match calls {
+            1 => Speech::of("hello to you."),
+            2 => Speech::slowly("a summary of all that was said", (3, Duration::from_secs(2))),
+            _ => Speech::of("here i am."),
+        }
+    };
+    let rig = Rig::new(Setup::default(), speaks).await;
+    rig.human().types("hello");
+    rig.sees("hello to you.").await;
+    rig.passes(60).await;
+    rig.human().types("/compact");
+    rig.passes(1).await;
+    let waiting = rig.human().types("are you there?");
+    rig.passes(4).await;
+    let marks = |rig: &Rig| {
+        let seen = rig.discord.visible().into_iter().find(|seen| seen.id == waiting);
+        seen.map(|seen| seen.reactions).unwrap_or_default()
+    };
+    assert_eq!(marks(&rig).len(), 1, "{}", rig.discord.transcript());
+    rig.sees("here i am.").await;
+    rig.passes(10).await;
+    assert!(marks(&rig).is_empty(), "{}", rig.discord.transcript());
+}
+
+/// AT-1, AT-2, AT-3: pictures are seen, and what is not used is named.
+#[tokio::test(start_paused = true)]
+async fn pictures_are_seen_and_the_rest_is_named() {
+    let rig = Rig::new(Setup::default(), echo).await;
+    let picture = Attached::new("cat.txt", *b"\x89PNG\r\n\x1a\n and more");
+    let lie = Attached::new("dog.png", *b"not a picture");
+    rig.human().types_with("look", vec![picture, lie]);
+    rig.sees("you said: look").await;
+    rig.sees("not used: dog.png (no picture i can see)").await;
+    let entries = rig.life.as_ref().unwrap().pictures().await;
+    assert_eq!(entries, ["image/png"]);
 }

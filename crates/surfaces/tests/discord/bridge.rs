@@ -26,7 +26,6 @@ impl Bridge {
     }
 
     /// How many sessions Discord has taken from us, as far as we were told.
-    #[allow(dead_code, reason = "not every test counts them")]
     pub fn invalidations(&self) -> usize {
         self.invalidations.load(Ordering::Relaxed)
     }

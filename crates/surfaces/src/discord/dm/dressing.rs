@@ -16,8 +16,7 @@ const OPTION: usize = 100;
 
 /// The messages that `letter` is, in order: at least one, and what can be pressed is on the last.
 pub(super) fn dress(letter: &Letter, ring: Ring) -> Vec<Outgoing> {
-    let mut contents: Vec<String> =
-        split(&words(letter)).into_iter().filter(|part| !is_blank(part)).collect();
+    let mut contents = contents(&words(letter));
     add_foot(&mut contents, &letter.foot);
     if contents.is_empty() {
         contents.push(String::new());
@@ -35,6 +34,11 @@ pub(super) fn dress(letter: &Letter, ring: Ring) -> Vec<Outgoing> {
         part
     };
     contents.into_iter().enumerate().map(part).collect()
+}
+
+/// The contents of the messages that `words` are: none that nobody could see.
+pub(super) fn contents(words: &str) -> Vec<String> {
+    split(words).into_iter().filter(|part| !is_blank(part)).collect()
 }
 
 /// The words alone, for where the rest is refused.

@@ -111,12 +111,14 @@ impl Hearing {
     async fn is_for_a_card(&self, message: &Message) -> bool {
         let Some(reply) = &message.reply_to else { return false };
         let meant = brain::read(&message.content, &self.shared.ports.clock.now(), &Habits::default());
-        let act = match meant {
-            Meant::Done(Which::This) => Act::Done,
-            Meant::Move { what: Which::This, .. } => Act::Move(message.content.trim().to_owned()),
-            _ => return false,
-        };
-        self.press_card(reply.message, act).await
+        let moved = || Act::Move(message.content.trim().to_owned());
+        if meant == Meant::Done(Which::This) {
+            self.press_card(reply.message, Act::Done).await
+        } else if matches!(meant, Meant::Move { what: Which::This, .. }) {
+            self.press_card(reply.message, moved()).await
+        } else {
+            false
+        }
     }
 
     /// Does something with the card that `message` is; whether it is one, and could be changed so.
@@ -150,10 +152,15 @@ impl Hearing {
         let saying = Saying { surface, text: message.content, images, reply_to, mark };
         match self.shared.ports.desk.ask(Request::Say(saying)).await {
             Answer::Heard(heard) => self.shared.heard(heard, message.id),
-            Answer::Refused(why) => say_aside(&self.shared, &why).await,
-            Answer::Told(text) => say_aside(&self.shared, &text).await,
+            Answer::Refused(text) | Answer::Told(text) => say_aside(&self.shared, &text).await,
             // It was heard before.
-            _ => {}
+            Answer::Noted
+            | Answer::Begun(_)
+            | Answer::Decided(_)
+            | Answer::Plans(_)
+            | Answer::Numbers(_)
+            | Answer::Overspent(_)
+            | Answer::Shown(_) => {}
         }
     }
 

@@ -14,11 +14,11 @@ use engine::ports::Receipt;
 use tokio::time::Instant;
 
 use super::Shared;
+use super::dressing::contents;
 use super::sending::{keep, post, status, take_away};
 use crate::discord::Snowflake;
 use crate::discord::message::{Flags, Outgoing};
 use crate::discord::rest::Trouble;
-use crate::discord::split::split;
 
 /// How long words come before they are shown unfinished.
 const WHOLE: Duration = Duration::from_secs(4);
@@ -129,7 +129,7 @@ impl Live {
     }
 
     fn is_behind(&self) -> bool {
-        split(&self.words) != self.shown
+        contents(&self.words) != self.shown
     }
 
     /// Does what is due. Trouble is no loss: the finished words follow.
@@ -152,13 +152,13 @@ impl Live {
 
     /// Shows the words so far, under the key of the post that follows.
     async fn show(&mut self, shared: &Shared) -> Result<(), Trouble> {
-        let parts = split(&self.words);
-        let Some(key) = self.key().filter(|_| parts != self.shown && !self.words.trim().is_empty()) else {
+        let parts = contents(&self.words);
+        let Some(key) = self.key().filter(|_| parts != self.shown) else {
             return Ok(());
         };
         let receipts = shared.ports.outbox.receipts(key.clone()).await;
         let receipts = receipts.map_err(|error| Trouble::Away(error.to_string()))?;
-        for (index, content) in parts.iter().enumerate().filter(|(_, content)| !content.trim().is_empty()) {
+        for (index, content) in parts.iter().enumerate() {
             if self.shown.get(index) == Some(content) {
                 continue;
             }

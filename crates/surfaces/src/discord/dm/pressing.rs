@@ -75,7 +75,13 @@ async fn pressed(
     match shared.ports.desk.ask(request).await {
         Answer::Refused(text) | Answer::Told(text) => whisper(shared, interaction, &text).await,
         Answer::Heard(id) => shared.asked(id),
-        _ => {}
+        Answer::Noted
+        | Answer::Begun(_)
+        | Answer::Decided(_)
+        | Answer::Plans(_)
+        | Answer::Numbers(_)
+        | Answer::Overspent(_)
+        | Answer::Shown(_) => {}
     }
     if let Some(message) = message.filter(|_| dismissed) {
         // XB-18: one that is gone already is as good.
@@ -127,7 +133,9 @@ pub(in crate::discord) async fn refuse(shared: &Shared, interaction: &Interactio
     outgoing.flags = Flags::EPHEMERAL;
     let callback = match interaction.asked {
         Asked::Typing { .. } => Callback::Choices(Vec::new()),
-        _ => Callback::Message(outgoing),
+        Asked::Command { .. } | Asked::Pressed { .. } | Asked::Filled { .. } | Asked::Unknown => {
+            Callback::Message(outgoing)
+        }
     };
     let _ = acknowledge(shared, interaction, &callback).await;
 }

@@ -93,7 +93,12 @@ fn hint(trouble: &Trouble) -> String {
              direct messages. you can read everything here."
                 .to_owned()
         }
-        _ => format!("{trouble}. you can read everything here."),
+        Trouble::Token
+        | Trouble::NotAllowed { .. }
+        | Trouble::Gone { .. }
+        | Trouble::Refused { .. }
+        | Trouble::Away(_)
+        | Trouble::Unknown(_) => format!("{trouble}. you can read everything here."),
     }
 }
 
