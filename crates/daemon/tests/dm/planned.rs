@@ -48,7 +48,10 @@ async fn what_has_no_time_is_kept() {
 #[tokio::test(start_paused = true)]
 async fn the_day_is_a_card_on_which_things_are_done() {
     let rig = Rig::new(Setup::default(), echo).await;
-    for words in ["groceries today at 17:30", "call mum today at 20:00", "pack tomorrow at 9"] {
+    rig.told("/remind", &text("pack tomorrow at 9")).await;
+    let empty = rig.told("/today", &[]).await;
+    assert!(empty.content.contains("nothing left today.\n▶ <t:1794902400:f>"), "{}", empty.content);
+    for words in ["groceries today at 17:30", "call mum today at 20:00"] {
         rig.told("/remind", &text(words)).await;
     }
     let card = rig.told("/today", &[]).await;
@@ -173,6 +176,7 @@ async fn the_schedule_is_a_picture_and_words() {
     let mut rig = Rig::new(Setup::default(), echo).await;
     rig.file("routines/mail.md", MAIL).await;
     rig.told("/remind", &text("call mum today at 20:00")).await;
+    assert!(rig.told("/status", &[]).await.content.contains("\nnext: <t:1794855600:f>"));
     let day = rig.told("/schedule", &[]).await;
     assert!(day.content.starts_with("1 <t:") && day.content.ends_with("· call mum"), "{}", day.content);
     let picture = &day.attachments[0];

@@ -43,6 +43,17 @@ fn it_is_what_rang_and_not_what_comes_next() {
     assert!(story.has_file("reminders/call.md"), "nobody meant the dentist");
 }
 
+/// An id means one thing, also when another thing is called like it.
+#[test]
+fn an_id_is_not_taken_for_a_name() {
+    let mut story = at("16T08:59");
+    story.file("reminders/call.md", &dentist("17T10:00", ""));
+    let plants = "---\nid: call\nrun-at: \"2026-11-17T09:00:00+01:00\"\n---\nwater the plants\n";
+    story.file("reminders/plants.md", plants);
+    said(&mut story, "done call");
+    assert_eq!(answers(&story), "done: water the plants. `undo` takes it back");
+}
+
 /// A6: a reminder that waits for its turn and is cancelled does not ring; one that is moved rings then.
 #[test]
 fn what_is_called_off_before_it_is_heard_does_not_ring() {

@@ -137,11 +137,14 @@ pub(super) fn window(day: Date, days: i64, now: &Zoned) -> (Timestamp, Timestamp
 /// The next thing first, the rest by time, and how much waits.
 fn of_day(plans: &Plans, day: Date, numbers: &Numbers, now: &Zoned) -> Outgoing {
     let times = times(plans, window(day, 1, now), now);
-    let next = plans.agenda.soonest().next().map(|(at, _)| at);
+    let soonest = plans.agenda.soonest().next();
+    let next = soonest.map(|(at, _)| at);
     let mut lines = vec![format!("**{}**", day.strftime("%A %-d %b").to_string().to_lowercase())];
     if times.is_empty() {
         let nothing = if day == now.date() { "nothing left today." } else { "nothing that day." };
         lines.push(nothing.to_owned());
+        let later = soonest.filter(|_| day == now.date());
+        lines.extend(later.map(|(at, plan)| format!("▶ {} · {}", date(at), name(plan))));
     }
     let line = |(at, plan): &(Timestamp, &Plan)| match Some(*at) == next {
         true => format!("▶ {} · {}", clock(*at), name(plan)),

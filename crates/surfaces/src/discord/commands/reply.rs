@@ -1,6 +1,7 @@
 //! Replies: what a command comes to, and how that reaches the human in time.
 
 use super::table::Manner;
+use crate::discord::Snowflake;
 use crate::discord::dm::Shared;
 use crate::discord::dm::pressing::{acknowledge, refuse, whisper};
 use crate::discord::events::Interaction;
@@ -56,7 +57,7 @@ pub(super) async fn give(
     let flags = match manner {
         Manner::Glance | Manner::List => return at_once(shared, interaction, work.await).await,
         Manner::LookUp | Manner::Quiet => Flags::EPHEMERAL,
-        Manner::Work => here(shared, interaction),
+        Manner::Work => here(shared.signed.channel, interaction),
     };
     if acknowledge(shared, interaction, &Callback::Later(flags)).await.is_ok() {
         then(shared, interaction, flags, work.await).await;
@@ -64,8 +65,8 @@ pub(super) async fn give(
 }
 
 /// What is answered anywhere else than between us, only the human sees.
-fn here(shared: &Shared, interaction: &Interaction) -> Flags {
-    match interaction.channel == Some(shared.signed.channel) {
+fn here(ours: Snowflake, interaction: &Interaction) -> Flags {
+    match interaction.channel == Some(ours) {
         true => Flags::default(),
         false => Flags::EPHEMERAL,
     }
@@ -76,7 +77,7 @@ fn addressed(shared: &Shared, interaction: &Interaction, reply: Reply) -> Option
     match reply {
         Reply::Nothing => None,
         Reply::Glance(outgoing) => Some((outgoing, Flags::EPHEMERAL)),
-        Reply::Stays(outgoing) => Some((outgoing, here(shared, interaction))),
+        Reply::Stays(outgoing) => Some((outgoing, here(shared.signed.channel, interaction))),
     }
 }
 
@@ -127,6 +128,23 @@ async fn take_away(shared: &Shared, interaction: &Interaction) {
 mod tests {
     use super::*;
     use crate::discord::split::{LONGEST, units};
+
+    #[test]
+    fn what_is_answered_elsewhere_only_the_human_sees() {
+        use crate::discord::events::{Asked, InteractionToken};
+        let asked = |channel| Interaction {
+            id: Snowflake(1),
+            token: InteractionToken("t".to_owned()),
+            application: Snowflake(2),
+            user: Snowflake(3),
+            channel,
+            asked: Asked::Unknown,
+        };
+        let seen = |channel| here(Snowflake(7), &asked(channel));
+        assert_eq!(seen(Some(Snowflake(7))), Flags::default());
+        assert_eq!(seen(Some(Snowflake(8))), Flags::EPHEMERAL);
+        assert_eq!(seen(None), Flags::EPHEMERAL);
+    }
 
     #[test]
     fn a_long_answer_is_cut_and_says_where_the_rest_is() {

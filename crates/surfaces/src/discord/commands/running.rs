@@ -14,6 +14,7 @@ use super::gauge::gauge;
 use super::reply::{Reply, fit};
 use super::schedule::Size;
 use super::table::{Command, Manner};
+use super::written::{date, name};
 use super::{pressing, remind, routine, schedule};
 use crate::discord::dm::Shared;
 use crate::discord::events::Given;
@@ -50,6 +51,7 @@ pub(super) async fn run(shared: &Shared, command: &Command, given: &[Given]) -> 
         "clear" => Reply::Stays(pressing::asks_to_clear()),
         "ping-budget" => pings(shared, value("capacity"), value("refill_rate")).await,
         "help" => Reply::glance(HELP),
+        "status" => status(shared).await,
         _ => same(shared, command, given).await,
     }
 }
@@ -135,6 +137,20 @@ async fn pings(shared: &Shared, capacity: Option<&str>, refill: Option<&str>) ->
         }
         Err(why) => Reply::glance(&why),
     }
+}
+
+/// What waits, what comes next, and whether anything rests.
+async fn status(shared: &Shared) -> Reply {
+    let answer = obey(shared, "/status").await;
+    let Answer::Told(mut text) = answer else { return Reply::glance(&refusal(answer)) };
+    if let Ok(plans) = plans(shared).await {
+        let next = plans.agenda.soonest().next();
+        let next = next.map(|(at, plan)| format!("\nnext: {} · {}", date(at), name(plan)));
+        let rest = resting(plans.agenda.rest(), shared.ports.clock.now().timestamp());
+        let rest = rest.map(|rest| format!("\nall that repeats {rest}."));
+        text.extend(next.into_iter().chain(rest));
+    }
+    Reply::glance(&text)
 }
 
 /// A command that is the same everywhere.

@@ -7,7 +7,7 @@ use domain::permission::Mode;
 use domain::phrase::{self, Habits, Reading, When, tell, tell_exact};
 use domain::schedule::What;
 use domain::settings::Setting;
-use jiff::{ToSpan, Zoned};
+use jiff::{ToSpan, Unit, Zoned};
 
 use super::asking::plans;
 use super::table::CHOICES;
@@ -75,9 +75,14 @@ fn readings(typed: &str, now: &Zoned) -> Vec<Offer> {
 
 /// `what` at exactly this time.
 fn exact(what: &str, at: &Zoned, now: &Zoned) -> Offer {
-    let here = at.with_time_zone(now.time_zone().clone());
-    let told = tell(&When::Once(at.clone()), now, &[]);
+    let here = whole_minute(at.with_time_zone(now.time_zone().clone()));
+    let told = tell(&When::Once(here.clone()), now, &[]);
     (format!("{told} · {what}"), format!("{what} {}", tell_exact(&here)))
+}
+
+/// Nobody means a second.
+fn whole_minute(at: Zoned) -> Zoned {
+    at.round(Unit::Minute).unwrap_or(at)
 }
 
 fn kept(typed: &str) -> Offer {
@@ -102,8 +107,8 @@ fn days(typed: &str, now: &Zoned) -> Vec<Offer> {
 fn ends(typed: &str, now: &Zoned) -> Vec<Offer> {
     let habits = Habits::default();
     let quick = habits.quick(now).into_iter().map(|quick| {
-        let here = quick.at.with_time_zone(now.time_zone().clone());
-        (tell(&When::Once(quick.at), now, &[]), tell_exact(&here))
+        let here = whole_minute(quick.at.with_time_zone(now.time_zone().clone()));
+        (tell(&When::Once(here.clone()), now, &[]), tell_exact(&here))
     });
     match (typed, phrase::read(typed, now, &habits).when) {
         ("", _) => quick.collect(),
@@ -153,7 +158,7 @@ mod tests {
     use super::*;
 
     fn now() -> Zoned {
-        "2026-11-15T14:33[Europe/Madrid]".parse().unwrap()
+        "2026-11-15T14:33:20[Europe/Madrid]".parse().unwrap()
     }
 
     fn read(typed: &str) -> Vec<String> {
