@@ -27,14 +27,14 @@ const JOBS: [(&str, &str); 3] = [
     ),
 ];
 
-/// A2, P1, P8: some of the points that the next test goes through.
+/// A2: some of the points that the next test goes through.
 #[test]
 fn a_day_survives_a_crash_at_some_touches_of_the_disk() {
     let crashed = (0..14).map(|nth| 11 + nth * 83).filter(|point| crash_at(*point)).count();
     assert!(crashed >= 8, "the day has hardly touched the disk: {crashed} crashes");
 }
 
-/// A2, P1, P8: wherever the program ends, after the next start every time has come to its one end.
+/// A2: wherever the program ends, after the next start every time has come to its one end.
 #[test]
 #[ignore = "a thousand days, one for each touch of the disk, take a quarter of an hour"]
 fn a_day_survives_a_crash_at_every_touch_of_the_disk() {

@@ -20,7 +20,7 @@ const ROUTINES: usize = 60;
 const REMINDERS: usize = 40;
 const CHAINS: usize = 20;
 
-/// A1, P1, P3: 60 routines, 40 reminders and 20 chains in a day, and 500 kills: every time has one end, every reminder
+/// A1: 60 routines, 40 reminders and 20 chains in a day, and 500 kills: every time has one end, every reminder
 /// was heard exactly once, every chain has one check after the other.
 #[test]
 fn a_day_survives_five_hundred_kills() {

@@ -47,7 +47,7 @@ fn times(now: Timestamp) -> impl Iterator<Item = (&'static str, Timestamp)> {
     })
 }
 
-/// A5, P1: however long the loop cannot go on, no time is dropped: each is done, or lies among those that were told of,
+/// A5: however long the loop cannot go on, no time is dropped: each is done, or lies among those that were told of,
 /// and every reminder is heard exactly once.
 #[test]
 fn no_time_is_dropped_while_the_loop_is_blocked() {

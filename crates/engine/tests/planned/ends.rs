@@ -111,7 +111,7 @@ fn a_reminder_goes_out_as_written_if_the_model_does_not_answer() {
     }
 }
 
-/// P1, A1: the words of a run that is given up at a start are not said into the middle of main's answer, which would be
+/// A1: the words of a run that is given up at a start are not said into the middle of main's answer, which would be
 /// taken for the answer.
 #[test]
 fn what_a_run_leaves_to_say_does_not_answer_the_reminder_that_main_is_at() {

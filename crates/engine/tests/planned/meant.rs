@@ -68,7 +68,7 @@ fn a_file_that_is_being_edited_is_not_taken_away() {
     assert_eq!(story.reads_file("reminders/call.md"), "---\nid: d1\nrun-at: tomorr\n---\ncall her\n");
 }
 
-/// P1, RP-29: a job whose file went while nobody was there is called off, though another file cannot be read; as long
+/// RP-29: a job whose file went while nobody was there is called off, though another file cannot be read; as long
 /// as that one does not say whose it is, it may be the one.
 #[test]
 fn what_has_no_file_is_called_off_though_another_cannot_be_read() {
