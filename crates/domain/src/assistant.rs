@@ -121,7 +121,7 @@ impl Assistant {
 
     /// Answers `request`, and decides what follows from it.
     pub fn asked(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
-        self.posting.note(&request);
+        self.posting.note(&request, now);
         let (answer, effects) = self.answer(request, now);
         (answer, self.with_posts(effects, now))
     }
@@ -134,7 +134,7 @@ impl Assistant {
             Event::Woke => self.woke(now),
             Event::Files(news, look) => self.files_changed(news, look, now),
             Event::Undelivered(charge) => self.refund(charge, now),
-            Event::Seen(surface) => self.seen_on(surface),
+            Event::Seen(surface) => self.seen_on(surface, now),
         }
     }
 

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::approval::ApprovalId;
 use crate::card::CardId;
-use crate::conversation::{Branch, EntryId};
+use crate::conversation::{Branch, Entry, EntryId};
 use crate::embed::{Button, Embed};
 use crate::sent::SentId;
 
@@ -83,8 +83,16 @@ pub struct PostKey(pub String);
 
 impl PostKey {
     /// The words said after the entry `parent`: the key is known before they are.
-    pub fn words(parent: Option<EntryId>) -> Self {
-        Self(format!("words:{}", parent.map_or(0, |parent| parent.0)))
+    pub fn after(parent: EntryId) -> Self {
+        Self(format!("words:{}", parent.0))
+    }
+
+    /// The words of `entry`.
+    pub fn words(entry: &Entry) -> Self {
+        match entry.parent {
+            Some(parent) => Self::after(parent),
+            None => Self(format!("first:{}", entry.id.0)),
+        }
     }
 
     /// What the tool result with this place in the entry `id` shows.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Zoned;
 
 use super::forking::refused;
-use super::{Answer, Assistant, Effect, Minutes, Shown};
+use super::{Answer, Assistant, Effect, Minutes, Running, Shown};
 use crate::brain::{self, Meant, Which};
 use crate::card::{Act, Card, CardId, DROP, LATER, PICK, State};
 use crate::conversation::{Branch, Said, Text};
@@ -23,7 +23,7 @@ impl Assistant {
         let Ok(id) = ItemId::parse(id).map(CardId) else { return };
         let answer = minutes.shown.iter().rev().find_map(|shown| {
             let Shown::Said { branch: Branch::Main, entry } = shown else { return None };
-            let answer = (entry.said.text(), PostKey::words(entry.parent));
+            let answer = (entry.said.text(), PostKey::words(entry));
             matches!(entry.said, Said::Assistant(..)).then_some(answer)
         });
         let words = occurrence.words.clone();
@@ -120,14 +120,19 @@ impl Assistant {
     }
 
     fn split(&mut self, surface: SurfaceName, card: &Card, now: &Zoned) -> (Answer, Vec<Effect>) {
-        if let Err(full) = self.has_room() {
-            return refused(&full);
-        }
-        let minutes = Minutes::at(now);
         let text = format!(
             "[button] break this down into a few small steps, the first one under two minutes: {}",
             card.words
         );
+        let running = self.running.values().filter_map(Running::message).map(|message| &message.text);
+        let mut asked = self.memory.messages.waiting.iter().map(|message| &message.text).chain(running);
+        if asked.any(|asked| *asked == text) {
+            return refused("that was pressed already; it is being answered.");
+        }
+        if let Err(full) = self.has_room() {
+            return refused(&full);
+        }
+        let minutes = Minutes::at(now);
         let (id, at, to) = (self.next_message(), minutes.at, Address::Here);
         self.hear(Message { id, at, surface, to, text, images: Vec::new(), mark: None }, minutes)
     }

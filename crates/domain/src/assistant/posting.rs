@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Zoned;
+use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::reporting::CATCHING_UP;
 use super::{Aside, Asking, Assistant, Compaction, Effect, Errand, Known, Request, Shown};
@@ -21,14 +21,17 @@ use crate::sent::SentId;
 use crate::tool::{Outcome, Showing};
 use crate::turn::{Ending, TurnId};
 
+/// How long the human stays where they did something.
+const STAYS: SignedDuration = SignedDuration::from_mins(10);
+
 /// What is known about where the human is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Posting {
     reach: Reached,
     /// The turns that go on with the human, and who waits for them.
     turns: BTreeMap<TurnId, Asker>,
-    /// Where the human last did something.
-    last: Option<SurfaceName>,
+    /// Where the human last did something, and when.
+    last: Option<(SurfaceName, Timestamp)>,
     /// How many notes were posted since the start: no two have one key.
     notes: usize,
 }
@@ -64,7 +67,7 @@ enum Goes {
 
 impl Posting {
     /// Where the human does something is where they are.
-    pub(super) fn note(&mut self, request: &Request) {
+    pub(super) fn note(&mut self, request: &Request, now: &Zoned) {
         let surface = match request {
             Request::Say(saying) => saying.surface,
             Request::Press(press) => press.surface,
@@ -79,12 +82,16 @@ impl Posting {
             | Request::Choose(_)
             | Request::Plan(_) => return,
         };
-        self.last = Some(surface);
+        self.last = Some((surface, now.timestamp()));
     }
 
-    /// Whether the human is at their messages, as far as anybody knows.
-    fn is_away(&self) -> bool {
-        self.last.is_none_or(|last| last == SurfaceName::Discord)
+    /// Whether the human is at their messages, as far as anybody knows: who was at another surface a while ago may be
+    /// anywhere.
+    fn is_away(&self, now: &Zoned) -> bool {
+        let elsewhere = |(surface, at): (SurfaceName, Timestamp)| {
+            surface != SurfaceName::Discord && now.timestamp().duration_since(at) < STAYS
+        };
+        !self.last.is_some_and(elsewhere)
     }
 
     fn asker(&self, branch: &Branch) -> Option<&Asker> {
@@ -101,8 +108,8 @@ impl Assistant {
     }
 
     /// The human did something on `surface`, so that is where they are.
-    pub(super) fn seen_on(&mut self, surface: SurfaceName) -> Vec<Effect> {
-        self.posting.last = Some(surface);
+    pub(super) fn seen_on(&mut self, surface: SurfaceName, now: &Zoned) -> Vec<Effect> {
+        self.posting.last = Some((surface, now.timestamp()));
         Vec::new()
     }
 
@@ -132,22 +139,27 @@ impl Assistant {
         effects
     }
 
-    fn posts_of(&mut self, shown: &Shown, cards: &[Card], now: &Zoned) -> Vec<PostChange> {
+    fn posts_of(&mut self, shown: &Shown, cards: &[Rung], now: &Zoned) -> Vec<PostChange> {
         let at = now.timestamp();
         let key = PostKey::note(at, self.posting.notes);
         let note = |ring, letter| vec![PostChange::Posted(Post { key, at, ring, of: None, letter })];
         match shown {
             Shown::Began { turn, branch, answers } => {
-                self.began(*turn, branch, *answers);
+                self.began((*turn, *answers), branch, now);
                 Vec::new()
             }
             Shown::Said { branch, entry } => self.said(branch, entry, cards, now),
-            Shown::Ended { turn, ending, .. } => match (self.posting.turns.remove(turn), ending) {
-                (Some(Asker { to: Goes::Back | Goes::Out, .. }), Ending::Failed(why)) => {
-                    note(Ring::Loud, Letter::of(&why.to_string()))
+            Shown::Ended { turn, branch, ending, .. } => {
+                let waits = match self.posting.turns.remove(turn) {
+                    Some(asker) => asker.to != Goes::Nowhere,
+                    // It was given up at a start.
+                    None => self.is_here(branch) && self.posting.is_away(now),
+                };
+                match ending {
+                    Ending::Failed(why) if waits => note(Ring::Loud, Letter::of(&why.to_string())),
+                    Ending::Failed(_) | Ending::Finished | Ending::Interrupted => Vec::new(),
                 }
-                _ => Vec::new(),
-            },
+            }
             Shown::Held { turn, known, why, .. } => {
                 let asker = self.posting.turns.remove(turn);
                 let waits = asker.is_some_and(|asker| asker.to != Goes::Nowhere);
@@ -157,7 +169,7 @@ impl Assistant {
                 }
             }
             Shown::Compaction(Compaction::Ended { branch, outcome, .. })
-                if self.is_here(branch) && self.posting.is_away() =>
+                if self.is_here(branch) && self.posting.is_away(now) =>
             {
                 let text = outcome.as_ref().unwrap_or_else(|why| why);
                 note(Ring::Quiet, Letter::small(text))
@@ -165,12 +177,12 @@ impl Assistant {
             Shown::Approval(Asking::Open(approval)) => self.asks(approval, now),
             Shown::Approval(Asking::Closed(approval, closed)) => vec![answered(approval, closed)],
             Shown::Aside(aside) => self.aside(aside, now),
-            Shown::Notice(text) => match cards.iter().find(|card| card.said == *text) {
-                Some(card) => {
-                    let (key, letter) = (PostKey::card(&card.id, card.rang), card.letter(now));
+            Shown::Notice(text) => match rings(cards, text) {
+                Some((card, key)) => {
+                    let (key, letter) = (key.clone(), card.letter(now));
                     vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, letter })]
                 }
-                None if text.starts_with(CATCHING_UP) => Vec::new(),
+                None if text.starts_with(CATCHING_UP) || !self.posting.is_away(now) => Vec::new(),
                 None => note(Ring::Quiet, Letter::of(text)),
             },
             Shown::Delta { .. } | Shown::Working { .. } | Shown::Waiting { .. } | Shown::Moved(_) => {
@@ -181,7 +193,7 @@ impl Assistant {
     }
 
     /// A turn began: whose answer it is decides where it goes.
-    fn began(&mut self, turn: TurnId, branch: &Branch, answers: MessageId) {
+    fn began(&mut self, (turn, answers): (TurnId, MessageId), branch: &Branch, now: &Zoned) {
         if !self.is_here(branch) {
             return;
         }
@@ -192,7 +204,7 @@ impl Assistant {
         let to = match surface {
             Some(SurfaceName::Discord) => Goes::Back,
             Some(SurfaceName::House) if self.memory.plans.asked(answers).is_some() => Goes::Out,
-            Some(SurfaceName::House) if self.posting.is_away() => Goes::Out,
+            Some(SurfaceName::House) if self.posting.is_away(now) => Goes::Out,
             Some(SurfaceName::House | SurfaceName::Page | SurfaceName::Terminal) | None => Goes::Nowhere,
         };
         let asker = Asker { branch: branch.clone(), to };
@@ -205,7 +217,7 @@ impl Assistant {
     }
 
     /// Something was said where the human is.
-    fn said(&self, branch: &Branch, entry: &Entry, cards: &[Card], now: &Zoned) -> Vec<PostChange> {
+    fn said(&self, branch: &Branch, entry: &Entry, cards: &[Rung], now: &Zoned) -> Vec<PostChange> {
         let goes = match self.posting.asker(branch) {
             Some(asker) => asker.to != Goes::Nowhere,
             // Words that no turn says are a reminder's own.
@@ -222,7 +234,9 @@ impl Assistant {
     /// What goes on beside the conversation.
     fn aside(&self, aside: &Aside, now: &Zoned) -> Vec<PostChange> {
         let at = now.timestamp();
-        let ring = if self.posting.is_away() { Ring::Loud } else { Ring::Quiet };
+        if matches!(aside, Aside::Began { .. } | Aside::Ended { .. }) && !self.posting.is_away(now) {
+            return Vec::new();
+        }
         let (key, letter) = match aside {
             Aside::Began { branch, topic } => {
                 (PostKey::begun(branch), Letter::showing(begun_card(topic.as_deref())))
@@ -233,7 +247,7 @@ impl Assistant {
             Aside::Sent { source, entry } => return shown_in(entry, &foot(source)),
             Aside::PutAway(_) => return Vec::new(),
         };
-        vec![PostChange::Posted(Post { key, at, ring, of: None, letter })]
+        vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, letter })]
     }
 
     /// What the human is asked is asked where they are, or where they can be reached.
@@ -247,31 +261,40 @@ impl Assistant {
     }
 }
 
+/// A card of a reminder that rings, and what it is posted under.
+type Rung = (Card, PostKey);
+
+/// The card that a notice rings, if it is no words of an answer.
+fn rings<'a>(cards: &'a [Rung], text: &str) -> Option<&'a Rung> {
+    cards.iter().find(|(card, key)| card.said == text && *key == PostKey::card(&card.id, card.rang))
+}
+
 /// The cards of reminders that ring in this decision.
-fn rung(effects: &[Effect]) -> Vec<Card> {
+fn rung(effects: &[Effect]) -> Vec<Rung> {
     let Some(Effect::Write(records)) = effects.first() else { return Vec::new() };
     let card = |record: &Record| {
-        let Record::Message(MessageChange::Card(card, _)) = record else { return None };
-        (card.state == State::Open).then(|| card.clone())
+        let Record::Message(MessageChange::Card(card, key)) = record else { return None };
+        (card.state == State::Open).then(|| (card.clone(), key.clone()))
     };
     records.iter().filter_map(card).collect()
 }
 
 /// The words of an answer, as a card if a reminder rang with them.
-fn words(entry: &Entry, reach: Reach, cards: &[Card], now: &Zoned) -> Vec<PostChange> {
+fn words(entry: &Entry, reach: Reach, cards: &[Rung], now: &Zoned) -> Vec<PostChange> {
     let text = entry.said.text();
     if text.trim().is_empty() {
         return Vec::new();
     }
-    let letter = match cards.iter().find(|card| card.said == text) {
-        Some(card) => card.letter(now),
+    let key = PostKey::words(entry);
+    let letter = match cards.iter().find(|(_, rung)| *rung == key) {
+        Some((card, _)) => card.letter(now),
         None => Letter::of(&text),
     };
     let foot = match reach {
         Reach::Whole => String::new(),
         Reach::Cut => "stopped".to_owned(),
     };
-    let (key, at, of) = (PostKey::words(entry.parent), entry.at, Some(SentId::from(entry.id)));
+    let (at, of) = (entry.at, Some(SentId::from(entry.id)));
     vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of, letter: Letter { foot, ..letter } })]
 }
 
@@ -310,12 +333,37 @@ fn question(approval: &Approval) -> Letter {
         button("Yes, always", Style::Secondary, Verdict::Always),
         button("No", Style::Danger, Verdict::Deny),
     ];
-    let words = format!("may i run {}?\n```json\n{}\n```", approval.caption(), approval.call.input.0);
+    let (caption, input) = (plainly(&approval.caption()), exactly(&approval.call.input.0));
+    let words = format!("may i run {caption}?\n```json\n{input}\n```");
     Letter { words, buttons, foot: format!("number {}", approval.id.0), ..Letter::default() }
 }
 
 /// What was asked says how it was answered.
 fn answered(approval: &Approval, closed: &Closed) -> PostChange {
-    let words = format!("{}: {}", approval.caption(), closed.how.as_str());
+    let words = format!("{}: {}", plainly(&approval.caption()), closed.how.as_str());
     PostChange::Says(PostKey::approval(approval.id), Letter::small(&words))
+}
+
+/// I5: JSON that means the same, in which nothing can end the block it stands in or turn the letters around.
+fn exactly(json: &str) -> String {
+    let escaped = |c: char| match c {
+        '`' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
+            format!("\\u{:04x}", u32::from(c))
+        }
+        c => c.to_string(),
+    };
+    json.chars().map(escaped).collect()
+}
+
+/// Words in which nothing is read as more than itself.
+fn plainly(text: &str) -> String {
+    let plain = |c: char| {
+        !c.is_control()
+            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    };
+    let marked = |c: char| "`*_~|<>@#[]".contains(c);
+    text.chars()
+        .filter(|c| plain(*c))
+        .flat_map(|c| marked(c).then_some('\\').into_iter().chain([c]))
+        .collect()
 }

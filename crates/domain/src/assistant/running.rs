@@ -22,6 +22,15 @@ pub(super) struct Running {
 
 impl Running {
     /// The message that it answers.
+    /// The message that it answers, if it answers one now.
+    pub(super) fn message(&self) -> Option<&Message> {
+        match &self.errand {
+            Errand::Answer(message, _) => Some(message),
+            Errand::Compact(_) => None,
+        }
+    }
+
+    /// The number of the message that it answers.
     pub(super) fn answers(&self) -> Option<MessageId> {
         match &self.errand {
             Errand::Answer(message, _) => Some(message.id),

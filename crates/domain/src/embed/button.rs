@@ -75,6 +75,20 @@ pub enum Exiting {
     Drop,
 }
 
+/// What a button of this action sends.
+fn pressing(action: &str) -> String {
+    let data = if action.contains(':') { "" } else { ":_" };
+    cut(&format!("act:{action}{data}"), PRESS_CHARS).to_owned()
+}
+
+/// I5: what a model wrote never means something that only our own buttons mean, such as the human's yes.
+fn unknown(text: &str) -> String {
+    match Action::pressed(&pressing(text)) {
+        Some(Action::Unknown(_)) => text.to_owned(),
+        Some(_) | None => "unknown".to_owned(),
+    }
+}
+
 /// What is kept before the number of a question. No action that a model writes is read as one.
 const INQUIRY: &str = "inquiry";
 
@@ -154,10 +168,10 @@ impl Action {
             Self::Inquire(id) => format!("agent:{id}"),
             Self::TaskDone(_) | Self::TaskDelete(_) | Self::EventDelete(_) => self.to_text(),
             Self::Card(..) | Self::Answer(..) => self.to_text(),
-            Self::Dismiss | Self::Leave(_) | Self::Unknown(_) => self.to_text(),
+            Self::Dismiss | Self::Leave(_) => self.to_text(),
+            Self::Unknown(text) => unknown(text),
         };
-        let data = if text.contains(':') { "" } else { ":_" };
-        Some(cut(&format!("act:{text}{data}"), PRESS_CHARS).to_owned())
+        Some(pressing(&text))
     }
 
     /// XB-7: the action that a surface sent back: nothing, if no button of ours sends that.
@@ -250,6 +264,9 @@ mod tests {
         assert_eq!(Action::read("snooze").press().as_deref(), Some("act:snooze:_"));
         assert_eq!(Action::pressed("act:snooze:_"), Some(Action::Unknown("snooze".to_owned())));
         assert_eq!(Action::read("agent:go on").press(), None, "it has no number yet");
+        for forged in ["always:8", "yes:1", "fork_exit:_", "fork_save", "rem_done:a1b2c3d4", "Odd Words"] {
+            assert_eq!(Action::read(forged).press().as_deref(), Some("act:unknown:_"), "{forged}");
+        }
         assert_eq!(Action::kept(&inquiry.to_text()), inquiry);
         for wrong in ["", "act:", "act:dismiss", "act:dismiss:", "act:Dismiss:_", "act::_", "dismiss:_"] {
             assert_eq!(Action::pressed(wrong), None, "{wrong}");

@@ -27,7 +27,7 @@ pub(super) fn write(transaction: &Transaction<'_>, card: &Card, post: &PostKey) 
 impl Database {
     /// The cards that can be pressed.
     pub(super) fn cards(&self) -> rusqlite::Result<Cards> {
-        let sql = "SELECT id, words, said, rang, post, state, since, again FROM cards ORDER BY rang";
+        let sql = "SELECT id, words, said, rang, post, state, since, again FROM cards ORDER BY rang DESC LIMIT 1000";
         self.connection.prepare(sql)?.query_map([], card)?.collect::<Result<Vec<_>, _>>().map(Cards::new)
     }
 }

@@ -1,6 +1,6 @@
 //! What a post says, as JSON.
 
-use domain::embed::{Action, Button, Style};
+use domain::embed::{Action, Button, Embed, Style};
 use domain::post::{Letter, Menu};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -50,10 +50,13 @@ impl From<&Letter> for LetterBody {
             press: menu.press.clone(),
             options: menu.options.clone(),
         });
+        // The buttons of an embed stand below it like all others, and are kept by what they send.
+        let embed = letter.embed.as_ref().map(|embed| Embed { buttons: Vec::new(), ..embed.clone() });
+        let buttons = letter.buttons.iter().chain(letter.embed.iter().flat_map(|embed| &embed.buttons));
         Self {
             words: letter.words.clone(),
-            embed: letter.embed.as_ref().map(EmbedBody::from),
-            buttons: letter.buttons.iter().map(button).collect(),
+            embed: embed.as_ref().map(EmbedBody::from),
+            buttons: buttons.map(button).collect(),
             menu,
             when: letter.when.map(Timestamp::as_microsecond),
             foot: letter.foot.clone(),

@@ -13,7 +13,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::Database;
 use super::letter_body::LetterBody;
-use super::read::{time_in, unread};
+use super::read::time_in;
 use super::write::unwritable;
 
 /// Writes what happens to what is posted.
@@ -37,11 +37,11 @@ fn posted(transaction: &Transaction<'_>, post: &Post) -> rusqlite::Result<()> {
 fn says(transaction: &Transaction<'_>, key: &PostKey, letter: &Letter) -> rusqlite::Result<()> {
     let letter = spell(letter)?;
     let sql = "UPDATE posts SET letter = ? WHERE key = ? AND state = 'waits'";
-    if transaction.prepare_cached(sql)?.execute(params![letter, key.0])? > 0 {
-        return Ok(());
-    }
+    transaction.prepare_cached(sql)?.execute(params![letter, key.0])?;
+    // It may be on its way as it was: then this follows.
     let sql = "INSERT INTO posts (key, at, work, ring, entry, letter, state) \
-               SELECT key, at, 'says', 0, entry, ?, 'waits' FROM posts WHERE key = ? AND work = 'new' AND state = 'sent'";
+               SELECT key, at, 'says', 0, entry, ?, 'waits' FROM posts WHERE key = ? AND work = 'new' AND state IN ('waits', 'sent') \
+               AND NOT EXISTS (SELECT 1 FROM posts WHERE key = ?2 AND work = 'says' AND state = 'waits')";
     transaction.prepare_cached(sql)?.execute(params![letter, key.0]).map(drop)
 }
 
@@ -95,7 +95,7 @@ impl Database {
             return Ok(None);
         }
         let sql = "SELECT charges.entry, before, after FROM charges JOIN posts ON posts.entry = charges.entry \
-                   WHERE posts.id = ?";
+                   WHERE posts.id = ? AND posts.work = 'new'";
         let charge = |row: &Row<'_>| {
             Ok(Charge { entry: EntryId(row.get(0)?), before: row.get(1)?, after: row.get(2)? })
         };
@@ -125,7 +125,7 @@ impl Database {
     /// Forgets what was sent long ago.
     pub fn forget_posts(&mut self, now: Timestamp) -> rusqlite::Result<()> {
         let before = now.checked_sub(REMEMBERED).unwrap_or(Timestamp::MIN).as_microsecond();
-        self.connection.execute("DELETE FROM posts WHERE state <> 'waits' AND at < ?", [before])?;
+        self.connection.execute("DELETE FROM posts WHERE at < ?", [before])?;
         self.connection.execute("DELETE FROM receipts WHERE at < ?", [before])?;
         self.connection.execute("DELETE FROM cards WHERE rang < ?", [before]).map(drop)
     }
@@ -147,14 +147,16 @@ fn receipt(row: &Row<'_>) -> rusqlite::Result<Receipt> {
 
 fn outgoing(row: &Row<'_>) -> rusqlite::Result<Outgoing> {
     let (work, letter): (String, String) = (row.get(3)?, row.get(6)?);
-    let letter: LetterBody = serde_json::from_str(&letter).map_err(|error| unread(6, error))?;
+    // One that cannot be read keeps nobody waiting.
+    let letter = serde_json::from_str::<LetterBody>(&letter).map(Letter::from);
+    let letter = letter.unwrap_or_else(|_| Letter::small("something here can't be read any more"));
     let ring = if row.get(4)? { Ring::Loud } else { Ring::Quiet };
     let post = Post {
         key: PostKey(row.get(1)?),
         at: time_in(row, 2)?,
         ring,
         of: row.get::<_, Option<u64>>(5)?.map(SentId),
-        letter: letter.into(),
+        letter,
     };
     let work = if work == "new" { Work::New } else { Work::Says };
     Ok(Outgoing { id: row.get(0)?, work, post })

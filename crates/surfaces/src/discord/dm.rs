@@ -1,6 +1,6 @@
 //! The direct messages: where the human is, as far as Discord is concerned.
 //!
-//! Three loops share one sign-in. The gateway's news are heard in order; buttons and commands are answered beside
+//! A few loops share one sign-in. The gateway's news are heard in order; buttons and commands are answered beside
 //! them, because Discord gives three seconds; and one carrier takes the posts from the outbox, in order, while it
 //! shows how the answer that goes on is getting along.
 
@@ -45,7 +45,7 @@ const ANSWERED_AT_ONCE: usize = 32;
 /// How much may wait to be answered before we stop listening: what we do not take, Discord keeps.
 const UNANSWERED: usize = 50;
 /// How long to wait for an answer before it is taken for lost.
-const LONGEST_WAIT: Duration = Duration::from_secs(600);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What the direct messages need from the rest.
 #[derive(Clone)]
@@ -136,6 +136,15 @@ impl Shared {
         }
     }
 
+    /// The messages up to `newest` that nobody answers any more.
+    fn over(&self, newest: Option<MessageId>, running: &BTreeSet<MessageId>) -> Vec<MessageId> {
+        let mut asked = self.lock();
+        let over = |id: &MessageId| newest.is_some_and(|newest| *id <= newest) && !running.contains(id);
+        let ids: Vec<MessageId> = asked.open.iter().copied().filter(over).collect();
+        asked.open.retain(|id| !over(id));
+        ids
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Asked> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -175,18 +184,22 @@ async fn run(
     let gateway = Gateway::new(wire, rest, Beginning { token, session, seed });
     let (news, heard) = mpsc::channel(NEWS);
     let (told, telling) = mpsc::channel(NEWS);
-    let inside = stop.child_token();
-    let mut loops = JoinSet::new();
+    let inside = CancellationToken::new();
+    let (mut loops, mut errands) = (JoinSet::new(), JoinSet::new());
     loops.spawn(inside.clone().run_until_cancelled_owned(Hearing::new(Arc::clone(&shared)).run(heard)));
     loops.spawn(inside.clone().run_until_cancelled_owned(Carrier::new(Arc::clone(&shared)).run()));
     loops.spawn(inside.clone().run_until_cancelled_owned(sort(Arc::clone(&shared), telling, news)));
-    loops.spawn(inside.clone().run_until_cancelled_owned(commands::register(Arc::clone(&shared))));
-    let ended = gateway.run(told, stop).await;
+    errands.spawn(inside.clone().run_until_cancelled_owned(commands::register(Arc::clone(&shared))));
+    let ended = tokio::select! {
+        ended = gateway.run(told, stop.clone()) => Some(ended),
+        _ = loops.join_next() => None,
+    };
     inside.cancel();
-    while loops.join_next().await.is_some() {}
+    while loops.join_next().await.is_some() || errands.join_next().await.is_some() {}
     match ended {
-        Ended::Stopped | Ended::Unheard => Ok(()),
-        Ended::Fatal(fatal) => Err(fatal.to_string()),
+        Some(Ended::Stopped) => Ok(()),
+        Some(Ended::Fatal(fatal)) => Err(fatal.to_string()),
+        Some(Ended::Unheard) | None => Err("a part of me that lives there broke; start again.".to_owned()),
     }
 }
 

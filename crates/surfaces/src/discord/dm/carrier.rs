@@ -1,6 +1,6 @@
 //! The carrier: takes the posts from the outbox, in order, and shows how the answer that goes on gets along.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,12 +9,13 @@ use domain::conversation::{Branch, EntryId};
 use domain::record::MessageId;
 use domain::turn::TurnId;
 use engine::ports::{Outgoing as Waiting, Settled};
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::Shared;
 use super::eyes::{self, Eyes};
 use super::live::{self, Live};
-use super::sending::{Tried, carry};
+use super::sending::{Doubt, Tried, carry};
 use crate::stage::{Scene, Sight, Watcher};
 
 /// How often the outbox is looked at, whatever anybody says.
@@ -31,6 +32,10 @@ pub(super) struct Carrier {
     eyes: Eyes,
     /// The newest entry of each branch, as far as it was shown.
     newest: BTreeMap<Branch, EntryId>,
+    /// When this life began: what is older may have been sent by an earlier one.
+    began: Timestamp,
+    /// Posts of which nobody knows whether they arrived.
+    unsure: BTreeSet<u64>,
     /// The newest message whose turn has come.
     begun: Option<MessageId>,
     /// Nothing is sent before that, and how long to wait after the next trouble.
@@ -49,12 +54,23 @@ enum Told {
 impl Carrier {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         let (live, eyes, patience) = (BTreeMap::new(), Eyes::default(), (Instant::now(), WAITS.0));
-        Self { shared, live, eyes, newest: BTreeMap::new(), begun: None, patience, told: Told::Nothing }
+        let (began, unsure) = (shared.ports.clock.now().timestamp(), BTreeSet::new());
+        Self {
+            shared,
+            live,
+            eyes,
+            newest: BTreeMap::new(),
+            began,
+            unsure,
+            begun: None,
+            patience,
+            told: Told::Nothing,
+        }
     }
 
     pub(super) async fn run(mut self) {
         let mut watcher = self.shared.ports.stage.subscribe();
-        self.know(&watcher.scene());
+        self.know(&watcher.scene()).await;
         eyes::sweep(&self.shared).await;
         live::sweep(&self.shared).await;
         if let Err(error) = self.shared.ports.outbox.forget(self.shared.ports.clock.now().timestamp()).await {
@@ -78,7 +94,7 @@ impl Carrier {
         while let Some(sight) = next {
             match sight {
                 Sight::Cue(cue) => self.see(&cue.shown).await,
-                Sight::Missed(scene) => self.know(&scene),
+                Sight::Missed(scene) => self.know(&scene).await,
                 Sight::Over => return false,
             }
             next = watcher.try_next();
@@ -127,6 +143,8 @@ impl Carrier {
             }
             Shown::Ended { turn, answers, .. } => {
                 if let Some(mut live) = self.live.remove(turn) {
+                    // Words that were written down are not shown unfinished any more.
+                    live.unsay(&self.shared).await;
                     live.rests(&self.shared).await;
                 }
                 self.eyes.over(*answers, &self.shared).await;
@@ -159,8 +177,12 @@ impl Carrier {
 
     /// How things stand, for who missed how they came about. What follows what is not known then, so nothing
     /// unfinished is shown.
-    fn know(&mut self, scene: &Scene) {
-        self.live.retain(|turn, _| scene.running.contains_key(turn));
+    async fn know(&mut self, scene: &Scene) {
+        let over: Vec<TurnId> =
+            self.live.keys().filter(|turn| !scene.running.contains_key(turn)).copied().collect();
+        for mut live in over.iter().filter_map(|turn| self.live.remove(turn)).collect::<Vec<_>>() {
+            live.rests(&self.shared).await;
+        }
         self.newest.clear();
         for (turn, running) in &scene.running {
             let (branch, answers) = (running.branch.clone(), running.answers);
@@ -168,6 +190,10 @@ impl Carrier {
             live.lost_track();
             live.heard(&running.words);
             self.begun = self.begun.max(Some(answers));
+        }
+        let running: BTreeSet<MessageId> = scene.running.values().map(|running| running.answers).collect();
+        for message in self.shared.over(self.begun, &running) {
+            self.eyes.over(message, &self.shared).await;
         }
     }
 
@@ -208,9 +234,16 @@ impl Carrier {
     }
 
     async fn send(&mut self, waiting: &Waiting) -> bool {
-        match carry(&self.shared, waiting).await {
+        let doubt = match self.unsure.contains(&waiting.id) || waiting.post.at < self.began {
+            true => Doubt::Unsure,
+            false => Doubt::None,
+        };
+        match carry(&self.shared, waiting, doubt).await {
             Tried::Settled(settled) => self.settle(waiting, settled).await,
-            Tried::Later(why) => {
+            Tried::Later(why, doubt) => {
+                if doubt == Doubt::Unsure {
+                    self.unsure.insert(waiting.id);
+                }
                 self.wait(&why);
                 false
             }
@@ -229,6 +262,7 @@ impl Carrier {
 
     async fn settle(&mut self, waiting: &Waiting, settled: Settled) -> bool {
         let sent = settled == Settled::Sent;
+        self.unsure.remove(&waiting.id);
         if let Settled::Failed(why) = &settled {
             self.tell_refused(why);
         }

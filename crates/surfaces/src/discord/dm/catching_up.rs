@@ -1,5 +1,7 @@
 //! Catching up: what the human wrote while nobody was there, up to a week and 500 messages.
 
+use std::time::Duration;
+
 use jiff::SignedDuration;
 
 use super::Shared;
@@ -7,6 +9,7 @@ use super::hearing::SEEN;
 use super::sending::say_aside;
 use crate::discord::Snowflake;
 use crate::discord::events::{Author, Message};
+use crate::discord::rest::Trouble;
 
 /// How far back it is read.
 const BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -14,6 +17,10 @@ const BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 const MOST: usize = 500;
 /// How many come at once.
 const PAGE: u8 = 100;
+/// The clocks of two machines differ by less.
+const SLACK: SignedDuration = SignedDuration::from_mins(1);
+/// How long to wait before Discord is asked again, at first and at most.
+const WAITS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
 /// The newest message that was dealt with.
 pub(super) async fn seen(shared: &Shared) -> Option<Snowflake> {
@@ -25,7 +32,7 @@ pub(super) async fn seen(shared: &Shared) -> Option<Snowflake> {
 pub(super) async fn missed(shared: &Shared) -> Vec<Message> {
     let now = shared.ports.clock.now().timestamp();
     let Some(seen) = seen(shared).await else {
-        let from = Snowflake::first_of(now).to_string();
+        let from = Snowflake::first_of(now.checked_sub(SLACK).unwrap_or(now)).to_string();
         if let Err(error) = shared.ports.outbox.keep(SEEN, from).await {
             tracing::warn!(%error, "What was seen in Discord could not be kept.");
         }
@@ -34,26 +41,39 @@ pub(super) async fn missed(shared: &Shared) -> Vec<Message> {
     let oldest = Snowflake::first_of(now.checked_sub(BACK).unwrap_or(now));
     let mut messages: Vec<Message> = Vec::new();
     let mut after = seen.max(oldest);
-    while messages.len() < MOST {
-        let page = match shared.rest.messages_after(shared.signed.channel, after, PAGE).await {
-            Ok(page) => page,
-            Err(trouble) => {
-                tracing::warn!(%trouble, "What was written in Discord meanwhile could not be read; the next connection tries again.");
-                break;
-            }
-        };
+    while let Some(page) = page(shared, after).await {
         let Some(last) = page.last() else { break };
         after = last.id;
         messages
             .extend(page.into_iter().filter(|message| message.author == Author::Person(shared.signed.owner)));
     }
-    if messages.len() > MOST || seen < oldest {
-        messages.truncate(MOST);
+    let left_out = messages.len().saturating_sub(MOST);
+    messages.drain(..left_out);
+    if left_out > 0 || seen < oldest {
         let days = BACK.as_hours() / 24;
         let text = format!(
-            "-# i was away long: i read what you wrote in the last {days} days, {MOST} messages at most."
+            "-# i was away long: i read what you wrote in the last {days} days, the newest {MOST} messages at most."
         );
         say_aside(shared, &text).await;
     }
     messages
+}
+
+/// The next messages. As long as Discord is away we wait: what comes later is heard after them.
+async fn page(shared: &Shared, after: Snowflake) -> Option<Vec<Message>> {
+    let mut wait = WAITS.0;
+    loop {
+        match shared.rest.messages_after(shared.signed.channel, after, PAGE).await {
+            Ok(page) => return Some(page),
+            Err(Trouble::Away(why) | Trouble::Unknown(why)) => {
+                tracing::warn!(%why, "What was written in Discord meanwhile cannot be read yet.");
+                tokio::time::sleep(wait).await;
+                wait = (wait * 2).min(WAITS.1);
+            }
+            Err(trouble) => {
+                tracing::warn!(%trouble, "What was written in Discord meanwhile cannot be read.");
+                return None;
+            }
+        }
+    }
 }

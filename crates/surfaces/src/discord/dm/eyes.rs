@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::post::PostKey;
 use domain::record::MessageId;
 use engine::ports::Receipt;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::Shared;
 use crate::discord::Snowflake;
@@ -16,6 +16,9 @@ const EYES: &str = "👀";
 const KIND: &str = "eyes:";
 /// How long a message waits before it is marked.
 const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// How long a mark may take: it never holds up a message for long.
+const BRIEFLY: Duration = Duration::from_secs(5);
 
 /// The messages that wait.
 #[derive(Default)]
@@ -49,7 +52,8 @@ impl Eyes {
                 let at = shared.ports.clock.now().timestamp();
                 // On disk first: a mark that nobody knows of would stay for ever.
                 if shared.ports.outbox.became(receipt(waiting.message), at).await.is_ok() {
-                    let _ = shared.rest.react(shared.signed.channel, waiting.message, EYES).await;
+                    let _ = timeout(BRIEFLY, shared.rest.react(shared.signed.channel, waiting.message, EYES))
+                        .await;
                 }
             }
         }
@@ -78,7 +82,7 @@ pub(super) async fn sweep(shared: &Shared) {
 
 async fn unmark(message: Snowflake, shared: &Shared) {
     // A message that is gone has no mark either.
-    let _ = shared.rest.unreact(shared.signed.channel, message, EYES).await;
+    let _ = timeout(BRIEFLY, shared.rest.unreact(shared.signed.channel, message, EYES)).await;
     let _ = shared.ports.outbox.is_gone(receipt(message)).await;
 }
 

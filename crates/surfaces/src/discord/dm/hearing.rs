@@ -1,5 +1,6 @@
 //! Hearing: what the human writes, in order and once, also what they wrote while nobody was there.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::approval::{ApprovalId, Verdict};
@@ -24,6 +25,9 @@ use crate::discord::gateway::Session;
 /// The newest message that was dealt with.
 pub(super) const SEEN: &str = "discord.seen";
 
+/// How many messages that were dealt with are remembered.
+const DEALT: usize = 1_000;
+
 /// News of the gateway, in order.
 pub(super) enum News {
     /// Somebody wrote.
@@ -41,14 +45,16 @@ pub(super) enum News {
 /// Who hears.
 pub(super) struct Hearing {
     shared: Arc<Shared>,
+    /// The newest messages that were dealt with: news and history overlap.
+    dealt: BTreeSet<Snowflake>,
 }
 
 impl Hearing {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+        Self { shared, dealt: BTreeSet::new() }
     }
 
-    pub(super) async fn run(self, mut news: mpsc::Receiver<News>) {
+    pub(super) async fn run(mut self, mut news: mpsc::Receiver<News>) {
         while let Some(next) = news.recv().await {
             match next {
                 News::Message(message) => self.hear(message).await,
@@ -60,7 +66,7 @@ impl Hearing {
         }
     }
 
-    async fn catch_up(&self) {
+    async fn catch_up(&mut self) {
         for message in catching_up::missed(&self.shared).await {
             self.hear(message).await;
         }
@@ -86,9 +92,12 @@ impl Hearing {
         theirs && words && message.in_dm() && message.channel == signed.channel
     }
 
-    async fn hear(&self, message: Message) {
-        if !self.is_for_us(&message) {
+    async fn hear(&mut self, message: Message) {
+        if !self.is_for_us(&message) || !self.dealt.insert(message.id) {
             return;
+        }
+        if self.dealt.len() > DEALT {
+            self.dealt.pop_first();
         }
         self.shared.has_room().await;
         let id = message.id;
@@ -138,11 +147,12 @@ impl Hearing {
             return;
         }
         let pictures::Looked { images, unused } = pictures::look(&self.shared, &message.attachments).await;
-        if !unused.is_empty() {
-            say_aside(&self.shared, &format!("-# not used: {}", unused.join(", "))).await;
-        }
+        let unused = match unused.as_slice() {
+            [] => String::new(),
+            unused => format!("-# not used: {}", unused.join(", ")),
+        };
         if message.content.trim().is_empty() && images.is_empty() {
-            return;
+            return say_aside(&self.shared, &unused).await;
         }
         let reply_to = match &message.reply_to {
             Some(reply) => Some(self.reply_to(reply.message, reply.quoted.as_ref()).await),
@@ -162,6 +172,7 @@ impl Hearing {
             | Answer::Overspent(_)
             | Answer::Shown(_) => {}
         }
+        say_aside(&self.shared, &unused).await;
     }
 
     /// MT-9, MT-12: which message of ours it is, and what it says.
@@ -188,20 +199,14 @@ impl Hearing {
         if reaction.user != self.shared.signed.owner || reaction.turn != Turn::Added {
             return;
         }
-        let (verdict, act) = match reaction.emoji.as_str() {
-            "✅" => (Verdict::Allow, Some(Act::Done)),
-            "❌" => (Verdict::Deny, None),
-            "🔓" => (Verdict::Always, None),
-            "⏰" => (Verdict::Deny, Some(Act::Later)),
-            _ => return,
-        };
         let posted = self.shared.ports.outbox.posted_as(reaction.message.0).await.ok().flatten();
         let approval = posted.and_then(|(key, _)| key.0.strip_prefix("approval:")?.parse().ok());
-        let Some(approval) = approval.map(ApprovalId).filter(|_| act != Some(Act::Later)) else {
-            if let Some(act) = act {
-                self.press_card(reaction.message, act).await;
-            }
-            return;
+        let Some(approval) = approval.map(ApprovalId) else { return self.notice_on_a_card(&reaction).await };
+        let verdict = match reaction.emoji.as_str() {
+            "✅" => Verdict::Allow,
+            "❌" => Verdict::Deny,
+            "🔓" => Verdict::Always,
+            _ => return,
         };
         let (surface, on) = (SurfaceName::Discord, SentId(reaction.message.0));
         let press = Press { surface, on, action: Action::Answer(approval, verdict) };
@@ -209,6 +214,18 @@ impl Hearing {
             say_aside(&self.shared, &why).await;
         }
         self.shared.poke.notify_one();
+    }
+}
+
+impl Hearing {
+    /// A reaction to a reminder is one of its buttons.
+    async fn notice_on_a_card(&self, reaction: &Reaction) {
+        let act = match reaction.emoji.as_str() {
+            "✅" => Act::Done,
+            "⏰" => Act::Later,
+            _ => return,
+        };
+        self.press_card(reaction.message, act).await;
     }
 }
 

@@ -52,7 +52,9 @@ pub(super) struct Live {
 struct Work {
     what: String,
     since: Instant,
-    line: Option<(Snowflake, Instant)>,
+    line: Option<Snowflake>,
+    /// When the line was last sent or changed, or that was tried.
+    tried: Option<Instant>,
 }
 
 impl Live {
@@ -98,7 +100,7 @@ impl Live {
     /// A tool works, or is done.
     pub(super) fn works(&mut self, tool: &str, doing: Doing) {
         if let (Doing::Runs, None) = (doing, &self.work) {
-            self.work = Some(Work { what: tool.to_owned(), since: Instant::now(), line: None });
+            self.work = Some(Work { what: tool.to_owned(), since: Instant::now(), line: None, tried: None });
         } else if let (Doing::Runs, Some(work)) = (doing, &mut self.work) {
             tool.clone_into(&mut work.what);
         }
@@ -121,9 +123,9 @@ impl Live {
             (Some(spoke), None) => Some(spoke + WHOLE),
             _ => None,
         };
-        let work = self.work.as_ref().map(|work| match work.line {
+        let work = self.work.as_ref().map(|work| match work.tried {
             None => work.since + WORKING,
-            Some((_, counted)) => counted + COUNTED,
+            Some(tried) => tried + COUNTED,
         });
         [Some(typing), words, work].into_iter().flatten().min().unwrap_or(typing)
     }
@@ -182,7 +184,7 @@ impl Live {
 
     /// The key of what is being said: it follows the newest entry there.
     fn key(&self) -> Option<PostKey> {
-        self.after.map(|after| PostKey::words(Some(after)))
+        self.after.map(PostKey::after)
     }
 
     /// A silent line says what takes so long.
@@ -191,25 +193,24 @@ impl Live {
         let Some(work) = &mut self.work else { return Ok(()) };
         let seconds = now.duration_since(work.since).as_secs();
         let line = status(&format!("{}… {seconds} s", work.what));
-        match work.line {
-            None if now >= work.since + WORKING => {
-                let key = line_key(turn);
-                let id = shared.rest.create_message(shared.signed.channel, &line, None).await?.id;
-                keep(shared, &key, (0, id)).await?;
-                work.line = Some((id, now));
-            }
-            Some((id, counted)) if now >= counted + COUNTED => {
-                work.line = Some((id, now));
-                shared.rest.edit_message(shared.signed.channel, id, &line).await?;
-            }
-            None | Some(_) => {}
+        let due = work.tried.map_or(work.since + WORKING, |tried| tried + COUNTED);
+        if now < due {
+            return Ok(());
         }
-        Ok(())
+        work.tried = Some(now);
+        match work.line {
+            None => {
+                let id = shared.rest.create_message(shared.signed.channel, &line, None).await?.id;
+                work.line = Some(id);
+                keep(shared, &line_key(turn), (0, id)).await
+            }
+            Some(id) => shared.rest.edit_message(shared.signed.channel, id, &line).await.map(drop),
+        }
     }
 
     /// The work is over, and so is the line about it.
     pub(super) async fn rests(&mut self, shared: &Shared) {
-        if let Some(Work { line: Some((id, _)), .. }) = self.work.take() {
+        if let Some(Work { line: Some(id), .. }) = self.work.take() {
             let receipt = Receipt { key: line_key(self.turn), part: 0, message: id.0 };
             if let Err(trouble) = take_away(shared, &receipt).await {
                 tracing::debug!(%trouble, "A status line stays until the next start.");
@@ -217,9 +218,9 @@ impl Live {
         }
     }
 
-    /// What is shown stands for nothing: it is taken away.
+    /// What is shown unfinished stands for nothing: it is taken away.
     pub(super) async fn unsay(&mut self, shared: &Shared) {
-        let Some(key) = self.key() else { return };
+        let Some(key) = self.key().filter(|_| !self.shown.is_empty()) else { return };
         for receipt in shared.ports.outbox.receipts(key).await.unwrap_or_default() {
             let _ = take_away(shared, &receipt).await;
         }

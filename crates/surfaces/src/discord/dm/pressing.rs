@@ -3,6 +3,7 @@
 use domain::assistant::{Answer, Press, Request};
 use domain::card::{Act, PICK};
 use domain::embed::Action;
+use domain::post::PostKey;
 use domain::record::SurfaceName;
 
 use super::Shared;
@@ -56,8 +57,9 @@ async fn pressed(
     };
     let action = match (action, chosen) {
         (Action::Card(card, Act::Move(_)), Some(chosen)) if chosen == PICK => {
-            let form = when_form(press);
-            return acknowledge(shared, interaction, &Callback::Form(form)).await.map_or((), |()| drop(card));
+            drop(card);
+            let _ = acknowledge(shared, interaction, &Callback::Form(when_form(press))).await;
+            return;
         }
         (Action::Card(card, Act::Move(_)), Some(chosen)) => Action::Card(card, Act::Move(chosen.clone())),
         (action, _) => action,
@@ -70,6 +72,11 @@ async fn pressed(
         Some(message) => sent_id(shared, message.id).await,
         None => domain::sent::SentId(0),
     };
+    if let Action::Answer(approval, _) = &action
+        && !is_posted(shared, message, &PostKey::approval(*approval)).await
+    {
+        return whisper(shared, interaction, "that button belongs to another message.").await;
+    }
     let dismissed = action == Action::Dismiss;
     let request = Request::Press(Press { surface: SurfaceName::Discord, on, action });
     match shared.ports.desk.ask(request).await {
@@ -87,6 +94,13 @@ async fn pressed(
         // XB-18: one that is gone already is as good.
         let _ = shared.rest.delete_message(shared.signed.channel, message.id).await;
     }
+}
+
+/// I5: whether `message` is what was posted under `key`.
+async fn is_posted(shared: &Shared, message: Option<&Message>, key: &PostKey) -> bool {
+    let Some(message) = message else { return false };
+    let posted = shared.ports.outbox.posted_as(message.id.0).await;
+    matches!(posted, Ok(Some((posted, _))) if posted == *key)
 }
 
 fn when_form(press: &str) -> Form {
@@ -107,9 +121,13 @@ pub(in crate::discord) async fn acknowledge(
     interaction: &Interaction,
     callback: &Callback,
 ) -> Result<(), Trouble> {
-    match shared.rest.answer(interaction.id, &interaction.token, callback).await {
+    let mut answered = shared.rest.answer(interaction.id, &interaction.token, callback).await;
+    if let Err(Trouble::Away(_)) = answered {
+        answered = shared.rest.answer(interaction.id, &interaction.token, callback).await;
+    }
+    match answered {
         // It may have arrived: the human waits, so we go on.
-        Ok(()) | Err(Trouble::Unknown(_) | Trouble::Away(_)) => Ok(()),
+        Ok(()) | Err(Trouble::Unknown(_)) => Ok(()),
         Err(trouble) => {
             tracing::info!(%trouble, "An interaction could not be answered, and nothing is done about it.");
             Err(trouble)
@@ -120,7 +138,7 @@ pub(in crate::discord) async fn acknowledge(
 /// Words that only the human sees, after the first answer.
 pub(in crate::discord) async fn whisper(shared: &Shared, interaction: &Interaction, text: &str) {
     let mut outgoing = Outgoing::words(cut(text));
-    outgoing.flags = Flags::EPHEMERAL;
+    outgoing.flags = Flags::EPHEMERAL.and(Flags::NO_EMBEDS);
     let application = shared.signed.application;
     if let Err(trouble) = shared.rest.follow_up(application, &interaction.token, &outgoing).await {
         tracing::info!(%trouble, "A whisper was not heard.");
@@ -130,7 +148,7 @@ pub(in crate::discord) async fn whisper(shared: &Shared, interaction: &Interacti
 /// SL-2: words that only they see, as the first answer.
 pub(in crate::discord) async fn refuse(shared: &Shared, interaction: &Interaction, text: &str) {
     let mut outgoing = Outgoing::words(cut(text));
-    outgoing.flags = Flags::EPHEMERAL;
+    outgoing.flags = Flags::EPHEMERAL.and(Flags::NO_EMBEDS);
     let callback = match interaction.asked {
         Asked::Typing { .. } => Callback::Choices(Vec::new()),
         Asked::Command { .. } | Asked::Pressed { .. } | Asked::Filled { .. } | Asked::Unknown => {

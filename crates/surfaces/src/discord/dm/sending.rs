@@ -29,13 +29,22 @@ const TOO_MANY_EDITS: u64 = 30046;
 /// Discord's number for a channel that is no more.
 const NO_CHANNEL: u64 = 10003;
 
+/// Whether it may have been sent already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// It was surely not.
+    None,
+    /// Nobody knows.
+    Unsure,
+}
+
 /// What became of trying to send something.
 #[derive(Debug)]
 pub(super) enum Tried {
     /// It is settled so.
     Settled(Settled),
     /// It is tried again later.
-    Later(String),
+    Later(String, Doubt),
     /// The token is void: nothing more can be sent.
     Over,
 }
@@ -53,9 +62,9 @@ pub(super) async fn say_aside(shared: &Shared, text: &str) {
 }
 
 /// P3: carries one post out.
-pub(super) async fn carry(shared: &Shared, waiting: &Waiting) -> Tried {
+pub(super) async fn carry(shared: &Shared, waiting: &Waiting, doubt: Doubt) -> Tried {
     let age = shared.ports.clock.now().timestamp().duration_since(waiting.post.at);
-    if age >= STALE {
+    if waiting.work == Work::New && age >= STALE {
         return Tried::Settled(Settled::Dropped("it was older than a week".to_owned()));
     }
     let letter = match (waiting.work, age >= LATE) {
@@ -63,7 +72,7 @@ pub(super) async fn carry(shared: &Shared, waiting: &Waiting) -> Tried {
         (Work::New, false) | (Work::Says, _) => waiting.post.letter.clone(),
     };
     let parts = dress(&letter, waiting.post.ring);
-    let sending = Sending { shared, waiting, age };
+    let sending = Sending { shared, waiting, age, doubt };
     match sending.all(&parts).await {
         Err(Trouble::Refused { code, message }) if code != TOO_MANY_EDITS => {
             tracing::error!(code, message, key = %waiting.post.key, "Discord refused a message as it was.");
@@ -77,7 +86,8 @@ pub(super) async fn carry(shared: &Shared, waiting: &Waiting) -> Tried {
 fn settle(done: Result<(), Trouble>) -> Tried {
     match done {
         Ok(()) => Tried::Settled(Settled::Sent),
-        Err(Trouble::Away(why) | Trouble::Unknown(why)) => Tried::Later(why),
+        Err(Trouble::Away(why)) => Tried::Later(why, Doubt::None),
+        Err(Trouble::Unknown(why)) => Tried::Later(why, Doubt::Unsure),
         Err(Trouble::Token) => Tried::Over,
         Err(trouble @ (Trouble::NotAllowed { .. } | Trouble::Gone { .. } | Trouble::Refused { .. })) => {
             Tried::Settled(Settled::Failed(hint(&trouble)))
@@ -118,12 +128,17 @@ struct Sending<'a> {
     shared: &'a Shared,
     waiting: &'a Waiting,
     age: SignedDuration,
+    doubt: Doubt,
 }
 
 impl Sending<'_> {
     /// Every part once, in order; what was there of it becomes it, and what is too many is taken away.
     async fn all(&self, parts: &[Outgoing]) -> Result<(), Trouble> {
         let receipts = self.receipts().await?;
+        if self.waiting.work == Work::Says && receipts.is_empty() {
+            // It never arrived, so nothing about it changes.
+            return Ok(());
+        }
         for (part, outgoing) in parts.iter().enumerate() {
             let part = u32::try_from(part).unwrap_or(u32::MAX);
             match receipts.iter().find(|receipt| receipt.part == part) {
@@ -151,14 +166,15 @@ impl Sending<'_> {
             Err(Trouble::Gone { code }) if code != NO_CHANNEL => self.create(receipt.part, outgoing).await,
             Err(Trouble::Refused { code: TOO_MANY_EDITS, .. }) => {
                 let nonce = nonce(&self.waiting.post.key, "again", receipt.part);
-                self.shared.rest.create_message(channel, outgoing, Some(&nonce)).await.map(drop)
+                let message = self.shared.rest.create_message(channel, outgoing, Some(&nonce)).await?;
+                keep(self.shared, &self.waiting.post.key, (receipt.part, message.id)).await
             }
             Err(trouble) => Err(trouble),
         }
     }
 
     async fn create(&self, part: u32, outgoing: &Outgoing) -> Result<(), Trouble> {
-        let found = match self.age > REMEMBERED {
+        let found = match self.doubt == Doubt::Unsure && self.age > REMEMBERED {
             true => self.sent_before(outgoing).await?,
             false => Sought::Nothing,
         };
@@ -234,7 +250,14 @@ pub(super) async fn post(
 ) -> Result<Snowflake, Trouble> {
     let nonce = nonce(key, "", part);
     let channel = shared.signed.channel;
-    let message = shared.rest.create_message(channel, outgoing, Some(&nonce)).await?;
+    let message = match shared.rest.create_message(channel, outgoing, Some(&nonce)).await {
+        // Discord remembers one that was taken away since.
+        Err(Trouble::Gone { code }) if code != NO_CHANNEL => {
+            let nonce = self::nonce(key, "anew", part);
+            shared.rest.create_message(channel, outgoing, Some(&nonce)).await?
+        }
+        created => created?,
+    };
     if message.content.trim_end() != outgoing.content.trim() {
         shared.rest.edit_message(channel, message.id, outgoing).await?;
     }

@@ -46,6 +46,10 @@ pub fn sort(call: &Call, answer: Answer) -> Result<Answer, Trouble> {
     match answer.status {
         200..=299 => Ok(answer),
         401 if call.auth == Auth::Bot => Err(Trouble::Token),
+        // Whoever stands before Discord speaks no JSON, and may let us through later.
+        status @ 400..=499 if !is_json(&answer) => {
+            Err(unfinished(call.method, format!("something before Discord answered {status}")))
+        }
         403 => Err(Trouble::NotAllowed { code, message }),
         401 | 404 | 410 => Err(Trouble::Gone { code }),
         // Only this one says that nothing was done.
@@ -53,6 +57,10 @@ pub fn sort(call: &Call, answer: Answer) -> Result<Answer, Trouble> {
         status @ 500..=599 => Err(unfinished(call.method, format!("Discord answered {status}"))),
         _ => Err(Trouble::Refused { code, message }),
     }
+}
+
+fn is_json(answer: &Answer) -> bool {
+    serde_json::from_slice::<Value>(&answer.body).is_ok()
 }
 
 /// No answer came.
