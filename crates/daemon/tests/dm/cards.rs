@@ -67,3 +67,23 @@ async fn a_time_can_be_picked_in_a_form() {
     rig.passes(2 * 3_600 + 60).await;
     assert_eq!(rig.all("call the dentist").len(), 2, "{}", rig.discord.transcript());
 }
+
+/// I5, XB-7: who presses as soon as they see a question sees in the end how it was answered, every time.
+#[tokio::test(start_paused = true)]
+async fn a_press_that_comes_at_once_is_seen() {
+    let speaks = |words: &str| match words.contains("take it out") {
+        true => Speech::calls("inbox_remove", r#"{"number":1}"#),
+        false => Speech::of("fine."),
+    };
+    let rig = Rig::new(Setup::default(), speaks).await;
+    rig.talk("/permissions default", "from now on the mode is").await;
+    for _ in 0..12 {
+        rig.human().types("take it out");
+        let asks = rig.sees("may i run").await;
+        rig.human().clicks(asks.id, "No").unwrap();
+        rig.passes(20).await;
+        let visible = rig.discord.visible();
+        let seen = visible.iter().find(|seen| seen.id == asks.id).unwrap();
+        assert!(seen.content.contains("denied") && seen.buttons().is_empty(), "{}", rig.discord.transcript());
+    }
+}

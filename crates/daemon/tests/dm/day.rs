@@ -45,6 +45,7 @@ async fn a_day_in_the_direct_messages() {
     rig.human().replies(ping.id, "what did he write?");
     rig.sees("whether you take the flat").await;
     let banner = rig.sees("Forked Session").await;
+    rig.passes(3).await;
     rig.human().clicks(banner.id, "Exit Fork").unwrap();
     rig.sees("Fork Ended").await;
 
@@ -61,6 +62,7 @@ async fn a_day_in_the_direct_messages() {
     rig.talk("keep the milk in mind", "fine.").await;
     rig.human().types("take out the milk");
     let asks = rig.sees("may i run").await;
+    rig.passes(3).await;
     rig.human().clicks(asks.id, "Yes").unwrap();
     rig.sees("allowed").await;
     rig.passes(10).await;
