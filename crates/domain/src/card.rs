@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 
 use crate::cost::Source;
 use crate::embed::{Action, Button, Style};
-use crate::post::{Letter, Menu, PostKey};
+use crate::post::{Menu, PostKey, Sheet};
 use crate::schedule::ItemId;
 
 /// How long a card can be pressed.
@@ -104,29 +104,29 @@ impl Cards {
 
 impl Card {
     /// What the human sees of it.
-    pub fn letter(&self, now: &Zoned) -> Letter {
+    pub fn sheet(&self, now: &Zoned) -> Sheet {
         let words = &self.words;
         match &self.state {
-            State::Open => Letter {
+            State::Open => Sheet {
                 words: self.said.clone(),
                 buttons: self.buttons(),
                 menu: Some(self.menu(now)),
-                ..Letter::default()
+                ..Sheet::default()
             },
             State::Done(at) => {
                 let at = at.to_zoned(now.time_zone().clone());
                 let words = format!("~~{words}~~ done {}", at.strftime("%H:%M"));
-                Letter { words, buttons: vec![self.undo()], ..Letter::default() }
+                Sheet { words, buttons: vec![self.undo()], ..Sheet::default() }
             }
-            State::Moved(to, _) => Letter {
+            State::Moved(to, _) => Sheet {
                 words: format!("{words} · moved to"),
                 when: Some(*to),
                 buttons: vec![self.undo()],
-                ..Letter::default()
+                ..Sheet::default()
             },
             State::Dropped => {
                 let words = format!("~~{words}~~ dropped");
-                Letter { words, buttons: vec![self.undo()], ..Letter::default() }
+                Sheet { words, buttons: vec![self.undo()], ..Sheet::default() }
             }
         }
     }

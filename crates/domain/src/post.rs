@@ -28,7 +28,7 @@ pub struct Post {
     /// The message that it is to us, if it can be replied to.
     pub of: Option<SentId>,
     /// What it says.
-    pub letter: Letter,
+    pub sheet: Sheet,
 }
 
 /// Whether the phone rings.
@@ -42,7 +42,7 @@ pub enum Ring {
 
 /// What a post says, for any surface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Letter {
+pub struct Sheet {
     /// Its words; may be empty beside an embed.
     pub words: String,
     /// What is shown apart from the words.
@@ -74,7 +74,7 @@ pub enum PostChange {
     /// This is to be sent.
     Posted(Post),
     /// What was posted under this key says this from now on.
-    Says(PostKey, Letter),
+    Says(PostKey, Sheet),
 }
 
 /// What a post is known by.
@@ -132,7 +132,7 @@ impl fmt::Display for PostKey {
     }
 }
 
-impl Letter {
+impl Sheet {
     /// Words alone.
     pub fn of(words: &str) -> Self {
         Self { words: words.to_owned(), ..Self::default() }

@@ -159,6 +159,9 @@ pub trait Outbox: Send + Sync {
     /// The receipts whose key begins so.
     fn receipts_of(&self, kind: &'static str) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>>;
 
+    /// What was shown of words that were never posted.
+    fn unfinished(&self) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>>;
+
     /// Keeps what a part became.
     fn became(&self, receipt: Receipt, at: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>>;
 

@@ -21,6 +21,10 @@ impl Outbox for Journal {
         self.read(move |reader| reader.database.receipts_of(kind))
     }
 
+    fn unfinished(&self) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>> {
+        self.read(|reader| reader.database.unfinished_posts())
+    }
+
     fn became(&self, receipt: Receipt, at: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>> {
         Box::pin(self.change(move |database| database.became(&receipt, at)))
     }

@@ -111,7 +111,7 @@ impl Assistant {
         let card = Card { state, ..card };
         minutes
             .records
-            .push(Record::Message(MessageChange::Post(PostChange::Says(post.clone(), card.letter(now)))));
+            .push(Record::Message(MessageChange::Post(PostChange::Says(post.clone(), card.sheet(now)))));
         self.keep_card((card, post), &mut minutes);
         if !told.is_empty() {
             self.report("reminder", told.to_owned(), &mut minutes);

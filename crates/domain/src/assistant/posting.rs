@@ -15,7 +15,7 @@ use crate::conversation::{Branch, Entry, Reach, Said, Text};
 use crate::cost::Source;
 use crate::embed::{Action, Button, Style};
 use crate::fork::{begun_card, ended_card};
-use crate::post::{Letter, Post, PostChange, PostKey, Ring};
+use crate::post::{Post, PostChange, PostKey, Ring, Sheet};
 use crate::record::{MessageChange, MessageId, Record, SurfaceName};
 use crate::sent::SentId;
 use crate::tool::{Outcome, Showing};
@@ -142,7 +142,7 @@ impl Assistant {
     fn posts_of(&mut self, shown: &Shown, cards: &[Rung], now: &Zoned) -> Vec<PostChange> {
         let at = now.timestamp();
         let key = PostKey::note(at, self.posting.notes);
-        let note = |ring, letter| vec![PostChange::Posted(Post { key, at, ring, of: None, letter })];
+        let note = |ring, sheet| vec![PostChange::Posted(Post { key, at, ring, of: None, sheet })];
         match shown {
             Shown::Began { turn, branch, answers } => {
                 self.began((*turn, *answers), branch, now);
@@ -156,7 +156,7 @@ impl Assistant {
                     None => self.is_here(branch) && self.posting.is_away(now),
                 };
                 match ending {
-                    Ending::Failed(why) if waits => note(Ring::Loud, Letter::of(&why.to_string())),
+                    Ending::Failed(why) if waits => note(Ring::Loud, Sheet::of(&why.to_string())),
                     Ending::Failed(_) | Ending::Finished | Ending::Interrupted => Vec::new(),
                 }
             }
@@ -164,7 +164,7 @@ impl Assistant {
                 let asker = self.posting.turns.remove(turn);
                 let waits = asker.is_some_and(|asker| asker.to != Goes::Nowhere);
                 match (known, waits) {
-                    (Known::Unknown, true) => note(Ring::Loud, Letter::of(&why.to_string())),
+                    (Known::Unknown, true) => note(Ring::Loud, Sheet::of(&why.to_string())),
                     (Known::Unknown | Known::Told, _) => Vec::new(),
                 }
             }
@@ -172,18 +172,18 @@ impl Assistant {
                 if self.is_here(branch) && self.posting.is_away(now) =>
             {
                 let text = outcome.as_ref().unwrap_or_else(|why| why);
-                note(Ring::Quiet, Letter::small(text))
+                note(Ring::Quiet, Sheet::small(text))
             }
             Shown::Approval(Asking::Open(approval)) => self.asks(approval, now),
             Shown::Approval(Asking::Closed(approval, closed)) => vec![answered(approval, closed)],
             Shown::Aside(aside) => self.aside(aside, now),
             Shown::Notice(text) => match rings(cards, text) {
                 Some((card, key)) => {
-                    let (key, letter) = (key.clone(), card.letter(now));
-                    vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, letter })]
+                    let (key, sheet) = (key.clone(), card.sheet(now));
+                    vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, sheet })]
                 }
                 None if text.starts_with(CATCHING_UP) || !self.posting.is_away(now) => Vec::new(),
-                None => note(Ring::Quiet, Letter::of(text)),
+                None => note(Ring::Quiet, Sheet::of(text)),
             },
             Shown::Delta { .. } | Shown::Working { .. } | Shown::Waiting { .. } | Shown::Moved(_) => {
                 Vec::new()
@@ -237,17 +237,17 @@ impl Assistant {
         if matches!(aside, Aside::Began { .. } | Aside::Ended { .. }) && !self.posting.is_away(now) {
             return Vec::new();
         }
-        let (key, letter) = match aside {
+        let (key, sheet) = match aside {
             Aside::Began { branch, topic } => {
-                (PostKey::begun(branch), Letter::showing(begun_card(topic.as_deref())))
+                (PostKey::begun(branch), Sheet::showing(begun_card(topic.as_deref())))
             }
             Aside::Ended { branch, why, note } => {
-                (PostKey::ended(branch), Letter::showing(ended_card(*why, note)))
+                (PostKey::ended(branch), Sheet::showing(ended_card(*why, note)))
             }
             Aside::Sent { source, entry } => return shown_in(entry, &foot(source)),
             Aside::PutAway(_) => return Vec::new(),
         };
-        vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, letter })]
+        vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, sheet })]
     }
 
     /// What the human is asked is asked where they are, or where they can be reached.
@@ -257,7 +257,7 @@ impl Assistant {
             return Vec::new();
         }
         let (key, at) = (PostKey::approval(approval.id), now.timestamp());
-        vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, letter: question(approval) })]
+        vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, sheet: question(approval) })]
     }
 }
 
@@ -286,29 +286,29 @@ fn words(entry: &Entry, reach: Reach, cards: &[Rung], now: &Zoned) -> Vec<PostCh
         return Vec::new();
     }
     let key = PostKey::words(entry);
-    let letter = match cards.iter().find(|(_, rung)| *rung == key) {
-        Some((card, _)) => card.letter(now),
-        None => Letter::of(&text),
+    let sheet = match cards.iter().find(|(_, rung)| *rung == key) {
+        Some((card, _)) => card.sheet(now),
+        None => Sheet::of(&text),
     };
     let foot = match reach {
         Reach::Whole => String::new(),
         Reach::Cut => "stopped".to_owned(),
     };
     let (at, of) = (entry.at, Some(SentId::from(entry.id)));
-    vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of, letter: Letter { foot, ..letter } })]
+    vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of, sheet: Sheet { foot, ..sheet } })]
 }
 
 /// What the tools in `entry` show.
 fn shown_in(entry: &Entry, foot: &str) -> Vec<PostChange> {
     let Said::Tools(results) = &entry.said else { return Vec::new() };
     let post = |(place, showing): (usize, &Showing)| {
-        let letter = match showing {
-            Showing::Words(words) => Letter::of(words),
-            Showing::Embed(embed) => Letter::showing(embed.clone()),
+        let sheet = match showing {
+            Showing::Words(words) => Sheet::of(words),
+            Showing::Embed(embed) => Sheet::showing(embed.clone()),
         };
         let (key, of) = (PostKey::shown(entry.id, place), Some(SentId::from(entry.id)));
-        let letter = Letter { foot: foot.to_owned(), ..letter };
-        PostChange::Posted(Post { key, at: entry.at, ring: Ring::Loud, of, letter })
+        let sheet = Sheet { foot: foot.to_owned(), ..sheet };
+        PostChange::Posted(Post { key, at: entry.at, ring: Ring::Loud, of, sheet })
     };
     let shown = results.iter().filter_map(|result| match &result.outcome {
         Outcome::Shown(showing) => Some(showing),
@@ -323,7 +323,7 @@ fn foot(source: &Source) -> String {
 }
 
 /// I5: the whole call, and the three answers.
-fn question(approval: &Approval) -> Letter {
+fn question(approval: &Approval) -> Sheet {
     let button = |label: &str, style, verdict| {
         let (label, action) = (label.to_owned(), Action::Answer(approval.id, verdict));
         Button { label, style, action }
@@ -335,13 +335,13 @@ fn question(approval: &Approval) -> Letter {
     ];
     let (caption, input) = (plainly(&approval.caption()), exactly(&approval.call.input.0));
     let words = format!("may i run {caption}?\n```json\n{input}\n```");
-    Letter { words, buttons, foot: format!("number {}", approval.id.0), ..Letter::default() }
+    Sheet { words, buttons, foot: format!("number {}", approval.id.0), ..Sheet::default() }
 }
 
 /// What was asked says how it was answered.
 fn answered(approval: &Approval, closed: &Closed) -> PostChange {
     let words = format!("{}: {}", plainly(&approval.caption()), closed.how.as_str());
-    PostChange::Says(PostKey::approval(approval.id), Letter::small(&words))
+    PostChange::Says(PostKey::approval(approval.id), Sheet::small(&words))
 }
 
 /// I5: JSON that means the same, in which nothing can end the block it stands in or turn the letters around.

@@ -6,7 +6,7 @@ CREATE TABLE posts (
     work   TEXT NOT NULL,     -- new, says
     ring   INTEGER NOT NULL,  -- 1, if the phone rings
     entry  INTEGER,           -- the message that it is to us
-    letter TEXT NOT NULL,     -- empty, once it was sent
+    sheet TEXT NOT NULL,     -- empty, once it was sent
     state  TEXT NOT NULL,     -- waits, sent, failed, dropped
     why    TEXT
 ) STRICT;

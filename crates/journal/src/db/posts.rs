@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use domain::assistant::MARKS;
 use domain::conversation::EntryId;
-use domain::post::{Letter, Post, PostChange, PostKey, Ring};
+use domain::post::{Post, PostChange, PostKey, Ring, Sheet};
 use domain::record::{Charge, Mark};
 use domain::sent::SentId;
 use engine::ports::{Outgoing, Receipt, Settled, Work};
@@ -12,47 +12,47 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::Database;
-use super::letter_body::LetterBody;
 use super::read::time_in;
+use super::sheet_body::SheetBody;
 use super::write::unwritable;
 
 /// Writes what happens to what is posted.
 pub(super) fn write(transaction: &Transaction<'_>, change: &PostChange) -> rusqlite::Result<()> {
     match change {
         PostChange::Posted(post) => posted(transaction, post),
-        PostChange::Says(key, letter) => says(transaction, key, letter),
+        PostChange::Says(key, sheet) => says(transaction, key, sheet),
     }
 }
 
 fn posted(transaction: &Transaction<'_>, post: &Post) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO posts (key, at, work, ring, entry, letter, state) \
+    let sql = "INSERT INTO posts (key, at, work, ring, entry, sheet, state) \
                VALUES (?, ?, 'new', ?, ?, ?, 'waits') ON CONFLICT DO NOTHING";
     let entry = post.of.map(|of| of.0);
     let row =
-        params![post.key.0, post.at.as_microsecond(), post.ring == Ring::Loud, entry, spell(&post.letter)?];
+        params![post.key.0, post.at.as_microsecond(), post.ring == Ring::Loud, entry, spell(&post.sheet)?];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
 /// What was not sent yet is sent as it is now. What was never posted says nothing.
-fn says(transaction: &Transaction<'_>, key: &PostKey, letter: &Letter) -> rusqlite::Result<()> {
-    let letter = spell(letter)?;
-    let sql = "UPDATE posts SET letter = ? WHERE key = ? AND state = 'waits'";
-    transaction.prepare_cached(sql)?.execute(params![letter, key.0])?;
+fn says(transaction: &Transaction<'_>, key: &PostKey, sheet: &Sheet) -> rusqlite::Result<()> {
+    let sheet = spell(sheet)?;
+    let sql = "UPDATE posts SET sheet = ? WHERE key = ? AND state = 'waits'";
+    transaction.prepare_cached(sql)?.execute(params![sheet, key.0])?;
     // It may be on its way as it was: then this follows.
-    let sql = "INSERT INTO posts (key, at, work, ring, entry, letter, state) \
+    let sql = "INSERT INTO posts (key, at, work, ring, entry, sheet, state) \
                SELECT key, at, 'says', 0, entry, ?, 'waits' FROM posts WHERE key = ? AND work = 'new' AND state IN ('waits', 'sent') \
                AND NOT EXISTS (SELECT 1 FROM posts WHERE key = ?2 AND work = 'says' AND state = 'waits')";
-    transaction.prepare_cached(sql)?.execute(params![letter, key.0]).map(drop)
+    transaction.prepare_cached(sql)?.execute(params![sheet, key.0]).map(drop)
 }
 
-fn spell(letter: &Letter) -> rusqlite::Result<String> {
-    serde_json::to_string(&LetterBody::from(letter)).map_err(unwritable)
+fn spell(sheet: &Sheet) -> rusqlite::Result<String> {
+    serde_json::to_string(&SheetBody::from(sheet)).map_err(unwritable)
 }
 
 impl Database {
     /// The oldest `limit` posts that wait.
     pub fn posts(&self, limit: u32) -> rusqlite::Result<Vec<Outgoing>> {
-        let sql = "SELECT id, key, at, work, ring, entry, letter FROM posts WHERE state = 'waits' ORDER BY id LIMIT ?";
+        let sql = "SELECT id, key, at, work, ring, entry, sheet FROM posts WHERE state = 'waits' ORDER BY id LIMIT ?";
         self.connection.prepare_cached(sql)?.query_map([limit], outgoing)?.collect()
     }
 
@@ -67,6 +67,13 @@ impl Database {
         let sql = "SELECT key, part, message FROM receipts WHERE substr(key, 1, ?) = ? ORDER BY key, part";
         let length = i64::try_from(kind.len()).unwrap_or(i64::MAX);
         self.connection.prepare_cached(sql)?.query_map(params![length, kind], receipt)?.collect()
+    }
+
+    /// What was shown of words that were never posted.
+    pub fn unfinished_posts(&self) -> rusqlite::Result<Vec<Receipt>> {
+        let sql = "SELECT key, part, message FROM receipts WHERE substr(key, 1, 6) = 'words:' \
+                   AND key NOT IN (SELECT key FROM posts) ORDER BY key, part";
+        self.connection.prepare_cached(sql)?.query_map([], receipt)?.collect()
     }
 
     /// Keeps what a part became.
@@ -89,7 +96,7 @@ impl Database {
             Settled::Failed(why) => ("failed", Some(why)),
             Settled::Dropped(why) => ("dropped", Some(why)),
         };
-        let sql = "UPDATE posts SET state = ?, why = ?, letter = '' WHERE id = ?";
+        let sql = "UPDATE posts SET state = ?, why = ?, sheet = '' WHERE id = ?";
         self.connection.prepare_cached(sql)?.execute(params![state, why, id])?;
         if *how == Settled::Sent {
             return Ok(None);
@@ -146,17 +153,17 @@ fn receipt(row: &Row<'_>) -> rusqlite::Result<Receipt> {
 }
 
 fn outgoing(row: &Row<'_>) -> rusqlite::Result<Outgoing> {
-    let (work, letter): (String, String) = (row.get(3)?, row.get(6)?);
+    let (work, sheet): (String, String) = (row.get(3)?, row.get(6)?);
     // One that cannot be read keeps nobody waiting.
-    let letter = serde_json::from_str::<LetterBody>(&letter).map(Letter::from);
-    let letter = letter.unwrap_or_else(|_| Letter::small("something here can't be read any more"));
+    let sheet = serde_json::from_str::<SheetBody>(&sheet).map(Sheet::from);
+    let sheet = sheet.unwrap_or_else(|_| Sheet::small("something here can't be read any more"));
     let ring = if row.get(4)? { Ring::Loud } else { Ring::Quiet };
     let post = Post {
         key: PostKey(row.get(1)?),
         at: time_in(row, 2)?,
         ring,
         of: row.get::<_, Option<u64>>(5)?.map(SentId),
-        letter,
+        sheet,
     };
     let work = if work == "new" { Work::New } else { Work::Says };
     Ok(Outgoing { id: row.get(0)?, work, post })

@@ -77,9 +77,12 @@ impl Outgoing {
         self.with_files(Value::Object(value))
     }
 
-    /// It as what a message is to become.
+    /// It as what a message is to become. Whether links show a preview is all that can change of how it arrived.
     pub(crate) fn edit(&self) -> Body {
-        self.with_files(Value::Object(self.shown()))
+        let mut value = self.shown();
+        let preview = if self.flags.has(Flags::NO_EMBEDS) { Flags::NO_EMBEDS.0 } else { 0 };
+        value.insert("flags".to_owned(), preview.into());
+        self.with_files(Value::Object(value))
     }
 
     /// It as a part of something else: the data of a callback.

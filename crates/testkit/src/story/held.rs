@@ -112,6 +112,10 @@ impl Outbox for HeldJournal {
         self.during(self.0.receipts_of(kind))
     }
 
+    fn unfinished(&self) -> BoxFuture<'_, Result<Vec<Receipt>, Unreadable>> {
+        self.during(self.0.unfinished())
+    }
+
     fn became(&self, receipt: Receipt, at: Timestamp) -> BoxFuture<'_, Result<(), Unwritten>> {
         self.during(self.0.became(receipt, at))
     }

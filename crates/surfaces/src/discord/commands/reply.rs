@@ -104,12 +104,13 @@ async fn then(shared: &Shared, interaction: &Interaction, flags: Flags, reply: R
     if wanted != flags {
         // Who sees an answer is settled when it is promised.
         take_away(shared, interaction).await;
-        outgoing.flags = wanted;
+        outgoing.flags = wanted.and(Flags::NO_EMBEDS);
         if let Err(trouble) = shared.rest.follow_up(application, token, &outgoing).await {
             tracing::warn!(%trouble, "A command was done, and its answer could not be given.");
         }
         return;
     }
+    outgoing.flags = Flags::NO_EMBEDS;
     if let Err(trouble) = shared.rest.edit_original(application, token, &outgoing).await {
         tracing::warn!(%trouble, "A command was done, and its answer could not be given.");
         take_away(shared, interaction).await;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use domain::assistant::{Event, Shown};
 use domain::conversation::{Branch, EntryId};
+use domain::post::PostKey;
 use domain::record::MessageId;
 use domain::turn::TurnId;
 use engine::ports::{Outgoing as Waiting, Settled};
@@ -20,6 +21,8 @@ use crate::stage::{Scene, Sight, Watcher};
 
 /// How often the outbox is looked at, whatever anybody says.
 const LOOK: Duration = Duration::from_secs(5);
+/// How often what was sent long ago is forgotten.
+const DAY: Duration = Duration::from_secs(24 * 3_600);
 /// How many posts are read at once.
 const POSTS: u32 = 20;
 /// How long to wait after trouble, at first and at most.
@@ -73,10 +76,21 @@ impl Carrier {
         self.know(&watcher.scene()).await;
         eyes::sweep(&self.shared).await;
         live::sweep(&self.shared).await;
-        if let Err(error) = self.shared.ports.outbox.forget(self.shared.ports.clock.now().timestamp()).await {
+        live::sweep_halves(&self.shared, &self.heads().await).await;
+        let mut forgets = Instant::now();
+        while self.step(&mut watcher).await {
+            if Instant::now() >= forgets {
+                forgets = Instant::now() + DAY;
+                self.forget().await;
+            }
+        }
+    }
+
+    async fn forget(&self) {
+        let now = self.shared.ports.clock.now().timestamp();
+        if let Err(error) = self.shared.ports.outbox.forget(now).await {
             tracing::warn!(%error, "What was sent long ago is still kept.");
         }
-        while self.step(&mut watcher).await {}
     }
 
     /// Waits for something to do, and does it. Ends with the stage.
@@ -167,6 +181,15 @@ impl Carrier {
         self.live.insert(turn, Live::new((turn, answers), (branch.clone(), after)));
         self.begun = self.begun.max(Some(answers));
         self.eyes.over(answers, &self.shared).await;
+    }
+
+    /// The keys of what may be said next where the human is.
+    async fn heads(&self) -> Vec<PostKey> {
+        let mut keys = Vec::new();
+        for branch in self.live.values().map(|live| &live.branch).chain([&Branch::Main]) {
+            keys.extend(self.head(branch).await.map(PostKey::after));
+        }
+        keys
     }
 
     /// The newest entry on `branch`, of a turn that a restart goes on with.

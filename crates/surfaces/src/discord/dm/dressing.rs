@@ -1,7 +1,7 @@
-//! Dressing: a letter as messages of Discord, each of which fits.
+//! Dressing: a sheet as messages of Discord, each of which fits.
 
 use domain::embed::{Button as OurButton, Embed as OurEmbed, Stands, Style as OurStyle};
-use domain::post::{Letter, Menu, OPTIONS, Ring};
+use domain::post::{Menu, OPTIONS, Ring, Sheet};
 use jiff::Timestamp;
 
 use crate::discord::message::{Button, Choice, Embed, Field, Flags, Outgoing, Press, Row, Select, Style};
@@ -14,16 +14,16 @@ const ROW: usize = 5;
 /// The longest text of an option.
 const OPTION: usize = 100;
 
-/// The messages that `letter` is, in order: at least one, and what can be pressed is on the last.
-pub(super) fn dress(letter: &Letter, ring: Ring) -> Vec<Outgoing> {
-    let mut contents = contents(&words(letter));
-    add_foot(&mut contents, &letter.foot);
+/// The messages that `sheet` is, in order: at least one, and what can be pressed is on the last.
+pub(super) fn dress(sheet: &Sheet, ring: Ring) -> Vec<Outgoing> {
+    let mut contents = contents(&words(sheet));
+    add_foot(&mut contents, &sheet.foot);
     if contents.is_empty() {
         contents.push(String::new());
     }
     let last = contents.len() - 1;
-    let embeds: Vec<Embed> = letter.embed.iter().map(embed).collect();
-    let rows = rows(letter);
+    let embeds: Vec<Embed> = sheet.embed.iter().map(embed).collect();
+    let rows = rows(sheet);
     let part = |(index, content): (usize, String)| {
         let mut part = Outgoing::words(content);
         if index == last {
@@ -42,9 +42,9 @@ pub(super) fn contents(words: &str) -> Vec<String> {
 }
 
 /// The words alone, for where the rest is refused.
-pub(super) fn plainly(letter: &Letter, ring: Ring) -> Vec<Outgoing> {
-    let mut plain = Letter { embed: None, buttons: Vec::new(), menu: None, ..letter.clone() };
-    if let Some(embed) = &letter.embed {
+pub(super) fn plainly(sheet: &Sheet, ring: Ring) -> Vec<Outgoing> {
+    let mut plain = Sheet { embed: None, buttons: Vec::new(), menu: None, ..sheet.clone() };
+    if let Some(embed) = &sheet.embed {
         let told = [embed.title.clone(), embed.description.clone()].into_iter();
         let fields = embed.fields.iter().map(|field| format!("{}: {}", field.name, field.value));
         let lines = told.chain(fields).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
@@ -65,10 +65,10 @@ fn flags(ring: Ring, part: &Outgoing) -> Flags {
     }
 }
 
-fn words(letter: &Letter) -> String {
-    match letter.when {
-        Some(when) => format!("{} {}", letter.words, clock(when)),
-        None => letter.words.clone(),
+fn words(sheet: &Sheet) -> String {
+    match sheet.when {
+        Some(when) => format!("{} {}", sheet.words, clock(when)),
+        None => sheet.words.clone(),
     }
 }
 
@@ -99,11 +99,11 @@ fn add_foot(contents: &mut Vec<String>, foot: &str) {
     }
 }
 
-fn rows(letter: &Letter) -> Vec<Row> {
-    let embed = letter.embed.iter().flat_map(|embed| &embed.buttons);
+fn rows(sheet: &Sheet) -> Vec<Row> {
+    let embed = sheet.embed.iter().flat_map(|embed| &embed.buttons);
     let mut names = std::collections::BTreeSet::new();
     // Discord takes no two buttons with one name.
-    let buttons: Vec<Button> = letter
+    let buttons: Vec<Button> = sheet
         .buttons
         .iter()
         .chain(embed)
@@ -114,7 +114,7 @@ fn rows(letter: &Letter) -> Vec<Row> {
         })
         .collect();
     let buttons = buttons.chunks(ROW).map(|row| Row::Buttons(row.to_vec()));
-    buttons.chain(letter.menu.as_ref().map(menu)).take(ROW).collect()
+    buttons.chain(sheet.menu.as_ref().map(menu)).take(ROW).collect()
 }
 
 fn button(button: &OurButton) -> Option<Button> {

@@ -234,6 +234,15 @@ fn line_key(turn: TurnId) -> PostKey {
     PostKey(format!("{LINE}{}", turn.0))
 }
 
+/// Half an answer that a crash left behind is taken away, unless `goes_on` says that its turn goes on.
+pub(super) async fn sweep_halves(shared: &Shared, goes_on: &[PostKey]) {
+    for receipt in shared.ports.outbox.unfinished().await.unwrap_or_default() {
+        if !goes_on.contains(&receipt.key) {
+            let _ = take_away(shared, &receipt).await;
+        }
+    }
+}
+
 /// Lines that a crash left behind are taken away.
 pub(super) async fn sweep(shared: &Shared) {
     for receipt in shared.ports.outbox.receipts_of(LINE).await.unwrap_or_default() {

@@ -3,7 +3,7 @@
 //! Every part has a nonce that follows from its key, so that Discord itself drops a repeat while it remembers;
 //! after that the history is read before anything is sent again. What cannot be read then is sent with a word.
 
-use domain::post::{Letter, PostKey, Ring};
+use domain::post::{PostKey, Ring, Sheet};
 use engine::ports::{Outgoing as Waiting, Receipt, Settled, Work};
 use jiff::SignedDuration;
 use sha2::{Digest, Sha256};
@@ -67,16 +67,16 @@ pub(super) async fn carry(shared: &Shared, waiting: &Waiting, doubt: Doubt) -> T
     if waiting.work == Work::New && age >= STALE {
         return Tried::Settled(Settled::Dropped("it was older than a week".to_owned()));
     }
-    let letter = match (waiting.work, age >= LATE) {
+    let sheet = match (waiting.work, age >= LATE) {
         (Work::New, true) => labelled(shared, waiting),
-        (Work::New, false) | (Work::Says, _) => waiting.post.letter.clone(),
+        (Work::New, false) | (Work::Says, _) => waiting.post.sheet.clone(),
     };
-    let parts = dress(&letter, waiting.post.ring);
+    let parts = dress(&sheet, waiting.post.ring);
     let sending = Sending { shared, waiting, age, doubt };
     match sending.all(&parts).await {
         Err(Trouble::Refused { code, message }) if code != TOO_MANY_EDITS => {
             tracing::error!(code, message, key = %waiting.post.key, "Discord refused a message as it was.");
-            let plain = plainly(&letter, waiting.post.ring);
+            let plain = plainly(&sheet, waiting.post.ring);
             settle(sending.all(&plain).await)
         }
         done => settle(done),
@@ -113,14 +113,14 @@ fn hint(trouble: &Trouble) -> String {
 }
 
 /// A8, D8: what comes late says so.
-fn labelled(shared: &Shared, waiting: &Waiting) -> Letter {
+fn labelled(shared: &Shared, waiting: &Waiting) -> Sheet {
     let at = waiting.post.at.to_zoned(shared.ports.clock.now().time_zone().clone());
     let late = format!("from {}, discord could not be reached before", at.strftime("%a %H:%M"));
-    let foot = match waiting.post.letter.foot.as_str() {
+    let foot = match waiting.post.sheet.foot.as_str() {
         "" => late,
         foot => format!("{foot}\n{late}"),
     };
-    Letter { foot, ..waiting.post.letter.clone() }
+    Sheet { foot, ..waiting.post.sheet.clone() }
 }
 
 /// One post on its way.
@@ -294,5 +294,5 @@ fn nonce(key: &PostKey, sort: &str, part: u32) -> String {
 
 /// A working status: small, and no phone rings for it.
 pub(super) fn status(text: &str) -> Outgoing {
-    dress(&Letter::small(text), Ring::Quiet).into_iter().next().unwrap_or_default()
+    dress(&Sheet::small(text), Ring::Quiet).into_iter().next().unwrap_or_default()
 }

@@ -1,14 +1,14 @@
 //! What a post says, as JSON.
 
 use domain::embed::{Action, Button, Embed, Style};
-use domain::post::{Letter, Menu};
+use domain::post::{Menu, Sheet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::embed_body::EmbedBody;
 
 #[derive(Serialize, Deserialize)]
-pub struct LetterBody {
+pub struct SheetBody {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     words: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,34 +38,34 @@ struct MenuBody {
     options: Vec<String>,
 }
 
-impl From<&Letter> for LetterBody {
-    fn from(letter: &Letter) -> Self {
+impl From<&Sheet> for SheetBody {
+    fn from(sheet: &Sheet) -> Self {
         let button = |button: &Button| ButtonBody {
             label: button.label.clone(),
             style: button.style.name().to_owned(),
             press: button.action.press().unwrap_or_default(),
         };
-        let menu = letter.menu.as_ref().map(|menu| MenuBody {
+        let menu = sheet.menu.as_ref().map(|menu| MenuBody {
             label: menu.label.clone(),
             press: menu.press.clone(),
             options: menu.options.clone(),
         });
         // The buttons of an embed stand below it like all others, and are kept by what they send.
-        let embed = letter.embed.as_ref().map(|embed| Embed { buttons: Vec::new(), ..embed.clone() });
-        let buttons = letter.buttons.iter().chain(letter.embed.iter().flat_map(|embed| &embed.buttons));
+        let embed = sheet.embed.as_ref().map(|embed| Embed { buttons: Vec::new(), ..embed.clone() });
+        let buttons = sheet.buttons.iter().chain(sheet.embed.iter().flat_map(|embed| &embed.buttons));
         Self {
-            words: letter.words.clone(),
+            words: sheet.words.clone(),
             embed: embed.as_ref().map(EmbedBody::from),
             buttons: buttons.map(button).collect(),
             menu,
-            when: letter.when.map(Timestamp::as_microsecond),
-            foot: letter.foot.clone(),
+            when: sheet.when.map(Timestamp::as_microsecond),
+            foot: sheet.foot.clone(),
         }
     }
 }
 
-impl From<LetterBody> for Letter {
-    fn from(body: LetterBody) -> Self {
+impl From<SheetBody> for Sheet {
+    fn from(body: SheetBody) -> Self {
         let button = |button: ButtonBody| {
             let action = Action::pressed(&button.press)?;
             Some(Button { label: button.label, style: Style::read(&button.style), action })
