@@ -125,8 +125,19 @@ async fn visible_text_is_what_the_model_said_a_thousand_times() {
 /// D4: the answer to a send is lost after Discord took it, also over a kill and ten minutes later.
 #[tokio::test(start_paused = true)]
 async fn a_message_whose_receipt_was_lost_is_there_once() {
+    loses_receipts(60).await;
+}
+
+/// D4: the same, a thousand times.
+#[tokio::test(start_paused = true)]
+#[ignore = "a thousand lost receipts take a minute: cargo xtask test --long"]
+async fn a_message_whose_receipt_was_lost_is_there_once_a_thousand_times() {
+    loses_receipts(1_000).await;
+}
+
+async fn loses_receipts(rounds: u64) {
     let mut rig = Rig::new(Setup::default(), echo).await;
-    for round in 0..60_u64 {
+    for round in 0..rounds {
         rig.discord.trouble(Trouble::Call(On::send(), Mishap::LostAfter));
         let words = format!("round {round}.");
         rig.human().types(&words);
@@ -244,4 +255,23 @@ async fn a_revoked_token_is_told_once() {
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].contains("token"), "{told:?}");
     assert!(rig.discord.invalid_requests() < 10);
+}
+
+/// D5: that Discord cannot tell at first what was written meanwhile loses nothing, though more is written at once.
+#[tokio::test(start_paused = true)]
+async fn what_was_written_meanwhile_is_waited_for() {
+    let mut rig = Rig::new(Setup::default(), echo).await;
+    rig.talk("hello", "you said: hello").await;
+    rig.killed().await;
+    for n in 0..3 {
+        rig.human().types(&format!("note {n}."));
+    }
+    rig.passes(3_600).await;
+    rig.discord.trouble(Trouble::Call(On::next("GET", "/channels/*/messages").times(4), Mishap::Status(503)));
+    rig.start().await;
+    rig.passes(3).await;
+    rig.human().types("note 3.");
+    rig.passes(120).await;
+    let heard = rig.life.as_ref().unwrap().heard().await;
+    assert_eq!(heard, ["hello", "note 0.", "note 1.", "note 2.", "note 3."]);
 }

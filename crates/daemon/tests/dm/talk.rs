@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use domain::assistant::{Doing, Shown};
+use domain::assistant::{Doing, Request, Saying, Shown, Step, Way};
 use domain::failure::Failure;
+use domain::record::SurfaceName;
 use engine::ports::Surface as _;
 use expect_test::expect;
 use testkit::discord::{Attached, Mishap, On, Setup, Trouble};
@@ -162,4 +163,44 @@ async fn a_compaction_leaves_a_small_note() {
         rig.discord.visible().into_iter().filter(|seen| seen.content.starts_with("-# ")).collect();
     assert_eq!(notes.len(), 1, "{}", rig.discord.transcript());
     assert!(!notes[0].buzzes());
+}
+
+/// ST-14, MC-21: half an answer that nobody will finish is taken away.
+#[tokio::test(start_paused = true)]
+async fn half_an_answer_goes_with_the_conversation() {
+    let mut calls = 0;
+    let speaks = move |_: &str| {
+        calls += 1;
+        match calls {
+            1 => Speech::slowly("once upon a time there was nobody", (2, Duration::from_secs(2))),
+            _ => Speech::of("a fresh start."),
+        }
+    };
+    let rig = Rig::new(Setup::default(), speaks).await;
+    rig.human().types("a story, please");
+    rig.sees("once").await;
+    rig.human().types("/clear");
+    rig.passes(60).await;
+    assert!(rig.all("once").is_empty(), "{}", rig.discord.transcript());
+    rig.talk("hello", "a fresh start.").await;
+}
+
+/// What is done and told on the page does not light up the phone, but a reminder does.
+#[tokio::test(start_paused = true)]
+async fn what_is_said_on_the_page_stays_there() {
+    let mut rig = Rig::new(Setup::default(), |words: &str| match words.contains("[reminder") {
+        true => Speech::of("⏰ tea"),
+        false => Speech::of("fine."),
+    })
+    .await;
+    let desk = rig.life.as_ref().unwrap().desk.clone();
+    desk.ask(Request::Say(Saying::words(SurfaceName::Page, "hello from the page"))).await;
+    desk.ask(Request::Step(Step::Aside("taxes".to_owned()))).await;
+    rig.passes(30).await;
+    desk.ask(Request::Step(Step::Back(Way::Drop))).await;
+    rig.passes(30).await;
+    assert!(rig.discord.visible().is_empty(), "{}", rig.discord.transcript());
+    let tea = "---\nid: a1b2c3d4\nrun-at: 2026-11-16T09:05:00+01:00\n---\ntea\n";
+    rig.file("reminders/tea.md", tea).await;
+    rig.sees("⏰ tea").await;
 }
