@@ -46,7 +46,8 @@ async fn done(client: &Client, job: &Source, output: Output) -> Result<ExitCode,
         Work { turn: begun["turn"].as_u64(), message: begun["message"].as_u64(), said: Vec::new() };
     let mut last = newest(client, job).await?;
     let why = match last["state"].as_str() {
-        Some("running" | "asked") => {
+        // What is done by now has been told already, and is read from the stream.
+        Some("running" | "asked" | "done") => {
             let why = work.follow(&mut events, job).await?;
             last = newest(client, job).await?;
             why
