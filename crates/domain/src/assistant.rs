@@ -57,7 +57,7 @@ use crate::cost::Purse;
 use crate::dice::Dice;
 use crate::failure::Failure;
 use crate::model::Choices;
-use crate::record::{Message, MessageChange, Opened, Record, SessionChange, TurnChange};
+use crate::record::{Message, MessageChange, MessageId, Opened, Record, SessionChange, TurnChange};
 use crate::tool::ToolSpec;
 use crate::turn::{Ending, TurnId};
 use compacting::{Compacting, Wanted};
@@ -87,6 +87,8 @@ struct Wants {
     overdue: BTreeSet<TurnId>,
     /// What the human knows of a model that refuses our key.
     refusal: Known,
+    /// The first message since the start.
+    since: MessageId,
 }
 
 /// Its state and its decisions.
@@ -108,7 +110,8 @@ pub struct Assistant {
 impl Assistant {
     /// Wakes up with `memory`, to speak with a model that has so much `room`.
     pub fn new(memory: Memory, tools: Arc<[ToolSpec]>, room: Room, dice: Dice) -> Self {
-        let (running, abandoned, wants) = (BTreeMap::new(), BTreeMap::new(), Wants::default());
+        let wants = Wants { since: memory.messages.next, ..Wants::default() };
+        let (running, abandoned) = (BTreeMap::new(), BTreeMap::new());
         let (purse, choices, posting) = (Purse::default(), Arc::default(), Posting::default());
         Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting }
     }
@@ -329,7 +332,9 @@ impl Assistant {
         self.hand_over(&branch, entry.id, minutes);
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
         let turn = self.next_turn();
-        self.open(Turned { turn, branch, message, sending: Sending::First }, Owed::Now, minutes);
+        // Words from before the start have waited long enough.
+        let owed = if message.id < self.wants.since { Owed::SinceBefore } else { Owed::Now };
+        self.open(Turned { turn, branch, message, sending: Sending::First }, owed, minutes);
     }
 
     fn next_turn(&mut self) -> TurnId {

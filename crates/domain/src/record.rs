@@ -247,7 +247,7 @@ pub enum InboxChange {
 }
 
 /// The number of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageId(pub u64);
 
 /// A message, before it is part of the conversation.
