@@ -14,7 +14,7 @@ fn speaks(words: &str) -> Speech {
     if words.contains("[reminder") {
         says("⏰ call the dentist")
     } else if words.contains("[system]") {
-        Speech::calls("report_updates", r#"{"message":"the landlord wants an answer until noon."}"#)
+        Speech::calls("report_updates", r#"{"message":"the flat has to be decided by noon."}"#)
     } else if words.contains("[routine-bg:mail]") {
         Speech::calls("ping_user", r#"{"message":"the landlord wants an answer until noon."}"#)
     } else if words.contains("what did he write") {
@@ -46,8 +46,8 @@ async fn a_day_in_the_direct_messages() {
     rig.sees("whether you take the flat").await;
     let banner = rig.sees("Forked Session").await;
     rig.passes(3).await;
-    rig.human().clicks(banner.id, "Exit Fork").unwrap();
-    rig.sees("Fork Ended").await;
+    rig.human().clicks(banner.id, "Report").unwrap();
+    rig.sees("summary queued").await;
 
     rig.passes(85 * 60).await;
     let card = rig.sees("call the dentist").await;
@@ -59,7 +59,8 @@ async fn a_day_in_the_direct_messages() {
     rig.sees("moved to").await;
 
     rig.talk("/permissions default", "default").await;
-    rig.talk("keep the milk in mind", "fine.").await;
+    rig.human().types("keep the milk in mind");
+    rig.passes(10).await;
     rig.human().types("take out the milk");
     let asks = rig.sees("may i run").await;
     rig.passes(3).await;
