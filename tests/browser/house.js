@@ -97,12 +97,15 @@ export async function house(history) {
 // A browser with an empty profile. Anything that leaves the house is counted in `abroad`.
 export async function browser(settings = {}) {
   const profile = mkdtempSync(join(tmpdir(), "ollim-page-"));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: "/usr/bin/chromium",
-    args: FLAGS,
-    viewport: { width: 1280, height: 800 },
-    ...settings,
-  });
+  const launch = () =>
+    chromium.launchPersistentContext(profile, {
+      executablePath: "/usr/bin/chromium",
+      args: FLAGS,
+      viewport: { width: 1280, height: 800 },
+      ...settings,
+    });
+  // A Chromium that dies before there is a page says nothing about ours: it is started once more.
+  const context = await launch().catch(launch);
   const abroad = [];
   const dialogs = [];
   const errors = [];
