@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use testkit::clock::VirtualClock;
 use testkit::discord::{Discord, Seen, Server, Setup, serve};
-use testkit::kill::{Program, stderr};
+use testkit::kill::Program;
 use tokio::net::TcpListener;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
@@ -68,15 +68,29 @@ async fn the_program_answers_in_discord_and_goes_on_after_a_kill() {
 /// SU-11, SU-13, D2: a token that Discord does not know is told in a sentence, and everything else goes on.
 #[tokio::test]
 async fn a_wrong_token_is_told_and_the_rest_goes_on() {
-    let (_discord, server, mut program) = open().await;
+    let (discord, server, mut program) = open().await;
     program.set("DISCORD_TOKEN", "not.the.token");
     let running = program.start();
+    let refused = |discord: &Discord| {
+        discord.ledger().requests.iter().find(|request| request.status == Some(401)).cloned()
+    };
+    discord.wait_for(PATIENCE, refused).await.unwrap();
+    let told = async {
+        while !running.log().contains("Discord does not accept the token") {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, told).await.unwrap();
     let answer = running.converse("remember: milk").unwrap();
     assert_eq!(answer.data["how"], "finished");
     assert!(!running.log().contains("not.the.token"), "{}", running.log());
     running.terminate();
+    assert_eq!(discord.ledger().requests.len(), 1, "who is refused does not ask again");
+
     program.set("DISCORD_TOKEN", "two words");
-    let told = program.run(&["doctor"]);
-    assert!(!stderr(&told).contains("panicked"));
+    let running = program.start();
+    let notices = running.get("/api/health").unwrap()["notices"].to_string();
+    assert!(notices.contains("DISCORD_TOKEN: the Discord token is empty or has a space"), "{notices}");
+    running.terminate();
     server.stop().await;
 }

@@ -50,7 +50,7 @@ pub(super) async fn ask(shared: &Shared, request: Request) -> Answer {
 }
 
 /// What a command comes to that is the same on every surface.
-pub(super) async fn command(shared: &Shared, text: &str) -> Answer {
+pub(in crate::discord) async fn command(shared: &Shared, text: &str) -> Answer {
     let ports = &shared.ports;
     obey((SurfaceName::Discord, text), &ports.desk, ports.archive.as_ref(), ports.clock.now()).await
 }

@@ -12,15 +12,14 @@ use domain::embed::Action;
 use domain::phrase::Habits;
 use domain::record::{Mark, ReplyTo, SurfaceName};
 use domain::sent::SentId;
-use engine::commands::obey;
 use tokio::sync::mpsc;
 
 use super::sending::say_aside;
 use super::sign_in::SESSION;
 use super::{Shared, catching_up, pictures};
-use crate::discord::Snowflake;
 use crate::discord::events::{Author, Message, Quoted, Reaction, Sort, Turn};
 use crate::discord::gateway::Session;
+use crate::discord::{Snowflake, commands};
 
 /// The newest message that was dealt with.
 pub(super) const SEEN: &str = "discord.seen";
@@ -185,10 +184,7 @@ impl Hearing {
     }
 
     async fn obey(&self, message: &Message) {
-        let ports = &self.shared.ports;
-        let text = message.content.trim();
-        let answer =
-            obey((SurfaceName::Discord, text), &ports.desk, ports.archive.as_ref(), ports.clock.now()).await;
+        let answer = commands::obey(&self.shared, message.content.trim()).await;
         if let Answer::Told(text) | Answer::Refused(text) = answer {
             say_aside(&self.shared, &text).await;
         }
