@@ -87,7 +87,12 @@ fn a_change_of_a_file_is_heard_of() {
 #[test]
 fn what_the_system_does_not_say_is_seen_anyway() {
     let home = home();
+    // A file that the first look sees: what is half written then is told at once, and nothing shall be.
+    let reminder = "---\nid: call\nrun-at: 2026-11-20T09:00:00Z\n---\nCall mum.\n";
+    fs::create_dir(home.path().join("reminders")).unwrap();
+    fs::write(home.path().join("reminders/call.md"), reminder).unwrap();
     let (mut news, _watch) = follow(home.path(), Duration::from_millis(20));
+    next(&mut news, expect!["plans reminder:call as reminders/call.md: Call mum."]);
     fs::rename(home.path().join("routines"), home.path().join("old")).unwrap();
     fs::create_dir(home.path().join("routines")).unwrap();
     fs::write(home.path().join("routines/mail.md"), good("mail", "Triage.")).unwrap();
