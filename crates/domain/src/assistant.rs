@@ -5,12 +5,15 @@
 
 mod approving;
 mod background;
+mod capturing;
 mod carding;
 mod chaining;
+mod changing;
 mod choosing;
 mod clearing;
 mod compacting;
 mod effect;
+mod finding;
 mod firing;
 mod forking;
 mod holding;
@@ -40,6 +43,7 @@ use std::sync::Arc;
 use jiff::{Timestamp, Zoned};
 
 pub use background::RUNS;
+pub use changing::Changed as Replanned;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
@@ -49,7 +53,6 @@ pub use request::{
     Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
-pub use wording::Changed as Replanned;
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};

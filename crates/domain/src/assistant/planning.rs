@@ -129,6 +129,7 @@ impl Assistant {
             Planning::Now(source) => self.fire_now(&source, now),
             Planning::Rest(source, rest) => self.let_rest(&source, rest, now),
             Planning::Words(words) => self.plan_words(&words, now),
+            Planning::Capture(words) => self.capture(&words, now),
             Planning::Remind(what, when) => self.plan_apart(what, &when, now),
         }
     }

@@ -64,6 +64,8 @@ pub enum Planning {
     Rest(Source, Rest),
     /// What these words say.
     Words(String),
+    /// What these words say, or to keep them: none of them is lost.
+    Capture(String),
     /// To be reminded of this, at the time that the second words say.
     Remind(String, String),
 }

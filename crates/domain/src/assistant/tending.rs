@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::Zoned;
 
 use super::{
-    ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Numbers, Owed, Record, Sending, Shown, Turned,
-    Unfinished,
+    ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Numbers, Owed, Record, Replanned, Sending, Shown,
+    Turned, Unfinished,
 };
 use crate::context::UNKNOWN_OUTCOME;
 use crate::conversation::{Branch, Said, Usage};
@@ -75,6 +75,7 @@ impl Assistant {
         }
         let mut minutes = Minutes::at(now);
         let id = self.put_in_inbox(&text, &mut minutes);
+        self.can_undo_plan(Replanned { kept: vec![id], ..Replanned::default() }, &mut minutes);
         (Answer::Told(format!("kept as {}", id.0)), minutes.effects())
     }
 
