@@ -12,6 +12,7 @@ mod changing;
 mod choosing;
 mod clearing;
 mod compacting;
+mod cueing;
 mod effect;
 mod finding;
 mod firing;

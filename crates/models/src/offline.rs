@@ -169,7 +169,7 @@ fn last_result(context: &Context) -> Option<&ToolResult> {
 
 impl Model for Offline {
     fn name(&self) -> &str {
-        "offline"
+        domain::model::OFFLINE
     }
 
     fn reply<'a>(

@@ -48,7 +48,10 @@ impl Assistant {
         let (planned, mut minutes) = (Arc::clone(&plan.planned), Minutes::at(now));
         let (source, name) = (planned.source(), planned.name());
         if let What::Routine(_) = planned.what {
-            return told(format!("done: {name}. it comes again {}", told_when(plan, now)));
+            self.cued_by_word(&planned, &mut minutes);
+            self.hear_waiting(&mut minutes);
+            let told = format!("done: {name}. it comes again {}", told_when(plan, now));
+            return (Answer::Told(told), minutes.effects());
         }
         if let Some(due) = plan.next {
             let occurrence = super::planning::claim(&planned, due, Lateness::OnTime, &minutes);
@@ -57,6 +60,7 @@ impl Assistant {
         self.unplan(&source, &mut minutes);
         let before = vec![planned.what.clone()];
         self.can_undo_plan(Changed { before, ..Changed::default() }, &mut minutes);
+        self.hear_waiting(&mut minutes);
         (Answer::Told(format!("done: {name}. `undo` takes it back")), minutes.effects())
     }
 
@@ -95,6 +99,7 @@ impl Assistant {
     fn take_out(&mut self, id: KeptId, minutes: &mut Minutes) {
         Arc::make_mut(&mut self.memory.inbox.kept).retain(|kept| kept.id != id);
         minutes.records.push(Record::Inbox(InboxChange::Removed(id, minutes.at)));
+        self.not_for_model(id, minutes);
     }
 
     /// Everything in the inbox is dealt with.
@@ -134,10 +139,13 @@ impl Assistant {
             Err(why) => return refused(&why),
         };
         let mut next = reminder.clone();
-        next.run_at = Moment::of(&at);
+        (next.run_at, next.cue) = (Moment::of(&at), None);
         let (source, mut minutes) = (plan.planned.source(), Minutes::at(now));
         let value = next.run_at.to_string();
         minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), "run-at", Some(value)))));
+        if reminder.cue.is_some() {
+            minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), "cue", None))));
+        }
         let file = plan.planned.file.clone();
         self.planned(Arc::new(Planned { what: What::Reminder(next), file }), &mut minutes);
         let (before, since) = (vec![plan.planned.what.clone()], vec![source.clone()]);
@@ -273,6 +281,7 @@ impl Assistant {
     /// Something is in the inbox again, under its number.
     fn put_back(&mut self, kept: Kept, minutes: &mut Minutes) -> String {
         minutes.records.push(Record::Inbox(InboxChange::Kept(kept.clone())));
+        self.keep_for_model(&kept, minutes);
         let told = format!("back in your inbox as {}: {}", kept.id.0, kept.text);
         let inbox = Arc::make_mut(&mut self.memory.inbox.kept);
         inbox.retain(|other| other.id != kept.id);

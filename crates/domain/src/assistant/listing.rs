@@ -8,7 +8,7 @@ use super::finding::{is_called, named};
 use super::wording::told_when;
 use crate::brain::Span;
 use crate::phrase::{When, tell};
-use crate::schedule::What;
+use crate::schedule::{Planned, What};
 
 /// The most lines of a list.
 const LINES: usize = 20;
@@ -104,6 +104,13 @@ impl Assistant {
             format!("{} · {name}", tell(&When::Once(at.to_zoned(zone.clone())), now, &[]))
         };
         let mut lines: Vec<String> = times.iter().take(LINES).map(line).collect();
+        if first <= now.date() {
+            let waiting = self.memory.plans.agenda.waiting(now.timestamp()).take(LINES);
+            let cue = |planned: &Planned| Some(tell(&When::Cue(planned.cue()?.clone()), now, &[]));
+            lines.extend(
+                waiting.filter_map(|planned| Some(format!("{} · {}", cue(planned)?, planned.name()))),
+            );
+        }
         if times.len() > LINES {
             lines.push(format!("and {} more", times.len() - LINES));
         }

@@ -244,6 +244,7 @@ impl Assistant {
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         self.memory.messages.remember(message.mark);
         self.memory.messages.waiting.push_back(message);
+        self.cued_by_talk(&mut minutes);
         self.cancel_waiting(&mut minutes);
         let interrupt = match self.speaking().map(|(_, running)| running) {
             // MC-7: who compacts is not interrupted.

@@ -85,7 +85,8 @@ impl Assistant {
         self.memory.inbox.next = KeptId(id.0 + 1);
         let kept = Kept { id, at: minutes.at, text: text.to_owned() };
         Arc::make_mut(&mut self.memory.inbox.kept).push(kept.clone());
-        minutes.records.push(Record::Inbox(InboxChange::Kept(kept)));
+        minutes.records.push(Record::Inbox(InboxChange::Kept(kept.clone())));
+        self.keep_for_model(&kept, minutes);
         id
     }
 
@@ -96,8 +97,10 @@ impl Assistant {
             return (Answer::Refused(why), Vec::new());
         };
         let removed = Arc::make_mut(&mut self.memory.inbox.kept).remove(at);
-        let written = Effect::Write(vec![Record::Inbox(InboxChange::Removed(id, now.timestamp()))]);
-        (Answer::Told(format!("removed {}: {}", id.0, removed.text)), vec![written])
+        let mut minutes = Minutes::at(now);
+        minutes.records.push(Record::Inbox(InboxChange::Removed(id, minutes.at)));
+        self.not_for_model(id, &mut minutes);
+        (Answer::Told(format!("removed {}: {}", id.0, removed.text)), minutes.effects())
     }
 
     pub(super) fn read_inbox(&self) -> (Answer, Vec<Effect>) {

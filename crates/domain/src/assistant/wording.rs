@@ -56,6 +56,9 @@ impl Assistant {
             what => what,
         };
         let Some(when) = &reading.when else { return refused(&no_time(&reading.notes)) };
+        if let Some(answer) = self.nothing_to_wait_for(what, when, now) {
+            return answer;
+        }
         let made = self.things(what, when, now);
         let things = match made {
             Ok(things) => things,
@@ -97,11 +100,10 @@ impl Assistant {
                 }
                 Ok(vec![What::Routine(routine)])
             }
-            When::Cue(_) => {
-                Err("i can't watch for that yet, only for the clock. say a time, or keep it: `remember: \
-                                 ...`"
-                    .to_owned())
-            }
+            When::Cue(cue) => match once(what, now)? {
+                What::Reminder(reminder) => Ok(vec![What::Reminder(reminder.on(cue.clone()))]),
+                routine @ What::Routine(_) => Ok(vec![routine]),
+            },
         }
     }
 
@@ -148,6 +150,7 @@ pub(super) fn told_when(plan: &Plan, now: &Zoned) -> String {
                 .collect();
             format!("{} · next {}", routine.rhythm.tell(), days.join(", "))
         }
+        (What::Reminder(Reminder { cue: Some(cue), .. }), None) => tell(&When::Cue(cue.clone()), now, &[]),
         (_, None) => "rests, or is over".to_owned(),
     }
 }
