@@ -249,6 +249,8 @@ pub struct HealthWire {
     pub zone: String,
     pub data_dir: String,
     pub page: String,
+    pub surfaces: Vec<String>,
+    pub discord: Option<String>,
     pub session: Option<String>,
     pub notices: Vec<String>,
 }
@@ -263,6 +265,8 @@ impl From<Health> for HealthWire {
             zone: health.zone,
             data_dir: health.data_dir,
             page: health.page,
+            surfaces: health.surfaces,
+            discord: health.discord,
             session: health.session,
             notices: health.notices,
         }
