@@ -92,6 +92,7 @@ async fn pressed(
         | Answer::Decided(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
+        | Answer::Attention(_)
         | Answer::Overspent(_)
         | Answer::Shown(_) => {}
     }
