@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Zoned;
 
 use super::forking::refused;
-use super::{Answer, Assistant, Effect, Minutes, Running, Shown};
+use super::{Answer, Aside, Assistant, Effect, Minutes, Running, Shown};
 use crate::brain::{self, Meant, Which};
 use crate::card::{Act, Card, CardId, DROP, LATER, PICK, State};
 use crate::conversation::{Branch, Said, Text};
@@ -34,7 +34,8 @@ impl Assistant {
 
     fn keep_card(&mut self, (card, post): (Card, PostKey), minutes: &mut Minutes) {
         Arc::make_mut(&mut self.memory.messages.cards).keep(card.clone(), post.clone());
-        minutes.records.push(Record::Message(MessageChange::Card(card, post)));
+        minutes.records.push(Record::Message(MessageChange::Card(card.clone(), post)));
+        minutes.shown.push(Shown::Aside(Aside::Card(card)));
     }
 
     /// The human does something with a card. The first thing counts, until it is taken back.

@@ -1,6 +1,7 @@
 //! What goes over the wire: the JSON that the page and the command line read and write.
 
 mod approval;
+mod card;
 mod devices;
 mod embed;
 mod shown;
@@ -74,6 +75,9 @@ pub struct Press {
     #[serde(default)]
     pub message: u64,
     pub button: String,
+    /// When, for a button that moves something.
+    #[serde(default)]
+    pub words: String,
 }
 
 /// What came of it: words, or the number of a message that is on disk.
