@@ -7,7 +7,7 @@ use super::forking::refused;
 use super::{Answer, Assistant, Effect, MESSAGE_CHARS, Minutes};
 use crate::brain::{self, Meant, Which};
 use crate::inbox::{Kept, KeptId};
-use crate::phrase::{self, Habits, Note};
+use crate::phrase::{self, Note};
 
 /// How long a time alone answers the question when something kept is for.
 const OFFER: SignedDuration = SignedDuration::from_mins(10);
@@ -24,7 +24,7 @@ impl Assistant {
         if let Some(answer) = self.answer_offer(&text, now) {
             return answer;
         }
-        match brain::read(&text, now, &Habits::default()) {
+        match brain::read(&text, now, &self.memory.chosen.settings.habits()) {
             Meant::Keep(_) => self.kept_for_later(brain::without_lead(&text), &[], now),
             Meant::Plan(reading) if reading.when.is_none() => {
                 self.kept_for_later(&reading.what, &reading.notes, now)
@@ -52,7 +52,7 @@ impl Assistant {
         self.can_undo_plan(Changed { kept: vec![id], ..Changed::default() }, &mut minutes);
         let trouble = notes.iter().find(|note| note.is_trouble());
         let trouble = trouble.map(|note| format!("{note}.\n")).unwrap_or_default();
-        let told = format!("{trouble}{}\n{}", self.told_kept(id), offer(now));
+        let told = format!("{trouble}{}\n{}", self.told_kept(id), self.offer(now));
         (Answer::Told(told), minutes.effects())
     }
 
@@ -67,7 +67,12 @@ impl Assistant {
     /// A time alone, right after something was kept, is when that is for.
     pub(super) fn answer_offer(&mut self, text: &str, now: &Zoned) -> Option<(Answer, Vec<Effect>)> {
         let kept = self.offered(now)?;
-        let to = phrase::target(text.trim().trim_end_matches(['.', '!']), now, &Habits::default())?.ok()?;
+        let to = phrase::target(
+            text.trim().trim_end_matches(['.', '!']),
+            now,
+            &self.memory.chosen.settings.habits(),
+        )?
+        .ok()?;
         Some(self.move_to(&Which::Kept(kept.id), &to, now))
     }
 
@@ -78,13 +83,13 @@ impl Assistant {
         let kept = self.kept_as(id).ok()?;
         (now.timestamp().duration_since(kept.at) <= OFFER).then_some(kept)
     }
-}
 
-/// The times that can be said next for something that has none.
-pub(super) fn offer(now: &Zoned) -> String {
-    let quick = Habits::default().quick(now);
-    let names: Vec<&str> = quick.iter().map(|quick| quick.name).chain(["no time"]).collect();
-    format!("when? {}", names.join(" · "))
+    /// The times that can be said next for something that has none.
+    pub(super) fn offer(&self, now: &Zoned) -> String {
+        let quick = self.memory.chosen.settings.habits().quick(now);
+        let names: Vec<&str> = quick.iter().map(|quick| quick.name).chain(["no time"]).collect();
+        format!("when? {}", names.join(" · "))
+    }
 }
 
 /// The text without what no keyboard types, or why it cannot be taken.

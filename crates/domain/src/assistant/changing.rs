@@ -15,7 +15,7 @@ use crate::card::{Act, CardId, State};
 use crate::cost::Source;
 use crate::inbox::{Kept, KeptId};
 use crate::occurrence::{End, Stage};
-use crate::phrase::{self, Habits, Target, When};
+use crate::phrase::{self, Target, When};
 use crate::record::{FileWork, InboxChange, PlanChange, Record, SurfaceName};
 use crate::schedule::{Charter, ItemId, Lateness, Moment, Plan, Planned, Prompt, Reminder, What};
 
@@ -183,15 +183,23 @@ impl Assistant {
     /// Something in the inbox gets a time, and is planned then.
     fn move_kept(&mut self, kept: Kept, to: &Target, now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
-        let source = match self.plan_again(Prompt::new(&kept.text), &with_a_time(to, now), now, &mut minutes)
-        {
-            Ok((source, _)) => source,
-            Err(why) => return refused(&why),
-        };
+        let source =
+            match self.plan_again(Prompt::new(&kept.text), &self.with_a_time(to, now), now, &mut minutes) {
+                Ok((source, _)) => source,
+                Err(why) => return refused(&why),
+            };
         self.take_out(kept.id, &mut minutes);
         let changed = Changed { since: vec![source.clone()], taken: vec![kept], ..Changed::default() };
         self.can_undo_plan(changed, &mut minutes);
         (Answer::Told(self.echo(&source, now).unwrap_or_default()), minutes.effects())
+    }
+
+    /// A day alone has no time of day to go by, when the thing had none: it is then in the morning.
+    fn with_a_time(&self, to: &Target, now: &Zoned) -> Target {
+        let Target::Day(day) = to else { return to.clone() };
+        let morning = self.memory.chosen.settings.habits().slots.morning;
+        let at = day.to_datetime(morning).to_zoned(now.time_zone().clone());
+        at.map_or_else(|_| to.clone(), |at| Target::At(When::Once(at)))
     }
 
     /// Plans that `words` ring once more, and gives what that is planned as, and when.
@@ -289,13 +297,6 @@ impl Assistant {
         inbox.insert(at, kept);
         told
     }
-}
-
-/// A day alone has no time of day to go by, when the thing had none: it is then in the morning.
-fn with_a_time(to: &Target, now: &Zoned) -> Target {
-    let Target::Day(day) = to else { return to.clone() };
-    let at = day.to_datetime(Habits::default().slots.morning).to_zoned(now.time_zone().clone());
-    at.map_or_else(|_| to.clone(), |at| Target::At(When::Once(at)))
 }
 
 /// When a reminder rings that is moved.

@@ -72,7 +72,7 @@ impl Assistant {
         let told = format!(
             "nothing planned is called `{name}`, so i can't tell when it ends.\n{}\n{}",
             self.told_kept(id),
-            super::capturing::offer(now)
+            self.offer(now)
         );
         Some((Answer::Told(told), minutes.effects()))
     }

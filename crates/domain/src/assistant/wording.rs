@@ -12,7 +12,7 @@ use super::forking::refused;
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::brain::{self, Meant, Until};
 use crate::cost::Source;
-use crate::phrase::{self, Habits, Note, Reading, When, tell};
+use crate::phrase::{self, Note, Reading, When, tell};
 use crate::record::{FileWork, PlanChange, Removal};
 use crate::schedule::{
     Charter, ItemId, Moment, Plan, Planned, Prompt, Reminder, Rest, Rhythm, Routine, What, slug,
@@ -27,7 +27,7 @@ impl Assistant {
         if let Some(answer) = self.answer_offer(text, now) {
             return answer;
         }
-        match brain::read(text, now, &Habits::default()) {
+        match brain::read(text, now, &self.memory.chosen.settings.habits()) {
             Meant::Plan(reading) => self.plan_reading(&reading, now),
             Meant::List(span) => told(self.list(&span, now)),
             Meant::Done(which) => self.is_done(&which, now),
@@ -46,7 +46,7 @@ impl Assistant {
 
     /// What to be reminded of and the words for its time stand apart: a time in the first is none.
     pub(super) fn plan_apart(&mut self, what: String, when: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let reading = phrase::read(when, now, &Habits::default());
+        let reading = phrase::read(when, now, &self.memory.chosen.settings.habits());
         self.plan_reading(&Reading { what, ..reading }, now)
     }
 

@@ -180,6 +180,13 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
+    fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match self.tree().contains_key(to) {
+            true => Err(ErrorKind::AlreadyExists.into()),
+            false => self.rename(from, to),
+        }
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         let mut tree = self.tree();
         match tree.get(path) {

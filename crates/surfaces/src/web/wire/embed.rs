@@ -37,18 +37,19 @@ impl From<&Embed> for EmbedWire {
             value: field.value.clone(),
             inline: field.stands == Stands::Beside,
         };
-        let button = |button: &Button| ButtonWire {
-            label: button.label.clone(),
-            style: button.style.name(),
-            press: button.action.press(),
-        };
         Self {
             title: embed.title.clone(),
             description: embed.description.clone(),
             color: embed.colour.name(),
             fields: embed.fields.iter().map(field).collect(),
-            buttons: embed.buttons.iter().map(button).collect(),
+            buttons: embed.buttons.iter().map(ButtonWire::from).collect(),
             footer: embed.footer.word(),
         }
+    }
+}
+
+impl From<&Button> for ButtonWire {
+    fn from(button: &Button) -> Self {
+        Self { label: button.label.clone(), style: button.style.name(), press: button.action.press() }
     }
 }

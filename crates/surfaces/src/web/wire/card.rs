@@ -1,0 +1,75 @@
+//! A reminder that rang, on its way to whoever can press its buttons.
+
+use domain::card::{Card, State};
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use super::embed::ButtonWire;
+
+/// A reminder that rang.
+#[derive(Serialize)]
+pub struct CardWire {
+    pub id: String,
+    /// What the human asked to be reminded of.
+    pub words: String,
+    /// How it was put when it rang.
+    pub said: String,
+    pub rang: String,
+    /// `open`, `done`, `moved` or `dropped`.
+    pub state: &'static str,
+    /// When it was done, or when it rings again.
+    pub at: Option<String>,
+    pub buttons: Vec<ButtonWire>,
+    /// What is sent, with the words for a time, to move it: nothing, if it cannot be moved.
+    pub moves: Option<String>,
+}
+
+impl From<&Card> for CardWire {
+    fn from(card: &Card) -> Self {
+        let (state, at) = match &card.state {
+            State::Open => ("open", None),
+            State::Done(at) => ("done", Some(at.to_string())),
+            State::Moved(to, _) => ("moved", Some(to.to_string())),
+            State::Dropped => ("dropped", None),
+        };
+        // Which buttons there are does not depend on the time.
+        let sheet = card.sheet(&card.rang.to_zoned(TimeZone::UTC));
+        Self {
+            id: card.id.to_string(),
+            words: card.words.clone(),
+            said: card.said.clone(),
+            rang: card.rang.to_string(),
+            state,
+            at,
+            buttons: sheet.buttons.iter().map(ButtonWire::from).collect(),
+            moves: sheet.menu.map(|menu| menu.press),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::card::CardId;
+    use domain::schedule::ItemId;
+    use jiff::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_card_is_told_with_what_can_be_pressed() {
+        let open = Card {
+            id: CardId(ItemId::parse("a1b2c3d4").unwrap()),
+            words: "leave".to_owned(),
+            said: "⏰ leave".to_owned(),
+            rang: Timestamp::UNIX_EPOCH,
+            state: State::Open,
+        };
+        let wire = CardWire::from(&open);
+        let pressed: Vec<_> = wire.buttons.iter().filter_map(|button| button.press.as_deref()).collect();
+        assert_eq!(pressed[..2], ["act:rem_done:a1b2c3d4", "act:rem_later:a1b2c3d4"]);
+        assert_eq!((wire.state, wire.moves.as_deref()), ("open", Some("act:rem_move:a1b2c3d4")));
+        let done = CardWire::from(&Card { state: State::Done(Timestamp::UNIX_EPOCH), ..open });
+        assert_eq!((done.state, done.at.as_deref()), ("done", Some("1970-01-01T00:00:00Z")));
+        assert_eq!((done.buttons.len(), done.moves), (1, None));
+    }
+}
