@@ -13,6 +13,7 @@ use engine::desk::Desk;
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
 use engine::run::House as Engine;
+use jiff::Timestamp;
 use journal::disk::Disk;
 use journal::jobs::{self, JobBook};
 use journal::{Journal, Opened, Place};
@@ -83,13 +84,8 @@ impl House {
         doors: Doors,
     ) -> Result<Self, Failed> {
         brain::check(settings)?;
-        let Opened { journal, mut memory, mut notices } = journal::open(Place {
-            paths: settings.paths.clone(),
-            disk: Arc::clone(&disk),
-            zone: settings.zone.value.clone(),
-            now: clock.now().timestamp(),
-            pid: std::process::id(),
-        })?;
+        let opened = journal::open(place(settings, &disk, clock.now().timestamp()))?;
+        let Opened { journal, mut memory, mut notices } = opened;
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
         let around =
             Surroundings { journal: journal.clone(), surface: stage.clone(), now: clock.now().timestamp() };
@@ -229,6 +225,12 @@ impl House {
         }
         Ok(())
     }
+}
+
+/// Where everything is kept, and who opens it when.
+fn place(settings: &Settings, disk: &Arc<dyn Disk>, now: Timestamp) -> Place {
+    let (paths, zone) = (settings.paths.clone(), settings.zone.value.clone());
+    Place { paths, disk: Arc::clone(disk), zone, now, pid: std::process::id() }
 }
 
 /// Who lives in Discord reaches the human there.

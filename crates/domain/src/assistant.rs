@@ -5,12 +5,16 @@
 
 mod approving;
 mod background;
+mod capturing;
 mod carding;
 mod chaining;
+mod changing;
 mod choosing;
 mod clearing;
 mod compacting;
+mod cueing;
 mod effect;
+mod finding;
 mod firing;
 mod forking;
 mod holding;
@@ -41,6 +45,7 @@ use std::sync::Arc;
 use jiff::{Timestamp, Zoned};
 
 pub use background::RUNS;
+pub use changing::Changed as Replanned;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
@@ -50,7 +55,6 @@ pub use request::{
     Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
-pub use wording::Changed as Replanned;
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};

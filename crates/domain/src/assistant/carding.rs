@@ -85,7 +85,7 @@ impl Assistant {
         }
     }
 
-    fn move_card(
+    pub(super) fn move_card(
         &mut self,
         (card, post): (Card, PostKey),
         to: &Target,

@@ -65,6 +65,8 @@ pub enum Planning {
     Rest(Source, Rest),
     /// What these words say.
     Words(String),
+    /// What these words say, or to keep them: none of them is lost.
+    Capture(String),
     /// To be reminded of this, at the time that the second words say.
     Remind(String, String),
 }
@@ -247,6 +249,7 @@ impl Assistant {
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         self.memory.messages.remember(message.mark);
         self.memory.messages.waiting.push_back(message);
+        self.cued_by_talk(&mut minutes);
         self.cancel_waiting(&mut minutes);
         let interrupt = match self.speaking().map(|(_, running)| running) {
             // MC-7: who compacts is not interrupted.
