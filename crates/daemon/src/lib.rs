@@ -11,6 +11,7 @@ pub mod house;
 mod job_files;
 mod leash;
 mod pairing;
+mod seating;
 pub mod settings;
 mod tool_lists;
 mod vitals;
