@@ -4,8 +4,19 @@
 //! comes out as it comes.
 
 mod approval;
+mod completion;
+pub mod editor;
 mod embed;
+pub mod glance;
+pub mod history;
+pub mod keys;
+mod offers;
+pub(crate) mod progress;
 mod prompt;
+pub mod raw;
+mod rings;
+pub mod screen;
+pub mod seat;
 mod telling;
 
 use std::io;
@@ -13,17 +24,20 @@ use std::io;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, Lines};
 
 use domain::command::is_command;
+use engine::ports::Clock;
+use tokio::time::Instant;
 
 use crate::client::{Client, Events, Obeyed, Shown, Unanswered, Words};
+use offers::{Deed, Offers};
 use prompt::Prompt;
 use telling::Telling;
 pub use telling::{Ended, sent_words};
 
 /// Who sits before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
-    /// A person, who sees a prompt and may speak while the assistant does.
-    Person,
+#[derive(Clone, Copy)]
+pub enum Reader<'a> {
+    /// A person, who sees a prompt and may speak while the assistant does, and whose time is told by this clock.
+    Person(&'a dyn Clock),
     /// A program, which is answered line by line.
     Pipe,
 }
@@ -116,13 +130,13 @@ async fn read_later(
 /// Chats until there is nothing more to read.
 pub async fn chat(
     client: &Client,
-    reader: Reader,
+    reader: Reader<'_>,
     input: impl AsyncBufRead + Unpin,
     out: &mut (impl AsyncWrite + Unpin),
 ) -> Result<(), Stopped> {
     match reader {
         Reader::Pipe => answer_lines(client, input.lines(), out).await,
-        Reader::Person => talk(client, input.lines(), out).await,
+        Reader::Person(clock) => talk(client, clock, input.lines(), out).await,
     }
 }
 
@@ -152,13 +166,15 @@ async fn answer_lines(
     Ok(())
 }
 
+/// Talks with a person whose terminal only knows lines.
 async fn talk(
     client: &Client,
+    clock: &dyn Clock,
     mut lines: Lines<impl AsyncBufRead + Unpin>,
     out: &mut (impl AsyncWrite + Unpin),
 ) -> Result<(), Stopped> {
     let mut events: Events = client.events().await?;
-    let (mut telling, mut prompt) = (Telling::of_all(), Prompt::default());
+    let (mut telling, mut prompt, mut offers) = (Telling::of_all(), Prompt::default(), Offers::default());
     write(out, &prompt.stand()).await?;
     loop {
         out.flush().await?;
@@ -166,7 +182,8 @@ async fn talk(
             line = lines.next_line() => {
                 let Some(line) = line? else { return Ok(()) };
                 prompt.answered();
-                match said(client, line.trim(), &mut telling).await? {
+                let deed = offers.of_line(&line, Instant::now()).cloned();
+                match deed_or_words(client, deed, line.trim(), &mut telling).await? {
                     Said::Nothing => write(out, &prompt.stand()).await?,
                     Said::Sent => {}
                     Said::Told(text) => {
@@ -179,7 +196,8 @@ async fn talk(
             shown = events.next() => {
                 let Some(shown) = shown else { return Err(Unanswered::NotRunning.into()) };
                 prompt.follow(&shown);
-                let words = telling.hear(&shown);
+                let ring = rings::hear(&shown, &mut offers, (Instant::now(), &clock.now()));
+                let words = telling.hear(&shown) + &ring.map(|ring| ring.words).unwrap_or_default();
                 write(out, &prompt.beside(&words)).await?;
                 let due = prompt.is_due(&shown, &words) && !telling.is_speaking();
                 // Who is asked something is expected to type.
@@ -188,6 +206,28 @@ async fn talk(
                 }
             }
         }
+    }
+}
+
+/// Does what a letter offers, or says the words.
+async fn deed_or_words(
+    client: &Client,
+    deed: Option<Deed>,
+    line: &str,
+    telling: &mut Telling,
+) -> Result<Said, Stopped> {
+    let pressed = match deed {
+        Some(Deed::Press(button)) => client.press(&button, rings::words_for(&button)).await,
+        Some(Deed::When { what, .. }) => Ok(Some(format!("to when? say: move {what} to tomorrow 9"))),
+        Some(Deed::Give(words)) => return said(client, &words, telling).await,
+        Some(Deed::Say(words)) => return say(client, &words.as_str().into(), telling).await,
+        None => return said(client, line, telling).await,
+    };
+    match pressed {
+        // What became of it is shown.
+        Ok(None) => Ok(Said::Sent),
+        Ok(Some(text)) | Err(Unanswered::Refused(text)) => Ok(Said::Told(text)),
+        Err(error) => Err(error.into()),
     }
 }
 
