@@ -79,7 +79,8 @@ impl Offline {
             | Meant::Cancel(_)
             | Meant::Undo
             | Meant::Pause(_)
-            | Meant::Resume => told.to_owned(),
+            | Meant::Resume
+            | Meant::Ease(_) => told.to_owned(),
             Meant::Unclear(notes) if notes.iter().any(Note::is_trouble) => {
                 let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
                 format!("{}. your words are safe in the inbox, {told}.", notes.join("; "))
@@ -140,7 +141,8 @@ fn tool_for(meant: &Meant, text: &str) -> Option<(&'static str, String)> {
         | Meant::Cancel(_)
         | Meant::Undo
         | Meant::Pause(_)
-        | Meant::Resume => Some(("schedule", serde_json::json!({ "words": text }).to_string())),
+        | Meant::Resume
+        | Meant::Ease(_) => Some(("schedule", serde_json::json!({ "words": text }).to_string())),
         Meant::Unclear(_) => Some(add(text)),
     }
 }

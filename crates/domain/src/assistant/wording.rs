@@ -49,6 +49,7 @@ impl Assistant {
             Meant::Pause(Until::Then(then)) => self.pause(Rest::Until(Moment::of(&then)), now),
             Meant::Pause(Until::Told) => self.pause(Rest::ForNow, now),
             Meant::Resume => self.pause(Rest::Never, now),
+            Meant::Ease(ease) => self.ease(ease, now),
             Meant::Unclear(notes) => refused(&no_time(&notes)),
             Meant::Talk(_) | Meant::Status | Meant::Keep(_) => refused(&no_time(&[])),
         }

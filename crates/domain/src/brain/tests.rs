@@ -43,6 +43,7 @@ fn told(meant: &Meant) -> String {
         Meant::Pause(Until::Then(until)) => format!("pause until {}", until.strftime("%a %-d %b %H:%M")),
         Meant::Pause(Until::Told) => "pause".to_owned(),
         Meant::Resume => "resume".to_owned(),
+        Meant::Ease(ease) => format!("{ease:?}").to_lowercase(),
         Meant::Unclear(notes) if notes.is_empty() => "inbox".to_owned(),
         Meant::Unclear(notes) => format!("inbox; {}", notes[0]),
     }
@@ -79,6 +80,26 @@ fn plain_words_mean_what_people_mean_by_them() {
         u | undo
         U! | inbox
         you | inbox
+    "#]]);
+}
+
+/// What asks for less is no reminder, and what only sounds like it is.
+#[test]
+fn words_that_ask_for_less_are_no_plans() {
+    check(&expect![[r#"
+        focus | focus(25, "")
+        focus 45 | focus(45, "")
+        focus 25 on taxes | focus(25, "taxes")
+        focus for 25 min on the report | focus(25, "the report")
+        focus off | unfocus
+        focus on taxes tomorrow at 10 | Mon 16 Nov 2026 10:00: focus on taxes; 10 = 10:00; say "10pm" for the night
+        quiet for 2h | quietfor(2h)
+        be quiet for an hour | quietfor(1h)
+        bad day | lighter
+        i'm having a bad day | lighter
+        lighter | lighter
+        what now | list Next
+        what is held | held
     "#]]);
 }
 
