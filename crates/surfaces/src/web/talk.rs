@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use domain::assistant::{Answer, Press, Request as Ask, Saying};
+use domain::card::Act;
 use domain::context::message_words;
 use domain::conversation::{Branch, Entry, EntryId, Image};
 use domain::embed::Action;
@@ -95,9 +96,13 @@ pub(super) async fn press(
     Extension(through): Extension<Through>,
     request: Request,
 ) -> Result<Response, Refusal> {
-    let wire::Press { message, button } = read(&app, request, BODY_BYTES).await?;
+    let wire::Press { message, button, choice } = read(&app, request, BODY_BYTES).await?;
     let action = Action::pressed(&button);
     let action = action.ok_or_else(|| Refusal::malformed(format!("`{button}` is no button of mine.")))?;
+    let action = match (action, choice) {
+        (Action::Card(card, Act::Move(_)), Some(chosen)) => Action::Card(card, Act::Move(chosen)),
+        (action, _) => action,
+    };
     let press = Press { surface: surface(&through), on: SentId(message), action };
     let pressed = |text, message| {
         let pressed = wire::Pressed { ok: true, text, message };

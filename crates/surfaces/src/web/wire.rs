@@ -1,6 +1,7 @@
 //! What goes over the wire: the JSON that the page and the command line read and write.
 
 mod approval;
+mod card;
 mod devices;
 mod embed;
 mod shown;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use self::embed::EmbedWire;
 use super::vitals::Health;
+pub use card::CardWire;
 pub use devices::{DeviceList, DeviceName, DeviceWire};
 pub use shown::{SceneWire, ShownWire};
 
@@ -74,6 +76,9 @@ pub struct Press {
     #[serde(default)]
     pub message: u64,
     pub button: String,
+    /// What was chosen, if there was something to choose from.
+    #[serde(default)]
+    pub choice: Option<String>,
 }
 
 /// What came of it: words, or the number of a message that is on disk.
