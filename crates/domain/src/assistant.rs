@@ -23,6 +23,7 @@ mod pinging;
 mod planning;
 mod plans;
 mod posting;
+mod quieting;
 mod replying;
 mod reporting;
 mod request;
@@ -159,6 +160,9 @@ impl Assistant {
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
             Request::Tell(Question::Numbers) => (Answer::Numbers(self.numbers(now)), Vec::new()),
+            Request::Tell(Question::Attention) => {
+                (Answer::Attention(Box::new(self.attention(now))), Vec::new())
+            }
             Request::Tell(Question::Settings) => self.tell_settings(),
             Request::Tell(Question::Plans) => {
                 (Answer::Plans(Box::new(self.memory.plans.clone())), Vec::new())

@@ -13,7 +13,7 @@ const UNREACHABLE = "i can't reach the assistant. is it running?";
 
 export const pair = (code) => post("/api/pair", { code });
 export const say = (text, to) => post("/api/messages", to === undefined ? { text } : { text, reply_to: to });
-export const press = (message, button, choice) => post("/api/buttons", { message, button, choice });
+export const press = (message, button, words = "") => post("/api/buttons", { message, button, words });
 export const command = (text) => post("/api/commands", { text });
 export const stop = () => post("/api/stop", {});
 export const health = () => ask("/api/health");
@@ -53,7 +53,7 @@ export function follow(heard, lost) {
   let waits = 500;
   const open = () => {
     source = new EventSource("/api/events");
-    for (const name of ["hello", "reload", "said", "began", "delta", "working", "asked", "answered", "waiting", "ended", "compacting", "compacted", "undone", "forked", "unforked", "moved", "sent", "away", "held", "notice"]) {
+    for (const name of ["hello", "reload", "said", "began", "delta", "working", "asked", "answered", "waiting", "ended", "compacting", "compacted", "undone", "forked", "unforked", "moved", "sent", "away", "held", "card", "notice"]) {
       source.addEventListener(name, (event) => {
         waits = 500;
         heard(name, JSON.parse(event.data));

@@ -41,9 +41,8 @@ export class Pings extends View {
     section.append(this.left, boxes, this.held, all);
   }
 
-  async ask() {
-    const [pings, attention] = await Promise.all([assistant.pings(7), assistant.attention()]);
-    return { ...pings, attention };
+  ask() {
+    return assistant.pings(7);
   }
 
   show({ budget, grid, outcomes, pings, now, from, attention }) {
@@ -65,9 +64,9 @@ export class Pings extends View {
   drawHeld({ held, next_digest: digest }) {
     this.held.hidden = !held.length;
     this.held.querySelector("h2").textContent = `held back (${held.length})`;
-    this.heldList.replaceChildren(...held.map(({ at, from, words, why }) => {
+    this.heldList.replaceChildren(...held.map(({ at, name, words, why }) => {
       const li = make("li");
-      li.append(line1([make("span", "time", `${day(at)} ${clock(at)}`), make("b", "", from), make("span", "said", words)]), make("p", "under", [why, digest ? `told ${digest.words}` : ""].filter(Boolean).join(" · ")));
+      li.append(line1([make("span", "time", `${day(at)} ${clock(at)}`), make("b", "", name), make("span", "said", words)]), make("p", "under", [why, digest ? `told ${digest.words}` : ""].filter(Boolean).join(" · ")));
       return li;
     }));
   }
@@ -155,6 +154,6 @@ function scoped(text, scope) {
   return th;
 }
 
-function caps({ pushes, caps: most, quiet }) {
-  return [most ? `${pushes} of at most ${most} today` : "", quiet ? `quiet ${quiet}` : ""].filter(Boolean).join(" · ");
+function caps({ pushes, a_day: most, quiet }) {
+  return [most ? `${pushes} of at most ${most} today` : "", quiet === "off" ? "" : `quiet hours ${quiet}`].filter(Boolean).join(" · ");
 }

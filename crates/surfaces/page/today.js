@@ -8,7 +8,6 @@ import { STATES, marksOf, sample, state } from "./strip.js";
 
 const TIMES = ["in 1 hour", "tonight 20:00", "tomorrow 09:00", "saturday 10:00", "next monday 09:00"];
 const HINT = "fri 10";
-const PICK = "pick a time…";
 
 export class Today extends View {
   constructor(section, { tell, show }) {
@@ -48,7 +47,7 @@ export class Today extends View {
     const rest = today.rest.filter(({ job, at }) => job !== next?.job || at !== next?.at);
     fill(this.later, rest, rest.length ? "" : "nothing else today.");
     fill(this.inbox, today.kept.toReversed(), today.kept.length ? "" : "empty. what you type without a time waits here.");
-    const held = today.held ?? [];
+    const { held } = today.attention;
     fill(this.held, held, held.length ? "" : "nothing is held back.");
     this.held.head.textContent = held.length ? `held (${held.length})` : "held";
     this.inbox.head.textContent = today.kept.length ? `inbox (${today.kept.length})` : "inbox";
@@ -139,7 +138,7 @@ export class Today extends View {
   heldBack(held) {
     const li = make("li");
     const details = make("details");
-    details.append(make("summary", "", `${held.from}: read`), make("p", "", held.words), make("p", "under", held.why));
+    details.append(make("summary", "", `${held.name}: read`), make("p", "", held.words), make("p", "under", held.why));
     li.append(details);
     return li;
   }
@@ -166,8 +165,7 @@ export class Today extends View {
     };
     row.append(...card.buttons.map(({ label, style, press: sends }) =>
       labelled(button(label, style, () => press(sends)), `${label}: ${card.words}`)));
-    const options = card.menu?.options.filter((words) => words !== PICK);
-    if (card.menu) row.append(labelled(menu(card.menu.label, options, (to) => press(card.menu.press, to), HINT), `move ${card.words}`));
+    if (card.moves) row.append(labelled(menu("Move to…", card.times, (to) => press(card.moves, to), HINT), `move ${card.words}`));
     return node;
   }
 
@@ -198,7 +196,7 @@ export class Today extends View {
 
   draw({ schedule, pings, today }) {
     const { node, hours, plots, twin } = this.picture;
-    const window = { ...schedule, quiet: today.quiet ?? [] };
+    const window = { ...schedule, quiet: today.attention.spans };
     const marks = numbered(schedule);
     const rows = [
       { name: "you asked", marks: marks.filter(({ own }) => own) },
@@ -239,7 +237,9 @@ function footer({ cost, health, pings, today }) {
   const spent = limit === null ? `${money(cost.today.dollars)} today` : `${money(dollars)} of ${money(limit)} for unattended work`;
   const broken = today.broken ? [`${count(today.broken, "file")} can't be read`] : [];
   const surfaces = ["page ✓", ...(health.surfaces ?? []).map((name) => `${name} ✓`)];
-  return [`brain: ${health.brain}`, ...surfaces, spent, pings.budget.words, ...broken].join(" · ");
+  const { quiet_until: quiet, focus } = today.attention;
+  const calm = [focus && `focused${focus.on ? ` on ${focus.on}` : ""} until ${clock(focus.until.at)}`, quiet && `quiet until ${clock(quiet.at)}`].filter(Boolean);
+  return [`brain: ${health.brain}`, ...surfaces, spent, pings.budget.words, ...calm, ...broken].join(" · ");
 }
 
 function list(box) {

@@ -4,6 +4,7 @@
 //! directory that only the human can open. Nothing here decides anything about the conversation.
 
 mod api;
+mod attention;
 mod capture;
 pub mod cost;
 mod delivery;

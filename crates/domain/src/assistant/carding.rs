@@ -5,13 +5,13 @@ use std::sync::Arc;
 use jiff::Zoned;
 
 use super::forking::refused;
-use super::{Answer, Assistant, Effect, Minutes, Running, Shown};
+use super::{Answer, Aside, Assistant, Effect, Minutes, Running, Shown};
 use crate::brain::{self, Meant, Which};
 use crate::card::{Act, Card, CardId, DROP, LATER, PICK, State};
 use crate::conversation::{Branch, Said, Text};
 use crate::cost::Source;
 use crate::occurrence::Occurrence;
-use crate::phrase::{Habits, Target};
+use crate::phrase::Target;
 use crate::post::{PostChange, PostKey};
 use crate::record::{Address, Message, MessageChange, Record, SurfaceName};
 use crate::schedule::{ItemId, Prompt};
@@ -34,7 +34,8 @@ impl Assistant {
 
     fn keep_card(&mut self, (card, post): (Card, PostKey), minutes: &mut Minutes) {
         Arc::make_mut(&mut self.memory.messages.cards).keep(card.clone(), post.clone());
-        minutes.records.push(Record::Message(MessageChange::Card(card, post)));
+        minutes.records.push(Record::Message(MessageChange::Card(card.clone(), post)));
+        minutes.shown.push(Shown::Aside(Aside::Card(card)));
     }
 
     /// The human does something with a card. The first thing counts, until it is taken back.
@@ -62,7 +63,7 @@ impl Assistant {
             }
             (State::Open, Act::Later) => self.move_card((card, post), &Target::Later(LATER), now),
             (State::Open, Act::Move(words)) => {
-                let meant = brain::read(&words, now, &Habits::default());
+                let meant = brain::read(&words, now, &self.memory.chosen.settings.habits());
                 let Meant::Move { what: Which::This, to } = meant else {
                     return refused(&no_such_time(&words));
                 };

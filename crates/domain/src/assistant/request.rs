@@ -8,6 +8,7 @@ use super::{
     Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Plans, Running,
 };
 use crate::approval::Reply;
+use crate::attention::Attention;
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, Source, may_spend};
 use crate::embed::Action;
@@ -108,6 +109,8 @@ pub enum Question {
     Status,
     /// How much waits?
     Numbers,
+    /// How is the human's attention spared, and what waits because of it?
+    Attention,
     /// What is planned, and what is being done about it?
     Plans,
     /// What is set?
@@ -205,6 +208,8 @@ pub enum Answer {
     Plans(Box<Plans>),
     /// How much waits.
     Numbers(Numbers),
+    /// How the human's attention is spared, and what waits because of it.
+    Attention(Box<Attention>),
     /// No: the limit of the day is reached.
     Overspent(Refusal),
     /// This is shown to the human, with the tool's result.

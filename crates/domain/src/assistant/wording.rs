@@ -12,7 +12,7 @@ use super::{Answer, Assistant, Effect, Minutes};
 use crate::brain::{self, Meant, Until, Which};
 use crate::cost::Source;
 use crate::occurrence::{End, Stage};
-use crate::phrase::{self, Habits, Note, Reading, Target, When, tell};
+use crate::phrase::{self, Note, Reading, Target, When, tell};
 use crate::record::{FileWork, PlanChange, Removal};
 use crate::schedule::{
     Charter, ItemId, Lateness, Moment, Plan, Planned, Prompt, Reminder, Rest, Rhythm, Routine, What, slug,
@@ -39,7 +39,7 @@ pub struct Changed {
 impl Assistant {
     /// The human, or a model for them, says in plain words what to plan or to change.
     pub(super) fn plan_words(&mut self, text: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
-        match brain::read(text, now, &Habits::default()) {
+        match brain::read(text, now, &self.memory.chosen.settings.habits()) {
             Meant::Plan(reading) => self.plan_reading(&reading, now),
             Meant::List(span) => told(self.list(&span, now)),
             Meant::Done(which) => self.is_done(&which, now),
@@ -56,7 +56,7 @@ impl Assistant {
 
     /// What to be reminded of and the words for its time stand apart: a time in the first is none.
     pub(super) fn plan_apart(&mut self, what: String, when: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let reading = phrase::read(when, now, &Habits::default());
+        let reading = phrase::read(when, now, &self.memory.chosen.settings.habits());
         self.plan_reading(&Reading { what, ..reading }, now)
     }
 

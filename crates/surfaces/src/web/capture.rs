@@ -8,10 +8,12 @@ use domain::assistant::{Answer, Planning, Replanned, Request as Ask, Shelf};
 use domain::brain::{Meant, read as meant};
 use domain::inbox::{Kept, KeptId};
 use domain::phrase::{Habits, LONGEST, Note};
+use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 
 use super::App;
 use super::api::{BODY_BYTES, read, unexpected};
+use super::attention::habits;
 use super::refusal::Refusal;
 use super::schedule::plans;
 use super::wire::Obeyed;
@@ -33,19 +35,20 @@ pub(super) struct CaughtWire {
 
 pub(super) async fn capture(State(app): State<App>, request: Request) -> Result<Json<CaughtWire>, Refusal> {
     let Captured { text } = read(&app, request, BODY_BYTES).await?;
-    match kept(&app, &text) {
+    let habits = habits(&app).await?;
+    match kept(&text, &app.ports().clock.now(), &habits) {
         Some(words) => keep(&app, words).await,
         None => plan(&app, text).await,
     }
 }
 
 /// What of `text` goes to the inbox: nothing, if it plans or changes something.
-fn kept(app: &App, text: &str) -> Option<String> {
+fn kept(text: &str, now: &Zoned, habits: &Habits) -> Option<String> {
     let trouble = |notes: &[Note]| notes.iter().any(Note::is_trouble);
     if text.len() > LONGEST {
         return Some(text.to_owned());
     }
-    match meant(text, &app.ports().clock.now(), &Habits::default()) {
+    match meant(text, now, habits) {
         Meant::Keep(words) => Some(words),
         Meant::Talk(_) | Meant::Status => Some(text.to_owned()),
         Meant::Unclear(notes) => (!trouble(&notes)).then(|| text.to_owned()),
@@ -134,17 +137,9 @@ async fn newest(app: &App, wanted: impl Fn(&Kept) -> bool) -> Result<Kept, Refus
 }
 
 async fn remove(app: &App, id: KeptId) -> Result<(), Refusal> {
-    match app.ports().desk.ask(Ask::Inbox(Shelf::Remove(id))).await {
-        Answer::Told(_) | Answer::Noted => Ok(()),
-        answer @ (Answer::Heard(_)
-        | Answer::Begun(_)
-        | Answer::Decided(_)
-        | Answer::Plans(_)
-        | Answer::Numbers(_)
-        | Answer::Overspent(_)
-        | Answer::Shown(_)
-        | Answer::Refused(_)) => Err(unexpected(answer)),
-    }
+    let answer = app.ports().desk.ask(Ask::Inbox(Shelf::Remove(id))).await;
+    let (Answer::Told(_) | Answer::Noted) = answer else { return Err(unexpected(answer)) };
+    Ok(())
 }
 
 fn told(text: String) -> Json<Obeyed> {

@@ -5,7 +5,6 @@ mod figures;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use domain::assistant::{Answer, Question, Request as Ask};
 use domain::card::{Card, State as Stands};
 use domain::ping_budget::PingBudget;
 use engine::ports::{Fate, Pinged, Unreadable};
@@ -13,7 +12,7 @@ use jiff::{Timestamp, ToSpan, Zoned};
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::api::unexpected;
+use super::attention::{AttentionWire, attention};
 use super::refusal::Refusal;
 use super::sessions::moment;
 use figures::{CellWire, OutcomeWire, grid, outcomes};
@@ -47,8 +46,7 @@ pub(super) async fn show(
     let history = &app.ports().history;
     let pings = history.pings(since, MOST).await.map_err(broken)?;
     let cards = history.cards(MOST).await.map_err(broken)?;
-    let answer = app.ports().desk.ask(Ask::Tell(Question::Numbers)).await;
-    let Answer::Numbers(numbers) = answer else { return Err(unexpected(answer)) };
+    let attention = attention(&app).await?;
     let rang = cards.iter().filter(|card| card.rang >= since);
     let mut all: Vec<Event> =
         pings.iter().map(Event::from).chain(rang.map(|card| Event::of(card, &now))).collect();
@@ -57,7 +55,8 @@ pub(super) async fn show(
         now: moment(now.timestamp(), now.time_zone()),
         from: moment(since, now.time_zone()),
         days,
-        budget: BudgetWire::from(&numbers.pings),
+        budget: BudgetWire::from(&attention.pings),
+        attention: AttentionWire::new(&attention, &now),
         grid: grid(&all, now.time_zone()),
         outcomes: outcomes(&all),
         pings: all.iter().map(|event| PingWire::new(event, &now)).collect(),
@@ -140,6 +139,7 @@ pub(super) struct PingsWire {
     from: String,
     days: u16,
     budget: BudgetWire,
+    attention: AttentionWire,
     /// The minutes until a reaction, by part of the day and day of the week.
     grid: Vec<CellWire>,
     outcomes: Vec<OutcomeWire>,

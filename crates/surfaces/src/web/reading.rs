@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::App;
 use super::api::{BODY_BYTES, read};
+use super::attention::habits;
 use super::refusal::Refusal;
 
 /// How many of the next times are told.
@@ -23,7 +24,8 @@ struct Typed {
 
 pub(super) async fn show(State(app): State<App>, request: Request) -> Result<Json<ReadingWire>, Refusal> {
     let Typed { text } = read(&app, request, BODY_BYTES).await?;
-    Ok(Json(ReadingWire::of(&text, &app.ports().clock.now())))
+    let habits = habits(&app).await?;
+    Ok(Json(ReadingWire::of(&text, &app.ports().clock.now(), &habits)))
 }
 
 /// How words would be taken.
@@ -40,14 +42,14 @@ pub(super) struct ReadingWire {
 }
 
 impl ReadingWire {
-    fn of(text: &str, now: &Zoned) -> Self {
+    fn of(text: &str, now: &Zoned, habits: &Habits) -> Self {
         if text.len() > LONGEST {
             return Self::plain(
                 "keep",
                 "this is long, so no time is looked for in it: enter keeps it in the inbox",
             );
         }
-        match meant(text, now, &Habits::default()) {
+        match meant(text, now, habits) {
             Meant::Plan(reading) => Self::planned(&reading, now),
             Meant::Unclear(notes) if notes.iter().any(Note::is_trouble) => Self::wrong(&notes),
             Meant::List(_) => Self::plain("list", "enter tells what is planned"),
@@ -112,7 +114,7 @@ mod tests {
     use super::*;
 
     fn reading(text: &str) -> ReadingWire {
-        ReadingWire::of(text, &"2026-11-15T14:33[Europe/Berlin]".parse().unwrap())
+        ReadingWire::of(text, &"2026-11-15T14:33[Europe/Berlin]".parse().unwrap(), &Habits::default())
     }
 
     #[test]

@@ -117,6 +117,7 @@ async fn run(State(app): State<App>, request: Request) -> Result<Response, Refus
         | Answer::Told(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
+        | Answer::Attention(_)
         | Answer::Overspent(_)
         | Answer::Shown(_)
         | Answer::Refused(_)) => Err(unexpected(answer)),

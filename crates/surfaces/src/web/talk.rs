@@ -96,13 +96,12 @@ pub(super) async fn press(
     Extension(through): Extension<Through>,
     request: Request,
 ) -> Result<Response, Refusal> {
-    let wire::Press { message, button, choice } = read(&app, request, BODY_BYTES).await?;
+    let wire::Press { message, button, words } = read(&app, request, BODY_BYTES).await?;
     let action = Action::pressed(&button);
-    let action = action.ok_or_else(|| Refusal::malformed(format!("`{button}` is no button of mine.")))?;
-    let action = match (action, choice) {
-        (Action::Card(card, Act::Move(_)), Some(chosen)) => Action::Card(card, Act::Move(chosen)),
-        (action, _) => action,
-    };
+    let mut action = action.ok_or_else(|| Refusal::malformed(format!("`{button}` is no button of mine.")))?;
+    if let Action::Card(_, Act::Move(to)) = &mut action {
+        *to = words;
+    }
     let press = Press { surface: surface(&through), on: SentId(message), action };
     let pressed = |text, message| {
         let pressed = wire::Pressed { ok: true, text, message };
@@ -116,6 +115,7 @@ pub(super) async fn press(
         | Answer::Decided(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
+        | Answer::Attention(_)
         | Answer::Overspent(_)
         | Answer::Shown(_)
         | Answer::Refused(_)) => Err(unexpected(answer)),

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::App;
 use super::api::unexpected;
+use super::attention::{AttentionWire, attention};
 use super::refusal::Refusal;
 use super::schedule::wire::{OccurrenceWire, TimeWire, missed};
 use super::schedule::{Past, plans};
@@ -56,6 +57,7 @@ pub(super) async fn show(State(app): State<App>) -> Result<Json<TodayWire>, Refu
             .filter(|card| is_shown(card, &now))
             .map(|card| CardWire::new(card, &now))
             .collect(),
+        attention: AttentionWire::new(&*attention(&app).await?, &now),
         missed: missed(&past, &now),
         broken: plans.broken.len(),
     }))
@@ -75,6 +77,8 @@ pub(super) struct TodayWire {
     kept: Vec<KeptWire>,
     /// The reminders that rang and are open, and those of the last hours; newest first.
     cards: Vec<CardWire>,
+    /// Quiet hours, focus, and what is held back.
+    attention: AttentionWire,
     /// What was missed in the last days.
     missed: Vec<OccurrenceWire>,
     /// How many job files cannot be read.

@@ -76,9 +76,9 @@ pub struct Press {
     #[serde(default)]
     pub message: u64,
     pub button: String,
-    /// What was chosen, if there was something to choose from.
+    /// When, for a button that moves something.
     #[serde(default)]
-    pub choice: Option<String>,
+    pub words: String,
 }
 
 /// What came of it: words, or the number of a message that is on disk.
@@ -254,6 +254,8 @@ pub struct HealthWire {
     pub zone: String,
     pub data_dir: String,
     pub page: String,
+    pub surfaces: Vec<String>,
+    pub discord: Option<String>,
     pub session: Option<String>,
     pub notices: Vec<String>,
 }
@@ -268,6 +270,8 @@ impl From<Health> for HealthWire {
             zone: health.zone,
             data_dir: health.data_dir,
             page: health.page,
+            surfaces: health.surfaces,
+            discord: health.discord,
             session: health.session,
             notices: health.notices,
         }
