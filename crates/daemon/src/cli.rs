@@ -24,6 +24,7 @@ examples:
   ollim-bot                              start, and talk here
   ollim-bot chat --once \"hello\"          say one thing, print the answer
   echo \"buy milk\" | ollim-bot chat --once
+  ollim-bot tui                          the same on the full screen, beside the day
   ollim-bot open                         a fresh link to the page
   ollim-bot reminder add --delay 20 -m \"take the bread out\"
   ollim-bot routine list                 what recurs, and when it comes next
@@ -90,6 +91,8 @@ pub enum Command {
         #[arg(requires = "once")]
         text: Vec<String>,
     },
+    /// Talk to it on the full screen, beside the day, what goes on aside, and the pings
+    Tui,
     /// Print a fresh link that opens the page in your browser
     Open,
     /// What recurs: add, list, show, edit, pause, resume, cancel, next, run

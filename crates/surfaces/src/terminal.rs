@@ -4,19 +4,20 @@
 //! comes out as it comes.
 
 mod approval;
-mod completion;
+pub(crate) mod completion;
 pub mod editor;
 mod embed;
 pub mod glance;
 pub mod history;
 pub mod keys;
 mod offers;
-pub(crate) mod progress;
+mod progress;
 mod prompt;
 pub mod raw;
 mod rings;
 pub mod screen;
 pub mod seat;
+pub(crate) mod talk;
 mod telling;
 
 use std::io;
@@ -185,7 +186,7 @@ async fn talk(
                 let deed = offers.of_line(&line, Instant::now()).cloned();
                 match deed_or_words(client, deed, line.trim(), &mut telling).await? {
                     Said::Nothing => write(out, &prompt.stand()).await?,
-                    Said::Sent => {}
+                    Said::Sent | Said::Done => {}
                     Said::Told(text) => {
                         let text = plain(&text).replace('\n', "\n  ");
                         write(out, &format!("  {text}\n{}", prompt.stand())).await?;
@@ -225,25 +226,33 @@ async fn deed_or_words(
     };
     match pressed {
         // What became of it is shown.
-        Ok(None) => Ok(Said::Sent),
+        Ok(None) => Ok(Said::Done),
         Ok(Some(text)) | Err(Unanswered::Refused(text)) => Ok(Said::Told(text)),
         Err(error) => Err(error.into()),
     }
 }
 
 /// Words without the marks that other surfaces make bold.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.replace("**", "")
 }
 
-enum Said {
+/// What came of a line.
+pub(crate) enum Said {
+    /// There was nothing in it.
     Nothing,
+    /// Words or work that are answered.
     Sent,
+    /// A command that says itself what it did.
+    Done,
+    /// A command, and what it tells.
     Told(String),
+    /// The wish to leave.
     Leave,
 }
 
-async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said, Stopped> {
+/// Says `line`, or obeys it.
+pub(crate) async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said, Stopped> {
     match line {
         "" => Ok(Said::Nothing),
         "/quit" => Ok(Said::Leave),
@@ -270,7 +279,7 @@ async fn say(client: &Client, words: &Words, telling: &mut Telling) -> Result<Sa
 fn obeyed(obeyed: Result<Obeyed, Unanswered>, telling: &mut Telling) -> Result<Said, Stopped> {
     match obeyed {
         // What was stopped says so itself.
-        Ok(Obeyed::Told(text)) if text.is_empty() => Ok(Said::Sent),
+        Ok(Obeyed::Told(text)) if text.is_empty() => Ok(Said::Done),
         Ok(Obeyed::Told(text)) | Err(Unanswered::Refused(text)) => Ok(Said::Told(text)),
         Ok(Obeyed::Begun(turn)) => {
             telling.expect_work(turn);
