@@ -5,12 +5,16 @@
 
 mod approving;
 mod background;
+mod capturing;
 mod carding;
 mod chaining;
+mod changing;
 mod choosing;
 mod clearing;
 mod compacting;
+mod cueing;
 mod effect;
+mod finding;
 mod firing;
 mod forking;
 mod holding;
@@ -23,6 +27,7 @@ mod pinging;
 mod planning;
 mod plans;
 mod posting;
+mod quieting;
 mod replying;
 mod reporting;
 mod request;
@@ -40,6 +45,7 @@ use std::sync::Arc;
 use jiff::{Timestamp, Zoned};
 
 pub use background::RUNS;
+pub use changing::Changed as Replanned;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
@@ -49,7 +55,6 @@ pub use request::{
     Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
-pub use wording::Changed as Replanned;
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};
@@ -159,6 +164,9 @@ impl Assistant {
             Request::Tell(Question::Inbox) => self.read_inbox(),
             Request::Tell(Question::Status) => self.status(),
             Request::Tell(Question::Numbers) => (Answer::Numbers(self.numbers(now)), Vec::new()),
+            Request::Tell(Question::Attention) => {
+                (Answer::Attention(Box::new(self.attention(now))), Vec::new())
+            }
             Request::Tell(Question::Settings) => self.tell_settings(),
             Request::Tell(Question::Plans) => {
                 (Answer::Plans(Box::new(self.memory.plans.clone())), Vec::new())

@@ -28,7 +28,7 @@ pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, no_ping};
 pub use preamble::Preamble;
 pub use quoting::{QUOTE_CHARS, message_words, quotation};
 pub use reference::{REFERENCES, Reference};
-pub use reports::{QUOTED, Reader, preface};
+pub use reports::{QUOTED, Reader, TOLD, preface};
 pub use retold::{RETOLD_CHARS, retold};
 pub use scheduled::{Scheduled, Where, late};
 pub use stamp::stamp;

@@ -5,6 +5,7 @@
 
 pub mod approval;
 pub mod assistant;
+pub mod attention;
 pub mod brain;
 pub mod card;
 pub mod command;

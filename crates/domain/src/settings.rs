@@ -5,7 +5,9 @@ mod telling;
 
 pub use setting::{BadSetting, Given, Setting};
 
+use crate::attention::{Calm, Quiet};
 use crate::permission::Mode;
+use crate::phrase::Habits;
 use crate::thinking::Thinking;
 
 /// RC-2: everything that can be set.
@@ -21,6 +23,18 @@ pub struct Settings {
     pub permission_mode: Mode,
     /// Whether and when the program renews itself.
     pub updates: Updates,
+    /// When and how often the human is reached.
+    pub calm: Calm,
+}
+
+impl Settings {
+    /// What the human's words for times of day mean: they are awake when it is not quiet.
+    pub fn habits(&self) -> Habits {
+        match self.calm.quiet {
+            Quiet::Never => Habits::default(),
+            Quiet::Between(sleeps, wakes) => Habits { wakes, sleeps, ..Habits::default() },
+        }
+    }
 }
 
 /// Who answers, by the name that the human uses: nothing, for the usual one.

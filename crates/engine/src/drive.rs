@@ -290,6 +290,7 @@ impl Drive {
             | Answer::Told(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
+            | Answer::Attention(_)
             | Answer::Shown(_) => Failure::Stopped("something broke on my side.".to_owned()),
         };
         self.turn.cut("", Ending::Failed(failure));

@@ -160,6 +160,10 @@ fn settings_are_told_changed_and_refused_in_words() {
         **auto_update**: off (default)
         **auto_update_interval**: 60m (default)
         **auto_update_hour**: 6:00 (default)
+        **quiet**: 22:00-08:00 (default)
+        **digest**: 08:30 17:30 (default)
+        **ping_caps**: 6 45 (default)
+        **follow_up**: 20m (default)
         human> /config auto_update_hour
         told> **auto_update_hour**: 6:00 (default)
         human> /config auto_update_hour 7
@@ -169,7 +173,7 @@ fn settings_are_told_changed_and_refused_in_words() {
         human> /config model.fork gpt
         refused> model.fork: i know no model called `gpt`. choose haiku, opus, sonnet or default.
         human> /config colour red
-        refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour.
+        refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour, quiet, digest, ping_caps, follow_up.
         human> /config permission_mode acceptedits
         refused> permission_mode: it cannot be `acceptedits`. use `dontAsk`, `default`, `acceptEdits` or `bypassPermissions`.
     "#]],

@@ -31,6 +31,7 @@ use tokio::time::Instant;
 use crate::client::{Client, Events, Obeyed, Shown, Unanswered, Words};
 use offers::{Deed, Offers};
 use prompt::Prompt;
+use screen::TOGETHER;
 use telling::Telling;
 pub use telling::{Ended, sent_words};
 
@@ -199,7 +200,7 @@ async fn talk(
                 prompt.follow(&shown);
                 let ring = rings::hear(&shown, &mut offers, (Instant::now(), &clock.now()));
                 let words = telling.hear(&shown) + &ring.map(|ring| ring.words).unwrap_or_default();
-                write(out, &prompt.beside(&words)).await?;
+                write(out, &prompt.beside(&words.replace(TOGETHER, " "))).await?;
                 let due = prompt.is_due(&shown, &words) && !telling.is_speaking();
                 // Who is asked something is expected to type.
                 if telling.ended().is_some() || due || shown.name == "asked" {

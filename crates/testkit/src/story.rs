@@ -304,6 +304,7 @@ impl Story {
             | Answer::Told(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
+            | Answer::Attention(_)
             | Answer::Overspent(_)
             | Answer::Shown(_)) => {
                 panic!("a message was answered with {answer:?}")

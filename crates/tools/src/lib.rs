@@ -115,6 +115,7 @@ fn outcome(answer: Answer) -> (String, Outcome) {
         | Answer::Noted
         | Answer::Plans(_)
         | Answer::Numbers(_)
+        | Answer::Attention(_)
         | Answer::Overspent(_) => ("done".to_owned(), Outcome::Done),
     }
 }

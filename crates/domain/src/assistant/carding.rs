@@ -11,7 +11,7 @@ use crate::card::{Act, Card, CardId, DROP, LATER, PICK, State};
 use crate::conversation::{Branch, Said, Text};
 use crate::cost::Source;
 use crate::occurrence::Occurrence;
-use crate::phrase::{Habits, Target};
+use crate::phrase::Target;
 use crate::post::{PostChange, PostKey};
 use crate::record::{Address, Message, MessageChange, Record, SurfaceName};
 use crate::schedule::{ItemId, Prompt};
@@ -63,7 +63,7 @@ impl Assistant {
             }
             (State::Open, Act::Later) => self.move_card((card, post), &Target::Later(LATER), now),
             (State::Open, Act::Move(words)) => {
-                let meant = brain::read(&words, now, &Habits::default());
+                let meant = brain::read(&words, now, &self.memory.chosen.settings.habits());
                 let Meant::Move { what: Which::This, to } = meant else {
                     return refused(&no_such_time(&words));
                 };
@@ -85,7 +85,7 @@ impl Assistant {
         }
     }
 
-    fn move_card(
+    pub(super) fn move_card(
         &mut self,
         (card, post): (Card, PostKey),
         to: &Target,

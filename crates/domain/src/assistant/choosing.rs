@@ -95,7 +95,11 @@ impl Assistant {
             | Setting::PermissionMode
             | Setting::AutoUpdate
             | Setting::AutoUpdateInterval
-            | Setting::AutoUpdateHour => typed.to_owned(),
+            | Setting::AutoUpdateHour
+            | Setting::Quiet
+            | Setting::Digest
+            | Setting::PingCaps
+            | Setting::FollowUp => typed.to_owned(),
         };
         if let Err(bad) = setting.set(&mut settings, &name) {
             return refused(bad.to_string());

@@ -136,8 +136,9 @@ impl Assistant {
         // What was called off may come at another time: its file stays, or is gone already.
         let taken_away =
             taken_away(&ended, file).filter(|_| !matches!(ended.stage, Stage::Ended(End::Cancelled(_))));
-        minutes.plan(Some(PlanChange::Occurred(ended)));
+        minutes.plan(Some(PlanChange::Occurred(ended.clone())));
         minutes.plan(taken_away);
+        self.cued_by_end(&ended, minutes);
         // One that was left out ends while another is still being done.
         let plans = &self.memory.plans;
         let queued = plans.queued(&key.source).filter(|_| plans.busy_with(&key.source).is_none()).cloned();

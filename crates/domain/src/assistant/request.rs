@@ -8,6 +8,7 @@ use super::{
     Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Plans, Running,
 };
 use crate::approval::Reply;
+use crate::attention::Attention;
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, Source, may_spend};
 use crate::embed::Action;
@@ -64,6 +65,8 @@ pub enum Planning {
     Rest(Source, Rest),
     /// What these words say.
     Words(String),
+    /// What these words say, or to keep them: none of them is lost.
+    Capture(String),
     /// To be reminded of this, at the time that the second words say.
     Remind(String, String),
 }
@@ -108,6 +111,8 @@ pub enum Question {
     Status,
     /// How much waits?
     Numbers,
+    /// How is the human's attention spared, and what waits because of it?
+    Attention,
     /// What is planned, and what is being done about it?
     Plans,
     /// What is set?
@@ -205,6 +210,8 @@ pub enum Answer {
     Plans(Box<Plans>),
     /// How much waits.
     Numbers(Numbers),
+    /// How the human's attention is spared, and what waits because of it.
+    Attention(Box<Attention>),
     /// No: the limit of the day is reached.
     Overspent(Refusal),
     /// This is shown to the human, with the tool's result.
@@ -242,6 +249,7 @@ impl Assistant {
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         self.memory.messages.remember(message.mark);
         self.memory.messages.waiting.push_back(message);
+        self.cued_by_talk(&mut minutes);
         self.cancel_waiting(&mut minutes);
         let interrupt = match self.speaking().map(|(_, running)| running) {
             // MC-7: who compacts is not interrupted.

@@ -1,6 +1,7 @@
 //! Each setting by its name: what it accepts, and how it is given back.
 
 use super::Settings;
+use crate::attention::{Caps, Digests, Quiet};
 use crate::permission::Mode;
 use crate::thinking::Thinking;
 
@@ -27,6 +28,14 @@ pub enum Setting {
     AutoUpdateInterval,
     /// The hour at which it does.
     AutoUpdateHour,
+    /// When nothing rings that can wait.
+    Quiet,
+    /// When what was held is told.
+    Digest,
+    /// How much may ring without having been asked for.
+    PingCaps,
+    /// After how many minutes a reminder that nobody answered is put otherwise.
+    FollowUp,
 }
 
 /// Why a setting cannot be what was asked for, and what would be right. The human must act.
@@ -60,7 +69,7 @@ const NAME_CHARS: usize = 200;
 
 impl Setting {
     /// All of them, in the order they are shown.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::ModelMain,
         Self::ModelFork,
         Self::ThinkingMain,
@@ -71,6 +80,10 @@ impl Setting {
         Self::AutoUpdate,
         Self::AutoUpdateInterval,
         Self::AutoUpdateHour,
+        Self::Quiet,
+        Self::Digest,
+        Self::PingCaps,
+        Self::FollowUp,
     ];
 
     /// RC-7: finds a setting by its name in the file or on the screen.
@@ -98,6 +111,10 @@ impl Setting {
             Self::AutoUpdate => "auto_update",
             Self::AutoUpdateInterval => "auto_update_interval",
             Self::AutoUpdateHour => "auto_update_hour",
+            Self::Quiet => "quiet",
+            Self::Digest => "digest",
+            Self::PingCaps => "ping_caps",
+            Self::FollowUp => "follow_up",
         }
     }
 
@@ -113,7 +130,11 @@ impl Setting {
             | Self::PermissionMode
             | Self::AutoUpdate
             | Self::AutoUpdateInterval
-            | Self::AutoUpdateHour => self.key(),
+            | Self::AutoUpdateHour
+            | Self::Quiet
+            | Self::Digest
+            | Self::PingCaps
+            | Self::FollowUp => self.key(),
         }
     }
 
@@ -139,6 +160,10 @@ impl Setting {
             Self::AutoUpdateHour => {
                 settings.updates.hour = number(typed).filter(|hour| *hour <= 23).ok_or_else(wrong)?;
             }
+            Self::Quiet => settings.calm.quiet = Quiet::read(typed).ok_or_else(wrong)?,
+            Self::Digest => settings.calm.digests = Digests::read(typed).ok_or_else(wrong)?,
+            Self::PingCaps => settings.calm.caps = Caps::read(typed).ok_or_else(wrong)?,
+            Self::FollowUp => settings.calm.follow_up_minutes = minutes(typed).ok_or_else(wrong)?,
         }
         Ok(())
     }
@@ -156,6 +181,10 @@ impl Setting {
             Self::AutoUpdate => settings.updates.automatic = other.updates.automatic,
             Self::AutoUpdateInterval => settings.updates.interval_minutes = other.updates.interval_minutes,
             Self::AutoUpdateHour => settings.updates.hour = other.updates.hour,
+            Self::Quiet => settings.calm.quiet = other.calm.quiet,
+            Self::Digest => settings.calm.digests.clone_from(&other.calm.digests),
+            Self::PingCaps => settings.calm.caps = other.calm.caps,
+            Self::FollowUp => settings.calm.follow_up_minutes = other.calm.follow_up_minutes,
         }
     }
 
@@ -173,6 +202,13 @@ impl Setting {
             Self::AutoUpdate => Given::Flag(settings.updates.automatic),
             Self::AutoUpdateInterval => Given::Number(settings.updates.interval_minutes),
             Self::AutoUpdateHour => Given::Number(settings.updates.hour),
+            Self::Quiet => Given::Text(settings.calm.quiet.to_string()),
+            Self::Digest => Given::Text(settings.calm.digests.to_string()),
+            Self::PingCaps => Given::Text(settings.calm.caps.to_string()),
+            Self::FollowUp => match settings.calm.follow_up_minutes {
+                Some(minutes) => Given::Number(minutes),
+                None => Given::Text("off".to_owned()),
+            },
         }
     }
 
@@ -188,6 +224,12 @@ impl Setting {
             Self::PermissionMode => "`dontAsk`, `default`, `acceptEdits` or `bypassPermissions`",
             Self::AutoUpdate => "`on` or `off`",
             Self::AutoUpdateHour => "an hour from 0 to 23",
+            Self::Quiet => "two times such as `22-8` or `22:30-07:00`, or `off`",
+            Self::Digest => "one or two times such as `8:30 17:30`, or `off`",
+            Self::PingCaps => {
+                "how many pings a day and how many minutes from one to the next, such as `6 45`, or `off`"
+            }
+            Self::FollowUp => "a number of minutes above 0, or `off`",
         };
         BadSetting { key: self.shown().to_owned(), reason: format!("it cannot be {given}. use {right}.") }
     }
@@ -217,6 +259,14 @@ fn flag(typed: &str) -> Option<bool> {
         "on" | "true" | "1" | "yes" => Some(true),
         "off" | "false" | "0" | "no" => Some(false),
         _ => None,
+    }
+}
+
+/// Minutes, or their absence; nothing, if it is neither.
+fn minutes(typed: &str) -> Option<Option<u32>> {
+    match flag(typed) {
+        Some(false) => Some(None),
+        Some(true) | None => positive(typed).map(Some),
     }
 }
 
@@ -276,6 +326,13 @@ mod tests {
         check(AutoUpdateInterval, "5", Some(Given::Number(5)));
         check(AutoUpdateHour, "0", Some(Given::Number(0)));
         check(AutoUpdateHour, "24", None);
+        check(Quiet, "23-7", text("23:00-07:00"));
+        check(Quiet, "late", None);
+        check(Digest, "off", text("off"));
+        check(PingCaps, "3 60", text("3 60"));
+        check(FollowUp, "30", Some(Given::Number(30)));
+        check(FollowUp, "off", text("off"));
+        check(FollowUp, "soon", None);
         check(PermissionMode, "acceptEdits", text("acceptEdits"));
         check(PermissionMode, "acceptedits", None);
     }

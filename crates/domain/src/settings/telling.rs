@@ -40,6 +40,13 @@ impl Setting {
             Self::AutoUpdate => told(if settings.updates.automatic { "on" } else { "off" }.to_owned()),
             Self::AutoUpdateInterval => told(format!("{}m", settings.updates.interval_minutes)),
             Self::AutoUpdateHour => told(format!("{}:00", settings.updates.hour)),
+            Self::Quiet => told(settings.calm.quiet.to_string()),
+            Self::Digest => told(settings.calm.digests.to_string()),
+            Self::PingCaps => told(settings.calm.caps.to_string()),
+            Self::FollowUp => told(match settings.calm.follow_up_minutes {
+                Some(minutes) => format!("{minutes}m"),
+                None => "off".to_owned(),
+            }),
         }
     }
 }
@@ -63,7 +70,11 @@ mod tests {
 **permission_mode**: dontAsk (default)
 **auto_update**: off (default)
 **auto_update_interval**: 60m (default)
-**auto_update_hour**: 6:00 (default)";
+**auto_update_hour**: 6:00 (default)
+**quiet**: 22:00-08:00 (default)
+**digest**: 08:30 17:30 (default)
+**ping_caps**: 6 45 (default)
+**follow_up**: 20m (default)";
         assert_eq!(Settings::default().tell(Thinking::Off), usual);
     }
 

@@ -91,6 +91,7 @@ pub(super) async fn command(
         | Answer::Decided(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
+        | Answer::Attention(_)
         | Answer::Overspent(_)
         | Answer::Shown(_)
         | Answer::Refused(_)) => Err(unexpected(answer)),
@@ -167,6 +168,7 @@ pub(super) fn unexpected(answer: Answer) -> Refusal {
         | Answer::Told(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
+        | Answer::Attention(_)
         | Answer::Overspent(_)
         | Answer::Shown(_) => {
             Refusal::broken("the assistant answered something else than was asked. say it again.")

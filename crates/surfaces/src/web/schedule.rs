@@ -116,6 +116,7 @@ async fn run(State(app): State<App>, request: Request) -> Result<Response, Refus
         | Answer::Told(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
+        | Answer::Attention(_)
         | Answer::Overspent(_)
         | Answer::Shown(_)
         | Answer::Refused(_)) => Err(unexpected(answer)),
@@ -131,7 +132,7 @@ struct Said {
 
 async fn plan(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
     let Said { text } = read(&app, request, BODY_BYTES).await?;
-    let answer = app.ports().desk.ask(Ask::Plan(Planning::Words(text))).await;
+    let answer = app.ports().desk.ask(Ask::Plan(Planning::Capture(text))).await;
     let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
     Ok(told(text))
 }

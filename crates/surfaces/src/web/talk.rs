@@ -115,6 +115,7 @@ pub(super) async fn press(
         | Answer::Decided(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
+        | Answer::Attention(_)
         | Answer::Overspent(_)
         | Answer::Shown(_)
         | Answer::Refused(_)) => Err(unexpected(answer)),

@@ -253,6 +253,8 @@ pub struct HealthWire {
     pub zone: String,
     pub data_dir: String,
     pub page: String,
+    pub surfaces: Vec<String>,
+    pub discord: Option<String>,
     pub session: Option<String>,
     pub notices: Vec<String>,
 }
@@ -267,6 +269,8 @@ impl From<Health> for HealthWire {
             zone: health.zone,
             data_dir: health.data_dir,
             page: health.page,
+            surfaces: health.surfaces,
+            discord: health.discord,
             session: health.session,
             notices: health.notices,
         }

@@ -163,6 +163,8 @@ impl Vitals for Well {
                 zone: "Europe/Madrid".to_owned(),
                 data_dir: "/nowhere".to_owned(),
                 page,
+                surfaces: vec!["terminal".to_owned(), "page".to_owned()],
+                discord: None,
                 session: None,
                 notices: Vec::new(),
             }

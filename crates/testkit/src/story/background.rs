@@ -65,6 +65,7 @@ impl Story {
             | Answer::Told(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
+            | Answer::Attention(_)
             | Answer::Overspent(_)
             | Answer::Shown(_)) => panic!("a job was answered with {answer:?}"),
         }
@@ -125,6 +126,7 @@ impl Story {
             | Answer::Decided(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
+            | Answer::Attention(_)
             | Answer::Overspent(_)
             | Answer::Shown(_)) => {
                 panic!("the human was answered with {answer:?}")

@@ -23,6 +23,7 @@ impl Story {
                 | Answer::Decided(_)
                 | Answer::Plans(_)
                 | Answer::Numbers(_)
+                | Answer::Attention(_)
                 | Answer::Overspent(_)
                 | Answer::Noted
                 | Answer::Shown(_),

@@ -66,6 +66,7 @@ pub(super) fn refusal(answer: Answer) -> String {
         | Answer::Told(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
+        | Answer::Attention(_)
         | Answer::Overspent(_)
         | Answer::Shown(_) => ELSE.to_owned(),
     }

@@ -172,6 +172,7 @@ async fn same(shared: &Shared, command: &Command, given: &[Given]) -> Reply {
         other @ (Answer::Decided(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
+        | Answer::Attention(_)
         | Answer::Overspent(_)
         | Answer::Shown(_)
         | Answer::Refused(_)) => Reply::glance(&refusal(other)),

@@ -132,6 +132,10 @@ fn values(given: &[Given], typed: &str) -> Vec<Offer> {
         Setting::ForkIdleTimeout => vec!["10", "30", "60"],
         Setting::AutoUpdateInterval => vec!["60", "360", "1440"],
         Setting::AutoUpdateHour => vec!["3", "6", "12"],
+        Setting::Quiet => vec!["22-8", "23-7", "off"],
+        Setting::Digest => vec!["8:30 17:30", "18:00", "off"],
+        Setting::PingCaps => vec!["6 45", "3 90", "off"],
+        Setting::FollowUp => vec!["10", "20", "60", "off"],
     };
     let begins = |known: &&str| known.to_lowercase().starts_with(&typed.to_lowercase());
     known.into_iter().filter(begins).map(|known| (known.to_owned(), known.to_owned())).collect()

@@ -168,6 +168,7 @@ impl Hearing {
             | Answer::Decided(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
+            | Answer::Attention(_)
             | Answer::Overspent(_)
             | Answer::Shown(_) => {}
         }

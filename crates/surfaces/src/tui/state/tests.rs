@@ -235,7 +235,7 @@ fn a_reminder_rings_in_the_conversation_and_a_letter_answers_it() {
         │  shoes on, keys from the hook. you   │
         │  leave in 2 minutes.                 │
         │⏰ 14:35 leave   [d] done  [1] 10 min │
-        │[m] move  [x] drop                    │
+        │                 [m] move  [x] drop   │
         │> d                                   │
         │  done: leave   [u] undo              │
         │                                      │

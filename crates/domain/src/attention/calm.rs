@@ -1,0 +1,252 @@
+//! What the human sets about being reached: quiet hours, digests, how much is enough, and following up.
+
+use std::fmt;
+
+use jiff::civil::{Time, time};
+use jiff::{Timestamp, Zoned};
+
+/// The settings about being reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calm {
+    /// When nothing rings that can wait.
+    pub quiet: Quiet,
+    /// When what was held is told.
+    pub digests: Digests,
+    /// How much may ring without having been asked for.
+    pub caps: Caps,
+    /// After how many minutes a reminder that nobody answered is put otherwise, once; nothing, for never.
+    pub follow_up_minutes: Option<u32>,
+}
+
+impl Default for Calm {
+    fn default() -> Self {
+        let (quiet, digests, caps) = (Quiet::default(), Digests::default(), Caps::default());
+        Self { quiet, digests, caps, follow_up_minutes: Some(20) }
+    }
+}
+
+/// When nothing rings that can wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quiet {
+    /// There is no such time.
+    Never,
+    /// From the first of these times on, until before the second.
+    Between(Time, Time),
+}
+
+impl Default for Quiet {
+    fn default() -> Self {
+        Self::Between(time(22, 0, 0, 0), time(8, 0, 0, 0))
+    }
+}
+
+impl Quiet {
+    /// Reads `22-8`, `22:30 - 07:00` or `off`: nothing, if it is neither.
+    pub fn read(words: &str) -> Option<Self> {
+        if is_off(words) {
+            return Some(Self::Never);
+        }
+        let (from, to) = words.split_once(['-', '–'])?;
+        let (from, to) = (clock(from)?, clock(to)?);
+        (from != to).then_some(Self::Between(from, to))
+    }
+
+    /// Until when it is quiet at `now`, if it is.
+    pub fn until(&self, now: &Zoned) -> Option<Timestamp> {
+        let Self::Between(from, to) = *self else { return None };
+        let clock = now.time();
+        let inside = match from < to {
+            true => (from..to).contains(&clock),
+            false => clock >= from || clock < to,
+        };
+        let day = if clock < to { now.date() } else { now.date().tomorrow().ok()? };
+        let end = day.to_datetime(to).to_zoned(now.time_zone().clone()).ok()?;
+        inside.then(|| end.timestamp())
+    }
+}
+
+impl fmt::Display for Quiet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Never => f.write_str("off"),
+            Self::Between(from, to) => write!(f, "{}-{}", shown(*from), shown(*to)),
+        }
+    }
+}
+
+/// The times of day at which what was held is told, in order; none, if it is told only when the human asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Digests(pub Vec<Time>);
+
+impl Default for Digests {
+    fn default() -> Self {
+        Self(vec![time(8, 30, 0, 0), time(17, 30, 0, 0)])
+    }
+}
+
+impl Digests {
+    /// Reads `8:30 17:30`, one time, or `off`: nothing, if it is none of these.
+    pub fn read(words: &str) -> Option<Self> {
+        if is_off(words) {
+            return Some(Self(Vec::new()));
+        }
+        let parts = words.split([' ', ',']).filter(|part| !part.is_empty());
+        let mut times = parts.map(clock).collect::<Option<Vec<Time>>>()?;
+        times.sort_unstable();
+        times.dedup();
+        (1..=2).contains(&times.len()).then_some(Self(times))
+    }
+
+    /// The first of them after `now`.
+    pub fn next(&self, now: &Zoned) -> Option<Timestamp> {
+        let days = [now.date(), now.date().tomorrow().ok()?];
+        let times = days.iter().flat_map(|day| self.0.iter().map(|time| day.to_datetime(*time)));
+        let times = times.filter_map(|time| time.to_zoned(now.time_zone().clone()).ok());
+        times.map(|time| time.timestamp()).find(|time| *time > now.timestamp())
+    }
+}
+
+impl fmt::Display for Digests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [] => f.write_str("off"),
+            times => f.write_str(&times.iter().map(|time| shown(*time)).collect::<Vec<_>>().join(" ")),
+        }
+    }
+}
+
+/// How much may ring without having been asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caps {
+    /// As much as the budget of pings has.
+    None,
+    /// So many a day, and so many minutes from one to the next.
+    Rare {
+        /// How many a day.
+        a_day: u32,
+        /// How many minutes from one to the next.
+        apart: u32,
+    },
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self::Rare { a_day: 6, apart: 45 }
+    }
+}
+
+impl Caps {
+    /// Reads `6 45` or `off`: nothing, if it is neither.
+    pub fn read(words: &str) -> Option<Self> {
+        if is_off(words) {
+            return Some(Self::None);
+        }
+        let (a_day, apart) = words.trim().split_once(char::is_whitespace)?;
+        let number = |word: &str| word.trim().parse::<u32>().ok().filter(|number| *number < 10_000);
+        Some(Self::Rare { a_day: number(a_day)?, apart: number(apart)? })
+    }
+}
+
+impl fmt::Display for Caps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("off"),
+            Self::Rare { a_day, apart } => write!(f, "{a_day} {apart}"),
+        }
+    }
+}
+
+fn is_off(words: &str) -> bool {
+    ["off", "none", "never"].iter().any(|word| words.trim().eq_ignore_ascii_case(word))
+}
+
+/// A time of day: `8`, `08:30`, `22.15`, `10pm`.
+fn clock(words: &str) -> Option<Time> {
+    let words = words.trim().to_ascii_lowercase();
+    let (digits, later) = match (words.strip_suffix("am"), words.strip_suffix("pm")) {
+        (Some(digits), _) => (digits.trim(), Some(0)),
+        (_, Some(digits)) => (digits.trim(), Some(12)),
+        (None, None) => (words.as_str(), None),
+    };
+    let (hour, minute) = digits.split_once([':', '.']).unwrap_or((digits, "0"));
+    let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse::<i8>().ok());
+    let (hour, minute) = (number(hour).flatten()?, number(minute).flatten()?);
+    let hour = match later {
+        None if hour == 24 => 0,
+        None => hour,
+        Some(half) => (1..=12).contains(&hour).then_some(hour % 12 + half)?,
+    };
+    Time::new(hour, minute, 0, 0).ok()
+}
+
+fn shown(time: Time) -> String {
+    time.strftime("%H:%M").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(time: &str) -> Zoned {
+        format!("2026-11-{time}[Europe/Madrid]").parse().unwrap()
+    }
+
+    /// Quiet hours are read in the ways in which people write them, and told in one.
+    #[test]
+    fn quiet_hours_are_read_and_told() {
+        let check = |words: &str, told: Option<&str>| {
+            assert_eq!(Quiet::read(words).map(|quiet| quiet.to_string()).as_deref(), told, "{words}");
+        };
+        check("22-8", Some("22:00-08:00"));
+        check(" 23:30 - 7 ", Some("23:30-07:00"));
+        check("10pm-6.30", Some("22:00-06:30"));
+        check("1-5", Some("01:00-05:00"));
+        check("24-7", Some("00:00-07:00"));
+        check("12am-12pm", Some("00:00-12:00"));
+        check("OFF", Some("off"));
+        for wrong in ["", "22", "8-8", "25-7", "22-7-8", "late", "22:61-7", "-", "13pm-7", "+1-7"] {
+            check(wrong, None);
+        }
+    }
+
+    /// It is quiet from the first minute of the hours on and not any more at their end, over midnight and by day.
+    #[test]
+    fn it_is_quiet_until_the_hours_end() {
+        let check = |quiet: &str, now: &str, until: Option<&str>| {
+            let until = until.map(|until| at(until).timestamp());
+            assert_eq!(Quiet::read(quiet).unwrap().until(&at(now)), until, "{quiet} at {now}");
+        };
+        check("22-8", "16T21:59", None);
+        check("22-8", "16T22:00", Some("17T08:00"));
+        check("22-8", "17T00:30", Some("17T08:00"));
+        check("22-8", "17T08:00", None);
+        check("13-14", "16T13:30", Some("16T14:00"));
+        check("13-14", "16T14:00", None);
+        check("off", "16T23:00", None);
+    }
+
+    /// Digests are one or two times of a day, and the next one may be tomorrow's.
+    #[test]
+    fn a_digest_comes_next_today_or_tomorrow() {
+        let usual = Digests::default();
+        assert_eq!(usual.to_string(), "08:30 17:30");
+        assert_eq!(Digests::read("17:30, 8:30"), Some(usual.clone()));
+        assert_eq!(usual.next(&at("16T08:30")), Some(at("16T17:30").timestamp()));
+        assert_eq!(usual.next(&at("16T17:30")), Some(at("17T08:30").timestamp()));
+        assert_eq!(Digests::read("off").unwrap().next(&at("16T08:00")), None);
+        for wrong in ["", "8 12 17", "noon", "8:30 25"] {
+            assert_eq!(Digests::read(wrong), None, "{wrong}");
+        }
+    }
+
+    /// How much is enough is two numbers, or nothing.
+    #[test]
+    fn caps_are_two_numbers() {
+        assert_eq!(Caps::read(" 4  60 "), Some(Caps::Rare { a_day: 4, apart: 60 }));
+        assert_eq!(Caps::read("off").unwrap().to_string(), "off");
+        assert_eq!(Caps::default().to_string(), "6 45");
+        for wrong in ["", "6", "six 45", "6 45 1", "-1 3"] {
+            assert_eq!(Caps::read(wrong), None, "{wrong}");
+        }
+    }
+}
