@@ -222,7 +222,7 @@ async fn deed_or_words(
         Some(Deed::Press(button)) => client.press(&button, rings::words_for(&button)).await,
         Some(Deed::When { what, .. }) => Ok(Some(format!("to when? say: move {what} to tomorrow 9"))),
         Some(Deed::Give(words)) => return said(client, &words, telling).await,
-        Some(Deed::Say(words)) => return say(client, &words.as_str().into(), telling).await,
+        Some(Deed::Undo) => client.undo().await,
         None => return said(client, line, telling).await,
     };
     match pressed {

@@ -12,7 +12,7 @@ use super::screen::TOGETHER;
 use crate::client::Shown;
 
 /// What is offered after a change that can be taken back.
-pub(super) const UNDO: &str = "[u] undo";
+pub(super) const UNDO: &str = "[u]\u{a0}undo";
 
 /// Something to tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,7 +111,8 @@ mod tests {
     fn told(offers: &mut Offers, data: Value) -> Ring {
         let clock: Zoned = "2026-11-15T14:36[Europe/Berlin]".parse().unwrap();
         let shown = Shown { name: "card".to_owned(), data };
-        hear(&shown, offers, (Instant::now(), &clock)).unwrap()
+        let ring = hear(&shown, offers, (Instant::now(), &clock)).unwrap();
+        Ring { words: ring.words.replace(TOGETHER, " "), ..ring }
     }
 
     #[test]
@@ -122,8 +123,7 @@ mod tests {
             "moves": "act:rem_move:7c1e",
         });
         let ring = told(&mut offers, card.clone());
-        let words = ring.words.replace(TOGETHER, " ");
-        assert_eq!(words, "⏰ 14:35 leave for dentist   [d] done  [1] 10 min  [m] move  [x] drop\n");
+        assert_eq!(ring.words, "⏰ 14:35 leave for dentist   [d] done  [1] 10 min  [m] move  [x] drop\n");
         assert_eq!(ring.loud.as_deref(), Some("⏰ 14:35 leave for dentist"));
         let press = |button: &str| Deed::Press(button.to_owned());
         assert_eq!(offers.get('d', Instant::now()), Some(&press("act:rem_done:7c1e")));
@@ -139,8 +139,7 @@ mod tests {
 
         card["state"] = json!("open");
         let ring = told(&mut offers, card.clone());
-        let words = ring.words.replace(TOGETHER, " ");
-        assert!(words.starts_with("  taken back: leave for dentist   [d] done"), "{words}");
+        assert!(ring.words.starts_with("  taken back: leave for dentist   [d] done"), "{ring:?}");
         assert_eq!(ring.loud, None, "it rang already");
         card["state"] = json!("done");
         assert_eq!(told(&mut offers, card).words, "  done: leave for dentist   [u] undo\n");

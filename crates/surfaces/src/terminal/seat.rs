@@ -197,6 +197,7 @@ impl<'a> Sitting<'a> {
                 Wish::Complete => words += &self.complete().await,
                 Wish::Say(text) => words += &self.say(&text).await?,
                 Wish::Press(button, with) => words += &pressed(self.client.press(&button, &with).await)?,
+                Wish::Undo => words += &pressed(self.client.undo().await)?,
                 Wish::Leave => words += &self.leave(),
             }
         }

@@ -37,6 +37,8 @@ pub enum Wish {
     Say(String),
     /// Press this button, with these words.
     Press(String, String),
+    /// Take the last change of what is planned back.
+    Undo,
     /// Tell the human.
     Tell(&'static str),
     /// Complete the line.
@@ -169,7 +171,7 @@ impl Talk {
         // Nobody waits here for the end alone.
         self.telling.ended();
         if can_be_taken_back(shown) {
-            self.offers.make('u', "undo", Deed::Say("undo".to_owned()), at.now);
+            self.offers.make('u', "undo", Deed::Undo, at.now);
         }
         let ring = rings::hear(shown, &mut self.offers, (at.now, &at.clock)).unwrap_or_default();
         words.push_str(&ring.words);
@@ -239,7 +241,8 @@ impl Talk {
                 self.line = Line::When { button, what };
                 None
             }
-            Deed::Give(words) | Deed::Say(words) => Some(Wish::Say(words)),
+            Deed::Give(command) => Some(Wish::Say(command)),
+            Deed::Undo => Some(Wish::Undo),
         }
     }
 
@@ -385,7 +388,7 @@ mod tests {
         let mut rig = Rig::new();
         assert_eq!(rig.type_in("u\n")[2], Wish::Say("u".to_owned()));
         rig.hear("said", json!({ "entry": { "by": "assistant", "text": "✓ tue 10:00 · dentist" } }));
-        assert_eq!(rig.type_in("u\n"), [entered("u"), Wish::Say("undo".to_owned())]);
+        assert_eq!(rig.type_in("u\n"), [entered("u"), Wish::Undo]);
     }
 
     #[test]

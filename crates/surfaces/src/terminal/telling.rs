@@ -503,7 +503,7 @@ mod tests {
     fn what_can_be_taken_back_says_so_to_who_has_keys() {
         let all = answer(&["✓ mon 10:00", " · call\n(10 = 10:00)"], "✓ mon 10:00 · call\n(10 = 10:00)");
         let with_keys = told(Telling::of_all().with_keys(), &all);
-        assert_eq!(with_keys, "  ✓ mon 10:00 · call   [u] undo\n  (10 = 10:00)\n");
+        assert_eq!(with_keys, format!("  ✓ mon 10:00 · call   {UNDO}\n  (10 = 10:00)\n"));
         assert_eq!(told(Telling::of_all(), &all), "  ✓ mon 10:00 · call\n  (10 = 10:00)\n");
     }
 

@@ -146,10 +146,8 @@ impl Showing<'_> {
                     Completed::Line(line) | Completed::Several(line, _) => Some(Event::Completed(line)),
                 })
             }
-            Wanted::Press(button, words) => match self.client.press(&button, &words).await {
-                Ok(text) => Ok(text.map(Event::Told)),
-                Err(error) => told(error).map(Some),
-            },
+            Wanted::Press(button, words) => answered(self.client.press(&button, &words).await),
+            Wanted::Undo => answered(self.client.undo().await),
             Wanted::Say(words) => match said(self.client, &words, state.talk().telling()).await {
                 Ok(Said::Nothing | Said::Done) => Ok(None),
                 Ok(Said::Sent) => Ok(Some(Event::Sent)),
@@ -164,6 +162,13 @@ impl Showing<'_> {
             // These are only to be seen.
             Wanted::Entered(..) | Wanted::Tell(_) => Ok(None),
         }
+    }
+}
+
+fn answered(answer: Result<Option<String>, Unanswered>) -> Result<Option<Event>, Stopped> {
+    match answer {
+        Ok(text) => Ok(text.map(Event::Told)),
+        Err(error) => told(error).map(Some),
     }
 }
 

@@ -205,7 +205,7 @@ impl State {
                 wish @ (Wanted::Say(_) | Wanted::Press(..) | Wanted::Complete) => {
                     wishes.push(Wish::Talk(wish))
                 }
-                wish @ (Wanted::Keep | Wanted::Leave) => wishes.push(Wish::Talk(wish)),
+                wish @ (Wanted::Undo | Wanted::Keep | Wanted::Leave) => wishes.push(Wish::Talk(wish)),
             }
         }
         wishes
