@@ -33,7 +33,7 @@ pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -
     let ended = tokio::select! {
         ended = talk_or_wait(&client, (settings, &disk), attached) => ended,
         () = told_to_stop() => Ok(()),
-        () = house.fell() => Err(Failed::NotDone("a part of me stopped unexpectedly; see the log.".to_owned())),
+        () = house.fell() => Err(fell()),
     };
     house.close().await;
     ended.map(|()| ExitCode::SUCCESS)
@@ -74,6 +74,42 @@ pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>, output: Output) -> R
         talked = sit_down(&client, (settings, &disk), Afterwards::Ring, output) => talked.map(|()| ExitCode::SUCCESS),
         () = told_to_stop() => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Shows the full screen of the assistant that runs, or of one in this process.
+pub async fn full_screen(settings: &Settings, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
+    let Some(look) = seating::able(settings) else {
+        let text = "the full screen needs a terminal that can draw; this is none. try: ollim-bot chat";
+        return Err(Failed::Usage(text.to_owned()));
+    };
+    let client = Client::new(&settings.paths.state(), SOCKET);
+    let around = (settings, &disk);
+    let (ended, afterwards) = match client.get("/api/health").await {
+        Ok(_) => {
+            let ended = tokio::select! {
+                ended = seating::full_screen(&client, around, look) => ended,
+                () = told_to_stop() => Ok(()),
+            };
+            (ended, Afterwards::Ring)
+        }
+        Err(Unanswered::NotRunning) => {
+            let mut house = House::open(settings, Arc::clone(&disk), Doors::LocalAndPage).await?;
+            let ended = tokio::select! {
+                ended = seating::full_screen(&client, around, look) => ended,
+                () = told_to_stop() => Ok(()),
+                () = house.fell() => Err(fell()),
+            };
+            house.close().await;
+            (ended, Afterwards::Wait)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    print(afterwards.tell());
+    ended.map(|()| ExitCode::SUCCESS)
+}
+
+fn fell() -> Failed {
+    Failed::NotDone("a part of me stopped unexpectedly; see the log.".to_owned())
 }
 
 /// Says one thing or gives one command, prints what came of it, and leaves.
@@ -187,7 +223,7 @@ async fn sit_down(
     output: Output,
 ) -> Result<(), Failed> {
     if let Some(look) = seating::able(settings) {
-        return seating::talk(client, settings, disk, (look, afterwards)).await;
+        return seating::talk(client, (settings, disk), look, afterwards).await;
     }
     let clock = SystemClock::new(settings.zone.value.clone());
     let reader = match (std::io::stdin().is_terminal(), output.json) {

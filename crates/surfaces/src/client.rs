@@ -111,6 +111,12 @@ impl Client {
         Ok(answer["text"].as_str().map(str::to_owned))
     }
 
+    /// Takes the last change of what is planned or kept back; what that was, in words.
+    pub async fn undo(&self) -> Result<Option<String>, Unanswered> {
+        let answer = self.post("/api/schedule/words", &json!({ "text": "undo" })).await?;
+        Ok(answer["text"].as_str().map(str::to_owned))
+    }
+
     /// Everything that is shown from now on.
     pub async fn events(&self) -> Result<Events, Unanswered> {
         let call = self.send(Method::GET, "/api/events", None).await?.accepted().await?;

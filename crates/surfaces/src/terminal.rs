@@ -4,19 +4,20 @@
 //! comes out as it comes.
 
 mod approval;
-mod completion;
+pub(crate) mod completion;
 pub mod editor;
 mod embed;
 pub mod glance;
 pub mod history;
 pub mod keys;
 mod offers;
-pub(crate) mod progress;
+mod progress;
 mod prompt;
 pub mod raw;
 mod rings;
 pub mod screen;
 pub mod seat;
+pub(crate) mod talk;
 mod telling;
 
 use std::io;
@@ -30,6 +31,7 @@ use tokio::time::Instant;
 use crate::client::{Client, Events, Obeyed, Shown, Unanswered, Words};
 use offers::{Deed, Offers};
 use prompt::Prompt;
+use screen::TOGETHER;
 use telling::Telling;
 pub use telling::{Ended, sent_words};
 
@@ -185,7 +187,7 @@ async fn talk(
                 let deed = offers.of_line(&line, Instant::now()).cloned();
                 match deed_or_words(client, deed, line.trim(), &mut telling).await? {
                     Said::Nothing => write(out, &prompt.stand()).await?,
-                    Said::Sent => {}
+                    Said::Sent | Said::Done => {}
                     Said::Told(text) => {
                         let text = plain(&text).replace('\n', "\n  ");
                         write(out, &format!("  {text}\n{}", prompt.stand())).await?;
@@ -198,7 +200,7 @@ async fn talk(
                 prompt.follow(&shown);
                 let ring = rings::hear(&shown, &mut offers, (Instant::now(), &clock.now()));
                 let words = telling.hear(&shown) + &ring.map(|ring| ring.words).unwrap_or_default();
-                write(out, &prompt.beside(&words)).await?;
+                write(out, &prompt.beside(&words.replace(TOGETHER, " "))).await?;
                 let due = prompt.is_due(&shown, &words) && !telling.is_speaking();
                 // Who is asked something is expected to type.
                 if telling.ended().is_some() || due || shown.name == "asked" {
@@ -220,30 +222,38 @@ async fn deed_or_words(
         Some(Deed::Press(button)) => client.press(&button, rings::words_for(&button)).await,
         Some(Deed::When { what, .. }) => Ok(Some(format!("to when? say: move {what} to tomorrow 9"))),
         Some(Deed::Give(words)) => return said(client, &words, telling).await,
-        Some(Deed::Say(words)) => return say(client, &words.as_str().into(), telling).await,
+        Some(Deed::Undo) => client.undo().await,
         None => return said(client, line, telling).await,
     };
     match pressed {
         // What became of it is shown.
-        Ok(None) => Ok(Said::Sent),
+        Ok(None) => Ok(Said::Done),
         Ok(Some(text)) | Err(Unanswered::Refused(text)) => Ok(Said::Told(text)),
         Err(error) => Err(error.into()),
     }
 }
 
 /// Words without the marks that other surfaces make bold.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.replace("**", "")
 }
 
-enum Said {
+/// What came of a line.
+pub(crate) enum Said {
+    /// There was nothing in it.
     Nothing,
+    /// Words or work that are answered.
     Sent,
+    /// A command that says itself what it did.
+    Done,
+    /// A command, and what it tells.
     Told(String),
+    /// The wish to leave.
     Leave,
 }
 
-async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said, Stopped> {
+/// Says `line`, or obeys it.
+pub(crate) async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said, Stopped> {
     match line {
         "" => Ok(Said::Nothing),
         "/quit" => Ok(Said::Leave),
@@ -270,7 +280,7 @@ async fn say(client: &Client, words: &Words, telling: &mut Telling) -> Result<Sa
 fn obeyed(obeyed: Result<Obeyed, Unanswered>, telling: &mut Telling) -> Result<Said, Stopped> {
     match obeyed {
         // What was stopped says so itself.
-        Ok(Obeyed::Told(text)) if text.is_empty() => Ok(Said::Sent),
+        Ok(Obeyed::Told(text)) if text.is_empty() => Ok(Said::Done),
         Ok(Obeyed::Told(text)) | Err(Unanswered::Refused(text)) => Ok(Said::Told(text)),
         Ok(Obeyed::Begun(turn)) => {
             telling.expect_work(turn);

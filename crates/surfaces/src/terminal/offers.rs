@@ -22,8 +22,8 @@ pub enum Deed {
     },
     /// It gives a command.
     Give(String),
-    /// It says this.
-    Say(String),
+    /// It takes the last change back.
+    Undo,
 }
 
 /// The letters that do something now. The newest of each wins.

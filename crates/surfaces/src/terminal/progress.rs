@@ -95,7 +95,7 @@ impl Progress {
 }
 
 /// What a tool does, in the human's words.
-pub(crate) fn step(tool: &str) -> &'static str {
+fn step(tool: &str) -> &'static str {
     let name = tool.split(['(', ':', ' ']).next().unwrap_or_default();
     match name.rsplit("__").next().unwrap_or(name) {
         "schedule" | "routine" | "follow_up_chain" => "looking at your plans",

@@ -8,10 +8,11 @@ use domain::card::DROP;
 use domain::phrase::{When, tell};
 
 use super::offers::{Deed, Offers};
+use super::screen::TOGETHER;
 use crate::client::Shown;
 
 /// What is offered after a change that can be taken back.
-pub(super) const UNDO: &str = "[u] undo";
+pub(super) const UNDO: &str = "[u]\u{a0}undo";
 
 /// Something to tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -81,7 +82,7 @@ fn open(data: &Value, words: &str, offers: &mut Offers, now: Instant) -> String 
     let mut keys = Vec::new();
     for (letter, label, deed) in deeds {
         offers.make(letter, id, deed, now);
-        keys.push(format!("[{letter}] {label}"));
+        keys.push(together(&format!("[{letter}] {label}")));
     }
     keys.join("  ")
 }
@@ -89,6 +90,11 @@ fn open(data: &Value, words: &str, offers: &mut Offers, now: Instant) -> String 
 /// What is sent along with a button: `x` drops what it could move.
 pub fn words_for(button: &str) -> &'static str {
     if button.starts_with("act:rem_move:") { DROP } else { "" }
+}
+
+/// Words that stay on one row.
+fn together(words: &str) -> String {
+    words.replace(' ', &TOGETHER.to_string())
 }
 
 /// Words on one line.
@@ -105,7 +111,8 @@ mod tests {
     fn told(offers: &mut Offers, data: Value) -> Ring {
         let clock: Zoned = "2026-11-15T14:36[Europe/Berlin]".parse().unwrap();
         let shown = Shown { name: "card".to_owned(), data };
-        hear(&shown, offers, (Instant::now(), &clock)).unwrap()
+        let ring = hear(&shown, offers, (Instant::now(), &clock)).unwrap();
+        Ring { words: ring.words.replace(TOGETHER, " "), ..ring }
     }
 
     #[test]

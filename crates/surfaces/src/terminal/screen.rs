@@ -44,7 +44,7 @@ pub struct Screen {
     rows: usize,
     look: Look,
     open: Open,
-    drawn: Option<(Live, Layout)>,
+    drawn: Option<(Live, Rows)>,
 }
 
 /// The line of words that is not finished.
@@ -61,11 +61,15 @@ struct Open {
 
 /// Where what stands below the words is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Layout {
-    rows: Vec<String>,
-    cursor: (usize, usize),
+pub(crate) struct Rows {
+    /// The rows.
+    pub(crate) rows: Vec<String>,
+    /// The row and the column of the cursor.
+    pub(crate) cursor: (usize, usize),
 }
 
+/// A space at which no row is broken.
+pub(super) const TOGETHER: char = '\u{a0}';
 /// The fewest columns that we reckon with.
 const NARROWEST: usize = 10;
 
@@ -141,7 +145,7 @@ impl Screen {
     }
 
     /// The letters that were added at the end of the line, if nothing else changed.
-    fn more(&self, drawn: &Live, layout: &Layout, live: &Live) -> Option<(String, Layout)> {
+    fn more(&self, drawn: &Live, layout: &Rows, live: &Live) -> Option<(String, Rows)> {
         let (old, new) = (drawn.line.as_ref()?, live.line.as_ref()?);
         let same = drawn.status == live.status && old.prompt == new.prompt;
         let at_end = old.after.is_empty() && new.after.is_empty();
@@ -168,8 +172,8 @@ impl Screen {
         drawn
     }
 
-    fn layout(&self, live: &Live) -> Layout {
-        let mut whole = Layout { rows: Vec::new(), cursor: (0, 0) };
+    fn layout(&self, live: &Live) -> Rows {
+        let mut whole = Rows { rows: Vec::new(), cursor: (0, 0) };
         if let Some(status) = &live.status {
             let status = cut(&readable(status).replace('\n', " "), self.width());
             whole.cursor = (0, status.width());
@@ -220,8 +224,13 @@ impl Screen {
         } else {
             said.extend(std::iter::repeat_n(' ', gap));
             self.open.column += gap;
+            // A second column goes on below itself.
+            if gap > 1 && self.open.column <= self.width() * 3 / 5 {
+                self.open.margin = self.open.column;
+            }
         }
         for letter in word.chars() {
+            let letter = if letter == TOGETHER { ' ' } else { letter };
             let wide = letter.width().unwrap_or(0);
             if self.open.column + wide > self.width() {
                 self.break_row(said);
@@ -260,10 +269,10 @@ pub(crate) fn cut(words: &str, width: usize) -> String {
 }
 
 /// The rows of a line that is typed: further lines stand under the first letter of the first.
-fn laid_out(line: &Typed, width: usize) -> Layout {
+pub(crate) fn laid_out(line: &Typed, width: usize) -> Rows {
     let prompt = cut(&readable(&line.prompt), width / 2);
     let margin = prompt.width();
-    let mut layout = Layout { rows: vec![prompt], cursor: (0, margin) };
+    let mut layout = Rows { rows: vec![prompt], cursor: (0, margin) };
     let mut column = margin;
     let text = line.before.chars().map(Some).chain([None]).chain(line.after.chars().map(Some));
     for letter in text {
@@ -329,6 +338,8 @@ mod tests {
         check("  one two three\n", "  one two\n  three\n");
         check("  one\n  two\n", "  one\n  two\n");
         check("one   two\n", "one   two\n");
+        check(" /a   one two three\n", " /a   one\n      two\n      three\n");
+        check("ab [1]\u{a0}10\u{a0}min\n", "ab\n[1] 10 min\n");
         check("  abcdefghijklmno\n", "  abcdefghij\n  klmno\n");
         check("  日本語日本語\n", "  日本語日本\n  語\n");
         check("a\u{1b}[2Jb\n", "a[2Jb\n");

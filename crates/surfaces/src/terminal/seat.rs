@@ -2,7 +2,6 @@
 //! out above the line, and the line is kept.
 
 use std::io;
-use std::time::Duration;
 
 use engine::ports::Clock;
 use futures_util::{Stream, StreamExt};
@@ -10,22 +9,17 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, sleep_until};
 
 use super::completion::{Completed, complete};
-use super::editor::{Edited, Editor};
 use super::glance::Glance;
 use super::history::History;
-use super::keys::{Input, Key};
-use super::offers::{Deed, Offers};
-use super::progress::{Progress, Took};
-use super::prompt::Prompt;
+use super::keys::Input;
 use super::screen::{Live, Look, Screen, Typed};
-use super::telling::Telling;
-use super::{Said, Stopped, plain, readable, rings, said, say};
-use crate::client::{Client, Followed, Following, Shown, Unanswered};
+use super::talk::{Moment, Talk, Wish};
+use super::{Said, Stopped, plain, readable, said};
+use crate::client::{Client, Followed, Following, Unanswered};
 
-/// How long a letter waits for another one before it does what it offers.
-const LONE: Duration = Duration::from_millis(700);
 /// For somebody who waits for an assistant that has gone.
-const GONE: &str = "  (i am not running any more. i wait here until i am back; ctrl+c twice leaves.)\n";
+pub(crate) const GONE: &str =
+    "(i am not running any more. i wait here until i am back; ctrl+c twice leaves.)";
 
 /// Who sits there, and before what.
 pub struct Seat<'a> {
@@ -55,7 +49,8 @@ pub enum Afterwards {
 }
 
 impl Afterwards {
-    fn tell(self) -> &'static str {
+    /// It in words.
+    pub fn tell(self) -> &'static str {
         match self {
             Self::Ring => "reminders go on.",
             Self::Wait => "reminders stop with me; `ollim-bot run --no-chat` keeps them going.",
@@ -75,21 +70,22 @@ pub async fn sit(
     let glance = Glance::take(client).await;
     let greeting = sitting.greet(&glance);
     write(out, &greeting).await?;
-    loop {
-        let wakes = sitting.wakes();
+    while sitting.stays == Stays::Here {
+        let wakes = sitting.talk.wakes(Instant::now());
         let words = tokio::select! {
             input = keys.next() => match input {
                 Some(input) => sitting.input(input?).await?,
                 None => return Ok(()),
             },
             followed = following.next() => sitting.follow(followed),
-            () = until(wakes) => sitting.woke().await?,
+            () = until(wakes) => {
+                let wishes = sitting.talk.woke(&sitting.moment());
+                sitting.grant(wishes).await?
+            }
         };
         write(out, &words).await?;
-        if sitting.state == State::Left {
-            return Ok(());
-        }
     }
+    Ok(())
 }
 
 async fn until(wakes: Option<Instant>) {
@@ -105,46 +101,38 @@ async fn write(out: &mut (impl AsyncWrite + Unpin), words: &str) -> io::Result<(
     out.flush().await
 }
 
+/// What rings a terminal, and shows `words` outside of it where that can be done.
+pub(crate) fn ringing(words: &str) -> String {
+    match words {
+        "" => "\u{7}".to_owned(),
+        words => format!("\u{7}\u{1b}]9;{}\u{7}", readable(words)),
+    }
+}
+
 struct Sitting<'a> {
     client: &'a Client,
     seat: Seat<'a>,
     screen: Screen,
-    editor: Editor,
-    prompt: Prompt,
-    telling: Telling,
-    offers: Offers,
-    progress: Progress,
-    state: State,
+    talk: Talk,
+    stays: Stays,
 }
 
-/// What the line is for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
-    /// Anything.
-    Talking,
-    /// A letter waits whether another one follows, until then.
-    Lone(char, Instant),
-    /// The time to which something is moved.
-    When { button: String, what: String },
-    /// Nothing, if ctrl+c is pressed once more.
-    Leaving,
-    /// Nothing any more.
+/// Whether the human is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stays {
+    Here,
     Left,
 }
 
 impl<'a> Sitting<'a> {
     fn new(client: &'a Client, seat: Seat<'a>) -> Self {
-        Self {
-            client,
-            screen: Screen::new(seat.size, seat.look),
-            editor: Editor::new(seat.history.clone()),
-            prompt: Prompt::default(),
-            telling: Telling::of_all().with_keys(),
-            offers: Offers::default(),
-            progress: Progress::default(),
-            state: State::Talking,
-            seat,
-        }
+        let screen = Screen::new(seat.size, seat.look);
+        let talk = Talk::new(seat.history.clone());
+        Self { client, seat, screen, talk, stays: Stays::Here }
+    }
+
+    fn moment(&self) -> Moment {
+        Moment { now: Instant::now(), clock: self.seat.clock.now() }
     }
 
     fn greet(&mut self, glance: &Glance) -> String {
@@ -161,255 +149,113 @@ impl<'a> Sitting<'a> {
 
     /// While the assistant speaks the line is only there if something is typed.
     fn live(&self) -> Live {
-        let status = self.progress.status(Instant::now());
-        let idle = !self.telling.is_speaking() && !self.progress.is_on();
-        let line = (self.state != State::Left && (idle || !self.editor.text().is_empty())).then(|| {
-            let (before, text) = (self.editor.before(), self.editor.text());
-            let after = text[before.len()..].to_owned();
-            Typed { prompt: self.prompt_words(), before: before.to_owned(), after }
+        let (before, text) = (self.talk.editor().before(), self.talk.editor().text());
+        let stands = self.stays == Stays::Here && (!self.talk.is_busy() || !text.is_empty());
+        let line = stands.then(|| {
+            let (prompt, after) = (self.talk.prompt(), text[before.len()..].to_owned());
+            Typed { prompt, before: before.to_owned(), after }
         });
-        Live { status, line }
-    }
-
-    fn prompt_words(&self) -> String {
-        match &self.state {
-            State::When { what, .. } => format!("move {what} to when? "),
-            State::Talking | State::Lone(..) | State::Leaving | State::Left => self.prompt.words(),
-        }
-    }
-
-    /// When something changes by itself.
-    fn wakes(&self) -> Option<Instant> {
-        let lone = if let State::Lone(_, until) = self.state { Some(until) } else { None };
-        [lone, self.progress.next(Instant::now())].into_iter().flatten().min()
-    }
-
-    async fn woke(&mut self) -> Result<String, Stopped> {
-        match self.state {
-            State::Lone(letter, until) if until <= Instant::now() => {
-                self.state = State::Talking;
-                self.enter(letter.to_string()).await
-            }
-            State::Talking | State::Lone(..) | State::When { .. } | State::Leaving | State::Left => {
-                Ok(self.show(""))
-            }
-        }
+        Live { status: self.talk.status(Instant::now()), line }
     }
 
     fn follow(&mut self, followed: Followed) -> String {
         match followed {
-            Followed::Shown(shown) => self.hear(&shown),
+            Followed::Shown(shown) => {
+                let heard = self.talk.hear(&shown, &self.moment());
+                let sound = heard.rings.map(|words| ringing(&words));
+                self.show(&heard.words) + &sound.unwrap_or_default()
+            }
             Followed::Gone => {
-                self.progress.end(Instant::now());
-                self.telling = Telling::of_all().with_keys();
-                self.show(GONE)
+                self.talk.lost();
+                self.show(&format!("  {GONE}\n"))
             }
             Followed::Back => self.show("  (i am back.)\n"),
         }
     }
 
-    fn hear(&mut self, shown: &Shown) -> String {
-        let (now, clock) = (Instant::now(), self.seat.clock.now());
-        self.prompt.follow(shown);
-        let mut words = self.telling.hear(shown);
-        let took = match self.telling.follows(shown) {
-            true => self.progress.hear(shown, now),
-            false => Took::Short,
-        };
-        if can_be_taken_back(shown) {
-            self.offers.make('u', "undo", Deed::Say("undo".to_owned()), now);
-        }
-        let ring = rings::hear(shown, &mut self.offers, (now, &clock)).unwrap_or_default();
-        words.push_str(&ring.words);
-        self.telling.ended();
-        let sound = match (ring.loud, took) {
-            (Some(words), _) => format!("\u{7}\u{1b}]9;{}\u{7}", readable(&words)),
-            (None, Took::Long) => "\u{7}".to_owned(),
-            (None, Took::Short) => String::new(),
-        };
-        self.show(&words) + &sound
-    }
-
     async fn input(&mut self, input: Input) -> Result<String, Stopped> {
-        let key = match input {
+        match input {
             Input::Resized(columns, rows) => {
                 self.seat.size = (columns, rows);
-                return Ok(self.screen.resize((columns, rows)) + &self.show(""));
+                Ok(self.screen.resize((columns, rows)) + &self.show(""))
             }
-            Input::Key(key) => key,
-        };
-        if let State::Lone(..) | State::Leaving = self.state
-            && key != Key::Interrupt
-        {
-            self.state = State::Talking;
-        }
-        match key {
-            Key::Interrupt => Ok(self.interrupt()),
-            Key::Leave if self.editor.text().is_empty() => Ok(self.leave()),
-            Key::Escape => self.escape().await,
-            Key::Tab => self.complete().await,
-            Key::Leave | Key::Pane(_) => Ok(String::new()),
-            Key::Letter(_) | Key::Pasted(_) | Key::Enter | Key::Newline => self.edit(&key).await,
-            Key::Move(_) | Key::Erase(_) | Key::Recall(_) => self.edit(&key).await,
-        }
-    }
-
-    async fn edit(&mut self, key: &Key) -> Result<String, Stopped> {
-        let was_empty = self.editor.text().is_empty();
-        match self.editor.press(key) {
-            Edited::Entered(line) => self.enter(line).await,
-            Edited::Line | Edited::Nothing => {
-                let now = Instant::now();
-                if let (Key::Letter(letter), true, State::Talking) = (key, was_empty, &self.state)
-                    && self.offers.get(*letter, now).is_some()
-                {
-                    self.state = State::Lone(*letter, now + LONE);
-                }
-                Ok(self.show(""))
+            Input::Key(key) => {
+                let wishes = self.talk.key(&key, &self.moment());
+                self.grant(wishes).await
             }
         }
     }
 
-    /// A line is finished.
-    async fn enter(&mut self, line: String) -> Result<String, Stopped> {
-        let entered = self.screen.entered(&self.prompt_words(), &line);
-        self.editor.clear();
-        let done = match std::mem::replace(&mut self.state, State::Talking) {
-            State::When { button, .. } if !line.trim().is_empty() => self.press(&button, line.trim()).await,
-            State::When { .. } => Ok("  (not moved.)\n".to_owned()),
-            State::Talking | State::Lone(..) | State::Leaving | State::Left => {
-                match self.offers.of_line(&line, Instant::now()).cloned() {
-                    Some(deed) => self.act(deed).await,
-                    None => self.talk(&line).await,
-                }
-            }
-        };
-        Ok(entered + &self.show(&done?))
-    }
-
-    async fn talk(&mut self, line: &str) -> Result<String, Stopped> {
-        self.editor.remember(line);
-        (self.seat.keep)(self.editor.history());
-        let said = said(self.client, line.trim(), &mut self.telling).await;
-        self.came_of(said)
-    }
-
-    async fn act(&mut self, deed: Deed) -> Result<String, Stopped> {
-        match deed {
-            Deed::Press(button) => self.press(&button, rings::words_for(&button)).await,
-            Deed::When { button, what } => {
-                self.state = State::When { button, what };
-                Ok(String::new())
-            }
-            Deed::Give(command) => {
-                let said = said(self.client, &command, &mut self.telling).await;
-                self.came_of(said)
-            }
-            Deed::Say(words) => {
-                let said = say(self.client, &words.as_str().into(), &mut self.telling).await;
-                self.came_of(said)
+    /// Does what is wanted, and gives what is to be written.
+    async fn grant(&mut self, wishes: Vec<Wish>) -> Result<String, Stopped> {
+        let (mut written, mut words) = (String::new(), String::new());
+        for wish in wishes {
+            match wish {
+                Wish::Entered(prompt, line) => written += &self.screen.entered(&prompt, &line),
+                Wish::Keep => (self.seat.keep)(self.talk.editor().history()),
+                Wish::Tell(text) => words += &format!("  {text}\n"),
+                Wish::Complete => words += &self.complete().await,
+                Wish::Say(text) => words += &self.say(&text).await?,
+                Wish::Press(button, with) => words += &pressed(self.client.press(&button, &with).await)?,
+                Wish::Undo => words += &pressed(self.client.undo().await)?,
+                Wish::Leave => words += &self.leave(),
             }
         }
+        Ok(written + &self.show(&words))
     }
 
-    async fn press(&mut self, button: &str, words: &str) -> Result<String, Stopped> {
-        match self.client.press(button, words).await {
-            // What became of it is shown.
-            Ok(text) => Ok(text.map(|text| format!("  {text}\n")).unwrap_or_default()),
-            Err(Unanswered::Refused(why)) => Ok(format!("  {why}\n")),
-            Err(Unanswered::NotRunning) => Ok(GONE.to_owned()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// What to tell of words or a command that were sent.
-    fn came_of(&mut self, said: Result<Said, Stopped>) -> Result<String, Stopped> {
-        match said {
-            Ok(Said::Nothing) => Ok(String::new()),
+    async fn say(&mut self, words: &str) -> Result<String, Stopped> {
+        match said(self.client, words, self.talk.telling()).await {
+            Ok(Said::Nothing | Said::Done) => Ok(String::new()),
             Ok(Said::Sent) => {
-                self.progress.asked(Instant::now());
+                self.talk.sent(Instant::now());
                 Ok(String::new())
             }
-            Ok(Said::Told(text)) => Ok(format!("  {}\n", plain(&text).replace('\n', "\n  "))),
-            Ok(Said::Leave) => {
-                self.state = State::Left;
-                Ok(format!("  {}\n", self.seat.afterwards.tell()))
-            }
-            Err(Stopped::Unanswered(Unanswered::NotRunning)) => Ok(GONE.to_owned()),
+            Ok(Said::Told(text)) => Ok(told(&text)),
+            Ok(Said::Leave) => Ok(self.leave()),
+            Err(Stopped::Unanswered(Unanswered::NotRunning)) => Ok(told(GONE)),
             Err(error) => Err(error),
         }
     }
 
-    /// Ctrl+C: the line is cleared, and the second time the human leaves.
-    fn interrupt(&mut self) -> String {
-        if self.state == State::Leaving {
-            return self.leave();
-        }
-        let text = self.editor.text().to_owned();
-        let entered = match text.is_empty() {
-            true => String::new(),
-            false => self.screen.entered(&self.prompt_words(), &format!("{text} ^C")),
-        };
-        self.editor.clear();
-        self.state = State::Leaving;
-        entered + &self.show("  (ctrl+c once more leaves. esc stops an answer.)\n")
-    }
-
     fn leave(&mut self) -> String {
-        self.editor.clear();
-        self.state = State::Left;
-        self.show(&format!("  {}\n", self.seat.afterwards.tell()))
+        self.stays = Stays::Left;
+        told(self.seat.afterwards.tell())
     }
 
-    /// Esc: what is asked is not asked any more, or the answer stops.
-    async fn escape(&mut self) -> Result<String, Stopped> {
-        if let State::When { .. } = self.state {
-            self.state = State::Talking;
-            self.editor.clear();
-            return Ok(self.show("  (not moved.)\n"));
-        }
-        if !self.telling.is_speaking() && !self.progress.is_on() {
-            return Ok(String::new());
-        }
-        let said = said(self.client, "/stop", &mut self.telling).await;
-        self.progress.end(Instant::now());
-        let words = match said {
-            Ok(Said::Sent) => String::new(),
-            other => self.came_of(other)?,
-        };
-        Ok(self.show(&words))
-    }
-
-    async fn complete(&mut self) -> Result<String, Stopped> {
-        let names = match self.client.get("/api/schedule").await {
-            Ok(schedule) => names(&schedule),
-            Err(_) => Vec::new(),
-        };
-        match complete(self.editor.text(), &names) {
-            Completed::Not => Ok("\u{7}".to_owned()),
+    async fn complete(&mut self) -> String {
+        let names = names(&self.client.get("/api/schedule").await.unwrap_or_default());
+        match complete(self.talk.editor().text(), &names) {
+            Completed::Not => String::new(),
             Completed::Line(line) => {
-                self.editor.set(line);
-                Ok(self.show(""))
+                self.talk.complete(line);
+                String::new()
             }
             Completed::Several(line, all) => {
-                let new = line != self.editor.text();
-                self.editor.set(line);
-                let choices = if new { String::new() } else { format!("  {}\n", all.join("  ")) };
-                Ok(self.show(&choices))
+                let known = line == self.talk.editor().text();
+                self.talk.complete(line);
+                if known { told(&all.join("  ")) } else { String::new() }
             }
         }
+    }
+}
+
+fn told(text: &str) -> String {
+    format!("  {}\n", plain(text).replace('\n', "\n  "))
+}
+
+/// What to tell of a button that was pressed: what became of it is shown besides.
+fn pressed(answer: Result<Option<String>, Unanswered>) -> Result<String, Stopped> {
+    match answer {
+        Ok(text) => Ok(text.map(|text| told(&text)).unwrap_or_default()),
+        Err(Unanswered::Refused(why)) => Ok(told(&why)),
+        Err(Unanswered::NotRunning) => Ok(told(GONE)),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// The names of all that is planned.
-fn names(schedule: &serde_json::Value) -> Vec<String> {
+pub(crate) fn names(schedule: &serde_json::Value) -> Vec<String> {
     let jobs = schedule["jobs"].as_array().into_iter().flatten();
     jobs.filter_map(|job| job["name"].as_str()).map(readable).collect()
-}
-
-/// Whether `shown` is an answer that says how to take back what it tells.
-fn can_be_taken_back(shown: &Shown) -> bool {
-    let entry = &shown.data["entry"];
-    let text = entry["text"].as_str().unwrap_or_default();
-    shown.name == "said" && entry["by"] == "assistant" && (text.starts_with('✓') || text.contains("`undo`"))
 }

@@ -3,13 +3,15 @@
 //! Words come as deltas and then again whole, when they are on disk. What was already written is not
 //! written again; what a lost delta left out is.
 
+mod beside;
+
 use std::collections::VecDeque;
 
-use domain::compaction::thousands;
 use serde_json::Value;
 
 use super::rings::UNDO;
 use super::{approval, embed};
+
 use crate::client::Shown;
 
 /// How an answer ended.
@@ -253,117 +255,6 @@ impl Telling {
             self.ended = Some(Ended::Unseen);
         }
         String::new()
-    }
-
-    /// The model takes no key, and our words are among those that wait for one.
-    fn held(&mut self, data: &Value) -> String {
-        let why = data["why"].as_str().unwrap_or_default().to_owned();
-        let (ours, words) = match (&self.whose, data["first"].as_bool()) {
-            (Whose::One(message), _) => (data["newest"].as_u64() >= Some(*message), String::new()),
-            (Whose::All(_), Some(true)) => (true, format!("({why})\n")),
-            (Whose::All(_), _) => (true, "(kept. it is answered once the model takes the key.)\n".to_owned()),
-        };
-        if !ours {
-            return String::new();
-        }
-        self.turn = None;
-        let open_line = if self.written.is_empty() { "" } else { "\n" };
-        self.written.clear();
-        self.ended = Some(Ended::Not(why));
-        format!("{open_line}{words}")
-    }
-
-    /// A reminder rang. Words that only say so again are not told.
-    fn rang(&mut self, data: &Value) -> String {
-        let said = data["said"].as_str().unwrap_or_default();
-        let again = said.trim_start_matches('⏰').trim() == data["words"].as_str().unwrap_or_default().trim();
-        if let (Unasked::Held(held), true) = (&mut self.unasked, again) {
-            held.clear();
-        }
-        String::new()
-    }
-
-    fn is_rung(&self, data: &Value) -> bool {
-        let text = data["text"].as_str().unwrap_or_default();
-        matches!(self.whose, Whose::All(_)) && text.starts_with('⏰')
-    }
-
-    fn wait(&self, data: &Value) -> String {
-        match self.whose {
-            Whose::One(_) => String::new(),
-            Whose::All(_) => format!("(the model is not there; trying again in {} s)\n", data["seconds"]),
-        }
-    }
-
-    fn forked(&mut self, data: &Value) -> String {
-        self.here = branch(data).to_owned();
-        let topic = data["topic"].as_str().map(|topic| format!(" about {topic}")).unwrap_or_default();
-        self.aside(Some(format!("side conversation{topic}. leave it with /save, /report or /exit")))
-    }
-
-    fn unforked(&mut self, data: &Value) -> String {
-        self.here = MAIN.to_owned();
-        self.aside(data["text"].as_str().map(|text| format!("side conversation {text}")))
-    }
-
-    /// What a background run sends, with the number by which it is replied to.
-    fn sent(&self, entry: &Value) -> String {
-        let from = entry["from"].as_str().unwrap_or_default();
-        match self.whose {
-            Whose::One(_) => String::new(),
-            Whose::All(_) => {
-                format!("({from}; to answer: /reply {} ...)\n{}", entry["id"], sent_words(entry))
-            }
-        }
-    }
-
-    fn aside(&self, words: Option<String>) -> String {
-        match self.whose {
-            Whose::One(_) => String::new(),
-            Whose::All(_) => format!("({})\n", words.unwrap_or_default()),
-        }
-    }
-
-    fn compacting(&self, data: &Value) -> String {
-        let size = data["tokens"].as_u64().map(|tokens| format!(", {} tokens", thousands(tokens)));
-        match (&self.whose, self.manner) {
-            (Whose::One(_), _) | (_, Manner::Keys | Manner::Confirming) => String::new(),
-            (Whose::All(_), Manner::Lines) => {
-                format!("(compacting our conversation{}...)\n", size.unwrap_or_default())
-            }
-        }
-    }
-
-    fn compacted(&mut self, data: &Value) -> String {
-        let text = data["text"].as_str().unwrap_or_default();
-        let line = if data["done"] == true { format!("compacted: {text}") } else { text.to_owned() };
-        if self.work.is_some() && data["turn"].as_u64() == self.work {
-            self.work = None;
-            let ended = if data["done"] == true { Ended::Answered } else { Ended::Not(line.clone()) };
-            self.ended = Some(ended);
-        }
-        match self.whose {
-            Whose::One(_) => String::new(),
-            Whose::All(_) => format!("({line})\n"),
-        }
-    }
-
-    fn work(&self, data: &Value) -> String {
-        match (&self.whose, self.manner) {
-            (Whose::One(_), _) => String::new(),
-            (Whose::All(_), Manner::Keys | Manner::Confirming) if data["doing"] == "runs" => String::new(),
-            (Whose::All(_), _) => approval::work(data),
-        }
-    }
-
-    /// An approval. A program hears of its own, and of no other.
-    fn approval(&self, name: &str, data: &Value) -> String {
-        match (&self.whose, name) {
-            (Whose::One(_), "asked") if self.is_ours(data) && data["waits"] == true => approval::asked(data),
-            (Whose::One(_), _) => String::new(),
-            (Whose::All(_), "asked") => approval::asked(data),
-            (Whose::All(_), _) => approval::answered(data),
-        }
     }
 
     fn began(&mut self, data: &Value) -> String {
@@ -612,7 +503,7 @@ mod tests {
     fn what_can_be_taken_back_says_so_to_who_has_keys() {
         let all = answer(&["✓ mon 10:00", " · call\n(10 = 10:00)"], "✓ mon 10:00 · call\n(10 = 10:00)");
         let with_keys = told(Telling::of_all().with_keys(), &all);
-        assert_eq!(with_keys, "  ✓ mon 10:00 · call   [u] undo\n  (10 = 10:00)\n");
+        assert_eq!(with_keys, format!("  ✓ mon 10:00 · call   {UNDO}\n  (10 = 10:00)\n"));
         assert_eq!(told(Telling::of_all(), &all), "  ✓ mon 10:00 · call\n  (10 = 10:00)\n");
     }
 
