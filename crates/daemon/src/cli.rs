@@ -32,6 +32,7 @@ examples:
   ollim-bot inbox                        what has no time yet
   ollim-bot chat --once \"hello\"          say one thing, print the answer
   echo \"buy milk\" | ollim-bot add -
+  ollim-bot tui                          talk on the full screen, beside the day
   ollim-bot open                         a fresh link to the page
   ollim-bot pause until thursday         all that repeats rests (resume)
   ollim-bot routine list                 what recurs, and when it comes next
@@ -99,6 +100,8 @@ pub enum Command {
         #[arg(requires = "once")]
         text: Vec<String>,
     },
+    /// Talk to it on the full screen, beside the day, what goes on aside, and the pings
+    Tui,
     /// Print a fresh link that opens the page in your browser
     Open,
     #[command(flatten)]

@@ -53,6 +53,7 @@ pub async fn run(
         Some(Command::Chat { once: true, text, image }) => {
             chat::say_once(&settings, disk, chat::words(&text, &image)?, output).await
         }
+        Some(Command::Tui) => chat::full_screen(&settings, disk).await,
         Some(Command::Open) => open::open(&settings, output).await,
         Some(Command::Routine { action }) => {
             let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);

@@ -12,6 +12,7 @@ mod job_files;
 mod leash;
 mod pairing;
 mod reach;
+mod seating;
 pub mod settings;
 mod tool_lists;
 mod vitals;

@@ -41,6 +41,7 @@ impl Assistant {
             | Meant::Pause(_)
             | Meant::Resume
             | Meant::Leave
+            | Meant::Ease(_)
             | Meant::ClearInbox => self.plan_words(&text, now),
         }
     }

@@ -181,7 +181,8 @@ impl Disk for MemoryDisk {
     }
 
     fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
-        match self.tree().contains_key(to) {
+        let taken = self.tree().contains_key(to);
+        match taken {
             true => Err(ErrorKind::AlreadyExists.into()),
             false => self.rename(from, to),
         }
