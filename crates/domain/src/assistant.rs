@@ -122,6 +122,16 @@ pub struct Assistant {
     choices: Arc<Choices>,
     dice: Dice,
     posting: Posting,
+    tends: Tends,
+}
+
+/// What it does by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tends {
+    /// All that is due, owed and waiting.
+    Everything,
+    /// Nothing: it is here for a question, and leaves the rest to one who stays.
+    Nothing,
 }
 
 impl Assistant {
@@ -130,7 +140,14 @@ impl Assistant {
         let wants = Wants { since: memory.messages.next, ..Wants::default() };
         let (running, abandoned) = (BTreeMap::new(), BTreeMap::new());
         let (purse, choices, posting) = (Purse::default(), Arc::default(), Posting::default());
-        Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting }
+        let tends = Tends::Everything;
+        Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting, tends }
+    }
+
+    /// The same, doing nothing by itself: what is due or owed waits for one who stays to tell it.
+    #[must_use]
+    pub fn only_asked(self) -> Self {
+        Self { tends: Tends::Nothing, ..self }
     }
 
     /// Decides what follows from `event`.
@@ -199,6 +216,9 @@ impl Assistant {
 
     /// When the assistant wants to be woken.
     pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
+        if self.tends == Tends::Nothing {
+            return None;
+        }
         let own = [
             self.memory.approvals.wakes(),
             self.plans_wake(),
@@ -329,7 +349,7 @@ impl Assistant {
 
     /// Goes on with what has waited longest, if nobody is speaking.
     fn hear_waiting(&mut self, minutes: &mut Minutes) {
-        if self.speaking().is_some() {
+        if self.speaking().is_some() || self.tends == Tends::Nothing {
             return;
         }
         if let Some(wanted) = self.wants.compactions.pop_front() {

@@ -18,21 +18,16 @@ impl Speaker<'_> {
     pub(super) async fn pings(&self) -> Result<ExitCode, Failed> {
         let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
         let pings = reached.client.get("/api/pings?days=1").await;
-        let budget = reached.client.command("/ping-budget").await;
         reached.leave().await;
-        let (pings, budget) = (pings?, budget?);
-        let budget = match budget {
-            surfaces::client::Obeyed::Told(text) => text,
-            surfaces::client::Obeyed::Begun(_) => String::new(),
-        };
-        answer(self.output, &pings, &told(&pings, &budget));
+        let pings = pings?;
+        answer(self.output, &pings, &told(&pings));
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn told(pings: &Value, budget: &str) -> String {
+fn told(pings: &Value) -> String {
     let attention = &pings["attention"];
-    let mut lines = vec![budget.trim_end().to_owned()];
+    let mut lines = vec![word(&pings["budget"], "words").to_owned()];
     lines.push(match attention["quiet_until"]["words"].as_str() {
         Some(until) => format!("quiet until {until}"),
         None => format!("quiet hours: {}", word(attention, "quiet")),
