@@ -13,7 +13,9 @@ mod compacting;
 mod digesting;
 mod effect;
 mod firing;
+mod following_up;
 mod forking;
+mod gathering;
 mod holding;
 mod leaving;
 mod lightening;
@@ -309,6 +311,7 @@ impl Assistant {
         if let Some(wanted) = self.wants.compactions.pop_front() {
             return self.begin_wanted(wanted, minutes);
         }
+        self.ring_together(minutes);
         let next = self.memory.messages.waiting.front().and_then(|next| self.branch_of(next, minutes));
         if let Some(branch) = next.filter(|branch| self.is_full(branch)) {
             return self.begin_compaction(Compacting::by_itself(branch), minutes);

@@ -40,7 +40,7 @@ impl Assistant {
     }
 
     /// What the human has their mind on now.
-    fn focus(&self, now: &Zoned) -> Option<&Focus> {
+    pub(super) fn focus(&self, now: &Zoned) -> Option<&Focus> {
         self.memory.attending.mood.focus.as_ref().filter(|focus| focus.until > now.timestamp())
     }
 

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 use super::forking::refused;
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::brain::{self, Meant, Until, Which};
+use crate::card::State;
 use crate::cost::Source;
 use crate::occurrence::{End, Stage};
 use crate::phrase::{self, Note, Reading, Target, When, tell};
@@ -154,7 +155,11 @@ impl Assistant {
     fn is_done(&mut self, which: &Which, now: &Zoned) -> (Answer, Vec<Effect>) {
         if *which == Which::This {
             return match self.just_rang(now) {
-                Some(what) => told(format!("done: {}.", named(&what))),
+                Some(what) => {
+                    let mut minutes = Minutes::at(now);
+                    self.answered_in_words(&what, State::Done(now.timestamp()), &mut minutes, now);
+                    (Answer::Told(format!("done: {}.", named(&what))), minutes.effects())
+                }
                 None => refused(SAY_WHICH),
             };
         }
@@ -218,7 +223,10 @@ impl Assistant {
         };
         let mut minutes = Minutes::at(now);
         let source = match self.plan_again(words, to, now, &mut minutes) {
-            Ok((source, _)) => source,
+            Ok((source, at)) => {
+                self.answered_in_words(what, State::Moved(at, source.clone()), &mut minutes, now);
+                source
+            }
             Err(why) => return refused(&why),
         };
         self.can_undo_plan(Changed { before: Vec::new(), since: vec![source.clone()] }, &mut minutes);

@@ -195,14 +195,23 @@ impl Action {
     }
 }
 
-const ACTS: [(&str, Act); 4] =
-    [("rem_done", Act::Done), ("rem_later", Act::Later), ("rem_split", Act::Split), ("rem_undo", Act::Undo)];
+const ACTS: [(&str, Act); 7] = [
+    ("rem_done", Act::Done),
+    ("rem_later", Act::Later),
+    ("rem_split", Act::Split),
+    ("rem_undo", Act::Undo),
+    ("rem_tomorrow", Act::NotToday),
+    ("rem_tonight", Act::Tonight),
+    ("rem_drop", Act::Drop),
+];
 const MOVE: &str = "rem_move";
+const PICK: &str = "rem_pick";
 const VERDICTS: [(&str, Verdict); 3] =
     [("yes", Verdict::Allow), ("always", Verdict::Always), ("no", Verdict::Deny)];
 
 fn act_name(act: &Act) -> &'static str {
-    ACTS.iter().find(|(_, known)| known == act).map_or(MOVE, |(name, _)| name)
+    let other = if matches!(act, Act::Pick(_)) { PICK } else { MOVE };
+    ACTS.iter().find(|(_, known)| known == act).map_or(other, |(name, _)| name)
 }
 
 fn verdict_name(verdict: Verdict) -> &'static str {
@@ -212,8 +221,12 @@ fn verdict_name(verdict: Verdict) -> &'static str {
 fn card(action: &str, data: &str) -> Option<Action> {
     let card = CardId(ItemId::parse(data).ok()?);
     let act = ACTS.iter().find(|(name, _)| *name == action).map(|(_, act)| act.clone());
-    let moved = || (action == MOVE).then(|| Act::Move(String::new()));
-    act.or_else(moved).map(|act| Action::Card(card, act))
+    let chosen = || match action {
+        MOVE => Some(Act::Move(String::new())),
+        PICK => Some(Act::Pick(String::new())),
+        _ => None,
+    };
+    act.or_else(chosen).map(|act| Action::Card(card, act))
 }
 
 fn answer(action: &str, data: &str) -> Option<Action> {

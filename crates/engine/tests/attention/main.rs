@@ -1,5 +1,6 @@
 //! The human's attention, as stories: what can wait waits while it is quiet, and is told once, later.
 
+mod cards;
 mod digests;
 mod ease;
 mod quiet;
