@@ -1,8 +1,22 @@
 //! The human's attention in Discord: what waited comes without a sound, once.
 
+use domain::assistant::{Answer, Question, Request};
+use domain::attention::Attention;
+use serde_json::json;
 use testkit::discord::{Seen, Setup};
 
 use crate::rig::{Rig, Speech};
+
+impl Rig {
+    /// How the human's attention is spared now.
+    async fn attention(&self) -> Attention {
+        let desk = &self.life.as_ref().unwrap().desk;
+        match desk.ask(Request::Tell(Question::Attention)).await {
+            Answer::Attention(attention) => *attention,
+            other => panic!("{other:?}"),
+        }
+    }
+}
 
 const MAIL: &str = "---\nid: mail\ncron: \"30 9 * * *\"\nbackground: true\ndescription: my mail\n\
                     update-main-session: freely\n---\nlook at my mail\n";
@@ -141,4 +155,37 @@ async fn the_first_of_a_day_is_worth_a_line() {
     rig.human().clicks(next.id, "Done").unwrap();
     let done = rig.becomes(&next, "done").await;
     assert!(!done.content.contains("today"), "{}", done.content);
+}
+
+/// A thumb down on a ping is kept for the routine it came from, and nobody argues.
+#[tokio::test(start_paused = true)]
+async fn a_thumb_down_is_kept_for_the_routine() {
+    let mut rig = Rig::new(Setup::default(), pings).await;
+    rig.file("routines/mail.md", MAIL).await;
+    rig.passes(35 * 60).await;
+    let ping = rig.sees("two mails need an answer").await;
+    rig.human().reacts(ping.id, "👎").unwrap();
+    rig.passes(5).await;
+    let attention = rig.attention().await;
+    let disliked: Vec<(String, u32)> =
+        attention.disliked.iter().map(|one| (one.source.to_string(), one.count)).collect();
+    assert_eq!(disliked, [("routine:mail".to_owned(), 1)]);
+    assert_eq!(attention.pushes.count, 1);
+    let shown = rig.discord.visible().len();
+    rig.passes(3_600).await;
+    assert_eq!(rig.discord.visible().len(), shown, "{}", rig.discord.transcript());
+}
+
+/// What asks for less can be run as commands.
+#[tokio::test(start_paused = true)]
+async fn less_is_asked_for_with_commands() {
+    let rig = Rig::new(Setup::default(), rings).await;
+    let quiet = rig.told("/quiet", &[("hours", json!("23-7"))]).await;
+    assert!(quiet.content.contains("quiet hours are 23:00-07:00"), "{}", quiet.content);
+    let focus = rig.told("/focus", &[("minutes", json!(25)), ("on", json!("taxes"))]).await;
+    assert!(focus.content.contains("25 min on taxes"), "{}", focus.content);
+    assert!(rig.told("/held", &[]).await.content.contains("nothing is held"));
+    rig.passes(26 * 60).await;
+    let over = rig.sees("25 min are up. how did it go?").await;
+    assert!(over.buzzes());
 }

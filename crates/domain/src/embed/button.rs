@@ -58,6 +58,8 @@ pub enum Action {
     Card(CardId, Act),
     /// This is done with the card that was posted under this key: no button says that.
     Posted(PostKey, Act),
+    /// The message was not useful: no button says that.
+    Dislike,
     /// The human says this to what we asked for.
     Answer(ApprovalId, Verdict),
     /// Something nobody knows yet, as it was written.
@@ -151,6 +153,7 @@ impl Action {
             Self::Ask(prompt) => format!("agent:{prompt}"),
             Self::Inquire(id) => format!("{INQUIRY}:{id}"),
             Self::Dismiss => "dismiss".to_owned(),
+            Self::Dislike => "dislike".to_owned(),
             Self::Leave(Exiting::Save) => "fork_save".to_owned(),
             Self::Leave(Exiting::Report) => "fork_report".to_owned(),
             Self::Leave(Exiting::Drop) => "fork_exit".to_owned(),
@@ -164,7 +167,7 @@ impl Action {
     /// XB-6: what a surface sends back when the button is pressed: nothing, if there is no such thing.
     pub fn press(&self) -> Option<String> {
         let text = match self {
-            Self::Ask(_) | Self::Posted(..) => return None,
+            Self::Ask(_) | Self::Posted(..) | Self::Dislike => return None,
             Self::Inquire(id) => format!("agent:{id}"),
             Self::TaskDone(_) | Self::TaskDelete(_) | Self::EventDelete(_) => self.to_text(),
             Self::Card(..) | Self::Answer(..) => self.to_text(),

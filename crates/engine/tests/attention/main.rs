@@ -4,6 +4,8 @@ mod cards;
 mod digests;
 mod ease;
 mod quiet;
+mod seeds;
+mod words;
 
 use testkit::puppet::{Line, Puppet};
 use testkit::story::Story;
