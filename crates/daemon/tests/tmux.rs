@@ -1,5 +1,4 @@
 //! The terminal as a person has it: the real program in a real terminal, looked at from outside.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -157,22 +157,22 @@ fn a_small_terminal_shows_one_pane_at_a_time() {
         &rig,
         (40, 15),
         &expect![[r#"
-        ┌ today · sun 14:33 ───────────────────┐
-        │▶15:00 dentist                  27 min│
-        │ 17:30 groceries and a ver… 2 h 57 min│
-        │ 20:00 call mum             5 h 27 min│
-        │inbox:                                │
-        │1. buy milk                           │
-        │                                      │
-        │                                      │
-        │                                      │
-        │                                      │
-        │                                      │
-        └──────────────────────────────────────┘
-        ┌──────────────────────────────────────┐
-        │>                                     │
-        └ F1 help  F2-F4 panes ────────────────┘
-    "#]],
+            ┏ today · sun 14:33 ━━━━━━━━━━━━━━━━━━━┓
+            ┃▶15:00 dentist                  27 min┃
+            ┃ 17:30 groceries and a ver… 2 h 57 min┃
+            ┃ 20:00 call mum             5 h 27 min┃
+            ┃inbox:                                ┃
+            ┃1. buy milk                           ┃
+            ┃                                      ┃
+            ┃                                      ┃
+            ┃                                      ┃
+            ┃                                      ┃
+            ┃                                      ┃
+            ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+            ┌──────────────────────────────────────┐
+            │>                                     │
+            └ F1 help  F2-F4 panes ────────────────┘
+        "#]],
     );
     rig.press(Key::Escape);
     assert!(rig.drawn((40, 15)).contains("main"));
@@ -189,25 +189,25 @@ fn the_keys_are_told() {
         &rig,
         (70, 18),
         &expect![[r#"
-        ┌ keys ──────────────────────────────────┐┌ today · sun 14:33 ───────┐
-        │enter       send                        ││▶15:00 dentist      27 min│
-        │ctrl+j      a new line                  ││ 17:30 groceri… 2 h 57 min│
-        │up, down    what you typed before       ││ 20:00 call mum 5 h 27 min│
-        │esc         stop the answer; back       ││inbox:                    │
-        │pgup, pgdn  scroll                      │└──────────────────────────┘
-        │F2          the day                     │┌ forks ───────────────────┐
-        │F3          what goes on aside          ││⟳ mail · running          │
-        │F4          pings and cost              ││1 left for us: /updates   │
-        │F1          this, and away again        │└──────────────────────────┘
-        │d 1 m x     done, 10 min, move, drop:   │┌ pings ───────────────────┐
-        │            the reminder that rang last ││▮▮▯ 2 of 3                │
-        │y n         yes, no: what i asked last  ││$0.31 today               │
-        │u           undo the last change        ││offline                   │
-        └────────────────────────────────────────┘└──────────────────────────┘
-        ┌────────────────────────────────────────────────────────────────────┐
-        │>                                                                   │
-        └ F1 help  F2 today  F3 forks  F4 pings  Esc stop ───────────────────┘
-    "#]],
+            ┏ keys ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓┌ today · sun 14:33 ───────┐
+            ┃enter       send                        ┃│▶15:00 dentist      27 min│
+            ┃ctrl+j      a new line                  ┃│ 17:30 groceri… 2 h 57 min│
+            ┃up, down    what you typed before       ┃│ 20:00 call mum 5 h 27 min│
+            ┃esc         stop the answer; back       ┃│inbox:                    │
+            ┃pgup, pgdn  scroll                      ┃└──────────────────────────┘
+            ┃F2          the day                     ┃┌ forks ───────────────────┐
+            ┃F3          what goes on aside          ┃│⟳ mail · running          │
+            ┃F4          pings and cost              ┃│1 left for us: /updates   │
+            ┃F1          this, and away again        ┃└──────────────────────────┘
+            ┃d 1 m x     done, 10 min, move, drop:   ┃┌ pings ───────────────────┐
+            ┃            the reminder that rang last ┃│▮▮▯ 2 of 3                │
+            ┃y n         yes, no: what i asked last  ┃│$0.31 today               │
+            ┃u           undo the last change        ┃│offline                   │
+            ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛└──────────────────────────┘
+            ┌────────────────────────────────────────────────────────────────────┐
+            │>                                                                   │
+            └ F1 help  F2 today  F3 forks  F4 pings  Esc stop ───────────────────┘
+        "#]],
     );
     rig.function(1);
     assert!(rig.drawn((70, 18)).contains("shoes on"));
