@@ -326,6 +326,7 @@ impl Wiring {
             desk: self.desk,
             journal: self.journal.clone(),
             archive: self.journal.clone(),
+            history: self.journal.clone(),
             stage: self.stage,
             vitals: Arc::new(Pulse {
                 fixed,

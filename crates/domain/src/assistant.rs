@@ -13,12 +13,14 @@ mod choosing;
 mod clearing;
 mod compacting;
 mod cueing;
+mod digesting;
 mod effect;
 mod finding;
 mod firing;
 mod forking;
 mod holding;
 mod leaving;
+mod lightening;
 mod listing;
 mod memory;
 mod minutes;
@@ -94,6 +96,8 @@ struct Wants {
     refusal: Known,
     /// The first message since the start.
     since: MessageId,
+    /// When what is held is told.
+    digest: Option<Timestamp>,
 }
 
 /// Its state and its decisions.
@@ -124,6 +128,7 @@ impl Assistant {
     /// Decides what follows from `event`.
     pub fn on(&mut self, event: Event, now: &Zoned) -> Vec<Effect> {
         let effects = self.decide(event, now);
+        self.reckon_digest(now);
         self.with_posts(effects, now)
     }
 
@@ -131,6 +136,7 @@ impl Assistant {
     pub fn asked(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
         self.posting.note(&request, now);
         let (answer, effects) = self.answer(request, now);
+        self.reckon_digest(now);
         (answer, self.with_posts(effects, now))
     }
 
@@ -179,12 +185,13 @@ impl Assistant {
             Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),
             Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),
             Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode),
+            Request::Choose(Choice::Ease(ease)) => self.ease(ease, now),
         }
     }
 
     /// When the assistant wants to be woken.
     pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
-        let own = [self.memory.approvals.wakes(), self.plans_wake(), self.deadline()];
+        let own = [self.memory.approvals.wakes(), self.plans_wake(), self.deadline(), self.attention_wakes()];
         self.fork_wakes(now).into_iter().chain(own.into_iter().flatten()).min()
     }
 
@@ -194,6 +201,7 @@ impl Assistant {
         self.tend_fork(&mut minutes);
         self.tend_deadlines(&mut minutes);
         self.tend_plans(&mut minutes);
+        self.tend_attention(&mut minutes);
         self.hear_waiting(&mut minutes);
         minutes.effects()
     }

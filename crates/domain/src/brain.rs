@@ -4,6 +4,7 @@
 //! it keeps, so that nothing the human says is lost.
 
 mod change;
+mod ease;
 mod list;
 mod mood;
 mod plan;
@@ -14,6 +15,7 @@ pub use talk::Talk;
 
 use jiff::Zoned;
 
+use crate::attention::Ease;
 use crate::inbox::KeptId;
 use crate::phrase::{Habits, LONGEST, Note, Reading, Target};
 
@@ -53,6 +55,8 @@ pub enum Meant {
     ClearInbox,
     /// Something to do or to get, without a time.
     Untimed,
+    /// Let less reach me.
+    Ease(Ease),
     /// Anything else, and what is wrong with a time in it.
     Unclear(Vec<Note>),
 }
@@ -85,6 +89,7 @@ pub fn read(text: &str, now: &Zoned, habits: &Habits) -> Meant {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = Said::of(&words);
     talk::read(&said)
+        .or_else(|| ease::read(&said, now, habits))
         .or_else(|| list::read(&said, now, habits))
         .or_else(|| change::read(&said, now, habits))
         .or_else(|| plan::read(&said, now, habits))

@@ -24,7 +24,7 @@ pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
 pub use overhead::overhead;
-pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, no_ping};
+pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping};
 pub use preamble::Preamble;
 pub use quoting::{QUOTE_CHARS, message_words, quotation};
 pub use reference::{REFERENCES, Reference};

@@ -120,6 +120,11 @@ impl PostKey {
         Self(format!("approval:{}", id.0))
     }
 
+    /// What was held and is told at `at`.
+    pub fn digest(at: Timestamp) -> Self {
+        Self(format!("digest:{}", at.as_microsecond()))
+    }
+
     /// Something the human should know, the `place`th at `at`.
     pub fn note(at: Timestamp, place: usize) -> Self {
         Self(format!("note:{}.{place}", at.as_microsecond()))

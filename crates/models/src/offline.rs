@@ -81,7 +81,8 @@ impl Offline {
             | Meant::Pause(_)
             | Meant::Resume
             | Meant::Leave
-            | Meant::ClearInbox => told.to_owned(),
+            | Meant::ClearInbox
+            | Meant::Ease(_) => told.to_owned(),
             Meant::Untimed => format!("your words are safe in the inbox, {told}. when? {QUICK}"),
             Meant::Unclear(notes) if notes.iter().any(Note::is_trouble) => {
                 let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
@@ -146,7 +147,8 @@ fn tool_for(meant: &Meant, text: &str) -> Option<(&'static str, String)> {
         | Meant::Pause(_)
         | Meant::Resume
         | Meant::Leave
-        | Meant::ClearInbox => Some(("schedule", serde_json::json!({ "words": text }).to_string())),
+        | Meant::ClearInbox
+        | Meant::Ease(_) => Some(("schedule", serde_json::json!({ "words": text }).to_string())),
         Meant::Untimed | Meant::Unclear(_) => Some(add(text)),
     }
 }

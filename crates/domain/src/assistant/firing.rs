@@ -8,7 +8,7 @@ use super::carding::as_written;
 use super::planning::taken_away;
 use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
 use crate::context::{self, Preamble, Scheduled, Where};
-use crate::conversation::{Block, Branch, Reach, Said};
+use crate::conversation::Branch;
 use crate::cost::Source;
 use crate::failure::Failure;
 use crate::occurrence::{AS_WRITTEN, End, Key, Occurrence, Stage, TRIES, wait_after};
@@ -255,14 +255,7 @@ impl Assistant {
 
     /// The words of a reminder, said on main as they were written.
     fn say_as_written(&mut self, words: &str, minutes: &mut Minutes) {
-        let text = as_written(words);
-        // Nothing is said in the middle of a turn: it is shown now, and main reads it afterwards.
-        if self.running.contains_key(&Branch::Main) {
-            minutes.shown.push(Shown::Notice(text.clone()));
-            return self.report("reminder", text, minutes);
-        }
-        let said = Said::Assistant(vec![Block::Text(text)], Reach::Whole);
-        self.say_on(&Branch::Main, said, minutes);
+        self.speak(&as_written(words), minutes);
     }
 
     /// After a start: an occurrence whose job is nowhere to be found any more has failed, and is tried again.

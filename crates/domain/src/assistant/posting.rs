@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 
+use super::digesting::{digest, told};
 use super::reporting::CATCHING_UP;
 use super::{Aside, Asking, Assistant, Compaction, Effect, Errand, Known, Request, Shown};
 use crate::approval::{Approval, Closed, Verdict};
@@ -118,12 +119,13 @@ impl Assistant {
         if self.posting.reach == Reached::Here {
             return effects;
         }
-        let cards = rung(&effects);
+        let (cards, telling) = (rung(&effects), told(&effects));
         let mut posts: Vec<PostChange> = Vec::new();
         for effect in &effects {
             if let Effect::Show(shown) = effect {
                 self.posting.notes += 1;
-                posts.extend(self.posts_of(shown, &cards, now));
+                let digest = telling.as_ref().and_then(|telling| digest(telling, shown));
+                posts.extend(digest.map_or_else(|| self.posts_of(shown, &cards, now), |post| vec![post]));
             }
         }
         let mut posts: Vec<Record> =

@@ -8,7 +8,7 @@ use super::{
     Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Plans, Running,
 };
 use crate::approval::Reply;
-use crate::attention::Attention;
+use crate::attention::{Attention, Ease};
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, Source, may_spend};
 use crate::embed::Action;
@@ -134,6 +134,8 @@ pub enum Choice {
     Pings(Pace),
     /// What is done without asking; to know what that is, if no mode is given.
     Permissions(String),
+    /// That less reaches them.
+    Ease(Ease),
 }
 
 /// How a turn gets on.

@@ -39,6 +39,7 @@ impl Assistant {
             Meant::Resume => self.pause(Rest::Never, now),
             Meant::ClearInbox => self.clear_inbox(now),
             Meant::Leave => told("it stays in your inbox.".to_owned()),
+            Meant::Ease(ease) => self.ease(ease, now),
             Meant::Unclear(notes) => refused(&no_time(&notes)),
             Meant::Talk(_) | Meant::Status | Meant::Keep(_) | Meant::Untimed => refused(&no_time(&[])),
         }

@@ -47,6 +47,7 @@ fn told(meant: &Meant) -> String {
         Meant::Leave => "leave it".to_owned(),
         Meant::ClearInbox => "clear the inbox".to_owned(),
         Meant::Untimed => "inbox, when?".to_owned(),
+        Meant::Ease(ease) => format!("{ease:?}").to_lowercase(),
         Meant::Unclear(notes) if notes.is_empty() => "inbox".to_owned(),
         Meant::Unclear(notes) => format!("inbox; {}", notes[0]),
     }
@@ -83,6 +84,26 @@ fn plain_words_mean_what_people_mean_by_them() {
         u | undo
         U! | inbox, when?
         you | inbox, when?
+    "#]]);
+}
+
+/// What asks for less is no reminder, and what only sounds like it is.
+#[test]
+fn words_that_ask_for_less_are_no_plans() {
+    check(&expect![[r#"
+        focus | focus(25, "")
+        focus 45 | focus(45, "")
+        focus 25 on taxes | focus(25, "taxes")
+        focus for 25 min on the report | focus(25, "the report")
+        focus off | unfocus
+        focus on taxes tomorrow at 10 | Mon 16 Nov 2026 10:00: focus on taxes; 10 = 10:00; say "10pm" for the night
+        quiet for 2h | quietfor(2h)
+        be quiet for an hour | quietfor(1h)
+        bad day | lighter
+        i'm having a bad day | lighter
+        lighter | lighter
+        what now | list Next
+        what is held | held
     "#]]);
 }
 

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use rusqlite::{Transaction, named_params, params};
 
 use super::spending::spend;
-use super::{Database, approvals, aside, body, cards, plans, posts, sent};
+use super::{Database, approvals, aside, attention, body, cards, plans, posts, sent};
 
 /// A change to the session files that a transaction asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +66,7 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
             let sql = "UPDATE inbox SET removed = ? WHERE id = ?";
             transaction.prepare_cached(sql)?.execute(params![at.as_microsecond(), kept.0])?;
         }
+        Record::Attention(change) => attention::write(transaction, change)?,
         Record::Session(change) => return file_change(transaction, change).map(Some),
     }
     Ok(None)

@@ -39,6 +39,7 @@ pub(super) fn routes() -> Router<App> {
         .route("/api/schedule/pause", post(changing::pause))
         .route("/api/schedule/resume", post(changing::resume))
         .route("/api/schedule/file", get(changing::text).post(changing::rewrite))
+        .route("/api/schedule/check", post(changing::check))
 }
 
 /// What is planned and what became of it, from one time to another.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use self::embed::EmbedWire;
 use super::vitals::Health;
+pub use card::CardWire;
 pub use devices::{DeviceList, DeviceName, DeviceWire};
 pub use shown::{SceneWire, ShownWire};
 

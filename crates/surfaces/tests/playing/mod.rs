@@ -2,6 +2,7 @@
 
 mod files;
 mod lineage;
+mod looking_back;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

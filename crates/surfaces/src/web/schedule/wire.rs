@@ -175,6 +175,16 @@ pub struct FileWire {
     pub text: String,
 }
 
+/// When a job would come.
+#[derive(Serialize)]
+pub struct CheckedWire {
+    pub ok: bool,
+    pub when: String,
+    /// Whether it would rest now.
+    pub rests: bool,
+    pub(super) next: Vec<TimeWire>,
+}
+
 impl ScheduleWire {
     /// What is `shown` of the plans, and what became of them.
     pub(super) fn new(

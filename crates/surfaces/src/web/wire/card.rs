@@ -1,10 +1,12 @@
 //! A reminder that rang, on its way to whoever can press its buttons.
 
-use domain::card::{Card, State};
+use domain::card::{Card, PICK, State};
+use jiff::Zoned;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::embed::ButtonWire;
+use crate::web::sessions::moment;
 
 /// A reminder that rang.
 #[derive(Serialize)]
@@ -22,27 +24,43 @@ pub struct CardWire {
     pub buttons: Vec<ButtonWire>,
     /// What is sent, with the words for a time, to move it: nothing, if it cannot be moved.
     pub moves: Option<String>,
+    /// The times that are offered for that.
+    pub times: Vec<String>,
+    /// What it says now, and a time that it speaks of.
+    pub says: String,
+    pub when: Option<String>,
 }
 
 impl From<&Card> for CardWire {
     fn from(card: &Card) -> Self {
+        // Which buttons there are does not depend on the time.
+        Self::new(card, &card.rang.to_zoned(TimeZone::UTC))
+    }
+}
+
+impl CardWire {
+    /// The card as it stands at `now`.
+    pub fn new(card: &Card, now: &Zoned) -> Self {
         let (state, at) = match &card.state {
             State::Open => ("open", None),
             State::Done(at) => ("done", Some(at.to_string())),
             State::Moved(to, _) => ("moved", Some(to.to_string())),
             State::Dropped => ("dropped", None),
         };
-        // Which buttons there are does not depend on the time.
-        let sheet = card.sheet(&card.rang.to_zoned(TimeZone::UTC));
+        let sheet = card.sheet(now);
+        let (moves, times) = sheet.menu.map(|menu| (menu.press, menu.options)).unzip();
         Self {
             id: card.id.to_string(),
             words: card.words.clone(),
             said: card.said.clone(),
-            rang: card.rang.to_string(),
+            rang: moment(card.rang, now.time_zone()),
             state,
             at,
             buttons: sheet.buttons.iter().map(ButtonWire::from).collect(),
-            moves: sheet.menu.map(|menu| menu.press),
+            moves,
+            times: times.unwrap_or_default().into_iter().filter(|time| time != PICK).collect(),
+            says: sheet.words,
+            when: sheet.when.map(|when| moment(when, now.time_zone())),
         }
     }
 }

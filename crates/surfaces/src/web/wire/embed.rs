@@ -30,6 +30,12 @@ pub struct ButtonWire {
     pub press: Option<String>,
 }
 
+impl From<&Button> for ButtonWire {
+    fn from(button: &Button) -> Self {
+        Self { label: button.label.clone(), style: button.style.name(), press: button.action.press() }
+    }
+}
+
 impl From<&Embed> for EmbedWire {
     fn from(embed: &Embed) -> Self {
         let field = |field: &Field| FieldWire {
@@ -45,11 +51,5 @@ impl From<&Embed> for EmbedWire {
             buttons: embed.buttons.iter().map(ButtonWire::from).collect(),
             footer: embed.footer.word(),
         }
-    }
-}
-
-impl From<&Button> for ButtonWire {
-    fn from(button: &Button) -> Self {
-        Self { label: button.label.clone(), style: button.style.name(), press: button.action.press() }
     }
 }
