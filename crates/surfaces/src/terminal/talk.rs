@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use jiff::Zoned;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::editor::{Edited, Editor};
@@ -179,6 +180,12 @@ impl Talk {
         Heard { words, rings: ring.loud.or(long) }
     }
 
+    /// What is still to be answered of today, for who has just come.
+    pub fn come_to(&mut self, today: &Value, at: &Moment) -> String {
+        let ring = rings::open_still(today, &mut self.offers, (at.now, &at.clock));
+        ring.map(|ring| ring.words).unwrap_or_default()
+    }
+
     /// Takes a key in.
     pub fn key(&mut self, key: &Key, at: &Moment) -> Vec<Wish> {
         let leaving = self.line == Line::Leaving;
@@ -313,7 +320,10 @@ mod tests {
             let rang = "2026-11-15T13:35:00Z";
             self.hear(
                 "card",
-                json!({ "id": "7c", "words": "leave", "rang": rang, "state": "open", "moves": "act:rem_move:7c" }),
+                json!({
+                    "id": "7c", "words": "leave", "rang": rang, "state": "open", "moves": "act:rem_move:7c",
+                    "buttons": [{ "label": "Done", "press": "act:rem_done:7c" }],
+                }),
             )
         }
     }
