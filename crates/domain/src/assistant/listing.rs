@@ -46,7 +46,8 @@ impl Assistant {
         let next = next.map(|(at, plan)| (at, plan.planned.name()));
         let rang =
             self.memory.plans.rang.as_ref().map(|(what, at)| (what, now.timestamp().duration_since(*at)));
-        if let Some((what, ago)) = rang.filter(|(_, ago)| *ago <= FRESH) {
+        let open = |what: &What| !matches!(what, What::Reminder(_)) || self.open_card(what).is_some();
+        if let Some((what, ago)) = rang.filter(|(what, ago)| *ago <= FRESH && open(what)) {
             let ago = ago.as_mins();
             return format!(
                 "{}\nwhy: it rang {ago} min ago. `done` when it is, or `snooze 1h`.",
