@@ -221,6 +221,7 @@ fn is_done_here(meant: &Meant) -> bool {
         | Meant::Resume
         | Meant::Leave
         | Meant::ClearInbox
+        | Meant::Ease(_)
         | Meant::Status => true,
         Meant::Talk(_) | Meant::Untimed | Meant::Unclear(_) => false,
     }
