@@ -5,7 +5,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { assistant, browser } from "./house.js";
+import { assistant, browser, into } from "./house.js";
 
 const remove = { tool: "inbox_remove", input: { number: 1 } };
 const LONG = { number: 2, why: `because <img src=x onerror=alert(1)> ${"of a very long reason ".repeat(60)}the end` };
@@ -28,7 +28,7 @@ before(async () => {
   home = await assistant(SCRIPT);
   seat = await browser();
   await seat.page.goto(await home.start());
-  await seat.page.waitForSelector("#chat:not([hidden])");
+  await into(seat.page, "chat");
 });
 
 after(async () => {
@@ -88,6 +88,7 @@ test("an answer elsewhere closes the approval here, and a denied call is struck 
   await card().waitFor();
   const other = await seat.context.newPage();
   await other.goto(new URL("/", seat.page.url()).href);
+  await into(other, "chat");
   await card(other).locator("[data-verdict=deny]").click();
   await told("as you like.");
   assert.equal(await card().count(), 0);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { attacks } from "./attacks.js";
-import { browser, house } from "./house.js";
+import { browser, house, into } from "./house.js";
 
 const QUIET = ["A", "BUTTON", "CODE", "DIV", "EM", "I", "LI", "OL", "P", "PRE", "SPAN", "STRONG", "UL"];
 
@@ -26,7 +26,7 @@ function active(quiet) {
 }
 
 // Where the page itself asks for something; anything else would be an attack at work.
-const OWN = /^\/($|(page|schedule|sessions)\.css$|icon\.svg$|(page|views|assistant|chat|asks|bubbles|days|composer|markdown|schedule|editor|strip|sessions|tree|marks)\.js$|api\/(pair|health|messages|events|schedule|sessions)$)/;
+const OWN = /^\/($|\w+\.(css|js)$|icon\.svg$|api\/(pair|health|messages|events|schedule|sessions|today|pings|cost|updates|delivery|devices|search|reading)$)/;
 
 async function watched(t, history) {
   const home = await house(history);
@@ -42,11 +42,11 @@ async function watched(t, history) {
     window.pwned = () => document.documentElement.setAttribute("pwned", "");
   });
   await seat.page.goto(home.link);
-  await seat.page.waitForSelector("#chat:not([hidden])");
+  await into(seat.page, "chat");
   const verdict = async () => {
     assert.deepEqual(await seat.page.evaluate(active, QUIET), []);
     assert.equal(await seat.page.evaluate(() => document.documentElement.hasAttribute("pwned")), false);
-    assert.equal(seat.page.url(), `${home.origin}/`);
+    assert.equal(seat.page.url(), `${home.origin}/#chat`);
     assert.deepEqual([strange, seat.abroad, seat.dialogs, seat.errors], [[], [], [], []]);
   };
   return { home, page: seat.page, verdict };
@@ -108,14 +108,14 @@ test("attacks as topics of forks are words, in the picture and in the table", as
     to: { session: "s", depth: 1 }, main: null, entries: 1, left_behind: 0,
   }));
   await room.page.route("**/api/sessions*", (route) => route.fulfill({ json: { open: [], lines, lanes: 1, older: 0, left_out: null } }));
-  await room.page.click("#views >> text=Sessions");
+  await room.page.evaluate(() => { location.hash = "sessions"; });
   await room.page.waitForSelector("#sessions .node");
   const shown = await room.page.$$eval("#sessions tbody tr", (all) => all.map((row) => row.cells[3].textContent));
   assert.deepEqual(shown, attacks);
   const tags = await room.page.$$eval("#sessions .picture *, #sessions tbody *", (all) => [...new Set(all.map((node) => node.tagName))]);
   assert.deepEqual(tags.sort(), ["TD", "TR", "circle", "defs", "g", "marker", "path", "rect", "svg", "text"]);
   await room.page.click("#sessions .node >> nth=0");
-  await room.page.evaluate(() => history.replaceState(null, "", "/"));
+  await room.page.evaluate(() => history.replaceState(null, "", "/#chat"));
   await room.verdict();
 });
 

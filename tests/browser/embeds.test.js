@@ -5,7 +5,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { assistant, browser } from "./house.js";
+import { assistant, browser, into } from "./house.js";
 
 const EMBED = {
   title: "📅 Today <img src=x onerror=alert(1)>",
@@ -38,7 +38,7 @@ before(async () => {
   home = await assistant(SCRIPT);
   seat = await browser();
   await seat.page.goto(await home.start());
-  await seat.page.waitForSelector("#chat:not([hidden])");
+  await into(seat.page, "chat");
 });
 
 after(async () => {

@@ -130,3 +130,10 @@ export async function browser(settings = {}) {
   };
   return { context, page: context.pages()[0], abroad, dialogs, errors, end };
 }
+
+// Goes to a view of the page, as its address names it.
+export async function into(page, view) {
+  await page.waitForSelector("#views a");
+  await page.evaluate((name) => { location.hash = name; }, view);
+  await page.waitForSelector(`#${view}:not([hidden])`);
+}

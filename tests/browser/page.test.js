@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { browser, house } from "./house.js";
+import { browser, house, into } from "./house.js";
 
 let home;
 let seat;
@@ -14,7 +14,7 @@ before(async () => {
   home = await house();
   seat = await browser();
   await seat.page.goto(home.link);
-  await seat.page.waitForSelector("#chat:not([hidden])");
+  await into(seat.page, "chat");
 });
 
 after(async () => {
@@ -31,7 +31,7 @@ async function say(page, words) {
 }
 
 test("the code leaves the address bar", () => {
-  assert.equal(seat.page.url(), `${home.origin}/`);
+  assert.equal(seat.page.url(), `${home.origin}/#chat`);
 });
 
 test("a page that is not paired says what to do", async (t) => {
@@ -43,12 +43,12 @@ test("a page that is not paired says what to do", async (t) => {
   assert.equal(words, "this page isn't paired yet: run ollim-bot open and use the link it prints.");
 
   await other.page.goto(await home.order("link"));
-  await other.page.waitForSelector("#chat:not([hidden])");
+  await into(other.page, "chat");
 });
 
 test("a used link says so, unless the browser is already known", async (t) => {
   await seat.page.goto(home.link);
-  await seat.page.waitForSelector("#chat:not([hidden])");
+  await into(seat.page, "chat");
   const other = await browser();
   t.after(other.end);
   await other.page.goto(home.link);
@@ -120,6 +120,7 @@ test("a second tab shows the same, also in the middle of an answer", async () =>
   await seat.page.waitForSelector(".live .bubble");
   const tab = await seat.context.newPage();
   await tab.goto(home.origin);
+  await into(tab, "chat");
   await tab.waitForSelector(".live .bubble");
   assert.match(await tab.innerText(".live .bubble"), /^word 0 word 1/);
   await tab.click("#stop");
@@ -153,7 +154,7 @@ test("a restart of the assistant doubles nothing and loses nothing", async () =>
 test("a draft survives a reload", async () => {
   await seat.page.fill("#words", "half a thou");
   await seat.page.reload();
-  await seat.page.waitForSelector("#chat:not([hidden])");
+  await into(seat.page, "chat");
   assert.equal(await seat.page.inputValue("#words"), "half a thou");
   await seat.page.fill("#words", "");
 });
@@ -166,6 +167,7 @@ test("older things come when scrolling up, not before", async (t) => {
   const reader = await browser();
   t.after(reader.end);
   await reader.page.goto(long.link);
+  await into(reader.page, "chat");
   const count = () => reader.page.locator("#log > li").count();
   await reader.page.waitForSelector("text=entry number 179");
   assert.equal(await count(), 50);
@@ -204,7 +206,7 @@ for (const width of [1280, 380]) {
       await eye.page.waitForSelector("#alone:not([hidden])");
       await eye.page.screenshot({ path: `out/unpaired-${width}-${colorScheme}.png` });
       await eye.page.goto(own.link);
-      await eye.page.waitForSelector("#chat:not([hidden])");
+      await into(eye.page, "chat");
       await eye.page.waitForSelector("#empty:not([hidden])");
       await eye.page.screenshot({ path: `out/empty-${width}-${colorScheme}.png` });
       await say(eye.page, SAMPLE);

@@ -5,7 +5,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { assistant, browser, house } from "./house.js";
+import { assistant, browser, house, into } from "./house.js";
 
 const OUT = fileURLToPath(new URL("out", import.meta.url));
 const SCREENS = fileURLToPath(new URL("../../docs/screens", import.meta.url));
@@ -20,7 +20,7 @@ before(async () => {
   home = await assistant(["stretch a little.", "the mail is quiet.", "another one."].map((say) => ({ say })));
   seat = await browser();
   await seat.page.goto(await home.start());
-  await seat.page.waitForSelector("#chat:not([hidden])");
+  await into(seat.page, "chat");
 });
 
 after(async () => {
@@ -35,7 +35,7 @@ const until = (page, words, ...given) => page.waitForFunction(words, ...given);
 
 test("where nothing is planned, the view says how to begin", async () => {
   await seat.page.keyboard.press("Escape");
-  await seat.page.click("#views >> text=Schedule");
+  await seat.page.evaluate(() => { location.hash = "schedule"; });
   await seat.page.waitForSelector("#schedule .none >> text=nothing is planned");
   assert.match(await seat.page.innerText("#schedule .none"), /remind me to .*routines\/mail\.md/);
   assert.equal(new URL(seat.page.url()).hash, "#schedule");
@@ -45,9 +45,9 @@ test("what files plan is listed with its times, soonest first, and names are wor
   home.file("routines/stretch.md", job("stretch", "59 23 * * *", "", "tell me to stretch"));
   home.file("routines/mail.md", job("mail", "0 */6 * * *", "background: true\ndescription: my mail\n", "look at my mail"));
   home.file("reminders/evil.md", `---\nid: evil\nrun-at: 2031-01-02T03:04:05+01:00\ndescription: '${EVIL}'\n---\ntea\n`);
-  await seat.page.click("#views >> text=Chat");
+  await seat.page.evaluate(() => { location.hash = "chat"; });
   await until(seat.page, async () => (await (await fetch("/api/schedule")).json()).jobs.length === 3);
-  await seat.page.click("#views >> text=Schedule");
+  await seat.page.evaluate(() => { location.hash = "schedule"; });
   await Promise.all(["routine:stretch", "routine:mail", "reminder:evil"].map(shown));
   const jobs = await seat.page.$$eval("#schedule .job", (all) => all.map((node) => node.dataset.job));
   assert.equal(jobs.at(-1), "reminder:evil");
@@ -60,16 +60,12 @@ test("what files plan is listed with its times, soonest first, and names are wor
   assert.deepEqual([seat.errors, seat.dialogs, seat.abroad], [[], [], []]);
 });
 
-test("words plan something, and words without a time stay where they were typed", async () => {
+test("words plan something from here too, and it is in the list", async () => {
   const { page } = seat;
-  await page.fill("#plan", "call mum");
+  await page.fill("#captured", "call mum on 3 jan 2031 at 10:00");
   await page.keyboard.press("Enter");
-  await page.waitForSelector("#schedule .echo.wrong");
-  assert.equal(await page.inputValue("#plan"), "call mum");
-  await page.fill("#plan", "call mum on 3 jan 2031 at 10:00");
-  await page.keyboard.press("Enter");
-  await page.waitForSelector("#schedule .echo:not(.wrong) >> text=call mum");
-  assert.equal(await page.inputValue("#plan"), "");
+  await page.waitForSelector("#capture .stored >> text=call mum");
+  assert.equal(await page.inputValue("#captured"), "");
   await page.waitForSelector("#schedule .job >> text=call mum");
 });
 
@@ -193,7 +189,7 @@ async function day(t, settings) {
   t.after(eye.end);
   await eye.page.route("**/api/schedule", (route) => route.fulfill({ json: DAY }));
   await eye.page.goto(played.link);
-  await eye.page.waitForSelector("#chat:not([hidden])");
+  await into(eye.page, "chat");
   await eye.page.goto(`${played.origin}/#schedule`);
   await eye.page.waitForSelector("#schedule .job");
   return eye;
@@ -221,7 +217,7 @@ test("each thing that becomes of a time has a shape of its own, and words", asyn
 test("all of it can be reached by keyboard", async (t) => {
   const { page } = await day(t);
   await page.keyboard.press("c");
-  await page.waitForSelector("#chat:not([hidden])");
+  await into(page, "chat");
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("d");
   await page.waitForSelector("#schedule:not([hidden])");

@@ -5,7 +5,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { assistant, browser, house } from "./house.js";
+import { assistant, browser, house, into } from "./house.js";
 
 const OUT = fileURLToPath(new URL("out", import.meta.url));
 const SCRIPT = [
@@ -28,7 +28,7 @@ before(async () => {
   home = await assistant(SCRIPT);
   seat = await browser();
   await seat.page.goto(await home.start());
-  await seat.page.waitForSelector("#chat:not([hidden])");
+  await into(seat.page, "chat");
 });
 
 after(async () => {
@@ -52,12 +52,12 @@ async function say(words, done) {
 const STORY = ["now", "undone", "undone", "compacted", "created", "cleared", "dropped", "began", "saved", "began", "reported", "began", "created"];
 
 test("before anything was said, the view says so", async () => {
-  await seat.page.click("#views >> text=Sessions");
+  await seat.page.evaluate(() => { location.hash = "sessions"; });
   await seat.page.waitForSelector("#sessions .empty >> text=nothing was said yet");
   assert.equal(new URL(seat.page.url()).hash, "#sessions");
   assert.equal(await seat.page.locator("#chat").isVisible(), false);
   await seat.page.keyboard.press("c");
-  await seat.page.waitForSelector("#chat:not([hidden])");
+  await into(seat.page, "chat");
 });
 
 test("a talk with forks, a clearing and an undoing is drawn as it went", async () => {
@@ -76,7 +76,7 @@ test("a talk with forks, a clearing and an undoing is drawn as it went", async (
   await say("/undo", "every word again");
   await say("/undo", "our old conversation again");
 
-  await seat.page.click("#views >> text=Sessions");
+  await seat.page.evaluate(() => { location.hash = "sessions"; });
   await drawn(seat.page, STORY.length);
   assert.deepEqual(await kinds(seat.page), STORY);
   assert.deepEqual(await table(seat.page), STORY);
@@ -128,6 +128,7 @@ test("it can be walked by keyboard, and enter tells what is known", async () => 
 test("it grows by itself while one looks at it", async () => {
   const other = await seat.context.newPage();
   await other.goto(`${new URL(seat.page.url()).origin}/`);
+  await into(other, "chat");
   await other.fill("#words", "/fork insurance");
   await other.press("#words", "Enter");
   await drawn(seat.page, STORY.length + 2);
@@ -201,7 +202,7 @@ async function months(t, settings) {
     return route.fulfill({ json: MONTHS });
   });
   await eye.page.goto(played.link);
-  await eye.page.waitForSelector("#chat:not([hidden])");
+  await into(eye.page, "chat");
   await eye.page.goto(`${played.origin}/#sessions`);
   await eye.page.waitForSelector("#sessions .picture svg");
   return { ...eye, asked };

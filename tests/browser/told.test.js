@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { browser, house } from "./house.js";
+import { browser, house, into } from "./house.js";
 
 const SCENE = { running: [], compacting: null, approvals: [], held: null };
 const entry = (id, by, text) => ({ id, parent: id - 1 || null, at: "2026-11-15T08:00:00Z", by, text, images: 0, calls: [], whole: true });
@@ -32,6 +32,7 @@ async function told(t, streams, pages) {
     return route.fulfill({ json: { messages, more: false } });
   });
   await seat.page.goto(home.link);
+  await into(seat.page, "chat");
   await over;
   return seat.page;
 }

@@ -5,7 +5,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { assistant, browser } from "./house.js";
+import { assistant, browser, into } from "./house.js";
 
 const SCRIPT = [
   { say: "morning, julius. two things today: the dentist at 15:00, and groceries before six." },
@@ -43,7 +43,7 @@ test("what the terminal said is on the page, and what the page says is in the te
   assert.match(first.out, /the dentist at 15:00/);
 
   await seat.page.goto(await home.start());
-  await seat.page.waitForSelector("#chat:not([hidden])");
+  await into(seat.page, "chat");
   await seat.page.waitForFunction(() => document.body.innerText.includes("dentist"));
   await say(seat.page, "remember: locker 214");
   await seat.page.waitForFunction(() => document.body.innerText.includes("anything else"));

@@ -13,11 +13,13 @@ use engine::desk::Desk;
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
 use engine::run::House as Engine;
+use jiff::Timestamp;
 use journal::disk::Disk;
 use journal::jobs::{self, JobBook};
 use journal::{Journal, Opened, Place};
 use surfaces::client::Client;
 use surfaces::discord::dm;
+use surfaces::discord::dm::line::{self, Line};
 use surfaces::discord::wire::net::Net;
 use surfaces::stage::Stage;
 use surfaces::web::door::{bind, bind_file, serve_tcp, serve_unix};
@@ -82,13 +84,8 @@ impl House {
         doors: Doors,
     ) -> Result<Self, Failed> {
         brain::check(settings)?;
-        let Opened { journal, mut memory, mut notices } = journal::open(Place {
-            paths: settings.paths.clone(),
-            disk: Arc::clone(&disk),
-            zone: settings.zone.value.clone(),
-            now: clock.now().timestamp(),
-            pid: std::process::id(),
-        })?;
+        let opened = journal::open(place(settings, &disk, clock.now().timestamp()))?;
+        let Opened { journal, mut memory, mut notices } = opened;
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
         let around =
             Surroundings { journal: journal.clone(), surface: stage.clone(), now: clock.now().timestamp() };
@@ -135,8 +132,10 @@ impl House {
             clock,
             disk,
             brain: model.name().to_owned(),
+            discord: None,
         };
-        house.enter_discord((&settings.places.discord, doors), &ports)?;
+        let discord = house.enter_discord((&settings.places.discord, doors), &ports)?;
+        let ports = Wiring { discord, ..ports };
         house.open_doors(settings, ports, doors).await?;
         house.notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
         Ok(house)
@@ -159,17 +158,23 @@ impl House {
     }
 
     /// Lives in the direct messages of Discord, if there is a token.
-    fn enter_discord(&mut self, (discord, doors): (&Discord, Doors), wiring: &Wiring) -> Result<(), Failed> {
+    fn enter_discord(
+        &mut self,
+        (discord, doors): (&Discord, Doors),
+        wiring: &Wiring,
+    ) -> Result<Option<line::Read>, Failed> {
         let (token, base) = match discord {
-            _ if doors == Doors::Local => return Ok(()),
-            Discord::Off => return Ok(()),
+            _ if doors == Doors::Local => return Ok(None),
+            Discord::Off => return Ok(None),
             Discord::Wrong(why) => {
                 self.notices.push(why.clone());
-                return Ok(());
+                return Ok(Some(line::Told::new(Line::Left(why.clone())).subscribe()));
             }
             Discord::On { token, base } => (token.clone(), base),
         };
         let wire = Net::new(base, &token).map_err(|wrong| Failed::Configuration(wrong.to_string()))?;
+        let line = line::Told::new(Line::Connecting);
+        let read = line.subscribe();
         let ports = dm::Ports {
             desk: wiring.desk.clone(),
             journal: wiring.journal.clone(),
@@ -177,10 +182,11 @@ impl House {
             outbox: wiring.journal.clone(),
             stage: wiring.stage.clone(),
             clock: wiring.clock.clone(),
+            line,
         };
         let seed = seed()?;
         self.tasks.spawn(dm::live(Arc::new(wire), token, ports, seed, self.stop.clone()));
-        Ok(())
+        Ok(Some(read))
     }
 
     /// Does `chores` until the end.
@@ -219,6 +225,12 @@ impl House {
         }
         Ok(())
     }
+}
+
+/// Where everything is kept, and who opens it when.
+fn place(settings: &Settings, disk: &Arc<dyn Disk>, now: Timestamp) -> Place {
+    let (paths, zone) = (settings.paths.clone(), settings.zone.value.clone());
+    Place { paths, disk: Arc::clone(disk), zone, now, pid: std::process::id() }
 }
 
 /// Who lives in Discord reaches the human there.
@@ -289,10 +301,13 @@ struct Wiring {
     clock: Arc<dyn Clock>,
     disk: Arc<dyn Disk>,
     brain: String,
+    discord: Option<line::Read>,
 }
 
 impl Wiring {
     async fn app(self, settings: &Settings, page: String, notices: Vec<String>) -> Result<App, Failed> {
+        let discord = self.discord.as_ref().map(|_| "discord");
+        let surfaces = ["terminal", "page"].into_iter().chain(discord).map(str::to_owned).collect();
         let fixed = Health {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -300,6 +315,8 @@ impl Wiring {
             zone: settings.zone.value.iana_name().unwrap_or("UTC").to_owned(),
             data_dir: settings.paths.root().display().to_string(),
             page,
+            surfaces,
+            discord: None,
             session: None,
             notices,
         };
@@ -309,9 +326,11 @@ impl Wiring {
             desk: self.desk,
             journal: self.journal.clone(),
             archive: self.journal.clone(),
+            history: self.journal.clone(),
             stage: self.stage,
             vitals: Arc::new(Pulse {
                 fixed,
+                discord: self.discord,
                 journal: self.journal,
                 clock: self.clock.clone(),
                 limit: settings.spend.purse.limit,

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use domain::schedule::{Reminder, Rest, Routine};
+use domain::schedule::{Reminder, Rest, Routine, What};
 use futures_util::future::BoxFuture;
 use jiff::tz::TimeZone;
 use journal::disk::{Disk, Seen, replace};
@@ -43,6 +43,10 @@ impl Shelf {
 impl JobFiles for Shelf {
     fn text(&self, file: JobFile) -> BoxFuture<'_, Result<String, Unchanged>> {
         Box::pin(self.aside(file, Sheet::text))
+    }
+
+    fn check(&self, file: JobFile, text: String) -> BoxFuture<'_, Result<What, Unchanged>> {
+        Box::pin(self.aside(file, move |sheet| sheet.check(&text).map_err(|bad| sheet.bad(&bad))))
     }
 
     fn rewrite(&self, file: JobFile, before: String, text: String) -> BoxFuture<'_, Result<(), Unchanged>> {
@@ -112,10 +116,10 @@ impl Sheet {
         Ok(())
     }
 
-    fn check(&self, text: &str) -> Result<(), BadText> {
+    fn check(&self, text: &str) -> Result<What, BadText> {
         match self.file.as_str().starts_with(Routine::DIRECTORY) {
-            true => Routine::read(text, &self.shelf.zone).map(drop),
-            false => Reminder::read(text, &self.shelf.zone).map(drop),
+            true => Routine::read(text, &self.shelf.zone).map(What::Routine),
+            false => Reminder::read(text, &self.shelf.zone).map(What::Reminder),
         }
     }
 

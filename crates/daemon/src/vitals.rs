@@ -7,12 +7,15 @@ use domain::cost::{Limit, Report};
 use engine::ports::{Clock, Unreadable};
 use futures_util::future::BoxFuture;
 use journal::Journal;
+use surfaces::discord::dm::line;
 use surfaces::web::vitals::{Health, Vitals};
 
 /// What does not change while it runs, and the journal for what does.
 pub struct Pulse {
     /// Everything that is known at the start.
     pub fixed: Health,
+    /// The line to Discord, if there is to be one.
+    pub discord: Option<line::Read>,
     /// Where the session and the ledger are looked up.
     pub journal: Arc<Journal>,
     /// What day it is.
@@ -26,7 +29,8 @@ impl Vitals for Pulse {
         Box::pin(async {
             let session = self.journal.session(Branch::Main).await.ok().flatten();
             let session = session.map(|session| session.to_string());
-            Health { session, ..self.fixed.clone() }
+            let discord = self.discord.as_ref().map(|line| line.borrow().to_string());
+            Health { session, discord, ..self.fixed.clone() }
         })
     }
 

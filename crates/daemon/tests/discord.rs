@@ -51,6 +51,9 @@ async fn the_program_answers_in_discord_and_goes_on_after_a_kill() {
     discord.owner().types("remind me in 1 second to drink water");
     sees(&discord, "drink water").await;
     let card = sees(&discord, "⏰ drink water").await;
+    let health = running.get("/api/health").unwrap();
+    assert_eq!(health["surfaces"], serde_json::json!(["terminal", "page", "discord"]));
+    assert_eq!(health["discord"], "connected");
     assert_eq!(card.buttons().len(), 3);
     running.kill();
     discord.owner().types("remember: buy bread");
@@ -84,6 +87,8 @@ async fn a_wrong_token_is_told_and_the_rest_goes_on() {
     let answer = running.converse("remember: milk").unwrap();
     assert_eq!(answer.data["how"], "finished");
     assert!(!running.log().contains("not.the.token"), "{}", running.log());
+    let line = running.get("/api/health").unwrap()["discord"].to_string();
+    assert!(line.contains("not connected: Discord does not accept the token"), "{line}");
     running.terminate();
     assert_eq!(discord.ledger().requests.len(), 1, "who is refused does not ask again");
 

@@ -264,3 +264,37 @@ fn one_job_is_shown_with_its_file() {
             .starts_with("odd  routines/odd.md\ninvalid: `cron`: is missing")
     );
 }
+
+/// Adds the same reminder `each` times in each of `many` processes that follow one another, and counts the files.
+fn add_at_once(many: usize, each: usize) {
+    let program = program();
+    let add = || {
+        for _ in 0..each {
+            said(&program, &["reminder", "add", "--delay", "60", "-m", "Call mum."]);
+        }
+    };
+    std::thread::scope(|scope| (0..many).for_each(|_| drop(scope.spawn(add))));
+    let listed = json(&program, &["reminder", "list"]);
+    let ids: std::collections::BTreeSet<String> = listed["reminders"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|reminder| reminder["id"].to_string())
+        .collect();
+    assert_eq!(ids.len(), many * each, "each has an id of its own");
+    let files = std::fs::read_dir(program.data().join("reminders")).map(Iterator::count).unwrap_or_default();
+    assert_eq!(files, many * each, "each has a file, and there is nothing else");
+}
+
+/// B7: who adds the same words at the same time adds each of them.
+#[test]
+fn the_same_reminder_added_at_once_by_many_is_there_as_often() {
+    add_at_once(8, 5);
+}
+
+/// B7: the same with 32 processes at once, 100 times.
+#[test]
+#[ignore = "3,200 programs are started; `cargo xtask test --long` does"]
+fn the_same_reminder_added_3200_times_is_there_3200_times() {
+    add_at_once(32, 100);
+}

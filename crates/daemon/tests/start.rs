@@ -11,7 +11,7 @@ use testkit::oracle::examine;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 
-/// B6: one hundred starts at once: one runs, the others leave at once and name it; after a kill the next
+/// B6, SU-4, SU-5: one hundred starts at once: one runs, the others leave at once and name it; after a kill the next
 /// start works.
 #[test]
 fn of_a_hundred_simultaneous_starts_exactly_one_runs() {
@@ -185,4 +185,24 @@ fn asked_to_end_it_ends_and_leaves_only_its_memory() {
         ]
     );
     assert_eq!(examine(program.data()), [""; 0]);
+}
+
+/// BF-10: what a job in the main conversation cannot use is named in the log; the job is planned all the same.
+#[test]
+fn what_has_no_effect_in_the_main_conversation_is_named() {
+    let program = Program::offline(BINARY);
+    let routines = program.data().join("routines");
+    std::fs::create_dir_all(&routines).expect("a directory");
+    let job = |id: &str, lines: &str| format!("---\nid: {id}\ncron: '0 9 * * *'\n{lines}---\nTriage.\n");
+    std::fs::write(routines.join("a.md"), job("a", "model: opus\nisolated: true\n")).expect("a file");
+    std::fs::write(routines.join("b.md"), job("b", "background: true\nmodel: opus\nisolated: true\n"))
+        .expect("a file");
+    let running = program.start();
+    let planned = running.get("/api/schedule").expect("an answer").to_string();
+    assert!(planned.contains("routine:a") && planned.contains("routine:b"), "{planned}");
+    let log = running.log();
+    let named: Vec<&str> = log.lines().filter(|line| line.contains("has no effect without")).collect();
+    let [line] = named.as_slice() else { panic!("{log}") };
+    assert!(line.contains("`model`, `isolated`") && line.contains("routines/a.md"), "{line}");
+    running.terminate();
 }

@@ -5,13 +5,17 @@
 
 mod approving;
 mod background;
+mod capturing;
 mod carding;
 mod chaining;
+mod changing;
 mod choosing;
 mod clearing;
 mod compacting;
+mod cueing;
 mod digesting;
 mod effect;
+mod finding;
 mod firing;
 mod following_up;
 mod forking;
@@ -34,6 +38,7 @@ mod request;
 mod resting;
 mod running;
 mod spending;
+mod standing_in;
 mod tending;
 mod undoing;
 mod wishing;
@@ -45,6 +50,7 @@ use std::sync::Arc;
 use jiff::{Timestamp, Zoned};
 
 pub use background::RUNS;
+pub use changing::Changed as Replanned;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
@@ -54,7 +60,6 @@ pub use request::{
     Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
-pub use wording::Changed as Replanned;
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};
@@ -69,6 +74,7 @@ use compacting::{Compacting, Wanted};
 use minutes::Minutes;
 use posting::Posting;
 use running::{Errand, Owed, Running, Sending, Turned};
+use standing_in::Away;
 
 /// The longest message that is taken at once, in characters.
 pub const MESSAGE_CHARS: usize = 100_000;
@@ -92,6 +98,12 @@ struct Wants {
     overdue: BTreeSet<TurnId>,
     /// What the human knows of a model that refuses our key.
     refusal: Known,
+    /// Whether the model cannot be reached.
+    away: Option<Away>,
+    /// Turns that have called tools.
+    worked: BTreeSet<TurnId>,
+    /// Turns that were tried again and are cut off for words that need no model.
+    recalled: BTreeSet<TurnId>,
     /// The first message since the start.
     since: MessageId,
     /// When what is held is told.
@@ -189,8 +201,9 @@ impl Assistant {
 
     /// When the assistant wants to be woken.
     pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
-        let own = [self.memory.approvals.wakes(), self.plans_wake(), self.deadline(), self.attention_wakes()];
-        self.fork_wakes(now).into_iter().chain(own.into_iter().flatten()).min()
+        let own = [self.memory.approvals.wakes(), self.plans_wake(), self.deadline()];
+        let own = own.into_iter().chain([self.tries_model(), self.attention_wakes()]);
+        self.fork_wakes(now).into_iter().chain(own.flatten()).min()
     }
 
     fn woke(&mut self, now: &Zoned) -> Vec<Effect> {
@@ -198,6 +211,7 @@ impl Assistant {
         self.tend_approvals(&mut minutes);
         self.tend_fork(&mut minutes);
         self.tend_deadlines(&mut minutes);
+        self.tend_away(&mut minutes);
         self.tend_plans(&mut minutes);
         self.tend_attention(&mut minutes);
         self.hear_waiting(&mut minutes);
@@ -262,6 +276,12 @@ impl Assistant {
                     Ending::Failed(why @ Failure::BadKey(_)) if !self.goes_out_as_written(&turned) => {
                         self.hold(turned, why, &mut minutes);
                     }
+                    Ending::Failed(why) if why.is_away() && self.can_wait(&turned, &ended) => {
+                        self.model_away((turned, &ended), why, &mut minutes);
+                    }
+                    Ending::Interrupted if self.wants.recalled.contains(&turn) => {
+                        self.hold_again(turned, &mut minutes);
+                    }
                     Ending::Finished | Ending::Interrupted | Ending::Failed(_) => {
                         self.write_the_rest(&turned.branch, &running, &ended, &mut minutes);
                         self.answered(turned, ended, &mut minutes);
@@ -270,6 +290,7 @@ impl Assistant {
             }
             Errand::Compact(compacting) => self.compaction_ended(turn, compacting, ended, &mut minutes),
         }
+        self.wants.recalled.remove(&turn);
         self.turn_around(&mut minutes);
         self.tend_plans(&mut minutes);
         self.hear_waiting(&mut minutes);
@@ -330,6 +351,9 @@ impl Assistant {
 
     /// Says `message` where it is meant to be heard, and starts the turn that answers it.
     fn begin(&mut self, message: Arc<Message>, minutes: &mut Minutes) {
+        if self.is_away(minutes.at) && self.stood_in(&message, minutes) {
+            return self.hear_waiting(minutes);
+        }
         match self.arrive(&message, minutes) {
             Some(place) => self.begin_on(place, message, minutes),
             None => self.hear_waiting(minutes),

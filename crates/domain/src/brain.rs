@@ -16,6 +16,7 @@ pub use talk::Talk;
 use jiff::Zoned;
 
 use crate::attention::Ease;
+use crate::inbox::KeptId;
 use crate::phrase::{Habits, LONGEST, Note, Reading, Target};
 
 /// What the human meant.
@@ -48,6 +49,12 @@ pub enum Meant {
     Pause(Until),
     /// Go on as always.
     Resume,
+    /// That has no time, and stays without one.
+    Leave,
+    /// All that was kept is dealt with.
+    ClearInbox,
+    /// Something to do or to get, without a time.
+    Untimed,
     /// Let less reach me.
     Ease(Ease),
     /// Anything else, and what is wrong with a time in it.
@@ -61,6 +68,8 @@ pub enum Which {
     This,
     /// The one that is called so.
     Called(String),
+    /// The one that was kept under this number.
+    Kept(KeptId),
 }
 
 /// How long to be quiet.
@@ -85,8 +94,16 @@ pub fn read(text: &str, now: &Zoned, habits: &Habits) -> Meant {
         .or_else(|| change::read(&said, now, habits))
         .or_else(|| plan::read(&said, now, habits))
         .unwrap_or_else(|| {
-            plan::kept(&said).unwrap_or_else(|| Meant::Unclear(plan::mistakes(&said, now, habits)))
+            plan::kept(&said).unwrap_or_else(|| match plan::mistakes(&said, now, habits) {
+                mistakes if mistakes.is_empty() && plan::is_a_thing(&said) => Meant::Untimed,
+                mistakes => Meant::Unclear(mistakes),
+            })
         })
+}
+
+/// `text` as it was written, without the words that ask to keep it.
+pub fn without_lead(text: &str) -> &str {
+    plan::after_lead(text.trim()).unwrap_or(text).trim()
 }
 
 /// A sentence as it was written, and as it is compared.
@@ -140,6 +157,11 @@ fn strip<'a>(text: &'a str, head: &str) -> Option<&'a str> {
 impl Which {
     /// What `words` name: `it` and the like is the one at hand.
     fn of(words: &str) -> Self {
+        let kept =
+            strip(words, "inbox:").or_else(|| strip(words, "inbox ")).and_then(|id| id.trim().parse().ok());
+        if let Some(id) = kept {
+            return Self::Kept(KeptId(id));
+        }
         let bare = ["the ", "my "].iter().find_map(|article| strip(words, article)).unwrap_or(words).trim();
         match bare.to_ascii_lowercase().as_str() {
             "" | "it" | "that" | "this" | "that one" | "this one" | "the last one" | "last one" => Self::This,

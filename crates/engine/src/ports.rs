@@ -1,5 +1,7 @@
 //! What the engine needs from the world: a model, hands, a journal, surfaces and a clock.
 
+mod history;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +24,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use crate::desk::Desk;
+pub use history::{Fate, History, LookedFor, Pinged};
 
 /// Hears a reply as it comes.
 pub trait Hearing: Send + Sync {

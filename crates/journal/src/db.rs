@@ -14,6 +14,7 @@ mod devices;
 mod embed_body;
 mod explain;
 mod fresh;
+mod history;
 mod lineage;
 mod path;
 mod plans;

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-pub use protocol::{append_line, ensure_dir, keep_copy, remove, replace, set_aside, sweep, sweep_beside};
+pub use protocol::{
+    add, append_line, ensure_dir, keep_copy, remove, replace, set_aside, sweep, sweep_beside,
+};
 pub use real::RealDisk;
 
 /// The calls we make.
@@ -35,6 +37,8 @@ pub trait Disk: Send + Sync {
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Puts `from` in the place of `to`.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Gives `from` the name `to`, unless something has it already.
+    fn name(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, path: &Path) -> io::Result<()>;
     /// Brings the names in a directory to the disk.

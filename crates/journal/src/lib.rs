@@ -5,6 +5,7 @@ pub mod disk;
 pub mod files;
 pub mod frontmatter;
 pub mod git;
+mod history;
 pub mod jobs;
 mod keeper;
 mod lock;

@@ -101,7 +101,7 @@ fn a_file_outside_of_any_history_is_left_alone() {
     assert!(!dir.path().join(".git").exists());
 }
 
-/// DD-17: a lock that somebody else holds postpones commits and loses none.
+/// B13, DD-17: a lock that somebody else holds postpones commits and loses none.
 #[test]
 fn a_commit_waits_while_somebody_else_uses_git() {
     let house = House::new();
@@ -117,7 +117,7 @@ fn a_commit_waits_while_somebody_else_uses_git() {
     assert_eq!(house.log(), ["first", "A\troutines/mail.md", "second", "A\troutines/gate.md"]);
 }
 
-/// DD-12, DD-17: hooks and signatures of the human's git do not run, and cannot refuse.
+/// B13, DD-12, DD-17: hooks and signatures of the human's git do not run, and cannot refuse.
 #[test]
 fn a_hook_that_refuses_is_not_asked() {
     let house = House::new();
@@ -131,7 +131,7 @@ fn a_hook_that_refuses_is_not_asked() {
     assert_eq!(house.log(), ["add", "A\troutines/mail.md"]);
 }
 
-/// DD-17: without git, or with a broken one, all goes on.
+/// B13, DD-17: without git, or with a broken one, all goes on.
 #[test]
 fn without_git_nobody_waits_and_nothing_breaks() {
     let dir = tempfile::tempdir().unwrap();

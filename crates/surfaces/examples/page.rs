@@ -67,6 +67,7 @@ async fn main() {
         job_files: Arc::new(Shelf::new(desk.clone())),
         desk,
         archive: journal.clone(),
+        history: journal.clone(),
         journal,
         stage: stage.clone(),
         vitals,

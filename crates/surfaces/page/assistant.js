@@ -13,10 +13,22 @@ const UNREACHABLE = "i can't reach the assistant. is it running?";
 
 export const pair = (code) => post("/api/pair", { code });
 export const say = (text, to) => post("/api/messages", to === undefined ? { text } : { text, reply_to: to });
-export const press = (message, button) => post("/api/buttons", { message, button });
+export const press = (message, button, words = "") => post("/api/buttons", { message, button, words });
 export const command = (text) => post("/api/commands", { text });
 export const stop = () => post("/api/stop", {});
 export const health = () => ask("/api/health");
+export const today = () => ask("/api/today");
+export const pings = (days) => ask(`/api/pings?days=${Number(days)}`);
+export const cost = (days) => ask(`/api/cost?days=${Number(days)}`);
+export const updates = () => ask("/api/updates");
+export const delivery = () => ask("/api/delivery");
+export const devices = () => ask("/api/devices");
+export const forget = (id) => post("/api/devices/remove", { id });
+export const reading = (text) => post("/api/reading", { text });
+export const capture = (text) => post("/api/capture", { text });
+export const undo = (mark) => post("/api/undo", { undo: mark });
+export const sortInbox = (id, { when }) => post("/api/inbox", when ? { do: "plan", id, when } : { do: "drop", id });
+export const checkFile = (file, text) => post("/api/schedule/check", { file, text });
 export const schedule = () => ask("/api/schedule");
 export const plan = (text) => post("/api/schedule/words", { text });
 export const run = (job) => post("/api/schedule/run", { job });
@@ -25,6 +37,11 @@ export const resume = (job) => post("/api/schedule/resume", { job });
 export const jobFile = (file) => ask(`/api/schedule/file?file=${encodeURIComponent(file)}`);
 export const saveJobFile = (file, before, text) => post("/api/schedule/file", { file, before, text });
 export const sessions = (limit) => ask(`/api/sessions?limit=${Number(limit)}`);
+
+export function search(words, before) {
+  const from = before === undefined ? "" : `&before=${Number(before)}`;
+  return ask(`/api/search?words=${encodeURIComponent(words)}${from}`);
+}
 
 export function messages(before) {
   return ask(before === undefined ? "/api/messages" : `/api/messages?before=${Number(before)}`);
@@ -36,7 +53,7 @@ export function follow(heard, lost) {
   let waits = 500;
   const open = () => {
     source = new EventSource("/api/events");
-    for (const name of ["hello", "reload", "said", "began", "delta", "working", "asked", "answered", "waiting", "ended", "compacting", "compacted", "undone", "forked", "unforked", "moved", "sent", "away", "held", "notice"]) {
+    for (const name of ["hello", "reload", "said", "began", "delta", "working", "asked", "answered", "waiting", "ended", "compacting", "compacted", "undone", "forked", "unforked", "moved", "sent", "away", "held", "card", "notice"]) {
       source.addEventListener(name, (event) => {
         waits = 500;
         heard(name, JSON.parse(event.data));

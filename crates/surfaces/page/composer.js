@@ -16,12 +16,6 @@ export class Composer {
     });
     send.addEventListener("click", () => this.submit());
     stop.addEventListener("click", halt);
-    document.addEventListener("keydown", (event) => {
-      const typing = event.target.closest?.("input, textarea, [contenteditable]");
-      if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      words.focus();
-    });
     this.changed();
   }
 

@@ -3,6 +3,7 @@
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
+import { button } from "./kit.js";
 
 export class Editor {
   // `done` is called when it closes.
@@ -85,11 +86,4 @@ export class Editor {
     this.node.remove();
     this.done(how);
   }
-}
-
-export function button(text, className, press) {
-  const node = make("button", className, text);
-  node.type = "button";
-  node.addEventListener("click", press);
-  return node;
 }

@@ -1,15 +1,18 @@
 // The page: pairs this browser if it came with a code, then shows its views and follows along.
 
 import * as assistant from "./assistant.js";
+import { Capture } from "./capture.js";
 import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
 import { Schedule } from "./schedule.js";
 import { Sessions } from "./sessions.js";
+import { Today } from "./today.js";
 import { Views } from "./views.js";
 
 const part = (id) => document.getElementById(id);
 const TITLES = { 0: "one moment", 401: "not paired", 403: "not paired", 429: "too many tries" };
 let chat = null;
+let composer = null;
 let views = null;
 
 addEventListener("hashchange", () => {
@@ -41,7 +44,7 @@ async function begin(code) {
 
 function show(health) {
   part("alone").hidden = true;
-  const composer = new Composer(
+  composer = new Composer(
     { words: part("words"), send: part("send"), stop: part("stop"), target: part("target") },
     (text, reply) => {
       const typed = /^\/reply\s+(\d+)\s+(.+)$/s.exec(text);
@@ -65,13 +68,21 @@ function show(health) {
       document.title = running ? "● ollim" : "ollim";
     },
   });
-  const schedule = new Schedule(part("schedule"), part("voice"));
-  const sessions = new Sessions(part("sessions"));
-  views = new Views(part("views"), {
-    chat: { section: part("chat"), enter: () => enterChat(), leave: () => chat.leave() },
-    schedule: { section: part("schedule"), enter: () => schedule.enter(), leave: () => schedule.leave() },
-    sessions: { section: part("sessions"), enter: () => sessions.enter(), leave: () => sessions.leave() },
+  const tell = (text) => { part("voice").textContent = text; };
+  const rooms = {
+    today: new Today(part("today"), { tell }),
+    schedule: new Schedule(part("schedule"), part("voice")),
+    sessions: new Sessions(part("sessions")),
+  };
+  const capture = new Capture(part("capture"), {
+    tell,
+    changed: () => rooms[views.here]?.read?.(),
   });
+  views = new Views(part("views"), {
+    ...rooms,
+    chat: { section: part("chat"), enter: () => enterChat(), leave: () => leaveChat() },
+  }, (here) => (here === "chat" ? part("words") : capture).focus());
+  part("capture").hidden = false;
   views.go();
   state(health.brain, false);
   for (const notice of health.notices) chat.notice(notice);
@@ -79,8 +90,7 @@ function show(health) {
     // After a restart something else may answer.
     if (name === "hello") assistant.health().then(({ brain }) => state(brain, false), () => {});
     Promise.resolve(chat.heard(name, data)).catch((error) => state(error.message, true));
-    schedule.heard(name);
-    sessions.heard(name);
+    for (const room of Object.values(rooms)) room.heard(name);
   }, (error) => {
     if (!error) return state("reconnecting…", true);
     leave();
@@ -89,8 +99,15 @@ function show(health) {
 }
 
 function enterChat() {
+  part("capture").hidden = true;
+  composer.changed();
   chat.enter();
   if (matchMedia("(pointer: fine)").matches) part("words").focus();
+}
+
+function leaveChat() {
+  part("capture").hidden = false;
+  chat.leave();
 }
 
 function state(text, away) {
@@ -100,6 +117,7 @@ function state(text, away) {
 
 function alone(error) {
   views?.close();
+  part("capture").hidden = true;
   part("alone").hidden = false;
   part("alone-title").textContent = TITLES[error.status] ?? "that didn't work";
   part("alone-text").replaceChildren(...words(error.message));

@@ -2,62 +2,22 @@
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
-import { Editor, button } from "./editor.js";
+import { Editor } from "./editor.js";
+import { View, button, day, say } from "./kit.js";
 import { STATES, clock, marksOf, sample, state, strip, words } from "./strip.js";
 
-const SOON = 150; // milliseconds
 const AFTER_SAVING = [300, 900, 2000]; // until a changed file is noticed
-const NOW_AND_THEN = 10_000;
-const OFTEN = ["delta", "working", "waiting"]; // these begin and end nothing
-const NONE = "nothing is planned. type it above (“remind me to call mum at 18:00”), say it in the chat, or write a file such as routines/mail.md.";
+const NONE = "nothing is planned. type it below (“remind me to call mum at 18:00”), say it in the chat, or write a file such as routines/mail.md.";
 
-export class Schedule {
+export class Schedule extends View {
   constructor(section, voice) {
+    super(section);
     const part = (name) => section.querySelector(`.${name}`);
-    const names = ["empty", "whole", "wrong", "broken", "none", "plan", "echo", "axis", "jobs", "over", "missed"];
+    const names = ["empty", "whole", "wrong", "broken", "none", "axis", "jobs", "over", "missed"];
     this.parts = Object.fromEntries(names.map((name) => [name, part(name)]));
     Object.assign(this.parts, { rests: part("all-rest"), more: part("left-out"), table: section.querySelector("tbody") });
-    Object.assign(this, { voice, rows: new Map(), broken: new Map(), open: false, asked: 0, data: null });
-    this.parts.plan.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.plan(this.parts.plan.querySelector("input"));
-    });
+    Object.assign(this, { voice, rows: new Map(), broken: new Map() });
     part("legend").append(...Object.keys(STATES).map(legend));
-  }
-
-  enter() {
-    this.open = true;
-    this.clock = setInterval(() => this.read(), NOW_AND_THEN);
-    return this.read();
-  }
-
-  leave() {
-    this.open = false;
-    clearInterval(this.clock);
-  }
-
-  // Many things happen at once; one look at the end of them is enough.
-  heard(name) {
-    if (!this.open || OFTEN.includes(name)) return;
-    clearTimeout(this.soon);
-    this.soon = setTimeout(() => this.open && this.read(), SOON);
-  }
-
-  // Words that plan nothing stay where they were typed.
-  async plan(input) {
-    const { echo } = this.parts;
-    const said = input.value.trim();
-    if (!said) return;
-    try {
-      const { text } = await assistant.plan(said);
-      input.value = "";
-      say(echo, text);
-      echo.classList.remove("wrong");
-      this.changed();
-    } catch (error) {
-      say(echo, error.message);
-      echo.classList.add("wrong");
-    }
   }
 
   // A file was changed: whoever follows the files notices a little later.
@@ -65,25 +25,14 @@ export class Schedule {
     for (const time of AFTER_SAVING) setTimeout(() => this.open && this.read(), time);
   }
 
-  // What was asked for last is shown, however late the rest comes.
-  async read() {
-    const ask = (this.asked += 1);
-    try {
-      const data = await assistant.schedule();
-      if (ask === this.asked) this.show(data);
-    } catch (error) {
-      if (ask !== this.asked) return;
-      if (this.data) this.fail(error.message);
-      else this.parts.empty.textContent = error.message;
-    }
+  ask() {
+    return assistant.schedule();
   }
 
   show(data) {
-    this.data = data;
     const { parts } = this;
     parts.empty.hidden = true;
-    parts.whole.hidden = parts.wrong.hidden = false;
-    this.fail("");
+    parts.whole.hidden = false;
     say(parts.none, data.jobs.length || data.gone.length ? "" : NONE);
     say(parts.rests, data.paused ? `all routines are ${data.paused.words}.` : "");
     say(parts.more, data.left_out ? `${data.left_out} more are planned and not shown here.` : "");
@@ -121,7 +70,7 @@ export class Schedule {
   }
 
   fail(message) {
-    say(this.parts.wrong, message);
+    say(this.data ? this.parts.wrong : this.parts.empty, message || (this.data ? "" : "reading…"));
   }
 
   tell(message) {
@@ -223,11 +172,6 @@ class Row extends Filed {
   }
 }
 
-function say(node, text) {
-  node.textContent = text;
-  node.hidden = !text;
-}
-
 function tags({ kind, background, may_ping: pings, session }) {
   const aside = background ? ["in the background", pings ? "" : "never pings"] : ["in the chat"];
   return [kind, ...aside, session === "persistent" ? "remembers its runs" : ""].filter(Boolean).join(" · ");
@@ -241,11 +185,7 @@ function upcoming({ open, paused, next, last }) {
   return last.length ? "it does not come any more" : "never";
 }
 
-// As the assistant says a day.
-const DAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numeric", month: "short" });
-
 function missedWords({ due, missed, why }) {
-  const day = (at) => DAY.format(new Date(`${at.slice(0, 10)}T12:00`)).toLowerCase().replace(",", "");
   const [count, last] = missed ?? [1, due];
   const times = count > 1 ? `${count} times, last ${day(last)} ${clock(last)}` : `${day(due)} ${clock(due)}`;
   return `${times}: ${why}`;

@@ -1,40 +1,56 @@
-// The views: which part of the page is shown, by the word after # in its address. Chat is the first.
+// The views: which part of the page is shown, by the word after # in its address. Today is the first.
 
-// One line for each view, in the order of the bar.
-const VIEWS = [
+import { make } from "./bubbles.js";
+import { closes } from "./kit.js";
+
+// One line for each view, in the order of the bar. Those with `more` stand in its menu.
+const ALL = [
+  { name: "today", title: "Today", key: "t" },
   { name: "chat", title: "Chat", key: "c" },
   { name: "schedule", title: "Schedule", key: "d" },
-  { name: "sessions", title: "Sessions", key: "s" },
+  { name: "pings", title: "Pings", key: "p" },
+  { name: "sessions", title: "Sessions", key: "s", more: true },
+  { name: "updates", title: "Updates", key: "u", more: true },
+  { name: "cost", title: "Cost", key: "o", more: true },
+  { name: "files", title: "Files", key: "f", more: true },
+  { name: "search", title: "Search", key: "q", more: true },
+  { name: "health", title: "Health", key: "h", more: true },
 ];
 
+let VIEWS = ALL;
+
 export class Views {
-  // `rooms` has for each view its section, and what happens when it is entered and left.
-  constructor(nav, rooms) {
-    this.nav = nav;
-    this.rooms = rooms;
-    this.here = null;
-    this.links = new Map(VIEWS.map(({ name, title, key }) => {
-      const link = document.createElement("a");
-      Object.assign(link, { href: `#${name}`, textContent: title, title: `${title} (${key})` });
-      return [name, link];
-    }));
-    nav.replaceChildren(...this.links.values());
+  // `rooms` has for each view its section, and what happens when it is entered and left; `write` goes to where words
+  // are typed.
+  constructor(nav, rooms, write) {
+    VIEWS = ALL.filter(({ name }) => rooms[name]);
+    Object.assign(this, { nav, rooms, write, here: null, links: new Map(VIEWS.map((view) => [view.name, link(view)])) });
+    this.more = make("details", "menu more");
+    this.more.append(make("summary", "", "more"));
+    const list = this.more.appendChild(make("div", "choices"));
+    for (const { name, more } of VIEWS) (more ? list : nav).append(this.links.get(name));
+    nav.append(this.more);
+    closes(this.more);
     document.addEventListener("keydown", (event) => this.pressed(event), true);
   }
 
   // Shows what the address names.
   go() {
-    const named = location.hash.slice(1);
-    const next = VIEWS.some(({ name }) => name === named) ? named : VIEWS[0].name;
-    if (next === this.here) return;
+    const named = location.hash.slice(1).split("/")[0];
+    const next = VIEWS.find(({ name }) => name === named) ?? VIEWS[0];
+    this.more.open = false;
+    if (next.name === this.here) return;
     if (this.here) this.rooms[this.here].leave();
-    this.here = next;
+    this.here = next.name;
     for (const [name, link] of this.links) {
-      this.rooms[name].section.hidden = name !== next;
-      if (name === next) link.setAttribute("aria-current", "page");
+      this.rooms[name].section.hidden = name !== next.name;
+      if (name === next.name) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
-    this.rooms[next].enter();
+    this.more.firstChild.textContent = next.more ? next.title : "more";
+    this.more.classList.toggle("here", Boolean(next.more));
+    document.body.dataset.view = next.name;
+    this.rooms[next.name].enter();
   }
 
   show(name) {
@@ -45,14 +61,25 @@ export class Views {
   // Shows nothing of it all.
   close() {
     this.nav.replaceChildren();
+    delete document.body.dataset.view;
     for (const { section } of Object.values(this.rooms)) section.hidden = true;
   }
 
-  // A letter goes to its view. `/` is for words, and those are typed in the chat.
+  // A letter goes to its view, and `/` to where words are typed.
   pressed(event) {
     const typing = event.target.closest?.("input, textarea, [contenteditable]");
     if (typing || event.ctrlKey || event.metaKey || event.altKey || !this.nav.children.length) return;
-    const view = event.key === "/" ? VIEWS[0] : VIEWS.find(({ key }) => key === event.key);
+    if (event.key === "/") {
+      event.preventDefault();
+      return this.write(this.here);
+    }
+    const view = VIEWS.find(({ key }) => key === event.key);
     if (view && view.name !== this.here) this.show(view.name);
   }
+}
+
+function link({ name, title, key }) {
+  const node = make("a", "", title);
+  Object.assign(node, { href: `#${name}`, title: `${title} (${key})` });
+  return node;
 }

@@ -129,7 +129,7 @@ impl Scene {
             Shown::Aside(Aside::Began { branch, topic }) => self.fork = Some((branch.clone(), topic.clone())),
             Shown::Aside(Aside::Ended { .. }) => self.fork = None,
             Shown::Compaction(_)
-            | Shown::Aside(Aside::Sent { .. } | Aside::PutAway(_))
+            | Shown::Aside(Aside::Sent { .. } | Aside::PutAway(_) | Aside::Card(_))
             | Shown::Moved(_)
             | Shown::Notice(_)
             | Shown::Waiting { .. } => {}

@@ -4,7 +4,10 @@
 //! directory that only the human can open. Nothing here decides anything about the conversation.
 
 mod api;
+mod attention;
+mod capture;
 pub mod cost;
+mod delivery;
 pub mod devices;
 pub mod door;
 mod events;
@@ -12,9 +15,12 @@ mod gate;
 mod guard;
 pub mod job_files;
 pub mod pairing;
+mod pings;
+mod reading;
 mod refusal;
 pub mod reports;
 mod schedule;
+mod search;
 pub mod secret;
 pub mod sessions;
 pub mod shell;
@@ -31,7 +37,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use engine::desk::Desk;
-use engine::ports::{Archive, Clock, Journal};
+use engine::ports::{Archive, Clock, History, Journal};
 
 pub use api::BODY_BYTES;
 use devices::{Devices, Unkept};
@@ -55,6 +61,8 @@ pub struct Ports {
     pub journal: Arc<dyn Journal>,
     /// What happened.
     pub archive: Arc<dyn Archive>,
+    /// What is only looked up to be shown.
+    pub history: Arc<dyn History>,
     /// What is shown.
     pub stage: Arc<Stage>,
     /// How the assistant is.
@@ -171,6 +179,13 @@ impl App {
             .route("/api/sessions", get(sessions::show))
             .merge(schedule::routes())
             .route("/api/today", get(today::show))
+            .route("/api/reading", post(reading::show))
+            .route("/api/capture", post(capture::capture))
+            .route("/api/undo", post(capture::undo))
+            .route("/api/inbox", post(capture::sort))
+            .route("/api/pings", get(pings::show))
+            .route("/api/search", get(search::show))
+            .route("/api/delivery", get(delivery::show))
             .route("/api/cost", get(cost::show))
             .route("/api/updates", get(reports::show))
             .route("/api/devices", get(api::devices))

@@ -41,14 +41,14 @@ pub async fn show(paths: &Paths, wrong: Option<&Failed>, output: Output) -> Resu
 fn running(mut health: Value, next: Value) -> Value {
     health["running"] = true.into();
     health["next_fire"] = next;
-    health["surfaces"] = json!(["terminal", "page"]);
     health
 }
 
 fn told(health: &Value, next: &Value) -> String {
     let word = |name: &str| health[name].as_str().unwrap_or("none yet").to_owned();
+    let discord = health["discord"].as_str().map(|line| format!("\n  discord   {line}")).unwrap_or_default();
     let text = format!(
-        "running (pid {})\n  brain     {}\n  page      {}\n  data      {}\n  time zone {}\n  session   {}\n  next      {}",
+        "running (pid {})\n  brain     {}\n  page      {}{discord}\n  data      {}\n  time zone {}\n  session   {}\n  next      {}",
         health["pid"],
         word("brain"),
         word("page"),

@@ -232,6 +232,7 @@ impl Rig {
             outbox: held,
             stage: stage.clone(),
             clock: self.clock.clone(),
+            line: dm::line::Told::default(),
         };
         let token = Token::read(&self.discord.token()).unwrap();
         tasks.spawn(dm::live(Arc::new(self.bridge.clone()), token, ports, self.lives, stop.clone()));

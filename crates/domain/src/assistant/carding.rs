@@ -6,7 +6,7 @@ use jiff::Zoned;
 
 use super::forking::refused;
 use super::gathering::put_plainly;
-use super::{Answer, Assistant, Effect, Minutes, Running, Shown};
+use super::{Answer, Aside, Assistant, Effect, Minutes, Running, Shown};
 use crate::attention::{AttentionChange, HeldId};
 use crate::brain::{self, Meant, Which};
 use crate::card::{Act, Card, CardId, Chase, DONE, DROP, KEEP, LATER, PICK, State, chosen, together_sheet};
@@ -16,7 +16,7 @@ use crate::occurrence::Occurrence;
 use crate::phrase::Target;
 use crate::post::{PostChange, PostKey, Sheet};
 use crate::record::{Address, Message, MessageChange, Record, SurfaceName};
-use crate::schedule::{ItemId, Prompt, What};
+use crate::schedule::{ItemId, Prompt};
 
 /// A card, and what it was posted under.
 type Posted = (Card, PostKey);
@@ -61,7 +61,14 @@ impl Assistant {
         })
     }
 
+    /// This is how a card stands, for everybody to see.
     pub(super) fn keep_card(&mut self, (card, post): Posted, minutes: &mut Minutes) {
+        minutes.shown.push(Shown::Aside(Aside::Card(card.clone())));
+        self.write_card((card, post), minutes);
+    }
+
+    /// The same, when there is nothing new to see of it.
+    pub(super) fn write_card(&mut self, (card, post): Posted, minutes: &mut Minutes) {
         Arc::make_mut(&mut self.memory.messages.cards).keep(card.clone(), post.clone());
         minutes.records.push(Record::Message(MessageChange::Card(card, post)));
     }
@@ -73,9 +80,12 @@ impl Assistant {
         (id, act): (&CardId, Act),
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
-        if let Act::Pick(option) = act {
-            return self.picked(surface, &option, now);
-        }
+        let act = match act {
+            Act::Pick(option) if chosen(&option).is_some() => return self.picked(surface, &option, now),
+            // A time of its own, for this card.
+            Act::Pick(words) => Act::Move(words),
+            act => act,
+        };
         let Some((card, post)) = self.memory.messages.cards.get(id).cloned() else {
             return refused(
                 "that reminder is too long ago. say it in words, like `remind me tomorrow at 9`.",
@@ -102,6 +112,22 @@ impl Assistant {
             (State::Done(_) | State::Moved(..) | State::Dropped, _) => {
                 refused("that was settled already. `Undo` on it takes that back.")
             }
+        }
+    }
+
+    pub(super) fn move_card(
+        &mut self,
+        (card, post): Posted,
+        to: &Target,
+        now: &Zoned,
+    ) -> (Answer, Vec<Effect>) {
+        let mut minutes = Minutes::at(now);
+        match self.rings_again(&card, to, &mut minutes) {
+            Ok(state) => {
+                self.settle_card((card, post), state, &mut minutes, now);
+                (Answer::Noted, minutes.effects())
+            }
+            Err(why) => refused(&why),
         }
     }
 
@@ -232,21 +258,6 @@ impl Assistant {
         }
     }
 
-    /// The human said in words what became of something that rang: its card says so too.
-    pub(super) fn answered_in_words(
-        &mut self,
-        what: &What,
-        state: State,
-        minutes: &mut Minutes,
-        now: &Zoned,
-    ) {
-        let What::Reminder(reminder) = what else { return };
-        let card = self.memory.messages.cards.get(&CardId(reminder.id.clone())).cloned();
-        if let Some(posted) = card.filter(|(card, _)| card.state == State::Open) {
-            self.settle_card(posted, state, minutes, now);
-        }
-    }
-
     fn split(&mut self, surface: SurfaceName, card: &Card, now: &Zoned) -> (Answer, Vec<Effect>) {
         let text = format!(
             "[button] break this down into a few small steps, the first one under two minutes: {}",
@@ -263,7 +274,7 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         // Whoever begins with it needs no second word about it.
         if let Some((card, post)) = self.memory.messages.cards.get(&card.id).cloned() {
-            self.keep_card((Card { chase: Chase::Left, ..card }, post), &mut minutes);
+            self.write_card((Card { chase: Chase::Left, ..card }, post), &mut minutes);
         }
         let (id, at, to) = (self.next_message(), minutes.at, Address::Here);
         self.hear(Message { id, at, surface, to, text, images: Vec::new(), mark: None }, minutes)

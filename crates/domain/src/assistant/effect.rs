@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Known;
 use crate::approval::{Approval, ApprovalId, Closed};
+use crate::card::Card;
 use crate::compaction::{Gate, Summary};
 use crate::conversation::{Branch, Entry, EntryId, Said, Usage, Why};
 use crate::cost::{Account, Call, Source};
@@ -255,6 +256,8 @@ pub enum Aside {
     },
     /// The human put this away.
     PutAway(SentId),
+    /// A reminder rang, or the human did something with one that did.
+    Card(Card),
 }
 
 /// What becomes of a compaction.

@@ -104,8 +104,8 @@ impl Assistant {
     /// SC-15, MC-18, MC-20: the prompt waits until nobody speaks, and is heard on main.
     fn put_to_main(&mut self, occurrence: Occurrence, prompt: String, minutes: &mut Minutes) {
         // Words that wait for a key wait long: a reminder goes past them.
-        if self.speaking().is_some_and(|(_, running)| running.owed == Owed::Held) && is_reminder(&occurrence)
-        {
+        let held = self.speaking().is_some_and(|(_, running)| running.owed == Owed::Held);
+        if (held || self.is_away(minutes.at)) && is_reminder(&occurrence) {
             return self.goes_out(occurrence, minutes);
         }
         let message = self.our_message(Branch::Main, prompt, minutes);
@@ -136,8 +136,9 @@ impl Assistant {
         // What was called off may come at another time: its file stays, or is gone already.
         let taken_away =
             taken_away(&ended, file).filter(|_| !matches!(ended.stage, Stage::Ended(End::Cancelled(_))));
-        minutes.plan(Some(PlanChange::Occurred(ended)));
+        minutes.plan(Some(PlanChange::Occurred(ended.clone())));
         minutes.plan(taken_away);
+        self.cued_by_end(&ended, minutes);
         // One that was left out ends while another is still being done.
         let plans = &self.memory.plans;
         let queued = plans.queued(&key.source).filter(|_| plans.busy_with(&key.source).is_none()).cloned();

@@ -48,7 +48,7 @@ impl Assistant {
                         HeldFor::Unanswered,
                         minutes,
                     );
-                    self.keep_card((Card { chase: Chase::Left, ..card }, post), minutes);
+                    self.write_card((Card { chase: Chase::Left, ..card }, post), minutes);
                 }
             }
         }
@@ -68,6 +68,6 @@ impl Assistant {
         let said = self.speak(&put_otherwise(&card), minutes);
         let followed = said.unwrap_or_else(|| PostKey::card(&card.id, minutes.at));
         let card = Card { chase: Chase::Twice(minutes.at), followed: Some(followed), ..card };
-        self.keep_card((card, post), minutes);
+        self.write_card((card, post), minutes);
     }
 }

@@ -21,7 +21,7 @@ impl Assistant {
         let left = left.take_while(|(at, _)| at.to_zoned(now.time_zone().clone()).date() == today);
         let left: Vec<Arc<Planned>> = left.map(|(_, plan)| Arc::clone(&plan.planned)).collect();
         let (mut minutes, mut stays) = (Minutes::at(now), Vec::new());
-        let mut changed = Replanned { before: Vec::new(), since: Vec::new() };
+        let mut changed = Replanned::default();
         let mut moved = Vec::new();
         for planned in left {
             let What::Reminder(reminder) = &planned.what else { continue };

@@ -13,7 +13,7 @@ use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
 use crate::record::{FileWork, MessageChange, MessageId, PlanChange, Record, Removal};
 use crate::schedule::{
-    Charter, Due, FileNews, ItemId, Lateness, Missed, Planned, Rest, SET_BACK, What, once,
+    Charter, Due, FileNews, ItemId, Lateness, Missed, Plan, Planned, Rest, SET_BACK, What, once,
 };
 
 /// The most late ones that go on at a time.
@@ -131,6 +131,7 @@ impl Assistant {
             Planning::Now(source) => self.fire_now(&source, now),
             Planning::Rest(source, rest) => self.let_rest(&source, rest, now),
             Planning::Words(words) => self.plan_words(&words, now),
+            Planning::Capture(words) => self.capture(&words, now),
             Planning::Remind(what, when) => self.plan_apart(what, &when, now),
         }
     }
@@ -142,7 +143,11 @@ impl Assistant {
         if self.memory.plans.busy_with(source).is_some() {
             return refused(&format!("{} is being done already.", planned.name()));
         }
-        let rang = self.memory.plans.agenda.get(source).is_some_and(|plan| plan.next.is_none());
+        let rang = |plan: &Plan| match plan.planned.cue() {
+            Some(_) => plan.accounted.until > jiff::Timestamp::MIN,
+            None => plan.next.is_none(),
+        };
+        let rang = self.memory.plans.agenda.get(source).is_some_and(rang);
         if matches!(planned.what, What::Reminder(_)) && planned.manner().rest == Rest::Never && rang {
             return refused(&format!("{} was done already.", planned.name()));
         }
@@ -150,6 +155,7 @@ impl Assistant {
         let due = match &planned.what {
             // As finely as it is kept.
             What::Routine(_) => minutes.at.round(jiff::Unit::Millisecond).unwrap_or(minutes.at),
+            What::Reminder(reminder) if reminder.cue.is_some() => minutes.at,
             What::Reminder(reminder) => reminder.run_at.at,
         };
         if let What::Reminder(_) = &planned.what {
@@ -279,7 +285,7 @@ impl Assistant {
     }
 
     /// A time is kept: its job begins, unless the last one still goes on.
-    fn keep_time(
+    pub(super) fn keep_time(
         &mut self,
         planned: &Arc<Planned>,
         at: jiff::Timestamp,

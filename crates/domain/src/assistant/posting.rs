@@ -247,7 +247,8 @@ impl Assistant {
                 (PostKey::ended(branch), Sheet::showing(ended_card(*why, note)))
             }
             Aside::Sent { source, entry } => return shown_in(entry, &foot(source)),
-            Aside::PutAway(_) => return Vec::new(),
+            // Its post says what became of it.
+            Aside::PutAway(_) | Aside::Card(_) => return Vec::new(),
         };
         vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, sheet })]
     }

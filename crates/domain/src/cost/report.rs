@@ -70,6 +70,8 @@ pub struct Lists {
     pub models: BTreeMap<String, Total>,
     /// By day.
     pub days: BTreeMap<Date, Total>,
+    /// By day and account.
+    pub days_of: BTreeMap<(Date, String), Total>,
 }
 
 /// The spans that are always told.
@@ -133,6 +135,8 @@ impl Lists {
         self.sources.entry(spent.account.source.to_string()).or_default().add(spent);
         self.models.entry(spent.call.model.clone()).or_default().add(spent);
         self.days.entry(date).or_default().add(spent);
+        let source = spent.account.source.to_string();
+        self.days_of.entry((date, source)).or_default().add(spent);
     }
 }
 
@@ -201,6 +205,9 @@ mod tests {
         assert_eq!(names(31).collect::<Vec<_>>(), [("main".to_owned(), 5), ("routine:mail".to_owned(), 1)]);
         assert_eq!(report(2).lists.days.len(), 1);
         assert_eq!(report(31).lists.models.len(), 2);
+        let of = report(1).lists.days_of;
+        let of: Vec<_> = of.iter().map(|((_, name), total)| (name.as_str(), total.cost.0)).collect();
+        assert_eq!(of, [("main", 7), ("routine:mail", 30)], "a day is told apart by account");
     }
 
     #[test]

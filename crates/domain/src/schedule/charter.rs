@@ -91,6 +91,14 @@ impl Charter {
         }
     }
 
+    /// BF-10: what was written down and has no effect, because the job speaks in the main conversation.
+    pub fn ignored(&self) -> Vec<&'static str> {
+        let Self::Main(unused) = self else { return Vec::new() };
+        let model = unused.terms.model.is_some().then_some("model");
+        let isolated = (unused.knowing == Knowing::Itself).then_some("isolated");
+        [model, isolated].into_iter().flatten().collect()
+    }
+
     /// Whether it runs in the main conversation or aside.
     pub fn standing(&self) -> Standing {
         match self {

@@ -38,6 +38,14 @@ impl Database {
                    ORDER BY rang DESC LIMIT 1000";
         self.connection.prepare(sql)?.query_map([], card)?.collect::<Result<Vec<_>, _>>().map(Cards::new)
     }
+
+    /// The newest `limit` cards, newest first.
+    pub fn rang(&self, limit: u32) -> rusqlite::Result<Vec<Card>> {
+        let sql =
+            "SELECT id, words, said, rang, post, state, since, again FROM cards ORDER BY rang DESC LIMIT ?";
+        let card = |row: &Row<'_>| card(row).map(|(card, _)| card);
+        self.connection.prepare(sql)?.query_map([limit], card)?.collect()
+    }
 }
 
 fn card(row: &Row<'_>) -> rusqlite::Result<(Card, PostKey)> {

@@ -171,7 +171,8 @@ impl Database {
         self.connection.prepare(&sql)?.query_map([], message)?.collect()
     }
 
-    fn inbox(&self) -> rusqlite::Result<Vec<Kept>> {
+    /// What is in the inbox, oldest first.
+    pub fn inbox(&self) -> rusqlite::Result<Vec<Kept>> {
         let kept =
             |row: &Row<'_>| Ok(Kept { id: KeptId(row.get(0)?), at: time_in(row, 1)?, text: row.get(2)? });
         let sql = "SELECT id, at, text FROM inbox WHERE removed IS NULL ORDER BY id";

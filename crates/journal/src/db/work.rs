@@ -145,12 +145,7 @@ impl Database {
                 (Some(before), Some(after)) => Some(Charge { entry, before, after }),
                 (_, _) => None,
             };
-            let shown = results.iter().filter_map(|result| match &result.outcome {
-                Outcome::Shown(Showing::Words(words)) => Some(words.as_str()),
-                Outcome::Shown(Showing::Embed(embed)) => Some(embed.title.as_str()),
-                Outcome::Done | Outcome::Failed | Outcome::Denied => None,
-            });
-            Ok(Ping { entry, text: shown.collect::<Vec<_>>().join(" / "), charge })
+            Ok(Ping { entry, text: shown(&results), charge })
         };
         self.connection.prepare(sql)?.query_map([branch], ping)?.collect()
     }
@@ -189,7 +184,17 @@ impl Database {
     }
 }
 
-fn results(text: &str) -> rusqlite::Result<Vec<ToolResult>> {
+/// What they show to the human, in words.
+pub(super) fn shown(results: &[ToolResult]) -> String {
+    let shown = results.iter().filter_map(|result| match &result.outcome {
+        Outcome::Shown(Showing::Words(words)) => Some(words.as_str()),
+        Outcome::Shown(Showing::Embed(embed)) => Some(embed.title.as_str()),
+        Outcome::Done | Outcome::Failed | Outcome::Denied => None,
+    });
+    shown.collect::<Vec<_>>().join(" / ")
+}
+
+pub(super) fn results(text: &str) -> rusqlite::Result<Vec<ToolResult>> {
     match body::read("tools", text).map_err(|error| unread(0, error))? {
         Said::Tools(results) => Ok(results),
         Said::Human(_) | Said::Assistant(..) | Said::Summary(_) | Said::Recalled(_) => Ok(Vec::new()),

@@ -210,7 +210,9 @@ fn decided(
 }
 
 fn keep(transaction: &Transaction<'_>, kept: &Kept) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO inbox (id, at, text) VALUES (?, ?, ?)";
+    // What was taken out can be put back.
+    let sql =
+        "INSERT INTO inbox (id, at, text) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET removed = NULL";
     transaction
         .prepare_cached(sql)?
         .execute(params![kept.id.0, kept.at.as_microsecond(), kept.text])

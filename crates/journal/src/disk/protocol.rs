@@ -25,6 +25,17 @@ pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     disk.sync_dir(dir)
 }
 
+/// Puts a file with `bytes` at `path`, whole, unless something is there: then that is the error.
+pub fn add(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let dir = ready(disk, path)?;
+    let made = create_beside(disk, path, bytes)?;
+    if let Err(error) = disk.name(&made, path) {
+        let _ = disk.remove(&made);
+        return Err(error);
+    }
+    disk.sync_dir(dir)
+}
+
 /// Adds `line` and a line feed to the end of the file at `path`.
 pub fn append_line(disk: &dyn Disk, path: &Path, line: &[u8]) -> io::Result<()> {
     let dir = ready(disk, path)?;

@@ -6,6 +6,7 @@
 mod naming;
 mod reading;
 
+use std::io::ErrorKind;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use super::Trouble;
 use crate::disk::{self, Disk};
 use crate::frontmatter::{BadFile, BadText, Change, edit};
 
+use naming::Spot;
 pub(super) use reading::text_of;
 pub(crate) use reading::{id_in, is_markdown, text_at};
 
@@ -101,10 +103,25 @@ impl<T: Item> Items<T> {
     /// Writes an item to a file named after its words, and gives that file. A file of the same item is replaced;
     /// a file of another is left alone.
     pub fn add(&mut self, item: &T) -> Result<PathBuf, Trouble> {
-        let path = naming::free(&*self.disk, &self.dir, item)?;
         let text = item.to_text();
-        disk::replace(&*self.disk, &path, text.as_bytes()).map_err(Trouble::writing(&path))?;
-        Ok(path)
+        loop {
+            let (path, written) = match naming::spot(&*self.disk, &self.dir, item)? {
+                Spot::Own(path) => {
+                    let written = disk::replace(&*self.disk, &path, text.as_bytes());
+                    (path, written)
+                }
+                Spot::New(path) => {
+                    let written = disk::add(&*self.disk, &path, text.as_bytes());
+                    (path, written)
+                }
+            };
+            match written {
+                Ok(()) => return Ok(path),
+                // Somebody was quicker: their file is there now, and the next name is tried.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Trouble::writing(&path)(error)),
+            }
+        }
     }
 
     /// Removes a file.

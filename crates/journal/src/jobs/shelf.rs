@@ -136,6 +136,7 @@ impl Shelf {
         match (self.planned.get(source), first) {
             (Some(before), Some(now)) if *before == now => None,
             (_, Some(now)) => {
+                warn_of_ignored(&now);
                 self.planned.insert(source.clone(), Arc::clone(&now));
                 Some(FileNews::Plans(now))
             }
@@ -205,6 +206,15 @@ impl Shelf {
                 Some((Complaint { why, content: 0 }, other.since().max(*since)))
             }
         }
+    }
+}
+
+/// BF-10: who wrote down what has no effect may want to know.
+fn warn_of_ignored(planned: &Planned) {
+    let ignored = planned.charter().ignored();
+    if !ignored.is_empty() {
+        let (file, ignored) = (&planned.file, ignored.join("`, `"));
+        tracing::warn!(%file, "`{ignored}` has no effect without `background: true`.");
     }
 }
 

@@ -9,6 +9,7 @@ mod catching_up;
 mod dressing;
 mod eyes;
 mod hearing;
+pub mod line;
 mod live;
 mod pictures;
 pub(super) mod pressing;
@@ -29,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::carrier::Carrier;
 use self::hearing::{Hearing, News};
+use self::line::Line;
 use super::commands;
 use super::events::{Event, Interaction};
 use super::gateway::{Beginning, Ended, Gateway, Told};
@@ -62,6 +64,8 @@ pub struct Ports {
     pub stage: Arc<Stage>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
+    /// Where it is told how the line is.
+    pub line: line::Told,
 }
 
 /// Who we are and who the human is, once that is known.
@@ -157,11 +161,12 @@ impl Shared {
 
 /// Lives in the direct messages until `stop`. Whatever goes wrong is told elsewhere, and everything else goes on.
 pub async fn live(wire: Arc<dyn Wire>, token: Token, ports: Ports, seed: u64, stop: CancellationToken) {
-    let stage = Arc::clone(&ports.stage);
+    let (stage, line) = (Arc::clone(&ports.stage), ports.line.clone());
     let dm = run(wire, token, ports, seed, stop.clone());
     if let Err(why) = dm.await {
         tracing::error!(%why, "Discord is left alone until the next start.");
         stage.show(&Shown::Notice(format!("discord: {why} everything else goes on.")));
+        line.send_replace(Line::Left(why));
         // Nothing of ours ends before the rest does.
         stop.cancelled().await;
     }
@@ -207,6 +212,7 @@ async fn run(
 async fn sort(shared: Arc<Shared>, mut telling: mpsc::Receiver<Told>, news: mpsc::Sender<News>) {
     let mut answering = JoinSet::new();
     while let Some(told) = telling.recv().await {
+        follow(&shared.ports.line, &told);
         let next = match told {
             Told::Event(Event::Interaction(interaction)) => {
                 if answering.len() >= ANSWERED_AT_ONCE {
@@ -230,6 +236,27 @@ async fn sort(shared: Arc<Shared>, mut telling: mpsc::Receiver<Told>, news: mpsc
         if news.send(next).await.is_err() {
             return;
         }
+    }
+}
+
+/// How the line is after what the gateway `told`.
+fn follow(line: &line::Told, told: &Told) {
+    match told {
+        Told::Event(Event::Ready { .. } | Event::Resumed) => {
+            line.send_replace(Line::Connected);
+        }
+        Told::Down(why) => {
+            line.send_replace(Line::Away(why.to_string()));
+        }
+        Told::Event(
+            Event::Interaction(_)
+            | Event::Message(_)
+            | Event::Reaction(_)
+            | Event::MessageEdited(_)
+            | Event::MessageGone { .. },
+        )
+        | Told::Keep(_)
+        | Told::Forget => {}
     }
 }
 

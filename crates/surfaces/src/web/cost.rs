@@ -44,6 +44,8 @@ pub struct CostWire {
     by_source: Vec<RowWire>,
     by_model: Vec<RowWire>,
     by_day: Vec<RowWire>,
+    /// By day and source, in the order of the days.
+    by_day_and_source: Vec<DayWire>,
     unattended: UnattendedWire,
 }
 
@@ -65,6 +67,14 @@ struct RowWire {
     name: String,
     #[serde(flatten)]
     total: TotalWire,
+}
+
+/// What one source spent on one day.
+#[derive(Serialize)]
+struct DayWire {
+    day: String,
+    #[serde(flatten)]
+    row: RowWire,
 }
 
 /// What unattended work used today, and what it may use; null is no limit.
@@ -92,6 +102,11 @@ impl From<&Report> for CostWire {
             by_source: lists.sources.iter().map(named).collect(),
             by_model: lists.models.iter().map(named).collect(),
             by_day: lists.days.iter().map(|(day, total)| row((day.to_string(), total))).collect(),
+            by_day_and_source: lists
+                .days_of
+                .iter()
+                .map(|((day, name), total)| DayWire { day: day.to_string(), row: row((name.clone(), total)) })
+                .collect(),
             unattended: unattended(report),
         }
     }

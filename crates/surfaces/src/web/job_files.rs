@@ -2,7 +2,7 @@
 //!
 //! The page changes a file as an editor would. Whoever follows the files notices, and what they say holds.
 
-use domain::schedule::Rest;
+use domain::schedule::{Rest, What};
 use futures_util::future::BoxFuture;
 
 /// The most bytes of a name.
@@ -49,6 +49,9 @@ pub enum Unchanged {
 pub trait JobFiles: Send + Sync {
     /// What `file` says.
     fn text(&self, file: JobFile) -> BoxFuture<'_, Result<String, Unchanged>>;
+
+    /// What would be planned if `file` said `text`.
+    fn check(&self, file: JobFile, text: String) -> BoxFuture<'_, Result<What, Unchanged>>;
 
     /// Lets `file` say `text`, if that can be read and the file still says what it said `before`.
     fn rewrite(&self, file: JobFile, before: String, text: String) -> BoxFuture<'_, Result<(), Unchanged>>;

@@ -39,6 +39,7 @@ pub(super) fn routes() -> Router<App> {
         .route("/api/schedule/pause", post(changing::pause))
         .route("/api/schedule/resume", post(changing::resume))
         .route("/api/schedule/file", get(changing::text).post(changing::rewrite))
+        .route("/api/schedule/check", post(changing::check))
 }
 
 /// What is planned and what became of it, from one time to another.
@@ -132,7 +133,7 @@ struct Said {
 
 async fn plan(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
     let Said { text } = read(&app, request, BODY_BYTES).await?;
-    let answer = app.ports().desk.ask(Ask::Plan(Planning::Words(text))).await;
+    let answer = app.ports().desk.ask(Ask::Plan(Planning::Capture(text))).await;
     let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
     Ok(told(text))
 }

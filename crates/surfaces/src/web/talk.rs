@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use domain::assistant::{Answer, Press, Request as Ask, Saying};
+use domain::card::Act;
 use domain::context::message_words;
 use domain::conversation::{Branch, Entry, EntryId, Image};
 use domain::embed::Action;
@@ -95,9 +96,12 @@ pub(super) async fn press(
     Extension(through): Extension<Through>,
     request: Request,
 ) -> Result<Response, Refusal> {
-    let wire::Press { message, button } = read(&app, request, BODY_BYTES).await?;
+    let wire::Press { message, button, words } = read(&app, request, BODY_BYTES).await?;
     let action = Action::pressed(&button);
-    let action = action.ok_or_else(|| Refusal::malformed(format!("`{button}` is no button of mine.")))?;
+    let mut action = action.ok_or_else(|| Refusal::malformed(format!("`{button}` is no button of mine.")))?;
+    if let Action::Card(_, Act::Move(chosen) | Act::Pick(chosen)) = &mut action {
+        *chosen = words;
+    }
     let press = Press { surface: surface(&through), on: SentId(message), action };
     let pressed = |text, message| {
         let pressed = wire::Pressed { ok: true, text, message };

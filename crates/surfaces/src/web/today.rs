@@ -3,24 +3,37 @@
 use axum::Json;
 use axum::extract::State;
 use domain::assistant::{Answer, Question, Request as Ask};
+use domain::card::{Card, State as Stands};
+use domain::inbox::Kept;
 use domain::schedule::Plan;
-use jiff::{Timestamp, ToSpan, Zoned};
+use engine::ports::Unreadable;
+use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
 use serde::Serialize;
 
 use super::App;
 use super::api::unexpected;
+use super::attention::{AttentionWire, attention};
 use super::refusal::Refusal;
 use super::schedule::wire::{OccurrenceWire, TimeWire, missed};
 use super::schedule::{Past, plans};
+use super::sessions::moment;
+use super::wire::CardWire;
 
 /// The most times that are told.
 const MOST: usize = 200;
+/// The newest cards that are looked through.
+const CARDS: u32 = 50;
+/// How long a card that is settled is still told of.
+const SETTLED: SignedDuration = SignedDuration::from_hours(12);
 
 pub(super) async fn show(State(app): State<App>) -> Result<Json<TodayWire>, Refusal> {
     let now = app.ports().clock.now();
     let (plans, past) = (plans(&app).await?, Past::newest(&app).await?);
     let answer = app.ports().desk.ask(Ask::Tell(Question::Inbox)).await;
     let Answer::Told(inbox) = answer else { return Err(unexpected(answer)) };
+    let history = &app.ports().history;
+    let kept = history.inbox().await.map_err(broken)?;
+    let cards = history.cards(CARDS).await.map_err(broken)?;
     let due = |(at, plan): (Timestamp, &Plan)| DueWire::new(at, plan, &now);
     let midnight = now.start_of_day().and_then(|day| day.checked_add(1.day()));
     let midnight = midnight.map_or(Timestamp::MAX, |midnight| midnight.timestamp());
@@ -38,6 +51,13 @@ pub(super) async fn show(State(app): State<App>) -> Result<Json<TodayWire>, Refu
         next: plans.agenda.soonest().next().map(due),
         rest: today.into_iter().map(due).collect(),
         inbox,
+        kept: kept.iter().map(|kept| KeptWire::new(kept, &now)).collect(),
+        cards: cards
+            .iter()
+            .filter(|card| is_shown(card, &now))
+            .map(|card| CardWire::new(card, &now))
+            .collect(),
+        attention: AttentionWire::new(&*attention(&app).await?, &now),
         missed: missed(&past, &now),
         broken: plans.broken.len(),
     }))
@@ -53,16 +73,46 @@ pub(super) struct TodayWire {
     rest: Vec<DueWire>,
     /// What is in the inbox, in words.
     inbox: String,
+    /// The same, thing by thing, oldest first.
+    kept: Vec<KeptWire>,
+    /// The reminders that rang and are open, and those of the last hours; newest first.
+    cards: Vec<CardWire>,
+    /// Quiet hours, focus, and what is held back.
+    attention: AttentionWire,
     /// What was missed in the last days.
     missed: Vec<OccurrenceWire>,
     /// How many job files cannot be read.
     broken: usize,
 }
 
+/// Whether a card is to be seen: while it is open, and for a while after.
+fn is_shown(card: &Card, now: &Zoned) -> bool {
+    card.state == Stands::Open || now.timestamp().duration_since(card.rang) <= SETTLED
+}
+
+fn broken(unreadable: Unreadable) -> Refusal {
+    Refusal::broken(unreadable.0)
+}
+
+/// Something in the inbox.
+#[derive(Serialize)]
+struct KeptWire {
+    id: u64,
+    at: String,
+    text: String,
+}
+
+impl KeptWire {
+    fn new(kept: &Kept, now: &Zoned) -> Self {
+        Self { id: kept.id.0, at: moment(kept.at, now.time_zone()), text: kept.text.clone() }
+    }
+}
+
 /// A job, and when it comes.
 #[derive(Serialize)]
 struct DueWire {
     job: String,
+    id: String,
     name: String,
     #[serde(flatten)]
     time: TimeWire,
@@ -71,6 +121,11 @@ struct DueWire {
 impl DueWire {
     fn new(at: Timestamp, plan: &Plan, now: &Zoned) -> Self {
         let planned = &plan.planned;
-        Self { job: planned.source().to_string(), name: planned.name(), time: TimeWire::new(at, now) }
+        Self {
+            job: planned.source().to_string(),
+            id: planned.id().to_string(),
+            name: planned.name(),
+            time: TimeWire::new(at, now),
+        }
     }
 }

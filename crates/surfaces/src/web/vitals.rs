@@ -19,6 +19,10 @@ pub struct Health {
     pub data_dir: String,
     /// Where the page is.
     pub page: String,
+    /// Where the human can be met.
+    pub surfaces: Vec<String>,
+    /// How the line to Discord is, if there is to be one.
+    pub discord: Option<String>,
     /// The session of the main conversation, once something was said.
     pub session: Option<String>,
     /// What the human should know.

@@ -1,6 +1,7 @@
 //! What goes over the wire: the JSON that the page and the command line read and write.
 
 mod approval;
+mod card;
 mod devices;
 mod embed;
 mod shown;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use self::embed::EmbedWire;
 use super::vitals::Health;
+pub use card::CardWire;
 pub use devices::{DeviceList, DeviceName, DeviceWire};
 pub use shown::{SceneWire, ShownWire};
 
@@ -74,6 +76,9 @@ pub struct Press {
     #[serde(default)]
     pub message: u64,
     pub button: String,
+    /// When, for a button that moves something.
+    #[serde(default)]
+    pub words: String,
 }
 
 /// What came of it: words, or the number of a message that is on disk.
@@ -249,6 +254,8 @@ pub struct HealthWire {
     pub zone: String,
     pub data_dir: String,
     pub page: String,
+    pub surfaces: Vec<String>,
+    pub discord: Option<String>,
     pub session: Option<String>,
     pub notices: Vec<String>,
 }
@@ -263,6 +270,8 @@ impl From<Health> for HealthWire {
             zone: health.zone,
             data_dir: health.data_dir,
             page: health.page,
+            surfaces: health.surfaces,
+            discord: health.discord,
             session: health.session,
             notices: health.notices,
         }

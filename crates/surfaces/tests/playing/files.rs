@@ -57,6 +57,12 @@ impl JobFiles for Shelf {
         Box::pin(async move { self.find(&file) })
     }
 
+    fn check(&self, file: JobFile, text: String) -> BoxFuture<'_, Result<What, Unchanged>> {
+        Box::pin(
+            async move { planned(file.as_str(), &text).map(|planned| planned.what).map_err(Unchanged::Bad) },
+        )
+    }
+
     fn rewrite(&self, file: JobFile, before: String, text: String) -> BoxFuture<'_, Result<(), Unchanged>> {
         Box::pin(async move {
             if self.find(&file)? != before {

@@ -2,6 +2,7 @@
 
 mod files;
 mod lineage;
+mod looking_back;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -163,6 +164,8 @@ impl Vitals for Well {
                 zone: "Europe/Madrid".to_owned(),
                 data_dir: "/nowhere".to_owned(),
                 page,
+                surfaces: vec!["terminal".to_owned(), "page".to_owned()],
+                discord: None,
                 session: None,
                 notices: Vec::new(),
             }

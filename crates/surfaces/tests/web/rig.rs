@@ -21,13 +21,16 @@ use tokio_util::sync::CancellationToken;
 use crate::playing::{House, Ledger, Shelf, Well, play};
 
 /// Every address of the API that is read.
-pub const READS: [&str; 11] = [
+pub const READS: [&str; 14] = [
     "/api/messages",
     "/api/sessions",
     "/api/schedule",
     "/api/schedule/past?job=routine:mail",
     "/api/schedule/file?file=routines/mail.md",
     "/api/today",
+    "/api/pings",
+    "/api/search?words=mail",
+    "/api/delivery",
     "/api/cost",
     "/api/updates",
     "/api/health",
@@ -35,7 +38,7 @@ pub const READS: [&str; 11] = [
     "/api/events",
 ];
 /// Every address that is written to.
-pub const WRITES: [&str; 11] = [
+pub const WRITES: [&str; 16] = [
     "/api/pair",
     "/api/pairings",
     "/api/messages",
@@ -47,6 +50,11 @@ pub const WRITES: [&str; 11] = [
     "/api/schedule/pause",
     "/api/schedule/resume",
     "/api/schedule/file",
+    "/api/schedule/check",
+    "/api/reading",
+    "/api/capture",
+    "/api/undo",
+    "/api/inbox",
 ];
 
 /// Every method and address there is.
@@ -103,6 +111,7 @@ impl Rig {
             desk: desk.clone(),
             journal: journal.clone(),
             archive: journal.clone(),
+            history: journal.clone(),
             stage: stage.clone(),
             vitals: Arc::new(Well(watch::Sender::new(opened.page()))),
             devices: devices.clone(),

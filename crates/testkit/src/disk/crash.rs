@@ -150,6 +150,13 @@ impl Disk for CrashDisk {
         Ok(())
     }
 
+    fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match self.memory.look(to)? {
+            Some(_) => Err(io::ErrorKind::AlreadyExists.into()),
+            None => self.rename(from, to),
+        }
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.memory.remove(path)?;
         let mut log = self.log();

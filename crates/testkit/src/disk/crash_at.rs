@@ -94,6 +94,10 @@ impl Disk for CrashAt {
         self.around(|| RealDisk.rename(from, to))
     }
 
+    fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.around(|| RealDisk.name(from, to))
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.around(|| RealDisk.remove(path))
     }

@@ -132,6 +132,10 @@ impl Disk for FailingDisk {
         self.guarded(|| self.inner.rename(from, to))
     }
 
+    fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.guarded(|| self.inner.name(from, to))
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.guarded(|| self.inner.remove(path))
     }

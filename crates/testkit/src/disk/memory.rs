@@ -180,6 +180,14 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
+    fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let taken = self.tree().contains_key(to);
+        match taken {
+            true => Err(ErrorKind::AlreadyExists.into()),
+            false => self.rename(from, to),
+        }
+    }
+
     fn remove(&self, path: &Path) -> io::Result<()> {
         let mut tree = self.tree();
         match tree.get(path) {

@@ -181,6 +181,8 @@ impl Telling {
                 let words = message_words(&entry.said).replace('\n', " / ");
                 self.lines.push(format!("{source} ({}) to the human> {words}", entry.id.0));
             }
+            // The words that rang are told already.
+            Aside::Card(_) => {}
             Aside::PutAway(message) => self.lines.push(format!("-- {} is put away", message.0)),
         }
     }

@@ -120,8 +120,9 @@ fn when(what: &What) -> Facts {
                 ("skills", json!(routine.skills)),
             ]
         }
-        What::Reminder(Reminder { run_at, chain, skills, .. }) => vec![
+        What::Reminder(Reminder { run_at, cue, chain, skills, .. }) => vec![
             ("run_at", json!(run_at.to_string())),
+            ("cue", json!(cue.as_ref().map(ToString::to_string))),
             ("chain_depth", json!(chain.depth)),
             ("max_chain", json!(chain.max)),
             ("chain_parent", json!(chain.parent)),
@@ -183,6 +184,9 @@ fn schedule(planned: &Planned) -> String {
 }
 
 fn at(reminder: &Reminder) -> String {
+    if let Some(cue) = &reminder.cue {
+        return cue.to_string();
+    }
     format!("at {}", reminder.run_at.to_string().chars().take(16).collect::<String>())
 }
 

@@ -11,9 +11,16 @@ use crate::files::Trouble;
 /// The most files with one name that are stepped around.
 const TRIED: u32 = 10_000;
 
-/// The name for the file of `item`: that of its own file, if it has one under its words, or else the first
-/// that nobody has.
-pub(super) fn free<T: Item>(disk: &dyn Disk, dir: &Path, item: &T) -> Result<PathBuf, Trouble> {
+/// Where the file of an item goes.
+pub(super) enum Spot {
+    /// Where its own file is, under its words.
+    Own(PathBuf),
+    /// The first name that nobody has yet.
+    New(PathBuf),
+}
+
+/// The name for the file of `item`.
+pub(super) fn spot<T: Item>(disk: &dyn Disk, dir: &Path, item: &T) -> Result<Spot, Trouble> {
     let slug = slug(item.words());
     let stem = if slug.is_empty() { item.id().as_str() } else { &slug };
     for n in 1..=TRIED {
@@ -21,8 +28,11 @@ pub(super) fn free<T: Item>(disk: &dyn Disk, dir: &Path, item: &T) -> Result<Pat
             1 => dir.join(format!("{stem}.md")),
             n => dir.join(format!("{stem}-{n}.md")),
         };
-        if is_free(disk, &path)? || is_of(disk, &path, item) {
-            return Ok(path);
+        if is_free(disk, &path)? {
+            return Ok(Spot::New(path));
+        }
+        if is_of(disk, &path, item) {
+            return Ok(Spot::Own(path));
         }
     }
     Err(Trouble::refused(&dir.join(stem), "too many files have this name; remove some"))

@@ -1,5 +1,7 @@
 //! Pressing: buttons, menus and forms of the human, each answered within Discord's three seconds.
 
+use std::time::Duration;
+
 use domain::assistant::{Answer, Press, Request};
 use domain::card::{Act, PICK};
 use domain::embed::Action;
@@ -15,6 +17,9 @@ use crate::discord::rest::Trouble;
 
 /// The name of the field in which a time is asked for.
 const WHEN: &str = "when";
+/// How often, and how long after one another, a message that was pressed is looked for among ours.
+const LOOKS_FOR_RECEIPT: usize = 50;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// Answers one interaction. Strangers are told so, and nothing else happens.
 pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
@@ -98,11 +103,17 @@ async fn pressed(
     }
 }
 
-/// I5: whether `message` is what was posted under `key`.
+/// I5: whether `message` is what was posted under `key`. Who presses at once may be quicker than its receipt.
 async fn is_posted(shared: &Shared, message: Option<&Message>, key: &PostKey) -> bool {
     let Some(message) = message else { return false };
-    let posted = shared.ports.outbox.posted_as(message.id.0).await;
-    matches!(posted, Ok(Some((posted, _))) if posted == *key)
+    for _ in 0..LOOKS_FOR_RECEIPT {
+        match shared.ports.outbox.posted_as(message.id.0).await {
+            Ok(Some((posted, _))) => return posted == *key,
+            Ok(None) => tokio::time::sleep(BETWEEN_LOOKS).await,
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 fn when_form(press: &str) -> Form {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use engine::ports::Unreadable;
 
+use super::line::Line;
 use super::{Ports, Shared, Signed};
 use crate::discord::Snowflake;
 use crate::discord::gateway::Session;
@@ -27,6 +28,7 @@ pub(super) async fn sign_in(rest: &Rest, ports: &Ports) -> Result<Signed, String
             Err(Refusal::Final(why)) => return Err(why),
             Err(Refusal::Later(why)) => {
                 tracing::warn!(%why, "Discord cannot be reached; it is tried again.");
+                ports.line.send_replace(Line::Away(why));
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(WAITS.1);
             }

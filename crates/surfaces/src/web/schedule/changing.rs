@@ -4,9 +4,11 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
-use domain::schedule::{Moment, Rest};
+use domain::schedule::{Moment, Rest, What};
+use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::wire::TimeWire;
 use super::{Named, job, plans, told, wire};
 use crate::web::App;
 use crate::web::api::{BODY_BYTES, read};
@@ -85,6 +87,41 @@ pub(super) async fn rewrite(State(app): State<App>, request: Request) -> Result<
     let Rewrite { file: name, before, text } = read(&app, request, BODY_BYTES * 4).await?;
     app.ports().job_files.rewrite(file(&name)?, before, text).await.map_err(unchanged)?;
     Ok(told(format!("{name} is saved.")))
+}
+
+/// What a file might say.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Draft {
+    file: String,
+    text: String,
+}
+
+/// How many of the next times are told.
+const NEXT: usize = 5;
+
+/// When a job would come if its file said so. Nothing is changed.
+pub(super) async fn check(
+    State(app): State<App>,
+    request: Request,
+) -> Result<Json<wire::CheckedWire>, Refusal> {
+    let Draft { file: name, text } = read(&app, request, BODY_BYTES * 4).await?;
+    let what = app.ports().job_files.check(file(&name)?, text).await.map_err(unchanged)?;
+    let now = app.ports().clock.now();
+    let (when, rest) = match &what {
+        What::Routine(routine) => (routine.rhythm.tell(), routine.manner.rest),
+        What::Reminder(reminder) => ("once".to_owned(), reminder.manner.rest),
+    };
+    let after = |at: &Timestamp| match &what {
+        What::Routine(routine) => routine.rhythm.next(*at, now.time_zone()),
+        What::Reminder(_) => None,
+    };
+    let first = match &what {
+        What::Routine(_) => after(&now.timestamp()),
+        What::Reminder(reminder) => Some(reminder.run_at.at).filter(|at| *at > now.timestamp()),
+    };
+    let next = std::iter::successors(first, after).take(NEXT).map(|at| TimeWire::new(at, &now)).collect();
+    Ok(Json(wire::CheckedWire { ok: true, when, rests: rest.holds(now.timestamp()), next }))
 }
 
 fn file(name: &str) -> Result<JobFile, Refusal> {

@@ -175,6 +175,16 @@ pub struct FileWire {
     pub text: String,
 }
 
+/// When a job would come.
+#[derive(Serialize)]
+pub struct CheckedWire {
+    pub ok: bool,
+    pub when: String,
+    /// Whether it would rest now.
+    pub rests: bool,
+    pub(super) next: Vec<TimeWire>,
+}
+
 impl ScheduleWire {
     /// What is `shown` of the plans, and what became of them.
     pub(super) fn new(
@@ -273,7 +283,9 @@ impl WhenWire {
     fn new(plan: &Plan, now: &Zoned) -> Self {
         let (kind, when) = match &plan.planned.what {
             What::Routine(routine) => ("routine", routine.rhythm.tell()),
-            What::Reminder(_) => ("reminder", "once".to_owned()),
+            What::Reminder(_) => {
+                ("reminder", plan.planned.cue().map_or("once".to_owned(), ToString::to_string))
+            }
         };
         let next = plan.next.map(|at| TimeWire::new(at, now));
         Self { kind, when, next, paused: PausedWire::of(plan.planned.manner().rest, now) }

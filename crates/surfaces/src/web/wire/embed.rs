@@ -30,6 +30,12 @@ pub struct ButtonWire {
     pub press: Option<String>,
 }
 
+impl From<&Button> for ButtonWire {
+    fn from(button: &Button) -> Self {
+        Self { label: button.label.clone(), style: button.style.name(), press: button.action.press() }
+    }
+}
+
 impl From<&Embed> for EmbedWire {
     fn from(embed: &Embed) -> Self {
         let field = |field: &Field| FieldWire {
@@ -37,17 +43,12 @@ impl From<&Embed> for EmbedWire {
             value: field.value.clone(),
             inline: field.stands == Stands::Beside,
         };
-        let button = |button: &Button| ButtonWire {
-            label: button.label.clone(),
-            style: button.style.name(),
-            press: button.action.press(),
-        };
         Self {
             title: embed.title.clone(),
             description: embed.description.clone(),
             color: embed.colour.name(),
             fields: embed.fields.iter().map(field).collect(),
-            buttons: embed.buttons.iter().map(button).collect(),
+            buttons: embed.buttons.iter().map(ButtonWire::from).collect(),
             footer: embed.footer.word(),
         }
     }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::EntryWire;
 use super::approval::{AnsweredWire, ApprovalWire, word};
+use super::card::CardWire;
 use super::embed::EmbedWire;
 use crate::stage::Scene;
 
@@ -88,6 +89,7 @@ pub enum ShownWire {
     Moved { why: &'static str },
     Sent { entry: EntryWire },
     PutAway { message: u64 },
+    Card(CardWire),
     Notice { text: String },
 }
 
@@ -111,6 +113,7 @@ impl ShownWire {
             Self::Moved { .. } => "moved",
             Self::Sent { .. } => "sent",
             Self::PutAway { .. } => "away",
+            Self::Card(_) => "card",
             Self::Notice { .. } => "notice",
         }
     }
@@ -179,6 +182,7 @@ impl From<&Aside> for ShownWire {
             }
             Aside::Sent { source, entry } => Self::Sent { entry: EntryWire::sent(source, entry) },
             Aside::PutAway(message) => Self::PutAway { message: message.0 },
+            Aside::Card(card) => Self::Card(card.into()),
         }
     }
 }

@@ -1,0 +1,92 @@
+//! What is looked up of what happened: pings, how late times were begun, and words.
+
+use domain::conversation::{Entry, EntryId};
+use domain::record::Charge;
+use engine::ports::{Fate, LookedFor, Pinged};
+use jiff::Timestamp;
+use rusqlite::{Row, params};
+
+use super::Database;
+use super::read::{source_in, time_in};
+use super::work::{results, shown};
+
+/// The most words that are looked for at once.
+const WORDS: usize = 20;
+
+impl Database {
+    /// The newest `limit` pings since then, and what was wanted to be one, newest first.
+    pub fn pinged(&self, since: Timestamp, limit: u32) -> rusqlite::Result<Vec<Pinged>> {
+        let row = params![since.as_microsecond(), limit];
+        let sql = "SELECT sent.source, occurrences.name, entries.at, entries.body, sent.entry, before, after, \
+                   (SELECT min(messages.at) FROM messages WHERE about = sent.entry), \
+                   (SELECT 1 FROM put_away WHERE message = sent.entry) FROM sent \
+                   JOIN entries ON entries.id = sent.entry LEFT JOIN charges ON charges.entry = sent.entry \
+                   LEFT JOIN occurrences ON occurrences.branch = sent.branch \
+                   WHERE entries.at >= ?1 GROUP BY sent.entry ORDER BY sent.entry DESC LIMIT ?2";
+        let mut all: Vec<Pinged> =
+            self.connection.prepare_cached(sql)?.query_map(row, pinged)?.collect::<Result<_, _>>()?;
+        let sql = "SELECT occurrences.source, occurrences.name, decisions.at, CASE WHEN json_valid(decisions.input) \
+                   THEN coalesce(decisions.input ->> '$.message', decisions.input ->> '$.title', '') ELSE '' END \
+                   FROM decisions JOIN turns ON turns.id = decisions.turn \
+                   JOIN occurrences ON occurrences.branch = turns.branch \
+                   WHERE tool IN ('ping_user', 'discord_embed') AND decisions.at >= ?1 AND closed IS NOT NULL \
+                   AND turns.branch NOT IN (SELECT branch FROM sent) \
+                   GROUP BY turns.branch ORDER BY decisions.id DESC LIMIT ?2";
+        let refused =
+            self.connection.prepare_cached(sql)?.query_map(row, refused)?.collect::<Result<Vec<_>, _>>();
+        all.extend(refused?);
+        all.sort_by_key(|ping| std::cmp::Reverse(ping.at));
+        all.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(all)
+    }
+
+    /// When the newest `limit` times were due, and when each was begun, newest first.
+    pub fn begun(&self, limit: u32) -> rusqlite::Result<Vec<(Timestamp, Timestamp)>> {
+        let sql = "SELECT due, began FROM occurrences WHERE tries > 0 ORDER BY since DESC LIMIT ?";
+        let begun = |row: &Row<'_>| Ok((time_in(row, 0)?, time_in(row, 1)?));
+        self.connection.prepare_cached(sql)?.query_map([limit], begun)?.collect()
+    }
+
+    /// The newest entries in which all these words were said, newest first. The last word may be a beginning.
+    pub fn search(&self, looked_for: &LookedFor) -> rusqlite::Result<Vec<Entry>> {
+        let Some(query) = query(&looked_for.words) else { return Ok(Vec::new()) };
+        let before = looked_for.before.map_or(i64::MAX as u64, |before| before.0);
+        let sql = "SELECT rowid FROM words WHERE words MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?";
+        let row = params![query, before, looked_for.limit];
+        let mut found = self.connection.prepare_cached(sql)?;
+        let found = found.query_map(row, |row| row.get(0).map(EntryId))?.collect::<Result<Vec<_>, _>>()?;
+        found.into_iter().map(|id| self.entry(id)).collect()
+    }
+}
+
+/// What FTS5 is asked: every word as it is, so that nothing in it is an operator.
+fn query(words: &str) -> Option<String> {
+    let letters = |word: &&str| word.chars().any(char::is_alphanumeric);
+    let words: Vec<String> = words
+        .split(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '"')
+        .filter(letters)
+        .take(WORDS)
+        .map(|word| format!("\"{word}\""))
+        .collect();
+    (!words.is_empty()).then(|| words.join(" ") + "*")
+}
+
+fn pinged(row: &Row<'_>) -> rusqlite::Result<Pinged> {
+    let entry = EntryId(row.get(4)?);
+    let charge = match (row.get(5)?, row.get(6)?) {
+        (Some(before), Some(after)) => Some(Charge { entry, before, after }),
+        (_, _) => None,
+    };
+    let reacted = row.get::<_, Option<i64>>(7)?.and_then(|at| Timestamp::from_microsecond(at).ok());
+    let fate = match row.get::<_, Option<i64>>(8)? {
+        Some(_) if reacted.is_none() => Fate::PutAway(entry),
+        Some(_) | None => Fate::Shown(entry, charge, reacted),
+    };
+    let words = shown(&results(&row.get::<_, String>(3)?)?);
+    Ok(Pinged { source: source_in(row, 0)?, name: row.get(1)?, at: time_in(row, 2)?, words, fate })
+}
+
+fn refused(row: &Row<'_>) -> rusqlite::Result<Pinged> {
+    let (source, name, at) = (source_in(row, 0)?, row.get(1)?, time_in(row, 2)?);
+    Ok(Pinged { source, name, at, words: row.get(3)?, fate: Fate::Refused })
+}

@@ -1,0 +1,137 @@
+// The day as a picture: what was and what comes, in a row for each kind, and under the same hours how many pings are
+// left. A number in a mark is that of its line in the list.
+
+import { path, svg } from "./marks.js";
+import { STATES, clock } from "./strip.js";
+
+const STEP = 26; // pixels between two marks that would stand on each other
+const MANY = 40; // more marks than this in a row have no numbers
+const CURVE = 44;
+
+// Rows of marks, over one axis. `marks` have a row, a time, a kind and a number.
+export function dayplot(rows, day, width) {
+  const parts = [];
+  for (const { name, marks } of rows) {
+    const placed = spread(marks, day, width);
+    const height = STEP * Math.max(1, ...placed.map(({ level }) => level + 1)) + 8;
+    const label = `${name}: ${marks.length ? marks.map(said).join("; ") : "nothing"}`;
+    const drawn = ground(day, height, label);
+    for (const { mark, at, level } of placed) drawn.append(numbered(mark, at, STEP * (level + 0.5) + 4, marks.length > MANY));
+    parts.push([name, drawn]);
+  }
+  return parts;
+}
+
+// How many pings are left: solid until now, dotted after it; a triangle for each ping, a square for each that was held.
+export function curve(pings, budget, day) {
+  const label = `pings left: ${budget.words}`;
+  const drawn = ground(day, CURVE, label);
+  const [from, to, now] = [day.from, day.to, day.now].map(Date.parse);
+  const top = Math.max(1, budget.capacity);
+  const y = (left) => CURVE - 6 - (left / top) * (CURVE - 14);
+  const x = (time) => ((time - from) / (to - from)) * 1000;
+  const line = (points) => points.map(([time, left], at) => `${at ? "L" : "M"}${x(time).toFixed(1)} ${y(left).toFixed(1)}`).join("");
+  const inner = svg("svg", { viewBox: `0 0 1000 ${CURVE}`, preserveAspectRatio: "none", width: "100%", height: CURVE });
+  const past = levels(pings, budget, from, Math.min(now, to));
+  const ahead = refill(past.at(-1), budget, to);
+  inner.append(path("left", line(past)), path("left ahead", line(ahead)));
+  drawn.append(inner);
+  for (const { at, outcome } of pings.filter(({ at }) => Date.parse(at) >= from)) {
+    const held = outcome === "held" || outcome === "refused";
+    const place = svg("svg", { x: `${x(Date.parse(at)) / 10}%`, y: 8, overflow: "visible", class: "mark ping" });
+    place.append(held ? svg("rect", { class: "full", x: -4, y: -4, width: 8, height: 8 }) : path("full", "M-5-4H5L0 5Z"));
+    place.appendChild(svg("title")).textContent = `${clock(at)} ${held ? "kept back" : "ping"}`;
+    drawn.append(place);
+  }
+  return drawn;
+}
+
+// How many were left over time, from what is left now and what each ping took.
+export function levels(pings, { capacity, available, refill_minutes: minutes }, from, to) {
+  const charged = pings.filter(({ left, at }) => left && Date.parse(at) >= from && Date.parse(at) <= to).toReversed();
+  const grown = (left, since, until) => Math.min(capacity, left + (until - since) / 60_000 / minutes);
+  const full = (left, since) => since + Math.max(0, capacity - left) * minutes * 60_000;
+  const first = charged[0];
+  const [known, when] = first ? [first.left[0], Date.parse(first.at)] : [available, to];
+  const begin = known >= capacity ? capacity : Math.max(0, known - (when - from) / 60_000 / minutes);
+  const points = [[from, begin]];
+  for (const { at, left: [before, after] } of charged) {
+    const time = Date.parse(at);
+    points.push(...bend(points.at(-1), time, full, capacity), [time, before], [time, after]);
+  }
+  points.push(...bend(points.at(-1), to, full, capacity));
+  points.push([to, charged.length ? grown(points.at(-1)[1], points.at(-1)[0], to) : available]);
+  return points;
+}
+
+const bend = ([since, left], until, full, capacity) => (full(left, since) < until ? [[full(left, since), capacity]] : []);
+
+function refill([since, left], { capacity, refill_minutes: minutes }, to) {
+  const full = since + Math.max(0, capacity - left) * minutes * 60_000;
+  if (full >= to) return [[since, left], [to, left + (to - since) / 60_000 / minutes]];
+  return [[since, left], [full, capacity], [to, capacity]];
+}
+
+export const share = (time, { from, to }) =>
+  Number((((Date.parse(time) - Date.parse(from)) / (Date.parse(to) - Date.parse(from))) * 100).toFixed(3));
+
+// What lies under all rows: hours, quiet times, what is over, and now.
+function ground(day, height, label) {
+  const drawn = svg("svg", { class: "strip plot", width: "100%", height, role: "img", "aria-label": label });
+  const clamp = (at) => Math.min(100, Math.max(0, at));
+  for (const { from, to } of day.quiet ?? []) {
+    const [start, end] = [clamp(share(from, day)), clamp(share(to, day))];
+    if (end > start) drawn.append(svg("rect", { class: "quiet", x: `${start}%`, y: 0, width: `${end - start}%`, height }));
+  }
+  for (const { at } of day.hours) {
+    const x = `${share(at, day)}%`;
+    drawn.append(svg("line", { class: "hour", x1: x, x2: x, y1: 0, y2: height }));
+  }
+  const now = share(day.now, day);
+  if (now >= 0 && now <= 100) drawn.append(svg("line", { class: "now-line", x1: `${now}%`, x2: `${now}%`, y1: 0, y2: height }));
+  return drawn;
+}
+
+// Each mark on the first level where it stands on no other.
+function spread(marks, day, width) {
+  const ends = [];
+  const wide = (STEP / Math.max(width, 100)) * 100;
+  return marks.map((mark) => {
+    const at = share(mark.at, day);
+    let level = marks.length > MANY ? 0 : ends.findIndex((end) => end <= at - wide);
+    if (level < 0) level = ends.length < 4 ? ends.length : 3;
+    ends[level] = at;
+    return { mark, at, level };
+  });
+}
+
+function numbered(mark, at, y, bare) {
+  const place = svg("svg", { x: `${at}%`, y, overflow: "visible", class: `mark ${mark.kind}` });
+  place.append(...(bare ? [svg("rect", { class: "full", x: -1, y: -8, width: 2, height: 16 })] : big(mark.kind)));
+  if (!bare) place.appendChild(svg("text", { class: "number", y: 3.5 })).textContent = mark.number;
+  place.appendChild(svg("title")).textContent = said(mark);
+  return place;
+}
+
+export const said = ({ number, at, kind, name }) => `${number} ${clock(at)} ${name}, ${STATES[kind]}`;
+
+// The shapes of the strip, with room for a number.
+function big(kind) {
+  const circle = (name, r) => svg("circle", { class: name, r });
+  switch (kind) {
+    case "done": return [circle("full", 10)];
+    case "late": return [path("full", "M0-12 12 0 0 12-12 0Z")];
+    case "silent": return [svg("rect", { class: "hollow", x: -8.5, y: -8.5, width: 17, height: 17 })];
+    case "missed": return [circle("hollow dashed", 9.5), path("stroke", "M6-11 11-6M11-11 6-6")];
+    case "failed": return [path("full", "M0-13 12 9H-12Z")];
+    case "again": return [path("hollow", "M0-13 12 9H-12Z")];
+    case "running": return [circle("hollow", 11), circle("hollow thin", 8)];
+    case "skipped": return [svg("rect", { class: "hollow dashed", x: -8.5, y: -8.5, width: 17, height: 17 })];
+    default: return [circle("hollow", 9.5)];
+  }
+}
+
+export function axis(day, node, tick) {
+  const end = day.hours.length ? [{ at: day.to, hour: 24 }] : [];
+  node.replaceChildren(...[...day.hours, ...end].map((hour) => tick(hour, day)));
+}

@@ -1,0 +1,91 @@
+// Plots: lines, bars and columns. Each fits the width it is given; what it shows also stands in a table beside it.
+
+import { make } from "./bubbles.js";
+import { path, svg } from "./marks.js";
+
+const HIGH = 90;
+
+// A line of [time, value], with a mark at each time in `marks`.
+export function line(points, marks, { from, to, top, label }) {
+  const [start, end] = [Date.parse(from), Date.parse(to)];
+  const drawn = svg("svg", { class: "plot", width: "100%", height: HIGH, role: "img", "aria-label": label });
+  const y = (value) => HIGH - 4 - (value / Math.max(1, top)) * (HIGH - 18);
+  const x = (time) => ((time - start) / Math.max(1, end - start)) * 1000;
+  for (const value of [0, top]) drawn.append(svg("line", { class: "hour", x1: 0, x2: "100%", y1: y(value), y2: y(value) }));
+  const inner = svg("svg", { viewBox: `0 0 1000 ${HIGH}`, preserveAspectRatio: "none", width: "100%", height: HIGH });
+  inner.append(path("left", points.map(([time, value], at) => `${at ? "L" : "M"}${x(time).toFixed(1)} ${y(value).toFixed(1)}`).join("")));
+  drawn.append(inner);
+  for (const { at, held } of marks) {
+    const place = svg("svg", { x: `${x(at) / 10}%`, y: 7, overflow: "visible", class: "mark ping" });
+    place.append(held ? svg("rect", { class: "full", x: -3.5, y: -3.5, width: 7, height: 7 }) : path("full", "M-4.5-4H4.5L0 4.5Z"));
+    drawn.append(place);
+  }
+  return drawn;
+}
+
+// The days under a line.
+export function ticks(from, to) {
+  const node = make("div", "axis");
+  node.ariaHidden = "true";
+  const [start, end] = [Date.parse(from), Date.parse(to)];
+  const days = Math.max(1, Math.round((end - start) / 86_400_000));
+  for (let at = 0; at < days; at += 1) {
+    const span = node.appendChild(make("span", "", new Date(start + at * 86_400_000).toLocaleDateString("en-GB", { weekday: "short" }).toLowerCase()));
+    span.style.left = `${((at * 86_400_000) / (end - start)) * 100}%`;
+  }
+  return node;
+}
+
+// Counts, one bar below the other: [name, count, class].
+export function bars(rows) {
+  const most = Math.max(1, ...rows.map(([, count]) => count));
+  const list = make("ul", "bars");
+  list.append(...rows.map(([name, count, kind]) => {
+    const li = make("li");
+    const bar = svg("svg", { width: "100%", height: 14, "aria-hidden": true, class: `bar ${kind ?? ""}` });
+    bar.append(svg("rect", { width: `${(count / most) * 100}%`, height: 14, rx: 3 }));
+    li.append(make("span", "", name), bar, make("b", "", String(count)));
+    return li;
+  }));
+  return list;
+}
+
+// Columns of [name, parts], each part [index of its source, value]; a dashed line at `limit`.
+export function columns(days, { limit, label }) {
+  const drawn = svg("svg", { class: "plot columns", width: "100%", height: HIGH * 1.6, role: "img", "aria-label": label });
+  const high = HIGH * 1.6 - 4;
+  const sum = (parts) => parts.reduce((all, [, value]) => all + value, 0);
+  const top = Math.max(...days.map(([, parts]) => sum(parts)), limit ? Math.min(limit, 4 * Math.max(...days.map(([, parts]) => sum(parts)), limit / 4)) : 0, 0.01);
+  const wide = 100 / Math.max(1, days.length);
+  for (const [at, [name, parts]] of days.entries()) {
+    let under = high;
+    for (const [source, value] of parts) {
+      const size = (value / top) * (high - 12);
+      under -= size;
+      const rect = svg("rect", { class: `source-${source % 8}`, x: `${at * wide + wide * 0.14}%`, y: under.toFixed(2), width: `${wide * 0.72}%`, height: Math.max(0.5, size).toFixed(2) });
+      rect.appendChild(svg("title")).textContent = `${name}: $${value.toFixed(4)}`;
+      drawn.append(rect);
+    }
+  }
+  drawn.append(svg("line", { class: "base", x1: 0, x2: "100%", y1: high, y2: high }));
+  if (limit && limit <= top) {
+    const y = high - (limit / top) * (high - 12);
+    drawn.append(svg("line", { class: "limit", x1: 0, x2: "100%", y1: y, y2: y }));
+    drawn.appendChild(svg("text", { class: "limit-name", x: 2, y: y - 3 })).textContent = `limit $${limit.toFixed(2)}`;
+  }
+  return drawn;
+}
+
+// Shares from 0 to 100, one narrow column each; nothing where there is none.
+export function shares(values, label) {
+  const high = 34;
+  const drawn = svg("svg", { class: "plot shares", width: "100%", height: high, role: "img", "aria-label": label });
+  const wide = 100 / Math.max(1, values.length);
+  for (const [at, value] of values.entries()) {
+    if (value === null) continue;
+    const size = (value / 100) * (high - 2);
+    drawn.append(svg("rect", { class: "share", x: `${at * wide + wide * 0.14}%`, y: high - size, width: `${wide * 0.72}%`, height: size }));
+  }
+  drawn.append(svg("line", { class: "base", x1: 0, x2: "100%", y1: high - 0.5, y2: high - 0.5 }));
+  return drawn;
+}

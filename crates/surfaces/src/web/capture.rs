@@ -1,0 +1,92 @@
+//! Capture: words that are planned, or kept if there is no time in them; never lost, and told as they are stored.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use axum::Json;
+use axum::extract::{Request, State};
+use domain::assistant::{Answer, Planning, Replanned, Request as Ask};
+use serde::{Deserialize, Serialize};
+
+use super::App;
+use super::api::{BODY_BYTES, read, unexpected};
+use super::refusal::Refusal;
+use super::schedule::plans;
+use super::wire::Obeyed;
+
+/// Words of the human.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Captured {
+    text: String,
+}
+
+/// What became of them, and what takes it back.
+#[derive(Serialize)]
+pub(super) struct CaughtWire {
+    ok: bool,
+    text: String,
+    undo: Option<String>,
+}
+
+pub(super) async fn capture(State(app): State<App>, request: Request) -> Result<Json<CaughtWire>, Refusal> {
+    let Captured { text } = read(&app, request, BODY_BYTES).await?;
+    let before = plans(&app).await?.last;
+    let text = change(&app, Planning::Capture(text)).await?;
+    let last = plans(&app).await?.last;
+    let undo = last.filter(|last| before.as_ref() != Some(last)).map(|last| mark(&last));
+    Ok(Json(CaughtWire { ok: true, text, undo }))
+}
+
+/// Changes what is planned or kept; gives what is told about it.
+async fn change(app: &App, planning: Planning) -> Result<String, Refusal> {
+    match app.ports().desk.ask(Ask::Plan(planning)).await {
+        Answer::Told(text) => Ok(text),
+        answer => Err(unexpected(answer)),
+    }
+}
+
+/// What takes this change back, and no other one.
+fn mark(changed: &Replanned) -> String {
+    let mut hasher = DefaultHasher::new();
+    format!("{changed:?}").hash(&mut hasher);
+    format!("plan:{:016x}", hasher.finish())
+}
+
+/// Something that is taken back.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Undo {
+    undo: String,
+}
+
+pub(super) async fn undo(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
+    let Undo { undo } = read(&app, request, BODY_BYTES).await?;
+    let last = plans(&app).await?.last;
+    if !last.is_some_and(|last| mark(&last) == undo) {
+        let words = "something else was changed since then. say what you want back, like `cancel dentist`.";
+        return Err(Refusal::refused(words));
+    }
+    change(&app, Planning::Words("undo".to_owned())).await.map(told)
+}
+
+/// What is done with something in the inbox.
+#[derive(Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
+enum Sorted {
+    /// It is not needed any more.
+    Drop { id: u64 },
+    /// It is needed then.
+    Plan { id: u64, when: String },
+}
+
+pub(super) async fn sort(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
+    let words = match read(&app, request, BODY_BYTES).await? {
+        Sorted::Drop { id } => format!("done inbox:{id}"),
+        Sorted::Plan { id, when } => format!("move inbox:{id} to {when}"),
+    };
+    change(&app, Planning::Words(words)).await.map(told)
+}
+
+fn told(text: String) -> Json<Obeyed> {
+    Json(Obeyed { ok: true, text: Some(text), turn: None })
+}

@@ -1,0 +1,206 @@
+//! Pings: everything that interrupted the human or wanted to, what became of it, and how many are left.
+
+mod figures;
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use domain::card::{Card, State as Stands};
+use domain::ping_budget::PingBudget;
+use engine::ports::{Fate, Pinged, Unreadable};
+use jiff::{Timestamp, ToSpan, Zoned};
+use serde::{Deserialize, Serialize};
+
+use super::App;
+use super::attention::{AttentionWire, attention};
+use super::refusal::Refusal;
+use super::sessions::moment;
+use figures::{CellWire, OutcomeWire, grid, outcomes};
+
+/// How many days are looked back, if nobody says.
+const DAYS: u16 = 7;
+/// The most days that are looked back.
+const MOST_DAYS: u16 = 90;
+/// The most pings that are told, and the most reminders.
+const MOST: u32 = 500;
+
+/// How far back is wanted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Span {
+    days: Option<u16>,
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    span: Result<Query<Span>, QueryRejection>,
+) -> Result<Json<PingsWire>, Refusal> {
+    let days = span.ok().map(|Query(span)| span.days.unwrap_or(DAYS));
+    let days = days.filter(|days| (1..=MOST_DAYS).contains(days)).ok_or_else(|| {
+        Refusal::malformed(format!("ask with `?days=NUMBER`, from 1 to {MOST_DAYS}, or without it."))
+    })?;
+    let now = app.ports().clock.now();
+    // Whole days, today included.
+    let since = now.start_of_day().and_then(|day| day.checked_sub((i64::from(days) - 1).days()));
+    let since = since.map_or(Timestamp::MIN, |since| since.timestamp());
+    let history = &app.ports().history;
+    let pings = history.pings(since, MOST).await.map_err(broken)?;
+    let cards = history.cards(MOST).await.map_err(broken)?;
+    let attention = attention(&app).await?;
+    let rang = cards.iter().filter(|card| card.rang >= since);
+    let mut all: Vec<Event> =
+        pings.iter().map(Event::from).chain(rang.map(|card| Event::of(card, &now))).collect();
+    all.sort_by_key(|event| std::cmp::Reverse(event.at));
+    Ok(Json(PingsWire {
+        now: moment(now.timestamp(), now.time_zone()),
+        from: moment(since, now.time_zone()),
+        days,
+        budget: BudgetWire::from(&attention.pings),
+        attention: AttentionWire::new(&attention, &now),
+        grid: grid(&all, now.time_zone()),
+        outcomes: outcomes(&all),
+        pings: all.iter().map(|event| PingWire::new(event, &now)).collect(),
+    }))
+}
+
+fn broken(unreadable: Unreadable) -> Refusal {
+    Refusal::broken(unreadable.0)
+}
+
+/// Something that interrupted the human, or wanted to.
+struct Event {
+    at: Timestamp,
+    lane: &'static str,
+    job: String,
+    name: Option<String>,
+    words: String,
+    outcome: &'static str,
+    reacted: Option<Timestamp>,
+    charge: Option<(f64, f64)>,
+    why: String,
+}
+
+impl From<&Pinged> for Event {
+    fn from(ping: &Pinged) -> Self {
+        let (outcome, charge, reacted, shown) = match &ping.fate {
+            Fate::Shown(entry, charge, None) => ("open", *charge, None, Some(entry)),
+            Fate::Shown(entry, charge, reacted) => ("answered", *charge, *reacted, Some(entry)),
+            Fate::PutAway(entry) => ("put away", None, None, Some(entry)),
+            Fate::Refused => ("refused", None, None, None),
+        };
+        let critical = charge.is_some_and(|charge| charge.before <= charge.after);
+        Self {
+            at: ping.at,
+            lane: if critical { "critical" } else { "my idea" },
+            job: ping.source.to_string(),
+            name: ping.name.clone(),
+            words: ping.words.clone(),
+            outcome,
+            reacted,
+            charge: charge.map(|charge| (charge.before, charge.after)),
+            why: shown.map_or_else(|| ping.source.to_string(), |entry| format!("ping:{}", entry.0)),
+        }
+    }
+}
+
+impl Event {
+    fn of(card: &Card, now: &Zoned) -> Self {
+        let (outcome, reacted) = match &card.state {
+            Stands::Open => ("open", None),
+            Stands::Done(at) => ("done", Some(*at)),
+            Stands::Moved(..) => ("moved", None),
+            Stands::Dropped => ("dropped", None),
+        };
+        let job = format!("reminder:{}", card.id);
+        Self {
+            at: card.rang,
+            lane: "you asked",
+            name: None,
+            words: card.words.clone(),
+            outcome,
+            reacted: reacted.filter(|at| *at <= now.timestamp()),
+            charge: None,
+            why: job.clone(),
+            job,
+        }
+    }
+
+    /// The minutes until the human reacted.
+    fn minutes(&self) -> Option<u64> {
+        let minutes = self.reacted?.duration_since(self.at).as_mins();
+        u64::try_from(minutes).ok()
+    }
+}
+
+/// All of it.
+#[derive(Serialize)]
+pub(super) struct PingsWire {
+    now: String,
+    from: String,
+    days: u16,
+    budget: BudgetWire,
+    attention: AttentionWire,
+    /// The minutes until a reaction, by part of the day and day of the week.
+    grid: Vec<CellWire>,
+    outcomes: Vec<OutcomeWire>,
+    /// Newest first.
+    pings: Vec<PingWire>,
+}
+
+/// How many pings are left.
+#[derive(Serialize)]
+struct BudgetWire {
+    capacity: u32,
+    available: f64,
+    refill_minutes: u32,
+    used_today: u32,
+    critical_today: u32,
+    words: String,
+}
+
+impl From<&PingBudget> for BudgetWire {
+    fn from(budget: &PingBudget) -> Self {
+        Self {
+            capacity: budget.capacity,
+            available: budget.available,
+            refill_minutes: budget.refill_minutes,
+            used_today: budget.used.count,
+            critical_today: budget.critical.count,
+            words: budget.tell_all(),
+        }
+    }
+}
+
+/// One of them.
+#[derive(Serialize)]
+struct PingWire {
+    at: String,
+    /// `you asked`, `my idea` or `critical`.
+    lane: &'static str,
+    job: String,
+    name: Option<String>,
+    words: String,
+    /// `open`, `answered`, `put away`, `refused`, `done`, `moved` or `dropped`.
+    outcome: &'static str,
+    minutes: Option<u64>,
+    /// How many pings were left before and after.
+    left: Option<(f64, f64)>,
+    /// What `/why` is asked with.
+    why: String,
+}
+
+impl PingWire {
+    fn new(event: &Event, now: &Zoned) -> Self {
+        Self {
+            at: moment(event.at, now.time_zone()),
+            lane: event.lane,
+            job: event.job.clone(),
+            name: event.name.clone(),
+            words: event.words.clone(),
+            outcome: event.outcome,
+            minutes: event.minutes(),
+            left: event.charge,
+            why: event.why.clone(),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Figures about pings: how soon the human reacts, and what became of them.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use super::Event;
+
+/// A median of fewer reactions than this says nothing.
+const FEWEST: usize = 3;
+
+/// The parts of a day, and the hour at which each begins; what is before the first belongs to the last.
+const PARTS: [(&str, i8); 4] = [("morning", 5), ("midday", 11), ("afternoon", 14), ("evening", 18)];
+
+/// The days of a week.
+const DAYS: [(&str, Weekday); 7] = [
+    ("mon", Weekday::Monday),
+    ("tue", Weekday::Tuesday),
+    ("wed", Weekday::Wednesday),
+    ("thu", Weekday::Thursday),
+    ("fri", Weekday::Friday),
+    ("sat", Weekday::Saturday),
+    ("sun", Weekday::Sunday),
+];
+
+/// What can become of a ping, in the order in which it is told.
+const OUTCOMES: [&str; 7] = ["done", "moved", "answered", "dropped", "put away", "open", "refused"];
+
+/// One part of one day of the week.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct CellWire {
+    part: &'static str,
+    day: &'static str,
+    /// How many reactions there were.
+    count: usize,
+    /// The median of the minutes; null, if there were too few to tell.
+    minutes: Option<u64>,
+}
+
+/// How many came to this.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct OutcomeWire {
+    outcome: &'static str,
+    count: usize,
+}
+
+/// How soon the human reacts, for every part of every day of the week.
+pub(super) fn grid(events: &[Event], zone: &TimeZone) -> Vec<CellWire> {
+    let mut reactions: BTreeMap<(&str, &str), Vec<u64>> = BTreeMap::new();
+    for event in events {
+        let Some(minutes) = event.minutes() else { continue };
+        let at = event.at.to_zoned(zone.clone());
+        let part = PARTS.iter().rev().find(|(_, from)| at.hour() >= *from).unwrap_or(&PARTS[3]).0;
+        let day = DAYS.iter().find(|(_, day)| *day == at.weekday()).map_or("mon", |(name, _)| name);
+        reactions.entry((part, day)).or_default().push(minutes);
+    }
+    let cell = |part: &'static str, day: &'static str| {
+        let all = reactions.get(&(part, day)).cloned().unwrap_or_default();
+        CellWire { part, day, count: all.len(), minutes: median(all) }
+    };
+    PARTS.iter().flat_map(|(part, _)| DAYS.iter().map(move |(day, _)| cell(part, day))).collect()
+}
+
+fn median(mut minutes: Vec<u64>) -> Option<u64> {
+    minutes.sort_unstable();
+    (minutes.len() >= FEWEST).then(|| minutes[minutes.len() / 2])
+}
+
+/// What became of them, counted.
+pub(super) fn outcomes(events: &[Event]) -> Vec<OutcomeWire> {
+    let count = |outcome: &'static str| {
+        let count = events.iter().filter(|event| event.outcome == outcome).count();
+        OutcomeWire { outcome, count }
+    };
+    OUTCOMES.into_iter().map(count).filter(|outcome| outcome.count > 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
+
+    fn event(at: &str, minutes: Option<i64>, outcome: &'static str) -> Event {
+        let at: Timestamp = at.parse().unwrap();
+        Event {
+            at,
+            lane: "my idea",
+            job: String::new(),
+            name: None,
+            words: String::new(),
+            outcome,
+            reacted: minutes.map(|minutes| at + SignedDuration::from_mins(minutes)),
+            charge: None,
+            why: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_median_is_told_from_three_reactions_on() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let monday = |hour: u8, minutes| event(&format!("2026-11-16T{hour:02}:30Z"), minutes, "answered");
+        let mut events = vec![monday(8, Some(9)), monday(8, Some(1)), monday(2, Some(5)), monday(8, None)];
+        let cell = |events: &[Event], part: &str, day: &str| {
+            let cells = grid(events, &zone);
+            let found = cells.into_iter().find(|cell| (cell.part, cell.day) == (part, day)).unwrap();
+            (found.count, found.minutes)
+        };
+        assert_eq!(cell(&events, "morning", "mon"), (2, None));
+        assert_eq!(cell(&events, "evening", "mon"), (1, None), "the night belongs to the evening");
+        events.push(monday(7, Some(4)));
+        assert_eq!(cell(&events, "morning", "mon"), (3, Some(4)));
+        assert_eq!(grid(&events, &zone).len(), 28);
+    }
+
+    #[test]
+    fn outcomes_are_counts_and_none_is_left_out() {
+        let at = "2026-11-16T08:00Z";
+        let events = [event(at, None, "open"), event(at, None, "done"), event(at, None, "open")];
+        let told = outcomes(&events);
+        assert_eq!(
+            told.iter().map(|one| (one.outcome, one.count)).collect::<Vec<_>>(),
+            [("done", 1), ("open", 2)]
+        );
+    }
+}

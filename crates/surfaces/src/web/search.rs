@@ -1,0 +1,104 @@
+//! Search: where something was said, over all that ever was.
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use domain::conversation::{Entry, EntryId, Said, Text};
+use engine::ports::LookedFor;
+use serde::{Deserialize, Serialize};
+
+use super::App;
+use super::refusal::Refusal;
+
+/// How many come at once.
+const PAGE: u32 = 30;
+/// The longest words that are looked for, in bytes.
+const LONGEST: usize = 400;
+/// The characters that are told before and after what was found.
+const AROUND: usize = 90;
+
+/// What is looked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    words: String,
+    before: Option<u64>,
+}
+
+pub(super) async fn show(
+    State(app): State<App>,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Result<Json<FoundWire>, Refusal> {
+    let wanted = wanted.ok().map(|Query(wanted)| wanted);
+    let Wanted { words, before } =
+        wanted.filter(|wanted| wanted.words.len() <= LONGEST).ok_or_else(|| {
+            Refusal::malformed(format!(
+                "ask with `?words=WORDS&before=NUMBER`, words of at most {LONGEST} bytes."
+            ))
+        })?;
+    let before = before.filter(|before| i64::try_from(*before).is_ok()).map(EntryId);
+    let looked_for = LookedFor { words: words.clone(), before, limit: PAGE + 1 };
+    let found = app.ports().history.search(looked_for).await;
+    let mut found = found.map_err(|unreadable| Refusal::broken(unreadable.0))?;
+    let more = found.len() > usize::try_from(PAGE).unwrap_or(usize::MAX);
+    found.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
+    Ok(Json(FoundWire { hits: found.iter().map(|entry| HitWire::new(entry, &words)).collect(), more }))
+}
+
+/// What was found, newest first.
+#[derive(Serialize)]
+pub(super) struct FoundWire {
+    hits: Vec<HitWire>,
+    more: bool,
+}
+
+/// One place.
+#[derive(Serialize)]
+struct HitWire {
+    id: u64,
+    at: String,
+    /// `human`, `assistant`, `tools` or `summary`.
+    by: &'static str,
+    /// The words around it.
+    text: String,
+}
+
+impl HitWire {
+    fn new(entry: &Entry, words: &str) -> Self {
+        let by = match &entry.said {
+            Said::Human(_) => "human",
+            Said::Assistant(..) => "assistant",
+            Said::Tools(_) => "tools",
+            Said::Summary(_) | Said::Recalled(_) => "summary",
+        };
+        Self { id: entry.id.0, at: entry.at.to_string(), by, text: around(&entry.said.text(), words) }
+    }
+}
+
+/// What stands in `text` around the first of `words`.
+fn around(text: &str, words: &str) -> String {
+    let lower = text.to_lowercase();
+    let found = words.to_lowercase().split_whitespace().filter_map(|word| lower.find(word)).min();
+    // Letters may change their length in lower case, so the place is counted in characters.
+    let place = found.map_or(0, |at| lower[..at].chars().count());
+    let (from, all) = (place.saturating_sub(AROUND), text.chars().count());
+    let part: String = text.chars().skip(from).take(2 * AROUND).collect();
+    let part = part.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (before, after) = (if from > 0 { "…" } else { "" }, if from + 2 * AROUND < all { "…" } else { "" });
+    format!("{before}{part}{after}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hit_is_told_with_the_words_around_it() {
+        assert_eq!(around("call the dentist", "dentist"), "call the dentist");
+        let long = format!("{}the Dentist{}", "before ".repeat(50), " after".repeat(50));
+        let told = around(&long, "dentist");
+        assert!(told.starts_with('…') && told.ends_with('…') && told.contains("the Dentist after"), "{told}");
+        assert_eq!(around("İİİ straße", "straße"), "İİİ straße");
+        assert_eq!(around("", "x"), "");
+    }
+}

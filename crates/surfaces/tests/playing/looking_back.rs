@@ -1,0 +1,65 @@
+//! What happened, looked up in records in memory.
+
+use domain::card::Card;
+use domain::conversation::{Entry, Text};
+use domain::inbox::Kept;
+use domain::record::{InboxChange, MessageChange, PlanChange, Record};
+use engine::ports::{History, LookedFor, Pinged, Unreadable};
+use futures_util::future::BoxFuture;
+use jiff::Timestamp;
+
+use super::Ledger;
+
+impl History for Ledger {
+    fn inbox(&self) -> BoxFuture<'_, Result<Vec<Kept>, Unreadable>> {
+        let mut inbox: Vec<Kept> = Vec::new();
+        for record in self.0.borrow().iter() {
+            match record {
+                Record::Inbox(InboxChange::Kept(kept)) => inbox.push(kept.clone()),
+                Record::Inbox(InboxChange::Removed(id, _)) => inbox.retain(|kept| kept.id != *id),
+                _ => {}
+            }
+        }
+        Box::pin(async { Ok(inbox) })
+    }
+
+    fn cards(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Card>, Unreadable>> {
+        let mut cards: Vec<Card> = Vec::new();
+        for record in self.0.borrow().iter() {
+            if let Record::Message(MessageChange::Card(card, _)) = record {
+                cards.retain(|known| known.id != card.id);
+                cards.push(card.clone());
+            }
+        }
+        cards.reverse();
+        cards.truncate(limit as usize);
+        Box::pin(async { Ok(cards) })
+    }
+
+    fn pings(&self, _: Timestamp, _: u32) -> BoxFuture<'_, Result<Vec<Pinged>, Unreadable>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn begun(&self, limit: u32) -> BoxFuture<'_, Result<Vec<(Timestamp, Timestamp)>, Unreadable>> {
+        let records = self.0.borrow();
+        let begun = records.iter().rev().filter_map(|record| match record {
+            Record::Plan(PlanChange::Occurred(one)) => Some((one.key.due, one.since)),
+            _ => None,
+        });
+        let begun: Vec<_> = begun.take(limit as usize).collect();
+        Box::pin(async { Ok(begun) })
+    }
+
+    fn search(&self, looked_for: LookedFor) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>> {
+        let words = looked_for.words.to_lowercase();
+        let mut found = self.entries();
+        found.retain(|entry| looked_for.before.is_none_or(|before| entry.id < before));
+        found.retain(|entry| {
+            let text = entry.said.text().to_lowercase();
+            !words.trim().is_empty() && words.split_whitespace().all(|word| text.contains(word))
+        });
+        found.reverse();
+        found.truncate(looked_for.limit as usize);
+        Box::pin(async { Ok(found) })
+    }
+}
