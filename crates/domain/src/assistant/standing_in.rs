@@ -220,6 +220,7 @@ fn is_done_here(meant: &Meant) -> bool {
         | Meant::Pause(_)
         | Meant::Resume
         | Meant::Leave
+        | Meant::Ease(_)
         | Meant::ClearInbox
         | Meant::Ease(_)
         | Meant::Status => true,
