@@ -29,9 +29,10 @@ export class Chat {
       around: (change) => this.around(change),
     });
     this.more = false;
+    this.apart = false; // whether an older place is shown, with a gap before what is newest
     this.reading = false;
     parts.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    parts.down.addEventListener("click", () => this.toEnd());
+    parts.down.addEventListener("click", () => this.toNewest());
     parts.log.addEventListener("click", (event) => this.pressed(event.target));
     setInterval(() => this.tick(), 1000);
   }
@@ -108,6 +109,7 @@ export class Chat {
 
   // One reading after the other, so that the newest has the last word.
   readAgain() {
+    if (this.apart) return Promise.resolve();
     this.read = this.read.catch(() => {}).then(() => this.readNewest());
     return this.read;
   }
@@ -399,6 +401,38 @@ export class Chat {
   toEnd() {
     this.parts.scroll.scrollTop = this.parts.scroll.scrollHeight;
     this.parts.down.hidden = true;
+  }
+
+  // Shows what was said around the entry `id`. What is newer than that comes back with the way to the newest.
+  async jump(id) {
+    await this.read.catch(() => {});
+    if (!this.shown.has(id)) {
+      const { messages, more } = await assistant.messagesTo(id);
+      if (!messages.some((entry) => entry.id === id)) {
+        return this.notice("that is not there any more.", true);
+      }
+      for (const li of this.shown.values()) li.remove();
+      this.shown.clear();
+      for (const entry of messages) this.show(entry);
+      Object.assign(this, { more, apart: true });
+      this.settle(false);
+    }
+    const li = this.shown.get(id);
+    li.scrollIntoView({ block: "center" });
+    li.tabIndex = -1;
+    li.focus({ preventScroll: true });
+    this.parts.down.hidden = false;
+  }
+
+  // Back from an older place.
+  async toNewest() {
+    if (this.apart) {
+      for (const li of this.shown.values()) li.remove();
+      this.shown.clear();
+      this.apart = false;
+      await this.readAgain();
+    }
+    this.toEnd();
   }
 
   scrolled() {

@@ -236,7 +236,7 @@ function footer({ cost, health, pings, today }) {
   const money = (amount) => `$${amount.toFixed(2)}`;
   const spent = limit === null ? `${money(cost.today.dollars)} today` : `${money(dollars)} of ${money(limit)} for unattended work`;
   const broken = today.broken ? [`${count(today.broken, "file")} can't be read`] : [];
-  const surfaces = ["page ✓", ...(health.surfaces ?? []).map((name) => `${name} ✓`)];
+  const surfaces = [health.surfaces.join(", "), health.discord && `discord ${health.discord}`].filter(Boolean);
   const { quiet_until: quiet, focus } = today.attention;
   const calm = [focus && `focused${focus.on ? ` on ${focus.on}` : ""} until ${clock(focus.until.at)}`, quiet && `quiet until ${clock(quiet.at)}`].filter(Boolean);
   return [`brain: ${health.brain}`, ...surfaces, spent, pings.budget.words, ...calm, ...broken].join(" · ");
