@@ -42,7 +42,7 @@ export class Chat {
   enter() {
     if (this.left === undefined) this.toEnd();
     else this.parts.scroll.scrollTop = this.left;
-    this.parts.down.hidden = this.atEnd();
+    this.parts.down.hidden = this.isNewest();
   }
 
   leave() {
@@ -381,7 +381,7 @@ export class Chat {
     markDays(this.parts.log);
     empty.hidden = log.children.length > 0;
     if (stay) this.toEnd();
-    down.hidden = this.atEnd();
+    down.hidden = this.isNewest();
     this.parts.busy(busy);
   }
 
@@ -398,9 +398,14 @@ export class Chat {
     return scrollHeight - scrollTop - clientHeight < NEAR;
   }
 
+  // Whether what is newest is in sight.
+  isNewest() {
+    return !this.apart && this.atEnd();
+  }
+
   toEnd() {
     this.parts.scroll.scrollTop = this.parts.scroll.scrollHeight;
-    this.parts.down.hidden = true;
+    this.parts.down.hidden = !this.apart;
   }
 
   // Shows what was said around the entry `id`. What is newer than that comes back with the way to the newest.
@@ -421,7 +426,7 @@ export class Chat {
     li.scrollIntoView({ block: "center" });
     li.tabIndex = -1;
     li.focus({ preventScroll: true });
-    this.parts.down.hidden = false;
+    this.parts.down.hidden = this.isNewest();
   }
 
   // Back from an older place.
@@ -436,7 +441,7 @@ export class Chat {
   }
 
   scrolled() {
-    if (this.atEnd()) this.parts.down.hidden = true;
+    if (this.isNewest()) this.parts.down.hidden = true;
     if (this.parts.scroll.scrollTop < 240) this.readOlder();
   }
 

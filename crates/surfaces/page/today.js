@@ -127,7 +127,7 @@ export class Today extends View {
       }
     };
     const row = make("p", "buttons");
-    row.append(labelled(menu("when?", TIMES, (when) => sort({ when }), HINT), `when: ${kept.text.slice(0, 80)}`));
+    row.append(labelled(menu("when?", TIMES, (when) => sort({ when }), HINT), `when? ${kept.text.slice(0, 80)}`));
     row.append(labelled(button("drop", "", () => sort({})), `drop: ${kept.text.slice(0, 80)}`));
     const acts = make("div", "acts");
     acts.append(row, wrong);
@@ -165,7 +165,7 @@ export class Today extends View {
     };
     row.append(...card.buttons.map(({ label, style, press: sends }) =>
       labelled(button(label, style, () => press(sends)), `${label}: ${card.words}`)));
-    if (card.moves) row.append(labelled(menu("Move to…", card.times, (to) => press(card.moves, to), HINT), `move ${card.words}`));
+    if (card.moves) row.append(labelled(menu("Move to…", card.times, (to) => press(card.moves, to), HINT), `Move to… ${card.words}`));
     return node;
   }
 
