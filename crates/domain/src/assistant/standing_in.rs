@@ -222,7 +222,6 @@ fn is_done_here(meant: &Meant) -> bool {
         | Meant::Leave
         | Meant::Ease(_)
         | Meant::ClearInbox
-        | Meant::Ease(_)
         | Meant::Status => true,
         Meant::Talk(_) | Meant::Untimed | Meant::Unclear(_) => false,
     }
