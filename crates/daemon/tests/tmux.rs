@@ -1,5 +1,4 @@
 //! The terminal as a person has it: the real program in a real terminal, looked at from outside.
-#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -52,7 +51,7 @@ fn a_reminder_rings_while_somebody_types() {
     pane.shows("✓ ");
     pane.types("buy mi");
     let screen = pane.until("the reminder", |screen| screen.contains("⏰"));
-    assert!(screen.contains(" stretch   [d] done  [1] 10 min  [m] move  [x] drop"), "{screen}");
+    assert!(screen.contains(" stretch   [d] done  [1] 10 min  [s] smaller  [m] move  [x] drop"), "{screen}");
     let screen = pane.until("the line", |screen| last_line(screen) == "> buy mi");
     assert_eq!(screen.matches("buy mi").count(), 1, "{screen}");
     pane.press(&["C-u"]);

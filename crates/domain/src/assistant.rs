@@ -17,7 +17,9 @@ mod digesting;
 mod effect;
 mod finding;
 mod firing;
+mod following_up;
 mod forking;
+mod gathering;
 mod holding;
 mod leaving;
 mod lightening;
@@ -355,6 +357,7 @@ impl Assistant {
         if let Some(wanted) = self.wants.compactions.pop_front() {
             return self.begin_wanted(wanted, minutes);
         }
+        self.ring_together(minutes);
         let next = self.memory.messages.waiting.front().and_then(|next| self.branch_of(next, minutes));
         if let Some(branch) = next.filter(|branch| self.is_full(branch)) {
             return self.begin_compaction(Compacting::by_itself(branch), minutes);

@@ -26,7 +26,7 @@ pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
 pub use overhead::overhead;
 pub use owing::still_owed;
-pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping};
+pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping, say_otherwise};
 pub use preamble::Preamble;
 pub use quoting::{QUOTE_CHARS, message_words, quotation};
 pub use reference::{REFERENCES, Reference};

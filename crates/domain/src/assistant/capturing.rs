@@ -41,8 +41,8 @@ impl Assistant {
             | Meant::Pause(_)
             | Meant::Resume
             | Meant::Leave
-            | Meant::Ease(_)
-            | Meant::ClearInbox => self.plan_words(&text, now),
+            | Meant::ClearInbox
+            | Meant::Ease(_) => self.plan_words(&text, now),
         }
     }
 

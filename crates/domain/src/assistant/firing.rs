@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 
-use super::carding::as_written;
+use super::gathering::put_plainly;
 use super::planning::taken_away;
 use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
 use crate::context::{self, Preamble, Scheduled, Where};
@@ -222,7 +222,7 @@ impl Assistant {
         let name = occurrence.name.clone();
         if let Source::Reminder(_) = occurrence.key.source {
             self.ensure_main(minutes);
-            self.say_as_written(&occurrence.words, minutes);
+            self.say_as_written(&occurrence, minutes);
             self.rang(&occurrence, minutes);
         }
         let known = self.memory.plans.failing.insert(occurrence.key.source.clone(), why.to_owned());
@@ -235,7 +235,7 @@ impl Assistant {
     /// A reminder goes out as it was written, without a model.
     fn goes_out(&mut self, occurrence: Occurrence, minutes: &mut Minutes) {
         self.ensure_main(minutes);
-        self.say_as_written(&occurrence.words, minutes);
+        self.say_as_written(&occurrence, minutes);
         self.rang(&occurrence, minutes);
         let note = AS_WRITTEN.to_owned();
         self.settle(occurrence, End::Done(note), minutes);
@@ -254,8 +254,8 @@ impl Assistant {
     }
 
     /// The words of a reminder, said on main as they were written.
-    fn say_as_written(&mut self, words: &str, minutes: &mut Minutes) {
-        self.speak(&as_written(words), minutes);
+    fn say_as_written(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
+        self.speak(&put_plainly(occurrence, minutes), minutes);
     }
 
     /// After a start: an occurrence whose job is nowhere to be found any more has failed, and is tried again.

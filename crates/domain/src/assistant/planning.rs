@@ -12,7 +12,9 @@ use super::{Answer, Assistant, Broken, Effect, Look, Minutes, Planning, Shown, T
 use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
 use crate::record::{FileWork, MessageChange, MessageId, PlanChange, Record, Removal};
-use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Plan, Planned, Rest, SET_BACK, What, once};
+use crate::schedule::{
+    Charter, Due, FileNews, ItemId, Lateness, Missed, Plan, Planned, Rest, SET_BACK, What, once,
+};
 
 /// The most late ones that go on at a time.
 const LATE_AT_ONCE: usize = 2;
@@ -100,7 +102,7 @@ impl Assistant {
     }
 
     /// A message of ours that still waits is not heard any more; whether it waited.
-    fn take_back(&mut self, message: MessageId, minutes: &mut Minutes) -> bool {
+    pub(super) fn take_back(&mut self, message: MessageId, minutes: &mut Minutes) -> bool {
         let waiting = &mut self.memory.messages.waiting;
         let Some(at) = waiting.iter().position(|waiting| waiting.id == message) else { return false };
         waiting.remove(at);
@@ -222,6 +224,11 @@ impl Assistant {
     /// The time of a plan came, or passed.
     fn came(&mut self, due: Due, missed: &mut Vec<(String, Missed)>, minutes: &mut Minutes) {
         match due.kept {
+            // What the human wanted to hear is heard at once, together with all else of that kind.
+            Some((at, Lateness::Late)) if is_for_main(&due.planned) => {
+                self.pass(&due, missed, minutes);
+                self.keep_time(&due.planned, at, Lateness::Late, minutes);
+            }
             // It is looked at again when it is its turn, with all that it missed until then.
             Some((_, Lateness::Late)) => self.memory.plans.agenda.hold(&due.planned.source()),
             Some((at, Lateness::OnTime)) => {
@@ -349,6 +356,11 @@ impl Assistant {
         let plan = self.memory.plans.agenda.get(&occurrence.key.source);
         plan.map(|plan| Arc::clone(&plan.planned))
     }
+}
+
+/// Whether it is a reminder that is only to be heard.
+fn is_for_main(planned: &Planned) -> bool {
+    matches!(planned.what, What::Reminder(_)) && matches!(planned.charter(), Charter::Main(_))
 }
 
 /// The occurrence of `planned` that was due `at` this time, before anything was done about it.

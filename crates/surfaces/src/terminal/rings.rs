@@ -1,6 +1,6 @@
 //! Rings: reminders and questions as they stand between the human's lines, with the letters that answer them.
 
-use jiff::{Timestamp, Zoned};
+use jiff::{SignedDuration, Timestamp, Zoned};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -28,11 +28,15 @@ pub fn hear(shown: &Shown, offers: &mut Offers, (now, clock): (Instant, &Zoned))
     match shown.name.as_str() {
         "card" => Some(card(&shown.data, offers, (now, clock))),
         "asked" => {
-            let (id, of) = (&shown.data["id"], format!("approval {}", shown.data["id"]));
-            offers.make('y', &of, Deed::Give(format!("/allow {id}")), now);
-            offers.make('n', &of, Deed::Give(format!("/deny {id}")), now);
+            asked(&shown.data, offers, now);
             let loud = shown.data["caption"].as_str().map(|caption| format!("may i? {caption}"));
             Some(Ring { words: "  [y] yes  [n] no\n".to_owned(), loud })
+        }
+        "hello" => {
+            for approval in shown.data["approvals"].as_array().into_iter().flatten() {
+                asked(approval, offers, now);
+            }
+            None
         }
         "answered" => {
             offers.withdraw(&format!("approval {}", shown.data["id"]));
@@ -41,6 +45,26 @@ pub fn hear(shown: &Shown, offers: &mut Offers, (now, clock): (Instant, &Zoned))
         _ => None,
     }
 }
+
+fn asked(approval: &Value, offers: &mut Offers, now: Instant) {
+    let (id, of) = (&approval["id"], format!("approval {}", approval["id"]));
+    offers.make('y', &of, Deed::Give(format!("/allow {id}")), now);
+    offers.make('n', &of, Deed::Give(format!("/deny {id}")), now);
+}
+
+/// A reminder that rang a short while ago and was not answered, for who has just come. What is offered already is not
+/// told again.
+pub fn open_still(today: &Value, offers: &mut Offers, (now, clock): (Instant, &Zoned)) -> Option<Ring> {
+    let cards = today["cards"].as_array()?;
+    let newest = cards.iter().find(|card| card["state"] == "open")?;
+    let rang: Timestamp = newest["rang"].as_str()?.parse().ok()?;
+    let recent = clock.timestamp().duration_since(rang) < RECENT;
+    let offered = newest["id"].as_str().is_some_and(|id| offers.is_about('m', id));
+    (recent && !offered).then(|| card(newest, offers, (now, clock)))
+}
+
+/// How long ago a reminder rang at most that is told to who has just come.
+const RECENT: SignedDuration = SignedDuration::from_mins(10);
 
 fn card(data: &Value, offers: &mut Offers, (now, clock): (Instant, &Zoned)) -> Ring {
     let text = |name: &str| data[name].as_str().unwrap_or_default();
@@ -72,12 +96,24 @@ fn card(data: &Value, offers: &mut Offers, (now, clock): (Instant, &Zoned)) -> R
 /// Offers what can be done with a card, and gives it in words.
 fn open(data: &Value, words: &str, offers: &mut Offers, now: Instant) -> String {
     let id = data["id"].as_str().unwrap_or_default();
-    let press = |act: &str| Deed::Press(format!("act:{act}:{id}"));
-    let mut deeds = vec![('d', "done", press("rem_done")), ('1', "10 min", press("rem_later"))];
+    let mut deeds: Vec<(char, String, Deed)> = Vec::new();
+    for button in data["buttons"].as_array().into_iter().flatten() {
+        let (Some(label), Some(press)) = (button["label"].as_str(), button["press"].as_str()) else {
+            continue;
+        };
+        let unknown = deeds.iter().filter(|(letter, _, _)| FURTHER.contains(letter)).count();
+        let known = KNOWN.iter().find(|(act, _, _)| press.starts_with(act));
+        let (letter, label) = match (known, FURTHER.get(unknown)) {
+            (Some((_, letter, label)), _) => (*letter, (*label).to_owned()),
+            (None, Some(letter)) => (*letter, label.to_lowercase()),
+            (None, None) => continue,
+        };
+        deeds.push((letter, label, Deed::Press(press.to_owned())));
+    }
     if let Some(button) = data["moves"].as_str().map(str::to_owned) {
         let what = words.to_owned();
-        deeds.push(('m', "move", Deed::When { button: button.clone(), what }));
-        deeds.push(('x', "drop", Deed::Press(button)));
+        deeds.push(('m', "move".to_owned(), Deed::When { button: button.clone(), what }));
+        deeds.push(('x', "drop".to_owned(), Deed::Press(button)));
     }
     let mut keys = Vec::new();
     for (letter, label, deed) in deeds {
@@ -86,6 +122,12 @@ fn open(data: &Value, words: &str, offers: &mut Offers, now: Instant) -> String 
     }
     keys.join("  ")
 }
+
+/// The buttons that have a letter of their own.
+const KNOWN: [(&str, char, &str); 3] =
+    [("act:rem_done:", 'd', "done"), ("act:rem_later:", '1', "10 min"), ("act:rem_split:", 's', "smaller")];
+/// The letters of all others.
+const FURTHER: [char; 4] = ['2', '3', '4', '5'];
 
 /// What is sent along with a button: `x` drops what it could move.
 pub fn words_for(button: &str) -> &'static str {
@@ -115,15 +157,54 @@ mod tests {
         Ring { words: ring.words.replace(TOGETHER, " "), ..ring }
     }
 
+    fn buttons(id: &str) -> Value {
+        let button = |label: &str, act: &str| json!({ "label": label, "press": format!("act:{act}:{id}") });
+        json!([
+            button("Done", "rem_done"),
+            button("In 10 min", "rem_later"),
+            button("Break it down", "rem_split")
+        ])
+    }
+
+    #[test]
+    fn a_button_that_is_new_has_a_letter_too() {
+        let mut offers = Offers::default();
+        let odd = json!([{ "label": "Pick a day", "press": "act:rem_day:7c" }, { "label": "nothing" }]);
+        let ring =
+            told(&mut offers, json!({ "id": "7c", "words": "leave", "state": "open", "buttons": odd }));
+        assert_eq!(ring.words, "⏰ leave   [2] pick a day\n");
+        assert_eq!(offers.get('2', Instant::now()), Some(&Deed::Press("act:rem_day:7c".to_owned())));
+    }
+
+    #[test]
+    fn who_has_just_come_sees_the_reminder_that_rang_a_moment_ago() {
+        let clock: Zoned = "2026-11-15T14:36[Europe/Berlin]".parse().unwrap();
+        let told = |rang: &str, state: &str| {
+            let card = json!({ "id": "7c", "words": "leave", "rang": rang, "state": state, "moves": "act:rem_move:7c" });
+            let (mut offers, at) = (Offers::default(), (Instant::now(), &clock));
+            let first = open_still(&json!({ "cards": [card] }), &mut offers, at);
+            let again = open_still(&json!({ "cards": [card] }), &mut offers, at);
+            assert_eq!(again, None, "once is enough");
+            first.map(|ring| ring.words)
+        };
+        let words = told("2026-11-15T13:35:00Z", "open").unwrap();
+        assert!(words.starts_with("⏰ 14:35 leave   [m]"), "{words}");
+        assert_eq!(told("2026-11-15T13:25:00Z", "open"), None, "that is long ago");
+        assert_eq!(told("2026-11-15T13:35:00Z", "done"), None);
+    }
+
     #[test]
     fn a_reminder_rings_with_its_letters_and_tells_what_became_of_it() {
         let mut offers = Offers::default();
         let mut card = json!({
             "id": "7c1e", "words": "leave for\ndentist", "rang": "2026-11-15T13:35:00Z", "state": "open",
-            "moves": "act:rem_move:7c1e",
+            "moves": "act:rem_move:7c1e", "buttons": buttons("7c1e"),
         });
         let ring = told(&mut offers, card.clone());
-        assert_eq!(ring.words, "⏰ 14:35 leave for dentist   [d] done  [1] 10 min  [m] move  [x] drop\n");
+        assert_eq!(
+            ring.words,
+            "⏰ 14:35 leave for dentist   [d] done  [1] 10 min  [s] smaller  [m] move  [x] drop\n"
+        );
         assert_eq!(ring.loud.as_deref(), Some("⏰ 14:35 leave for dentist"));
         let press = |button: &str| Deed::Press(button.to_owned());
         assert_eq!(offers.get('d', Instant::now()), Some(&press("act:rem_done:7c1e")));

@@ -138,7 +138,8 @@ impl<'a> Sitting<'a> {
     fn greet(&mut self, glance: &Glance) -> String {
         let line = glance.line(self.seat.name, &self.seat.clock.now(), self.screen.width());
         let faint = self.screen.faint(&readable(&line));
-        format!("{faint}\n{}", self.show(""))
+        let open = self.talk.come_to(&glance.today, &self.moment());
+        format!("{faint}\n{}", self.show(&open))
     }
 
     /// Writes `words`, and below them what stands there now.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use jiff::Zoned;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::editor::{Edited, Editor};
@@ -163,6 +164,7 @@ impl Talk {
     /// Takes note of what is shown.
     pub fn hear(&mut self, shown: &Shown, at: &Moment) -> Heard {
         self.prompt.follow(shown);
+        let unasked = self.telling.is_unasked();
         let mut words = self.telling.hear(shown);
         let took = match self.telling.follows(shown) {
             true => self.progress.hear(shown, at.now),
@@ -175,8 +177,20 @@ impl Talk {
         }
         let ring = rings::hear(shown, &mut self.offers, (at.now, &at.clock)).unwrap_or_default();
         words.push_str(&ring.words);
+        // What nobody waited for is heard, as a reminder is.
+        let news = match shown.name.as_str() {
+            "sent" => news(&words),
+            "ended" if unasked => news(&words),
+            _ => None,
+        };
         let long = (took == Took::Long).then(String::new);
-        Heard { words, rings: ring.loud.or(long) }
+        Heard { words, rings: ring.loud.or(news).or(long) }
+    }
+
+    /// What is still to be answered of today, for who has just come.
+    pub fn come_to(&mut self, today: &Value, at: &Moment) -> String {
+        let ring = rings::open_still(today, &mut self.offers, (at.now, &at.clock));
+        ring.map(|ring| ring.words).unwrap_or_default()
     }
 
     /// Takes a key in.
@@ -271,6 +285,11 @@ impl Talk {
     }
 }
 
+/// The last line of `words`, if there are any.
+fn news(words: &str) -> Option<String> {
+    words.trim().lines().last().map(|line| line.trim().to_owned())
+}
+
 /// Whether `shown` is an answer that says how to take back what it tells.
 fn can_be_taken_back(shown: &Shown) -> bool {
     let entry = &shown.data["entry"];
@@ -313,7 +332,10 @@ mod tests {
             let rang = "2026-11-15T13:35:00Z";
             self.hear(
                 "card",
-                json!({ "id": "7c", "words": "leave", "rang": rang, "state": "open", "moves": "act:rem_move:7c" }),
+                json!({
+                    "id": "7c", "words": "leave", "rang": rang, "state": "open", "moves": "act:rem_move:7c",
+                    "buttons": [{ "label": "Done", "press": "act:rem_done:7c" }],
+                }),
             )
         }
     }
@@ -389,6 +411,26 @@ mod tests {
         assert_eq!(rig.type_in("u\n")[2], Wish::Say("u".to_owned()));
         rig.hear("said", json!({ "entry": { "by": "assistant", "text": "✓ tue 10:00 · dentist" } }));
         assert_eq!(rig.type_in("u\n"), [entered("u"), Wish::Undo]);
+    }
+
+    #[test]
+    fn what_nobody_waited_for_rings_once() {
+        let mut rig = Rig::new();
+        let results = json!([{ "words": "two mails" }]);
+        let sent =
+            json!({ "entry": { "id": 17, "by": "tools", "from": "routine:mail", "results": results } });
+        assert_eq!(rig.hear("sent", sent).rings.as_deref(), Some("two mails"));
+        let mut answered = |words: &str| {
+            if !words.is_empty() {
+                rig.talk.telling().expect(words);
+            }
+            rig.hear("said", json!({ "entry": { "by": "human", "text": words, "images": 0 } }));
+            rig.hear("began", json!({ "turn": 7, "answers": 3 }));
+            rig.hear("said", json!({ "entry": { "by": "assistant", "text": "one thing today." } }));
+            rig.hear("ended", json!({ "turn": 7, "how": "finished" })).rings
+        };
+        assert_eq!(answered("").as_deref(), Some("one thing today."));
+        assert_eq!(answered("good morning"), None);
     }
 
     #[test]

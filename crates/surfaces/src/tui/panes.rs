@@ -100,8 +100,25 @@ impl Looked {
         let gauge = self.glance.pings.as_deref().and_then(gauge);
         let spent = (self.glance.spent > 0.0).then(|| format!("${:.2} today", self.glance.spent));
         let brain = self.health["brain"].as_str().map(str::to_owned);
-        [gauge, spent, brain].into_iter().flatten().map(|line| cut(&line, width)).collect()
+        let attention = &self.glance.today["attention"];
+        let focus = attention["focus"]["until"]["words"].as_str();
+        let focus = focus.map(|until| format!("focus until {}", clock(until)));
+        let quiet = attention["quiet_until"]["words"].as_str();
+        let quiet = quiet.map(|until| format!("quiet until {}", clock(until)));
+        let held = list(&attention["held"]).count();
+        let held = (held > 0).then(|| format!("held {held}"));
+        [gauge, focus, quiet, held, spent, brain]
+            .into_iter()
+            .flatten()
+            .map(|line| cut(&line, width))
+            .collect()
     }
+}
+
+/// The clock alone of `today 15:00 · in 2 h`.
+fn clock(words: &str) -> &str {
+    let clock = words.split(" · ").next().unwrap_or(words);
+    clock.strip_prefix("today ").unwrap_or(clock)
 }
 
 /// `2/3` as a gauge.
@@ -115,8 +132,7 @@ fn gauge(pings: &str) -> Option<String> {
 /// Something that comes, with the clock on the left and how long it is until then on the right.
 fn due(at: usize, due: &Value, width: usize) -> String {
     let words = text(&due["words"]);
-    let (clock, distance) = words.split_once(" · ").unwrap_or((words, ""));
-    let clock = clock.strip_prefix("today ").unwrap_or(clock);
+    let (clock, distance) = (clock(words), words.split_once(" · ").map_or("", |(_, distance)| distance));
     let mark = if at == 0 { "▶" } else { " " };
     let distance = distance.strip_prefix("in ").unwrap_or(distance);
     let room = width.saturating_sub(distance.width() + 1);

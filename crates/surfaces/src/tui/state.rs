@@ -127,6 +127,8 @@ impl State {
                 Vec::new()
             }
             Event::Looked(looked) => {
+                let open = self.talk.come_to(&looked.glance.today, at);
+                self.log.push(&open);
                 (self.looked, self.look) = (*looked, at.now + LOOK);
                 Vec::new()
             }

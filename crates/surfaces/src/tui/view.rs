@@ -5,7 +5,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Text};
-use ratatui::widgets::{Block, Clear, Paragraph};
+use ratatui::widgets::{Block, BorderType, Clear, Paragraph};
 use tokio::time::Instant;
 
 use super::panes::{HELP, Pane};
@@ -91,7 +91,7 @@ impl Draw<'_> {
             }
         };
         let rows = lines.into_iter().skip(skipped).take(height).map(|row| self.row(row));
-        let block = Block::bordered().title(self.title(pane)).border_style(self.border(focused));
+        let block = self.frame(pane).title(self.title(pane));
         frame.render_widget(Paragraph::new(Text::from_iter(rows)).block(block), area);
     }
 
@@ -127,17 +127,26 @@ impl Draw<'_> {
         Line::styled(row, style)
     }
 
-    fn border(&self, focused: bool) -> Style {
-        match (self.look, focused) {
-            (Look::Shaded, false) => Style::new().add_modifier(Modifier::DIM),
-            (Look::Shaded | Look::Plain, _) => Style::new(),
+    /// A pane that was turned to has a stronger frame.
+    fn frame(&self, pane: Pane) -> Block<'static> {
+        match (self.state.focus == pane, pane) {
+            (true, Pane::Today | Pane::Forks | Pane::Pings | Pane::Help) => {
+                Block::bordered().border_type(BorderType::Thick)
+            }
+            (_, _) => self.faint(),
+        }
+    }
+
+    fn faint(&self) -> Block<'static> {
+        match self.look {
+            Look::Shaded => Block::bordered().border_style(Style::new().add_modifier(Modifier::DIM)),
+            Look::Plain => Block::bordered(),
         }
     }
 
     fn line(&self, frame: &mut Frame<'_>, area: Rect, typed: &crate::terminal::screen::Rows) {
         let status = self.status(self.at.now);
-        let block =
-            Block::bordered().title(status).title_bottom(keys(area.width)).border_style(self.border(false));
+        let block = self.faint().title(status).title_bottom(keys(area.width));
         let (row, column) = typed.cursor;
         let height = usize::from(area.height.saturating_sub(2)).max(1);
         let first = (row + 1).saturating_sub(height);

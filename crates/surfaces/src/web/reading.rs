@@ -60,9 +60,9 @@ impl ReadingWire {
             Meant::Pause(_) => Self::plain("change", "enter lets all routines rest"),
             Meant::Resume => Self::plain("change", "enter lets all routines go on"),
             Meant::Keep(what) => Self::plain("keep", &format!("enter keeps it in the inbox: {what}")),
-            Meant::Leave => Self::plain("change", "enter leaves it without a time"),
-            Meant::ClearInbox => Self::plain("change", "enter empties the inbox"),
-            Meant::Ease(_) => Self::plain("change", "enter makes it quieter"),
+            Meant::ClearInbox => Self::plain("change", "enter clears the inbox"),
+            Meant::Leave => Self::plain("change", "enter leaves it in the inbox"),
+            Meant::Ease(_) => Self::plain("change", "enter lets less reach you"),
             Meant::Talk(_) | Meant::Status | Meant::Untimed | Meant::Unclear(_) => {
                 Self::plain("keep", "no time in that: enter keeps it in the inbox")
             }
@@ -90,7 +90,7 @@ impl ReadingWire {
         let what = match which {
             Which::This => "the last one".to_owned(),
             Which::Called(words) => words.clone(),
-            Which::Kept(id) => format!("number {} of the inbox", id.0),
+            Which::Kept(id) => format!("what was kept as {}", id.0),
         };
         Self::plain("change", &format!("{what} {how}"))
     }

@@ -37,6 +37,8 @@ impl Rig {
                 due("call mum", "today 20:00 · in 5 h 27 min"),
             ],
             "inbox": "1. buy milk", "missed": [],
+            "attention": { "held": [{}, {}], "quiet_until": null, "focus": { "on": "taxes", "until": {
+                "words": "today 15:20 · in 47 min" } } },
         });
         let glance = Glance { today, spent: 0.31, pings: Some("2/3".to_owned()) };
         let schedule = json!({ "jobs": [
@@ -100,31 +102,31 @@ fn the_conversation_stands_beside_the_day() {
         &rig,
         (80, 24),
         &expect![[r#"
-        ┌ main ────────────────────────────────────────────┐┌ today · sun 14:33 ───────┐
-        │> what should i do first?                         ││▶15:00 dentist      27 min│
-        │  shoes on, keys from the hook. you leave in 2    ││ 17:30 groceri… 2 h 57 min│
-        │  minutes.                                        ││ 20:00 call mum 5 h 27 min│
-        │                                                  ││inbox:                    │
-        │                                                  ││1. buy milk               │
-        │                                                  ││                          │
-        │                                                  ││                          │
-        │                                                  ││                          │
-        │                                                  ││                          │
-        │                                                  ││                          │
-        │                                                  │└──────────────────────────┘
-        │                                                  │┌ forks ───────────────────┐
-        │                                                  ││⟳ mail · running          │
-        │                                                  ││1 left for us: /updates   │
-        │                                                  │└──────────────────────────┘
-        │                                                  │┌ pings ───────────────────┐
-        │                                                  ││▮▮▯ 2 of 3                │
-        │                                                  ││$0.31 today               │
-        │                                                  ││offline                   │
-        └──────────────────────────────────────────────────┘└──────────────────────────┘
-        ┌──────────────────────────────────────────────────────────────────────────────┐
-        │> and then?                                                                   │
-        └ F1 help  F2 today  F3 forks  F4 pings  Esc stop ─────────────────────────────┘
-    "#]],
+            ┌ main ────────────────────────────────────────────┐┌ today · sun 14:33 ───────┐
+            │> what should i do first?                         ││▶15:00 dentist      27 min│
+            │  shoes on, keys from the hook. you leave in 2    ││ 17:30 groceri… 2 h 57 min│
+            │  minutes.                                        ││ 20:00 call mum 5 h 27 min│
+            │                                                  ││inbox:                    │
+            │                                                  ││1. buy milk               │
+            │                                                  ││                          │
+            │                                                  ││                          │
+            │                                                  ││                          │
+            │                                                  │└──────────────────────────┘
+            │                                                  │┌ forks ───────────────────┐
+            │                                                  ││⟳ mail · running          │
+            │                                                  ││1 left for us: /updates   │
+            │                                                  │└──────────────────────────┘
+            │                                                  │┌ pings ───────────────────┐
+            │                                                  ││▮▮▯ 2 of 3                │
+            │                                                  ││focus until 15:20         │
+            │                                                  ││held 2                    │
+            │                                                  ││$0.31 today               │
+            │                                                  ││offline                   │
+            └──────────────────────────────────────────────────┘└──────────────────────────┘
+            ┌──────────────────────────────────────────────────────────────────────────────┐
+            │> and then?                                                                   │
+            └ F1 help  F2 today  F3 forks  F4 pings  Esc stop ─────────────────────────────┘
+        "#]],
     );
 }
 
@@ -157,22 +159,22 @@ fn a_small_terminal_shows_one_pane_at_a_time() {
         &rig,
         (40, 15),
         &expect![[r#"
-        ┌ today · sun 14:33 ───────────────────┐
-        │▶15:00 dentist                  27 min│
-        │ 17:30 groceries and a ver… 2 h 57 min│
-        │ 20:00 call mum             5 h 27 min│
-        │inbox:                                │
-        │1. buy milk                           │
-        │                                      │
-        │                                      │
-        │                                      │
-        │                                      │
-        │                                      │
-        └──────────────────────────────────────┘
-        ┌──────────────────────────────────────┐
-        │>                                     │
-        └ F1 help  F2-F4 panes ────────────────┘
-    "#]],
+            ┏ today · sun 14:33 ━━━━━━━━━━━━━━━━━━━┓
+            ┃▶15:00 dentist                  27 min┃
+            ┃ 17:30 groceries and a ver… 2 h 57 min┃
+            ┃ 20:00 call mum             5 h 27 min┃
+            ┃inbox:                                ┃
+            ┃1. buy milk                           ┃
+            ┃                                      ┃
+            ┃                                      ┃
+            ┃                                      ┃
+            ┃                                      ┃
+            ┃                                      ┃
+            ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛
+            ┌──────────────────────────────────────┐
+            │>                                     │
+            └ F1 help  F2-F4 panes ────────────────┘
+        "#]],
     );
     rig.press(Key::Escape);
     assert!(rig.drawn((40, 15)).contains("main"));
@@ -189,25 +191,25 @@ fn the_keys_are_told() {
         &rig,
         (70, 18),
         &expect![[r#"
-        ┌ keys ──────────────────────────────────┐┌ today · sun 14:33 ───────┐
-        │enter       send                        ││▶15:00 dentist      27 min│
-        │ctrl+j      a new line                  ││ 17:30 groceri… 2 h 57 min│
-        │up, down    what you typed before       ││ 20:00 call mum 5 h 27 min│
-        │esc         stop the answer; back       ││inbox:                    │
-        │pgup, pgdn  scroll                      │└──────────────────────────┘
-        │F2          the day                     │┌ forks ───────────────────┐
-        │F3          what goes on aside          ││⟳ mail · running          │
-        │F4          pings and cost              ││1 left for us: /updates   │
-        │F1          this, and away again        │└──────────────────────────┘
-        │d 1 m x     done, 10 min, move, drop:   │┌ pings ───────────────────┐
-        │            the reminder that rang last ││▮▮▯ 2 of 3                │
-        │y n         yes, no: what i asked last  ││$0.31 today               │
-        │u           undo the last change        ││offline                   │
-        └────────────────────────────────────────┘└──────────────────────────┘
-        ┌────────────────────────────────────────────────────────────────────┐
-        │>                                                                   │
-        └ F1 help  F2 today  F3 forks  F4 pings  Esc stop ───────────────────┘
-    "#]],
+            ┏ keys ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┓┌ today · sun 14:33 ───────┐
+            ┃enter       send                        ┃│▶15:00 dentist      27 min│
+            ┃ctrl+j      a new line                  ┃│ 17:30 groceri… 2 h 57 min│
+            ┃up, down    what you typed before       ┃└──────────────────────────┘
+            ┃esc         stop the answer; back       ┃┌ forks ───────────────────┐
+            ┃pgup, pgdn  scroll                      ┃│⟳ mail · running          │
+            ┃F2          the day                     ┃│1 left for us: /updates   │
+            ┃F3          what goes on aside          ┃└──────────────────────────┘
+            ┃F4          pings and cost              ┃┌ pings ───────────────────┐
+            ┃F1          this, and away again        ┃│▮▮▯ 2 of 3                │
+            ┃d 1 m x     done, 10 min, move, drop:   ┃│focus until 15:20         │
+            ┃            the reminder that rang last ┃│held 2                    │
+            ┃y n         yes, no: what i asked last  ┃│$0.31 today               │
+            ┃u           undo the last change        ┃│offline                   │
+            ┗━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━┛└──────────────────────────┘
+            ┌────────────────────────────────────────────────────────────────────┐
+            │>                                                                   │
+            └ F1 help  F2 today  F3 forks  F4 pings  Esc stop ───────────────────┘
+        "#]],
     );
     rig.function(1);
     assert!(rig.drawn((70, 18)).contains("shoes on"));
@@ -218,7 +220,13 @@ fn a_reminder_rings_in_the_conversation_and_a_letter_answers_it() {
     let mut rig = Rig::on_a_usual_day();
     rig.wishes.clear();
     let rang = "2026-11-15T13:35:00Z";
-    let card = |state: &str| json!({ "id": "7c", "words": "leave", "rang": rang, "state": state, "moves": "act:rem_move:7c" });
+    let buttons = json!([{ "label": "Done", "press": "act:rem_done:7c" }]);
+    let card = |state: &str| {
+        json!({
+            "id": "7c", "words": "leave", "rang": rang, "state": state, "moves": "act:rem_move:7c",
+            "buttons": buttons,
+        })
+    };
     rig.shown("card", card("open"));
     assert_eq!(rig.wishes, [Wish::Ring("⏰ 14:35 leave".to_owned()), Wish::Look]);
     rig.type_in("d");
@@ -230,22 +238,22 @@ fn a_reminder_rings_in_the_conversation_and_a_letter_answers_it() {
         &rig,
         (40, 15),
         &expect![[r#"
-        ┌ main ────────────────────────────────┐
-        │> what should i do first?             │
-        │  shoes on, keys from the hook. you   │
-        │  leave in 2 minutes.                 │
-        │⏰ 14:35 leave   [d] done  [1] 10 min │
-        │                 [m] move  [x] drop   │
-        │> d                                   │
-        │  done: leave   [u] undo              │
-        │                                      │
-        │                                      │
-        │                                      │
-        └──────────────────────────────────────┘
-        ┌──────────────────────────────────────┐
-        │>                                     │
-        └ F1 help  F2-F4 panes ────────────────┘
-    "#]],
+            ┌ main ────────────────────────────────┐
+            │> what should i do first?             │
+            │  shoes on, keys from the hook. you   │
+            │  leave in 2 minutes.                 │
+            │⏰ 14:35 leave   [d] done  [m] move   │
+            │                 [x] drop             │
+            │> d                                   │
+            │  done: leave   [u] undo              │
+            │                                      │
+            │                                      │
+            │                                      │
+            └──────────────────────────────────────┘
+            ┌──────────────────────────────────────┐
+            │>                                     │
+            └ F1 help  F2-F4 panes ────────────────┘
+        "#]],
     );
 }
 
