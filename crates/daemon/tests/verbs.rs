@@ -172,7 +172,7 @@ fn bad_input_is_told_in_one_line_and_nothing_is_lost() {
         assert!(words.ends_with(after[before]["text"].as_str().unwrap()), "{after:?}");
     }
     let skipped = said(&program, &["add", "tea on 28 march 2027 at 2:30"]);
-    assert!(skipped.contains("sun 28 mar 2027 03:00") && skipped.contains("the clocks change"), "{skipped}");
+    assert!(skipped.contains("sun 28 mar 03:00") && skipped.contains("the clocks change"), "{skipped}");
 }
 
 /// Who only plans something fires nothing: what is due waits for somebody who stays to see it.
