@@ -3,7 +3,9 @@
 //! What the human asked for rings when they asked for it. What the assistant thought of by itself waits in quiet
 //! hours, while the human has their mind on something, and when enough was said today; it is told later, once.
 
+mod blame;
 mod calm;
+mod cheer;
 mod ease;
 mod held;
 
@@ -13,7 +15,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+pub use blame::blaming;
 pub use calm::{Calm, Caps, Digests, Quiet};
+pub use cheer::Cheers;
 pub use ease::{Ease, LONGEST_FOCUS};
 pub use held::{Held, HeldFor, HeldId, Telling};
 
@@ -108,6 +112,8 @@ pub struct Mood {
     pub focus: Option<Focus>,
     /// What rang without having been asked for.
     pub pushes: Pushes,
+    /// How often something done was worth a line.
+    pub cheers: Cheers,
 }
 
 /// What happened to the human's attention.

@@ -8,6 +8,7 @@ mod forking;
 mod instructions;
 mod measure;
 mod overhead;
+mod owing;
 mod pinging;
 mod preamble;
 mod quoting;
@@ -24,7 +25,8 @@ pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
 pub use overhead::overhead;
-pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping};
+pub use owing::still_owed;
+pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping, say_otherwise};
 pub use preamble::Preamble;
 pub use quoting::{QUOTE_CHARS, message_words, quotation};
 pub use reference::{REFERENCES, Reference};

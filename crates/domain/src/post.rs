@@ -105,6 +105,11 @@ impl PostKey {
         Self(format!("card:{id}.{}", at.as_microsecond()))
     }
 
+    /// Whether it is that of a card.
+    pub fn is_card(&self) -> bool {
+        self.0.starts_with("card:")
+    }
+
     /// The beginning of a side conversation.
     pub fn begun(branch: &Branch) -> Self {
         Self(format!("fork:{branch}"))

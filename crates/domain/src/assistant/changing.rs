@@ -66,7 +66,6 @@ impl Assistant {
 
     /// What rang is done; its card says so too.
     fn rang_is_done(&mut self, what: &What, now: &Zoned) -> (Answer, Vec<Effect>) {
-        self.memory.plans.rang = None;
         let name = named(what);
         let Some(card) = self.open_card(what) else { return told(format!("done: {name}.")) };
         let (_, mut effects) = self.card_pressed(SurfaceName::House, (&card, Act::Done), now);
@@ -75,7 +74,7 @@ impl Assistant {
     }
 
     /// The card of what rang, if nothing was done with it yet.
-    fn open_card(&self, what: &What) -> Option<CardId> {
+    pub(super) fn open_card(&self, what: &What) -> Option<CardId> {
         let What::Reminder(reminder) = what else { return None };
         let id = CardId(reminder.id.clone());
         self.memory.messages.cards.get(&id).filter(|(card, _)| card.state == State::Open).map(|_| id)

@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::{Answer, Assistant, Effect, Minutes, Shown};
 use crate::attention::{AttentionChange, Focus, Telling};
+use crate::card::digest_menu;
 use crate::conversation::{Block, Branch, Reach, Said, Text};
 use crate::post::{Post, PostChange, PostKey, Ring, Sheet};
 use crate::record::Record;
@@ -16,7 +17,7 @@ impl Assistant {
     /// When something is to be told by itself.
     pub(super) fn attention_wakes(&self) -> Option<Timestamp> {
         let focus = self.memory.attending.mood.focus.as_ref().map(|focus| focus.until);
-        [self.wants.digest, focus].into_iter().flatten().min()
+        [self.wants.digest, focus, self.cards_wake()].into_iter().flatten().min()
     }
 
     /// What is held is told at the first digest after the oldest of it came about, however late that is.
@@ -27,6 +28,7 @@ impl Assistant {
 
     /// Tells what is to be told now.
     pub(super) fn tend_attention(&mut self, minutes: &mut Minutes) {
+        self.tend_cards(minutes);
         self.reckon_digest(&minutes.at.to_zoned(minutes.zone.clone()));
         if self.wants.digest.is_some_and(|due| due <= minutes.at) {
             let telling = self.told_now(minutes);
@@ -67,14 +69,16 @@ impl Assistant {
     }
 
     /// Words of our own on main. Nothing is said in the middle of a turn: it is shown, and main reads it afterwards.
-    pub(super) fn speak(&mut self, text: &str, minutes: &mut Minutes) {
+    /// Gives what it is posted under, if it was said.
+    pub(super) fn speak(&mut self, text: &str, minutes: &mut Minutes) -> Option<PostKey> {
         self.ensure_main(minutes);
         if self.running.contains_key(&Branch::Main) {
             minutes.shown.push(Shown::Notice(text.to_owned()));
-            return self.report("reminder", text.to_owned(), minutes);
+            self.report("reminder", text.to_owned(), minutes);
+            return None;
         }
         let said = Said::Assistant(vec![Block::Text(text.to_owned())], Reach::Whole);
-        self.say_on(&Branch::Main, said, minutes);
+        self.say_on(&Branch::Main, said, minutes).map(|entry| PostKey::words(&entry))
     }
 }
 
@@ -97,5 +101,6 @@ pub(super) fn digest(telling: &Telling, shown: &Shown) -> Option<PostChange> {
         return None;
     };
     let (key, at, ring) = (PostKey::digest(telling.at), telling.at, Ring::Quiet);
-    (text == telling.text).then(|| PostChange::Posted(Post { key, at, ring, of, sheet: Sheet::of(&text) }))
+    let sheet = Sheet { menu: digest_menu(telling), ..Sheet::of(&text) };
+    (text == telling.text).then_some(PostChange::Posted(Post { key, at, ring, of, sheet }))
 }

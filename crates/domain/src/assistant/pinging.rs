@@ -8,13 +8,13 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::{Answer, Assistant, Effect, Ended, Ending, Errand, Minutes, Owed, Running, Shown, Turned};
-use crate::attention::HeldFor;
-use crate::context::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping};
+use crate::attention::{HeldFor, blaming};
+use crate::context::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping, say_otherwise};
 use crate::conversation::{Branch, Entry, Said, Usage};
 use crate::failure::Failure;
 use crate::ping_budget::{CRITICAL, PingBudget};
 use crate::record::{Charge, ForkChange, Record, StateChange};
-use crate::run::{Busy, Doings, REFUSALS, Run};
+use crate::run::{Busy, Doings, REFUSALS, Run, Wording};
 use crate::schedule::{Pings, Reporting};
 use crate::tool::{Outcome, Showing};
 use crate::turn::TurnId;
@@ -35,6 +35,10 @@ impl Assistant {
         let about_to = self.set_aside().0;
         match (self.may_ping(branch, urgency, &minutes), urgency) {
             (Err(why), _) => (Answer::Refused(why), Vec::new()),
+            (Ok(()), Urgency::Normal) if self.presses(branch, &showing) => {
+                let word = blaming(&showing.in_words()).unwrap_or_default();
+                (Answer::Refused(say_otherwise(word)), Vec::new())
+            }
             (Ok(()), Urgency::Normal) => match self.waits_for(about_to, now) {
                 Some(why) => {
                     (Answer::Told(self.waits(branch, &showing, why, &mut minutes)), minutes.effects())
@@ -43,6 +47,17 @@ impl Assistant {
             },
             (Ok(()), Urgency::Critical) => self.show_aside(showing, now),
         }
+    }
+
+    /// Whether what a run wants to show presses the human, and it was not asked before to put it otherwise. It is now.
+    fn presses(&mut self, branch: &Branch, showing: &Showing) -> bool {
+        let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else { return false };
+        let presses = run.doings.wording == Wording::AsItLikes && blaming(&showing.in_words()).is_some();
+        if presses {
+            run.doings.wording = Wording::AskedOnce;
+            run.doings.asked.retain(|asked| *asked != Urgency::Normal);
+        }
+        presses
     }
 
     /// What a run wanted to show waits: it was its ping, but nothing is charged. Gives what the run is told.

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Zoned};
 
 use super::forking::refused;
-use super::{Answer, Assistant, Broken, Effect, Look, Minutes, Planning, Shown};
+use super::{Answer, Assistant, Broken, Effect, Look, Minutes, Planning, Shown, Tends};
 use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
 use crate::record::{FileWork, MessageChange, MessageId, PlanChange, Record, Removal};
-use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Plan, Planned, Rest, SET_BACK, What, once};
+use crate::schedule::{
+    Charter, Due, FileNews, ItemId, Lateness, Missed, Plan, Planned, Rest, SET_BACK, What, once,
+};
 
 /// The most late ones that go on at a time.
 const LATE_AT_ONCE: usize = 2;
@@ -34,7 +36,7 @@ impl Assistant {
         for source in gone {
             self.not_planned(&source, &mut minutes);
         }
-        if look == Look::First {
+        if look == Look::First && self.tends == Tends::Everything {
             self.settle_leftovers(&mut minutes);
         }
         self.tend_plans(&mut minutes);
@@ -100,7 +102,7 @@ impl Assistant {
     }
 
     /// A message of ours that still waits is not heard any more; whether it waited.
-    fn take_back(&mut self, message: MessageId, minutes: &mut Minutes) -> bool {
+    pub(super) fn take_back(&mut self, message: MessageId, minutes: &mut Minutes) -> bool {
         let waiting = &mut self.memory.messages.waiting;
         let Some(at) = waiting.iter().position(|waiting| waiting.id == message) else { return false };
         waiting.remove(at);
@@ -181,6 +183,9 @@ impl Assistant {
 
     /// Does what is due: what came now, what failed before, and what is late, in its turn.
     pub(super) fn tend_plans(&mut self, minutes: &mut Minutes) {
+        if self.tends == Tends::Nothing {
+            return;
+        }
         self.mind_the_clock(minutes);
         let mut missed = Vec::new();
         while let Some(due) = self.memory.plans.agenda.due(minutes.at, &minutes.zone) {
@@ -217,6 +222,11 @@ impl Assistant {
     /// The time of a plan came, or passed.
     fn came(&mut self, due: Due, missed: &mut Vec<(String, Missed)>, minutes: &mut Minutes) {
         match due.kept {
+            // What the human wanted to hear is heard at once, together with all else of that kind.
+            Some((at, Lateness::Late)) if is_for_main(&due.planned) => {
+                self.pass(&due, missed, minutes);
+                self.keep_time(&due.planned, at, Lateness::Late, minutes);
+            }
             // It is looked at again when it is its turn, with all that it missed until then.
             Some((_, Lateness::Late)) => self.memory.plans.agenda.hold(&due.planned.source()),
             Some((at, Lateness::OnTime)) => {
@@ -344,6 +354,11 @@ impl Assistant {
         let plan = self.memory.plans.agenda.get(&occurrence.key.source);
         plan.map(|plan| Arc::clone(&plan.planned))
     }
+}
+
+/// Whether it is a reminder that is only to be heard.
+fn is_for_main(planned: &Planned) -> bool {
+    matches!(planned.what, What::Reminder(_)) && matches!(planned.charter(), Charter::Main(_))
 }
 
 /// The occurrence of `planned` that was due `at` this time, before anything was done about it.

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Zoned};
 
+use super::forking::refused;
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::attention::{
     Attention, AttentionChange, Caps, Disliked, Ease, Focus, Held, HeldFor, HeldId, Mood, Quiet,
@@ -10,6 +11,7 @@ use crate::cost::Source;
 use crate::phrase::{When, tell};
 use crate::ping_budget::PingBudget;
 use crate::record::Record;
+use crate::sent::{Found, SentId};
 use crate::settings::Setting;
 
 impl Assistant {
@@ -40,7 +42,7 @@ impl Assistant {
     }
 
     /// What the human has their mind on now.
-    fn focus(&self, now: &Zoned) -> Option<&Focus> {
+    pub(super) fn focus(&self, now: &Zoned) -> Option<&Focus> {
         self.memory.attending.mood.focus.as_ref().filter(|focus| focus.until > now.timestamp())
     }
 
@@ -99,6 +101,22 @@ impl Assistant {
         minutes.records.push(Record::Attention(AttentionChange::Mood(Box::new(mood.clone()))));
     }
 
+    /// The human found a message not useful: that is kept for whose it was.
+    pub(super) fn disliked(&mut self, on: SentId, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let goes_on = self.memory.turns.runs.values().find(|run| run.sent.contains(&on));
+        let source = match (goes_on, self.memory.messages.sent.origin(on, now.timestamp())) {
+            (Some(run), _) => run.source.clone(),
+            (None, Found::Live(_, end)) => end.source.clone(),
+            (None, Found::Expired(_) | Found::Unknown) => {
+                return refused("that came from none of my runs, or is too long ago.");
+            }
+        };
+        let count = self.memory.attending.disliked.entry(source.clone()).or_default();
+        *count += 1;
+        let disliked = Record::Attention(AttentionChange::Disliked(source, *count));
+        (Answer::Noted, vec![Effect::Write(vec![disliked])])
+    }
+
     /// What the human asks for so that less reaches them.
     pub(super) fn ease(&mut self, ease: Ease, now: &Zoned) -> (Answer, Vec<Effect>) {
         match ease {
@@ -151,10 +169,7 @@ impl Assistant {
 
     fn end_focus(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
         if self.focus(now).is_none() {
-            return (
-                Answer::Refused("there is no focus to end. `/focus 25` begins one.".to_owned()),
-                Vec::new(),
-            );
+            return refused("there is no focus to end. `/focus 25` begins one.");
         }
         let mut minutes = Minutes::at(now);
         self.feels(&mut minutes, |mood| mood.focus = None);

@@ -250,17 +250,20 @@ impl Assistant {
         let id = message.id;
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         self.memory.messages.remember(message.mark);
+        let recalled = self.recall_try(&message, &minutes);
         self.memory.messages.waiting.push_back(message);
         self.cued_by_talk(&mut minutes);
         self.cancel_waiting(&mut minutes);
         let interrupt = match self.speaking().map(|(_, running)| running) {
             // MC-7: who compacts is not interrupted.
-            Some(Running { errand: Errand::Compact(_), .. } | Running { owed: Owed::SinceBefore, .. }) => {
-                None
-            }
+            Some(Running { errand: Errand::Compact(_), .. }) => None,
+            Some(Running { owed: Owed::SinceBefore, .. }) => recalled.map(Effect::Interrupt),
             Some(Running { turn, owed: Owed::Now, .. }) => Some(Effect::Interrupt(*turn)),
             Some(Running { owed: Owed::Held, .. }) => {
-                self.try_held(&mut minutes);
+                self.stand_in_for_waiting(&mut minutes);
+                if self.memory.messages.waiting.iter().any(|waiting| waiting.id == id) {
+                    self.try_held(&mut minutes);
+                }
                 None
             }
             None => {
@@ -319,6 +322,7 @@ impl Assistant {
         let called: Vec<ToolCall> = calls(&blocks).cloned().collect();
         let mut minutes = Minutes::at(now);
         self.spend(&branch, &running, spent, &mut minutes);
+        self.wants.worked.insert(turn);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered = called.clone();

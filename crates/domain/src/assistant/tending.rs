@@ -118,6 +118,9 @@ impl Assistant {
         let kept = self.memory.inbox.kept.len();
         let waiting = self.memory.messages.waiting.len();
         let held = match self.waits_for_key() {
+            true if self.wants.away.is_some() => {
+                " the model can't be reached; what waits for it is tried again."
+            }
             true => " the model refuses the key, so i can't answer before it takes one.",
             false => "",
         };

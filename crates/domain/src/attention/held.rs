@@ -100,7 +100,7 @@ impl Telling {
         }
         if !asked.is_empty() {
             lines.push(format!("{} without an answer. keep, move or drop?", things(asked.len())));
-            lines.extend(asked.iter().map(|held| format!("- {} (rang {})", held.words, time(held))));
+            lines.extend(asked.iter().map(|held| format!("- {}", held.words)));
         }
         let text = lines.join("\n");
         Self { held, at, text }
@@ -138,7 +138,7 @@ mod tests {
         assert_eq!(
             told.text,
             "1 thing waited for a good moment:\n- my mail: two mails (02:10, it was quiet)\n\
-             1 thing without an answer. keep, move or drop?\n- call the dentist (rang 07:00)"
+             1 thing without an answer. keep, move or drop?\n- call the dentist"
         );
     }
 

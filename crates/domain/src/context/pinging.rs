@@ -55,6 +55,14 @@ pub fn held_back(why: HeldFor) -> String {
     )
 }
 
+/// What a run reads when its words press the human.
+pub fn say_otherwise(word: &str) -> String {
+    format!(
+        "Nothing was sent: `{word}` presses the human. Say it once more without blame, counting or shouting: one \
+         sentence of fact, and one small thing to do."
+    )
+}
+
 const UNLESS_CRITICAL: &str = " Only if it is too grave to wait, call again with `critical=True`.";
 
 /// BF-25: what a run reads when it reports and may not.

@@ -1,8 +1,11 @@
 //! The human's attention, as stories: what can wait waits while it is quiet, and is told once, later.
 
+mod cards;
 mod digests;
 mod ease;
 mod quiet;
+mod seeds;
+mod words;
 
 use testkit::puppet::{Line, Puppet};
 use testkit::story::Story;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::attention::{Attending, AttentionChange, Focus, Held, HeldFor, HeldId, Mood, Pushes};
+use domain::attention::{Attending, AttentionChange, Cheers, Focus, Held, HeldFor, HeldId, Mood, Pushes};
 use domain::cost::Source;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -80,6 +80,7 @@ fn spell(mood: &Mood) -> String {
         "quiet": time(mood.quiet_until),
         "focus": focus,
         "pushes": [day.to_string(), count, time(last)],
+        "cheers": [mood.cheers.last.to_string(), mood.cheers.count],
     })
     .to_string()
 }
@@ -90,11 +91,16 @@ fn read(text: &str) -> Option<Mood> {
     let focus = |value: &Value| {
         Some(Focus { since: time(&value[0])?, until: time(&value[1])?, on: value[2].as_str()?.to_owned() })
     };
+    let cheers = |value: &Value| {
+        let count = u32::try_from(value[1].as_u64()?).ok()?;
+        Some(Cheers { last: value[0].as_str()?.parse().ok()?, count })
+    };
     let pushes = &spelled["pushes"];
     let (day, count) = (pushes[0].as_str()?.parse().ok()?, u32::try_from(pushes[1].as_u64()?).ok()?);
     Some(Mood {
         quiet_until: time(&spelled["quiet"]),
         focus: focus(&spelled["focus"]),
         pushes: Pushes { day, count, last: time(&pushes[2]) },
+        cheers: cheers(&spelled["cheers"]).unwrap_or_default(),
     })
 }

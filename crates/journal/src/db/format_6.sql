@@ -19,6 +19,8 @@ CREATE TABLE dislikes (
 -- Quiet for a while, a focus, and what rang today without having been asked for.
 ALTER TABLE attention ADD COLUMN mood TEXT;
 
--- How often a reminder was put off before it rang, and what it was put under when it was put otherwise.
+-- How often a reminder was put off before it rang, how often the human was asked about it, and what it was posted
+-- under when it was put otherwise.
 ALTER TABLE cards ADD COLUMN snoozes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE cards ADD COLUMN chase INTEGER;    -- 0, if once; when, if twice; null, if not any more
 ALTER TABLE cards ADD COLUMN followed TEXT;

@@ -13,7 +13,7 @@ impl Telling {
         let (ours, words) = match (&self.whose, data["first"].as_bool()) {
             (Whose::One(message), _) => (data["newest"].as_u64() >= Some(*message), String::new()),
             (Whose::All(_), Some(true)) => (true, format!("({why})\n")),
-            (Whose::All(_), _) => (true, "(kept. it is answered once the model takes the key.)\n".to_owned()),
+            (Whose::All(_), _) => (true, "(kept. it is answered once the model answers again.)\n".to_owned()),
         };
         if !ours {
             return String::new();
