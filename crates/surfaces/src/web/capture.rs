@@ -97,7 +97,7 @@ pub(super) async fn undo(State(app): State<App>, request: Request) -> Result<Jso
         return remove(&app, KeptId(id)).await.map(|()| told("taken out of the inbox.".to_owned()));
     }
     let last = plans(&app).await?.last;
-    if !last.is_some_and(|last| mark(&last) == undo) {
+    if last.is_none_or(|last| mark(&last) != undo) {
         let words = "something else was changed since then. say what you want back, like `cancel dentist`.";
         return Err(Refusal::refused(words));
     }
