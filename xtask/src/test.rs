@@ -42,6 +42,7 @@ impl Test {
             cargo(&root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]).run()
         });
         report.step("build", || cargo(&root, &["build", "--workspace", "--bins"]).run());
+        report.step("tmux", tmux);
         report.step("tests", || tests(&root, length));
         report.step("doc tests", || doc_tests(&root));
         report.step("documentation", || documentation(&root));
@@ -77,6 +78,14 @@ fn toolchain(root: &Path) -> Outcome {
         return Outcome::Passed(Vec::new());
     }
     Program::new("rustup", &["component", "add", "rustfmt", "clippy"]).within(root).run()
+}
+
+/// The terminal is tested in a real one.
+fn tmux() -> Outcome {
+    match Machine.has("tmux", &["-V"]) {
+        true => Outcome::Passed(Vec::new()),
+        false => Machine.install(&["tmux"]),
+    }
 }
 
 fn tests(root: &Path, length: Length) -> Outcome {

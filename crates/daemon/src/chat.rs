@@ -11,26 +11,30 @@ use domain::command::is_command;
 use domain::conversation::Image;
 use journal::disk::Disk;
 use surfaces::client::{Client, Unanswered, Words};
+use surfaces::terminal::seat::Afterwards;
 use surfaces::terminal::{self, Reader, chat, once};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin, stdout};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::Output;
+use crate::clock::SystemClock;
 use crate::exit::Failed;
+use crate::greeting;
 use crate::house::{Doors, House, SOCKET};
-use crate::settings::{Brain, Guessed, Settings};
+use crate::seating;
+use crate::settings::Settings;
 use crate::voice::{note, print};
 
 /// Runs until it is told to stop; with a terminal, the human talks here.
 pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -> Result<ExitCode, Failed> {
-    let mut house = House::open(settings, disk, Doors::LocalAndPage).await?;
+    let mut house = House::open(settings, Arc::clone(&disk), Doors::LocalAndPage).await?;
     let attached = if std::io::stdin().is_terminal() { attached } else { Attached::Never };
-    greet(settings, &house);
+    greeting::greet(settings, &house);
     let client = house.client.clone();
     let ended = tokio::select! {
-        ended = talk_or_wait(&client, attached) => ended,
+        ended = talk_or_wait(&client, (settings, &disk), attached) => ended,
         () = told_to_stop() => Ok(()),
-        () = house.fell() => Err(Failed::NotDone("a part of me stopped unexpectedly; see the log.".to_owned())),
+        () = house.fell() => Err(fell()),
     };
     house.close().await;
     ended.map(|()| ExitCode::SUCCESS)
@@ -54,12 +58,12 @@ pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>, output: Output) -> R
             return run(settings, disk, Attached::IfTerminal).await;
         }
         Err(Unanswered::NotRunning) => {
-            let house = House::open(settings, disk, Doors::Local).await?;
+            let house = House::open(settings, Arc::clone(&disk), Doors::Local).await?;
             for notice in &house.notices {
                 note(notice);
             }
             let talked = tokio::select! {
-                talked = sit_down(&house.client, output) => talked,
+                talked = sit_down(&house.client, (settings, &disk), Afterwards::Wait, output) => talked,
                 () = told_to_stop() => Ok(()),
             };
             house.close().await;
@@ -68,9 +72,45 @@ pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>, output: Output) -> R
         Err(error) => return Err(error.into()),
     }
     tokio::select! {
-        talked = sit_down(&client, output) => talked.map(|()| ExitCode::SUCCESS),
+        talked = sit_down(&client, (settings, &disk), Afterwards::Ring, output) => talked.map(|()| ExitCode::SUCCESS),
         () = told_to_stop() => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Shows the full screen of the assistant that runs, or of one in this process.
+pub async fn full_screen(settings: &Settings, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
+    let Some(look) = seating::able(settings) else {
+        let text = "the full screen needs a terminal that can draw; this is none. try: ollim-bot chat";
+        return Err(Failed::Usage(text.to_owned()));
+    };
+    let client = Client::new(&settings.paths.state(), SOCKET);
+    let around = (settings, &disk);
+    let (ended, afterwards) = match client.get("/api/health").await {
+        Ok(_) => {
+            let ended = tokio::select! {
+                ended = seating::full_screen(&client, around, look) => ended,
+                () = told_to_stop() => Ok(()),
+            };
+            (ended, Afterwards::Ring)
+        }
+        Err(Unanswered::NotRunning) => {
+            let mut house = House::open(settings, Arc::clone(&disk), Doors::LocalAndPage).await?;
+            let ended = tokio::select! {
+                ended = seating::full_screen(&client, around, look) => ended,
+                () = told_to_stop() => Ok(()),
+                () = house.fell() => Err(fell()),
+            };
+            house.close().await;
+            (ended, Afterwards::Wait)
+        }
+        Err(error) => return Err(error.into()),
+    };
+    print(afterwards.tell());
+    ended.map(|()| ExitCode::SUCCESS)
+}
+
+fn fell() -> Failed {
+    Failed::NotDone("a part of me stopped unexpectedly; see the log.".to_owned())
 }
 
 /// Says one thing or gives one command, prints what came of it, and leaves.
@@ -163,19 +203,29 @@ fn words_or_stdin(words: &[String]) -> Result<String, Failed> {
     String::from_utf8(bytes).map_err(|_| Failed::Usage("what came in is not text (UTF-8).".to_owned()))
 }
 
-async fn talk_or_wait(client: &Client, attached: Attached) -> Result<(), Failed> {
+async fn talk_or_wait(
+    client: &Client,
+    around: (&Settings, &Arc<dyn Disk>),
+    attached: Attached,
+) -> Result<(), Failed> {
     match attached {
-        Attached::IfTerminal => {
-            print("\ntry:  remember: locker 214        (/help tells the commands, /quit leaves)");
-            sit_down(client, Output { json: false }).await
-        }
+        Attached::IfTerminal => sit_down(client, around, Afterwards::Wait, Output { json: false }).await,
         Attached::Never => std::future::pending().await,
     }
 }
 
-async fn sit_down(client: &Client, output: Output) -> Result<(), Failed> {
+async fn sit_down(
+    client: &Client,
+    (settings, disk): (&Settings, &Arc<dyn Disk>),
+    afterwards: Afterwards,
+    output: Output,
+) -> Result<(), Failed> {
+    if let Some(look) = seating::able(settings) {
+        return seating::talk(client, (settings, disk), look, afterwards).await;
+    }
+    let clock = SystemClock::new(settings.zone.value.clone());
     let reader = match (std::io::stdin().is_terminal(), output.json) {
-        (true, _) => Reader::Person,
+        (true, _) => Reader::Person(&clock),
         (false, false) => Reader::Pipe,
         (false, true) => return answer_in_documents(client, output).await,
     };
@@ -209,31 +259,5 @@ pub async fn told_to_stop() {
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
-    }
-}
-
-/// Says what was guessed, and how to change it. Nothing is asked.
-fn greet(settings: &Settings, house: &House) {
-    let brain = match &settings.brain {
-        Brain::Offline => "no model · everything stays on this machine".to_owned(),
-        Brain::Anthropic(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
-        Brain::OpenAi(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
-        Brain::Claude(brain) => {
-            let model = brain.choices.model.as_deref().unwrap_or("its own choice of model");
-            format!("{model} · what you say goes where {} sends it", brain.program.display())
-        }
-    };
-    let Guessed { value: names, from } = &settings.names;
-    let zone = settings.zone.value.iana_name().unwrap_or("UTC");
-    print(&format!("ollim-bot {} · {brain}", env!("CARGO_PKG_VERSION")));
-    print(&format!("  you        {} (from {from})   change: OLLIM_USER_NAME", names.human));
-    print(&format!("  time zone  {zone} (from {})   change: OLLIM_TIMEZONE", settings.zone.from));
-    print(&format!("  data       {}", settings.paths.root().display()));
-    if let Some(link) = &house.link {
-        print(&format!("  page       {link}"));
-        print("             (this link works once; `ollim-bot open` makes another)");
-    }
-    for notice in &house.notices {
-        print(&format!("  note       {notice}"));
     }
 }

@@ -1,12 +1,14 @@
 //! The command line: what can be asked for, and the help that leads with examples.
 
 mod jobs;
+mod names;
+mod verbs;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
-use clap_complete::Shell;
+use clap_complete::{ArgValueCandidates, Shell};
 
 use surfaces::web::cost::{DAYS, MOST_DAYS};
 use surfaces::web::sessions::MOVES;
@@ -18,15 +20,23 @@ pub use jobs::{
     EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
     RoutineKeys,
 };
+pub use verbs::{InboxAction, Verb};
 
 const EXAMPLES: &str = "\
 examples:
   ollim-bot                              start, and talk here
+  ollim-bot add \"call the dentist tomorrow at 10\"
+  ollim-bot now                          the one thing to do, and why
+  ollim-bot today                        what is left of the day (today friday: that day)
+  ollim-bot done dentist                 (move dentist thu 11 · undo)
+  ollim-bot inbox                        what has no time yet
   ollim-bot chat --once \"hello\"          say one thing, print the answer
-  echo \"buy milk\" | ollim-bot chat --once
+  echo \"buy milk\" | ollim-bot add -
+  ollim-bot tui                          talk on the full screen, beside the day
   ollim-bot open                         a fresh link to the page
-  ollim-bot reminder add --delay 20 -m \"take the bread out\"
+  ollim-bot pause until thursday         all that repeats rests (resume)
   ollim-bot routine list                 what recurs, and when it comes next
+  ollim-bot reminder add --delay 20 -m \"take the bread out\"
   ollim-bot cost --days 7                what the model cost, and who spent it
   ollim-bot sessions tree                how the conversation went, drawn
   ollim-bot why                          how the last answer came about
@@ -90,8 +100,12 @@ pub enum Command {
         #[arg(requires = "once")]
         text: Vec<String>,
     },
+    /// Talk to it on the full screen, beside the day, what goes on aside, and the pings
+    Tui,
     /// Print a fresh link that opens the page in your browser
     Open,
+    #[command(flatten)]
+    Verb(Verb),
     /// What recurs: add, list, show, edit, pause, resume, cancel, next, run
     #[command(before_help = "examples:\n  ollim-bot routine list\n  \
         ollim-bot routine add --cron \"30 8 * * 1-5\" -m \"Name the one thing to start with.\"\n  \
@@ -188,6 +202,7 @@ pub enum Order {
     /// Choose the model of the next answers, or tell which it is
     Model {
         /// haiku, opus, sonnet or default; with a server of your own, any name it has for a model
+        #[arg(add = ArgValueCandidates::new(names::models))]
         name: Option<String>,
     },
     /// Tell all settings, or one, or change one for good
@@ -197,6 +212,7 @@ pub enum Order {
         They are kept in state/config.json, which is read when the assistant starts.")]
     Config {
         /// Such as model.main or fork_idle_timeout
+        #[arg(add = ArgValueCandidates::new(names::settings))]
         setting: Option<String>,
         /// What it should be
         value: Vec<String>,

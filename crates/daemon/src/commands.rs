@@ -4,13 +4,14 @@ pub mod completion;
 mod config;
 mod cost;
 mod doctor;
-mod jobs;
+pub mod jobs;
 mod open;
 pub mod run_job;
 mod sessions;
 pub mod simulate;
 mod status;
 mod updates;
+mod verbs;
 mod why;
 
 use std::process::ExitCode;
@@ -52,6 +53,7 @@ pub async fn run(
         Some(Command::Chat { once: true, text, image }) => {
             chat::say_once(&settings, disk, chat::words(&text, &image)?, output).await
         }
+        Some(Command::Tui) => chat::full_screen(&settings, disk).await,
         Some(Command::Open) => open::open(&settings, output).await,
         Some(Command::Routine { action }) => {
             let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
@@ -67,6 +69,7 @@ pub async fn run(
                 Wanted::Run(job) => run_job::run(&settings, disk, &job, output).await,
             }
         }
+        Some(Command::Verb(verb)) => verbs::run(verb, &settings, disk, output).await,
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),

@@ -7,10 +7,13 @@ mod cli;
 mod clock;
 mod commands;
 mod exit;
+mod greeting;
 pub mod house;
 mod job_files;
 mod leash;
 mod pairing;
+mod reach;
+mod seating;
 pub mod settings;
 mod tool_lists;
 mod vitals;
@@ -19,7 +22,8 @@ mod voice;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use clap_complete::CompleteEnv;
 use journal::Paths;
 use journal::disk::{Disk, RealDisk};
 use tracing_subscriber::filter::LevelFilter;
@@ -37,6 +41,8 @@ pub fn main() -> ExitCode {
 pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
     // What we make is for the human alone, whoever else uses this machine.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    // Whoever completes a line asks in the environment, and is answered before anything else is read.
+    CompleteEnv::with_factory(Cli::command).complete();
     let cli = Cli::parse();
     let output = cli.output;
     match dispatch(cli, disk) {

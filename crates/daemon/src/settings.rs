@@ -23,7 +23,7 @@ use models::{anthropic, claude, openai};
 
 pub use environment::Environment;
 use file::File;
-pub use places::{Discord, Places};
+pub use places::{Discord, Places, Terminal};
 pub use spend::Spend;
 
 use crate::exit::Failed;

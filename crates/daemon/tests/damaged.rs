@@ -22,7 +22,7 @@ fn a_database_of_the_future_is_left_alone() {
         assert_eq!(output.status.code(), Some(78), "{}", stderr(&output));
         assert_eq!(
             stderr(&output).trim(),
-            "error: the journal has format 99 and this version of ollim-bot knows up to 5. update ollim-bot; \
+            "error: the journal has format 99 and this version of ollim-bot knows up to 6. update ollim-bot; \
              nothing was changed."
         );
     }

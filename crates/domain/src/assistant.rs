@@ -5,16 +5,24 @@
 
 mod approving;
 mod background;
+mod capturing;
 mod carding;
 mod chaining;
+mod changing;
 mod choosing;
 mod clearing;
 mod compacting;
+mod cueing;
+mod digesting;
 mod effect;
+mod finding;
 mod firing;
+mod following_up;
 mod forking;
+mod gathering;
 mod holding;
 mod leaving;
+mod lightening;
 mod listing;
 mod memory;
 mod minutes;
@@ -30,6 +38,7 @@ mod request;
 mod resting;
 mod running;
 mod spending;
+mod standing_in;
 mod tending;
 mod undoing;
 mod wishing;
@@ -41,6 +50,7 @@ use std::sync::Arc;
 use jiff::{Timestamp, Zoned};
 
 pub use background::RUNS;
+pub use changing::Changed as Replanned;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
@@ -50,7 +60,6 @@ pub use request::{
     Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
-pub use wording::Changed as Replanned;
 
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};
@@ -65,6 +74,7 @@ use compacting::{Compacting, Wanted};
 use minutes::Minutes;
 use posting::Posting;
 use running::{Errand, Owed, Running, Sending, Turned};
+use standing_in::Away;
 
 /// The longest message that is taken at once, in characters.
 pub const MESSAGE_CHARS: usize = 100_000;
@@ -88,8 +98,16 @@ struct Wants {
     overdue: BTreeSet<TurnId>,
     /// What the human knows of a model that refuses our key.
     refusal: Known,
+    /// Whether the model cannot be reached.
+    away: Option<Away>,
+    /// Turns that have called tools.
+    worked: BTreeSet<TurnId>,
+    /// Turns that were tried again and are cut off for words that need no model.
+    recalled: BTreeSet<TurnId>,
     /// The first message since the start.
     since: MessageId,
+    /// When what is held is told.
+    digest: Option<Timestamp>,
 }
 
 /// Its state and its decisions.
@@ -106,6 +124,16 @@ pub struct Assistant {
     choices: Arc<Choices>,
     dice: Dice,
     posting: Posting,
+    tends: Tends,
+}
+
+/// What it does by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tends {
+    /// All that is due, owed and waiting.
+    Everything,
+    /// Nothing: it is here for a question, and leaves the rest to one who stays.
+    Nothing,
 }
 
 impl Assistant {
@@ -114,12 +142,20 @@ impl Assistant {
         let wants = Wants { since: memory.messages.next, ..Wants::default() };
         let (running, abandoned) = (BTreeMap::new(), BTreeMap::new());
         let (purse, choices, posting) = (Purse::default(), Arc::default(), Posting::default());
-        Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting }
+        let tends = Tends::Everything;
+        Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting, tends }
+    }
+
+    /// The same, doing nothing by itself: what is due or owed waits for one who stays to tell it.
+    #[must_use]
+    pub fn only_asked(self) -> Self {
+        Self { tends: Tends::Nothing, ..self }
     }
 
     /// Decides what follows from `event`.
     pub fn on(&mut self, event: Event, now: &Zoned) -> Vec<Effect> {
         let effects = self.decide(event, now);
+        self.reckon_digest(now);
         self.with_posts(effects, now)
     }
 
@@ -127,6 +163,7 @@ impl Assistant {
     pub fn asked(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
         self.posting.note(&request, now);
         let (answer, effects) = self.answer(request, now);
+        self.reckon_digest(now);
         (answer, self.with_posts(effects, now))
     }
 
@@ -175,12 +212,22 @@ impl Assistant {
             Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),
             Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),
             Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode),
+            Request::Choose(Choice::Ease(ease)) => self.ease(ease, now),
         }
     }
 
     /// When the assistant wants to be woken.
     pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
-        let own = [self.memory.approvals.wakes(), self.plans_wake(), self.deadline()];
+        if self.tends == Tends::Nothing {
+            return None;
+        }
+        let own = [
+            self.memory.approvals.wakes(),
+            self.plans_wake(),
+            self.tries_model(),
+            self.deadline(),
+            self.attention_wakes(),
+        ];
         self.fork_wakes(now).into_iter().chain(own.into_iter().flatten()).min()
     }
 
@@ -189,7 +236,9 @@ impl Assistant {
         self.tend_approvals(&mut minutes);
         self.tend_fork(&mut minutes);
         self.tend_deadlines(&mut minutes);
+        self.tend_away(&mut minutes);
         self.tend_plans(&mut minutes);
+        self.tend_attention(&mut minutes);
         self.hear_waiting(&mut minutes);
         minutes.effects()
     }
@@ -252,6 +301,12 @@ impl Assistant {
                     Ending::Failed(why @ Failure::BadKey(_)) if !self.goes_out_as_written(&turned) => {
                         self.hold(turned, why, &mut minutes);
                     }
+                    Ending::Failed(why) if why.is_away() && self.can_wait(&turned, &ended) => {
+                        self.model_away((turned, &ended), why, &mut minutes);
+                    }
+                    Ending::Interrupted if self.wants.recalled.contains(&turn) => {
+                        self.hold_again(turned, &mut minutes);
+                    }
                     Ending::Finished | Ending::Interrupted | Ending::Failed(_) => {
                         self.write_the_rest(&turned.branch, &running, &ended, &mut minutes);
                         self.answered(turned, ended, &mut minutes);
@@ -260,6 +315,7 @@ impl Assistant {
             }
             Errand::Compact(compacting) => self.compaction_ended(turn, compacting, ended, &mut minutes),
         }
+        self.wants.recalled.remove(&turn);
         self.turn_around(&mut minutes);
         self.tend_plans(&mut minutes);
         self.hear_waiting(&mut minutes);
@@ -295,12 +351,13 @@ impl Assistant {
 
     /// Goes on with what has waited longest, if nobody is speaking.
     fn hear_waiting(&mut self, minutes: &mut Minutes) {
-        if self.speaking().is_some() {
+        if self.speaking().is_some() || self.tends == Tends::Nothing {
             return;
         }
         if let Some(wanted) = self.wants.compactions.pop_front() {
             return self.begin_wanted(wanted, minutes);
         }
+        self.ring_together(minutes);
         let next = self.memory.messages.waiting.front().and_then(|next| self.branch_of(next, minutes));
         if let Some(branch) = next.filter(|branch| self.is_full(branch)) {
             return self.begin_compaction(Compacting::by_itself(branch), minutes);
@@ -319,6 +376,9 @@ impl Assistant {
 
     /// Says `message` where it is meant to be heard, and starts the turn that answers it.
     fn begin(&mut self, message: Arc<Message>, minutes: &mut Minutes) {
+        if self.is_away(minutes.at) && self.stood_in(&message, minutes) {
+            return self.hear_waiting(minutes);
+        }
         match self.arrive(&message, minutes) {
             Some(place) => self.begin_on(place, message, minutes),
             None => self.hear_waiting(minutes),

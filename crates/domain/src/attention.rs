@@ -3,12 +3,23 @@
 //! What the human asked for rings when they asked for it. What the assistant thought of by itself waits in quiet
 //! hours, while the human has their mind on something, and when enough was said today; it is told later, once.
 
+mod blame;
 mod calm;
+mod cheer;
+mod ease;
+mod held;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+pub use blame::blaming;
 pub use calm::{Calm, Caps, Digests, Quiet};
+pub use cheer::Cheers;
+pub use ease::{Ease, LONGEST_FOCUS};
+pub use held::{Held, HeldFor, HeldId, Telling};
 
 use crate::cost::Source;
 use crate::ping_budget::PingBudget;
@@ -45,74 +56,6 @@ pub struct Focus {
     pub on: String,
 }
 
-/// The number of something that is held.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct HeldId(pub u64);
-
-/// Something that waits to be told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
-    /// Its number.
-    pub id: HeldId,
-    /// When it came about.
-    pub at: Timestamp,
-    /// Whose it is.
-    pub source: Source,
-    /// What the human calls that.
-    pub name: String,
-    /// What it says.
-    pub words: String,
-    /// Why it waits.
-    pub why: HeldFor,
-}
-
-/// Why something waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeldFor {
-    /// It was quiet.
-    Quiet,
-    /// The human had their mind on something.
-    Focus,
-    /// Something else had rung a short while before.
-    Soon,
-    /// Enough had rung that day.
-    Enough,
-    /// It rang twice, and nobody answered.
-    Unanswered,
-}
-
-impl HeldFor {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Quiet, Self::Focus, Self::Soon, Self::Enough, Self::Unanswered];
-
-    /// The word under which it is kept.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Quiet => "quiet",
-            Self::Focus => "focus",
-            Self::Soon => "soon",
-            Self::Enough => "enough",
-            Self::Unanswered => "unanswered",
-        }
-    }
-
-    /// The reason that `word` names.
-    pub fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|why| why.as_str() == word)
-    }
-
-    /// The reason in words, as the human reads it.
-    pub fn tell(self) -> &'static str {
-        match self {
-            Self::Quiet => "it was quiet",
-            Self::Focus => "you were focused",
-            Self::Soon => "something else had just rung",
-            Self::Enough => "enough had rung that day",
-            Self::Unanswered => "no answer yet",
-        }
-    }
-}
-
 /// What rang without having been asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pushes {
@@ -145,4 +88,45 @@ pub struct Disliked {
     pub source: Source,
     /// How often they said so.
     pub count: u32,
+}
+
+/// What the assistant keeps in mind about being reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attending {
+    /// How it stands.
+    pub mood: Mood,
+    /// What waits to be told, oldest first, shared with every copy.
+    pub held: Arc<Vec<Held>>,
+    /// The number of the next thing that is held.
+    pub next: HeldId,
+    /// How often the human found something not useful.
+    pub disliked: BTreeMap<Source, u32>,
+}
+
+/// How it stands between us: small facts that are written down together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mood {
+    /// Until when the human wants quiet, whatever the hours.
+    pub quiet_until: Option<Timestamp>,
+    /// What the human has their mind on.
+    pub focus: Option<Focus>,
+    /// What rang without having been asked for.
+    pub pushes: Pushes,
+    /// How often something done was worth a line.
+    pub cheers: Cheers,
+}
+
+/// What happened to the human's attention.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AttentionChange {
+    /// This is how it stands now.
+    Mood(Box<Mood>),
+    /// This waits to be told.
+    Held(Held),
+    /// This was told.
+    Told(Telling),
+    /// These need not be told any more: the human dealt with them.
+    Settled(Vec<HeldId>, Timestamp),
+    /// The human found so often not useful what comes from there.
+    Disliked(Source, u32),
 }

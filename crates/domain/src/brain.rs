@@ -4,6 +4,7 @@
 //! it keeps, so that nothing the human says is lost.
 
 mod change;
+mod ease;
 mod list;
 mod mood;
 mod plan;
@@ -14,6 +15,8 @@ pub use talk::Talk;
 
 use jiff::Zoned;
 
+use crate::attention::Ease;
+use crate::inbox::KeptId;
 use crate::phrase::{Habits, LONGEST, Note, Reading, Target};
 
 /// What the human meant.
@@ -46,6 +49,14 @@ pub enum Meant {
     Pause(Until),
     /// Go on as always.
     Resume,
+    /// That has no time, and stays without one.
+    Leave,
+    /// All that was kept is dealt with.
+    ClearInbox,
+    /// Something to do or to get, without a time.
+    Untimed,
+    /// Let less reach me.
+    Ease(Ease),
     /// Anything else, and what is wrong with a time in it.
     Unclear(Vec<Note>),
 }
@@ -57,6 +68,8 @@ pub enum Which {
     This,
     /// The one that is called so.
     Called(String),
+    /// The one that was kept under this number.
+    Kept(KeptId),
 }
 
 /// How long to be quiet.
@@ -76,12 +89,21 @@ pub fn read(text: &str, now: &Zoned, habits: &Habits) -> Meant {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = Said::of(&words);
     talk::read(&said)
+        .or_else(|| ease::read(&said, now, habits))
         .or_else(|| list::read(&said, now, habits))
         .or_else(|| change::read(&said, now, habits))
         .or_else(|| plan::read(&said, now, habits))
         .unwrap_or_else(|| {
-            plan::kept(&said).unwrap_or_else(|| Meant::Unclear(plan::mistakes(&said, now, habits)))
+            plan::kept(&said).unwrap_or_else(|| match plan::mistakes(&said, now, habits) {
+                mistakes if mistakes.is_empty() && plan::is_a_thing(&said) => Meant::Untimed,
+                mistakes => Meant::Unclear(mistakes),
+            })
         })
+}
+
+/// `text` as it was written, without the words that ask to keep it.
+pub fn without_lead(text: &str) -> &str {
+    plan::after_lead(text.trim()).unwrap_or(text).trim()
 }
 
 /// A sentence as it was written, and as it is compared.
@@ -135,6 +157,11 @@ fn strip<'a>(text: &'a str, head: &str) -> Option<&'a str> {
 impl Which {
     /// What `words` name: `it` and the like is the one at hand.
     fn of(words: &str) -> Self {
+        let kept =
+            strip(words, "inbox:").or_else(|| strip(words, "inbox ")).and_then(|id| id.trim().parse().ok());
+        if let Some(id) = kept {
+            return Self::Kept(KeptId(id));
+        }
         let bare = ["the ", "my "].iter().find_map(|article| strip(words, article)).unwrap_or(words).trim();
         match bare.to_ascii_lowercase().as_str() {
             "" | "it" | "that" | "this" | "that one" | "this one" | "the last one" | "last one" => Self::This,

@@ -1,15 +1,20 @@
 //! Cards: a reminder that rang, with what the human can do about it.
 //!
-//! A card is pressed once: what it came to is written down, and pressing it again changes nothing.
+//! A card is pressed once: what it came to is written down, and pressing it again changes nothing. Nobody is chased:
+//! a card that is not answered is put otherwise once, and then waits for the digest.
 
-use std::collections::BTreeMap;
+mod cards;
+mod sheet;
+
 use std::fmt;
 
-use jiff::{SignedDuration, Timestamp, Zoned};
+use jiff::{SignedDuration, Timestamp};
+
+pub use cards::Cards;
+pub use sheet::{as_written, chosen, digest_menu, put_otherwise, together, together_sheet};
 
 use crate::cost::Source;
-use crate::embed::{Action, Button, Style};
-use crate::post::{Menu, PostKey, Sheet};
+use crate::post::PostKey;
 use crate::schedule::ItemId;
 
 /// How long a card can be pressed.
@@ -20,6 +25,12 @@ pub const LATER: SignedDuration = SignedDuration::from_mins(10);
 pub const PICK: &str = "pick a time…";
 /// The choice that ends it.
 pub const DROP: &str = "drop it";
+/// The choice that says it is done.
+pub const DONE: &str = "done";
+/// The choice that leaves it as it is.
+pub const KEEP: &str = "keep";
+/// How often something is put off before the question changes.
+pub const SNOOZES: u32 = 2;
 
 /// What a card is known by: its reminder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -44,6 +55,30 @@ pub struct Card {
     pub rang: Timestamp,
     /// What became of it.
     pub state: State,
+    /// How often it was put off before it rang.
+    pub snoozes: u32,
+    /// How often the human was asked about it.
+    pub chase: Chase,
+    /// What it was posted under when it was put otherwise.
+    pub followed: Option<PostKey>,
+}
+
+impl Card {
+    /// Whose it is.
+    pub fn source(&self) -> Source {
+        Source::Reminder(self.id.to_string())
+    }
+}
+
+/// How often the human was asked about a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chase {
+    /// Once, when it rang.
+    Once,
+    /// Once more, at this time.
+    Twice(Timestamp),
+    /// Not any more: it waits for the digest, or was told there.
+    Left,
 }
 
 /// What became of a card.
@@ -66,95 +101,18 @@ pub enum Act {
     Done,
     /// It rings again in ten minutes.
     Later,
+    /// It rings again tomorrow, at the same time of day.
+    NotToday,
+    /// It, and all that rang with it, rings again tonight.
+    Tonight,
+    /// It does not ring again.
+    Drop,
     /// The assistant breaks it down into small steps.
     Split,
     /// It rings again at the time in these words.
     Move(String),
+    /// What these words say is done with the card that they name.
+    Pick(String),
     /// The last of these is taken back.
     Undo,
-}
-
-/// The cards that can be pressed, each with what it was posted under.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cards(BTreeMap<CardId, (Card, PostKey)>);
-
-impl Cards {
-    /// These cards.
-    pub fn new(cards: Vec<(Card, PostKey)>) -> Self {
-        Self(cards.into_iter().map(|(card, post)| (card.id.clone(), (card, post))).collect())
-    }
-
-    /// The card `id`: nothing, if it is too old.
-    pub fn get(&self, id: &CardId) -> Option<&(Card, PostKey)> {
-        self.0.get(id)
-    }
-
-    /// The card that was posted under `key`.
-    pub fn posted(&self, key: &PostKey) -> Option<&CardId> {
-        self.0.iter().find(|(_, (_, post))| post == key).map(|(id, _)| id)
-    }
-
-    /// Keeps `card` beside all others that are not too old.
-    pub fn keep(&mut self, card: Card, post: PostKey) {
-        let oldest = card.rang.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
-        self.0.retain(|_, (card, _)| card.rang > oldest);
-        self.0.insert(card.id.clone(), (card, post));
-    }
-}
-
-impl Card {
-    /// What the human sees of it.
-    pub fn sheet(&self, now: &Zoned) -> Sheet {
-        let words = &self.words;
-        match &self.state {
-            State::Open => Sheet {
-                words: self.said.clone(),
-                buttons: self.buttons(),
-                menu: Some(self.menu(now)),
-                ..Sheet::default()
-            },
-            State::Done(at) => {
-                let at = at.to_zoned(now.time_zone().clone());
-                let words = format!("~~{words}~~ done {}", at.strftime("%H:%M"));
-                Sheet { words, buttons: vec![self.undo()], ..Sheet::default() }
-            }
-            State::Moved(to, _) => Sheet {
-                words: format!("{words} · moved to"),
-                when: Some(*to),
-                buttons: vec![self.undo()],
-                ..Sheet::default()
-            },
-            State::Dropped => {
-                let words = format!("~~{words}~~ dropped");
-                Sheet { words, buttons: vec![self.undo()], ..Sheet::default() }
-            }
-        }
-    }
-
-    fn buttons(&self) -> Vec<Button> {
-        let button = |label: &str, style, act| {
-            let (label, action) = (label.to_owned(), Action::Card(self.id.clone(), act));
-            Button { label, style, action }
-        };
-        vec![
-            button("Done", Style::Success, Act::Done),
-            button("In 10 min", Style::Secondary, Act::Later),
-            button("Break it down", Style::Secondary, Act::Split),
-        ]
-    }
-
-    fn undo(&self) -> Button {
-        let (label, action) = ("Undo".to_owned(), Action::Card(self.id.clone(), Act::Undo));
-        Button { label, style: Style::Secondary, action }
-    }
-
-    /// Times that fit most days; those of today only while they are ahead.
-    fn menu(&self, now: &Zoned) -> Menu {
-        let tonight = (now.hour() < 19).then_some("tonight 20:00");
-        let times = ["in 1 hour", "in 3 hours"].into_iter().chain(tonight);
-        let days = ["tomorrow 09:00", "saturday 10:00", "next monday 09:00", PICK, DROP];
-        let options = times.chain(days).map(str::to_owned).collect();
-        let press = Action::Card(self.id.clone(), Act::Move(String::new())).press().unwrap_or_default();
-        Menu { label: "Move to…".to_owned(), press, options }
-    }
 }

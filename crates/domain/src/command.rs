@@ -62,6 +62,11 @@ pub fn list() -> String {
     GROUPS.iter().map(group).collect::<Vec<_>>().join("\n\n")
 }
 
+/// The names of all commands, with the slash.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    specs().flat_map(|spec| [spec.name].into_iter().chain(spec.also.iter().copied()))
+}
+
 fn group(group: &Group) -> String {
     let lines = group.specs.iter().map(line);
     [group.title.to_owned()].into_iter().chain(lines).collect::<Vec<_>>().join("\n")

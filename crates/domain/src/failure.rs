@@ -17,6 +17,9 @@ pub enum Failure {
     /// It asks us to come back later.
     #[error("the model is overloaded right now{}. your message is kept; say it again in a moment.", wait(.0))]
     Busy(Option<u64>),
+    /// It is not there for now, as this says; it is tried again, and the answer still comes.
+    #[error("{0} your message is kept, and answered when it is back; your reminders still work.")]
+    Away(String),
     /// A limit of spending is reached. Trying again will not help.
     #[error("{0}")]
     SpendLimit(#[from] SpendLimit),
@@ -50,6 +53,25 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Whether the model is not there for now: later the same words may well be answered.
+    pub fn is_away(&self) -> bool {
+        match self {
+            Self::Away(_)
+            | Self::Unreachable(_)
+            | Self::Busy(_)
+            | Self::SpendLimit(SpendLimit::Account(_)) => true,
+            Self::SpendLimit(SpendLimit::Day(_))
+            | Self::BadKey(_)
+            | Self::Rejected(_)
+            | Self::Broken(_)
+            | Self::CutOff(_)
+            | Self::Garbled(_)
+            | Self::Unsaid(_)
+            | Self::Full(_)
+            | Self::Stopped(_) => false,
+        }
+    }
+
     /// The same about work that nobody asked for at that moment: there is no message that could be said again.
     pub fn of_a_job(&self) -> String {
         let text = self.to_string();
@@ -121,9 +143,12 @@ impl Failure {
     /// Who must act.
     pub fn actor(&self) -> Actor {
         match self {
-            Self::Busy(_) | Self::Broken(_) | Self::CutOff(_) | Self::Unsaid(_) | Self::Stopped(_) => {
-                Actor::Nobody
-            }
+            Self::Away(_)
+            | Self::Busy(_)
+            | Self::Broken(_)
+            | Self::CutOff(_)
+            | Self::Unsaid(_)
+            | Self::Stopped(_) => Actor::Nobody,
             Self::Full(_) | Self::Unreachable(_) | Self::SpendLimit(_) | Self::BadKey(_) => Actor::Human,
             Self::Rejected(_) | Self::Garbled(_) => Actor::Us,
         }

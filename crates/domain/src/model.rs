@@ -8,6 +8,9 @@ use crate::thinking::Thinking;
 /// RC-3: the short names of the models of Anthropic.
 pub const SHORT_NAMES: [&str; 3] = ["haiku", "opus", "sonnet"];
 
+/// What the brain is called that is always there, and reads nothing but the words before it.
+pub const OFFLINE: &str = "offline";
+
 /// The models that can be chosen while the program runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
@@ -50,6 +53,11 @@ pub enum Thinks {
 const USUAL: [&str; 4] = ["", "default", "none", "null"];
 
 impl Choices {
+    /// Whether there is no model: only the offline brain answers.
+    pub fn is_offline(&self) -> bool {
+        self.usual == OFFLINE
+    }
+
     /// The name that `typed` means: nothing, for the usual model.
     pub fn read(&self, typed: &str) -> Result<Option<String>, String> {
         let (name, short) = (typed.trim(), typed.trim().to_lowercase());

@@ -53,7 +53,8 @@ impl Patience {
                 self.limits.tries
             }
             Failure::Garbled(_) => self.limits.tries.min(GARBLED_TRIES),
-            Failure::SpendLimit(_)
+            Failure::Away(_)
+            | Failure::SpendLimit(_)
             | Failure::BadKey(_)
             | Failure::Rejected(_)
             | Failure::Unsaid(_)
@@ -75,6 +76,7 @@ impl Patience {
         match failure {
             Failure::Busy(Some(seconds)) => Duration::from_secs(*seconds).saturating_add(jitter),
             Failure::Busy(None)
+            | Failure::Away(_)
             | Failure::Broken(_)
             | Failure::CutOff(_)
             | Failure::Unreachable(_)

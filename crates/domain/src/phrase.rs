@@ -69,7 +69,7 @@ pub enum When {
 }
 
 /// Something that happens at no set time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Cue {
     /// The end of what the human calls by these words.
     After(String),

@@ -105,6 +105,11 @@ impl PostKey {
         Self(format!("card:{id}.{}", at.as_microsecond()))
     }
 
+    /// Whether it is that of a card.
+    pub fn is_card(&self) -> bool {
+        self.0.starts_with("card:")
+    }
+
     /// The beginning of a side conversation.
     pub fn begun(branch: &Branch) -> Self {
         Self(format!("fork:{branch}"))
@@ -118,6 +123,11 @@ impl PostKey {
     /// What the human is asked.
     pub fn approval(id: ApprovalId) -> Self {
         Self(format!("approval:{}", id.0))
+    }
+
+    /// What was held and is told at `at`.
+    pub fn digest(at: Timestamp) -> Self {
+        Self(format!("digest:{}", at.as_microsecond()))
     }
 
     /// Something the human should know, the `place`th at `at`.

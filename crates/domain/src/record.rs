@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::approval::{Approval, ApprovalId, Closed as ClosedApproval};
 use crate::assistant::Replanned;
+use crate::attention::AttentionChange;
 use crate::card::Card;
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::{Source, Spent};
@@ -47,6 +48,8 @@ pub enum Record {
     Plan(PlanChange),
     /// Something happened to the inbox.
     Inbox(InboxChange),
+    /// Something happened to the human's attention.
+    Attention(AttentionChange),
     /// The session of the main conversation changed, or a branch got one.
     Session(SessionChange),
 }

@@ -68,8 +68,20 @@ pub struct Doings {
     pub reports: u32,
     /// How often it was not let go because it had not told main.
     pub refusals: u32,
+    /// Whether it was asked to put its words otherwise. A crash forgets that.
+    pub wording: Wording,
     /// RP-24: what is to be minded when its session is compacted after it ends, if that is wanted.
     pub compact: Option<String>,
+}
+
+/// Whether a run was asked to put its words otherwise, because they pressed the human.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wording {
+    /// It was not.
+    #[default]
+    AsItLikes,
+    /// It was, once: the next words go out as they are.
+    AskedOnce,
 }
 
 /// MC-19: whether the human was in the middle of talking when a run began. It holds for the whole run.

@@ -77,3 +77,17 @@ pub enum Showing {
     /// An embed.
     Embed(Embed),
 }
+
+impl Showing {
+    /// The same in words alone.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Words(words) => words.clone(),
+            Self::Embed(embed) => {
+                let facts = embed.fields.iter().map(|field| format!("{}: {}", field.name, field.value));
+                let parts = [embed.title.clone(), embed.description.clone()].into_iter().chain(facts);
+                parts.filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join(" · ")
+            }
+        }
+    }
+}

@@ -105,6 +105,7 @@ impl Life {
                 | Record::Spent(_)
                 | Record::State(_)
                 | Record::Inbox(_)
+                | Record::Attention(_)
                 | Record::Session(_) => {}
             }
         }

@@ -5,6 +5,7 @@
 
 mod approvals;
 mod aside;
+mod attention;
 mod body;
 mod cards;
 mod changes;

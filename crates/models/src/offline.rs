@@ -79,19 +79,24 @@ impl Offline {
             | Meant::Cancel(_)
             | Meant::Undo
             | Meant::Pause(_)
-            | Meant::Resume => told.to_owned(),
+            | Meant::Resume
+            | Meant::Leave
+            | Meant::ClearInbox
+            | Meant::Ease(_) => told.to_owned(),
+            Meant::Untimed => format!("your words are safe in the inbox, {told}. when? {QUICK}"),
             Meant::Unclear(notes) if notes.iter().any(Note::is_trouble) => {
                 let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
                 format!("{}. your words are safe in the inbox, {told}.", notes.join("; "))
             }
             Meant::Unclear(_) => format!(
-                "i can't think about that: no model is connected. your words are safe in the inbox, {told}. say when, \
-                 like `tomorrow at 10`, and i remind you."
+                "i can't think about that: no model is connected. your words are safe in the inbox, {told}. to connect \
+                 one, set ANTHROPIC_API_KEY or OLLIM_MODEL and start me again; it reads the inbox first."
             ),
         }
     }
 }
 
+const QUICK: &str = "1h · tonight · tomorrow · no time";
 const HERE: &str = "we are aside now, still without a model: what you want kept goes to the inbox, as always. /exit \
                     leads back.";
 const CANNOT_RUN: &str = "this takes a model, and none is connected.";
@@ -140,8 +145,11 @@ fn tool_for(meant: &Meant, text: &str) -> Option<(&'static str, String)> {
         | Meant::Cancel(_)
         | Meant::Undo
         | Meant::Pause(_)
-        | Meant::Resume => Some(("schedule", serde_json::json!({ "words": text }).to_string())),
-        Meant::Unclear(_) => Some(add(text)),
+        | Meant::Resume
+        | Meant::Leave
+        | Meant::ClearInbox
+        | Meant::Ease(_) => Some(("schedule", serde_json::json!({ "words": text }).to_string())),
+        Meant::Untimed | Meant::Unclear(_) => Some(add(text)),
     }
 }
 
@@ -163,7 +171,7 @@ fn last_result(context: &Context) -> Option<&ToolResult> {
 
 impl Model for Offline {
     fn name(&self) -> &str {
-        "offline"
+        domain::model::OFFLINE
     }
 
     fn reply<'a>(

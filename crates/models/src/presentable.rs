@@ -10,6 +10,7 @@ pub fn presentable(failure: Failure, secret: &str) -> Failure {
     let safe = |text: String| presentable_text(text, secret);
     match failure {
         Failure::Unreachable(text) => Failure::Unreachable(safe(text)),
+        Failure::Away(text) => Failure::Away(safe(text)),
         Failure::SpendLimit(SpendLimit::Account(text)) => {
             Failure::SpendLimit(SpendLimit::Account(safe(text)))
         }

@@ -1,5 +1,7 @@
 //! A client of the running assistant: what the terminal and the command line speak, over the socket file.
 
+mod follow;
+
 use std::path::{Path, PathBuf};
 
 use http_body_util::{BodyExt, Full};
@@ -11,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::web::door::connect_file;
+pub use follow::{Followed, Following};
 
 /// The most bytes of an answer that are read.
 const ANSWER_BYTES: usize = 64 * 1024 * 1024;
@@ -102,6 +105,18 @@ impl Client {
         Ok(answer["turn"].as_u64().map_or(Obeyed::Told(words.unwrap_or_default()), Obeyed::Begun))
     }
 
+    /// Presses `button`, with the words that it asks for; what it answers, if anything.
+    pub async fn press(&self, button: &str, words: &str) -> Result<Option<String>, Unanswered> {
+        let answer = self.post("/api/buttons", &json!({ "button": button, "words": words })).await?;
+        Ok(answer["text"].as_str().map(str::to_owned))
+    }
+
+    /// Takes the last change of what is planned or kept back; what that was, in words.
+    pub async fn undo(&self) -> Result<Option<String>, Unanswered> {
+        let answer = self.post("/api/schedule/words", &json!({ "text": "undo" })).await?;
+        Ok(answer["text"].as_str().map(str::to_owned))
+    }
+
     /// Everything that is shown from now on.
     pub async fn events(&self) -> Result<Events, Unanswered> {
         let call = self.send(Method::GET, "/api/events", None).await?.accepted().await?;
@@ -168,7 +183,7 @@ pub struct Events {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
     /// Its name: `said`, `began`, `delta`, `working`, `ended`, `asked`, `answered`, `compacting`, `compacted`, `undone`,
-    /// `held`, `waiting`, `forked`, `unforked`, `sent`, `away`, `notice`, `hello`, `reload`.
+    /// `held`, `waiting`, `forked`, `unforked`, `sent`, `away`, `card`, `notice`, `hello`, `reload`.
     pub name: String,
     /// What it says.
     pub data: Value,

@@ -4,4 +4,5 @@ pub mod client;
 pub mod discord;
 pub mod stage;
 pub mod terminal;
+pub mod tui;
 pub mod web;

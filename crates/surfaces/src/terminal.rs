@@ -4,8 +4,20 @@
 //! comes out as it comes.
 
 mod approval;
+pub(crate) mod completion;
+pub mod editor;
 mod embed;
+pub mod glance;
+pub mod history;
+pub mod keys;
+mod offers;
+mod progress;
 mod prompt;
+pub mod raw;
+mod rings;
+pub mod screen;
+pub mod seat;
+pub(crate) mod talk;
 mod telling;
 
 use std::io;
@@ -13,17 +25,21 @@ use std::io;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt, Lines};
 
 use domain::command::is_command;
+use engine::ports::Clock;
+use tokio::time::Instant;
 
 use crate::client::{Client, Events, Obeyed, Shown, Unanswered, Words};
+use offers::{Deed, Offers};
 use prompt::Prompt;
+use screen::TOGETHER;
 use telling::Telling;
 pub use telling::{Ended, sent_words};
 
 /// Who sits before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
-    /// A person, who sees a prompt and may speak while the assistant does.
-    Person,
+#[derive(Clone, Copy)]
+pub enum Reader<'a> {
+    /// A person, who sees a prompt and may speak while the assistant does, and whose time is told by this clock.
+    Person(&'a dyn Clock),
     /// A program, which is answered line by line.
     Pipe,
 }
@@ -116,13 +132,13 @@ async fn read_later(
 /// Chats until there is nothing more to read.
 pub async fn chat(
     client: &Client,
-    reader: Reader,
+    reader: Reader<'_>,
     input: impl AsyncBufRead + Unpin,
     out: &mut (impl AsyncWrite + Unpin),
 ) -> Result<(), Stopped> {
     match reader {
         Reader::Pipe => answer_lines(client, input.lines(), out).await,
-        Reader::Person => talk(client, input.lines(), out).await,
+        Reader::Person(clock) => talk(client, clock, input.lines(), out).await,
     }
 }
 
@@ -152,13 +168,15 @@ async fn answer_lines(
     Ok(())
 }
 
+/// Talks with a person whose terminal only knows lines.
 async fn talk(
     client: &Client,
+    clock: &dyn Clock,
     mut lines: Lines<impl AsyncBufRead + Unpin>,
     out: &mut (impl AsyncWrite + Unpin),
 ) -> Result<(), Stopped> {
     let mut events: Events = client.events().await?;
-    let (mut telling, mut prompt) = (Telling::of_all(), Prompt::default());
+    let (mut telling, mut prompt, mut offers) = (Telling::of_all(), Prompt::default(), Offers::default());
     write(out, &prompt.stand()).await?;
     loop {
         out.flush().await?;
@@ -166,9 +184,10 @@ async fn talk(
             line = lines.next_line() => {
                 let Some(line) = line? else { return Ok(()) };
                 prompt.answered();
-                match said(client, line.trim(), &mut telling).await? {
+                let deed = offers.of_line(&line, Instant::now()).cloned();
+                match deed_or_words(client, deed, line.trim(), &mut telling).await? {
                     Said::Nothing => write(out, &prompt.stand()).await?,
-                    Said::Sent => {}
+                    Said::Sent | Said::Done => {}
                     Said::Told(text) => {
                         let text = plain(&text).replace('\n', "\n  ");
                         write(out, &format!("  {text}\n{}", prompt.stand())).await?;
@@ -179,8 +198,9 @@ async fn talk(
             shown = events.next() => {
                 let Some(shown) = shown else { return Err(Unanswered::NotRunning.into()) };
                 prompt.follow(&shown);
-                let words = telling.hear(&shown);
-                write(out, &prompt.beside(&words)).await?;
+                let ring = rings::hear(&shown, &mut offers, (Instant::now(), &clock.now()));
+                let words = telling.hear(&shown) + &ring.map(|ring| ring.words).unwrap_or_default();
+                write(out, &prompt.beside(&words.replace(TOGETHER, " "))).await?;
                 let due = prompt.is_due(&shown, &words) && !telling.is_speaking();
                 // Who is asked something is expected to type.
                 if telling.ended().is_some() || due || shown.name == "asked" {
@@ -191,19 +211,49 @@ async fn talk(
     }
 }
 
+/// Does what a letter offers, or says the words.
+async fn deed_or_words(
+    client: &Client,
+    deed: Option<Deed>,
+    line: &str,
+    telling: &mut Telling,
+) -> Result<Said, Stopped> {
+    let pressed = match deed {
+        Some(Deed::Press(button)) => client.press(&button, rings::words_for(&button)).await,
+        Some(Deed::When { what, .. }) => Ok(Some(format!("to when? say: move {what} to tomorrow 9"))),
+        Some(Deed::Give(words)) => return said(client, &words, telling).await,
+        Some(Deed::Undo) => client.undo().await,
+        None => return said(client, line, telling).await,
+    };
+    match pressed {
+        // What became of it is shown.
+        Ok(None) => Ok(Said::Done),
+        Ok(Some(text)) | Err(Unanswered::Refused(text)) => Ok(Said::Told(text)),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Words without the marks that other surfaces make bold.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.replace("**", "")
 }
 
-enum Said {
+/// What came of a line.
+pub(crate) enum Said {
+    /// There was nothing in it.
     Nothing,
+    /// Words or work that are answered.
     Sent,
+    /// A command that says itself what it did.
+    Done,
+    /// A command, and what it tells.
     Told(String),
+    /// The wish to leave.
     Leave,
 }
 
-async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said, Stopped> {
+/// Says `line`, or obeys it.
+pub(crate) async fn said(client: &Client, line: &str, telling: &mut Telling) -> Result<Said, Stopped> {
     match line {
         "" => Ok(Said::Nothing),
         "/quit" => Ok(Said::Leave),
@@ -230,7 +280,7 @@ async fn say(client: &Client, words: &Words, telling: &mut Telling) -> Result<Sa
 fn obeyed(obeyed: Result<Obeyed, Unanswered>, telling: &mut Telling) -> Result<Said, Stopped> {
     match obeyed {
         // What was stopped says so itself.
-        Ok(Obeyed::Told(text)) if text.is_empty() => Ok(Said::Sent),
+        Ok(Obeyed::Told(text)) if text.is_empty() => Ok(Said::Done),
         Ok(Obeyed::Told(text)) | Err(Unanswered::Refused(text)) => Ok(Said::Told(text)),
         Ok(Obeyed::Begun(turn)) => {
             telling.expect_work(turn);

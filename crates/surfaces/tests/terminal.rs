@@ -6,6 +6,7 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use surfaces::client::Client;
 use surfaces::terminal::{Ended, Reader, chat, obey, once};
+use testkit::clock::VirtualClock;
 use tokio::io::BufReader;
 use tokio::net::UnixListener;
 use tokio::task::JoinSet;
@@ -43,6 +44,10 @@ impl Script {
         door.spawn(async { axum::serve(listener, router).await.unwrap() });
         Stage { client: Client::new(home.path(), "door"), _home: home, _door: door }
     }
+}
+
+fn clock() -> VirtualClock {
+    VirtualClock::new("2026-11-15T14:36[Europe/Berlin]".parse().unwrap())
 }
 
 /// What a pipe that says `line` is answered.
@@ -98,7 +103,7 @@ async fn what_a_person_hears_cannot_command_the_terminal() {
     let stage = Script { events, ..Script::default() }.played();
     let (_hands, keyboard) = tokio::io::duplex(1);
     let mut out = Vec::new();
-    let gone = chat(&stage.client, Reader::Person, BufReader::new(keyboard), &mut out).await;
+    let gone = chat(&stage.client, Reader::Person(&clock()), BufReader::new(keyboard), &mut out).await;
     assert_eq!(gone.unwrap_err().to_string(), "ollim-bot is not running here. start it: ollim-bot");
     let out = String::from_utf8(out).unwrap();
     assert_eq!(out.matches("[2Jhi\tyou31m\n  there").count(), 3, "{out:?}");
@@ -137,7 +142,7 @@ async fn the_prompt_of_a_person_says_when_they_are_aside() {
     let stage = Script { events, ..Script::default() }.played();
     let (_hands, keyboard) = tokio::io::duplex(1);
     let mut out = Vec::new();
-    chat(&stage.client, Reader::Person, BufReader::new(keyboard), &mut out).await.unwrap_err();
+    chat(&stage.client, Reader::Person(&clock()), BufReader::new(keyboard), &mut out).await.unwrap_err();
     let screen = "> 
   (side conversation about taxes. leave it with /save, /report or /exit)
 aside (taxes)> 

@@ -11,6 +11,7 @@
 mod backstage;
 mod outcome;
 mod socket;
+mod tmux;
 mod watchdog;
 
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -28,6 +29,7 @@ use tempfile::TempDir;
 pub use backstage::{Backstage, wait};
 pub use outcome::{assert_unusable, contents, stderr, stdout};
 pub use socket::{Event, Events, Refused};
+pub use tmux::Pane;
 use watchdog::Watchdog;
 
 /// The program, with a home of its own and nothing else of this machine.

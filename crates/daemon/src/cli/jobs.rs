@@ -5,6 +5,9 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCandidates;
+
+use super::names;
 
 /// What can be done with routines.
 #[derive(Debug, Subcommand)]
@@ -64,7 +67,7 @@ pub enum ReminderAction {
 #[derive(Debug, Args)]
 pub struct Reference {
     /// Its id, the beginning of that, the name of its file, or words of it that only one has
-    #[arg(required = true, value_name = "ID")]
+    #[arg(required = true, value_name = "ID", add = ArgValueCandidates::new(names::jobs))]
     pub id: Vec<String>,
 }
 

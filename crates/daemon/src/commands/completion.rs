@@ -1,18 +1,23 @@
-//! `ollim-bot completion`: a script that completes commands.
+//! `ollim-bot completion`: a script that asks this program how a line goes on, so that it knows real names.
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
-use crate::cli::Cli;
 use crate::exit::Failed;
 use crate::voice;
 
+/// The program, as people call it.
+const NAME: &str = "ollim-bot";
+
 /// Prints the script for `shell`.
 pub fn print(shell: Shell) -> Result<ExitCode, Failed> {
+    let shells = Shells::builtins();
+    let completer = shells.completer(&shell.to_string());
+    let completer = completer.ok_or_else(|| Failed::Usage(format!("{shell} is no shell that i know.")))?;
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "ollim-bot", &mut script);
+    completer.write_registration("COMPLETE", "ollim_bot", NAME, NAME, &mut script)?;
     voice::print(String::from_utf8_lossy(&script).trim_end());
     Ok(ExitCode::SUCCESS)
 }

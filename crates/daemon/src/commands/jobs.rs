@@ -3,7 +3,7 @@
 
 mod changing;
 mod editor;
-mod finding;
+pub mod finding;
 mod rows;
 mod telling;
 mod times;

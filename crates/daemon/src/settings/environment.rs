@@ -7,7 +7,9 @@ use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 17] = [
+const KNOWN: [&str; 19] = [
+    "TERM",
+    "NO_COLOR",
     "VISUAL",
     "EDITOR",
     "OLLIM_CLAUDE",

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use surfaces::discord::Token;
 use surfaces::discord::wire::net::{DISCORD, Net};
+use surfaces::terminal::screen::Look;
 
 use super::Environment;
 use super::file::File;
@@ -16,6 +17,17 @@ pub struct Places {
     pub page: SocketAddr,
     /// The direct messages of Discord.
     pub discord: Discord,
+    /// The terminal before us.
+    pub terminal: Terminal,
+}
+
+/// What the terminal before us can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Terminal {
+    /// Write lines.
+    Dumb,
+    /// Write anywhere, and words may look so.
+    Able(Look),
 }
 
 /// The direct messages of Discord.
@@ -34,7 +46,7 @@ pub enum Discord {
     Wrong(String),
 }
 
-/// Reads both.
+/// Reads all of them.
 pub fn read(environment: &Environment, file: &File) -> Result<Places, Failed> {
     let page = environment.get("OLLIM_HTTP").unwrap_or(&file.page.address);
     let page = page.parse().map_err(|_| {
@@ -42,7 +54,15 @@ pub fn read(environment: &Environment, file: &File) -> Result<Places, Failed> {
             "OLLIM_HTTP: `{page}` is not an address. write it like 127.0.0.1:7645."
         ))
     })?;
-    Ok(Places { page, discord: discord(environment) })
+    Ok(Places { page, discord: discord(environment), terminal: terminal(environment) })
+}
+
+fn terminal(environment: &Environment) -> Terminal {
+    match (environment.get("TERM"), environment.get("NO_COLOR")) {
+        (None | Some("dumb"), _) => Terminal::Dumb,
+        (Some(_), None) => Terminal::Able(Look::Shaded),
+        (Some(_), Some(_)) => Terminal::Able(Look::Plain),
+    }
 }
 
 fn discord(environment: &Environment) -> Discord {

@@ -1,6 +1,7 @@
 //! The direct messages: the whole house behind the adapter, and a played Discord before it.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "what a test sets up itself is there")]
 
+mod attention;
 #[path = "../../../surfaces/tests/discord/bridge.rs"]
 mod bridge;
 mod cards;

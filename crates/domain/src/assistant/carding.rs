@@ -5,37 +5,72 @@ use std::sync::Arc;
 use jiff::Zoned;
 
 use super::forking::refused;
+use super::gathering::put_plainly;
 use super::{Answer, Aside, Assistant, Effect, Minutes, Running, Shown};
+use crate::attention::{AttentionChange, HeldId};
 use crate::brain::{self, Meant, Which};
-use crate::card::{Act, Card, CardId, DROP, LATER, PICK, State};
+use crate::card::{Act, Card, CardId, Chase, DONE, DROP, KEEP, LATER, PICK, State, chosen, together_sheet};
 use crate::conversation::{Branch, Said, Text};
 use crate::cost::Source;
 use crate::occurrence::Occurrence;
 use crate::phrase::Target;
-use crate::post::{PostChange, PostKey};
+use crate::post::{PostChange, PostKey, Sheet};
 use crate::record::{Address, Message, MessageChange, Record, SurfaceName};
 use crate::schedule::{ItemId, Prompt};
+
+/// A card, and what it was posted under.
+type Posted = (Card, PostKey);
 
 impl Assistant {
     /// A reminder has just rung, in these minutes: from now on it can be answered with a button.
     pub(super) fn rang(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
-        let Source::Reminder(id) = &occurrence.key.source else { return };
-        let Ok(id) = ItemId::parse(id).map(CardId) else { return };
-        let answer = minutes.shown.iter().rev().find_map(|shown| {
-            let Shown::Said { branch: Branch::Main, entry } = shown else { return None };
-            let answer = (entry.said.text(), PostKey::words(entry));
-            matches!(entry.said, Said::Assistant(..)).then_some(answer)
-        });
-        let words = occurrence.words.clone();
-        let (said, post) = answer.unwrap_or_else(|| (as_written(&words), PostKey::card(&id, minutes.at)));
-        let card = Card { id, words, said, rang: minutes.at, state: State::Open };
+        let Some(mut card) = self.new_card(occurrence, minutes) else { return };
+        let post = match self.just_said(minutes) {
+            Some((said, post)) => {
+                card.said = said;
+                post
+            }
+            None => PostKey::card(&card.id, minutes.at),
+        };
         self.keep_card((card, post), minutes);
     }
 
-    fn keep_card(&mut self, (card, post): (Card, PostKey), minutes: &mut Minutes) {
+    /// The card of a reminder that rings now, as it was written.
+    pub(super) fn new_card(&self, occurrence: &Occurrence, minutes: &Minutes) -> Option<Card> {
+        let Source::Reminder(id) = &occurrence.key.source else { return None };
+        let id = ItemId::parse(id).map(CardId).ok()?;
+        let words = occurrence.words.clone();
+        Some(Card {
+            id,
+            said: put_plainly(occurrence, minutes),
+            words,
+            rang: minutes.at,
+            state: State::Open,
+            snoozes: self.memory.messages.cards.put_off(&occurrence.key.source),
+            chase: Chase::Once,
+            followed: None,
+        })
+    }
+
+    /// What we have just said on main, and what it is posted under.
+    pub(super) fn just_said(&self, minutes: &Minutes) -> Option<(String, PostKey)> {
+        minutes.shown.iter().rev().find_map(|shown| {
+            let Shown::Said { branch: Branch::Main, entry } = shown else { return None };
+            let answer = (entry.said.text(), PostKey::words(entry));
+            matches!(entry.said, Said::Assistant(..)).then_some(answer)
+        })
+    }
+
+    /// This is how a card stands, for everybody to see.
+    pub(super) fn keep_card(&mut self, (card, post): Posted, minutes: &mut Minutes) {
+        minutes.shown.push(Shown::Aside(Aside::Card(card.clone())));
+        self.write_card((card, post), minutes);
+    }
+
+    /// The same, when there is nothing new to see of it.
+    pub(super) fn write_card(&mut self, (card, post): Posted, minutes: &mut Minutes) {
         Arc::make_mut(&mut self.memory.messages.cards).keep(card.clone(), post.clone());
-        minutes.records.push(Record::Message(MessageChange::Card(card.clone(), post)));
-        minutes.shown.push(Shown::Aside(Aside::Card(card)));
+        minutes.records.push(Record::Message(MessageChange::Card(card, post)));
     }
 
     /// The human does something with a card. The first thing counts, until it is taken back.
@@ -45,6 +80,12 @@ impl Assistant {
         (id, act): (&CardId, Act),
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
+        let act = match act {
+            Act::Pick(option) if chosen(&option).is_some() => return self.picked(surface, &option, now),
+            // A time of its own, for this card.
+            Act::Pick(words) => Act::Move(words),
+            act => act,
+        };
         let Some((card, post)) = self.memory.messages.cards.get(id).cloned() else {
             return refused(
                 "that reminder is too long ago. say it in words, like `remind me tomorrow at 9`.",
@@ -53,31 +94,20 @@ impl Assistant {
         match (&card.state, act) {
             (State::Open, Act::Split) => self.split(surface, &card, now),
             (State::Open, Act::Undo) => refused("there is nothing to take back here."),
-            (State::Open, Act::Done) => {
-                let told = format!("the human marked the reminder \"{}\" as done.", card.words);
-                self.settle_card((card, post), State::Done(now.timestamp()), (Minutes::at(now), &told), now)
-            }
-            (State::Open, Act::Move(words)) if words == DROP => {
-                let told = format!("the human dropped the reminder \"{}\".", card.words);
-                self.settle_card((card, post), State::Dropped, (Minutes::at(now), &told), now)
-            }
-            (State::Open, Act::Later) => self.move_card((card, post), &Target::Later(LATER), now),
-            (State::Open, Act::Move(words)) => {
-                let meant = brain::read(&words, now, &self.memory.chosen.settings.habits());
-                let Meant::Move { what: Which::This, to } = meant else {
-                    return refused(&no_such_time(&words));
-                };
-                self.move_card((card, post), &to, now)
-            }
+            (State::Open, Act::Tonight) => self.all_tonight(&post, now),
+            (State::Open, act) => self.open_pressed((card, post), act, now),
             (State::Moved(_, source), Act::Undo) => {
                 let (source, mut minutes) = (source.clone(), Minutes::at(now));
                 if self.memory.plans.agenda.get(&source).is_some() {
                     self.unplan(&source, &mut minutes);
                 }
-                self.settle_card((card, post), State::Open, (minutes, ""), now)
+                self.settle_card((card, post), State::Open, &mut minutes, now);
+                (Answer::Noted, minutes.effects())
             }
             (State::Done(_) | State::Dropped, Act::Undo) => {
-                self.settle_card((card, post), State::Open, (Minutes::at(now), ""), now)
+                let mut minutes = Minutes::at(now);
+                self.settle_card((card, post), State::Open, &mut minutes, now);
+                (Answer::Noted, minutes.effects())
             }
             (State::Done(_) | State::Moved(..) | State::Dropped, _) => {
                 refused("that was settled already. `Undo` on it takes that back.")
@@ -85,39 +115,147 @@ impl Assistant {
         }
     }
 
-    fn move_card(
+    pub(super) fn move_card(
         &mut self,
-        (card, post): (Card, PostKey),
+        (card, post): Posted,
         to: &Target,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
-        match self.plan_again(Prompt::new(&card.words), to, now, &mut minutes) {
-            Ok((source, at)) => {
-                let told = format!("the human moved the reminder \"{}\".", card.words);
-                self.settle_card((card, post), State::Moved(at, source), (minutes, &told), now)
+        match self.rings_again(&card, to, &mut minutes) {
+            Ok(state) => {
+                self.settle_card((card, post), state, &mut minutes, now);
+                (Answer::Noted, minutes.effects())
             }
             Err(why) => refused(&why),
         }
     }
 
-    /// What became of the card is written down, and what was posted says it. Main hears of it later.
-    fn settle_card(
-        &mut self,
-        (card, post): (Card, PostKey),
-        state: State,
-        (mut minutes, told): (Minutes, &str),
-        now: &Zoned,
-    ) -> (Answer, Vec<Effect>) {
-        let card = Card { state, ..card };
-        minutes
-            .records
-            .push(Record::Message(MessageChange::Post(PostChange::Says(post.clone(), card.sheet(now)))));
-        self.keep_card((card, post), &mut minutes);
-        if !told.is_empty() {
-            self.report("reminder", told.to_owned(), &mut minutes);
+    /// Something is done with a card that is open.
+    fn open_pressed(&mut self, (card, post): Posted, act: Act, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let mut minutes = Minutes::at(now);
+        let state = match act {
+            Act::Done => Ok(State::Done(now.timestamp())),
+            Act::Drop => Ok(State::Dropped),
+            Act::Later => self.rings_again(&card, &Target::Later(LATER), &mut minutes),
+            Act::NotToday => {
+                // At the time of day at which it rang.
+                let (rang, tomorrow) = (card.rang.to_zoned(now.time_zone().clone()), now.date().tomorrow());
+                let at = tomorrow.map(|day| day.to_datetime(rang.time()).to_zoned(now.time_zone().clone()));
+                let at = at.and_then(|at| at).map_err(|error| error.to_string());
+                at.and_then(|at| self.rings_again(&card, &once(at), &mut minutes))
+            }
+            Act::Move(words) => match words.as_str() {
+                DONE => Ok(State::Done(now.timestamp())),
+                DROP => Ok(State::Dropped),
+                words => match brain::read(words, now, &self.memory.chosen.settings.habits()) {
+                    Meant::Move { what: Which::This, to } => self.rings_again(&card, &to, &mut minutes),
+                    _ => Err(no_such_time(words)),
+                },
+            },
+            Act::Tonight | Act::Split | Act::Pick(_) | Act::Undo => Err("there is nothing to do.".to_owned()),
+        };
+        match state {
+            Ok(state) => {
+                self.settle_card((card, post), state, &mut minutes, now);
+                (Answer::Noted, minutes.effects())
+            }
+            Err(why) => refused(&why),
+        }
+    }
+
+    /// What the card is about rings once more, at another time.
+    fn rings_again(&mut self, card: &Card, to: &Target, minutes: &mut Minutes) -> Result<State, String> {
+        let now = minutes.at.to_zoned(minutes.zone.clone());
+        let (source, at) = self.plan_again(Prompt::new(&card.words), to, &now, minutes)?;
+        Ok(State::Moved(at, source))
+    }
+
+    /// Something was chosen for one of several cards.
+    fn picked(&mut self, surface: SurfaceName, option: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let gone = "that is settled, or too long ago. say it in words.";
+        let Some((act, is)) = chosen(option) else { return refused(gone) };
+        let Some(id) = self.memory.messages.cards.find_open(is).cloned() else { return refused(gone) };
+        match act {
+            KEEP => {
+                let text = "kept. it stays as it is, and i do not bring it up by myself.".to_owned();
+                (Answer::Told(text), Vec::new())
+            }
+            act => self.card_pressed(surface, (&id, Act::Move(act.to_owned())), now),
+        }
+    }
+
+    /// All that rang together and is open rings again tonight, or tomorrow if it is evening already.
+    fn all_tonight(&mut self, post: &PostKey, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let slots = self.memory.chosen.settings.habits().slots;
+        let tonight = now.date().to_datetime(slots.tonight).to_zoned(now.time_zone().clone());
+        let tomorrow = now.date().tomorrow().map(|day| day.to_datetime(slots.morning));
+        let tomorrow = tomorrow.and_then(|at| at.to_zoned(now.time_zone().clone()));
+        let at = tonight.ok().filter(|at| at > now).or(tomorrow.ok());
+        let Some(at) = at else { return refused("there is no tonight to move it to.") };
+        let open = self.memory.messages.cards.under(post);
+        let open: Vec<Card> = open.into_iter().filter(|card| card.state == State::Open).cloned().collect();
+        let mut minutes = Minutes::at(now);
+        for card in open {
+            match self.rings_again(&card, &once(at.clone()), &mut minutes) {
+                Ok(state) => self.settle_card((card, post.clone()), state, &mut minutes, now),
+                Err(why) => return refused(&why),
+            }
         }
         (Answer::Noted, minutes.effects())
+    }
+
+    /// What became of the card is written down, and what was posted says it. Main hears of it later.
+    pub(super) fn settle_card(
+        &mut self,
+        (card, post): Posted,
+        state: State,
+        minutes: &mut Minutes,
+        now: &Zoned,
+    ) {
+        let told = match &state {
+            State::Open => None,
+            State::Done(_) => Some(format!("the human marked the reminder \"{}\" as done.", card.words)),
+            State::Moved(..) => Some(format!("the human moved the reminder \"{}\".", card.words)),
+            State::Dropped => Some(format!("the human dropped the reminder \"{}\".", card.words)),
+        };
+        // Whoever takes something back has it before them, and need not be asked again.
+        let chase = if state == State::Open { Chase::Left } else { card.chase };
+        let card = Card { state, chase, ..card };
+        self.keep_card((card.clone(), post.clone()), minutes);
+        let cheer = self.cheer(&card, minutes).unwrap_or_default();
+        let says =
+            |key: &PostKey, sheet| Record::Message(MessageChange::Post(PostChange::Says(key.clone(), sheet)));
+        let sheet = match self.memory.messages.cards.under(&post).as_slice() {
+            [] | [_] => Sheet { foot: cheer.to_owned(), ..card.sheet(now) },
+            several => together_sheet(several),
+        };
+        minutes.records.push(says(&post, sheet));
+        minutes.records.extend(card.followed.as_ref().map(|key| says(key, card.otherwise_sheet(now))));
+        self.no_longer_held(&card.source(), minutes);
+        if let Some(told) = told {
+            self.report("reminder", told, minutes);
+        }
+    }
+
+    /// Something may have been done that is worth a line.
+    fn cheer(&mut self, card: &Card, minutes: &mut Minutes) -> Option<&'static str> {
+        let State::Done(_) = card.state else { return None };
+        let today = minutes.at.to_zoned(minutes.zone.clone()).date();
+        let (cheers, line) = self.memory.attending.mood.cheers.done(today, card.snoozes);
+        self.feels(minutes, |mood| mood.cheers = cheers);
+        line
+    }
+
+    /// What waits to be told about `source` need not be told any more.
+    fn no_longer_held(&mut self, source: &Source, minutes: &mut Minutes) {
+        let held = &mut self.memory.attending.held;
+        let settled: Vec<HeldId> =
+            held.iter().filter(|held| held.source == *source).map(|held| held.id).collect();
+        if !settled.is_empty() {
+            Arc::make_mut(held).retain(|held| held.source != *source);
+            minutes.records.push(Record::Attention(AttentionChange::Settled(settled, minutes.at)));
+        }
     }
 
     fn split(&mut self, surface: SurfaceName, card: &Card, now: &Zoned) -> (Answer, Vec<Effect>) {
@@ -133,15 +271,18 @@ impl Assistant {
         if let Err(full) = self.has_room() {
             return refused(&full);
         }
-        let minutes = Minutes::at(now);
+        let mut minutes = Minutes::at(now);
+        // Whoever begins with it needs no second word about it.
+        if let Some((card, post)) = self.memory.messages.cards.get(&card.id).cloned() {
+            self.write_card((Card { chase: Chase::Left, ..card }, post), &mut minutes);
+        }
         let (id, at, to) = (self.next_message(), minutes.at, Address::Here);
         self.hear(Message { id, at, surface, to, text, images: Vec::new(), mark: None }, minutes)
     }
 }
 
-/// The words of a reminder that no model put otherwise.
-pub(super) fn as_written(words: &str) -> String {
-    format!("⏰ {words}")
+fn once(at: Zoned) -> Target {
+    Target::At(crate::phrase::When::Once(at))
 }
 
 fn no_such_time(words: &str) -> String {

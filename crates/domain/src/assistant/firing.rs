@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 
-use super::carding::as_written;
+use super::gathering::put_plainly;
 use super::planning::taken_away;
 use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
 use crate::context::{self, Preamble, Scheduled, Where};
-use crate::conversation::{Block, Branch, Reach, Said};
+use crate::conversation::Branch;
 use crate::cost::Source;
 use crate::failure::Failure;
 use crate::occurrence::{AS_WRITTEN, End, Key, Occurrence, Stage, TRIES, wait_after};
@@ -104,8 +104,8 @@ impl Assistant {
     /// SC-15, MC-18, MC-20: the prompt waits until nobody speaks, and is heard on main.
     fn put_to_main(&mut self, occurrence: Occurrence, prompt: String, minutes: &mut Minutes) {
         // Words that wait for a key wait long: a reminder goes past them.
-        if self.speaking().is_some_and(|(_, running)| running.owed == Owed::Held) && is_reminder(&occurrence)
-        {
+        let held = self.speaking().is_some_and(|(_, running)| running.owed == Owed::Held);
+        if (held || self.is_away(minutes.at)) && is_reminder(&occurrence) {
             return self.goes_out(occurrence, minutes);
         }
         let message = self.our_message(Branch::Main, prompt, minutes);
@@ -136,8 +136,9 @@ impl Assistant {
         // What was called off may come at another time: its file stays, or is gone already.
         let taken_away =
             taken_away(&ended, file).filter(|_| !matches!(ended.stage, Stage::Ended(End::Cancelled(_))));
-        minutes.plan(Some(PlanChange::Occurred(ended)));
+        minutes.plan(Some(PlanChange::Occurred(ended.clone())));
         minutes.plan(taken_away);
+        self.cued_by_end(&ended, minutes);
         // One that was left out ends while another is still being done.
         let plans = &self.memory.plans;
         let queued = plans.queued(&key.source).filter(|_| plans.busy_with(&key.source).is_none()).cloned();
@@ -221,7 +222,7 @@ impl Assistant {
         let name = occurrence.name.clone();
         if let Source::Reminder(_) = occurrence.key.source {
             self.ensure_main(minutes);
-            self.say_as_written(&occurrence.words, minutes);
+            self.say_as_written(&occurrence, minutes);
             self.rang(&occurrence, minutes);
         }
         let known = self.memory.plans.failing.insert(occurrence.key.source.clone(), why.to_owned());
@@ -234,7 +235,7 @@ impl Assistant {
     /// A reminder goes out as it was written, without a model.
     fn goes_out(&mut self, occurrence: Occurrence, minutes: &mut Minutes) {
         self.ensure_main(minutes);
-        self.say_as_written(&occurrence.words, minutes);
+        self.say_as_written(&occurrence, minutes);
         self.rang(&occurrence, minutes);
         let note = AS_WRITTEN.to_owned();
         self.settle(occurrence, End::Done(note), minutes);
@@ -253,15 +254,8 @@ impl Assistant {
     }
 
     /// The words of a reminder, said on main as they were written.
-    fn say_as_written(&mut self, words: &str, minutes: &mut Minutes) {
-        let text = as_written(words);
-        // Nothing is said in the middle of a turn: it is shown now, and main reads it afterwards.
-        if self.running.contains_key(&Branch::Main) {
-            minutes.shown.push(Shown::Notice(text.clone()));
-            return self.report("reminder", text, minutes);
-        }
-        let said = Said::Assistant(vec![Block::Text(text)], Reach::Whole);
-        self.say_on(&Branch::Main, said, minutes);
+    fn say_as_written(&mut self, occurrence: &Occurrence, minutes: &mut Minutes) {
+        self.speak(&put_plainly(occurrence, minutes), minutes);
     }
 
     /// After a start: an occurrence whose job is nowhere to be found any more has failed, and is tried again.

@@ -1,16 +1,19 @@
 //! What is planned, read out: a day, the week, the next thing, or when something is.
 
 use jiff::civil::Date;
-use jiff::{Timestamp, ToSpan, Zoned};
+use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
 
 use super::Assistant;
-use super::wording::{is_called, told_when};
+use super::finding::{is_called, named};
+use super::wording::told_when;
 use crate::brain::Span;
 use crate::phrase::{When, tell};
-use crate::schedule::What;
+use crate::schedule::{Planned, What};
 
 /// The most lines of a list.
 const LINES: usize = 20;
+/// How near something is that is the thing to do now: before it, and after it rang.
+const FRESH: SignedDuration = SignedDuration::from_hours(1);
 /// The most times of one plan in a list.
 const TIMES: usize = 3;
 
@@ -19,7 +22,7 @@ impl Assistant {
     pub(super) fn list(&self, span: &Span, now: &Zoned) -> String {
         let today = now.date();
         match span {
-            Span::Today => self.days((today, today), "nothing left today.", now),
+            Span::Today => self.days((today, today), &self.nothing_left(now), now),
             Span::Tomorrow => {
                 let tomorrow = today.tomorrow().unwrap_or(today);
                 self.days((tomorrow, tomorrow), "nothing tomorrow.", now)
@@ -35,15 +38,47 @@ impl Assistant {
         }
     }
 
-    /// The one thing that is next.
+    /// The one thing to do now, and why that.
     fn next_thing(&self, now: &Zoned) -> String {
-        match self.memory.plans.agenda.soonest().next() {
-            Some((at, plan)) => {
-                let when = tell(&When::Once(at.to_zoned(now.time_zone().clone())), now, &[]);
-                format!("{when} · {}", plan.planned.name())
-            }
-            None => "nothing is planned.".to_owned(),
+        let zone = now.time_zone();
+        let told = |at: Timestamp| tell(&When::Once(at.to_zoned(zone.clone())), now, &[]);
+        let next = self.memory.plans.agenda.soonest().next();
+        let next = next.map(|(at, plan)| (at, plan.planned.name()));
+        let rang =
+            self.memory.plans.rang.as_ref().map(|(what, at)| (what, now.timestamp().duration_since(*at)));
+        let open = |what: &What| !matches!(what, What::Reminder(_)) || self.open_card(what).is_some();
+        if let Some((what, ago)) = rang.filter(|(what, ago)| *ago <= FRESH && open(what)) {
+            let ago = ago.as_mins();
+            return format!(
+                "{}\nwhy: it rang {ago} min ago. `done` when it is, or `snooze 1h`.",
+                named(what)
+            );
         }
+        match (next, self.memory.inbox.kept.first()) {
+            (Some((at, name)), _) if at.duration_since(now.timestamp()) <= FRESH => {
+                format!("{} · {name}\nwhy: it is the next thing planned.", told(at))
+            }
+            (next, Some(kept)) => {
+                let until = next.map_or_else(
+                    || "nothing is planned".to_owned(),
+                    |(at, _)| format!("nothing is planned before {}", told(at)),
+                );
+                format!("{}\nwhy: it has waited longest in your inbox, and {until}.", kept.text)
+            }
+            (Some((at, name)), None) => {
+                format!("{} · {name}\nwhy: nothing comes before it, and the inbox is empty.", told(at))
+            }
+            (None, None) => "nothing is planned.".to_owned(),
+        }
+    }
+
+    /// That nothing is left of today, and what comes next.
+    fn nothing_left(&self, now: &Zoned) -> String {
+        let next = self.memory.plans.agenda.soonest().next();
+        next.map_or("nothing left today.".to_owned(), |(at, plan)| {
+            let when = tell(&When::Once(at.to_zoned(now.time_zone().clone())), now, &[]);
+            format!("nothing left today. next: {when} · {}", plan.planned.name())
+        })
     }
 
     fn about(&self, words: &str, now: &Zoned) -> String {
@@ -79,6 +114,13 @@ impl Assistant {
             format!("{} · {name}", tell(&When::Once(at.to_zoned(zone.clone())), now, &[]))
         };
         let mut lines: Vec<String> = times.iter().take(LINES).map(line).collect();
+        if first <= now.date() {
+            let waiting = self.memory.plans.agenda.waiting(now.timestamp()).take(LINES);
+            let cue = |planned: &Planned| Some(tell(&When::Cue(planned.cue()?.clone()), now, &[]));
+            lines.extend(
+                waiting.filter_map(|planned| Some(format!("{} · {}", cue(planned)?, planned.name()))),
+            );
+        }
         if times.len() > LINES {
             lines.push(format!("and {} more", times.len() - LINES));
         }

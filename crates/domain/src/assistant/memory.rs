@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::Change;
 use super::plans::Plans;
 use crate::approval::Approvals;
+use crate::attention::Attending;
 use crate::card::Cards;
 use crate::conversation::{Branch, Conversation, EntryId};
 use crate::fork::{Entering, Fork};
@@ -46,6 +47,8 @@ pub struct Memory {
     pub plans: Plans,
     /// What the human chose.
     pub chosen: Chosen,
+    /// Whether they can be reached, and what waits because they cannot.
+    pub attending: Attending,
 }
 
 /// Turns that never ended, the background runs they may belong to, and the number of the next one.
@@ -151,6 +154,7 @@ impl Memory {
             main: Main::default(),
             plans: Plans::default(),
             chosen: Chosen::default(),
+            attending: Attending::default(),
         }
     }
 }

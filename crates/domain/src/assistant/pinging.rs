@@ -8,14 +8,15 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::{Answer, Assistant, Effect, Ended, Ending, Errand, Minutes, Owed, Running, Shown, Turned};
-use crate::context::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, no_ping};
+use crate::attention::{HeldFor, blaming};
+use crate::context::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping, say_otherwise};
 use crate::conversation::{Branch, Entry, Said, Usage};
 use crate::failure::Failure;
 use crate::ping_budget::{CRITICAL, PingBudget};
 use crate::record::{Charge, ForkChange, Record, StateChange};
-use crate::run::{Busy, Doings, REFUSALS, Run};
+use crate::run::{Busy, Doings, REFUSALS, Run, Wording};
 use crate::schedule::{Pings, Reporting};
-use crate::tool::Outcome;
+use crate::tool::{Outcome, Showing};
 use crate::turn::TurnId;
 use crate::wish::Urgency;
 
@@ -23,13 +24,58 @@ use crate::wish::Urgency;
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(60);
 
 impl Assistant {
-    /// BF-21: whether the run on `branch` may reach the human now. If it may, a ping is set aside for it.
-    pub(super) fn may_ping(
+    /// BF-21: the run on `branch` wants to reach the human. It does, or is told why not, or what it shows waits.
+    pub(super) fn reach_out(
         &mut self,
-        branch: &Branch,
-        urgency: Urgency,
-        minutes: &Minutes,
-    ) -> Result<(), String> {
+        (branch, urgency): (&Branch, Urgency),
+        showing: Showing,
+        now: &Zoned,
+    ) -> (Answer, Vec<Effect>) {
+        let mut minutes = Minutes::at(now);
+        let about_to = self.set_aside().0;
+        match (self.may_ping(branch, urgency, &minutes), urgency) {
+            (Err(why), _) => (Answer::Refused(why), Vec::new()),
+            (Ok(()), Urgency::Normal) if self.presses(branch, &showing) => {
+                let word = blaming(&showing.in_words()).unwrap_or_default();
+                (Answer::Refused(say_otherwise(word)), Vec::new())
+            }
+            (Ok(()), Urgency::Normal) => match self.waits_for(about_to, now) {
+                Some(why) => {
+                    (Answer::Told(self.waits(branch, &showing, why, &mut minutes)), minutes.effects())
+                }
+                None => self.show_aside(showing, now),
+            },
+            (Ok(()), Urgency::Critical) => self.show_aside(showing, now),
+        }
+    }
+
+    /// Whether what a run wants to show presses the human, and it was not asked before to put it otherwise. It is now.
+    fn presses(&mut self, branch: &Branch, showing: &Showing) -> bool {
+        let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else { return false };
+        let presses = run.doings.wording == Wording::AsItLikes && blaming(&showing.in_words()).is_some();
+        if presses {
+            run.doings.wording = Wording::AskedOnce;
+            run.doings.asked.retain(|asked| *asked != Urgency::Normal);
+        }
+        presses
+    }
+
+    /// What a run wanted to show waits: it was its ping, but nothing is charged. Gives what the run is told.
+    fn waits(&mut self, branch: &Branch, showing: &Showing, why: HeldFor, minutes: &mut Minutes) -> String {
+        let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else {
+            return String::new();
+        };
+        run.doings.asked.retain(|asked| *asked != Urgency::Normal);
+        run.doings.pings.push(Urgency::Normal);
+        run.doings.untold = true;
+        minutes.records.push(doing(run));
+        let whose = (run.source.clone(), run.name.clone());
+        self.keep_back(whose, showing.in_words(), why, minutes);
+        held_back(why)
+    }
+
+    /// BF-21: whether the run on `branch` may reach the human now. If it may, a ping is set aside for it.
+    fn may_ping(&mut self, branch: &Branch, urgency: Urgency, minutes: &Minutes) -> Result<(), String> {
         let now = minutes.at.to_zoned(minutes.zone.clone());
         let budget = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(&now)).at(&now);
         let (normal, critical) = self.set_aside();
@@ -78,6 +124,7 @@ impl Assistant {
         if asked.is_empty() {
             return;
         }
+        let normal = asked.iter().filter(|asked| **asked == Urgency::Normal).count();
         run.doings.pings.extend(&asked);
         run.doings.untold = true;
         minutes.records.push(doing(run));
@@ -89,6 +136,9 @@ impl Assistant {
         minutes.records.push(Record::State(StateChange::Charged(charge)));
         self.memory.chosen.pings = Some(budget);
         minutes.records.push(Record::State(StateChange::Pings(budget)));
+        if normal > 0 {
+            self.pushed(u32::try_from(normal).unwrap_or(u32::MAX), minutes);
+        }
     }
 
     /// BF-23, P5: what was charged and did not reach the human is given back.
@@ -99,6 +149,9 @@ impl Assistant {
         self.memory.chosen.pings = Some(budget);
         let mut minutes = Minutes::at(now);
         minutes.records.push(Record::State(StateChange::Pings(budget)));
+        if urgency == Urgency::Normal {
+            self.feels(&mut minutes, |mood| mood.pushes.count = mood.pushes.count.saturating_sub(1));
+        }
         minutes.effects()
     }
 

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Zoned};
 
 use super::forking::refused;
-use super::{Answer, Assistant, Broken, Effect, Look, Minutes, Planning, Shown};
+use super::{Answer, Assistant, Broken, Effect, Look, Minutes, Planning, Shown, Tends};
 use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
 use crate::record::{FileWork, MessageChange, MessageId, PlanChange, Record, Removal};
-use crate::schedule::{Due, FileNews, ItemId, Lateness, Missed, Planned, Rest, SET_BACK, What, once};
+use crate::schedule::{
+    Charter, Due, FileNews, ItemId, Lateness, Missed, Plan, Planned, Rest, SET_BACK, What, once,
+};
 
 /// The most late ones that go on at a time.
 const LATE_AT_ONCE: usize = 2;
@@ -34,7 +36,7 @@ impl Assistant {
         for source in gone {
             self.not_planned(&source, &mut minutes);
         }
-        if look == Look::First {
+        if look == Look::First && self.tends == Tends::Everything {
             self.settle_leftovers(&mut minutes);
         }
         self.tend_plans(&mut minutes);
@@ -100,7 +102,7 @@ impl Assistant {
     }
 
     /// A message of ours that still waits is not heard any more; whether it waited.
-    fn take_back(&mut self, message: MessageId, minutes: &mut Minutes) -> bool {
+    pub(super) fn take_back(&mut self, message: MessageId, minutes: &mut Minutes) -> bool {
         let waiting = &mut self.memory.messages.waiting;
         let Some(at) = waiting.iter().position(|waiting| waiting.id == message) else { return false };
         waiting.remove(at);
@@ -129,6 +131,7 @@ impl Assistant {
             Planning::Now(source) => self.fire_now(&source, now),
             Planning::Rest(source, rest) => self.let_rest(&source, rest, now),
             Planning::Words(words) => self.plan_words(&words, now),
+            Planning::Capture(words) => self.capture(&words, now),
             Planning::Remind(what, when) => self.plan_apart(what, &when, now),
         }
     }
@@ -140,7 +143,11 @@ impl Assistant {
         if self.memory.plans.busy_with(source).is_some() {
             return refused(&format!("{} is being done already.", planned.name()));
         }
-        let rang = self.memory.plans.agenda.get(source).is_some_and(|plan| plan.next.is_none());
+        let rang = |plan: &Plan| match plan.planned.cue() {
+            Some(_) => plan.accounted.until > jiff::Timestamp::MIN,
+            None => plan.next.is_none(),
+        };
+        let rang = self.memory.plans.agenda.get(source).is_some_and(rang);
         if matches!(planned.what, What::Reminder(_)) && planned.manner().rest == Rest::Never && rang {
             return refused(&format!("{} was done already.", planned.name()));
         }
@@ -148,6 +155,7 @@ impl Assistant {
         let due = match &planned.what {
             // As finely as it is kept.
             What::Routine(_) => minutes.at.round(jiff::Unit::Millisecond).unwrap_or(minutes.at),
+            What::Reminder(reminder) if reminder.cue.is_some() => minutes.at,
             What::Reminder(reminder) => reminder.run_at.at,
         };
         if let What::Reminder(_) = &planned.what {
@@ -175,6 +183,9 @@ impl Assistant {
 
     /// Does what is due: what came now, what failed before, and what is late, in its turn.
     pub(super) fn tend_plans(&mut self, minutes: &mut Minutes) {
+        if self.tends == Tends::Nothing {
+            return;
+        }
         self.mind_the_clock(minutes);
         let mut missed = Vec::new();
         while let Some(due) = self.memory.plans.agenda.due(minutes.at, &minutes.zone) {
@@ -211,6 +222,11 @@ impl Assistant {
     /// The time of a plan came, or passed.
     fn came(&mut self, due: Due, missed: &mut Vec<(String, Missed)>, minutes: &mut Minutes) {
         match due.kept {
+            // What the human wanted to hear is heard at once, together with all else of that kind.
+            Some((at, Lateness::Late)) if is_for_main(&due.planned) => {
+                self.pass(&due, missed, minutes);
+                self.keep_time(&due.planned, at, Lateness::Late, minutes);
+            }
             // It is looked at again when it is its turn, with all that it missed until then.
             Some((_, Lateness::Late)) => self.memory.plans.agenda.hold(&due.planned.source()),
             Some((at, Lateness::OnTime)) => {
@@ -272,7 +288,7 @@ impl Assistant {
     }
 
     /// A time is kept: its job begins, unless the last one still goes on.
-    fn keep_time(
+    pub(super) fn keep_time(
         &mut self,
         planned: &Arc<Planned>,
         at: jiff::Timestamp,
@@ -338,6 +354,11 @@ impl Assistant {
         let plan = self.memory.plans.agenda.get(&occurrence.key.source);
         plan.map(|plan| Arc::clone(&plan.planned))
     }
+}
+
+/// Whether it is a reminder that is only to be heard.
+fn is_for_main(planned: &Planned) -> bool {
+    matches!(planned.what, What::Reminder(_)) && matches!(planned.charter(), Charter::Main(_))
 }
 
 /// The occurrence of `planned` that was due `at` this time, before anything was done about it.

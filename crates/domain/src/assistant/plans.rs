@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use rpds::RedBlackTreeMapSync;
 
-use super::wording::Changed;
+use super::changing::Changed;
 use crate::cost::Source;
 use crate::occurrence::{Key, Occurrence, Stage};
 use crate::record::{MessageId, Stand};

@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 
+use super::digesting::{digest, told};
 use super::reporting::CATCHING_UP;
 use super::{Aside, Asking, Assistant, Compaction, Effect, Errand, Known, Request, Shown};
 use crate::approval::{Approval, Closed, Verdict};
-use crate::card::{Card, State};
+use crate::card::{Card, State, put_otherwise, together_sheet};
 use crate::conversation::{Branch, Entry, Reach, Said, Text};
 use crate::cost::Source;
 use crate::embed::{Action, Button, Style};
@@ -118,12 +119,13 @@ impl Assistant {
         if self.posting.reach == Reached::Here {
             return effects;
         }
-        let cards = rung(&effects);
+        let (cards, telling) = (rung(&effects, now), told(&effects));
         let mut posts: Vec<PostChange> = Vec::new();
         for effect in &effects {
             if let Effect::Show(shown) = effect {
                 self.posting.notes += 1;
-                posts.extend(self.posts_of(shown, &cards, now));
+                let digest = telling.as_ref().and_then(|telling| digest(telling, shown));
+                posts.extend(digest.map_or_else(|| self.posts_of(shown, &cards, now), |post| vec![post]));
             }
         }
         let mut posts: Vec<Record> =
@@ -148,7 +150,7 @@ impl Assistant {
                 self.began((*turn, *answers), branch, now);
                 Vec::new()
             }
-            Shown::Said { branch, entry } => self.said(branch, entry, cards, now),
+            Shown::Said { branch, entry } => self.said(branch, entry, cards),
             Shown::Ended { turn, branch, ending, .. } => {
                 let waits = match self.posting.turns.remove(turn) {
                     Some(asker) => asker.to != Goes::Nowhere,
@@ -178,8 +180,8 @@ impl Assistant {
             Shown::Approval(Asking::Closed(approval, closed)) => vec![answered(approval, closed)],
             Shown::Aside(aside) => self.aside(aside, now),
             Shown::Notice(text) => match rings(cards, text) {
-                Some((card, key)) => {
-                    let (key, sheet) = (key.clone(), card.sheet(now));
+                Some(rung) => {
+                    let (key, sheet) = (rung.key.clone(), rung.sheet.clone());
                     vec![PostChange::Posted(Post { key, at, ring: Ring::Loud, of: None, sheet })]
                 }
                 None if text.starts_with(CATCHING_UP) || !self.posting.is_away(now) => Vec::new(),
@@ -217,7 +219,7 @@ impl Assistant {
     }
 
     /// Something was said where the human is.
-    fn said(&self, branch: &Branch, entry: &Entry, cards: &[Rung], now: &Zoned) -> Vec<PostChange> {
+    fn said(&self, branch: &Branch, entry: &Entry, cards: &[Rung]) -> Vec<PostChange> {
         let goes = match self.posting.asker(branch) {
             Some(asker) => asker.to != Goes::Nowhere,
             // Words that no turn says are a reminder's own.
@@ -225,7 +227,7 @@ impl Assistant {
         };
         match &entry.said {
             _ if !goes => Vec::new(),
-            Said::Assistant(_, reach) => words(entry, *reach, cards, now),
+            Said::Assistant(_, reach) => words(entry, *reach, cards),
             Said::Tools(_) => shown_in(entry, ""),
             Said::Human(_) | Said::Summary(_) | Said::Recalled(_) => Vec::new(),
         }
@@ -262,35 +264,50 @@ impl Assistant {
     }
 }
 
-/// A card of a reminder that rings, and what it is posted under.
-type Rung = (Card, PostKey);
-
-/// The card that a notice rings, if it is no words of an answer.
-fn rings<'a>(cards: &'a [Rung], text: &str) -> Option<&'a Rung> {
-    cards.iter().find(|(card, key)| card.said == text && *key == PostKey::card(&card.id, card.rang))
+/// What of a reminder is posted in this decision.
+struct Rung {
+    key: PostKey,
+    /// Its words, if it is shown and not said.
+    text: String,
+    sheet: Sheet,
 }
 
-/// The cards of reminders that ring in this decision.
-fn rung(effects: &[Effect]) -> Vec<Rung> {
+/// The cards of reminders that ring in this decision, and those that are put otherwise.
+fn rung(effects: &[Effect], now: &Zoned) -> Vec<Rung> {
     let Some(Effect::Write(records)) = effects.first() else { return Vec::new() };
-    let card = |record: &Record| {
+    let open = records.iter().filter_map(|record| {
         let Record::Message(MessageChange::Card(card, key)) = record else { return None };
-        (card.state == State::Open).then(|| (card.clone(), key.clone()))
+        (card.state == State::Open).then_some((card, key))
+    });
+    let open: Vec<(&Card, &PostKey)> = open.collect();
+    let rang = |(card, key): &(&Card, &PostKey)| match &card.followed {
+        Some(followed) => {
+            Rung { key: followed.clone(), text: put_otherwise(card), sheet: card.otherwise_sheet(now) }
+        }
+        None => {
+            let with: Vec<&Card> =
+                open.iter().filter(|(_, other)| other == key).map(|(card, _)| *card).collect();
+            let sheet = if with.len() > 1 { together_sheet(&with) } else { card.sheet(now) };
+            Rung { key: (*key).clone(), text: card.said.clone(), sheet }
+        }
     };
-    records.iter().filter_map(card).collect()
+    open.iter().map(rang).collect()
+}
+
+/// What a notice rings, if it is no words of an answer.
+fn rings<'a>(cards: &'a [Rung], text: &str) -> Option<&'a Rung> {
+    cards.iter().find(|rung| rung.text == text && rung.key.is_card())
 }
 
 /// The words of an answer, as a card if a reminder rang with them.
-fn words(entry: &Entry, reach: Reach, cards: &[Rung], now: &Zoned) -> Vec<PostChange> {
+fn words(entry: &Entry, reach: Reach, cards: &[Rung]) -> Vec<PostChange> {
     let text = entry.said.text();
     if text.trim().is_empty() {
         return Vec::new();
     }
     let key = PostKey::words(entry);
-    let sheet = match cards.iter().find(|(_, rung)| *rung == key) {
-        Some((card, _)) => card.sheet(now),
-        None => Sheet::of(&text),
-    };
+    let sheet = cards.iter().find(|rung| rung.key == key).map(|rung| rung.sheet.clone());
+    let sheet = sheet.unwrap_or_else(|| Sheet::of(&text));
     let foot = match reach {
         Reach::Whole => String::new(),
         Reach::Cut => "stopped".to_owned(),

@@ -1,24 +1,178 @@
-//! Quiet: whether something may ring now, and what the human hears of how their attention is spared.
+//! Quiet: whether something may ring now, and what the human asks for so that less does.
 
-use jiff::Zoned;
+use jiff::{SignedDuration, Zoned};
 
-use super::Assistant;
-use crate::attention::{Attention, Pushes};
+use super::forking::refused;
+use super::{Answer, Assistant, Effect, Minutes};
+use crate::attention::{
+    Attention, AttentionChange, Caps, Disliked, Ease, Focus, Held, HeldFor, HeldId, Mood, Quiet,
+};
+use crate::cost::Source;
+use crate::phrase::{When, tell};
 use crate::ping_budget::PingBudget;
+use crate::record::Record;
+use crate::sent::{Found, SentId};
+use crate::settings::Setting;
 
 impl Assistant {
     /// How the human's attention is spared now.
     pub(super) fn attention(&self, now: &Zoned) -> Attention {
         let calm = self.memory.chosen.settings.calm.clone();
+        let attending = &self.memory.attending;
+        let disliked = attending.disliked.iter();
+        let mut disliked: Vec<Disliked> =
+            disliked.map(|(source, count)| Disliked { source: source.clone(), count: *count }).collect();
+        disliked.sort_by_key(|disliked| std::cmp::Reverse(disliked.count));
         Attention {
-            quiet_until: calm.quiet.until(now),
-            focus: None,
+            quiet_until: self.quiet_until(now),
+            focus: self.focus(now).cloned(),
             next_digest: calm.digests.next(now),
-            held: Vec::new(),
-            pushes: Pushes::default().on(now.date()),
+            held: attending.held.to_vec(),
+            pushes: attending.mood.pushes.on(now.date()),
             pings: self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now)).at(now),
-            disliked: Vec::new(),
+            disliked,
             calm,
         }
+    }
+
+    /// Until when it is quiet: by the hours, or because the human said so.
+    pub(super) fn quiet_until(&self, now: &Zoned) -> Option<jiff::Timestamp> {
+        let said = self.memory.attending.mood.quiet_until.filter(|until| *until > now.timestamp());
+        self.memory.chosen.settings.calm.quiet.until(now).max(said)
+    }
+
+    /// What the human has their mind on now.
+    pub(super) fn focus(&self, now: &Zoned) -> Option<&Focus> {
+        self.memory.attending.mood.focus.as_ref().filter(|focus| focus.until > now.timestamp())
+    }
+
+    /// Why nothing rings now that nobody asked for, when so many are about to: nothing, if it may.
+    pub(super) fn waits_for(&self, about_to: u32, now: &Zoned) -> Option<HeldFor> {
+        if self.quiet_until(now).is_some() {
+            return Some(HeldFor::Quiet);
+        }
+        if self.focus(now).is_some() {
+            return Some(HeldFor::Focus);
+        }
+        let Caps::Rare { a_day, apart } = self.memory.chosen.settings.calm.caps else { return None };
+        let pushes = self.memory.attending.mood.pushes.on(now.date());
+        let apart = SignedDuration::from_mins(i64::from(apart));
+        let since = |last: jiff::Timestamp| now.timestamp().duration_since(last);
+        let soon = pushes.last.is_some_and(|last| (SignedDuration::ZERO..apart).contains(&since(last)));
+        match () {
+            () if pushes.count + about_to >= a_day => Some(HeldFor::Enough),
+            () if soon || (about_to > 0 && apart > SignedDuration::ZERO) => Some(HeldFor::Soon),
+            () => None,
+        }
+    }
+
+    /// Keeps `words` until they are told.
+    pub(super) fn keep_back(
+        &mut self,
+        (source, name): (Source, String),
+        words: String,
+        why: HeldFor,
+        minutes: &mut Minutes,
+    ) {
+        let attending = &mut self.memory.attending;
+        // Numbers begin at 1.
+        let id = HeldId(attending.next.0.max(1));
+        attending.next = HeldId(id.0 + 1);
+        let held = Held { id, at: minutes.at, source, name, words, why };
+        std::sync::Arc::make_mut(&mut attending.held).push(held.clone());
+        minutes.records.push(Record::Attention(AttentionChange::Held(held)));
+    }
+
+    /// So many rang now without having been asked for.
+    pub(super) fn pushed(&mut self, count: u32, minutes: &mut Minutes) {
+        let today = minutes.at.to_zoned(minutes.zone.clone()).date();
+        let at = minutes.at;
+        self.feels(minutes, |mood| {
+            mood.pushes = mood.pushes.on(today);
+            mood.pushes.count += count;
+            mood.pushes.last = Some(at);
+        });
+    }
+
+    /// How it stands changes, and that is written down.
+    pub(super) fn feels(&mut self, minutes: &mut Minutes, change: impl FnOnce(&mut Mood)) {
+        let mood = &mut self.memory.attending.mood;
+        change(mood);
+        minutes.records.push(Record::Attention(AttentionChange::Mood(Box::new(mood.clone()))));
+    }
+
+    /// The human found a message not useful: that is kept for whose it was.
+    pub(super) fn disliked(&mut self, on: SentId, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let goes_on = self.memory.turns.runs.values().find(|run| run.sent.contains(&on));
+        let source = match (goes_on, self.memory.messages.sent.origin(on, now.timestamp())) {
+            (Some(run), _) => run.source.clone(),
+            (None, Found::Live(_, end)) => end.source.clone(),
+            (None, Found::Expired(_) | Found::Unknown) => {
+                return refused("that came from none of my runs, or is too long ago.");
+            }
+        };
+        let count = self.memory.attending.disliked.entry(source.clone()).or_default();
+        *count += 1;
+        let disliked = Record::Attention(AttentionChange::Disliked(source, *count));
+        (Answer::Noted, vec![Effect::Write(vec![disliked])])
+    }
+
+    /// What the human asks for so that less reaches them.
+    pub(super) fn ease(&mut self, ease: Ease, now: &Zoned) -> (Answer, Vec<Effect>) {
+        match ease {
+            Ease::Tell => (Answer::Told(self.tell_quiet(now)), Vec::new()),
+            Ease::Hours(Quiet::Never) if self.memory.attending.mood.quiet_until.is_some() => {
+                let mut minutes = Minutes::at(now);
+                self.feels(&mut minutes, |mood| mood.quiet_until = None);
+                (Answer::Told(format!("that quiet is over. {}", self.tell_quiet(now))), minutes.effects())
+            }
+            Ease::Hours(quiet) => {
+                let (_, effects) = self.set(Setting::Quiet, &quiet.to_string(), now);
+                (Answer::Told(self.tell_quiet(now)), effects)
+            }
+            Ease::QuietFor(length) => {
+                let until = now.timestamp().checked_add(length).unwrap_or(now.timestamp());
+                let mut minutes = Minutes::at(now);
+                self.feels(&mut minutes, |mood| mood.quiet_until = Some(until));
+                (Answer::Told(self.tell_quiet(now)), minutes.effects())
+            }
+            Ease::Focus(minutes, on) => self.begin_focus(minutes, on, now),
+            Ease::Unfocus => self.end_focus(now),
+            Ease::Lighter => self.lighter(now),
+            Ease::Held => self.tell_held(now),
+        }
+    }
+
+    /// When nothing rings that can wait, in words.
+    fn tell_quiet(&self, now: &Zoned) -> String {
+        let hours = match self.memory.chosen.settings.calm.quiet {
+            Quiet::Never => "there are no quiet hours.".to_owned(),
+            hours @ Quiet::Between(..) => format!("quiet hours are {hours}."),
+        };
+        let until = self.quiet_until(now).map(|until| until.to_zoned(now.time_zone().clone()));
+        let until = until.map(|until| format!(" it is quiet until {}.", tell(&When::Once(until), now, &[])));
+        format!("{hours}{} what you set for a time still rings.", until.unwrap_or_default())
+    }
+
+    fn begin_focus(&mut self, length: u32, on: String, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let (mut minutes, since) = (Minutes::at(now), now.timestamp());
+        let until = since + SignedDuration::from_mins(i64::from(length));
+        let about = if on.is_empty() { String::new() } else { format!(" on {on}") };
+        self.feels(&mut minutes, |mood| mood.focus = Some(Focus { since, until, on }));
+        let end = until.to_zoned(now.time_zone().clone());
+        let text = format!(
+            "{length} min{about}, until {}. i keep everything of mine until then. `/focus off` ends it.",
+            end.strftime("%H:%M")
+        );
+        (Answer::Told(text), minutes.effects())
+    }
+
+    fn end_focus(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
+        if self.focus(now).is_none() {
+            return refused("there is no focus to end. `/focus 25` begins one.");
+        }
+        let mut minutes = Minutes::at(now);
+        self.feels(&mut minutes, |mood| mood.focus = None);
+        (Answer::Told("that is enough, then.".to_owned()), minutes.effects())
     }
 }

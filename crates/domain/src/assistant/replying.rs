@@ -95,6 +95,7 @@ impl Assistant {
         match action {
             Action::Inquire(inquiry) => self.inquire(surface, (on, inquiry), now),
             Action::Dismiss => put_away(on, now),
+            Action::Dislike => self.disliked(on, now),
             Action::Leave(Exiting::Save) => self.leave_asked(Way::Save, now),
             Action::Leave(Exiting::Report) => self.leave_asked(Way::Report(String::new()), now),
             Action::Leave(Exiting::Drop) => self.leave_asked(Way::Drop, now),

@@ -8,10 +8,14 @@ use std::sync::Arc;
 use jiff::Zoned;
 
 use super::{Answer, Assistant, Effect, Minutes, Shown};
-use crate::context::{self, QUOTED, Reader};
+use crate::context::{self, QUOTED, Reader, TOLD};
 use crate::conversation::{Branch, EntryId, Heard};
+use crate::inbox::{Kept, KeptId};
 use crate::record::{Message, Reading, Record, ReportChange, SurfaceName};
 use crate::report::{Report, ReportId, read_out};
+
+/// The most reports that wait.
+const WAITING: usize = 1_000;
 
 impl Assistant {
     /// A message as the model will read it on `branch`, after a `lead` of ours.
@@ -25,6 +29,8 @@ impl Assistant {
         let now = minutes.at.to_zoned(minutes.zone.clone());
         let reader = match (branch, self.memory.turns.runs.get(branch)) {
             (_, Some(run)) => run.reader(),
+            // Who cannot read leaves it for who can.
+            (_, None) if self.choices.is_offline() => Reader::Nobody,
             // What main reads while a fork is open would be lost if the fork became main.
             (Branch::Main, None) if self.memory.fork.is_none() => Reader::Main,
             (Branch::Main | Branch::Fork(_), None) => Reader::Fork,
@@ -42,10 +48,13 @@ impl Assistant {
     /// PU-4, PU-5, PU-8: main has now read all that waited; a fork has only seen it.
     pub(super) fn hand_over(&mut self, branch: &Branch, entry: EntryId, minutes: &mut Minutes) {
         let Some(newest) = self.memory.reports.waiting.last().map(|report| report.id) else { return };
+        if self.choices.is_offline() {
+            return;
+        }
         match branch {
             Branch::Main if self.memory.fork.is_some() => {}
             Branch::Main => {
-                minutes.shown.insert(0, Shown::Notice(catching_up(self.memory.reports.waiting.len())));
+                minutes.shown.insert(0, Shown::Notice(catching_up(&self.memory.reports.waiting)));
                 self.read_up_to(newest, Some(entry), minutes);
             }
             Branch::Fork(_) if self.memory.turns.runs.contains_key(branch) => {}
@@ -88,9 +97,31 @@ impl Assistant {
     pub(super) fn report(&mut self, from: &str, text: String, minutes: &mut Minutes) {
         let id = self.memory.reports.next;
         self.memory.reports.next = ReportId(id.0 + 1);
+        // Who never has a model reads none of them: the oldest make room.
+        if self.memory.reports.waiting.len() >= WAITING
+            && let Some(oldest) = self.memory.reports.waiting.first().map(|report| report.id)
+        {
+            self.read_up_to(oldest, None, minutes);
+        }
         let report = Report { id, at: minutes.at, from: from.to_owned(), text };
         Arc::make_mut(&mut self.memory.reports.waiting).push(report.clone());
         minutes.records.push(Record::Report(ReportChange::Left(report)));
+    }
+
+    /// What was kept while there is no model is told to the next one, once.
+    pub(super) fn keep_for_model(&mut self, kept: &Kept, minutes: &mut Minutes) {
+        if self.choices.is_offline() {
+            self.report(TOLD, format!("{}{}", number(kept.id), kept.text), minutes);
+        }
+    }
+
+    /// What is out of the inbox need not be told any more.
+    pub(super) fn not_for_model(&mut self, id: KeptId, minutes: &mut Minutes) {
+        let told = |report: &Report| report.from == TOLD && report.text.starts_with(&number(id));
+        let Some(at) = self.memory.reports.waiting.iter().position(told) else { return };
+        let report = Arc::make_mut(&mut self.memory.reports.waiting).remove(at);
+        let reading = Reading { quoted: vec![report.id], counted: Vec::new(), entry: None };
+        minutes.records.push(Record::Report(ReportChange::Read(reading)));
     }
 
     /// TL-12, IF-20: what the fork leaves for main is there at once, whatever becomes of the fork.
@@ -105,13 +136,27 @@ impl Assistant {
     }
 }
 
+/// The number of something kept, before its words.
+fn number(id: KeptId) -> String {
+    format!("{}. ", id.0)
+}
+
 /// How a notice begins that main reads reports: no phone lights up for it.
 pub(super) const CATCHING_UP: &str = "catching up:";
 
-/// PU-13: what the human is told before main reads so many reports.
-fn catching_up(count: usize) -> String {
-    match count {
-        1 => format!("{CATCHING_UP} 1 update from the background."),
-        _ => format!("{CATCHING_UP} {count} updates from the background."),
-    }
+/// PU-13: what the human is told before main reads these reports.
+fn catching_up(reports: &[Report]) -> String {
+    let told = reports.iter().filter(|report| report.from == TOLD).count();
+    let told = match told {
+        0 => None,
+        1 => Some("1 thing you told me while i had no model".to_owned()),
+        count => Some(format!("{count} things you told me while i had no model")),
+    };
+    let updates = match reports.iter().filter(|report| report.from != TOLD).count() {
+        0 => None,
+        1 => Some("1 update from the background".to_owned()),
+        count => Some(format!("{count} updates from the background")),
+    };
+    let both: Vec<String> = [told, updates].into_iter().flatten().collect();
+    format!("{CATCHING_UP} {}.", both.join(", "))
 }

@@ -8,7 +8,7 @@ use super::{
     Assistant, Effect, Errand, IMAGES, MESSAGE_CHARS, MESSAGES_WAITING, Minutes, Owed, Plans, Running,
 };
 use crate::approval::Reply;
-use crate::attention::Attention;
+use crate::attention::{Attention, Ease};
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, Source, may_spend};
 use crate::embed::Action;
@@ -65,6 +65,8 @@ pub enum Planning {
     Rest(Source, Rest),
     /// What these words say.
     Words(String),
+    /// What these words say, or to keep them: none of them is lost.
+    Capture(String),
     /// To be reminded of this, at the time that the second words say.
     Remind(String, String),
 }
@@ -132,6 +134,8 @@ pub enum Choice {
     Pings(Pace),
     /// What is done without asking; to know what that is, if no mode is given.
     Permissions(String),
+    /// That less reaches them.
+    Ease(Ease),
 }
 
 /// How a turn gets on.
@@ -246,16 +250,20 @@ impl Assistant {
         let id = message.id;
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         self.memory.messages.remember(message.mark);
+        let recalled = self.recall_try(&message, &minutes);
         self.memory.messages.waiting.push_back(message);
+        self.cued_by_talk(&mut minutes);
         self.cancel_waiting(&mut minutes);
         let interrupt = match self.speaking().map(|(_, running)| running) {
             // MC-7: who compacts is not interrupted.
-            Some(Running { errand: Errand::Compact(_), .. } | Running { owed: Owed::SinceBefore, .. }) => {
-                None
-            }
+            Some(Running { errand: Errand::Compact(_), .. }) => None,
+            Some(Running { owed: Owed::SinceBefore, .. }) => recalled.map(Effect::Interrupt),
             Some(Running { turn, owed: Owed::Now, .. }) => Some(Effect::Interrupt(*turn)),
             Some(Running { owed: Owed::Held, .. }) => {
-                self.try_held(&mut minutes);
+                self.stand_in_for_waiting(&mut minutes);
+                if self.memory.messages.waiting.iter().any(|waiting| waiting.id == id) {
+                    self.try_held(&mut minutes);
+                }
                 None
             }
             None => {
@@ -314,6 +322,7 @@ impl Assistant {
         let called: Vec<ToolCall> = calls(&blocks).cloned().collect();
         let mut minutes = Minutes::at(now);
         self.spend(&branch, &running, spent, &mut minutes);
+        self.wants.worked.insert(turn);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered = called.clone();

@@ -32,7 +32,11 @@ impl Assistant {
         };
         minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), "paused", value))));
         self.planned(Arc::new(Planned { what, file: planned.file.clone() }), &mut minutes);
-        let changed = Replanned { before: vec![planned.what.clone()], since: vec![source.clone()] };
+        let changed = Replanned {
+            before: vec![planned.what.clone()],
+            since: vec![source.clone()],
+            ..Replanned::default()
+        };
         self.can_undo_plan(changed, &mut minutes);
         (Answer::Told(told), minutes.effects())
     }

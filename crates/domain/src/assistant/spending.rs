@@ -24,6 +24,7 @@ impl Assistant {
         if !calls.is_empty() {
             // Who counts our tokens takes our key: the next refusal is news again.
             self.wants.refusal = Known::Unknown;
+            self.wants.away = None;
         }
         let mut day = self.purse.day.on(minutes.zone.to_datetime(minutes.at).date());
         for call in calls {

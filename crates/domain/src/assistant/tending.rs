@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::Zoned;
 
 use super::{
-    ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Numbers, Owed, Record, Sending, Shown, Turned,
-    Unfinished,
+    ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Numbers, Owed, Record, Replanned, Sending, Shown,
+    Turned, Unfinished,
 };
 use crate::context::UNKNOWN_OUTCOME;
 use crate::conversation::{Branch, Said, Usage};
@@ -75,6 +75,7 @@ impl Assistant {
         }
         let mut minutes = Minutes::at(now);
         let id = self.put_in_inbox(&text, &mut minutes);
+        self.can_undo_plan(Replanned { kept: vec![id], ..Replanned::default() }, &mut minutes);
         (Answer::Told(format!("kept as {}", id.0)), minutes.effects())
     }
 
@@ -84,7 +85,8 @@ impl Assistant {
         self.memory.inbox.next = KeptId(id.0 + 1);
         let kept = Kept { id, at: minutes.at, text: text.to_owned() };
         Arc::make_mut(&mut self.memory.inbox.kept).push(kept.clone());
-        minutes.records.push(Record::Inbox(InboxChange::Kept(kept)));
+        minutes.records.push(Record::Inbox(InboxChange::Kept(kept.clone())));
+        self.keep_for_model(&kept, minutes);
         id
     }
 
@@ -95,8 +97,10 @@ impl Assistant {
             return (Answer::Refused(why), Vec::new());
         };
         let removed = Arc::make_mut(&mut self.memory.inbox.kept).remove(at);
-        let written = Effect::Write(vec![Record::Inbox(InboxChange::Removed(id, now.timestamp()))]);
-        (Answer::Told(format!("removed {}: {}", id.0, removed.text)), vec![written])
+        let mut minutes = Minutes::at(now);
+        minutes.records.push(Record::Inbox(InboxChange::Removed(id, minutes.at)));
+        self.not_for_model(id, &mut minutes);
+        (Answer::Told(format!("removed {}: {}", id.0, removed.text)), minutes.effects())
     }
 
     pub(super) fn read_inbox(&self) -> (Answer, Vec<Effect>) {
@@ -114,6 +118,9 @@ impl Assistant {
         let kept = self.memory.inbox.kept.len();
         let waiting = self.memory.messages.waiting.len();
         let held = match self.waits_for_key() {
+            true if self.wants.away.is_some() => {
+                " the model can't be reached; what waits for it is tried again."
+            }
             true => " the model refuses the key, so i can't answer before it takes one.",
             false => "",
         };

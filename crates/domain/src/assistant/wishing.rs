@@ -94,19 +94,21 @@ impl Assistant {
         (Answer::Shown(Showing::Embed(embed)), minutes.effects())
     }
 
+    /// What a background run shows now.
+    pub(super) fn show_aside(&mut self, showing: Showing, now: &Zoned) -> (Answer, Vec<Effect>) {
+        match showing {
+            Showing::Embed(embed) => self.show(embed, Footer::Background, now),
+            Showing::Words(_) => (Answer::Shown(showing), Vec::new()),
+        }
+    }
+
     /// What a background run wishes that its place admits.
     fn wished_aside(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some((branch, _)) = self.run_of(turn) else { return super::request::gone() };
         let (minutes, tool) = (Minutes::at(now), wish.tool().name());
         match wish {
-            Wish::Show(embed, urgency) => match self.may_ping(&branch, urgency, &minutes) {
-                Ok(()) => self.show(embed, Footer::Background, now),
-                Err(why) => (Answer::Refused(why), Vec::new()),
-            },
-            Wish::Ping(text, urgency) => match self.may_ping(&branch, urgency, &minutes) {
-                Ok(()) => (Answer::Shown(Showing::Words(text)), Vec::new()),
-                Err(why) => (Answer::Refused(why), Vec::new()),
-            },
+            Wish::Show(embed, urgency) => self.reach_out((&branch, urgency), Showing::Embed(embed), now),
+            Wish::Ping(text, urgency) => self.reach_out((&branch, urgency), Showing::Words(text), now),
             Wish::Report(text) => self.report_from(&branch, text, minutes),
             Wish::Compact(words) => self.compact_later(&branch, words, minutes),
             Wish::FollowUp(wait) => self.follow_up(turn, wait, now),

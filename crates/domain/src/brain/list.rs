@@ -36,6 +36,7 @@ const INBOX: [&str; 9] = [
     "what did i tell you",
     "what do you remember",
 ];
+const CLEAR: [&str; 4] = ["clear inbox", "clear my inbox", "clear the inbox", "empty the inbox"];
 const NEXT: [&str; 13] = [
     "next",
     "now",
@@ -92,6 +93,9 @@ const OPENINGS: [&str; 24] = [
 
 /// What is asked for, if it is a question about what there is.
 pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
+    if said.is(&CLEAR) {
+        return Some(Meant::ClearInbox);
+    }
     let ends = |list: &[&str]| {
         said.lower.rsplit([',', '.', ';', '!']).next().is_some_and(|end| list.contains(&end.trim()))
     };

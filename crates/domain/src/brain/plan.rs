@@ -32,6 +32,37 @@ const KEEP: [&str; 10] = [
 ];
 /// Those of them after which a time counts.
 const TIMED: [&str; 4] = ["remember to ", "add: ", "add ", "todo: "];
+/// What opens a wish that somebody thinks, and not one to be reminded.
+const THINKING: [&str; 26] = [
+    "plan",
+    "write",
+    "explain",
+    "summarize",
+    "summarise",
+    "help",
+    "tell",
+    "suggest",
+    "think",
+    "compare",
+    "translate",
+    "find",
+    "search",
+    "draft",
+    "research",
+    "recommend",
+    "calculate",
+    "describe",
+    "decide",
+    "discuss",
+    "brainstorm",
+    "teach",
+    "show",
+    "give",
+    "hello",
+    "please",
+];
+/// The most words of a thing to do or to get.
+const THING: usize = 8;
 const TIMER: [&str; 7] = [
     "set a timer for ",
     "set a timer ",
@@ -68,11 +99,22 @@ pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Mean
 
 /// What follows a word that asks to keep it.
 pub(super) fn kept(said: &Said<'_>) -> Option<Meant> {
-    let after = |lead: &&str| {
-        let rest = strip(said.words, lead)?.trim();
-        (!rest.is_empty()).then(|| Meant::Keep(rest.to_owned()))
-    };
+    after_lead(said.words).map(|rest| Meant::Keep(rest.to_owned()))
+}
+
+/// What follows a word that asks to keep it.
+pub(super) fn after_lead(text: &str) -> Option<&str> {
+    let after = |lead: &&str| strip(text, lead).map(str::trim).filter(|rest| !rest.is_empty());
     KEEP.iter().find_map(after)
+}
+
+/// Whether it is a thing to do or to get: a few words that neither ask, tell, nor want something thought about.
+pub(super) fn is_a_thing(said: &Said<'_>) -> bool {
+    let words: Vec<&str> = said.lower.split(' ').collect();
+    let thought = words.first().is_some_and(|first| THINKING.contains(first));
+    let said_to_us = said.asks() || mood::asks(said.plain) || mood::tells(said.plain);
+    let plain = said.plain.contains(char::is_alphabetic) && !said.plain.starts_with('/');
+    plain && !thought && !said_to_us && words.len() <= THING
 }
 
 /// What is wrong with a time in a sentence that is not understood. What is over is no mistake there.

@@ -55,10 +55,11 @@ const HELP: [&str; 8] = [
 const STATUS: [&str; 5] = ["status", "/status", "how are you", "how is it going", "are you there"];
 const UNDO: [&str; 5] = ["undo", "/undo", "undo that", "undo it", "take that back"];
 const RESUME: [&str; 6] = ["resume", "/resume", "unpause", "resume pings", "resume everything", "go on"];
+const LEAVE: [&str; 4] = ["no time", "without a time", "leave it in the inbox", "keep it in the inbox"];
 
 /// What a whole sentence means that people always say in the same words.
 pub(super) fn read(said: &Said<'_>) -> Option<Meant> {
-    let known: [(&[&str], Meant); 7] = [
+    let known: [(&[&str], Meant); 8] = [
         (&GREETINGS, Meant::Talk(Talk::Greeting)),
         (&THANKS, Meant::Talk(Talk::Thanks)),
         (&FAREWELLS, Meant::Talk(Talk::Farewell)),
@@ -66,6 +67,7 @@ pub(super) fn read(said: &Said<'_>) -> Option<Meant> {
         (&STATUS, Meant::Status),
         (&UNDO, Meant::Undo),
         (&RESUME, Meant::Resume),
+        (&LEAVE, Meant::Leave),
     ];
     // One letter is easily part of something else, so that it must stand quite alone.
     if said.words.eq_ignore_ascii_case("u") {

@@ -9,10 +9,11 @@ use proptest::prelude::*;
 use super::*;
 use crate::phrase::tests::{now, shown};
 
-fn which(which: &Which) -> &str {
+fn which(which: &Which) -> String {
     match which {
-        Which::This => "(this)",
-        Which::Called(words) => words,
+        Which::This => "(this)".to_owned(),
+        Which::Called(words) => words.clone(),
+        Which::Kept(id) => format!("(kept as {})", id.0),
     }
 }
 
@@ -43,6 +44,10 @@ fn told(meant: &Meant) -> String {
         Meant::Pause(Until::Then(until)) => format!("pause until {}", until.strftime("%a %-d %b %H:%M")),
         Meant::Pause(Until::Told) => "pause".to_owned(),
         Meant::Resume => "resume".to_owned(),
+        Meant::Leave => "leave it".to_owned(),
+        Meant::ClearInbox => "clear the inbox".to_owned(),
+        Meant::Untimed => "inbox, when?".to_owned(),
+        Meant::Ease(ease) => format!("{ease:?}").to_lowercase(),
         Meant::Unclear(notes) if notes.is_empty() => "inbox".to_owned(),
         Meant::Unclear(notes) => format!("inbox; {}", notes[0]),
     }
@@ -71,14 +76,34 @@ fn plain_words_mean_what_people_mean_by_them() {
         What's in my inbox? | list Inbox
         remember: locker 214 | keep: locker 214
         Remember that Tom likes figs | keep: Tom likes figs
-        remember | inbox
+        remember | inbox, when?
         hello there, can you plan my trip? | inbox
         🦀 | inbox
-        nöte: x | inbox
+        nöte: x | inbox, when?
         undo | undo
         u | undo
-        U! | inbox
-        you | inbox
+        U! | inbox, when?
+        you | inbox, when?
+    "#]]);
+}
+
+/// What asks for less is no reminder, and what only sounds like it is.
+#[test]
+fn words_that_ask_for_less_are_no_plans() {
+    check(&expect![[r#"
+        focus | focus(25, "")
+        focus 45 | focus(45, "")
+        focus 25 on taxes | focus(25, "taxes")
+        focus for 25 min on the report | focus(25, "the report")
+        focus off | unfocus
+        focus on taxes tomorrow at 10 | Mon 16 Nov 2026 10:00: focus on taxes; 10 = 10:00; say "10pm" for the night
+        quiet for 2h | quietfor(2h)
+        be quiet for an hour | quietfor(1h)
+        bad day | lighter
+        i'm having a bad day | lighter
+        lighter | lighter
+        what now | list Next
+        what is held | held
     "#]]);
 }
 
@@ -182,7 +207,7 @@ fn what_there_is_can_be_changed() {
 #[test]
 fn false_friends_change_nothing() {
     check(&expect![[r#"
-        buy milk | inbox
+        buy milk | inbox, when?
         plan my trip to lisbon | inbox
         i was done with the dentist yesterday, what now? | list Next
         the last day of school was fun | inbox
@@ -193,25 +218,25 @@ fn false_friends_change_nothing() {
         the meeting on friday was fun | inbox
         i'm tired tonight | inbox
         we met at 5 | inbox
-        done is better than perfect | inbox
+        done is better than perfect | inbox, when?
         are you done? | inbox
-        get the laundry done | inbox
+        get the laundry done | inbox, when?
         i'm not done with it | inbox
-        forget what i said | inbox
-        drop off the parcel | inbox
+        forget what i said | inbox, when?
+        drop off the parcel | inbox, when?
         cancel culture is odd? | inbox
-        undo the knot in the rope | inbox
-        under | inbox
-        the undo button is broken | inbox
-        move to berlin | inbox
-        move on | inbox
-        pause the film | inbox
-        resume writing is hard | inbox
-        my resume | inbox
-        note | inbox
-        say "remind me at 5" | inbox
+        undo the knot in the rope | inbox, when?
+        under | inbox, when?
+        the undo button is broken | inbox, when?
+        move to berlin | inbox, when?
+        move on | inbox, when?
+        pause the film | inbox, when?
+        resume writing is hard | inbox, when?
+        my resume | inbox, when?
+        note | inbox, when?
+        say "remind me at 5" | inbox, when?
         the ratio is 45:30 | inbox; `45:30` is no time of day: hours go from 0 to 23; say it like `17:30` or `5pm`
-        see the first draft | inbox
+        see the first draft | inbox, when?
         may the fourth be with you | inbox
         i love the sun | inbox
         he sat there | inbox

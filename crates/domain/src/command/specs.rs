@@ -3,6 +3,7 @@
 use super::{Command, Look, REPLY};
 use crate::approval::{Reply, Verdict};
 use crate::assistant::{Choice, Question, Request, Reshape, Step, Way};
+use crate::attention::Ease;
 use crate::explanation::Subject;
 use crate::ping_budget::Pace;
 use crate::record::SurfaceName;
@@ -30,11 +31,12 @@ pub(super) struct Spec {
     pub read: fn(&str) -> Result<Command, String>,
 }
 
-pub(super) const GROUPS: [Group; 5] = [
+pub(super) const GROUPS: [Group; 6] = [
     Group { title: "our conversation", specs: &TALK },
     Group { title: "a side conversation", specs: &ASIDE },
     Group { title: "what i may do", specs: &LEAVE },
     Group { title: "what happened", specs: &PAST },
+    Group { title: "how much reaches you", specs: &CALM },
     Group { title: "how i am", specs: &CHOICES },
 ];
 
@@ -175,6 +177,37 @@ const PAST: [Spec; 4] = [
         takes: "[number or job]",
         does: "tells how the last answer came about, or a ping or an answer by its number, or what became of a job",
         read: why,
+    },
+];
+
+const CALM: [Spec; 4] = [
+    Spec {
+        name: "/quiet",
+        also: &[],
+        takes: "[23-7, off, for 2h]",
+        does: "sets the hours in which nothing of mine rings, or a while of quiet, or tells them",
+        read: |words| Ease::quiet(words).map(Choice::Ease).map(choose),
+    },
+    Spec {
+        name: "/focus",
+        also: &[],
+        takes: "[minutes] [on what]",
+        does: "keeps everything of mine until the time is up; `off` ends it",
+        read: |words| Ease::focus(words).map(Choice::Ease).map(choose),
+    },
+    Spec {
+        name: "/lighter",
+        also: &[],
+        takes: "",
+        does: "moves the rest of today to tomorrow, but for what says `must`, `important` or `urgent`",
+        read: |_| Ok(choose(Choice::Ease(Ease::Lighter))),
+    },
+    Spec {
+        name: "/held",
+        also: &[],
+        takes: "",
+        does: "tells now what i kept for the next digest",
+        read: |_| Ok(choose(Choice::Ease(Ease::Held))),
     },
 ];
 

@@ -1,5 +1,6 @@
 //! What a background run reads when it may not ping, may not report, or may not stop yet.
 
+use crate::attention::HeldFor;
 use crate::schedule::Reporting;
 
 /// Why a ping is not sent.
@@ -38,6 +39,28 @@ pub fn no_ping(why: NoPing, reporting: Reporting) -> String {
         Reporting::Blocked => " Go on without it.",
     };
     format!("{what}{instead}{unless}")
+}
+
+/// What a run reads when its words wait for a better time.
+pub fn held_back(why: HeldFor) -> String {
+    let why = match why {
+        HeldFor::Quiet => "It is quiet time",
+        HeldFor::Focus => "The human is focused on something",
+        HeldFor::Soon => "Something else has just reached the human",
+        HeldFor::Enough => "Enough has reached the human today",
+        HeldFor::Unanswered => "The human has not answered",
+    };
+    format!(
+        "{why}, so nothing rang. Your words are kept, and the human reads them in the next digest.{UNLESS_CRITICAL}"
+    )
+}
+
+/// What a run reads when its words press the human.
+pub fn say_otherwise(word: &str) -> String {
+    format!(
+        "Nothing was sent: `{word}` presses the human. Say it once more without blame, counting or shouting: one \
+         sentence of fact, and one small thing to do."
+    )
 }
 
 const UNLESS_CRITICAL: &str = " Only if it is too grave to wait, call again with `critical=True`.";

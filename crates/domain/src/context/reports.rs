@@ -8,6 +8,9 @@ use crate::report::{Report, ago};
 /// The most reports that are quoted; the rest are counted and can be read with `ollim-bot updates`.
 pub const QUOTED: usize = 10;
 
+/// Whom what the human told while there was no model is from.
+pub const TOLD: &str = "inbox";
+
 /// Who reads them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
@@ -27,16 +30,46 @@ pub fn preface(sent: &Zoned, reports: &[Report], reader: Reader, now: &Zoned) ->
         Reader::Fork => "only for you to know; the main conversation will see them too",
         Reader::Nobody => return stamp(sent),
     };
+    let (told, reports): (Vec<&Report>, Vec<&Report>) =
+        reports.iter().partition(|report| report.from == TOLD);
+    let parts = [meanwhile(&told, now), updates(&reports, note, now)];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    format!("{} {}\n\n", stamp(sent), parts.collect::<Vec<_>>().join("\n\n"))
+}
+
+/// What the human said while nobody was there to think about it.
+fn meanwhile(told: &[&Report], now: &Zoned) -> String {
+    let hidden = told.len().saturating_sub(QUOTED);
+    let things = if told.len() == 1 { "1 THING" } else { &format!("{} THINGS", told.len()) };
+    let head = format!(
+        "{things} THE HUMAN TOLD YOU WHILE THERE WAS NO MODEL (all are in the inbox under their numbers: deal with \
+         each, or ask; you see them only this once):"
+    );
+    match told.is_empty() {
+        true => String::new(),
+        false => listed(head, &told[hidden..], hidden, ("`inbox_list` tells them", now)),
+    }
+}
+
+fn updates(reports: &[&Report], note: &str, now: &Zoned) -> String {
     let hidden = reports.len().saturating_sub(QUOTED);
-    let mut lines = vec![format!("{} RECENT BACKGROUND UPDATES ({note}):", stamp(sent))];
+    let head = format!("RECENT BACKGROUND UPDATES ({note}):");
+    match reports.is_empty() {
+        true => String::new(),
+        false => listed(head, &reports[hidden..], hidden, ("`ollim-bot updates` lists them", now)),
+    }
+}
+
+fn listed(head: String, reports: &[&Report], hidden: usize, (where_else, now): (&str, &Zoned)) -> String {
+    let mut lines = vec![head];
     if hidden > 0 {
-        lines.push(format!("- ({hidden} earlier ones are not quoted; `ollim-bot updates` lists them)"));
+        lines.push(format!("- ({hidden} earlier ones are not quoted; {where_else})"));
     }
     // One line each: what a report says must not look like another one.
     let words = |report: &Report| report.text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = |report: &Report| format!("- ({}) {}", ago(report.at, now.timestamp()), words(report));
-    lines.extend(reports[hidden..].iter().map(line));
-    lines.join("\n") + "\n\n"
+    let line = |report: &&Report| format!("- ({}) {}", ago(report.at, now.timestamp()), words(report));
+    lines.extend(reports.iter().map(line));
+    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -58,6 +58,8 @@ pub enum Action {
     Card(CardId, Act),
     /// This is done with the card that was posted under this key: no button says that.
     Posted(PostKey, Act),
+    /// The message was not useful: no button says that.
+    Dislike,
     /// The human says this to what we asked for.
     Answer(ApprovalId, Verdict),
     /// Something nobody knows yet, as it was written.
@@ -151,6 +153,7 @@ impl Action {
             Self::Ask(prompt) => format!("agent:{prompt}"),
             Self::Inquire(id) => format!("{INQUIRY}:{id}"),
             Self::Dismiss => "dismiss".to_owned(),
+            Self::Dislike => "dislike".to_owned(),
             Self::Leave(Exiting::Save) => "fork_save".to_owned(),
             Self::Leave(Exiting::Report) => "fork_report".to_owned(),
             Self::Leave(Exiting::Drop) => "fork_exit".to_owned(),
@@ -164,7 +167,7 @@ impl Action {
     /// XB-6: what a surface sends back when the button is pressed: nothing, if there is no such thing.
     pub fn press(&self) -> Option<String> {
         let text = match self {
-            Self::Ask(_) | Self::Posted(..) => return None,
+            Self::Ask(_) | Self::Posted(..) | Self::Dislike => return None,
             Self::Inquire(id) => format!("agent:{id}"),
             Self::TaskDone(_) | Self::TaskDelete(_) | Self::EventDelete(_) => self.to_text(),
             Self::Card(..) | Self::Answer(..) => self.to_text(),
@@ -195,14 +198,23 @@ impl Action {
     }
 }
 
-const ACTS: [(&str, Act); 4] =
-    [("rem_done", Act::Done), ("rem_later", Act::Later), ("rem_split", Act::Split), ("rem_undo", Act::Undo)];
+const ACTS: [(&str, Act); 7] = [
+    ("rem_done", Act::Done),
+    ("rem_later", Act::Later),
+    ("rem_split", Act::Split),
+    ("rem_undo", Act::Undo),
+    ("rem_tomorrow", Act::NotToday),
+    ("rem_tonight", Act::Tonight),
+    ("rem_drop", Act::Drop),
+];
 const MOVE: &str = "rem_move";
+const PICK: &str = "rem_pick";
 const VERDICTS: [(&str, Verdict); 3] =
     [("yes", Verdict::Allow), ("always", Verdict::Always), ("no", Verdict::Deny)];
 
 fn act_name(act: &Act) -> &'static str {
-    ACTS.iter().find(|(_, known)| known == act).map_or(MOVE, |(name, _)| name)
+    let other = if matches!(act, Act::Pick(_)) { PICK } else { MOVE };
+    ACTS.iter().find(|(_, known)| known == act).map_or(other, |(name, _)| name)
 }
 
 fn verdict_name(verdict: Verdict) -> &'static str {
@@ -212,8 +224,12 @@ fn verdict_name(verdict: Verdict) -> &'static str {
 fn card(action: &str, data: &str) -> Option<Action> {
     let card = CardId(ItemId::parse(data).ok()?);
     let act = ACTS.iter().find(|(name, _)| *name == action).map(|(_, act)| act.clone());
-    let moved = || (action == MOVE).then(|| Act::Move(String::new()));
-    act.or_else(moved).map(|act| Action::Card(card, act))
+    let chosen = || match action {
+        MOVE => Some(Act::Move(String::new())),
+        PICK => Some(Act::Pick(String::new())),
+        _ => None,
+    };
+    act.or_else(chosen).map(|act| Action::Card(card, act))
 }
 
 fn answer(action: &str, data: &str) -> Option<Action> {

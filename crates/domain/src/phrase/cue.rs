@@ -1,10 +1,36 @@
 //! Cues: times that no clock shows, such as `after standup: send notes`.
 
+use std::fmt;
 use std::ops::Range;
 
 use super::Cue;
 use super::group::groups;
 use super::words::Words;
+
+/// How the next words of the human are written in a file.
+const NEXT_TALK: &str = "next-talk";
+
+impl Cue {
+    /// Reads a cue as a file has it; or what would be right.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match (text.trim(), text.trim().strip_prefix("after ")) {
+            (NEXT_TALK, _) => Ok(Self::NextTalk),
+            (_, Some(name)) if !name.trim().is_empty() => Ok(Self::After(name.trim().to_owned())),
+            (other, _) => {
+                Err(format!("{other:?} is nothing to wait for; write `{NEXT_TALK}` or `after standup`"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Cue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::After(name) => write!(f, "after {name}"),
+            Self::NextTalk => f.write_str(NEXT_TALK),
+        }
+    }
+}
 
 /// The most words that something is called by.
 const NAME: usize = 6;

@@ -11,7 +11,9 @@ use jiff::{SignedDuration, Timestamp};
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 
 use super::cron::just_before;
-use super::{Candidate, FAR, GRACE, IfMissed, Planned, Rest, Role, Standing, Upcoming, What, forward};
+use super::{
+    Candidate, FAR, GRACE, IfMissed, Planned, Reminder, Rest, Role, Standing, Upcoming, What, forward,
+};
 use crate::cost::Source;
 
 /// How late a time may be kept and still count as kept.
@@ -35,6 +37,8 @@ pub struct Agenda {
     fired: RedBlackTreeSetSync<(Timestamp, Source)>,
     /// What is late and waits until it is its turn.
     late: RedBlackTreeSetSync<(Timestamp, Source)>,
+    /// What waits for something else than the clock.
+    cued: RedBlackTreeSetSync<Source>,
     /// Whether all routines rest.
     rest: Rest,
 }
@@ -233,7 +237,20 @@ impl Agenda {
         }
     }
 
+    /// What still waits for something else than the clock, and does not rest.
+    pub fn waiting(&self, now: Timestamp) -> impl Iterator<Item = &Arc<Planned>> {
+        let plans = self.cued.iter().filter_map(|source| self.plans.get(source));
+        let waits = move |plan: &&Plan| {
+            let awake = rested(plan.planned.manner().rest).is_some_and(|end| end <= now);
+            awake && plan.accounted.until == Timestamp::MIN
+        };
+        plans.filter(waits).map(|plan| &plan.planned)
+    }
+
     fn stand(&mut self, source: Source, plan: Plan) {
+        if plan.planned.cue().is_some() {
+            self.cued.insert_mut(source.clone());
+        }
         if let Some(next) = plan.next {
             self.next.insert_mut((next, source.clone()));
         }
@@ -245,6 +262,7 @@ impl Agenda {
             self.next.remove_mut(&(next, source.clone()));
             self.late.remove_mut(&(next, source.clone()));
         }
+        self.cued.remove_mut(source);
     }
 
     /// The first time after `until` at which it does not rest.
@@ -256,6 +274,7 @@ impl Agenda {
                 // The moment at which a rest ends is free again.
                 routine.rhythm.next(until.max(just_before(rested)), zone)
             }
+            What::Reminder(Reminder { cue: Some(_), .. }) => None,
             What::Reminder(reminder) => {
                 let due = kept_as(reminder.run_at.at);
                 (due > until).then_some(due.max(kept_as(rested(rest)?)))
@@ -348,6 +367,7 @@ fn rule(planned: &Planned, zone: &TimeZone) -> String {
             Rest::ForNow => format!("{} at rest", routine.rhythm.rule(zone)),
             Rest::Until(moment) => format!("{} at rest until {moment}", routine.rhythm.rule(zone)),
         },
+        What::Reminder(Reminder { cue: Some(cue), run_at, .. }) => format!("{cue} since {run_at}"),
         What::Reminder(reminder) => once(reminder.run_at.at),
     }
 }

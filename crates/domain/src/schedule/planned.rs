@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Charter, ItemId, Manner, Prompt, Reminder, Routine};
 use crate::cost::Source;
+use crate::phrase::Cue;
 
 /// Something planned, and its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +82,14 @@ impl Planned {
         match &self.what {
             What::Routine(routine) => &routine.message,
             What::Reminder(reminder) => &reminder.message,
+        }
+    }
+
+    /// What it waits for, if not for the clock.
+    pub fn cue(&self) -> Option<&Cue> {
+        match &self.what {
+            What::Routine(_) => None,
+            What::Reminder(reminder) => reminder.cue.as_ref(),
         }
     }
 

@@ -3,14 +3,17 @@
 use jiff::{SignedDuration, Zoned};
 
 use super::{Charter, Invalid, ItemId, Manner, Moment, Prompt};
+use crate::phrase::Cue;
 
 /// A job that happens once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reminder {
     /// Who it is, whatever its file is called.
     pub id: ItemId,
-    /// When it is due.
+    /// When it is due; when it was said, if it waits for something else than the clock.
     pub run_at: Moment,
+    /// What it waits for, if not for the clock.
+    pub cue: Option<Cue>,
     charter: Charter,
     /// How it deals with the clock.
     pub manner: Manner,
@@ -34,7 +37,13 @@ impl Reminder {
         }
         let (description, skills) = (String::new(), Vec::new());
         let (manner, chain) = (Manner::default(), Chain::default());
-        Ok(Self { id, run_at, charter, manner, chain, description, skills, message })
+        Ok(Self { id, run_at, cue: None, charter, manner, chain, description, skills, message })
+    }
+
+    /// The same, waiting for `cue` and not for the clock.
+    #[must_use]
+    pub fn on(self, cue: Cue) -> Self {
+        Self { cue: Some(cue), ..self }
     }
 
     /// Where it runs and what it may do there.

@@ -217,6 +217,7 @@ impl Log {
             | Record::Approval(_)
             | Record::Spent(_)
             | Record::Inbox(_)
+            | Record::Attention(_)
             | Record::Session(_) => {}
         }
     }

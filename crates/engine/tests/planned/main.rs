@@ -5,6 +5,7 @@ mod blocked;
 mod bounds;
 mod chains;
 mod clocks;
+mod cues;
 mod ends;
 mod life;
 mod meant;

@@ -35,7 +35,7 @@ fn it_is_what_rang_and_not_what_comes_next() {
     expect![[r#"
         Error: say which one, like `done dentist`; `week` lists what is planned.
         ✓ today 09:09 · in 10 min · stretch
-        done: stretch.
+        done: stretch. `undo` takes it back
         ✓ today 10:10 · in 1 h · stretch
         taken back: stretch
         Error: nothing planned is called `tis`. `week` lists what is."#]]

@@ -14,10 +14,10 @@ fn critical(words: &str) -> Line {
     Line::calls("ping_user", &format!(r#"{{"message":"{words}","critical":true}}"#))
 }
 
-/// A story with the routine `mail`, whose head has these lines too.
+/// A story with the routine `mail`, whose head has these lines too. Only the budget says how much may ring.
 fn with(head: &str) -> Story {
     let mut story = at("16T10:00");
-    story.file("routines/mail.md", &mail(head)).passes("1s");
+    story.human_commands("/config ping_caps off").file("routines/mail.md", &mail(head)).passes("1s");
     story
 }
 
@@ -159,7 +159,7 @@ fn calls_made_at_once_do_not_pass_the_limits() {
         _ => Line::says("Done."),
     });
     let mut story = Story::played_by("2026-11-16T08:59:50[Europe/Madrid]", puppet);
-    story.human_commands("/ping-budget 2 90");
+    story.human_commands("/ping-budget 2 90").human_commands("/config ping_caps off");
     for id in ["a", "b", "c", "d"] {
         let text = format!("---\nid: {id}\nbackground: true\n{FREELY}\n---\nPing.\n");
         story.file(&format!("routines/{id}.md"), &text);
@@ -267,6 +267,8 @@ fn a_run_must_tell_main_if_it_pinged() {
     ]);
     story.runs_now("routine:mail").passes("5s");
     expect![[r#"
+        human> /config ping_caps off
+        told> **ping_caps**: off
         -- mon 10:00
         fork/e6984080> calls ping_user {"message":"up"}
         fork/e6984080> ping_user: Message sent.

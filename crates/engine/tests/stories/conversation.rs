@@ -203,6 +203,7 @@ pub fn a_model_that_does_not_answer_says_why_and_the_next_message_works(told_by:
         Line::Fails("Half a".to_owned(), Failure::CutOff("the connection was lost".to_owned())),
         Line::fails(Failure::Busy(None)),
         Line::says("Back."),
+        Line::says("Still here."),
     ]);
 
     story.human("1").human("2").human("3").human("4").human("5");
@@ -219,9 +220,10 @@ pub fn a_model_that_does_not_answer_says_why_and_the_next_message_works(told_by:
             main> assistant: Half a (cut)
             main> failed: the model stopped in the middle (the connection was lost). what it said so far is kept; say `go on` to continue.
             human> 4
-            main> failed: the model is overloaded right now. your message is kept; say it again in a moment.
-            human> 5
+            notice> the model is overloaded right now. your message is kept, and answered when it is back; your reminders still work.
             main> assistant: Back.
+            human> 5
+            main> assistant: Still here.
         "#]],
     );
 }
@@ -250,13 +252,13 @@ pub fn a_model_that_asks_to_wait_says_how_long(told_by: Teller) {
     let mut story = story(told_by);
     story.model([Line::fails(Failure::Busy(Some(7)))]);
 
-    story.human("hello?");
+    story.human_adds("hello?").hears("asks to wait");
 
     check(
         &story.told(),
         &expect![[r#"
             human> hello?
-            main> failed: the model is overloaded right now, and asks to wait 7 s. your message is kept; say it again in a moment.
+            notice> the model is overloaded right now, and asks to wait 7 s. your message is kept, and answered when it is back; your reminders still work.
         "#]],
     );
 }

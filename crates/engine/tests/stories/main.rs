@@ -4,6 +4,7 @@
 //! `but for`.
 
 mod approval;
+mod away;
 mod compaction;
 mod conversation;
 mod forks;
@@ -163,4 +164,7 @@ stories! {
         but for claude: "no server can make our client panic";
     trouble::a_tool_that_breaks_ends_only_its_own_turn_and_its_calls_are_answered: puppet anthropic openai claude;
     trouble::a_death_at_any_writing_loses_nothing: puppet anthropic openai claude;
+    away::the_model_goes_away_for_an_hour: puppet anthropic openai claude;
+    away::words_that_need_no_model_are_done_at_once: puppet anthropic openai claude;
+    away::what_waits_for_the_model_survives_a_crash: puppet anthropic openai claude;
 }

@@ -1,6 +1,6 @@
 //! Reminders that rang, as rows.
 
-use domain::card::{Card, CardId, Cards, State};
+use domain::card::{Card, CardId, Cards, Chase, State};
 use domain::post::PostKey;
 use domain::schedule::ItemId;
 use jiff::Timestamp;
@@ -17,17 +17,25 @@ pub(super) fn write(transaction: &Transaction<'_>, card: &Card, post: &PostKey) 
         State::Moved(to, source) => ("moved", Some(to.as_microsecond()), Some(source.to_string())),
         State::Dropped => ("dropped", None, None),
     };
-    let sql = "INSERT OR REPLACE INTO cards (id, words, said, rang, post, state, since, again) \
-               VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+    let chase = match card.chase {
+        Chase::Once => Some(0),
+        Chase::Twice(at) => Some(at.as_microsecond()),
+        Chase::Left => None,
+    };
+    let sql = "INSERT OR REPLACE INTO cards (id, words, said, rang, post, state, since, again, snoozes, chase, followed) \
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let (id, rang) = (card.id.to_string(), card.rang.as_microsecond());
-    let row = params![id, card.words, card.said, rang, post.0, state, since, again];
+    let followed = card.followed.as_ref().map(|key| &key.0);
+    let row =
+        params![id, card.words, card.said, rang, post.0, state, since, again, card.snoozes, chase, followed];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 
 impl Database {
     /// The cards that can be pressed.
     pub(super) fn cards(&self) -> rusqlite::Result<Cards> {
-        let sql = "SELECT id, words, said, rang, post, state, since, again FROM cards ORDER BY rang DESC LIMIT 1000";
+        let sql = "SELECT id, words, said, rang, post, state, since, again, snoozes, chase, followed FROM cards \
+                   ORDER BY rang DESC LIMIT 1000";
         self.connection.prepare(sql)?.query_map([], card)?.collect::<Result<Vec<_>, _>>().map(Cards::new)
     }
 
@@ -50,6 +58,13 @@ fn card(row: &Row<'_>) -> rusqlite::Result<(Card, PostKey)> {
         _ => State::Open,
     };
     let rang: Timestamp = time_in(row, 3)?;
-    let card = Card { id: CardId(id), words: row.get(1)?, said: row.get(2)?, rang, state };
+    let chase = match row.get::<_, Option<i64>>(9)? {
+        None => Chase::Left,
+        Some(0) => Chase::Once,
+        Some(_) => Chase::Twice(time_in(row, 9)?),
+    };
+    let (words, said, snoozes) = (row.get(1)?, row.get(2)?, row.get(8)?);
+    let followed = row.get::<_, Option<String>>(10)?.map(PostKey);
+    let card = Card { id: CardId(id), words, said, rang, state, snoozes, chase, followed };
     Ok((card, PostKey(row.get(4)?)))
 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use domain::assistant::{Plans, Replanned};
+use domain::card::CardId;
 use domain::conversation::{EntryId, SessionId};
 use domain::cost::Source;
+use domain::inbox::{Kept, KeptId};
 use domain::occurrence::{End, Key, Occurrence, Stage};
 use domain::ping_budget::{PingBudget, Used};
 use domain::record::{Charge, FileWork, MessageId, PlanChange, Removal, Stand};
@@ -323,7 +325,13 @@ fn spell_change(changed: &Replanned) -> String {
         What::Reminder(reminder) => ("reminder", reminder.to_text()),
     });
     let since: Vec<String> = changed.since.iter().map(ToString::to_string).collect();
-    serde_json::json!({ "before": before.collect::<Vec<_>>(), "since": since }).to_string()
+    let taken: Vec<_> =
+        changed.taken.iter().map(|kept| (kept.id.0, kept.at.as_microsecond(), &kept.text)).collect();
+    let kept: Vec<u64> = changed.kept.iter().map(|id| id.0).collect();
+    let settled: Vec<&str> = changed.settled.iter().map(|card| card.0.as_str()).collect();
+    let before = before.collect::<Vec<_>>();
+    serde_json::json!({ "before": before, "since": since, "taken": taken, "kept": kept, "settled": settled })
+        .to_string()
 }
 
 /// A change that cannot be read any more cannot be taken back either.
@@ -339,7 +347,18 @@ fn read_change(text: &str) -> Option<Replanned> {
         .iter()
         .map(|source| source.as_str()?.parse().ok())
         .collect::<Option<_>>()?;
-    Some(Replanned { before, since })
+    // Changes of plans alone were once all there were.
+    let list = |key: &str| spelled[key].as_array().cloned().unwrap_or_default();
+    let taken = list("taken").iter().map(read_kept).collect::<Option<_>>()?;
+    let kept = list("kept").iter().map(|id| id.as_u64().map(KeptId)).collect::<Option<_>>()?;
+    let card = |id: &serde_json::Value| ItemId::parse(id.as_str()?).ok().map(CardId);
+    let settled = list("settled").iter().map(card).collect::<Option<_>>()?;
+    Some(Replanned { before, since, taken, kept, settled })
+}
+
+fn read_kept(spelled: &serde_json::Value) -> Option<Kept> {
+    let at = Timestamp::from_microsecond(spelled[1].as_i64()?).ok()?;
+    Some(Kept { id: KeptId(spelled[0].as_u64()?), at, text: spelled[2].as_str()?.to_owned() })
 }
 
 fn spell_pings(budget: &PingBudget) -> String {

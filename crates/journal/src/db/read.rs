@@ -53,6 +53,7 @@ impl Database {
             },
             plans: self.plans()?,
             chosen: Chosen::default(),
+            attending: self.attending()?,
         })
     }
 

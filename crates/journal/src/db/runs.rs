@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::conversation::{Branch, EntryId, SessionId, Why};
 use domain::place::{Aside, Follow};
-use domain::run::{Busy, Doings, Kind, Run};
+use domain::run::{Busy, Doings, Kind, Run, Wording};
 use domain::schedule::{ModelName, Pings, Reporting, Terms, Thinking, ToolRule, Voice};
 use domain::sent::SentId;
 use domain::wish::Urgency;
@@ -78,6 +78,7 @@ fn doings(row: &Row<'_>) -> rusqlite::Result<Doings> {
         untold: row.get(18)?,
         reports: row.get(19)?,
         refusals: row.get(20)?,
+        wording: Wording::default(),
         compact: row.get(21)?,
     })
 }

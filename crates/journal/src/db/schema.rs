@@ -5,10 +5,12 @@ use rusqlite::Connection;
 use super::Unopened;
 
 /// The format this program writes.
-const FORMAT: i64 = 5;
+const FORMAT: i64 = 6;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 28] = [
+pub const TABLES: [&str; 30] = [
+    "held",
+    "dislikes",
     "posts",
     "receipts",
     "keepsakes",
@@ -40,12 +42,13 @@ pub const TABLES: [&str; 28] = [
 ];
 
 /// What each format adds to the one before it.
-const STEPS: [(i64, &str); 5] = [
+const STEPS: [(i64, &str); 6] = [
     (1, include_str!("format_1.sql")),
     (2, include_str!("format_2.sql")),
     (3, include_str!("format_3.sql")),
     (4, include_str!("format_4.sql")),
     (5, include_str!("format_5.sql")),
+    (6, include_str!("format_6.sql")),
 ];
 
 /// Adds what the database lacks, all or nothing; leaves one of a later format alone.

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use rusqlite::{Transaction, named_params, params};
 
 use super::spending::spend;
-use super::{Database, approvals, aside, body, cards, plans, posts, sent};
+use super::{Database, approvals, aside, attention, body, cards, plans, posts, sent};
 
 /// A change to the session files that a transaction asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +66,7 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
             let sql = "UPDATE inbox SET removed = ? WHERE id = ?";
             transaction.prepare_cached(sql)?.execute(params![at.as_microsecond(), kept.0])?;
         }
+        Record::Attention(change) => attention::write(transaction, change)?,
         Record::Session(change) => return file_change(transaction, change).map(Some),
     }
     Ok(None)
@@ -209,7 +210,9 @@ fn decided(
 }
 
 fn keep(transaction: &Transaction<'_>, kept: &Kept) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO inbox (id, at, text) VALUES (?, ?, ?)";
+    // What was taken out can be put back.
+    let sql =
+        "INSERT INTO inbox (id, at, text) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET removed = NULL";
     transaction
         .prepare_cached(sql)?
         .execute(params![kept.id.0, kept.at.as_microsecond(), kept.text])

@@ -1,5 +1,6 @@
 //! The reminders: `reminders/*.md`.
 
+use domain::phrase::Cue;
 use domain::schedule::{Chain, Charter, Invalid, ItemId, Moment, Prompt, Reminder};
 use jiff::tz::TimeZone;
 
@@ -23,6 +24,7 @@ impl Item for Reminder {
         Head::new()
             .text("id", self.id.as_str(), "")
             .text("run-at", &self.run_at.to_string(), "")
+            .with("cue", self.cue.as_ref().map(|cue| Value::Text(cue.to_string())))
             .background(self.charter())
             .with("chain-depth", count(self.chain.depth))
             .with("max-chain", count(self.chain.max))
@@ -52,6 +54,8 @@ fn checked(keys: ReminderKeys, message: Prompt, zone: &TimeZone) -> Result<Remin
     let (standing, knowing) = (wire::standing(keys.background), wire::knowing(keys.isolated));
     let charter = Charter::new(standing, knowing, terms_of!(keys).checked()?);
     let mut reminder = Reminder::new(id, run_at, charter, message)?;
+    reminder.cue =
+        keys.cue.map(|cue| Cue::parse(&cue)).transpose().map_err(|why| Invalid::new("cue", why))?;
     let (depth, max) = (keys.chain_depth.unwrap_or(0), keys.max_chain.unwrap_or(0));
     reminder.chain = Chain { depth, max, parent: keys.chain_parent };
     reminder.manner = manner_of!(keys).checked(zone)?;

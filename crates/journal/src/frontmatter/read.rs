@@ -87,6 +87,7 @@ fn shape(key: &str) -> Option<&'static str> {
         | "until"
         | "timezone"
         | "run-at"
+        | "cue"
         | "description"
         | "model"
         | "session"

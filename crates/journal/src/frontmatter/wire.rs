@@ -45,6 +45,7 @@ pub(crate) struct ReminderKeys {
     pub id: Option<String>,
     #[serde(alias = "run_at")]
     pub run_at: Option<String>,
+    pub cue: Option<String>,
     pub background: Option<bool>,
     #[serde(alias = "chain_depth")]
     pub chain_depth: Option<u32>,

@@ -41,6 +41,11 @@ impl Prompt {
     /// The words of the prompt, which stands from now on.
     pub fn stand(&mut self) -> String {
         self.line = Line::Prompted;
+        self.words()
+    }
+
+    /// Where the next words go.
+    pub fn words(&self) -> String {
         match self.aside.as_deref() {
             None => "> ".to_owned(),
             Some("") => "aside> ".to_owned(),
@@ -67,7 +72,8 @@ impl Prompt {
 
     /// Whether it should stand again after `words` that nobody waited for.
     pub fn is_due(&self, shown: &Shown, words: &str) -> bool {
-        let interjected = matches!(shown.name.as_str(), "hello" | "notice" | "unforked" | "compacted");
+        let interjected =
+            matches!(shown.name.as_str(), "hello" | "notice" | "unforked" | "compacted" | "card");
         interjected && !words.is_empty() && self.line == Line::Free
     }
 }

@@ -3,12 +3,15 @@
 //! Words come as deltas and then again whole, when they are on disk. What was already written is not
 //! written again; what a lost delta left out is.
 
+mod beside;
+
 use std::collections::VecDeque;
 
-use domain::compaction::thousands;
 use serde_json::Value;
 
+use super::rings::UNDO;
 use super::{approval, embed};
+
 use crate::client::Shown;
 
 /// How an answer ended.
@@ -55,6 +58,30 @@ pub struct Telling {
     written: String,
     ended: Option<Ended>,
     margin: Margin,
+    manner: Manner,
+    unasked: Unasked,
+}
+
+/// How much is told beside the words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// Everything, in lines.
+    Lines,
+    /// What does not stand in the status below.
+    Keys,
+    /// The same, and the line that is told can be taken back.
+    Confirming,
+}
+
+/// Words that nobody asked for are told at once and whole: a reminder that rings has a line of its own.
+#[derive(PartialEq, Eq)]
+enum Unasked {
+    /// Somebody asked.
+    No,
+    /// The next turn is one of ours.
+    Next,
+    /// It is this one, and this is what was said so far.
+    Held(String),
 }
 
 /// Where the next word stands.
@@ -81,7 +108,14 @@ impl Telling {
 
     fn new(whose: Whose, margin: Margin) -> Self {
         let here = MAIN.to_owned();
-        Self { whose, turn: None, work: None, here, written: String::new(), ended: None, margin }
+        let (written, manner, unasked) = (String::new(), Manner::Lines, Unasked::No);
+        Self { whose, turn: None, work: None, here, written, ended: None, margin, manner, unasked }
+    }
+
+    /// The same, for somebody who sees below what goes on and can answer with a letter.
+    #[must_use]
+    pub fn with_keys(self) -> Self {
+        Self { manner: Manner::Keys, ..self }
     }
 
     /// These words of our own will come back; they are on the screen already.
@@ -108,6 +142,23 @@ impl Telling {
         self.turn.is_some()
     }
 
+    /// Whether what is being said was asked for by nobody.
+    pub fn is_unasked(&self) -> bool {
+        matches!(self.unasked, Unasked::Held(_))
+    }
+
+    /// Whether `shown` is about the turn that is followed, or work that is.
+    pub fn follows(&self, shown: &Shown) -> bool {
+        match shown.name.as_str() {
+            "began" => self.is_ours(&shown.data),
+            "delta" | "working" | "asked" => self.is_ours(&shown.data),
+            "ended" | "held" => self.turn.is_none(),
+            "compacting" | "compacted" => self.is_near(&shown.data),
+            "reload" => true,
+            _ => false,
+        }
+    }
+
     /// How the answer ended, told once.
     pub fn ended(&mut self) -> Option<Ended> {
         self.ended.take()
@@ -116,7 +167,18 @@ impl Telling {
     /// The words to write for `shown`.
     pub fn hear(&mut self, shown: &Shown) -> String {
         let words = self.words(shown);
-        self.set_in(&words)
+        match &mut self.unasked {
+            Unasked::Held(held) if shown.name == "ended" => {
+                let words = std::mem::take(held) + &words;
+                self.unasked = Unasked::No;
+                self.set_in(&words)
+            }
+            Unasked::Held(held) if matches!(shown.name.as_str(), "delta" | "said") => {
+                held.push_str(&words);
+                String::new()
+            }
+            Unasked::Held(_) | Unasked::Next | Unasked::No => self.set_in(&words),
+        }
     }
 
     /// The words with a margin, so that a person sees at a glance who speaks.
@@ -128,6 +190,10 @@ impl Telling {
         for c in words.chars() {
             if self.margin == Margin::Before && c != '\n' {
                 set.push_str("  ");
+            }
+            if c == '\n' && self.manner == Manner::Confirming {
+                self.manner = Manner::Keys;
+                set.push_str(&format!("   {UNDO}"));
             }
             set.push(c);
             self.margin = if c == '\n' { Margin::Before } else { Margin::Behind };
@@ -153,6 +219,9 @@ impl Telling {
             "compacted" if self.is_near(data) => self.compacted(data),
             "working" if self.is_ours(data) => self.work(data),
             "asked" | "answered" => self.approval(&shown.name, data),
+            "card" => self.rang(data),
+            // A reminder that rings has a line of its own.
+            "notice" if self.is_rung(data) => String::new(),
             "notice" => format!("{}\n", data["text"].as_str().unwrap_or_default()),
             _ => String::new(),
         }
@@ -193,99 +262,6 @@ impl Telling {
         String::new()
     }
 
-    /// The model takes no key, and our words are among those that wait for one.
-    fn held(&mut self, data: &Value) -> String {
-        let why = data["why"].as_str().unwrap_or_default().to_owned();
-        let (ours, words) = match (&self.whose, data["first"].as_bool()) {
-            (Whose::One(message), _) => (data["newest"].as_u64() >= Some(*message), String::new()),
-            (Whose::All(_), Some(true)) => (true, format!("({why})\n")),
-            (Whose::All(_), _) => (true, "(kept. it is answered once the model takes the key.)\n".to_owned()),
-        };
-        if !ours {
-            return String::new();
-        }
-        self.turn = None;
-        let open_line = if self.written.is_empty() { "" } else { "\n" };
-        self.written.clear();
-        self.ended = Some(Ended::Not(why));
-        format!("{open_line}{words}")
-    }
-
-    fn wait(&self, data: &Value) -> String {
-        match self.whose {
-            Whose::One(_) => String::new(),
-            Whose::All(_) => format!("(the model is not there; trying again in {} s)\n", data["seconds"]),
-        }
-    }
-
-    fn forked(&mut self, data: &Value) -> String {
-        self.here = branch(data).to_owned();
-        let topic = data["topic"].as_str().map(|topic| format!(" about {topic}")).unwrap_or_default();
-        self.aside(Some(format!("side conversation{topic}. leave it with /save, /report or /exit")))
-    }
-
-    fn unforked(&mut self, data: &Value) -> String {
-        self.here = MAIN.to_owned();
-        self.aside(data["text"].as_str().map(|text| format!("side conversation {text}")))
-    }
-
-    /// What a background run sends, with the number by which it is replied to.
-    fn sent(&self, entry: &Value) -> String {
-        let from = entry["from"].as_str().unwrap_or_default();
-        match self.whose {
-            Whose::One(_) => String::new(),
-            Whose::All(_) => {
-                format!("({from}; to answer: /reply {} ...)\n{}", entry["id"], sent_words(entry))
-            }
-        }
-    }
-
-    fn aside(&self, words: Option<String>) -> String {
-        match self.whose {
-            Whose::One(_) => String::new(),
-            Whose::All(_) => format!("({})\n", words.unwrap_or_default()),
-        }
-    }
-
-    fn compacting(&self, data: &Value) -> String {
-        let size = data["tokens"].as_u64().map(|tokens| format!(", {} tokens", thousands(tokens)));
-        match self.whose {
-            Whose::One(_) => String::new(),
-            Whose::All(_) => format!("(compacting our conversation{}...)\n", size.unwrap_or_default()),
-        }
-    }
-
-    fn compacted(&mut self, data: &Value) -> String {
-        let text = data["text"].as_str().unwrap_or_default();
-        let line = if data["done"] == true { format!("compacted: {text}") } else { text.to_owned() };
-        if self.work.is_some() && data["turn"].as_u64() == self.work {
-            self.work = None;
-            let ended = if data["done"] == true { Ended::Answered } else { Ended::Not(line.clone()) };
-            self.ended = Some(ended);
-        }
-        match self.whose {
-            Whose::One(_) => String::new(),
-            Whose::All(_) => format!("({line})\n"),
-        }
-    }
-
-    fn work(&self, data: &Value) -> String {
-        match self.whose {
-            Whose::One(_) => String::new(),
-            Whose::All(_) => approval::work(data),
-        }
-    }
-
-    /// An approval. A program hears of its own, and of no other.
-    fn approval(&self, name: &str, data: &Value) -> String {
-        match (&self.whose, name) {
-            (Whose::One(_), "asked") if self.is_ours(data) && data["waits"] == true => approval::asked(data),
-            (Whose::One(_), _) => String::new(),
-            (Whose::All(_), "asked") => approval::asked(data),
-            (Whose::All(_), _) => approval::answered(data),
-        }
-    }
-
     fn began(&mut self, data: &Value) -> String {
         let ours = match self.whose {
             Whose::One(message) => data["answers"].as_u64() == Some(message),
@@ -295,6 +271,10 @@ impl Telling {
             self.here = branch(data).to_owned();
             self.turn = data["turn"].as_u64();
             self.written.clear();
+            self.unasked = match self.unasked {
+                Unasked::Next => Unasked::Held(String::new()),
+                Unasked::No | Unasked::Held(_) => Unasked::No,
+            };
         }
         String::new()
     }
@@ -314,6 +294,9 @@ impl Telling {
     }
 
     fn delta(&mut self, text: &str) -> String {
+        if self.manner == Manner::Keys && self.written.is_empty() && text.starts_with('✓') {
+            self.manner = Manner::Confirming;
+        }
         self.written.push_str(text);
         text.to_owned()
     }
@@ -322,7 +305,13 @@ impl Telling {
         let text = entry["text"].as_str().unwrap_or_default();
         match (entry["by"].as_str(), &mut self.whose) {
             // Words of our own are for the model alone.
-            (Some("human"), _) if text.is_empty() && entry["images"].is_null() => String::new(),
+            (Some("human"), Whose::All(sent)) if text.is_empty() && entry["images"].as_u64() < Some(1) => {
+                if sent.is_empty() && self.here == MAIN {
+                    self.unasked = Unasked::Next;
+                }
+                String::new()
+            }
+            (Some("human"), _) if text.is_empty() => String::new(),
             (Some("human"), Whose::All(sent)) => match sent.front().is_some_and(|front| front == text) {
                 true => {
                     sent.pop_front();
@@ -365,7 +354,6 @@ fn branch(data: &Value) -> &str {
     data["branch"].as_str().unwrap_or(MAIN)
 }
 
-/// What the tools of `entry` show.
 /// What a background run sent with `entry`, in words.
 pub fn sent_words(entry: &Value) -> String {
     let results = entry["results"].as_array().into_iter().flatten();
@@ -493,6 +481,35 @@ mod tests {
         let told_all = told(Telling::of_all(), &all);
         assert_eq!(told_all, "  (routine:mail; to answer: /reply 17 ...)\n  two mails\n  hello");
         assert_eq!(told(Telling::of(3), &all), "hello");
+    }
+
+    /// A reminder that rings is a card; words that say more than it stand below it, whole.
+    #[test]
+    fn words_that_nobody_asked_for_are_told_whole_and_not_twice() {
+        let rings = |said: &str| {
+            let ours = json!({ "entry": { "by": "human", "text": "", "images": 0 } });
+            vec![
+                shown("said", ours),
+                shown("began", json!({ "turn": 7, "answers": 3 })),
+                shown("delta", json!({ "turn": 7, "text": said })),
+                shown("said", json!({ "entry": { "by": "assistant", "text": said } })),
+                shown("card", json!({ "words": "stretch", "said": said, "state": "open" })),
+                shown("ended", json!({ "turn": 7, "how": "finished" })),
+            ]
+        };
+        assert_eq!(told(Telling::of_all(), &rings("⏰ stretch")), "");
+        assert_eq!(told(Telling::of_all(), &rings("up you get.")), "  up you get.\n");
+        assert_eq!(told(Telling::of_all(), &rings("⏰ stretch")[..4]), "", "until it is known how it ends");
+        assert_eq!(told(Telling::of_all(), &[shown("notice", json!({ "text": "⏰ stretch" }))]), "");
+        assert_eq!(told(Telling::of_all(), &answer(&["for you"], "for you")), "  for you\n");
+    }
+
+    #[test]
+    fn what_can_be_taken_back_says_so_to_who_has_keys() {
+        let all = answer(&["✓ mon 10:00", " · call\n(10 = 10:00)"], "✓ mon 10:00 · call\n(10 = 10:00)");
+        let with_keys = told(Telling::of_all().with_keys(), &all);
+        assert_eq!(with_keys, format!("  ✓ mon 10:00 · call   {UNDO}\n  (10 = 10:00)\n"));
+        assert_eq!(told(Telling::of_all(), &all), "  ✓ mon 10:00 · call\n  (10 = 10:00)\n");
     }
 
     #[test]

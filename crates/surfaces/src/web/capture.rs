@@ -4,16 +4,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use axum::Json;
 use axum::extract::{Request, State};
-use domain::assistant::{Answer, Planning, Replanned, Request as Ask, Shelf};
-use domain::brain::{Meant, read as meant};
-use domain::inbox::{Kept, KeptId};
-use domain::phrase::{Habits, LONGEST, Note};
-use jiff::Zoned;
+use domain::assistant::{Answer, Planning, Replanned, Request as Ask};
 use serde::{Deserialize, Serialize};
 
 use super::App;
 use super::api::{BODY_BYTES, read, unexpected};
-use super::attention::habits;
 use super::refusal::Refusal;
 use super::schedule::plans;
 use super::wire::Obeyed;
@@ -35,46 +30,19 @@ pub(super) struct CaughtWire {
 
 pub(super) async fn capture(State(app): State<App>, request: Request) -> Result<Json<CaughtWire>, Refusal> {
     let Captured { text } = read(&app, request, BODY_BYTES).await?;
-    let habits = habits(&app).await?;
-    match kept(&text, &app.ports().clock.now(), &habits) {
-        Some(words) => keep(&app, words).await,
-        None => plan(&app, text).await,
-    }
-}
-
-/// What of `text` goes to the inbox: nothing, if it plans or changes something.
-fn kept(text: &str, now: &Zoned, habits: &Habits) -> Option<String> {
-    let trouble = |notes: &[Note]| notes.iter().any(Note::is_trouble);
-    if text.len() > LONGEST {
-        return Some(text.to_owned());
-    }
-    match meant(text, now, habits) {
-        Meant::Keep(words) => Some(words),
-        Meant::Talk(_) | Meant::Status => Some(text.to_owned()),
-        Meant::Unclear(notes) => (!trouble(&notes)).then(|| text.to_owned()),
-        Meant::Plan(reading) if reading.when.is_none() => (!trouble(&reading.notes)).then(|| text.to_owned()),
-        Meant::Plan(_) | Meant::List(_) | Meant::Done(_) | Meant::Move { .. } => None,
-        Meant::Cancel(_) | Meant::Undo | Meant::Pause(_) | Meant::Resume => None,
-    }
-}
-
-async fn plan(app: &App, text: String) -> Result<Json<CaughtWire>, Refusal> {
-    let before = plans(app).await?.last;
-    let answer = app.ports().desk.ask(Ask::Plan(Planning::Words(text))).await;
-    let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
-    let last = plans(app).await?.last;
+    let before = plans(&app).await?.last;
+    let text = change(&app, Planning::Capture(text)).await?;
+    let last = plans(&app).await?.last;
     let undo = last.filter(|last| before.as_ref() != Some(last)).map(|last| mark(&last));
     Ok(Json(CaughtWire { ok: true, text, undo }))
 }
 
-async fn keep(app: &App, text: String) -> Result<Json<CaughtWire>, Refusal> {
-    let words = text.trim().to_owned();
-    let answer = app.ports().desk.ask(Ask::Inbox(Shelf::Keep(text))).await;
-    let Answer::Told(_) = answer else { return Err(unexpected(answer)) };
-    let stored = newest(app, |kept| kept.text == words).await?;
-    let short: String = stored.text.chars().take(80).collect();
-    let text = format!("kept in the inbox: {short}");
-    Ok(Json(CaughtWire { ok: true, text, undo: Some(format!("inbox:{}", stored.id.0)) }))
+/// Changes what is planned or kept; gives what is told about it.
+async fn change(app: &App, planning: Planning) -> Result<String, Refusal> {
+    match app.ports().desk.ask(Ask::Plan(planning)).await {
+        Answer::Told(text) => Ok(text),
+        answer => Err(unexpected(answer)),
+    }
 }
 
 /// What takes this change back, and no other one.
@@ -93,17 +61,12 @@ struct Undo {
 
 pub(super) async fn undo(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
     let Undo { undo } = read(&app, request, BODY_BYTES).await?;
-    if let Some(id) = undo.strip_prefix("inbox:").and_then(|id| id.parse().ok()) {
-        return remove(&app, KeptId(id)).await.map(|()| told("taken out of the inbox.".to_owned()));
-    }
     let last = plans(&app).await?.last;
     if last.is_none_or(|last| mark(&last) != undo) {
         let words = "something else was changed since then. say what you want back, like `cancel dentist`.";
         return Err(Refusal::refused(words));
     }
-    let answer = app.ports().desk.ask(Ask::Plan(Planning::Words("undo".to_owned()))).await;
-    let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
-    Ok(told(text))
+    change(&app, Planning::Words("undo".to_owned())).await.map(told)
 }
 
 /// What is done with something in the inbox.
@@ -117,29 +80,11 @@ enum Sorted {
 }
 
 pub(super) async fn sort(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
-    match read(&app, request, BODY_BYTES).await? {
-        Sorted::Drop { id } => remove(&app, KeptId(id)).await.map(|()| told("dropped.".to_owned())),
-        Sorted::Plan { id, when } => {
-            let text = newest(&app, |kept| kept.id.0 == id).await?.text;
-            let answer = app.ports().desk.ask(Ask::Plan(Planning::Remind(text, when))).await;
-            let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
-            remove(&app, KeptId(id)).await?;
-            Ok(told(text))
-        }
-    }
-}
-
-/// The newest thing in the inbox that is `wanted`.
-async fn newest(app: &App, wanted: impl Fn(&Kept) -> bool) -> Result<Kept, Refusal> {
-    let inbox = app.ports().history.inbox().await.map_err(|unreadable| Refusal::broken(unreadable.0))?;
-    let found = inbox.into_iter().rev().find(|kept| wanted(kept));
-    found.ok_or_else(|| Refusal::refused("that is not in the inbox any more."))
-}
-
-async fn remove(app: &App, id: KeptId) -> Result<(), Refusal> {
-    let answer = app.ports().desk.ask(Ask::Inbox(Shelf::Remove(id))).await;
-    let (Answer::Told(_) | Answer::Noted) = answer else { return Err(unexpected(answer)) };
-    Ok(())
+    let words = match read(&app, request, BODY_BYTES).await? {
+        Sorted::Drop { id } => format!("done inbox:{id}"),
+        Sorted::Plan { id, when } => format!("move inbox:{id} to {when}"),
+    };
+    change(&app, Planning::Words(words)).await.map(told)
 }
 
 fn told(text: String) -> Json<Obeyed> {

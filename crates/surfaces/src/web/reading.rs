@@ -60,7 +60,10 @@ impl ReadingWire {
             Meant::Pause(_) => Self::plain("change", "enter lets all routines rest"),
             Meant::Resume => Self::plain("change", "enter lets all routines go on"),
             Meant::Keep(what) => Self::plain("keep", &format!("enter keeps it in the inbox: {what}")),
-            Meant::Talk(_) | Meant::Status | Meant::Unclear(_) => {
+            Meant::ClearInbox => Self::plain("change", "enter clears the inbox"),
+            Meant::Leave => Self::plain("change", "enter leaves it in the inbox"),
+            Meant::Ease(_) => Self::plain("change", "enter lets less reach you"),
+            Meant::Talk(_) | Meant::Status | Meant::Untimed | Meant::Unclear(_) => {
                 Self::plain("keep", "no time in that: enter keeps it in the inbox")
             }
         }
@@ -85,8 +88,9 @@ impl ReadingWire {
 
     fn change(how: &str, which: &Which) -> Self {
         let what = match which {
-            Which::This => "the last one",
-            Which::Called(words) => words.as_str(),
+            Which::This => "the last one".to_owned(),
+            Which::Called(words) => words.clone(),
+            Which::Kept(id) => format!("what was kept as {}", id.0),
         };
         Self::plain("change", &format!("{what} {how}"))
     }

@@ -133,7 +133,7 @@ struct Said {
 
 async fn plan(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
     let Said { text } = read(&app, request, BODY_BYTES).await?;
-    let answer = app.ports().desk.ask(Ask::Plan(Planning::Words(text))).await;
+    let answer = app.ports().desk.ask(Ask::Plan(Planning::Capture(text))).await;
     let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
     Ok(told(text))
 }

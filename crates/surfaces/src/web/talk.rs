@@ -105,8 +105,8 @@ pub(super) async fn press(
     let wire::Press { message, button, words } = read(&app, request, BODY_BYTES).await?;
     let action = Action::pressed(&button);
     let mut action = action.ok_or_else(|| Refusal::malformed(format!("`{button}` is no button of mine.")))?;
-    if let Action::Card(_, Act::Move(to)) = &mut action {
-        *to = words;
+    if let Action::Card(_, Act::Move(chosen) | Act::Pick(chosen)) = &mut action {
+        *chosen = words;
     }
     let press = Press { surface: surface(&through), on: SentId(message), action };
     let pressed = |text, message| {

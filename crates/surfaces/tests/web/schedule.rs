@@ -171,12 +171,17 @@ async fn today_tells_what_comes_next_and_before_midnight() {
 }
 
 #[tokio::test]
-async fn words_plan_something_and_what_has_no_time_is_refused() {
+async fn words_plan_something_and_what_has_no_time_is_kept() {
     let rig = hourly().await;
     let planned = post(&rig, "/api/schedule/words", &json!({ "text": "call mum tomorrow at 10" })).await;
     assert_eq!(planned.status, 200, "{planned:?}");
     let text = planned.json()["text"].as_str().unwrap().to_owned();
     assert!(text.contains("mon 16 nov 10:00") && text.contains("call mum"), "{text}");
-    let unclear = post(&rig, "/api/schedule/words", &json!({ "text": "call mum" })).await;
-    assert_eq!(unclear.status, 422, "{unclear:?}");
+    let untimed = post(&rig, "/api/schedule/words", &json!({ "text": "call mum" })).await.json();
+    assert!(
+        untimed["text"].as_str().unwrap().starts_with("✓ kept in your inbox as 1 · call mum"),
+        "{untimed}"
+    );
+    let nothing = post(&rig, "/api/schedule/words", &json!({ "text": " " })).await;
+    assert_eq!(nothing.status, 422, "{nothing:?}");
 }

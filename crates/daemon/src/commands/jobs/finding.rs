@@ -14,17 +14,28 @@ pub fn find(
     rows: Vec<Row>,
     words: &str,
     (kind, verb): (&str, &str),
-    (now, zone): (&Zoned, &TimeZone),
+    clock: (&Zoned, &TimeZone),
 ) -> Result<Row, Failed> {
+    let hint = |row: &Row| format!("use an id: ollim-bot {kind} {verb} {}", row.name());
+    let found = only(rows, words, (kind, hint), clock)?;
+    found.ok_or_else(|| Failed::NotDone(format!("{kind} {words} not found")))
+}
+
+/// The one job that `words` can mean, if there is any; not a guess, if there are several.
+pub fn only(
+    rows: Vec<Row>,
+    words: &str,
+    (kind, hint): (&str, impl Fn(&Row) -> String),
+    (now, zone): (&Zoned, &TimeZone),
+) -> Result<Option<Row>, Failed> {
     let meant = meant(rows, words.trim());
     let count = meant.len();
     let mut meant = meant.into_iter();
     match (meant.next(), count) {
-        (None, _) => Err(Failed::NotDone(format!("{kind} {words} not found"))),
-        (Some(row), 1) => Ok(row),
-        (Some(first), count) => {
-            let hint = format!("use an id: ollim-bot {kind} {verb} {}", first.name());
-            let all = std::iter::once(first).chain(meant).take(TOLD);
+        (found, ..=1) => Ok(found),
+        (first, count) => {
+            let hint = first.as_ref().map(hint).unwrap_or_default();
+            let all = first.into_iter().chain(meant).take(TOLD);
             let candidate = |row: Row| Candidate {
                 id: row.name().to_owned(),
                 name: row.summary(),

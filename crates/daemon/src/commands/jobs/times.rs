@@ -46,13 +46,18 @@ pub fn fires(what: &What, now: Timestamp, zone: &TimeZone) -> impl Iterator<Item
     };
     let next = move |after: Timestamp| match what {
         What::Routine(routine) => routine.rhythm.next(after, zone),
-        What::Reminder(reminder) => Some(reminder.run_at.at).filter(|due| *due > after),
+        What::Reminder(reminder) => {
+            Some(reminder.run_at.at).filter(|due| *due > after && reminder.cue.is_none())
+        }
     };
     std::iter::successors(after.and_then(next), move |fire| next(*fire))
 }
 
 /// Why a job does not come any more.
 pub fn never(planned: &Planned) -> String {
+    if let Some(cue) = planned.cue() {
+        return format!("it waits: {cue}");
+    }
     match planned.manner().rest {
         Rest::ForNow => format!("it is paused. to go on: ollim-bot routine resume {}", planned.id()),
         Rest::Never | Rest::Until(_) => "it does not come any more".to_owned(),

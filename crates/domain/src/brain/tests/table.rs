@@ -42,7 +42,7 @@ fn forty_sentences_are_stored_as_people_mean_them() {
         feed fish daily 18:00 @home | 0 18 * * * at home: feed fish
         after standup: send notes | After("standup"): send notes
         next time we talk: ask about lisbon | NextTalk: ask about lisbon
-        buy milk | inbox
+        buy milk | inbox, when?
         remember: locker 214 | keep: locker 214
         done dentist | done: dentist
         move dentist to thu 11 | move dentist: Thu 19 Nov 2026 11:00

@@ -136,6 +136,20 @@ pub(super) const COMMANDS: &[Command] = &[
     ),
     given("pause", "lets all that repeats rest", &[may("until", "until when", Takes::Typed)], (Work, Work)),
     alone("resume", "lets all that repeats go on", Work),
+    given(
+        "quiet",
+        "when nothing of mine rings: tells it, or sets it",
+        &[may("hours", "23-7, off, or for 2h", Takes::Words)],
+        (Glance, Work),
+    ),
+    given(
+        "focus",
+        "keeps everything of mine until the time is up",
+        &[may("minutes", "how long", Takes::Number), may("on", "on what; `off` ends it", Takes::Words)],
+        (Work, Work),
+    ),
+    alone("lighter", "moves the rest of today to tomorrow, but for what must be done", Work),
+    alone("held", "what i kept for the next digest", Work),
     alone("updates", "what background runs left for us", List),
     alone("status", "what is in the inbox and what waits", Glance),
     given(

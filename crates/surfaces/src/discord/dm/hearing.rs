@@ -220,9 +220,17 @@ impl Hearing {
         let act = match reaction.emoji.as_str() {
             "✅" => Act::Done,
             "⏰" => Act::Later,
+            "👎" => return self.not_useful(reaction.message).await,
             _ => return,
         };
         self.press_card(reaction.message, act).await;
+    }
+
+    /// The human found a message not useful: whose it was hears of that, and nobody argues.
+    async fn not_useful(&self, message: Snowflake) {
+        let (surface, on) = (SurfaceName::Discord, sent_id(&self.shared, message).await);
+        let press = Press { surface, on, action: Action::Dislike };
+        let _ = self.shared.ports.desk.ask(Request::Press(press)).await;
     }
 }
 

@@ -61,12 +61,13 @@ async fn pressed(
         return refuse(shared, interaction, "unknown action: that is no button of mine.").await;
     };
     let action = match (action, chosen) {
-        (Action::Card(card, Act::Move(_)), Some(chosen)) if chosen == PICK => {
-            drop(card);
+        // A button that moves has no time to say, and asks for one.
+        (Action::Card(_, Act::Move(_)), chosen) if chosen.is_none_or(|chosen| chosen == PICK) => {
             let _ = acknowledge(shared, interaction, &Callback::Form(when_form(press))).await;
             return;
         }
         (Action::Card(card, Act::Move(_)), Some(chosen)) => Action::Card(card, Act::Move(chosen.clone())),
+        (Action::Card(card, Act::Pick(_)), Some(chosen)) => Action::Card(card, Act::Pick(chosen.clone())),
         (action, _) => action,
     };
     // Heard first: whatever it comes to, the human sees that the press arrived.

@@ -282,7 +282,9 @@ impl WhenWire {
     fn new(plan: &Plan, now: &Zoned) -> Self {
         let (kind, when) = match &plan.planned.what {
             What::Routine(routine) => ("routine", routine.rhythm.tell()),
-            What::Reminder(_) => ("reminder", "once".to_owned()),
+            What::Reminder(_) => {
+                ("reminder", plan.planned.cue().map_or("once".to_owned(), ToString::to_string))
+            }
         };
         let next = plan.next.map(|at| TimeWire::new(at, now));
         Self { kind, when, next, paused: PausedWire::of(plan.planned.manner().rest, now) }

@@ -67,7 +67,7 @@ impl CardWire {
 
 #[cfg(test)]
 mod tests {
-    use domain::card::CardId;
+    use domain::card::{CardId, Chase};
     use domain::schedule::ItemId;
     use jiff::Timestamp;
 
@@ -81,6 +81,9 @@ mod tests {
             said: "⏰ leave".to_owned(),
             rang: Timestamp::UNIX_EPOCH,
             state: State::Open,
+            snoozes: 0,
+            chase: Chase::Once,
+            followed: None,
         };
         let wire = CardWire::from(&open);
         let pressed: Vec<_> = wire.buttons.iter().filter_map(|button| button.press.as_deref()).collect();

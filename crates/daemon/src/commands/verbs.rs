@@ -1,0 +1,138 @@
+//! The verbs of every day: thin clients, which tell what the assistant answers.
+
+mod inbox;
+mod pings;
+mod today;
+mod which;
+
+use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use journal::disk::Disk;
+use serde_json::{Value, json};
+
+use super::answer;
+use crate::cli::{InboxAction, Output, Verb};
+use crate::exit::Failed;
+use crate::reach::Reached;
+use crate::settings::Settings;
+use crate::voice::note;
+
+/// Does what `verb` says.
+pub async fn run(
+    verb: Verb,
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    output: Output,
+) -> Result<ExitCode, Failed> {
+    let speaker = Speaker { settings, disk, output };
+    match verb {
+        Verb::Now => speaker.now().await,
+        Verb::Today { day } if day.is_empty() => speaker.today().await,
+        Verb::Today { day } => speaker.day(&day.join(" ")).await,
+        Verb::Add { text } => speaker.change(&words_or_stdin(&text)?).await,
+        Verb::Done { which } => {
+            let which = speaker.which(&which.join(" "), "done")?;
+            speaker.change(&format!("done {which}")).await
+        }
+        Verb::Move { which, when } => {
+            let when = when.join(" ");
+            let which = speaker.which(&which, "move")?;
+            let when = when.strip_prefix("to ").unwrap_or(&when);
+            speaker.change(&format!("move {which} to {when}")).await
+        }
+        Verb::Undo => speaker.say("undo").await,
+        Verb::Inbox { action } => speaker.inbox(action.unwrap_or(InboxAction::List)).await,
+        Verb::Pause { until } if until.is_empty() => speaker.say("pause").await,
+        Verb::Pause { until } => speaker.say(&pause(&until.join(" "))).await,
+        Verb::Resume => speaker.say("resume").await,
+        Verb::Pings => speaker.pings().await,
+        Verb::Quiet { words } => speaker.obey("/quiet", &words).await,
+        Verb::Focus { words } => speaker.obey("/focus", &words).await,
+        Verb::Lighter => speaker.obey("/lighter", &[]).await,
+    }
+}
+
+/// Who says it for the human, and how the answer is told.
+struct Speaker<'a> {
+    settings: &'a Settings,
+    disk: Arc<dyn Disk>,
+    output: Output,
+}
+
+impl Speaker<'_> {
+    /// Says `words`, and tells the answer.
+    async fn say(&self, words: &str) -> Result<ExitCode, Failed> {
+        let value = self.asked(words).await?;
+        answer(self.output, &value, text(&value));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Says `words` that change something, and tells how that is taken back.
+    async fn change(&self, words: &str) -> Result<ExitCode, Failed> {
+        let value = self.asked(words).await?;
+        answer(self.output, &value, text(&value));
+        if !self.output.json && text(&value).starts_with('✓') {
+            note("  undo: ollim-bot undo");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// What the assistant answers to `words`.
+    async fn asked(&self, words: &str) -> Result<Value, Failed> {
+        let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
+        let answered = reached.capture(words).await;
+        reached.leave().await;
+        answered
+    }
+
+    async fn obey(&self, command: &str, words: &[String]) -> Result<ExitCode, Failed> {
+        let line = format!("{command} {}", words.join(" "));
+        let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
+        let answered = reached.client.post("/api/commands", &json!({ "text": line.trim() })).await;
+        reached.leave().await;
+        let value = answered?;
+        answer(self.output, &value, text(&value));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn now(&self) -> Result<ExitCode, Failed> {
+        let mut value = self.asked("what now").await?;
+        let told = text(&value).to_owned();
+        let (thing, why) = told.split_once("\nwhy: ").unwrap_or((&told, ""));
+        (value["thing"], value["why"]) = (thing.into(), why.into());
+        answer(self.output, &value, &told);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What the assistant answered, in words.
+fn text(value: &Value) -> &str {
+    value["text"].as_str().unwrap_or_default()
+}
+
+/// `thursday` means until then.
+fn pause(until: &str) -> String {
+    match ["until ", "till ", "for "].iter().any(|small| until.starts_with(small)) {
+        true => format!("pause {until}"),
+        false => format!("pause until {until}"),
+    }
+}
+
+/// The words, or what comes in if there are none.
+fn words_or_stdin(words: &[String]) -> Result<String, Failed> {
+    match words {
+        [] if std::io::stdin().is_terminal() => {
+            let text =
+                "add what? write it after `add`, such as: ollim-bot add call the dentist tomorrow at 10";
+            return Err(Failed::Usage(text.to_owned()));
+        }
+        [] => {}
+        [dash] if dash == "-" => {}
+        words => return Ok(words.join(" ")),
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().read_to_end(&mut bytes)?;
+    String::from_utf8(bytes).map_err(|_| Failed::Usage("what came in is not text (UTF-8).".to_owned()))
+}

@@ -1,0 +1,79 @@
+//! Cues: reminders that wait for something to happen, and not for the clock.
+//!
+//! What came is claimed in the writing in which it happened, like a time that came, so it rings once, whatever
+//! happens to the program in between.
+
+use std::sync::Arc;
+
+use jiff::Zoned;
+
+use super::changing::Changed;
+use super::finding::begins_words;
+use super::{Answer, Assistant, Effect, Minutes};
+use crate::occurrence::{End, Occurrence, Stage};
+use crate::phrase::{Cue, When};
+use crate::schedule::{Lateness, Plan, Planned};
+
+impl Assistant {
+    /// The human says something: what waits for that rings when it has been answered.
+    pub(super) fn cued_by_talk(&mut self, minutes: &mut Minutes) {
+        self.cued(minutes, |_, cue| *cue == Cue::NextTalk);
+    }
+
+    /// An occurrence has ended: what waits for the end of what is called so rings.
+    pub(super) fn cued_by_end(&mut self, ended: &Occurrence, minutes: &mut Minutes) {
+        match &ended.stage {
+            Stage::Ended(End::Done(_) | End::Failed(_) | End::Missed { .. }) => {
+                let source = ended.key.source.clone();
+                self.cued(minutes, |planned, cue| {
+                    planned.source() != source
+                        && matches!(cue, Cue::After(name) if begins_words(&ended.name, name))
+                });
+            }
+            Stage::Ended(End::Skipped(_) | End::Cancelled(_))
+            | Stage::Running(_)
+            | Stage::Asked(_)
+            | Stage::Again(_)
+            | Stage::Queued => {}
+        }
+    }
+
+    /// The human says that `planned`, which comes again, is done this time.
+    pub(super) fn cued_by_word(&mut self, planned: &Planned, minutes: &mut Minutes) {
+        let name = planned.name();
+        self.cued(minutes, |_, cue| matches!(cue, Cue::After(after) if begins_words(&name, after)));
+    }
+
+    fn cued(&mut self, minutes: &mut Minutes, came: impl Fn(&Planned, &Cue) -> bool) {
+        let waiting = self.memory.plans.agenda.waiting(minutes.at);
+        let came = waiting.filter(|planned| planned.cue().is_some_and(|cue| came(planned, cue)));
+        for planned in came.cloned().collect::<Vec<Arc<Planned>>>() {
+            // As finely as it is kept.
+            let at = minutes.at.round(jiff::Unit::Microsecond).unwrap_or(minutes.at);
+            self.keep_time(&planned, at, Lateness::OnTime, minutes);
+        }
+    }
+
+    /// Something is to wait for the end of what nobody has planned: it is kept instead, and that is told.
+    pub(super) fn nothing_to_wait_for(
+        &mut self,
+        what: &str,
+        when: &When,
+        now: &Zoned,
+    ) -> Option<(Answer, Vec<Effect>)> {
+        let When::Cue(Cue::After(name)) = when else { return None };
+        let called = |plan: &Plan| begins_words(&plan.planned.name(), name);
+        if self.memory.plans.agenda.plans().any(|(_, plan)| called(plan)) {
+            return None;
+        }
+        let mut minutes = Minutes::at(now);
+        let id = self.put_in_inbox(what, &mut minutes);
+        self.can_undo_plan(Changed { kept: vec![id], ..Changed::default() }, &mut minutes);
+        let told = format!(
+            "nothing planned is called `{name}`, so i can't tell when it ends.\n{}\n{}",
+            self.told_kept(id),
+            self.offer(now)
+        );
+        Some((Answer::Told(told), minutes.effects()))
+    }
+}

@@ -1,0 +1,106 @@
+//! Digests: what was held is told at its time, once, in the writing that shows it.
+
+use jiff::{SignedDuration, Timestamp, Zoned};
+
+use super::{Answer, Assistant, Effect, Minutes, Shown};
+use crate::attention::{AttentionChange, Focus, Telling};
+use crate::card::digest_menu;
+use crate::conversation::{Block, Branch, Reach, Said, Text};
+use crate::post::{Post, PostChange, PostKey, Ring, Sheet};
+use crate::record::Record;
+use crate::sent::SentId;
+
+/// How late a focus may end and still be asked about.
+const STALE: SignedDuration = SignedDuration::from_hours(1);
+
+impl Assistant {
+    /// When something is to be told by itself.
+    pub(super) fn attention_wakes(&self) -> Option<Timestamp> {
+        let focus = self.memory.attending.mood.focus.as_ref().map(|focus| focus.until);
+        [self.wants.digest, focus, self.cards_wake()].into_iter().flatten().min()
+    }
+
+    /// What is held is told at the first digest after the oldest of it came about, however late that is.
+    pub(super) fn reckon_digest(&mut self, now: &Zoned) {
+        let oldest = self.memory.attending.held.first().map(|held| held.at.to_zoned(now.time_zone().clone()));
+        self.wants.digest = oldest.and_then(|oldest| self.memory.chosen.settings.calm.digests.next(&oldest));
+    }
+
+    /// Tells what is to be told now.
+    pub(super) fn tend_attention(&mut self, minutes: &mut Minutes) {
+        self.tend_cards(minutes);
+        self.reckon_digest(&minutes.at.to_zoned(minutes.zone.clone()));
+        if self.wants.digest.is_some_and(|due| due <= minutes.at) {
+            let telling = self.told_now(minutes);
+            self.speak(&telling.text, minutes);
+        }
+        let over = self.memory.attending.mood.focus.clone().filter(|focus| focus.until <= minutes.at);
+        if let Some(focus) = over {
+            self.focus_over(&focus, minutes);
+        }
+    }
+
+    /// The human asks what is held: then it was told.
+    pub(super) fn tell_held(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
+        if self.memory.attending.held.is_empty() {
+            return (Answer::Told("nothing is held.".to_owned()), Vec::new());
+        }
+        let mut minutes = Minutes::at(now);
+        let telling = self.told_now(&mut minutes);
+        (Answer::Told(telling.text), minutes.effects())
+    }
+
+    /// All that is held is told now, and that is written down.
+    fn told_now(&mut self, minutes: &mut Minutes) -> Telling {
+        let held = std::mem::take(&mut self.memory.attending.held);
+        let telling = Telling::of(held.to_vec(), minutes.at, &minutes.zone);
+        minutes.records.push(Record::Attention(AttentionChange::Told(telling.clone())));
+        telling
+    }
+
+    /// A focus is over: what was said about its end is a question, and no judgement.
+    fn focus_over(&mut self, focus: &Focus, minutes: &mut Minutes) {
+        self.feels(minutes, |mood| mood.focus = None);
+        if minutes.at.duration_since(focus.until) > STALE {
+            return;
+        }
+        let length = focus.until.duration_since(focus.since).as_mins();
+        self.speak(&format!("{length} min are up. how did it go?"), minutes);
+    }
+
+    /// Words of our own on main. Nothing is said in the middle of a turn: it is shown, and main reads it afterwards.
+    /// Gives what it is posted under, if it was said.
+    pub(super) fn speak(&mut self, text: &str, minutes: &mut Minutes) -> Option<PostKey> {
+        self.ensure_main(minutes);
+        if self.running.contains_key(&Branch::Main) {
+            minutes.shown.push(Shown::Notice(text.to_owned()));
+            self.report("reminder", text.to_owned(), minutes);
+            return None;
+        }
+        let said = Said::Assistant(vec![Block::Text(text.to_owned())], Reach::Whole);
+        self.say_on(&Branch::Main, said, minutes).map(|entry| PostKey::words(&entry))
+    }
+}
+
+/// What was held and is told in this decision.
+pub(super) fn told(effects: &[Effect]) -> Option<Telling> {
+    let Some(Effect::Write(records)) = effects.first() else { return None };
+    records.iter().find_map(|record| {
+        let Record::Attention(AttentionChange::Told(telling)) = record else { return None };
+        Some(telling.clone())
+    })
+}
+
+/// A digest reaches the human wherever they are, and the phone does not ring.
+pub(super) fn digest(telling: &Telling, shown: &Shown) -> Option<PostChange> {
+    let (text, of) = if let Shown::Said { branch: Branch::Main, entry } = shown {
+        (entry.said.text(), Some(SentId::from(entry.id)))
+    } else if let Shown::Notice(text) = shown {
+        (text.clone(), None)
+    } else {
+        return None;
+    };
+    let (key, at, ring) = (PostKey::digest(telling.at), telling.at, Ring::Quiet);
+    let sheet = Sheet { menu: digest_menu(telling), ..Sheet::of(&text) };
+    (text == telling.text).then_some(PostChange::Posted(Post { key, at, ring, of, sheet }))
+}

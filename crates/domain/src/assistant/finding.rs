@@ -1,0 +1,155 @@
+//! Finding: which thing the human speaks of, among what is planned, what rang and what is in the inbox.
+
+use jiff::{SignedDuration, Zoned};
+
+use super::Assistant;
+use crate::brain::Which;
+use crate::inbox::{Kept, KeptId};
+use crate::schedule::{Plan, Planned, What};
+
+/// The most names that are told when words fit several things.
+const NAMED: usize = 5;
+/// The most names that are told when words fit nothing.
+const NEAR: usize = 3;
+/// How long something that rang or was kept is what `it` means.
+const IT: SignedDuration = SignedDuration::from_hours(2);
+/// The least of an id that names it.
+const ID_PART: usize = 4;
+
+pub(super) const SAY_WHICH: &str = "say which one, like `done dentist`; `week` lists what is planned.";
+
+/// What the human speaks of.
+pub(super) enum Found {
+    /// Something planned.
+    Plan(Box<Plan>),
+    /// Something that rang a while ago.
+    Rang(Box<What>),
+    /// Something in the inbox.
+    Kept(Kept),
+}
+
+impl Assistant {
+    /// What `which` means, or why that is not clear.
+    pub(super) fn find(&self, which: &Which, now: &Zoned) -> Result<Found, String> {
+        match which {
+            Which::This => self.it(now).ok_or_else(|| SAY_WHICH.to_owned()),
+            Which::Kept(id) => self.kept_as(*id).map(Found::Kept),
+            Which::Called(words) => self.called(words, now),
+        }
+    }
+
+    /// What the human means by `it`: what rang or was kept last, a while ago at most.
+    fn it(&self, now: &Zoned) -> Option<Found> {
+        let recent = |at: &jiff::Timestamp| now.timestamp().duration_since(*at) <= IT;
+        let rang = self.memory.plans.rang.as_ref().filter(|(_, at)| recent(at));
+        let kept = self.memory.inbox.kept.last().filter(|kept| recent(&kept.at));
+        match (rang, kept) {
+            (Some((_, rang)), Some(kept)) if kept.at > *rang => Some(Found::Kept(kept.clone())),
+            (Some((what, _)), _) => Some(Found::Rang(Box::new(what.clone()))),
+            (None, kept) => kept.cloned().map(Found::Kept),
+        }
+    }
+
+    /// What is in the inbox under that number.
+    pub(super) fn kept_as(&self, id: KeptId) -> Result<Kept, String> {
+        let found = self.memory.inbox.kept.iter().find(|kept| kept.id == id).cloned();
+        found.ok_or_else(|| format!("there is no {} in the inbox. `inbox` tells the numbers.", id.0))
+    }
+
+    fn called(&self, words: &str, now: &Zoned) -> Result<Found, String> {
+        let all = || self.memory.plans.agenda.plans().map(|(_, plan)| plan);
+        // An id means one thing, whatever others are called.
+        let plans: Vec<&Plan> = match all().find(|plan| plan.planned.id().as_str() == words) {
+            Some(plan) => vec![plan],
+            None => all().filter(|plan| is_called(plan, words)).collect(),
+        };
+        match plans.as_slice() {
+            [one] => return Ok(Found::Plan(Box::new((*one).clone()))),
+            [] => {}
+            several => {
+                let name = |plan: &&Plan| format!("- {} ({})", plan.planned.name(), plan.planned.id());
+                return Err(which_of(several.iter().map(name)));
+            }
+        }
+        if let Some(Found::Rang(what)) = self.it(now).filter(|it| it.rang_as(words)) {
+            return Ok(Found::Rang(what));
+        }
+        let kept = self.memory.inbox.kept.iter().filter(|kept| begins_words(&kept.text, words));
+        match kept.collect::<Vec<_>>().as_slice() {
+            [one] => Ok(Found::Kept((*one).clone())),
+            [] => Err(self.nothing_called(words)),
+            several => Err(which_of(several.iter().map(|kept| {
+                format!("- inbox:{} {}", kept.id.0, kept.text.chars().take(60).collect::<String>())
+            }))),
+        }
+    }
+
+    /// That nothing is called so, and what has a name close to it.
+    fn nothing_called(&self, words: &str) -> String {
+        let planned = self.memory.plans.agenda.plans().map(|(_, plan)| plan.planned.name());
+        let kept = self.memory.inbox.kept.iter().map(|kept| kept.text.clone());
+        let near: Vec<String> = planned.chain(kept).filter(|name| is_near(name, words)).take(NEAR).collect();
+        let nothing = format!("nothing planned is called `{words}`.");
+        match near.is_empty() {
+            true => format!("{nothing} `week` lists what is."),
+            false => format!("{nothing} did you mean: {}?", near.join(", ")),
+        }
+    }
+}
+
+impl Found {
+    fn rang_as(&self, words: &str) -> bool {
+        matches!(self, Self::Rang(what) if begins_words(&named(what), words))
+    }
+}
+
+fn which_of(names: impl Iterator<Item = String>) -> String {
+    let names: Vec<String> = names.take(NAMED).collect();
+    format!("that could be any of these; say which, or its id:\n{}", names.join("\n"))
+}
+
+/// Whether each of `words` begins a word of its name, or they begin its id.
+pub(super) fn is_called(plan: &Plan, words: &str) -> bool {
+    let by_id = words.len() >= ID_PART && plan.planned.id().as_str().starts_with(words);
+    by_id || plan.planned.id().as_str() == words || begins_words(&plan.planned.name(), words)
+}
+
+/// Whether each of `words` begins a word of `name`.
+pub(super) fn begins_words(name: &str, words: &str) -> bool {
+    let name = name.to_lowercase();
+    let begins =
+        |word: &str| name.split(|letter: char| !letter.is_alphanumeric()).any(|part| part.starts_with(word));
+    words.to_lowercase().split_whitespace().all(begins)
+}
+
+/// Whether a word of `name` is one of `words` but for a slip of the finger.
+fn is_near(name: &str, words: &str) -> bool {
+    let parts = |text: &str| -> Vec<String> {
+        text.to_lowercase().split(|letter: char| !letter.is_alphanumeric()).map(str::to_owned).collect()
+    };
+    let name = parts(name);
+    parts(words).iter().any(|word| name.iter().any(|part| slips(word, part)))
+}
+
+/// Whether one becomes the other by at most two letters changed, left out or added; short words by one.
+fn slips(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    if one.len() < 3 || one.len() > 40 || one.len().abs_diff(other.len()) > 2 {
+        return false;
+    }
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.iter().enumerate() {
+        let mut corner = std::mem::replace(&mut row[0], at + 1);
+        for (to, against) in other.iter().enumerate() {
+            let changed = corner + usize::from(letter != against);
+            corner = row[to + 1];
+            row[to + 1] = changed.min(corner + 1).min(row[to] + 1);
+        }
+    }
+    row[other.len()] <= if one.len() > 5 { 2 } else { 1 }
+}
+
+/// What the human calls it.
+pub(super) fn named(what: &What) -> String {
+    Planned { what: what.clone(), file: String::new() }.name()
+}

@@ -1,0 +1,73 @@
+//! Following up: a reminder that nobody answered is put otherwise, once, and then waits for the digest.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Assistant, Minutes};
+use crate::attention::HeldFor;
+use crate::card::{Card, Chase, put_otherwise};
+use crate::post::PostKey;
+
+/// How long to wait for an answer if the human wants no follow-up.
+const USUAL: u32 = 20;
+/// How late something can be put otherwise: afterwards it only waits for the digest.
+const STALE: SignedDuration = SignedDuration::from_hours(2);
+
+impl Assistant {
+    /// When the next card has waited long enough.
+    pub(super) fn cards_wake(&self) -> Option<Timestamp> {
+        self.memory.messages.cards.unanswered().filter_map(|(card, _)| self.waited(card)).min()
+    }
+
+    /// When `card` has waited long enough, if it still waits.
+    fn waited(&self, card: &Card) -> Option<Timestamp> {
+        let minutes = self.memory.chosen.settings.calm.follow_up_minutes.unwrap_or(USUAL);
+        let wait = SignedDuration::from_mins(i64::from(minutes));
+        let since = match card.chase {
+            Chase::Once => card.rang,
+            Chase::Twice(at) => at,
+            Chase::Left => return None,
+        };
+        since.checked_add(wait).ok()
+    }
+
+    /// Deals with the cards that have waited long enough.
+    pub(super) fn tend_cards(&mut self, minutes: &mut Minutes) {
+        let cards = &self.memory.messages.cards;
+        let due = cards.unanswered().filter_map(|(card, post)| Some((self.waited(card)?, card, post)));
+        let due: Vec<(Timestamp, Card, PostKey)> = due
+            .filter(|(at, ..)| *at <= minutes.at)
+            .map(|(at, card, post)| (at, card.clone(), post.clone()))
+            .collect();
+        for (at, card, post) in due {
+            match card.chase == Chase::Once && self.may_follow_up(at, &post, minutes) {
+                true => self.follow_up_on((card, post), minutes),
+                false => {
+                    self.keep_back(
+                        (card.source(), "reminder".to_owned()),
+                        card.words.clone(),
+                        HeldFor::Unanswered,
+                        minutes,
+                    );
+                    self.write_card((Card { chase: Chase::Left, ..card }, post), minutes);
+                }
+            }
+        }
+    }
+
+    /// Whether something that has waited since `at` is put otherwise now: not in quiet hours, not while the human has
+    /// their mind on something, and not several things at once.
+    fn may_follow_up(&self, at: Timestamp, post: &PostKey, minutes: &Minutes) -> bool {
+        let now = minutes.at.to_zoned(minutes.zone.clone());
+        let calm = self.quiet_until(&now).is_none() && self.focus(&now).is_none();
+        let wanted = self.memory.chosen.settings.calm.follow_up_minutes.is_some();
+        let alone = self.memory.messages.cards.under(post).len() == 1;
+        wanted && calm && alone && minutes.at.duration_since(at) < STALE
+    }
+
+    fn follow_up_on(&mut self, (card, post): (Card, PostKey), minutes: &mut Minutes) {
+        let said = self.speak(&put_otherwise(&card), minutes);
+        let followed = said.unwrap_or_else(|| PostKey::card(&card.id, minutes.at));
+        let card = Card { chase: Chase::Twice(minutes.at), followed: Some(followed), ..card };
+        self.write_card((card, post), minutes);
+    }
+}

@@ -1,0 +1,77 @@
+//! A lighter day: what the human set for the rest of today waits until tomorrow, but for what must be done.
+
+use std::sync::Arc;
+
+use jiff::{ToSpan, Zoned};
+
+use super::forking::refused;
+use super::{Answer, Assistant, Effect, Minutes, Replanned};
+use crate::cost::Source;
+use crate::record::{FileWork, PlanChange};
+use crate::schedule::{Charter, Moment, Planned, Reminder, What};
+
+/// The words with which something must be done today.
+const MUST: [&str; 3] = ["must", "important", "urgent"];
+
+impl Assistant {
+    /// What is left of today moves to tomorrow, at the same time of day; `undo` takes all of it back.
+    pub(super) fn lighter(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let today = now.date();
+        let left = self.memory.plans.agenda.soonest();
+        let left = left.take_while(|(at, _)| at.to_zoned(now.time_zone().clone()).date() == today);
+        let left: Vec<Arc<Planned>> = left.map(|(_, plan)| Arc::clone(&plan.planned)).collect();
+        let (mut minutes, mut stays) = (Minutes::at(now), Vec::new());
+        let mut changed = Replanned::default();
+        let mut moved = Vec::new();
+        for planned in left {
+            let What::Reminder(reminder) = &planned.what else { continue };
+            match tomorrow(reminder, now) {
+                Some(next) => {
+                    moved.push(planned.name());
+                    changed.before.push(planned.what.clone());
+                    changed.since.push(self.put_off(&planned, next, &mut minutes));
+                }
+                None => stays.push(planned.name()),
+            }
+        }
+        if moved.is_empty() {
+            return refused("nothing of today can be moved. that is light already.");
+        }
+        self.can_undo_plan(changed, &mut minutes);
+        (Answer::Told(told(&moved, &stays)), minutes.effects())
+    }
+
+    /// The reminder rings at its new time; its file follows.
+    fn put_off(&mut self, planned: &Planned, next: Reminder, minutes: &mut Minutes) -> Source {
+        let (source, value) = (planned.source(), next.run_at.to_string());
+        minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), "run-at", Some(value)))));
+        let file = planned.file.clone();
+        self.planned(Arc::new(Planned { what: What::Reminder(next), file }), minutes);
+        source
+    }
+}
+
+/// The same tomorrow: nothing, if it must be done today, or is no reminder of the human's own.
+fn tomorrow(reminder: &Reminder, now: &Zoned) -> Option<Reminder> {
+    let says = |text: &str| {
+        let words = text.split(|letter: char| !letter.is_alphanumeric());
+        words.into_iter().any(|word| MUST.contains(&word.to_lowercase().as_str()))
+    };
+    let must = says(reminder.message.as_str()) || says(&reminder.description);
+    if must || !matches!(reminder.charter(), Charter::Main(_)) {
+        return None;
+    }
+    let at = reminder.run_at.at.to_zoned(now.time_zone().clone()).checked_add(1.day()).ok()?;
+    let mut next = reminder.clone();
+    next.run_at = Moment::of(&at);
+    Some(next)
+}
+
+fn told(moved: &[String], stays: &[String]) -> String {
+    let lines: Vec<String> = moved.iter().map(|name| format!("- {name}")).collect();
+    let stays = match stays {
+        [] => String::new(),
+        stays => format!("\nthis stays today: {}", stays.join(", ")),
+    };
+    format!("a lighter day. moved to tomorrow:\n{}{stays}\n`undo` brings it back.", lines.join("\n"))
+}

@@ -1,0 +1,247 @@
+//! Standing in: while the model cannot be reached, the offline brain does what it can, and the rest waits.
+//!
+//! The human is told once. What the brain understands is done at once, without a call that would only fail; what it
+//! does not understand stays open, on disk, and is tried again after a while, until the model answers it.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Answer, Assistant, Effect, Ended, Known, Left, Minutes, Owed, Running, Shown, Turned};
+use crate::brain::{self, Meant};
+use crate::context;
+use crate::conversation::{Block, Branch, Heard, Reach, Said, Usage};
+use crate::failure::Failure;
+use crate::record::{Address, Message, MessageChange, Opened, Record, SurfaceName, TurnChange};
+use crate::turn::{Ending, TurnId};
+
+/// How long after the first failure the model is tried again; each time twice as long.
+const FIRST: SignedDuration = SignedDuration::from_mins(1);
+/// The longest wait before it is tried again.
+const LONGEST: SignedDuration = SignedDuration::from_mins(10);
+/// What the human hears before the offline brain answers for the first time.
+const STANDS_IN: &str =
+    "can't reach the model right now, so i answer what i can without it. your reminders still work.";
+
+/// The model cannot be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Away {
+    tries: u32,
+    /// When it is tried again.
+    again: Timestamp,
+}
+
+impl Assistant {
+    /// Whether the model was away when it was last tried, and it is not time to try again.
+    pub(super) fn is_away(&self, now: Timestamp) -> bool {
+        self.wants.away.is_some_and(|away| now < away.again)
+    }
+
+    /// When what waits for the model is tried again.
+    pub(super) fn tries_model(&self) -> Option<Timestamp> {
+        self.wants.away.filter(|_| self.waits_for_key()).map(|away| away.again)
+    }
+
+    /// Tries again what waits, if it is time.
+    pub(super) fn tend_away(&mut self, minutes: &mut Minutes) {
+        if self.tries_model().is_some_and(|again| again <= minutes.at) {
+            self.try_held(minutes);
+        }
+    }
+
+    /// The turn did not end because the model is away: what the brain understands is done, the rest waits.
+    pub(super) fn model_away(
+        &mut self,
+        (turned, ended): (Turned, &Ended),
+        why: &Failure,
+        minutes: &mut Minutes,
+    ) {
+        let known = self.wants.away.map_or(Known::Unknown, |_| Known::Told);
+        self.note_away(why, minutes);
+        let untouched = !self.wants.worked.contains(&turned.turn);
+        let Turned { turn, branch, message, .. } = &turned;
+        match untouched.then(|| self.done_without(message, minutes)).flatten() {
+            Some(told) => {
+                if known == Known::Unknown {
+                    minutes.shown.push(Shown::Notice(STANDS_IN.to_owned()));
+                }
+                self.say_on(branch, plain(told), minutes);
+                self.wants.worked.remove(turn);
+                minutes.close(*turn, Ending::Finished, ended.usage);
+                let (turn, branch, answers) = (*turn, branch.clone(), message.id);
+                minutes.shown.push(Shown::Ended { turn, branch, answers, ending: Ending::Finished });
+            }
+            None => {
+                self.wants.refusal = known;
+                self.hold(turned, &Failure::Away(why.of_a_job()), minutes);
+            }
+        }
+        self.stand_in_for_waiting(minutes);
+    }
+
+    /// A turn that was cut off while it was tried again waits once more, and what cut it off is answered.
+    pub(super) fn hold_again(&mut self, turned: Turned, minutes: &mut Minutes) {
+        let why = Failure::Away("i can't reach the model.".to_owned());
+        self.wants.refusal = Known::Told;
+        self.hold(turned, &why, minutes);
+        self.stand_in_for_waiting(minutes);
+    }
+
+    /// Whether the answer can still come: to words of the human, of which nothing was answered yet.
+    pub(super) fn can_wait(&self, turned: &Turned, ended: &Ended) -> bool {
+        let half = match &ended.left {
+            Left::Said(said) => said.iter().any(|said| matches!(said, Said::Assistant(..))),
+            Left::Summary(_) => false,
+        };
+        let ours = turned.message.surface == SurfaceName::House;
+        !half && !ours && !self.memory.turns.runs.contains_key(&turned.branch)
+    }
+
+    fn note_away(&mut self, why: &Failure, minutes: &Minutes) {
+        let tries = self.wants.away.map_or(0, |away| away.tries);
+        let wait = FIRST.checked_mul(1 << tries.min(5)).unwrap_or(LONGEST).min(LONGEST);
+        let asked = match why {
+            Failure::Busy(Some(seconds)) => SignedDuration::from_secs(i64::try_from(*seconds).unwrap_or(0)),
+            Failure::Busy(None)
+            | Failure::Away(_)
+            | Failure::Unreachable(_)
+            | Failure::SpendLimit(_)
+            | Failure::BadKey(_)
+            | Failure::Rejected(_)
+            | Failure::Broken(_)
+            | Failure::CutOff(_)
+            | Failure::Garbled(_)
+            | Failure::Unsaid(_)
+            | Failure::Full(_)
+            | Failure::Stopped(_) => SignedDuration::ZERO,
+        };
+        let again = minutes.at.checked_add(wait.max(asked)).unwrap_or(Timestamp::MAX);
+        self.wants.away = Some(Away { tries: tries + 1, again });
+    }
+
+    /// Words that wait and that the brain understands are not kept waiting for the model.
+    pub(super) fn stand_in_for_waiting(&mut self, minutes: &mut Minutes) {
+        let away = self.wants.away.is_some() || self.waits_for_key();
+        if !away || self.is_busy_for_now() {
+            return;
+        }
+        let understood = |message: &&Message| self.understands(message, minutes);
+        let understood: Vec<Message> =
+            self.memory.messages.waiting.iter().filter(understood).cloned().collect();
+        for message in understood {
+            let waiting = &mut self.memory.messages.waiting;
+            let Some(at) = waiting.iter().position(|waiting| waiting.id == message.id) else { continue };
+            waiting.remove(at);
+            if !self.stood_in(&Arc::new(message.clone()), minutes) {
+                // It was not so clear after all.
+                let waiting = &mut self.memory.messages.waiting;
+                waiting.insert(at.min(waiting.len()), message);
+            }
+        }
+    }
+
+    /// Whether somebody speaks who can be spoken over by nobody: not one who only waits for the model.
+    fn is_busy_for_now(&self) -> bool {
+        self.speaking().is_some_and(|(_, running)| running.owed != Owed::Held)
+    }
+
+    /// Whether the brain would do something about `message`.
+    pub(super) fn understands(&self, message: &Message, minutes: &Minutes) -> bool {
+        let plain = message.surface != SurfaceName::House && message.images.is_empty();
+        plain && message.to == Address::Here && {
+            let now = minutes.at.to_zoned(minutes.zone.clone());
+            is_done_here(&brain::read(&message.text, &now, &self.memory.chosen.settings.habits()))
+        }
+    }
+
+    /// Answers `message` without the model, in a turn of its own; whether it did.
+    pub(super) fn stood_in(&mut self, message: &Arc<Message>, minutes: &mut Minutes) -> bool {
+        let branch = self.here();
+        if branch == Branch::Main {
+            self.ensure_main(minutes);
+        }
+        let Some(told) = self.done_without(message, minutes) else { return false };
+        let heard = Said::Human(self.heard(message, (&branch, ""), minutes));
+        let Some(entry) = self.say_on(&branch, heard, minutes) else { return false };
+        minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
+        let (turn, answers) = (self.next_turn(), message.id);
+        let opened = Opened { turn, branch: branch.clone(), answers, at: minutes.at };
+        minutes.records.push(Record::Turn(TurnChange::Opened(opened)));
+        minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
+        self.say_on(&branch, plain(told), minutes);
+        minutes.close(turn, Ending::Finished, Usage::default());
+        let owed = self.running.get(&branch).and_then(Running::message).map(|owed| owed.text.clone());
+        minutes.shown.push(Shown::Ended { turn, branch: branch.clone(), answers, ending: Ending::Finished });
+        if let Some(owed) = owed {
+            // Whoever goes on with the open turn reads last what it is about.
+            self.say_on(&branch, Said::Human(Heard::note(context::still_owed(&owed))), minutes);
+        }
+        true
+    }
+
+    /// Does what the brain understands of `message`, and gives what to tell.
+    fn done_without(&mut self, message: &Message, minutes: &mut Minutes) -> Option<String> {
+        if !self.understands(message, minutes) {
+            return None;
+        }
+        let now = minutes.at.to_zoned(minutes.zone.clone());
+        match self.capture(&message.text, &now) {
+            (Answer::Told(told), effects) => {
+                minutes.absorb(effects);
+                Some(told)
+            }
+            (_, _) => None,
+        }
+    }
+
+    /// A turn that was only tried again is cut off for words that the brain can answer, and waits once more.
+    pub(super) fn recall_try(&mut self, message: &Message, minutes: &Minutes) -> Option<TurnId> {
+        self.wants.away?;
+        let (_, running) = self.speaking().filter(|(_, running)| running.owed == Owed::SinceBefore)?;
+        let turn = running.turn;
+        let asked = self.understands(message, minutes) && running.message().is_some();
+        asked.then(|| {
+            self.wants.recalled.insert(turn);
+            turn
+        })
+    }
+}
+
+/// Whether no model is needed for it.
+fn is_done_here(meant: &Meant) -> bool {
+    match meant {
+        Meant::Plan(reading) => reading.when.is_some(),
+        Meant::List(_)
+        | Meant::Keep(_)
+        | Meant::Done(_)
+        | Meant::Move { .. }
+        | Meant::Cancel(_)
+        | Meant::Undo
+        | Meant::Pause(_)
+        | Meant::Resume
+        | Meant::Leave
+        | Meant::Ease(_)
+        | Meant::ClearInbox
+        | Meant::Status => true,
+        Meant::Talk(_) | Meant::Untimed | Meant::Unclear(_) => false,
+    }
+}
+
+fn plain(text: String) -> Said {
+    Said::Assistant(vec![Block::Text(text)], Reach::Whole)
+}
+
+impl Minutes {
+    /// What another decision of the same moment says is part of these.
+    fn absorb(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Write(records) => self.records.extend(records),
+                Effect::Show(shown) => self.shown.push(shown),
+                Effect::StartTurn(start) => self.starts.push(start),
+                Effect::Decide(turn, id, decision) => self.decided.push((turn, id, decision)),
+                Effect::Interrupt(turn) => self.interrupts.push(turn),
+            }
+        }
+    }
+}

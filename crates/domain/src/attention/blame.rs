@@ -1,0 +1,40 @@
+//! Blame: words about the human's own things that press instead of helping.
+
+/// What presses: each stands alone among other words.
+const PRESSING: [&str; 6] = ["overdue", "failed", "again", "streak", "lazy", "forgot"];
+/// What presses as several words.
+const PRESSING_TOGETHER: [&str; 5] =
+    ["still haven't", "still not", "you should have", "you didn't", "why haven't you"];
+
+/// The first of the words in `text` that press: nothing, if none does.
+pub fn blaming(text: &str) -> Option<&'static str> {
+    if text.contains('!') {
+        return Some("!");
+    }
+    let plain = text.to_lowercase().replace('’', "'");
+    let words: Vec<&str> = plain.split(|letter: char| !letter.is_alphanumeric()).collect();
+    let alone = PRESSING.into_iter().find(|pressing| words.contains(pressing));
+    alone.or_else(|| PRESSING_TOGETHER.into_iter().find(|pressing| plain.contains(pressing)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words that count misses, compare or shout are found; words that only contain them are not.
+    #[test]
+    fn words_that_press_are_found() {
+        for (text, found) in [
+            ("your report is overdue", Some("overdue")),
+            ("You still haven’t called mum", Some("still haven't")),
+            ("call mum!", Some("!")),
+            ("that is a streak of three", Some("streak")),
+            ("you moved it Again", Some("again")),
+            ("two mails need an answer", None),
+            ("a scheme against rain", None),
+            ("call mum, 2 minutes", None),
+        ] {
+            assert_eq!(blaming(text), found, "{text}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The cards that can be pressed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::{Card, CardId, Chase, KEPT, State};
+use crate::cost::Source;
+use crate::post::PostKey;
+
+/// The cards that can be pressed, each with what it was posted under.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cards {
+    all: BTreeMap<CardId, (Card, PostKey)>,
+    /// Those that nobody has answered and that may be put otherwise.
+    unanswered: BTreeSet<CardId>,
+}
+
+impl Cards {
+    /// These cards.
+    pub fn new(cards: Vec<(Card, PostKey)>) -> Self {
+        let unanswered = cards.iter().filter(|(card, _)| card.waits()).map(|(card, _)| card.id.clone());
+        let unanswered = unanswered.collect();
+        let all = cards.into_iter().map(|(card, post)| (card.id.clone(), (card, post))).collect();
+        Self { all, unanswered }
+    }
+
+    /// The card `id`: nothing, if it is too old.
+    pub fn get(&self, id: &CardId) -> Option<&(Card, PostKey)> {
+        self.all.get(id)
+    }
+
+    /// The card that was posted under `key`, the first time or when it was put otherwise; of several, one that is open.
+    pub fn posted(&self, key: &PostKey) -> Option<&CardId> {
+        let cards =
+            self.all.values().filter(|(card, post)| post == key || card.followed.as_ref() == Some(key));
+        let mut cards: Vec<&Card> = cards.map(|(card, _)| card).collect();
+        cards.sort_by_key(|card| card.state != State::Open);
+        cards.first().map(|card| &card.id)
+    }
+
+    /// All that rang together under `key`, in the order in which they are told.
+    pub fn under(&self, key: &PostKey) -> Vec<&Card> {
+        self.all.values().filter(|(_, post)| post == key).map(|(card, _)| card).collect()
+    }
+
+    /// The newest open card with which `is` agrees.
+    pub fn find_open(&self, is: impl Fn(&Card) -> bool) -> Option<&CardId> {
+        let open = self.all.values().map(|(card, _)| card).filter(|card| card.state == State::Open);
+        open.filter(|card| is(card)).max_by_key(|card| card.rang).map(|card| &card.id)
+    }
+
+    /// How often what rings now as `source` was put off before.
+    pub fn put_off(&self, source: &Source) -> u32 {
+        let became = |card: &&Card| matches!(&card.state, State::Moved(_, again) if again == source);
+        let before = self.all.values().map(|(card, _)| card).find(became);
+        before.map_or(0, |card| card.snoozes + 1)
+    }
+
+    /// Those that nobody has answered and that may be put otherwise.
+    pub fn unanswered(&self) -> impl Iterator<Item = &(Card, PostKey)> {
+        self.unanswered.iter().filter_map(|id| self.all.get(id))
+    }
+
+    /// Keeps `card` beside all others that are not too old.
+    pub fn keep(&mut self, card: Card, post: PostKey) {
+        let oldest = card.rang.checked_sub(KEPT).unwrap_or(Timestamp::MIN);
+        self.all.retain(|_, (card, _)| card.rang > oldest);
+        let all = &self.all;
+        self.unanswered.retain(|id| all.contains_key(id));
+        match card.waits() {
+            true => self.unanswered.insert(card.id.clone()),
+            false => self.unanswered.remove(&card.id),
+        };
+        self.all.insert(card.id.clone(), (card, post));
+    }
+}
+
+impl Card {
+    fn waits(&self) -> bool {
+        self.state == State::Open && self.chase != Chase::Left
+    }
+}

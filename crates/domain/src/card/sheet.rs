@@ -1,0 +1,294 @@
+//! What the human sees of a card: when it rings, when it is put otherwise, when several ring together.
+
+use jiff::Zoned;
+
+use super::{Act, Card, CardId, DONE, DROP, KEEP, PICK, SNOOZES, State};
+use crate::attention::{HeldFor, Telling};
+use crate::cost::Source;
+use crate::embed::{Action, Button, Style};
+use crate::post::{Menu, OPTIONS, Sheet};
+use crate::schedule::ItemId;
+
+/// What is said of something that was put off again and again.
+const KEEPS_MOVING: &str = "this one keeps moving.";
+/// How something is put otherwise: smaller, and never the same for everything.
+const SMALLER: [&str; 5] = [
+    "smaller version: just open what you need for \"{}\". 2 minutes.",
+    "smaller version: only the first step of \"{}\". stopping after it is fine.",
+    "smaller version: two minutes of \"{}\". the rest can wait.",
+    "smaller version: put what \"{}\" needs in front of you. that is all.",
+    "smaller version: find one thing about \"{}\" that takes a minute.",
+];
+/// What separates what is done from what it is done with, in a menu.
+const BETWEEN: &str = " · ";
+/// The most characters of a card's words in a menu.
+const NAMED: usize = 70;
+
+/// The words of a reminder that no model put otherwise.
+pub fn as_written(words: &str) -> String {
+    format!("⏰ {words}")
+}
+
+/// The same thing, smaller: how it is put when nobody answered.
+pub fn put_otherwise(card: &Card) -> String {
+    let sum: usize = card.words.bytes().map(usize::from).sum();
+    let template = SMALLER.get(sum % SMALLER.len()).copied().unwrap_or_default();
+    template.replace("{}", &card.words)
+}
+
+/// Several things that ring together, in words.
+pub fn together(words: &[String]) -> String {
+    let lines = words.iter().enumerate().map(|(place, words)| format!("{}. {words}", place + 1));
+    let head = format!("⏰ {} things for now", words.len());
+    [head].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+/// Several things that rang together, as they stand.
+pub fn together_sheet(cards: &[&Card]) -> Sheet {
+    let lines: Vec<String> = cards.iter().map(|card| card.line()).collect();
+    let words = together(&lines);
+    let open: Vec<&Card> = cards.iter().copied().filter(|card| card.state == State::Open).collect();
+    let Some(first) = open.first() else { return Sheet::of(&words) };
+    let options = open.iter().take(OPTIONS).map(|card| card.option(DONE)).collect();
+    let menu = Some(picking(&first.id, "Which is done?", options));
+    let buttons = vec![first.button("All to tonight", Style::Secondary, Act::Tonight)];
+    Sheet { words, buttons, menu, ..Sheet::default() }
+}
+
+/// What can be chosen about the things in `telling` that nobody answered.
+pub fn digest_menu(telling: &Telling) -> Option<Menu> {
+    let asked: Vec<(CardId, String)> = telling
+        .held
+        .iter()
+        .filter(|held| held.why == HeldFor::Unanswered)
+        .filter_map(|held| {
+            let Source::Reminder(id) = &held.source else { return None };
+            Some((CardId(ItemId::parse(id).ok()?), named(&held.words)))
+        })
+        .take(OPTIONS / 3)
+        .collect();
+    let acts = ["tomorrow 09:00", DROP, KEEP];
+    let options =
+        asked.iter().flat_map(|(_, words)| acts.map(|act| format!("{act}{BETWEEN}{words}"))).collect();
+    asked.first().map(|(id, _)| picking(id, "Keep, move or drop…", options))
+}
+
+/// What is to be done with which card, as it was chosen from a menu.
+pub fn chosen(option: &str) -> Option<(&str, impl Fn(&Card) -> bool)> {
+    let (act, words) = option.split_once(BETWEEN)?;
+    Some((act, move |card: &Card| named(&card.words) == words))
+}
+
+fn picking(id: &CardId, label: &str, options: Vec<String>) -> Menu {
+    let press = Action::Card(id.clone(), Act::Pick(String::new())).press().unwrap_or_default();
+    Menu { label: label.to_owned(), press, options }
+}
+
+fn named(words: &str) -> String {
+    words.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAMED).collect()
+}
+
+impl Card {
+    /// What the human sees of it.
+    pub fn sheet(&self, now: &Zoned) -> Sheet {
+        match &self.state {
+            State::Open if self.snoozes >= SNOOZES => Sheet {
+                words: format!("{}\n{KEEPS_MOVING}", self.said),
+                buttons: vec![
+                    self.button("Make it smaller", Style::Primary, Act::Split),
+                    self.button("Pick a day", Style::Secondary, Act::Move(String::new())),
+                    self.button("Drop it", Style::Secondary, Act::Drop),
+                ],
+                menu: Some(picking(
+                    &self.id,
+                    "Or…",
+                    [DONE, "in 1 hour", "tomorrow 09:00"].map(|act| self.option(act)).to_vec(),
+                )),
+                ..Sheet::default()
+            },
+            State::Open => Sheet {
+                words: self.said.clone(),
+                buttons: vec![
+                    self.button("Done", Style::Success, Act::Done),
+                    self.button("In 10 min", Style::Secondary, Act::Later),
+                    self.button("Break it down", Style::Secondary, Act::Split),
+                ],
+                menu: Some(self.times(now)),
+                ..Sheet::default()
+            },
+            State::Moved(to, _) => Sheet {
+                words: format!("{} · moved to", self.words),
+                when: Some(*to),
+                buttons: vec![self.undo()],
+                ..Sheet::default()
+            },
+            State::Done(at) => {
+                let at = at.to_zoned(now.time_zone().clone());
+                let words = format!("~~{}~~ done {}", self.words, at.strftime("%H:%M"));
+                Sheet { words, buttons: vec![self.undo()], ..Sheet::default() }
+            }
+            State::Dropped => {
+                let words = format!("~~{}~~ dropped", self.words);
+                Sheet { words, buttons: vec![self.undo()], ..Sheet::default() }
+            }
+        }
+    }
+
+    /// What the human sees when it is put otherwise.
+    pub fn otherwise_sheet(&self, now: &Zoned) -> Sheet {
+        match self.state {
+            State::Open => Sheet {
+                words: put_otherwise(self),
+                buttons: vec![
+                    self.button("Done", Style::Success, Act::Done),
+                    self.button("Not today", Style::Secondary, Act::NotToday),
+                ],
+                ..Sheet::default()
+            },
+            State::Done(_) | State::Moved(..) | State::Dropped => self.sheet(now),
+        }
+    }
+
+    /// It in one line among others.
+    fn line(&self) -> String {
+        let words = &self.words;
+        match &self.state {
+            State::Open => words.clone(),
+            State::Done(_) => format!("~~{words}~~ done"),
+            State::Moved(..) => format!("{words} · moved"),
+            State::Dropped => format!("~~{words}~~ dropped"),
+        }
+    }
+
+    fn option(&self, act: &str) -> String {
+        format!("{act}{BETWEEN}{}", named(&self.words))
+    }
+
+    fn button(&self, label: &str, style: Style, act: Act) -> Button {
+        let (label, action) = (label.to_owned(), Action::Card(self.id.clone(), act));
+        Button { label, style, action }
+    }
+
+    fn undo(&self) -> Button {
+        self.button("Undo", Style::Secondary, Act::Undo)
+    }
+
+    /// Times that fit most days; those of today only while they are ahead.
+    fn times(&self, now: &Zoned) -> Menu {
+        let tonight = (now.hour() < 19).then_some("tonight 20:00");
+        let times = ["in 1 hour", "in 3 hours"].into_iter().chain(tonight);
+        let days = ["tomorrow 09:00", "saturday 10:00", "next monday 09:00", PICK, DROP];
+        let options = times.chain(days).map(str::to_owned).collect();
+        let press = Action::Card(self.id.clone(), Act::Move(String::new())).press().unwrap_or_default();
+        Menu { label: "Move to…".to_owned(), press, options }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::attention::{Held, HeldId, blaming};
+    use crate::card::Chase;
+
+    fn card(id: &str, state: State, snoozes: u32) -> Card {
+        Card {
+            id: CardId(ItemId::parse(id).unwrap()),
+            words: format!("call the dentist about {id}"),
+            said: format!("⏰ call the dentist about {id}"),
+            rang: jiff::Timestamp::UNIX_EPOCH,
+            state,
+            snoozes,
+            chase: Chase::Once,
+            followed: None,
+        }
+    }
+
+    fn now() -> Zoned {
+        "2026-11-16T10:00[Europe/Madrid]".parse().unwrap()
+    }
+
+    /// Everything of ours that can be seen about a reminder.
+    fn sheets() -> Vec<Sheet> {
+        let at = now().timestamp();
+        let moved = State::Moved(at, Source::Reminder("b1".to_owned()));
+        let states = [State::Open, State::Done(at), moved, State::Dropped];
+        let all: Vec<Card> = states
+            .iter()
+            .flat_map(|state| [0, 2].map(|snoozes| card(&format!("a{snoozes}"), state.clone(), snoozes)))
+            .collect();
+        let held = |card: &Card| Held {
+            id: HeldId(1),
+            at,
+            source: card.source(),
+            name: "reminder".to_owned(),
+            words: card.words.clone(),
+            why: HeldFor::Unanswered,
+        };
+        let telling = Telling::of(all.iter().map(held).collect(), at, now().time_zone());
+        let digest = Sheet { menu: digest_menu(&telling), ..Sheet::of(&telling.text) };
+        let together = together_sheet(&all.iter().collect::<Vec<_>>());
+        let each = all.iter().flat_map(|card| [card.sheet(&now()), card.otherwise_sheet(&now())]);
+        each.chain([digest, together]).collect()
+    }
+
+    /// Nobody has to choose among more than three buttons and one menu, and nothing can be confused with another.
+    #[test]
+    fn a_sheet_has_at_most_three_buttons_and_one_menu() {
+        for sheet in sheets() {
+            assert!(sheet.buttons.len() <= 3, "{sheet:?}");
+            let presses = sheet.buttons.iter().filter_map(|button| button.action.press());
+            let presses: Vec<String> =
+                presses.chain(sheet.menu.iter().map(|menu| menu.press.clone())).collect();
+            let distinct: BTreeSet<&String> = presses.iter().collect();
+            assert_eq!(distinct.len(), presses.len(), "{sheet:?}");
+            let most = sheet.menu.as_ref().map_or(0, |menu| menu.options.len());
+            assert!(most <= OPTIONS, "{sheet:?}");
+        }
+    }
+
+    /// None of our own words about the human's things press them.
+    #[test]
+    fn our_own_words_never_press() {
+        for sheet in sheets() {
+            assert_eq!(blaming(&sheet.words), None, "{}", sheet.words);
+            let labels = sheet.buttons.iter().map(|button| button.label.as_str());
+            for words in labels.chain(sheet.menu.iter().map(|menu| menu.label.as_str())) {
+                assert_eq!(blaming(words), None, "{words}");
+            }
+        }
+        for line in SMALLER.into_iter().chain(crate::attention::Cheers::LINES) {
+            assert_eq!(blaming(line), None, "{line}");
+        }
+        for why in HeldFor::ALL {
+            assert_eq!(blaming(why.tell()), None, "{why:?}");
+        }
+    }
+
+    /// What is put otherwise is never the same words, and things are not all put the same way.
+    #[test]
+    fn a_second_word_is_another_one() {
+        let said: BTreeSet<String> = (0..40)
+            .map(|nth| {
+                let card = card(&format!("x{nth}"), State::Open, 0);
+                let text = put_otherwise(&card);
+                assert_ne!(text, card.said);
+                text.replace(&card.words, "")
+            })
+            .collect();
+        assert_eq!(said.len(), SMALLER.len(), "{said:?}");
+    }
+
+    /// What is chosen from a menu names its card, however long the words are.
+    #[test]
+    fn a_choice_names_its_card() {
+        let long = Card { words: "x · ".repeat(60), ..card("a1", State::Open, 0) };
+        let option = long.option(DONE);
+        let (act, is) = chosen(&option).unwrap();
+        assert!(
+            act == DONE && is(&long) && !is(&card("a1", State::Open, 0)) && option.chars().count() <= 100
+        );
+        assert!(chosen("nothing").is_none());
+    }
+}

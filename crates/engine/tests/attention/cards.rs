@@ -1,0 +1,104 @@
+//! Reminders that nobody answers: put otherwise once, then told in the digest, and never more than that.
+
+use testkit::puppet::Line;
+use testkit::story::Story;
+
+use crate::count;
+
+fn reminder(id: &str, time: &str, words: &str) -> String {
+    format!("---\nid: {id}\nrun-at: 2026-11-{time}:00+01:00\n---\n{words}\n")
+}
+
+/// A story that begins at this time, with a model that puts one reminder in a word.
+fn at(time: &str) -> Story {
+    let mut story = Story::new(&format!("2026-11-{time}[Europe/Madrid]"));
+    story.model([Line::says("Now.")]);
+    story
+}
+
+/// Who does not answer hears of it once more, in other words and smaller; then it waits for the evening.
+#[test]
+fn a_reminder_without_an_answer_is_put_otherwise_once() {
+    let mut story = at("16T09:59");
+    story.file("reminders/call.md", &reminder("d1", "16T10:00", "call the dentist")).passes("20m");
+    assert_eq!(count(&story, "smaller version"), 0, "{}", story.told());
+    story.passes("2m").crash().passes("5h");
+    assert_eq!(count(&story, "assistant: smaller version: "), 1, "{}", story.told());
+    assert_eq!(count(&story, "without an answer"), 0, "{}", story.told());
+    story.passes("3h").crash().passes("20h");
+    let told = "1 thing without an answer. keep, move or drop?\n- call the dentist";
+    assert_eq!(count(&story, told), 1, "{}", story.told());
+    assert_eq!(count(&story, "smaller version"), 1, "{}", story.told());
+}
+
+/// Who says that it is done, or moves it, hears no more of it.
+#[test]
+fn what_was_answered_in_words_is_not_brought_up() {
+    for words in ["done", "snooze 3h"] {
+        let mut story = at("16T09:59");
+        story.file("reminders/call.md", &reminder("d1", "16T10:00", "call the dentist")).passes("5m");
+        let input = format!(r#"{{"words":"{words}"}}"#);
+        let lines = [Line::calls("schedule", &input), Line::says("Yes.")];
+        story.human_commands("/config digest off").model(lines).human(words).passes("2h");
+        assert_eq!(count(&story, "smaller version"), 0, "{words}: {}", story.told());
+        story.human_commands("/held");
+        assert!(story.told().ends_with("told> nothing is held.\n"), "{words}: {}", story.told());
+    }
+}
+
+/// At night nothing is put otherwise: it is in the morning's digest.
+#[test]
+fn nobody_is_asked_twice_at_night() {
+    let mut story = at("16T21:49");
+    story.file("reminders/call.md", &reminder("d1", "16T21:50", "call the dentist")).passes("11h");
+    assert_eq!(count(&story, "smaller version"), 0, "{}", story.told());
+    assert_eq!(count(&story, "without an answer"), 1, "{}", story.told());
+}
+
+/// Whoever wants no second word gets none.
+#[test]
+fn following_up_can_be_switched_off() {
+    let mut story = at("16T09:59");
+    story.human_commands("/config follow_up off");
+    story.file("reminders/call.md", &reminder("d1", "16T10:00", "call the dentist")).passes("9h");
+    assert_eq!(count(&story, "smaller version"), 0, "{}", story.told());
+    assert_eq!(count(&story, "without an answer"), 1, "{}", story.told());
+}
+
+/// Several that are due in the same minute are one message, and none is put otherwise.
+#[test]
+fn several_at_once_are_one_message() {
+    let mut story = at("16T09:59");
+    for (id, words) in [("a1", "call mum"), ("b1", "pay the rent"), ("c1", "water the plants")] {
+        story.file(&format!("reminders/{id}.md"), &reminder(id, "16T10:00", words));
+    }
+    story.passes("2h");
+    let told = "assistant: ⏰ 3 things for now\n1. call mum\n2. pay the rent\n3. water the plants";
+    assert_eq!(count(&story, told), 1, "{}", story.told());
+    assert_eq!(count(&story, "smaller version"), 0, "{}", story.told());
+    assert_eq!(story.files("reminders"), Vec::<String>::new());
+    story.passes("7h");
+    assert_eq!(count(&story, "3 things without an answer"), 1, "{}", story.told());
+}
+
+/// What came due while the assistant was away is one message too, and says when each was for.
+#[test]
+fn what_came_due_meanwhile_is_one_message() {
+    let mut story = at("16T09:00");
+    story.file("reminders/a.md", &reminder("a1", "16T10:00", "call mum"));
+    story.file("reminders/b.md", &reminder("b1", "16T10:30", "pay the rent"));
+    story.away("130m").passes("2m");
+    let told = "⏰ 2 things for now\n1. call mum · was for mon 10:00\n2. pay the rent · was for mon 10:30";
+    assert_eq!(count(&story, told), 1, "{}", story.told());
+}
+
+/// Ten days of a daily thing that nobody was there for are heard once.
+#[test]
+fn what_repeats_does_not_pile_up() {
+    let mut story = at("06T09:00");
+    story
+        .file("routines/meds.md", "---\nid: meds\ncron: 0 10 * * *\ndescription: meds\n---\ntake the meds\n");
+    story.passes("1m").away("243h").passes("20m");
+    assert_eq!(count(&story, "main> assistant: Now."), 1, "{}", story.told());
+    assert_eq!(story.occurrences().lines().count(), 2, "ten that passed, and one: {}", story.occurrences());
+}

@@ -1,0 +1,71 @@
+//! Digests: all that was held is told at its time, once, whatever happens to the program.
+
+use testkit::story::Trouble;
+
+use crate::{at, count, mail, pinging};
+
+/// Nothing was held: nothing is told.
+#[test]
+fn a_day_on_which_nothing_was_held_has_no_digest() {
+    let mut story = at("16T08:00", pinging());
+    story.file("routines/mail.md", &mail("0 10,12")).passes("12h");
+    assert_eq!(count(&story, "waited for a good moment"), 0, "{}", story.told());
+}
+
+/// What was held on several nights while nobody was there is one digest, as soon as somebody is.
+#[test]
+fn a_late_start_tells_one_digest() {
+    let mut story = at("16T22:50", pinging());
+    story.file("routines/mail.md", &mail("0 23,1,3")).passes("5h");
+    story.away("50h").passes("10m");
+    assert_eq!(count(&story, "waited for a good moment"), 1, "{}", story.told());
+    assert_eq!(count(&story, "ping 1 (23:00, it was quiet)"), 1, "{}", story.told());
+    story.passes("2h");
+    assert_eq!(count(&story, "ping 1 (23:00, it was quiet)"), 1, "{}", story.told());
+}
+
+/// Wherever the program dies, what was held is told exactly once.
+#[test]
+fn a_digest_is_told_once_wherever_the_program_dies() {
+    for nth in 1..=8 {
+        for trouble in [Trouble::DiesBefore, Trouble::DiesAfter, Trouble::Fails] {
+            let mut story = at("16T07:29", pinging());
+            story.human_commands("/config digest 7:35").file("routines/mail.md", &mail("30 7"));
+            story.trouble(nth, trouble).passes("10m").crash().passes("10m");
+            let tree = story.tree();
+            let held = tree.matches("Your words are kept").count();
+            let told = tree.matches("my mail: ping ").count();
+            // Who died before anything was kept has nothing to tell.
+            assert!(
+                told <= 1 && held <= told && (told == 1 || nth < 5),
+                "{nth} {trouble:?}: {tree}\n{}",
+                story.told()
+            );
+        }
+    }
+}
+
+/// Whoever asks hears at once what is held, and does not hear it again.
+#[test]
+fn what_is_held_is_told_to_who_asks() {
+    let mut story = at("16T22:50", pinging());
+    story
+        .file("routines/mail.md", &mail("0 23"))
+        .human_commands("/held")
+        .passes("20m")
+        .human_commands("/held");
+    assert!(story.told().contains("told> nothing is held."), "{}", story.told());
+    assert_eq!(count(&story, "my mail: ping 1 (23:00, it was quiet)"), 1, "{}", story.told());
+    story.passes("12h");
+    assert_eq!(count(&story, "my mail: ping 1"), 1, "{}", story.told());
+}
+
+/// Without digests, what is held waits until the human asks.
+#[test]
+fn without_digests_nothing_is_told_by_itself() {
+    let mut story = at("16T22:50", pinging());
+    story.human_commands("/config digest off").file("routines/mail.md", &mail("0 23")).passes("30h");
+    assert_eq!(count(&story, "waited for a good moment"), 0, "{}", story.told());
+    story.human_commands("/held");
+    assert_eq!(count(&story, "2 things waited for a good moment"), 1, "{}", story.told());
+}

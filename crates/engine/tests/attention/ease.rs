@@ -1,0 +1,67 @@
+//! Ease: a focus, and a lighter day.
+
+use testkit::puppet::Line;
+use testkit::story::Story;
+
+use crate::{at, count, mail, pinging};
+
+/// A focus keeps what runs say, survives a crash, and ends with a question.
+#[test]
+fn a_focus_holds_and_ends_with_a_question() {
+    let mut story = at("16T10:00", pinging());
+    story.file("routines/mail.md", &mail("10 10")).human_commands("/focus 25 on taxes");
+    assert!(story.told().contains("told> 25 min on taxes, until 10:25."), "{}", story.told());
+    story.passes("15m").crash().passes("9m");
+    assert!(story.told().contains("The human is focused on something"), "{}", story.told());
+    assert_eq!(count(&story, "how did it go?"), 0, "{}", story.told());
+    story.passes("5m").passes("1h");
+    assert_eq!(count(&story, "25 min are up. how did it go?"), 1, "{}", story.told());
+    story.passes("8h");
+    assert_eq!(count(&story, "my mail: ping 1 (10:10, you were focused)"), 1, "{}", story.told());
+    story.human_commands("/focus off");
+    assert!(story.told().contains("refused> there is no focus to end."), "{}", story.told());
+}
+
+/// A focus that ended while nobody was there is not asked about long afterwards.
+#[test]
+fn a_focus_that_ended_long_ago_is_forgotten() {
+    let mut story = at("16T10:00", pinging());
+    story.human_commands("/focus 25").away("5h").passes("10m");
+    assert_eq!(count(&story, "how did it go?"), 0, "{}", story.told());
+}
+
+fn reminder(id: &str, time: &str, words: &str) -> String {
+    format!("---\nid: {id}\nrun-at: 2026-11-{time}:00+01:00\n---\n{words}\n")
+}
+
+/// The model passes the human's words on to the schedule.
+fn said(story: &mut Story, words: &str) {
+    let input = format!(r#"{{"words":"{words}"}}"#);
+    story.model([Line::calls("schedule", &input), Line::says("Yes.")]).human(words);
+}
+
+/// On a bad day all that is left of it waits until tomorrow, but for what must be; one undo brings all back.
+#[test]
+fn a_lighter_day_moves_what_can_wait() {
+    let mut story = Story::new("2026-11-16T10:00[Europe/Madrid]");
+    story.file("reminders/a.md", &reminder("a1", "16T12:00", "call mum"));
+    story.file("reminders/b.md", &reminder("b1", "16T15:30", "must take the pill"));
+    story.file("reminders/c.md", &reminder("c1", "16T18:00", "groceries"));
+    story.file("reminders/d.md", &reminder("d1", "17T09:00", "dentist"));
+    said(&mut story, "bad day");
+    let told = "a lighter day. moved to tomorrow:\n- call mum\n- groceries\nthis stays today: must take the pill\n\
+                `undo` brings it back.";
+    assert!(story.told().contains(told), "{}", story.told());
+    assert!(story.reads_file("reminders/a.md").contains("2026-11-17T12:00:00+01:00"));
+    assert!(story.reads_file("reminders/b.md").contains("2026-11-16T15:30:00+01:00"));
+    said(&mut story, "undo");
+    let files: String =
+        story.files("reminders").iter().map(|name| story.reads_file(&format!("reminders/{name}"))).collect();
+    assert!(
+        files.contains("2026-11-16T12:00:00+01:00") && files.contains("2026-11-16T18:00:00+01:00"),
+        "{files}"
+    );
+    let mut story = Story::new("2026-11-16T20:00[Europe/Madrid]");
+    story.human_commands("/lighter");
+    assert!(story.told().contains("refused> nothing of today can be moved."), "{}", story.told());
+}

@@ -1,0 +1,53 @@
+//! The human's attention, as stories: what can wait waits while it is quiet, and is told once, later.
+
+mod cards;
+mod digests;
+mod ease;
+mod quiet;
+mod seeds;
+mod words;
+
+use testkit::puppet::{Line, Puppet};
+use testkit::story::Story;
+
+/// A story that begins at a time of November 2026 in Madrid, such as `16T08:59`. The 16th is a Monday. Each run of
+/// the routine `mail` says what the puppet lets it say.
+fn at(time: &str, puppet: Puppet) -> Story {
+    Story::played_by(&format!("2026-11-{time}[Europe/Madrid]"), puppet)
+}
+
+/// A model whose background runs each ping once, with the number of the ping, and that says little else.
+fn pinging() -> Puppet {
+    let mut pings = 0;
+    Puppet::answering(move |context| {
+        let last = context.said.last().map(|said| words(said)).unwrap_or_default();
+        match last.contains("[routine-bg:") {
+            true => {
+                pings += 1;
+                Line::calls("ping_user", &format!(r#"{{"message":"ping {pings}"}}"#))
+            }
+            false => Line::says("Done."),
+        }
+    })
+}
+
+/// The routine `mail`, which runs in the background at these minutes and hours.
+fn mail(times: &str) -> String {
+    format!(
+        "---\nid: mail\nbackground: true\ndescription: my mail\ncron: {times} * * *\nupdate-main-session: freely\n---\n\
+         Triage my mail.\n"
+    )
+}
+
+fn words(said: &domain::conversation::Said) -> String {
+    use domain::conversation::{Said, Text};
+    match said {
+        Said::Human(heard) => domain::context::heard(heard),
+        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => said.text(),
+    }
+}
+
+/// How often `words` stand in what was told.
+fn count(story: &Story, words: &str) -> usize {
+    story.told().matches(words).count()
+}

@@ -1,0 +1,83 @@
+//! A day of everything at once, with crashes, for many seeds: the rules hold in all of them.
+
+use domain::dice::Dice;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use testkit::story::{Story, Trouble};
+
+use crate::{at, count, mail, pinging};
+
+fn below(dice: &mut Dice, most: u64) -> u64 {
+    dice.roll() % most
+}
+
+/// A reminder at a random time of the next day, with words of its own.
+fn reminder(nth: u64, dice: &mut Dice) -> String {
+    let (hour, minute) = (below(dice, 24), below(dice, 12) * 5);
+    format!("---\nid: r{nth}\nrun-at: 2026-11-17T{hour:02}:{minute:02}:00+01:00\n---\nthing number {nth}x\n")
+}
+
+/// Whether it is between ten in the evening and eight in the morning.
+fn is_night(now: Timestamp) -> bool {
+    let hour = now.to_zoned(TimeZone::get("Europe/Madrid").unwrap()).hour();
+    !(8..22).contains(&hour)
+}
+
+/// What happens at random between two looks at the clock; gives until when the human is focused since.
+fn something_happens(story: &mut Story, dice: &mut Dice) -> Option<Timestamp> {
+    let troubles = [Trouble::DiesBefore, Trouble::DiesAfter, Trouble::Fails];
+    match below(dice, 12) {
+        0 => drop(story.crash()),
+        1 => {
+            let trouble = troubles[usize::try_from(below(dice, 3)).unwrap()];
+            story.trouble(1 + usize::try_from(below(dice, 3)).unwrap(), trouble);
+        }
+        2 => {
+            let until = story.now() + SignedDuration::from_mins(25);
+            let before = count(story, "told> 25 min");
+            story.human_commands("/focus 25");
+            return (count(story, "told> 25 min") > before).then_some(until);
+        }
+        _ => {}
+    }
+    None
+}
+
+/// Whatever happens: nothing of ours rings at night or during a focus, what was held is told exactly once, and
+/// nothing that the human set rings more than twice.
+#[test]
+fn attention_is_spared_whatever_happens() {
+    for seed in 0..6 {
+        let mut dice = Dice::new(seed);
+        let mut story = at("16T20:00", pinging());
+        story.human_commands("/ping-budget 20 10").file("routines/mail.md", &mail("0,30 *"));
+        for nth in 0..8 {
+            story.file(&format!("reminders/r{nth}.md"), &reminder(nth, &mut dice));
+        }
+        let mut focused: Option<Timestamp> = None;
+        for _ in 0..200 {
+            focused = something_happens(&mut story, &mut dice).or(focused);
+            let (before, rang) = (story.now(), count(&story, "to the human>"));
+            story.sleeps(&format!("{}m", 1 + below(&mut dice, 18))).passes("10s");
+            let spared = |at: Timestamp| is_night(at) || focused.is_some_and(|until| at < until);
+            if spared(before) && spared(story.now()) {
+                assert_eq!(count(&story, "to the human>"), rang, "{seed}: {}", story.told());
+            }
+        }
+        story.crash().file_gone("routines/mail.md").passes("20s").sleeps("26h").passes("2m");
+        let tree = story.tree();
+        for ping in 1..200 {
+            let told = tree.matches(&format!("my mail: ping {ping} (")).count();
+            let rang = count(&story, &format!("to the human> ping {ping}\n"));
+            assert!(told + rang <= 1, "{seed}: ping {ping}: {told} {rang}");
+        }
+        let held = tree.matches("Your words are kept").count();
+        let told = tree.matches("my mail: ping ").count();
+        assert!(held > 5 && told >= held, "{seed}: {held} {told}\n{tree}\n{}", story.told());
+        for nth in 0..8 {
+            let otherwise = tree.matches(&format!("\"thing number {nth}x\"")).count();
+            let listed = tree.matches(&format!("- thing number {nth}x")).count();
+            assert!(otherwise <= 1 && listed <= 1, "{seed}: {nth}: {tree}");
+        }
+    }
+}

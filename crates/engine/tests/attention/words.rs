@@ -1,0 +1,37 @@
+//! Words that press: a run is asked once to put them otherwise.
+
+use testkit::puppet::{Line, Puppet};
+
+use crate::{at, count, mail, words};
+
+/// A model whose runs say these pings, one after the other.
+fn says(pings: &'static [&'static str]) -> Puppet {
+    let mut next = pings.iter();
+    Puppet::answering(move |context| {
+        let last = context.said.last().map(|said| words(said)).unwrap_or_default();
+        let asked = last.contains("[routine-bg:") || last.contains("Nothing was sent: ");
+        match next.next().filter(|_| asked) {
+            Some(ping) => Line::calls("ping_user", &format!(r#"{{"message":"{ping}"}}"#)),
+            None => Line::says("Done."),
+        }
+    })
+}
+
+/// Words that blame are not sent as they are; put otherwise, they are.
+#[test]
+fn words_that_blame_are_put_otherwise() {
+    let mut story =
+        at("16T09:59", says(&["your taxes are overdue!", "the taxes can be done in two minutes"]));
+    story.file("routines/mail.md", &mail("0 10")).passes("5m");
+    assert!(story.told().contains("Nothing was sent: `!` presses the human."), "{}", story.told());
+    assert_eq!(count(&story, "to the human> the taxes can be done"), 1, "{}", story.told());
+    assert_eq!(count(&story, "to the human>"), 1, "{}", story.told());
+}
+
+/// Whoever insists is let through: nothing is lost for a word.
+#[test]
+fn a_run_that_insists_is_let_through() {
+    let mut story = at("16T09:59", says(&["the backup failed", "the backup failed, look at the disk"]));
+    story.file("routines/mail.md", &mail("0 10")).passes("5m");
+    assert_eq!(count(&story, "to the human> the backup failed, look at the disk"), 1, "{}", story.told());
+}

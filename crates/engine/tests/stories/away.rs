@@ -1,0 +1,105 @@
+//! The model goes away for an hour: what needs none is done, what needs one waits, and nothing is answered twice.
+
+use domain::conversation::Said;
+use domain::failure::Failure;
+use expect_test::expect;
+use testkit::puppet::Line;
+
+use crate::{Teller, story};
+
+fn overloaded() -> Line {
+    Line::fails(Failure::Busy(None))
+}
+
+/// A question is kept and answered when the model is back. Meanwhile a reminder is captured, rings and is done, the
+/// day can be looked at, and the human is told once that the model is away.
+pub fn the_model_goes_away_for_an_hour(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([Line::says("Morning.")]).human("good morning");
+
+    // It is tried again after 1, 2, 4, 8 and then every 10 minutes.
+    story.model((0..9).map(|_| overloaded()));
+    story.human_adds("what should i cook for six people?").hears("overloaded");
+    story.human("call mum at 8:30").human("today");
+    story.passes("31m").human("done").human("undo").human("done");
+    story.passes("25m").model([Line::says("Risotto.")]).passes("10m");
+    story.model([Line::says("Rice, broth, cheese.")]).human("what do i need?");
+
+    expect![[r#"
+        human> good morning
+        main> assistant: Morning.
+        human> what should i cook for six people?
+        notice> the model is overloaded right now. your message is kept, and answered when it is back; your reminders still work.
+        human> call mum at 8:30
+        main> assistant: ✓ today 08:30 · in 30 min · call mum
+        human> today
+        main> assistant: today 08:30 · in 30 min · call mum
+        main> still waits
+        main> still waits
+        main> still waits
+        main> still waits
+        main> still waits
+        notice> ⏰ call mum
+        -- sun 08:31
+        human> done
+        main> assistant: done: call mum. `undo` takes it back
+        human> undo
+        main> assistant: taken back: call mum is still to do.
+        human> done
+        main> assistant: done: call mum. `undo` takes it back
+        main> still waits
+        main> still waits
+        main> still waits
+        -- sun 08:56
+        main> assistant: Risotto.
+        -- sun 09:06
+        notice> catching up: 3 updates from the background.
+        human> what do i need?
+        main> assistant: Rice, broth, cheese.
+    "#]].assert_eq(&story.told());
+    let contexts = story.contexts();
+    let last = contexts[contexts.len() - 2].said.last().cloned().expect("something was read");
+    let Said::Human(note) = &*last else { panic!("{last:?}") };
+    assert!(note.preface.contains("answer it now: what should i cook for six people?"), "{}", note.preface);
+    assert_eq!(story.tree().matches("assistant: Risotto.").count(), 1);
+}
+
+/// What the brain understands needs no waiting: not the first time, nor while the model is known to be away. The
+/// first question after that time is put to the model again.
+pub fn words_that_need_no_model_are_done_at_once(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([overloaded()]).human("call mum at 9:30").human("today");
+    let asked = story.contexts().len();
+    story.human("move mum to 10:30");
+    assert_eq!(story.contexts().len(), asked, "nobody asks a model that is away");
+    story.model([Line::says("Here again.")]).human("are you back?");
+
+    expect![[r#"
+        human> call mum at 9:30
+        notice> can't reach the model right now, so i answer what i can without it. your reminders still work.
+        main> assistant: ✓ today 09:30 · in 1 h 30 min · call mum
+        human> today
+        main> assistant: today 09:30 · in 1 h 30 min · call mum
+        human> move mum to 10:30
+        main> assistant: ✓ today 10:30 · in 2 h 30 min · call mum
+        human> are you back?
+        main> assistant: Here again.
+    "#]]
+    .assert_eq(&story.told());
+}
+
+/// What waits for the model survives the program: it is answered after the next start, once.
+pub fn what_waits_for_the_model_survives_a_crash(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model([overloaded(), overloaded()]);
+    story.human_adds("what should i cook?").hears("overloaded").human("call mum at 8:30");
+    story.crash().hears_last("overloaded").crash();
+    story.model([Line::says("Risotto.")]).passes("5m");
+    let last = story.contexts().last().and_then(|context| context.said.last().cloned());
+    let words = match last.as_deref() {
+        Some(Said::Human(heard)) => domain::context::heard(heard),
+        _ => String::new(),
+    };
+    assert!(words.contains("answer it now: what should i cook?"), "{words}");
+    assert_eq!(story.tree().matches("assistant: Risotto.").count(), 1, "{}", story.tree());
+}

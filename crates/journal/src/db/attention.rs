@@ -1,0 +1,106 @@
+//! The human's attention, as rows: what is held, what was not useful, and how it stands.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use domain::attention::{Attending, AttentionChange, Cheers, Focus, Held, HeldFor, HeldId, Mood, Pushes};
+use domain::cost::Source;
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+use serde_json::{Value, json};
+
+use super::Database;
+use super::read::{source_in, time_in, unread};
+
+/// Writes what happened to the human's attention.
+pub(super) fn write(transaction: &Transaction<'_>, change: &AttentionChange) -> rusqlite::Result<()> {
+    match change {
+        AttentionChange::Mood(mood) => {
+            let sql = "INSERT INTO attention (one, mood) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET mood = excluded.mood";
+            transaction.prepare_cached(sql)?.execute([spell(mood)]).map(drop)
+        }
+        AttentionChange::Held(held) => {
+            let sql = "INSERT INTO held (id, at, source, name, words, why) VALUES (?, ?, ?, ?, ?, ?)";
+            let (at, source, why) = (held.at.as_microsecond(), held.source.to_string(), held.why.as_str());
+            let row = params![held.id.0, at, source, held.name, held.words, why];
+            transaction.prepare_cached(sql)?.execute(row).map(drop)
+        }
+        AttentionChange::Told(telling) => {
+            let told: Vec<HeldId> = telling.held.iter().map(|held| held.id).collect();
+            settle(transaction, &told, telling.at)
+        }
+        AttentionChange::Settled(held, at) => settle(transaction, held, *at),
+        AttentionChange::Disliked(source, count) => {
+            let sql = "INSERT OR REPLACE INTO dislikes (source, count) VALUES (?, ?)";
+            transaction.prepare_cached(sql)?.execute(params![source.to_string(), count]).map(drop)
+        }
+    }
+}
+
+fn settle(transaction: &Transaction<'_>, held: &[HeldId], at: Timestamp) -> rusqlite::Result<()> {
+    let mut told = transaction.prepare_cached("UPDATE held SET told = ? WHERE id = ?")?;
+    held.iter().try_for_each(|id| told.execute(params![at.as_microsecond(), id.0]).map(drop))
+}
+
+impl Database {
+    /// What is known of the human's attention.
+    pub(super) fn attending(&self) -> rusqlite::Result<Attending> {
+        let sql = "SELECT id, at, source, name, words, why FROM held WHERE told IS NULL ORDER BY id";
+        let held = self.connection.prepare(sql)?.query_map([], held)?.collect::<Result<Vec<_>, _>>()?;
+        let sql = "SELECT coalesce(max(id), 0) + 1 FROM held";
+        let next = self.connection.query_row(sql, [], |row| row.get(0).map(HeldId))?;
+        let disliked = |row: &Row<'_>| Ok((source_in(row, 0)?, row.get(1)?));
+        let disliked: BTreeMap<Source, u32> = self
+            .connection
+            .prepare("SELECT source, count FROM dislikes")?
+            .query_map([], disliked)?
+            .collect::<Result<_, _>>()?;
+        let mood: Option<Option<String>> =
+            self.connection.query_row("SELECT mood FROM attention", [], |row| row.get(0)).optional()?;
+        // What cannot be read is small enough to be forgotten.
+        let mood = mood.flatten().as_deref().and_then(read).unwrap_or_default();
+        Ok(Attending { mood, held: Arc::new(held), next, disliked })
+    }
+}
+
+fn held(row: &Row<'_>) -> rusqlite::Result<Held> {
+    let why =
+        HeldFor::named(&row.get::<_, String>(5)?).ok_or_else(|| unread(5, "nothing is held for that"))?;
+    let (id, at, source) = (HeldId(row.get(0)?), time_in(row, 1)?, source_in(row, 2)?);
+    Ok(Held { id, at, source, name: row.get(3)?, words: row.get(4)?, why })
+}
+
+fn spell(mood: &Mood) -> String {
+    let time = |at: Option<Timestamp>| at.map(Timestamp::as_microsecond);
+    let focus = mood.focus.as_ref();
+    let focus =
+        focus.map(|focus| json!([focus.since.as_microsecond(), focus.until.as_microsecond(), focus.on]));
+    let Pushes { day, count, last } = mood.pushes;
+    json!({
+        "quiet": time(mood.quiet_until),
+        "focus": focus,
+        "pushes": [day.to_string(), count, time(last)],
+        "cheers": [mood.cheers.last.to_string(), mood.cheers.count],
+    })
+    .to_string()
+}
+
+fn read(text: &str) -> Option<Mood> {
+    let spelled: Value = serde_json::from_str(text).ok()?;
+    let time = |value: &Value| value.as_i64().and_then(|at| Timestamp::from_microsecond(at).ok());
+    let focus = |value: &Value| {
+        Some(Focus { since: time(&value[0])?, until: time(&value[1])?, on: value[2].as_str()?.to_owned() })
+    };
+    let cheers = |value: &Value| {
+        let count = u32::try_from(value[1].as_u64()?).ok()?;
+        Some(Cheers { last: value[0].as_str()?.parse().ok()?, count })
+    };
+    let pushes = &spelled["pushes"];
+    let (day, count) = (pushes[0].as_str()?.parse().ok()?, u32::try_from(pushes[1].as_u64()?).ok()?);
+    Some(Mood {
+        quiet_until: time(&spelled["quiet"]),
+        focus: focus(&spelled["focus"]),
+        pushes: Pushes { day, count, last: time(&pushes[2]) },
+        cheers: cheers(&spelled["cheers"]).unwrap_or_default(),
+    })
+}

@@ -1,0 +1,77 @@
+//! A glance: how things stand, in one line before the first prompt.
+
+use jiff::Zoned;
+use serde_json::Value;
+
+use crate::client::{Client, Obeyed};
+
+/// How things stand.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Glance {
+    /// What the page calls today.
+    pub today: Value,
+    /// What was spent today, in dollars.
+    pub spent: f64,
+    /// How many pings are left: `2/3`.
+    pub pings: Option<String>,
+}
+
+impl Glance {
+    /// Looks. What cannot be seen is left out.
+    pub async fn take(client: &Client) -> Self {
+        let today = client.get("/api/today").await.unwrap_or_default();
+        let cost = client.get("/api/cost?days=1").await.unwrap_or_default();
+        let pings = match client.command("/ping-budget").await {
+            Ok(Obeyed::Told(text)) => left(&text),
+            Ok(Obeyed::Begun(_)) | Err(_) => None,
+        };
+        Self { today, spent: cost["today"]["dollars"].as_f64().unwrap_or_default(), pings }
+    }
+
+    /// It in one line of at most `width` letters, for somebody who is called so.
+    pub fn line(&self, name: &str, now: &Zoned, width: usize) -> String {
+        let mut line = format!("{name} · {}", now.strftime("%a %H:%M").to_string().to_lowercase());
+        let pings = self.pings.as_ref().map(|pings| format!("pings {pings}"));
+        let spent = (self.spent > 0.0).then(|| format!("${:.2}", self.spent));
+        for part in [self.next(), pings, spent].into_iter().flatten() {
+            if line.chars().count() + part.chars().count() + 3 <= width {
+                line = format!("{line} · {part}");
+            }
+        }
+        line
+    }
+
+    fn next(&self) -> Option<String> {
+        let next = &self.today["next"];
+        let (name, words) = (next["name"].as_str()?, next["words"].as_str()?);
+        let (at, distance) = words.split_once(" · ")?;
+        let at = at.strip_prefix("today ").unwrap_or(at);
+        Some(format!("next {at} {name} ({distance})"))
+    }
+}
+
+/// The first of the words that say how many of how many.
+fn left(text: &str) -> Option<String> {
+    let mut words = text.split(|letter: char| !(letter.is_ascii_digit() || letter == '/'));
+    words.find(|word| word.split('/').filter(|number| !number.is_empty()).count() == 2).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn how_things_stand_fits_a_line() {
+        let now: Zoned = "2026-11-15T14:33[Europe/Berlin]".parse().unwrap();
+        let today = json!({ "next": { "name": "dentist", "words": "today 15:00 · in 27 min" } });
+        let glance = Glance { today, spent: 0.314, pings: left("budget: 2/3 (next in 12 min)") };
+        assert_eq!(
+            glance.line("ollim", &now, 80),
+            "ollim · sun 14:33 · next 15:00 dentist (in 27 min) · pings 2/3 · $0.31"
+        );
+        assert_eq!(glance.line("ollim", &now, 36), "ollim · sun 14:33 · pings 2/3");
+        assert_eq!(Glance::default().line("ollim", &now, 80), "ollim · sun 14:33");
+    }
+}

@@ -1,0 +1,125 @@
+//! History: what the human typed before, so that it need not be typed again.
+
+use std::collections::VecDeque;
+
+use super::keys::Way;
+
+/// The most lines that are kept.
+const LINES: usize = 1_000;
+
+/// The lines that were typed, and where the human is among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    lines: VecDeque<String>,
+    looking: Looking,
+}
+
+/// Where the human is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Looking {
+    /// At a new line.
+    #[default]
+    Ahead,
+    /// At an old one; this is what the new one said meanwhile.
+    Back { at: usize, draft: String },
+}
+
+impl History {
+    /// Reads what `text` kept, a line each.
+    pub fn read(text: &str) -> Self {
+        let mut history = Self::default();
+        for line in text.lines().filter(|line| !line.is_empty()) {
+            history.push(&unfolded(line));
+        }
+        history
+    }
+
+    /// The same, as it is kept.
+    pub fn write(&self) -> String {
+        self.lines.iter().map(|line| folded(line) + "\n").collect()
+    }
+
+    /// Keeps a line that was entered.
+    pub fn push(&mut self, line: &str) {
+        self.looking = Looking::Ahead;
+        if line.trim().is_empty() || self.lines.back().is_some_and(|last| last == line) {
+            return;
+        }
+        self.lines.push_back(line.to_owned());
+        if self.lines.len() > LINES {
+            self.lines.pop_front();
+        }
+    }
+
+    /// The next line that way, seen from one that says `now`: nothing, where there is none.
+    pub fn recall(&mut self, way: Way, now: &str) -> Option<String> {
+        let (at, draft) = match (&self.looking, way) {
+            (Looking::Ahead, Way::Earlier) => (self.lines.len().checked_sub(1)?, now.to_owned()),
+            (Looking::Ahead, Way::Later) => return None,
+            (Looking::Back { at, draft }, Way::Earlier) => (at.checked_sub(1)?, draft.clone()),
+            (Looking::Back { at, draft }, Way::Later) => (at + 1, draft.clone()),
+        };
+        match self.lines.get(at).cloned() {
+            Some(line) => {
+                self.looking = Looking::Back { at, draft };
+                Some(line)
+            }
+            None => {
+                self.looking = Looking::Ahead;
+                Some(draft)
+            }
+        }
+    }
+}
+
+/// A line with no line ends in it.
+fn folded(line: &str) -> String {
+    line.replace('\\', "\\\\").replace('\n', "\\n")
+}
+
+fn unfolded(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, letter == '\\') {
+            (_, true) => text.push(if letters.next() == Some('n') { '\n' } else { '\\' }),
+            (letter, false) => text.push(letter),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_can_go_back_and_forth_and_find_the_unfinished_line_again() {
+        let mut history = History::read("one\ntwo\n");
+        assert_eq!(history.recall(Way::Later, "dra"), None);
+        assert_eq!(history.recall(Way::Earlier, "draft").as_deref(), Some("two"));
+        assert_eq!(history.recall(Way::Earlier, "two").as_deref(), Some("one"));
+        assert_eq!(history.recall(Way::Earlier, "one"), None);
+        assert_eq!(history.recall(Way::Later, "one").as_deref(), Some("two"));
+        assert_eq!(history.recall(Way::Later, "two").as_deref(), Some("draft"));
+        assert_eq!(history.recall(Way::Later, "draft"), None);
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again_as_it_was() {
+        let mut history = History::default();
+        for line in ["a\nb", "c:\\new", "c:\\new", "", "  ", "\\\\n"] {
+            history.push(line);
+        }
+        assert_eq!(History::read(&history.write()), history);
+        assert_eq!(history.lines, ["a\nb", "c:\\new", "\\\\n"]);
+    }
+
+    #[test]
+    fn only_the_newest_thousand_are_kept() {
+        let mut history = History::default();
+        (0..1_500).for_each(|number| history.push(&number.to_string()));
+        assert_eq!(history.lines.len(), LINES);
+        assert_eq!(history.write().lines().next(), Some("500"));
+    }
+}

@@ -1,0 +1,160 @@
+//! Progress: what goes on while no word comes, told in the human's words.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::client::Shown;
+
+/// How long nothing is told: most answers are faster.
+const PATIENCE: Duration = Duration::from_millis(1_200);
+/// Work that took longer is told at its end.
+const LONG: Duration = Duration::from_secs(60);
+
+/// What goes on.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    work: Option<Work>,
+}
+
+#[derive(Clone, Debug)]
+struct Work {
+    began: Instant,
+    /// When the last word came.
+    quiet: Instant,
+    step: &'static str,
+}
+
+/// How work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Took {
+    /// So fast that nobody looked away.
+    Short,
+    /// So long that somebody may have.
+    Long,
+}
+
+impl Progress {
+    /// The human asked for something.
+    pub fn asked(&mut self, now: Instant) {
+        self.work.get_or_insert(Work { began: now, quiet: now, step: "thinking" });
+    }
+
+    /// Takes note of what is shown about the turn that is followed.
+    pub fn hear(&mut self, shown: &Shown, now: Instant) -> Took {
+        let step = match shown.name.as_str() {
+            "began" => "thinking",
+            "compacting" => "tidying up our conversation",
+            "working" => step(shown.data["tool"].as_str().unwrap_or_default()),
+            "delta" => {
+                if let Some(work) = &mut self.work {
+                    work.quiet = now;
+                }
+                return Took::Short;
+            }
+            // Who is asked something is waited for.
+            "ended" | "compacted" | "held" | "reload" | "asked" => return self.end(now),
+            _ => return Took::Short,
+        };
+        self.asked(now);
+        if let Some(work) = &mut self.work {
+            work.step = step;
+        }
+        Took::Short
+    }
+
+    /// Whether something goes on.
+    pub fn is_on(&self) -> bool {
+        self.work.is_some()
+    }
+
+    /// Nothing goes on any more.
+    pub fn end(&mut self, now: Instant) -> Took {
+        match self.work.take() {
+            Some(work) if now.duration_since(work.began) >= LONG => Took::Long,
+            Some(_) | None => Took::Short,
+        }
+    }
+
+    /// What to tell at `now`.
+    pub fn status(&self, now: Instant) -> Option<String> {
+        let work = self.work.as_ref()?;
+        let quiet = now.duration_since(work.quiet);
+        (quiet >= PATIENCE).then(|| format!("  {}… {} s", work.step, quiet.as_secs()))
+    }
+
+    /// When there is something else to tell.
+    pub fn next(&self, now: Instant) -> Option<Instant> {
+        let work = self.work.as_ref()?;
+        let quiet = now.duration_since(work.quiet);
+        match quiet < PATIENCE {
+            true => Some(work.quiet + PATIENCE),
+            false => Some(work.quiet + Duration::from_secs(quiet.as_secs() + 1)),
+        }
+    }
+}
+
+/// What a tool does, in the human's words.
+fn step(tool: &str) -> &'static str {
+    let name = tool.split(['(', ':', ' ']).next().unwrap_or_default();
+    match name.rsplit("__").next().unwrap_or(name) {
+        "schedule" | "routine" | "follow_up_chain" => "looking at your plans",
+        "status" => "looking how things stand",
+        "inbox_add" | "inbox_list" | "inbox_remove" => "looking into the inbox",
+        "ping_user" | "discord_embed" => "writing to you",
+        "report_updates" | "save_context" => "writing a summary",
+        "enter_fork" | "exit_fork" => "stepping aside",
+        "compact_session" => "tidying up our conversation",
+        "Read" | "Grep" | "Glob" | "LS" => "reading",
+        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => "writing",
+        "Bash" => "running a command",
+        "WebSearch" => "searching the web",
+        "WebFetch" => "reading a page",
+        _ => "working",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown(name: &str, data: serde_json::Value) -> Shown {
+        Shown { name: name.to_owned(), data }
+    }
+
+    #[test]
+    fn nothing_is_told_of_a_fast_answer_and_every_second_of_a_slow_one() {
+        let (mut progress, start) = (Progress::default(), Instant::now());
+        let after = |millis| start + Duration::from_millis(millis);
+        assert_eq!((progress.status(start), progress.next(start)), (None, None));
+        progress.asked(start);
+        assert_eq!((progress.status(after(1_199)), progress.next(start)), (None, Some(after(1_200))));
+        assert_eq!(progress.status(after(1_200)).as_deref(), Some("  thinking… 1 s"));
+        assert_eq!(progress.next(after(1_200)), Some(after(2_000)));
+        progress.hear(&shown("working", json!({ "tool": "Read(notes.md)" })), after(2_000));
+        assert_eq!(progress.status(after(14_500)).as_deref(), Some("  reading… 14 s"));
+        progress.hear(&shown("delta", json!({})), after(15_000));
+        assert_eq!(progress.status(after(16_000)), None);
+        assert_eq!(progress.hear(&shown("ended", json!({})), after(16_000)), Took::Short);
+        assert_eq!(progress.status(after(60_000)), None);
+    }
+
+    #[test]
+    fn the_end_of_long_work_is_told() {
+        let (mut progress, start) = (Progress::default(), Instant::now());
+        progress.hear(&shown("compacting", json!({})), start);
+        let late = start + LONG;
+        assert_eq!(progress.status(late).as_deref(), Some("  tidying up our conversation… 60 s"));
+        assert_eq!(progress.hear(&shown("compacted", json!({})), late), Took::Long);
+    }
+
+    #[test]
+    fn an_unknown_tool_is_work() {
+        assert_eq!(
+            (step("mcp__ollim__schedule"), step("Frobnicate(x)")),
+            ("looking at your plans", "working")
+        );
+    }
+}

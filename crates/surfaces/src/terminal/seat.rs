@@ -1,0 +1,262 @@
+//! The seat: a person before a terminal that can do more than lines. Keys go in as they are pressed, what is said comes
+//! out above the line, and the line is kept.
+
+use std::io;
+
+use engine::ports::Clock;
+use futures_util::{Stream, StreamExt};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::time::{Instant, sleep_until};
+
+use super::completion::{Completed, complete};
+use super::glance::Glance;
+use super::history::History;
+use super::keys::Input;
+use super::screen::{Live, Look, Screen, Typed};
+use super::talk::{Moment, Talk, Wish};
+use super::{Said, Stopped, plain, readable, said};
+use crate::client::{Client, Followed, Following, Unanswered};
+
+/// For somebody who waits for an assistant that has gone.
+pub(crate) const GONE: &str =
+    "(i am not running any more. i wait here until i am back; ctrl+c twice leaves.)";
+
+/// Who sits there, and before what.
+pub struct Seat<'a> {
+    /// What the assistant is called.
+    pub name: &'a str,
+    /// What time it is.
+    pub clock: &'a dyn Clock,
+    /// Columns and rows.
+    pub size: (u16, u16),
+    /// How words may look.
+    pub look: Look,
+    /// What was typed before.
+    pub history: History,
+    /// Keeps what was typed.
+    pub keep: &'a dyn Fn(&History),
+    /// What becomes of reminders when the human leaves.
+    pub afterwards: Afterwards,
+}
+
+/// What becomes of reminders when the human leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Afterwards {
+    /// They ring: the assistant runs elsewhere.
+    Ring,
+    /// They wait until it is started again.
+    Wait,
+}
+
+impl Afterwards {
+    /// It in words.
+    pub fn tell(self) -> &'static str {
+        match self {
+            Self::Ring => "reminders go on.",
+            Self::Wait => "reminders stop with me; `ollim-bot run --no-chat` keeps them going.",
+        }
+    }
+}
+
+/// Sits down and talks until the human leaves.
+pub async fn sit(
+    client: &Client,
+    seat: Seat<'_>,
+    mut keys: impl Stream<Item = io::Result<Input>> + Unpin,
+    out: &mut (impl AsyncWrite + Unpin),
+) -> Result<(), Stopped> {
+    let mut following = Following::begin(client).await?;
+    let mut sitting = Sitting::new(client, seat);
+    let glance = Glance::take(client).await;
+    let greeting = sitting.greet(&glance);
+    write(out, &greeting).await?;
+    while sitting.stays == Stays::Here {
+        let wakes = sitting.talk.wakes(Instant::now());
+        let words = tokio::select! {
+            input = keys.next() => match input {
+                Some(input) => sitting.input(input?).await?,
+                None => return Ok(()),
+            },
+            followed = following.next() => sitting.follow(followed),
+            () = until(wakes) => {
+                let wishes = sitting.talk.woke(&sitting.moment());
+                sitting.grant(wishes).await?
+            }
+        };
+        write(out, &words).await?;
+    }
+    Ok(())
+}
+
+async fn until(wakes: Option<Instant>) {
+    match wakes {
+        Some(wakes) => sleep_until(wakes).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// In raw mode a line ends with two letters.
+async fn write(out: &mut (impl AsyncWrite + Unpin), words: &str) -> io::Result<()> {
+    out.write_all(words.replace('\n', "\r\n").as_bytes()).await?;
+    out.flush().await
+}
+
+/// What rings a terminal, and shows `words` outside of it where that can be done.
+pub(crate) fn ringing(words: &str) -> String {
+    match words {
+        "" => "\u{7}".to_owned(),
+        words => format!("\u{7}\u{1b}]9;{}\u{7}", readable(words)),
+    }
+}
+
+struct Sitting<'a> {
+    client: &'a Client,
+    seat: Seat<'a>,
+    screen: Screen,
+    talk: Talk,
+    stays: Stays,
+}
+
+/// Whether the human is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stays {
+    Here,
+    Left,
+}
+
+impl<'a> Sitting<'a> {
+    fn new(client: &'a Client, seat: Seat<'a>) -> Self {
+        let screen = Screen::new(seat.size, seat.look);
+        let talk = Talk::new(seat.history.clone());
+        Self { client, seat, screen, talk, stays: Stays::Here }
+    }
+
+    fn moment(&self) -> Moment {
+        Moment { now: Instant::now(), clock: self.seat.clock.now() }
+    }
+
+    fn greet(&mut self, glance: &Glance) -> String {
+        let line = glance.line(self.seat.name, &self.seat.clock.now(), self.screen.width());
+        let faint = self.screen.faint(&readable(&line));
+        let open = self.talk.come_to(&glance.today, &self.moment());
+        format!("{faint}\n{}", self.show(&open))
+    }
+
+    /// Writes `words`, and below them what stands there now.
+    fn show(&mut self, words: &str) -> String {
+        let live = self.live();
+        self.screen.show(words, live)
+    }
+
+    /// While the assistant speaks the line is only there if something is typed.
+    fn live(&self) -> Live {
+        let (before, text) = (self.talk.editor().before(), self.talk.editor().text());
+        let stands = self.stays == Stays::Here && (!self.talk.is_busy() || !text.is_empty());
+        let line = stands.then(|| {
+            let (prompt, after) = (self.talk.prompt(), text[before.len()..].to_owned());
+            Typed { prompt, before: before.to_owned(), after }
+        });
+        Live { status: self.talk.status(Instant::now()), line }
+    }
+
+    fn follow(&mut self, followed: Followed) -> String {
+        match followed {
+            Followed::Shown(shown) => {
+                let heard = self.talk.hear(&shown, &self.moment());
+                let sound = heard.rings.map(|words| ringing(&words));
+                self.show(&heard.words) + &sound.unwrap_or_default()
+            }
+            Followed::Gone => {
+                self.talk.lost();
+                self.show(&format!("  {GONE}\n"))
+            }
+            Followed::Back => self.show("  (i am back.)\n"),
+        }
+    }
+
+    async fn input(&mut self, input: Input) -> Result<String, Stopped> {
+        match input {
+            Input::Resized(columns, rows) => {
+                self.seat.size = (columns, rows);
+                Ok(self.screen.resize((columns, rows)) + &self.show(""))
+            }
+            Input::Key(key) => {
+                let wishes = self.talk.key(&key, &self.moment());
+                self.grant(wishes).await
+            }
+        }
+    }
+
+    /// Does what is wanted, and gives what is to be written.
+    async fn grant(&mut self, wishes: Vec<Wish>) -> Result<String, Stopped> {
+        let (mut written, mut words) = (String::new(), String::new());
+        for wish in wishes {
+            match wish {
+                Wish::Entered(prompt, line) => written += &self.screen.entered(&prompt, &line),
+                Wish::Keep => (self.seat.keep)(self.talk.editor().history()),
+                Wish::Tell(text) => words += &format!("  {text}\n"),
+                Wish::Complete => words += &self.complete().await,
+                Wish::Say(text) => words += &self.say(&text).await?,
+                Wish::Press(button, with) => words += &pressed(self.client.press(&button, &with).await)?,
+                Wish::Undo => words += &pressed(self.client.undo().await)?,
+                Wish::Leave => words += &self.leave(),
+            }
+        }
+        Ok(written + &self.show(&words))
+    }
+
+    async fn say(&mut self, words: &str) -> Result<String, Stopped> {
+        match said(self.client, words, self.talk.telling()).await {
+            Ok(Said::Nothing | Said::Done) => Ok(String::new()),
+            Ok(Said::Sent) => {
+                self.talk.sent(Instant::now());
+                Ok(String::new())
+            }
+            Ok(Said::Told(text)) => Ok(told(&text)),
+            Ok(Said::Leave) => Ok(self.leave()),
+            Err(Stopped::Unanswered(Unanswered::NotRunning)) => Ok(told(GONE)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn leave(&mut self) -> String {
+        self.stays = Stays::Left;
+        told(self.seat.afterwards.tell())
+    }
+
+    async fn complete(&mut self) -> String {
+        let names = names(&self.client.get("/api/schedule").await.unwrap_or_default());
+        match complete(self.talk.editor().text(), &names) {
+            Completed::Not => String::new(),
+            Completed::Line(line) => {
+                self.talk.complete(line);
+                String::new()
+            }
+            Completed::Several(line, all) => {
+                let known = line == self.talk.editor().text();
+                self.talk.complete(line);
+                if known { told(&all.join("  ")) } else { String::new() }
+            }
+        }
+    }
+}
+
+fn told(text: &str) -> String {
+    format!("  {}\n", plain(text).replace('\n', "\n  "))
+}
+
+/// What to tell of a button that was pressed: what became of it is shown besides.
+fn pressed(answer: Result<Option<String>, Unanswered>) -> Result<String, Stopped> {
+    match answer {
+        Ok(text) => Ok(text.map(|text| told(&text)).unwrap_or_default()),
+        Err(Unanswered::Refused(why)) => Ok(told(&why)),
+        Err(Unanswered::NotRunning) => Ok(told(GONE)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The names of all that is planned.
+pub(crate) fn names(schedule: &serde_json::Value) -> Vec<String> {
+    let jobs = schedule["jobs"].as_array().into_iter().flatten();
+    jobs.filter_map(|job| job["name"].as_str()).map(readable).collect()
+}

@@ -1,0 +1,445 @@
+//! A talk, as a value: keys and what is shown go in, and what is wanted comes out. The line chat and the full screen
+//! differ only in how it looks.
+
+use std::time::Duration;
+
+use jiff::Zoned;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::editor::{Edited, Editor};
+use super::history::History;
+use super::keys::Key;
+use super::offers::{Deed, Offers};
+use super::progress::{Progress, Took};
+use super::prompt::Prompt;
+use super::rings;
+use super::telling::Telling;
+use crate::client::Shown;
+
+/// How long a letter waits for another one before it does what it offers.
+pub const LONE: Duration = Duration::from_millis(700);
+
+/// When something happened.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// For lengths of time.
+    pub now: Instant,
+    /// For the human.
+    pub clock: Zoned,
+}
+
+/// Something that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// This line was typed after this prompt, and stays.
+    Entered(String, String),
+    /// Say this, or obey it.
+    Say(String),
+    /// Press this button, with these words.
+    Press(String, String),
+    /// Take the last change of what is planned back.
+    Undo,
+    /// Tell the human.
+    Tell(&'static str),
+    /// Complete the line.
+    Complete,
+    /// Keep what was typed.
+    Keep,
+    /// Leave.
+    Leave,
+}
+
+/// What is told of something that was shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// The words.
+    pub words: String,
+    /// Whether it rings, and with which words where terminals can show them.
+    pub rings: Option<String>,
+}
+
+/// What the line is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Anything.
+    Free,
+    /// A letter waits whether another one follows, until then.
+    Lone(char, Instant),
+    /// The time to which something is moved.
+    When {
+        /// The button that moves it.
+        button: String,
+        /// What it is.
+        what: String,
+    },
+    /// Nothing, if ctrl+c is pressed once more.
+    Leaving,
+}
+
+/// A talk.
+pub struct Talk {
+    editor: Editor,
+    line: Line,
+    prompt: Prompt,
+    telling: Telling,
+    offers: Offers,
+    progress: Progress,
+}
+
+const NOT_MOVED: &str = "(not moved.)";
+const ONCE_MORE: &str = "(ctrl+c once more leaves. esc stops an answer.)";
+
+impl Talk {
+    /// A talk with somebody who typed this before.
+    pub fn new(history: History) -> Self {
+        Self {
+            editor: Editor::new(history),
+            line: Line::Free,
+            prompt: Prompt::default(),
+            telling: Telling::of_all().with_keys(),
+            offers: Offers::default(),
+            progress: Progress::default(),
+        }
+    }
+
+    /// The line that is typed.
+    pub fn editor(&self) -> &Editor {
+        &self.editor
+    }
+
+    /// The line says this from now on.
+    pub fn complete(&mut self, line: String) {
+        self.editor.set(line);
+    }
+
+    /// What stands before the line.
+    pub fn prompt(&self) -> String {
+        match &self.line {
+            Line::When { what, .. } => format!("move {what} to when? "),
+            Line::Free | Line::Lone(..) | Line::Leaving => self.prompt.words(),
+        }
+    }
+
+    /// What goes on, if that is worth telling.
+    pub fn status(&self, now: Instant) -> Option<String> {
+        self.progress.status(now)
+    }
+
+    /// Whether an answer comes, or work goes on.
+    pub fn is_busy(&self) -> bool {
+        self.telling.is_speaking() || self.progress.is_on()
+    }
+
+    /// When something changes by itself.
+    pub fn wakes(&self, now: Instant) -> Option<Instant> {
+        let lone = if let Line::Lone(_, until) = self.line { Some(until) } else { None };
+        [lone, self.progress.next(now)].into_iter().flatten().min()
+    }
+
+    /// That time came.
+    pub fn woke(&mut self, at: &Moment) -> Vec<Wish> {
+        match self.line {
+            Line::Lone(letter, until) if until <= at.now => self.entered(letter.to_string(), at),
+            Line::Lone(..) | Line::Free | Line::When { .. } | Line::Leaving => Vec::new(),
+        }
+    }
+
+    /// The assistant has gone, and nothing is expected of it.
+    pub fn lost(&mut self) {
+        self.telling = Telling::of_all().with_keys();
+        self.progress = Progress::default();
+    }
+
+    /// Something was sent, and will be answered.
+    pub fn sent(&mut self, now: Instant) {
+        self.progress.asked(now);
+    }
+
+    /// The answers to what is sent are told by this.
+    pub fn telling(&mut self) -> &mut Telling {
+        &mut self.telling
+    }
+
+    /// Takes note of what is shown.
+    pub fn hear(&mut self, shown: &Shown, at: &Moment) -> Heard {
+        self.prompt.follow(shown);
+        let unasked = self.telling.is_unasked();
+        let mut words = self.telling.hear(shown);
+        let took = match self.telling.follows(shown) {
+            true => self.progress.hear(shown, at.now),
+            false => Took::Short,
+        };
+        // Nobody waits here for the end alone.
+        self.telling.ended();
+        if can_be_taken_back(shown) {
+            self.offers.make('u', "undo", Deed::Undo, at.now);
+        }
+        let ring = rings::hear(shown, &mut self.offers, (at.now, &at.clock)).unwrap_or_default();
+        words.push_str(&ring.words);
+        // What nobody waited for is heard, as a reminder is.
+        let news = match shown.name.as_str() {
+            "sent" => news(&words),
+            "ended" if unasked => news(&words),
+            _ => None,
+        };
+        let long = (took == Took::Long).then(String::new);
+        Heard { words, rings: ring.loud.or(news).or(long) }
+    }
+
+    /// What is still to be answered of today, for who has just come.
+    pub fn come_to(&mut self, today: &Value, at: &Moment) -> String {
+        let ring = rings::open_still(today, &mut self.offers, (at.now, &at.clock));
+        ring.map(|ring| ring.words).unwrap_or_default()
+    }
+
+    /// Takes a key in.
+    pub fn key(&mut self, key: &Key, at: &Moment) -> Vec<Wish> {
+        let leaving = self.line == Line::Leaving;
+        if let Line::Lone(..) | Line::Leaving = self.line {
+            self.line = Line::Free;
+        }
+        match key {
+            Key::Interrupt if leaving => vec![Wish::Leave],
+            Key::Interrupt => self.interrupt(),
+            Key::Leave if self.editor.text().is_empty() => vec![Wish::Leave],
+            Key::Escape => self.escape(),
+            Key::Tab => vec![Wish::Complete],
+            Key::Leave | Key::Pane(_) => Vec::new(),
+            Key::Letter(_) | Key::Pasted(_) | Key::Enter | Key::Newline => self.edit(key, at),
+            Key::Move(_) | Key::Erase(_) | Key::Recall(_) => self.edit(key, at),
+        }
+    }
+
+    fn edit(&mut self, key: &Key, at: &Moment) -> Vec<Wish> {
+        let was_empty = self.editor.text().is_empty();
+        match (self.editor.press(key), key) {
+            (Edited::Entered(line), _) => return self.entered(line, at),
+            (_, Key::Letter(letter)) if was_empty && self.line == Line::Free => {
+                if self.offers.get(*letter, at.now).is_some() {
+                    self.line = Line::Lone(*letter, at.now + LONE);
+                }
+            }
+            (Edited::Line | Edited::Nothing, _) => {}
+        }
+        Vec::new()
+    }
+
+    fn entered(&mut self, line: String, at: &Moment) -> Vec<Wish> {
+        let entered = Wish::Entered(self.prompt(), line.clone());
+        self.editor.clear();
+        let words = line.trim().to_owned();
+        let done = match std::mem::replace(&mut self.line, Line::Free) {
+            Line::When { .. } if words.is_empty() => Some(Wish::Tell(NOT_MOVED)),
+            Line::When { button, .. } => Some(Wish::Press(button, words)),
+            Line::Free | Line::Lone(..) | Line::Leaving => {
+                match self.offers.of_line(&line, at.now).cloned() {
+                    Some(deed) => self.act(deed),
+                    None => {
+                        self.editor.remember(&line);
+                        return vec![entered, Wish::Keep, Wish::Say(words)];
+                    }
+                }
+            }
+        };
+        [entered].into_iter().chain(done).collect()
+    }
+
+    fn act(&mut self, deed: Deed) -> Option<Wish> {
+        match deed {
+            Deed::Press(button) => {
+                let words = rings::words_for(&button).to_owned();
+                Some(Wish::Press(button, words))
+            }
+            Deed::When { button, what } => {
+                self.line = Line::When { button, what };
+                None
+            }
+            Deed::Give(command) => Some(Wish::Say(command)),
+            Deed::Undo => Some(Wish::Undo),
+        }
+    }
+
+    /// Ctrl+C: the line is cleared, and the second time the human leaves.
+    fn interrupt(&mut self) -> Vec<Wish> {
+        let text = self.editor.text();
+        let entered = (!text.is_empty()).then(|| Wish::Entered(self.prompt(), format!("{text} ^C")));
+        self.editor.clear();
+        self.line = Line::Leaving;
+        entered.into_iter().chain([Wish::Tell(ONCE_MORE)]).collect()
+    }
+
+    /// Esc: what is asked is not asked any more, or the answer stops.
+    fn escape(&mut self) -> Vec<Wish> {
+        match self.line {
+            Line::When { .. } => {
+                self.line = Line::Free;
+                self.editor.clear();
+                vec![Wish::Tell(NOT_MOVED)]
+            }
+            Line::Free | Line::Lone(..) | Line::Leaving if self.is_busy() => {
+                vec![Wish::Say("/stop".to_owned())]
+            }
+            Line::Free | Line::Lone(..) | Line::Leaving => Vec::new(),
+        }
+    }
+}
+
+/// The last line of `words`, if there are any.
+fn news(words: &str) -> Option<String> {
+    words.trim().lines().last().map(|line| line.trim().to_owned())
+}
+
+/// Whether `shown` is an answer that says how to take back what it tells.
+fn can_be_taken_back(shown: &Shown) -> bool {
+    let entry = &shown.data["entry"];
+    let text = entry["text"].as_str().unwrap_or_default();
+    shown.name == "said" && entry["by"] == "assistant" && (text.starts_with('✓') || text.contains("`undo`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    struct Rig {
+        talk: Talk,
+        at: Moment,
+    }
+
+    impl Rig {
+        fn new() -> Self {
+            let clock = "2026-11-15T14:36[Europe/Berlin]".parse().unwrap();
+            Self { talk: Talk::new(History::default()), at: Moment { now: Instant::now(), clock } }
+        }
+
+        fn hear(&mut self, name: &str, data: serde_json::Value) -> Heard {
+            self.talk.hear(&Shown { name: name.to_owned(), data }, &self.at)
+        }
+
+        fn type_in(&mut self, words: &str) -> Vec<Wish> {
+            let key = |letter| if letter == '\n' { Key::Enter } else { Key::Letter(letter) };
+            words.chars().flat_map(|letter| self.talk.key(&key(letter), &self.at)).collect()
+        }
+
+        fn wait(&mut self, time: Duration) -> Vec<Wish> {
+            self.at.now += time;
+            self.talk.woke(&self.at)
+        }
+
+        fn ring(&mut self) -> Heard {
+            let rang = "2026-11-15T13:35:00Z";
+            self.hear(
+                "card",
+                json!({
+                    "id": "7c", "words": "leave", "rang": rang, "state": "open", "moves": "act:rem_move:7c",
+                    "buttons": [{ "label": "Done", "press": "act:rem_done:7c" }],
+                }),
+            )
+        }
+    }
+
+    fn entered(line: &str) -> Wish {
+        Wish::Entered("> ".to_owned(), line.to_owned())
+    }
+
+    #[test]
+    fn a_letter_answers_the_reminder_if_nothing_follows_it() {
+        let mut rig = Rig::new();
+        assert!(rig.ring().rings.is_some());
+        assert_eq!(rig.type_in("d"), []);
+        assert_eq!(rig.wait(LONE - Duration::from_millis(1)), []);
+        let done = Wish::Press("act:rem_done:7c".to_owned(), String::new());
+        assert_eq!(rig.wait(Duration::from_millis(1)), [entered("d"), done.clone()]);
+        assert_eq!(rig.type_in("d\n"), [entered("d"), done], "enter does not wait");
+    }
+
+    #[test]
+    fn a_word_that_begins_with_such_a_letter_is_a_word() {
+        let mut rig = Rig::new();
+        rig.ring();
+        assert_eq!(rig.type_in("do"), []);
+        assert_eq!(rig.wait(LONE * 2), []);
+        let said = [entered("dont"), Wish::Keep, Wish::Say("dont".to_owned())];
+        assert_eq!(rig.type_in("nt\n"), said);
+        rig.wait(Duration::from_secs(600));
+        assert_eq!(rig.type_in("d\n")[2], Wish::Say("d".to_owned()), "ten minutes later it is a word too");
+    }
+
+    #[test]
+    fn moving_asks_when_and_dropping_does_not() {
+        let mut rig = Rig::new();
+        rig.ring();
+        let button = "act:rem_move:7c".to_owned();
+        assert_eq!(rig.type_in("x\n")[1], Wish::Press(button.clone(), "drop it".to_owned()));
+        assert_eq!(rig.type_in("m\n"), [entered("m")]);
+        assert_eq!(rig.talk.prompt(), "move leave to when? ");
+        let asked = Wish::Entered("move leave to when? ".to_owned(), "tomorrow 9".to_owned());
+        assert_eq!(rig.type_in("tomorrow 9\n"), [asked, Wish::Press(button, "tomorrow 9".to_owned())]);
+        assert_eq!(rig.talk.prompt(), "> ");
+        rig.type_in("m\n");
+        assert_eq!(rig.talk.key(&Key::Escape, &rig.at), [Wish::Tell(NOT_MOVED)]);
+    }
+
+    #[test]
+    fn ctrl_c_clears_the_line_and_leaves_the_second_time() {
+        let mut rig = Rig::new();
+        rig.type_in("buy mi");
+        let cleared = rig.talk.key(&Key::Interrupt, &rig.at);
+        assert_eq!(cleared, [entered("buy mi ^C"), Wish::Tell(ONCE_MORE)]);
+        assert_eq!(rig.type_in("x"), []);
+        assert_eq!(rig.talk.key(&Key::Leave, &rig.at), [], "there is something on the line");
+        rig.talk.key(&Key::Interrupt, &rig.at);
+        assert_eq!(rig.talk.key(&Key::Interrupt, &rig.at), [Wish::Leave]);
+    }
+
+    #[test]
+    fn esc_stops_an_answer_that_comes_and_nothing_else() {
+        let mut rig = Rig::new();
+        assert_eq!(rig.talk.key(&Key::Escape, &rig.at), []);
+        rig.talk.sent(rig.at.now);
+        assert_eq!(rig.talk.key(&Key::Escape, &rig.at), [Wish::Say("/stop".to_owned())]);
+        rig.hear("began", json!({ "turn": 7, "answers": 3 }));
+        rig.hear("ended", json!({ "turn": 7, "how": "interrupted" }));
+        assert_eq!(rig.talk.key(&Key::Escape, &rig.at), []);
+    }
+
+    #[test]
+    fn what_was_planned_can_be_taken_back_with_a_letter() {
+        let mut rig = Rig::new();
+        assert_eq!(rig.type_in("u\n")[2], Wish::Say("u".to_owned()));
+        rig.hear("said", json!({ "entry": { "by": "assistant", "text": "✓ tue 10:00 · dentist" } }));
+        assert_eq!(rig.type_in("u\n"), [entered("u"), Wish::Undo]);
+    }
+
+    #[test]
+    fn what_nobody_waited_for_rings_once() {
+        let mut rig = Rig::new();
+        let results = json!([{ "words": "two mails" }]);
+        let sent =
+            json!({ "entry": { "id": 17, "by": "tools", "from": "routine:mail", "results": results } });
+        assert_eq!(rig.hear("sent", sent).rings.as_deref(), Some("two mails"));
+        let mut answered = |words: &str| {
+            if !words.is_empty() {
+                rig.talk.telling().expect(words);
+            }
+            rig.hear("said", json!({ "entry": { "by": "human", "text": words, "images": 0 } }));
+            rig.hear("began", json!({ "turn": 7, "answers": 3 }));
+            rig.hear("said", json!({ "entry": { "by": "assistant", "text": "one thing today." } }));
+            rig.hear("ended", json!({ "turn": 7, "how": "finished" })).rings
+        };
+        assert_eq!(answered("").as_deref(), Some("one thing today."));
+        assert_eq!(answered("good morning"), None);
+    }
+
+    #[test]
+    fn the_end_of_long_work_rings() {
+        let mut rig = Rig::new();
+        rig.hear("began", json!({ "turn": 7, "answers": 3 }));
+        rig.at.now += Duration::from_secs(61);
+        assert!(rig.talk.status(rig.at.now).is_some());
+        let ended = rig.hear("ended", json!({ "turn": 7, "how": "finished" }));
+        assert_eq!(ended.rings.as_deref(), Some(""));
+    }
+}

@@ -1,0 +1,211 @@
+//! Showing: the loop that takes the terminal, draws, and gives it back however it ends.
+
+use std::io::{self, Write};
+use std::panic;
+
+use crossterm::execute;
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode};
+use engine::ports::Clock;
+use futures_util::{Stream, StreamExt};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use tokio::time::{Instant, sleep_until};
+
+use super::panes::Looked;
+use super::state::{Event, State, Wish};
+use super::view::view;
+use crate::client::{Client, Followed, Following, Unanswered};
+use crate::terminal::completion::{Completed, complete};
+use crate::terminal::history::History;
+use crate::terminal::keys::Input;
+use crate::terminal::raw::Raw;
+use crate::terminal::screen::Look;
+use crate::terminal::seat::{GONE, names, ringing};
+use crate::terminal::talk::{Moment, Wish as Wanted};
+use crate::terminal::{Said, Stopped, plain, said};
+
+/// What the full screen needs.
+pub struct Setup<'a> {
+    /// What time it is.
+    pub clock: &'a dyn Clock,
+    /// How words may look.
+    pub look: Look,
+    /// What was typed before.
+    pub history: History,
+    /// Keeps what was typed.
+    pub keep: &'a dyn Fn(&History),
+}
+
+/// How many entries are read at first.
+const ENTRIES: &str = "/api/messages?limit=100";
+
+/// Shows the full screen until the human leaves.
+pub async fn show(
+    client: &Client,
+    setup: Setup<'_>,
+    mut keys: impl Stream<Item = io::Result<Input>> + Unpin,
+) -> Result<(), Stopped> {
+    let mut following = Following::begin(client).await?;
+    let state = State::new(setup.history.clone(), Instant::now());
+    let mut shown = Showing { client, setup, state: Some(state), stays: Stays::Here };
+    let _taken = Taken::take()?;
+    let mut terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+    shown.happen(Event::Back).await?;
+    while shown.stays == Stays::Here {
+        let wakes = shown.draw(&mut terminal)?;
+        let event = tokio::select! {
+            input = keys.next() => match input {
+                Some(Ok(Input::Key(key))) => Event::Key(key),
+                // What is drawn next has the new size.
+                Some(Ok(Input::Resized(..))) => continue,
+                Some(Err(error)) => return Err(error.into()),
+                None => return Ok(()),
+            },
+            followed = following.next() => match followed {
+                Followed::Shown(shown) => Event::Shown(shown),
+                Followed::Gone => Event::Gone,
+                Followed::Back => Event::Back,
+            },
+            () = sleep_until(wakes) => Event::Woke,
+        };
+        shown.happen(event).await?;
+    }
+    Ok(())
+}
+
+struct Showing<'a> {
+    client: &'a Client,
+    setup: Setup<'a>,
+    /// There always is one, between two events.
+    state: Option<State>,
+    stays: Stays,
+}
+
+/// Whether the human is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stays {
+    Here,
+    Left,
+}
+
+impl Showing<'_> {
+    fn moment(&self) -> Moment {
+        Moment { now: Instant::now(), clock: self.setup.clock.now() }
+    }
+
+    /// Draws, and gives the time at which something changes by itself.
+    fn draw(&self, terminal: &mut Terminal<CrosstermBackend<io::Stdout>>) -> io::Result<Instant> {
+        let at = self.moment();
+        let Some(state) = &self.state else { return Ok(at.now) };
+        terminal.draw(|frame| view(state, &at, self.setup.look, frame))?;
+        Ok(state.wakes(at.now))
+    }
+
+    /// Something happened: what is wanted then is done, and may make something else happen.
+    async fn happen(&mut self, event: Event) -> Result<(), Stopped> {
+        let mut events = vec![event];
+        while let Some(event) = events.pop() {
+            let Some(state) = self.state.take() else { return Ok(()) };
+            let (state, wishes) = state.update(event, &self.moment());
+            self.state = Some(state);
+            for wish in wishes {
+                events.extend(self.grant(wish).await?);
+            }
+        }
+        Ok(())
+    }
+
+    async fn grant(&mut self, wish: Wish) -> Result<Option<Event>, Stopped> {
+        match wish {
+            Wish::Look => Ok(Some(Event::Looked(Box::new(Looked::look(self.client).await)))),
+            Wish::Read => Ok(self.client.get(ENTRIES).await.ok().map(Event::Read)),
+            Wish::Ring(words) => {
+                let mut out = io::stdout();
+                out.write_all(ringing(&words).as_bytes()).and_then(|()| out.flush())?;
+                Ok(None)
+            }
+            Wish::Talk(wanted) => self.talk(wanted).await,
+        }
+    }
+
+    async fn talk(&mut self, wanted: Wanted) -> Result<Option<Event>, Stopped> {
+        let Some(state) = &mut self.state else { return Ok(None) };
+        match wanted {
+            Wanted::Leave => {
+                self.stays = Stays::Left;
+                Ok(None)
+            }
+            Wanted::Keep => {
+                (self.setup.keep)(state.talk().editor().history());
+                Ok(None)
+            }
+            Wanted::Complete => {
+                let names = names(&self.client.get("/api/schedule").await.unwrap_or_default());
+                Ok(match complete(state.talk().editor().text(), &names) {
+                    Completed::Not => None,
+                    Completed::Line(line) | Completed::Several(line, _) => Some(Event::Completed(line)),
+                })
+            }
+            Wanted::Press(button, words) => answered(self.client.press(&button, &words).await),
+            Wanted::Undo => answered(self.client.undo().await),
+            Wanted::Say(words) => match said(self.client, &words, state.talk().telling()).await {
+                Ok(Said::Nothing | Said::Done) => Ok(None),
+                Ok(Said::Sent) => Ok(Some(Event::Sent)),
+                Ok(Said::Told(text)) => Ok(Some(Event::Told(plain(&text)))),
+                Ok(Said::Leave) => {
+                    self.stays = Stays::Left;
+                    Ok(None)
+                }
+                Err(Stopped::Unanswered(error)) => told(error).map(Some),
+                Err(error) => Err(error),
+            },
+            // These are only to be seen.
+            Wanted::Entered(..) | Wanted::Tell(_) => Ok(None),
+        }
+    }
+}
+
+fn answered(answer: Result<Option<String>, Unanswered>) -> Result<Option<Event>, Stopped> {
+    match answer {
+        Ok(text) => Ok(text.map(Event::Told)),
+        Err(error) => told(error).map(Some),
+    }
+}
+
+fn told(error: Unanswered) -> Result<Event, Stopped> {
+    match error {
+        Unanswered::Refused(why) => Ok(Event::Told(why)),
+        Unanswered::NotRunning => Ok(Event::Told(GONE.to_owned())),
+        error @ Unanswered::Broken(_) => Err(error.into()),
+    }
+}
+
+/// The terminal, taken over. It is as it was when this is dropped, or when the program panics.
+struct Taken {
+    _raw: Raw,
+}
+
+impl Taken {
+    fn take() -> io::Result<Self> {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |told| {
+            give_back();
+            let _ = disable_raw_mode();
+            before(told);
+        }));
+        let raw = Raw::enter()?;
+        execute!(io::stdout(), EnterAlternateScreen)?;
+        Ok(Self { _raw: raw })
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn give_back() {
+    // Nobody is left to hear that it failed.
+    let _ = execute!(io::stdout(), LeaveAlternateScreen, crossterm::cursor::Show);
+}

@@ -1,0 +1,142 @@
+//! A real terminal, with the program in it: tmux draws, and tests look at what it drew.
+//!
+//! Nothing here waits for a time: what should be seen is looked for until it is there.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::{Program, wait};
+
+/// How long before one looks again.
+const AGAIN: Duration = Duration::from_millis(40);
+
+/// A terminal with one program in it.
+pub struct Pane {
+    place: TempDir,
+}
+
+impl Pane {
+    /// A terminal of so many columns and rows that runs `program`, and says how it ended.
+    ///
+    /// # Panics
+    /// If there is no tmux here.
+    pub fn open(program: &Program, arguments: &[&str], (columns, rows): (u16, u16)) -> Self {
+        let pane = Self { place: tempfile::tempdir().expect("a place for the socket") };
+        let line = format!("{}; echo \"ended with $?\"; exec cat", line(&program.command(arguments)));
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        pane.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &rows, &line]);
+        pane
+    }
+
+    /// Types `words`.
+    pub fn types(&self, words: &str) {
+        self.tmux(&["send-keys", "-l", words]);
+    }
+
+    /// Presses keys by their names: `Enter`, `C-c`.
+    pub fn press(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys"], keys].concat());
+    }
+
+    /// Types a line and sends it.
+    pub fn says(&self, words: &str) {
+        self.types(words);
+        self.press(&["Enter"]);
+    }
+
+    /// The terminal has another size now.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        self.tmux(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+    }
+
+    /// What is on the screen.
+    pub fn screen(&self) -> String {
+        let output = self.tmux(&["capture-pane", "-p"]);
+        let screen = String::from_utf8_lossy(&output.stdout).into_owned();
+        screen.lines().map(|line| format!("{}\n", line.trim_end())).collect::<String>().trim_end().to_owned()
+    }
+
+    /// Writes all that the program writes into a file, from now on.
+    pub fn record(&self) -> PathBuf {
+        let path = self.place.path().join("written");
+        fs::write(&path, "").expect("a file");
+        self.tmux(&["pipe-pane", "-o", &format!("cat >> '{}'", path.display())]);
+        path
+    }
+
+    /// Looks until the screen is as it should be, and gives it.
+    ///
+    /// # Panics
+    /// If it never is.
+    pub fn until(&self, what: &str, is: impl Fn(&str) -> bool) -> String {
+        let mut screen = String::new();
+        let seen = wait_at_most(async {
+            loop {
+                screen = self.screen();
+                if is(&screen) {
+                    return;
+                }
+                tokio::time::sleep(AGAIN).await;
+            }
+        });
+        assert!(seen, "{what}: it is never seen on\n{screen}");
+        screen
+    }
+
+    /// Looks until `words` are there.
+    ///
+    /// # Panics
+    /// If they never are.
+    pub fn shows(&self, words: &str) -> String {
+        self.until(words, |screen| screen.contains(words))
+    }
+
+    fn tmux(&self, words: &[&str]) -> Output {
+        let socket = self.place.path().join("socket");
+        let mut command = Command::new("tmux");
+        command.arg("-S").arg(socket).args(words).env_remove("TMUX").env("LC_ALL", "C.UTF-8");
+        let output = command.output();
+        let output =
+            output.expect("these tests need tmux: `apt-get install tmux`, or run `cargo xtask test`");
+        assert!(output.status.success(), "tmux {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output
+    }
+}
+
+impl Drop for Pane {
+    fn drop(&mut self) {
+        let socket = self.place.path().join("socket");
+        // It ends by itself with what it runs, if that is quicker.
+        let _ = Command::new("tmux").arg("-S").arg(socket).arg("kill-server").output();
+    }
+}
+
+/// Whether `future` comes in time.
+fn wait_at_most(future: impl Future<Output = ()>) -> bool {
+    const PATIENCE: Duration = Duration::from_secs(25);
+    wait(async { tokio::time::timeout(PATIENCE, future).await }).is_ok()
+}
+
+/// `command` as a shell reads it, in its own environment and that of the terminal.
+fn line(command: &Command) -> String {
+    let quoted = |word: &std::ffi::OsStr| format!("'{}'", word.to_string_lossy().replace('\'', "'\\''"));
+    let mut line = String::new();
+    if let Some(place) = command.get_current_dir() {
+        let _ = write!(line, "cd {} && ", quoted(place.as_os_str()));
+    }
+    line += "env -i LC_ALL=C.UTF-8 TERM=\"$TERM\"";
+    for (name, value) in command.get_envs() {
+        let value = value.map(quoted).unwrap_or_default();
+        let _ = write!(line, " {}={value}", name.to_string_lossy());
+    }
+    let _ = write!(line, " {}", quoted(command.get_program()));
+    command.get_args().for_each(|word| {
+        let _ = write!(line, " {}", quoted(word));
+    });
+    line
+}
