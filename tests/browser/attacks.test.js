@@ -119,6 +119,63 @@ test("attacks as topics of forks are words, in the picture and in the table", as
   await room.verdict();
 });
 
+// What in a view could act, whatever it is made of.
+function acting(view) {
+  const found = [];
+  const bad = ["SCRIPT", "IFRAME", "IMG", "OBJECT", "EMBED", "LINK", "STYLE", "META", "BASE", "VIDEO", "AUDIO", "SOURCE", "PORTAL", "TEMPLATE", "NOSCRIPT", "MATH", "ANIMATE", "FOREIGNOBJECT"];
+  for (const node of document.querySelectorAll(`#${view} *`)) {
+    if (bad.includes(node.tagName.toUpperCase())) found.push(node.outerHTML.slice(0, 200));
+    for (const { name, value } of node.attributes) {
+      if (name.startsWith("on") || name === "srcdoc" || name === "formaction" || name === "action") found.push(`${name}=${value}`);
+      if (/^(href|src|xlink:href|data)$/.test(name) && !/^(#|https?:\/\/[^@]*$)/.test(value)) found.push(`${name}=${value}`);
+    }
+  }
+  return found;
+}
+
+const AT = "2026-11-15T08:00:00+01:00";
+const TIME = { at: AT, words: "sun 15 nov 08:00 · in 2 h" };
+const ATTENTION = (held) => ({ quiet: "22:00-08:00", spans: [], quiet_until: null, focus: null, next_digest: TIME, pushes: 0, a_day: 6, minutes_apart: 45, held });
+const BUDGET = { capacity: 5, available: 4, refill_minutes: 90, used_today: 1, critical_today: 0, words: attacks[0] };
+const TOTAL = { calls: 1, unpriced_calls: 0, input: 1, cache_read: 1, cache_write: 0, output: 1, cached_percent: 50, dollars: 0.1 };
+const once = (text, at, more) => ({ job: text, id: `i${at}`, name: text, file: text, kind: "reminder", when: text, next: TIME, paused: null, background: false, session: null, may_ping: false, fires: [AT], fires_cut: false, open: null, last: [], ...more });
+
+// All that a view can be told, with an attack wherever there are words.
+const TOLD = {
+  today: { now: TIME, next: { job: "reminder:x", id: "x", name: attacks[5], ...TIME }, rest: attacks.map((name, at) => ({ job: `reminder:${at}`, id: name, name, at: AT, words: name })), inbox: "", kept: attacks.map((text, id) => ({ id, at: AT, text })), cards: attacks.map((words, at) => ({ id: words + at, words, said: words, rang: AT, state: "open", at: null, buttons: [{ label: words, style: "success", press: words }], moves: words, times: [words], says: `${words} ~~${words}~~`, when: null })), attention: ATTENTION(attacks.map((words, id) => ({ id, at: AT, job: words, name: words, words, why: words }))), missed: [], broken: 1 },
+  schedule: { now: AT, from: "2026-11-15T00:00:00+01:00", to: "2026-11-16T00:00:00+01:00", hours: [], paused: null, jobs: attacks.map((text, at) => once(text, at)), left_out: 0, gone: [], missed: [], broken: attacks.map((why, at) => ({ file: `${why}${at}`, why })) },
+  pings: { now: AT, from: "2026-11-09T00:00:00+01:00", days: 7, budget: BUDGET, attention: ATTENTION(attacks.map((words, id) => ({ id, at: AT, job: words, name: words, words, why: words }))), grid: [], outcomes: attacks.map((outcome) => ({ outcome, count: 1 })), pings: attacks.map((words, at) => ({ at: AT, lane: words, job: words, name: words, words, outcome: words, minutes: 1, left: [5, 4], why: `${words}${at}` })) },
+  cost: { date: "2026-11-15", days: 14, today: TOTAL, week: TOTAL, month: TOTAL, by_source: attacks.map((name) => ({ name, ...TOTAL })), by_model: attacks.map((name) => ({ name, ...TOTAL })), by_day: [], by_day_and_source: attacks.map((name) => ({ day: "2026-11-15", name, ...TOTAL })), unattended: { dollars: 0, tokens: 0, dollars_per_day: 5, tokens_per_day: null, dollars_left: 5, tokens_left: null } },
+  updates: { updates: attacks.map((text, id) => ({ id, at: AT, from: text, text })) },
+  search: { hits: attacks.map((text, id) => ({ id, at: AT, by: "human", text })), more: true },
+  devices: { devices: attacks.map((label, id) => ({ id: String(id), label, paired: AT })) },
+  delivery: { count: 0, half: null, most: null, bins: attacks.map((late) => ({ late, count: 1 })) },
+};
+
+// K5: and wherever else words of others are shown.
+test("attacks in everything that the views are told are words", async (t) => {
+  const room = await watched(t);
+  const { page } = room;
+  const health = await page.evaluate(async () => (await fetch("/api/health")).json());
+  const told = { ...TOLD, health: { ...health, brain: attacks[3], data_dir: attacks[4], surfaces: attacks, discord: attacks[7], notices: attacks } };
+  await page.route(/\/api\/(today|schedule|pings|cost|updates|search|devices|delivery|health)(\?|$)/, (route) => {
+    const name = /\/api\/(\w+)/.exec(route.request().url())[1];
+    return route.fulfill({ json: told[name] });
+  });
+  const wanted = { today: ".rang", schedule: ".job", pings: ".pinged li", cost: "tbody tr", updates: "li", files: ".file-list li", search: ".hit", health: ".devices li" };
+  for (const [view, thing] of Object.entries(wanted)) {
+    await page.evaluate((name) => { location.hash = name; }, view);
+    if (view === "search") await page.fill("#looked-for", "<img src=x onerror=pwned(1)>");
+    await page.waitForFunction(([name, what, least]) => document.querySelectorAll(`#${name} ${what}`).length >= least, [view, thing, view === "search" ? 30 : 300]);
+    assert.deepEqual(await page.evaluate(acting, view), [], view);
+    const words = await page.locator(`#${view}`).evaluate((node) => node.textContent);
+    assert.ok(words.includes("<script>"), `${view} shows the words`);
+  }
+  await page.evaluate(() => { location.hash = "chat"; });
+  await page.evaluate(() => document.querySelector("#log").replaceChildren());
+  await room.verdict();
+});
+
 test("an attack that worked would be noticed", async (t) => {
   const room = await watched(t);
   await room.page.evaluate(() => {

@@ -19,16 +19,17 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::cli::Output;
 use crate::clock::SystemClock;
 use crate::exit::Failed;
+use crate::greeting;
 use crate::house::{Doors, House, SOCKET};
 use crate::seating;
-use crate::settings::{Brain, Guessed, Settings};
+use crate::settings::Settings;
 use crate::voice::{note, print};
 
 /// Runs until it is told to stop; with a terminal, the human talks here.
 pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -> Result<ExitCode, Failed> {
     let mut house = House::open(settings, Arc::clone(&disk), Doors::LocalAndPage).await?;
     let attached = if std::io::stdin().is_terminal() { attached } else { Attached::Never };
-    greet(settings, &house);
+    greeting::greet(settings, &house);
     let client = house.client.clone();
     let ended = tokio::select! {
         ended = talk_or_wait(&client, (settings, &disk), attached) => ended,
@@ -208,10 +209,7 @@ async fn talk_or_wait(
     attached: Attached,
 ) -> Result<(), Failed> {
     match attached {
-        Attached::IfTerminal => {
-            print("\ntry:  remember: locker 214        (/help tells the commands, /quit leaves)");
-            sit_down(client, around, Afterwards::Wait, Output { json: false }).await
-        }
+        Attached::IfTerminal => sit_down(client, around, Afterwards::Wait, Output { json: false }).await,
         Attached::Never => std::future::pending().await,
     }
 }
@@ -261,31 +259,5 @@ pub async fn told_to_stop() {
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
-    }
-}
-
-/// Says what was guessed, and how to change it. Nothing is asked.
-fn greet(settings: &Settings, house: &House) {
-    let brain = match &settings.brain {
-        Brain::Offline => "no model · everything stays on this machine".to_owned(),
-        Brain::Anthropic(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
-        Brain::OpenAi(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
-        Brain::Claude(brain) => {
-            let model = brain.choices.model.as_deref().unwrap_or("its own choice of model");
-            format!("{model} · what you say goes where {} sends it", brain.program.display())
-        }
-    };
-    let Guessed { value: names, from } = &settings.names;
-    let zone = settings.zone.value.iana_name().unwrap_or("UTC");
-    print(&format!("ollim-bot {} · {brain}", env!("CARGO_PKG_VERSION")));
-    print(&format!("  you        {} (from {from})   change: OLLIM_USER_NAME", names.human));
-    print(&format!("  time zone  {zone} (from {})   change: OLLIM_TIMEZONE", settings.zone.from));
-    print(&format!("  data       {}", settings.paths.root().display()));
-    if let Some(link) = &house.link {
-        print(&format!("  page       {link}"));
-        print("             (this link works once; `ollim-bot open` makes another)");
-    }
-    for notice in &house.notices {
-        print(&format!("  note       {notice}"));
     }
 }

@@ -7,7 +7,9 @@ use domain::assistant::{Assistant, Event, Look, Memory, Shown};
 use domain::context::{REFERENCES, Reference, instructions};
 use domain::cost::Purse;
 use domain::dice::Dice;
+use domain::inbox::KeptId;
 use domain::model::Choices;
+use domain::record::MessageId;
 use domain::schedule::FileNews;
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
@@ -50,10 +52,38 @@ pub const SOCKET: &str = "control.sock";
 /// Which doors stand open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doors {
+    /// Only the socket file, and nothing is done by itself: enough to plan or look something up.
+    Asked,
     /// Only the socket file: enough for one question.
     Local,
     /// The page too.
     LocalAndPage,
+}
+
+/// What the assistant knew when it started, as far as the human is greeted with it.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Whether it knows the human already.
+    pub human: Acquaintance,
+    /// The quiet hours.
+    pub quiet: String,
+}
+
+/// Whether we have met before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acquaintance {
+    /// Never: nothing was said or kept yet.
+    New,
+    /// We have.
+    Known,
+}
+
+impl Known {
+    fn of(memory: &Memory) -> Self {
+        let new = memory.messages.next == MessageId(1) && memory.inbox.next == KeptId(1);
+        let human = if new { Acquaintance::New } else { Acquaintance::Known };
+        Self { human, quiet: memory.chosen.settings.calm.quiet.to_string() }
+    }
 }
 
 /// The assistant, running in this process.
@@ -64,6 +94,8 @@ pub struct House {
     pub link: Option<String>,
     /// What the human should know.
     pub notices: Vec<String>,
+    /// What it knew when it started.
+    pub known: Known,
     model: Arc<dyn Model>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
@@ -105,6 +137,7 @@ impl House {
         let day = journal.day(clock.now()).await.map_err(|error| Failed::NotDone(error.to_string()))?;
         let purse = Purse { day, ..settings.spend.purse.clone() };
         let choices = choices(settings, model.name(), &mut memory, &mut notices);
+        let known = Known::of(&memory);
         let assistant =
             Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?))
                 .minding(purse)
@@ -115,13 +148,16 @@ impl House {
             client: Client::new(&settings.paths.state(), SOCKET),
             link: None,
             notices,
+            known,
             model: Arc::clone(&model),
             stop: CancellationToken::new(),
             tasks: JoinSet::new(),
         };
         house.tasks.spawn(engine.run(house.stop.clone()));
         // What is owed from before comes before whatever the doors let in.
-        desk.tell(Event::Started).await;
+        if doors != Doors::Asked {
+            desk.tell(Event::Started).await;
+        }
         house.follow_jobs(settings, Arc::clone(&disk), (&desk, &clock)).await?;
         let chores = chores(journal.clone(), clock.clone(), stage.clone(), doors);
         house.spawn(after_a_check(Check::new(settings), journal.clone(), chores));
@@ -164,7 +200,7 @@ impl House {
         wiring: &Wiring,
     ) -> Result<Option<line::Read>, Failed> {
         let (token, base) = match discord {
-            _ if doors == Doors::Local => return Ok(None),
+            _ if doors != Doors::LocalAndPage => return Ok(None),
             Discord::Off => return Ok(None),
             Discord::Wrong(why) => {
                 self.notices.push(why.clone());
@@ -212,7 +248,7 @@ impl House {
             Doors::LocalAndPage => Some(
                 bind(settings.places.page).await.map_err(|error| Failed::Configuration(error.to_string()))?,
             ),
-            Doors::Local => None,
+            Doors::Asked | Doors::Local => None,
         };
         let page = port.as_ref().map(|port| port.page()).unwrap_or_default();
         let app = wiring.app(settings, page.clone(), self.notices.clone()).await?;
@@ -236,6 +272,7 @@ fn place(settings: &Settings, disk: &Arc<dyn Disk>, now: Timestamp) -> Place {
 /// Who lives in Discord reaches the human there.
 fn reaching(assistant: Assistant, discord: &Discord, doors: Doors) -> Assistant {
     match (discord, doors) {
+        (_, Doors::Asked) => assistant.only_asked(),
         (Discord::On { .. }, Doors::LocalAndPage) => assistant.reaching(),
         (Discord::On { .. } | Discord::Off | Discord::Wrong(_), _) => assistant,
     }
@@ -269,7 +306,7 @@ async fn chores(journal: Arc<Journal>, clock: Arc<dyn Clock>, stage: Arc<Stage>,
     let documents: &[Reference] = match doors {
         Doors::LocalAndPage => &REFERENCES,
         // Whoever asks one question does not wait for a library.
-        Doors::Local => &[],
+        Doors::Asked | Doors::Local => &[],
     };
     if let Err(problem) = journal.place(documents).await {
         tracing::warn!(problem, "The reference documents could not be placed; the next start tries again.");

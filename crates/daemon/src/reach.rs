@@ -25,7 +25,7 @@ impl Reached {
         if client.get("/api/health").await.is_ok() {
             return Ok(Self { client, house: None });
         }
-        let house = House::open(settings, disk, Doors::Local).await?;
+        let house = House::open(settings, disk, Doors::Asked).await?;
         for notice in &house.notices {
             note(notice);
         }

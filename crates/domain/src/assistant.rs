@@ -124,6 +124,16 @@ pub struct Assistant {
     choices: Arc<Choices>,
     dice: Dice,
     posting: Posting,
+    tends: Tends,
+}
+
+/// What it does by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tends {
+    /// All that is due, owed and waiting.
+    Everything,
+    /// Nothing: it is here for a question, and leaves the rest to one who stays.
+    Nothing,
 }
 
 impl Assistant {
@@ -132,7 +142,14 @@ impl Assistant {
         let wants = Wants { since: memory.messages.next, ..Wants::default() };
         let (running, abandoned) = (BTreeMap::new(), BTreeMap::new());
         let (purse, choices, posting) = (Purse::default(), Arc::default(), Posting::default());
-        Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting }
+        let tends = Tends::Everything;
+        Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting, tends }
+    }
+
+    /// The same, doing nothing by itself: what is due or owed waits for one who stays to tell it.
+    #[must_use]
+    pub fn only_asked(self) -> Self {
+        Self { tends: Tends::Nothing, ..self }
     }
 
     /// Decides what follows from `event`.
@@ -201,9 +218,17 @@ impl Assistant {
 
     /// When the assistant wants to be woken.
     pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
-        let own = [self.memory.approvals.wakes(), self.plans_wake(), self.deadline()];
-        let own = own.into_iter().chain([self.tries_model(), self.attention_wakes()]);
-        self.fork_wakes(now).into_iter().chain(own.flatten()).min()
+        if self.tends == Tends::Nothing {
+            return None;
+        }
+        let own = [
+            self.memory.approvals.wakes(),
+            self.plans_wake(),
+            self.tries_model(),
+            self.deadline(),
+            self.attention_wakes(),
+        ];
+        self.fork_wakes(now).into_iter().chain(own.into_iter().flatten()).min()
     }
 
     fn woke(&mut self, now: &Zoned) -> Vec<Effect> {
@@ -326,7 +351,7 @@ impl Assistant {
 
     /// Goes on with what has waited longest, if nobody is speaking.
     fn hear_waiting(&mut self, minutes: &mut Minutes) {
-        if self.speaking().is_some() {
+        if self.speaking().is_some() || self.tends == Tends::Nothing {
             return;
         }
         if let Some(wanted) = self.wants.compactions.pop_front() {

@@ -35,7 +35,7 @@ pub use planned::{FileNews, Planned, What};
 pub use prompt::Prompt;
 pub use reminder::{Chain, Reminder};
 pub use reporting::{Pings, Reporting, Voice};
-pub use rhythm::{Beat, Rhythm, Zone};
+pub use rhythm::{Beat, MonthDay, Rhythm, Zone};
 pub use routine::Routine;
 pub use skill::SkillSpec;
 pub use slug::slug;

@@ -43,6 +43,8 @@ export function search(words, before) {
   return ask(`/api/search?words=${encodeURIComponent(words)}${from}`);
 }
 
+export const messagesTo = (id) => ask(`/api/messages?to=${Number(id)}`);
+
 export function messages(before) {
   return ask(before === undefined ? "/api/messages" : `/api/messages?before=${Number(before)}`);
 }

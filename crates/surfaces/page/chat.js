@@ -29,9 +29,10 @@ export class Chat {
       around: (change) => this.around(change),
     });
     this.more = false;
+    this.apart = false; // whether an older place is shown, with a gap before what is newest
     this.reading = false;
     parts.scroll.addEventListener("scroll", () => this.scrolled(), { passive: true });
-    parts.down.addEventListener("click", () => this.toEnd());
+    parts.down.addEventListener("click", () => this.toNewest());
     parts.log.addEventListener("click", (event) => this.pressed(event.target));
     setInterval(() => this.tick(), 1000);
   }
@@ -41,7 +42,7 @@ export class Chat {
   enter() {
     if (this.left === undefined) this.toEnd();
     else this.parts.scroll.scrollTop = this.left;
-    this.parts.down.hidden = this.atEnd();
+    this.parts.down.hidden = this.isNewest();
   }
 
   leave() {
@@ -108,6 +109,7 @@ export class Chat {
 
   // One reading after the other, so that the newest has the last word.
   readAgain() {
+    if (this.apart) return Promise.resolve();
     this.read = this.read.catch(() => {}).then(() => this.readNewest());
     return this.read;
   }
@@ -379,7 +381,7 @@ export class Chat {
     markDays(this.parts.log);
     empty.hidden = log.children.length > 0;
     if (stay) this.toEnd();
-    down.hidden = this.atEnd();
+    down.hidden = this.isNewest();
     this.parts.busy(busy);
   }
 
@@ -396,13 +398,50 @@ export class Chat {
     return scrollHeight - scrollTop - clientHeight < NEAR;
   }
 
+  // Whether what is newest is in sight.
+  isNewest() {
+    return !this.apart && this.atEnd();
+  }
+
   toEnd() {
     this.parts.scroll.scrollTop = this.parts.scroll.scrollHeight;
-    this.parts.down.hidden = true;
+    this.parts.down.hidden = !this.apart;
+  }
+
+  // Shows what was said around the entry `id`. What is newer than that comes back with the way to the newest.
+  async jump(id) {
+    await this.read.catch(() => {});
+    if (!this.shown.has(id)) {
+      const { messages, more } = await assistant.messagesTo(id);
+      if (!messages.some((entry) => entry.id === id)) {
+        return this.notice("that is not there any more.", true);
+      }
+      for (const li of this.shown.values()) li.remove();
+      this.shown.clear();
+      for (const entry of messages) this.show(entry);
+      Object.assign(this, { more, apart: true });
+      this.settle(false);
+    }
+    const li = this.shown.get(id);
+    li.scrollIntoView({ block: "center" });
+    li.tabIndex = -1;
+    li.focus({ preventScroll: true });
+    this.parts.down.hidden = this.isNewest();
+  }
+
+  // Back from an older place.
+  async toNewest() {
+    if (this.apart) {
+      for (const li of this.shown.values()) li.remove();
+      this.shown.clear();
+      this.apart = false;
+      await this.readAgain();
+    }
+    this.toEnd();
   }
 
   scrolled() {
-    if (this.atEnd()) this.parts.down.hidden = true;
+    if (this.isNewest()) this.parts.down.hidden = true;
     if (this.parts.scroll.scrollTop < 240) this.readOlder();
   }
 

@@ -3,12 +3,14 @@
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
-import { button } from "./kit.js";
+import { button, say } from "./kit.js";
+
+const PAUSE = 300; // milliseconds without a key until it is checked
 
 export class Editor {
   // `done` is called when it closes.
   constructor(file, done) {
-    Object.assign(this, { file, done, before: null });
+    Object.assign(this, { file, done, before: null, asked: 0 });
     this.node = make("div", "editor");
     const label = make("label", "", file);
     this.text = make("textarea");
@@ -20,11 +22,15 @@ export class Editor {
     this.wrong.setAttribute("role", "alert");
     this.wrong.hidden = true;
     this.text.setAttribute("aria-describedby", this.wrong.id);
+    this.fires = make("p", "fires");
+    this.fires.setAttribute("role", "status");
+    this.fires.hidden = true;
+    this.text.addEventListener("input", () => this.typed());
     this.save = button("save", "primary", () => this.keep());
     const away = button("close without saving", "", () => this.close());
     const buttons = make("p", "buttons");
     buttons.append(this.save, away);
-    this.node.append(label, this.text, this.wrong, buttons);
+    this.node.append(label, this.text, this.wrong, this.fires, buttons);
     this.node.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.leave(event);
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.keep();
@@ -40,8 +46,30 @@ export class Editor {
       this.text.focus();
       this.text.setSelectionRange(0, 0);
       this.text.scrollTop = 0;
+      this.check();
     } catch (error) {
       this.say(error.message);
+    }
+  }
+
+  typed() {
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => this.check(), PAUSE);
+  }
+
+  // What it would do is told before it is saved; what was asked for last counts.
+  async check() {
+    const ask = (this.asked += 1);
+    try {
+      const { when, rests, next } = await assistant.checkFile(this.file, this.text.value);
+      if (ask !== this.asked) return;
+      const times = next.map(({ words }) => words);
+      say(this.fires, [`${when}${rests ? ", paused" : ""}. next: `, times.length ? times.join("; ") : "never again"].join(""));
+      this.fires.classList.remove("wrong");
+    } catch (error) {
+      if (ask !== this.asked) return;
+      say(this.fires, `this can't be saved: ${error.message}`);
+      this.fires.classList.add("wrong");
     }
   }
 
@@ -83,6 +111,8 @@ export class Editor {
   }
 
   close(how = "closed") {
+    clearTimeout(this.soon);
+    this.asked += 1;
     this.node.remove();
     this.done(how);
   }

@@ -4,9 +4,17 @@ import * as assistant from "./assistant.js";
 import { Capture } from "./capture.js";
 import { Chat } from "./chat.js";
 import { Composer } from "./composer.js";
+import { Cost } from "./cost.js";
+import { Files } from "./files.js";
+import { Health } from "./health.js";
+import { Notices } from "./notices.js";
+import { Pings } from "./pings.js";
 import { Schedule } from "./schedule.js";
+import { Search } from "./search.js";
 import { Sessions } from "./sessions.js";
+import { Tabs } from "./tabs.js";
 import { Today } from "./today.js";
+import { Updates } from "./updates.js";
 import { Views } from "./views.js";
 
 const part = (id) => document.getElementById(id);
@@ -69,10 +77,17 @@ function show(health) {
     },
   });
   const tell = (text) => { part("voice").textContent = text; };
+  const notices = new Notices();
   const rooms = {
     today: new Today(part("today"), { tell }),
     schedule: new Schedule(part("schedule"), part("voice")),
+    pings: new Pings(part("pings"), { tell }),
     sessions: new Sessions(part("sessions")),
+    updates: new Updates(part("updates"), { talk: (words) => talk(words) }),
+    cost: new Cost(part("cost")),
+    files: new Files(part("files"), { tell }),
+    search: new Search(part("search"), { jump: (id) => jump(id) }),
+    health: new Health(part("health"), { tell, notices }),
   };
   const capture = new Capture(part("capture"), {
     tell,
@@ -83,12 +98,14 @@ function show(health) {
     chat: { section: part("chat"), enter: () => enterChat(), leave: () => leaveChat() },
   }, (here) => (here === "chat" ? part("words") : capture).focus());
   part("capture").hidden = false;
+  const tabs = new Tabs(part("told"), health, (brain) => state(brain, false));
   views.go();
   state(health.brain, false);
   for (const notice of health.notices) chat.notice(notice);
   const leave = assistant.follow((name, data) => {
     // After a restart something else may answer.
-    if (name === "hello") assistant.health().then(({ brain }) => state(brain, false), () => {});
+    if (name === "hello") assistant.health().then((now) => tabs.meet(now), () => {});
+    notices.heard(name, data);
     Promise.resolve(chat.heard(name, data)).catch((error) => state(error.message, true));
     for (const room of Object.values(rooms)) room.heard(name);
   }, (error) => {
@@ -108,6 +125,18 @@ function enterChat() {
 function leaveChat() {
   part("capture").hidden = false;
   chat.leave();
+}
+
+// Goes to the chat with words to begin with.
+function talk(words) {
+  views.show("chat");
+  composer.takeBack(words);
+}
+
+// Goes to where something was said.
+async function jump(id) {
+  views.show("chat");
+  await chat.jump(id).catch((error) => state(error.message, true));
 }
 
 function state(text, away) {

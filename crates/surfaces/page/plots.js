@@ -4,6 +4,8 @@ import { make } from "./bubbles.js";
 import { path, svg } from "./marks.js";
 
 const HIGH = 90;
+const DAY = 86_400_000;
+const FAR = 3; // a limit that is so many times higher is named, and not drawn to scale
 
 // A line of [time, value], with a mark at each time in `marks`.
 export function line(points, marks, { from, to, top, label }) {
@@ -27,11 +29,13 @@ export function line(points, marks, { from, to, top, label }) {
 export function ticks(from, to) {
   const node = make("div", "axis");
   node.ariaHidden = "true";
-  const [start, end] = [Date.parse(from), Date.parse(to)];
-  const days = Math.max(1, Math.round((end - start) / 86_400_000));
-  for (let at = 0; at < days; at += 1) {
-    const span = node.appendChild(make("span", "", new Date(start + at * 86_400_000).toLocaleDateString("en-GB", { weekday: "short" }).toLowerCase()));
-    span.style.left = `${((at * 86_400_000) / (end - start)) * 100}%`;
+  const long = Date.parse(to) - Date.parse(from);
+  // The days are those of the human's own calendar.
+  const noon = Date.parse(`${from.slice(0, 10)}T12:00Z`);
+  for (let at = 0; at * DAY < long; at += 1) {
+    const name = new Date(noon + at * DAY).toLocaleDateString("en-GB", { weekday: "short", timeZone: "UTC" });
+    const span = node.appendChild(make("span", "", name.toLowerCase()));
+    span.style.left = `${((at * DAY) / long) * 100}%`;
   }
   return node;
 }
@@ -42,7 +46,7 @@ export function bars(rows) {
   const list = make("ul", "bars");
   list.append(...rows.map(([name, count, kind]) => {
     const li = make("li");
-    const bar = svg("svg", { width: "100%", height: 14, "aria-hidden": true, class: `bar ${kind ?? ""}` });
+    const bar = svg("svg", { width: "100%", height: 14, "aria-hidden": true, class: `gauge ${kind ?? ""}` });
     bar.append(svg("rect", { width: `${(count / most) * 100}%`, height: 14, rx: 3 }));
     li.append(make("span", "", name), bar, make("b", "", String(count)));
     return li;
@@ -55,7 +59,9 @@ export function columns(days, { limit, label }) {
   const drawn = svg("svg", { class: "plot columns", width: "100%", height: HIGH * 1.6, role: "img", "aria-label": label });
   const high = HIGH * 1.6 - 4;
   const sum = (parts) => parts.reduce((all, [, value]) => all + value, 0);
-  const top = Math.max(...days.map(([, parts]) => sum(parts)), limit ? Math.min(limit, 4 * Math.max(...days.map(([, parts]) => sum(parts)), limit / 4)) : 0, 0.01);
+  const most = Math.max(0.001, ...days.map(([, parts]) => sum(parts)));
+  const far = limit > FAR * most;
+  const top = far ? most * 1.15 : Math.max(most, limit ?? 0);
   const wide = 100 / Math.max(1, days.length);
   for (const [at, [name, parts]] of days.entries()) {
     let under = high;
@@ -68,10 +74,10 @@ export function columns(days, { limit, label }) {
     }
   }
   drawn.append(svg("line", { class: "base", x1: 0, x2: "100%", y1: high, y2: high }));
-  if (limit && limit <= top) {
-    const y = high - (limit / top) * (high - 12);
+  if (limit) {
+    const y = far ? 12 : high - (limit / top) * (high - 12);
     drawn.append(svg("line", { class: "limit", x1: 0, x2: "100%", y1: y, y2: y }));
-    drawn.appendChild(svg("text", { class: "limit-name", x: 2, y: y - 3 })).textContent = `limit $${limit.toFixed(2)}`;
+    drawn.appendChild(svg("text", { class: "limit-name", x: 2, y: y - 3 })).textContent = `limit $${limit.toFixed(2)}${far ? ", far above" : ""}`;
   }
   return drawn;
 }

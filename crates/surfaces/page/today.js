@@ -127,7 +127,7 @@ export class Today extends View {
       }
     };
     const row = make("p", "buttons");
-    row.append(labelled(menu("when?", TIMES, (when) => sort({ when }), HINT), `when: ${kept.text.slice(0, 80)}`));
+    row.append(labelled(menu("when?", TIMES, (when) => sort({ when }), HINT), `when? ${kept.text.slice(0, 80)}`));
     row.append(labelled(button("drop", "", () => sort({})), `drop: ${kept.text.slice(0, 80)}`));
     const acts = make("div", "acts");
     acts.append(row, wrong);
@@ -165,7 +165,7 @@ export class Today extends View {
     };
     row.append(...card.buttons.map(({ label, style, press: sends }) =>
       labelled(button(label, style, () => press(sends)), `${label}: ${card.words}`)));
-    if (card.moves) row.append(labelled(menu("Move to…", card.times, (to) => press(card.moves, to), HINT), `move ${card.words}`));
+    if (card.moves) row.append(labelled(menu("Move to…", card.times, (to) => press(card.moves, to), HINT), `Move to… ${card.words}`));
     return node;
   }
 
@@ -236,7 +236,7 @@ function footer({ cost, health, pings, today }) {
   const money = (amount) => `$${amount.toFixed(2)}`;
   const spent = limit === null ? `${money(cost.today.dollars)} today` : `${money(dollars)} of ${money(limit)} for unattended work`;
   const broken = today.broken ? [`${count(today.broken, "file")} can't be read`] : [];
-  const surfaces = ["page ✓", ...(health.surfaces ?? []).map((name) => `${name} ✓`)];
+  const surfaces = [health.surfaces.join(", "), health.discord && `discord ${health.discord}`].filter(Boolean);
   const { quiet_until: quiet, focus } = today.attention;
   const calm = [focus && `focused${focus.on ? ` on ${focus.on}` : ""} until ${clock(focus.until.at)}`, quiet && `quiet until ${clock(quiet.at)}`].filter(Boolean);
   return [`brain: ${health.brain}`, ...surfaces, spent, pings.budget.words, ...calm, ...broken].join(" · ");

@@ -138,7 +138,7 @@ function node(row, at, width, [title, under]) {
   group.dataset.row = row.index;
   group.append(svg("rect", { class: "hit", x: 1, y: y - ROW / 2 + 1, width: width - 2, height: ROW - 2, rx: 10 }));
   group.append(...marks(row.kind, x, y));
-  for (const [name, text, down] of [["title", title, -3], ["under", under, 15]]) {
+  for (const [name, text, down] of [["title", `${title} `, -3], ["under", under, 15]]) {
     const line = group.appendChild(svg("text", { class: name, x: at.text, y: y + down }));
     line.textContent = text;
   }

@@ -4,7 +4,7 @@ import { make } from "./bubbles.js";
 import { closes } from "./kit.js";
 
 // One line for each view, in the order of the bar. Those with `more` stand in its menu.
-const ALL = [
+const VIEWS = [
   { name: "today", title: "Today", key: "t" },
   { name: "chat", title: "Chat", key: "c" },
   { name: "schedule", title: "Schedule", key: "d" },
@@ -17,13 +17,10 @@ const ALL = [
   { name: "health", title: "Health", key: "h", more: true },
 ];
 
-let VIEWS = ALL;
-
 export class Views {
   // `rooms` has for each view its section, and what happens when it is entered and left; `write` goes to where words
   // are typed.
   constructor(nav, rooms, write) {
-    VIEWS = ALL.filter(({ name }) => rooms[name]);
     Object.assign(this, { nav, rooms, write, here: null, links: new Map(VIEWS.map((view) => [view.name, link(view)])) });
     this.more = make("details", "menu more");
     this.more.append(make("summary", "", "more"));

@@ -59,7 +59,7 @@ pub enum Verb {
         #[command(subcommand)]
         action: Option<InboxAction>,
     },
-    /// How many pings are left, and how fast they come back
+    /// How many pings are left, what is held back, and what rang today
     Pings,
     /// Quiet hours: tell them, or change them
     #[command(before_help = "examples:\n  ollim-bot quiet\n  ollim-bot quiet 23-7\n  ollim-bot quiet for 2h")]

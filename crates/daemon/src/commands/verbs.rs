@@ -1,6 +1,7 @@
 //! The verbs of every day: thin clients, which tell what the assistant answers.
 
 mod inbox;
+mod pings;
 mod today;
 mod which;
 
@@ -46,7 +47,7 @@ pub async fn run(
         Verb::Pause { until } if until.is_empty() => speaker.say("pause").await,
         Verb::Pause { until } => speaker.say(&pause(&until.join(" "))).await,
         Verb::Resume => speaker.say("resume").await,
-        Verb::Pings => speaker.obey("/ping-budget", &[]).await,
+        Verb::Pings => speaker.pings().await,
         Verb::Quiet { words } => speaker.obey("/quiet", &words).await,
         Verb::Focus { words } => speaker.obey("/focus", &words).await,
         Verb::Lighter => speaker.obey("/lighter", &[]).await,

@@ -22,7 +22,7 @@ impl Assistant {
     pub(super) fn list(&self, span: &Span, now: &Zoned) -> String {
         let today = now.date();
         match span {
-            Span::Today => self.days((today, today), "nothing left today.", now),
+            Span::Today => self.days((today, today), &self.nothing_left(now), now),
             Span::Tomorrow => {
                 let tomorrow = today.tomorrow().unwrap_or(today);
                 self.days((tomorrow, tomorrow), "nothing tomorrow.", now)
@@ -70,6 +70,15 @@ impl Assistant {
             }
             (None, None) => "nothing is planned.".to_owned(),
         }
+    }
+
+    /// That nothing is left of today, and what comes next.
+    fn nothing_left(&self, now: &Zoned) -> String {
+        let next = self.memory.plans.agenda.soonest().next();
+        next.map_or("nothing left today.".to_owned(), |(at, plan)| {
+            let when = tell(&When::Once(at.to_zoned(now.time_zone().clone())), now, &[]);
+            format!("nothing left today. next: {when} · {}", plan.planned.name())
+        })
     }
 
     fn about(&self, words: &str, now: &Zoned) -> String {

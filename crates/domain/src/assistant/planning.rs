@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Zoned};
 
 use super::forking::refused;
-use super::{Answer, Assistant, Broken, Effect, Look, Minutes, Planning, Shown};
+use super::{Answer, Assistant, Broken, Effect, Look, Minutes, Planning, Shown, Tends};
 use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
 use crate::record::{FileWork, MessageChange, MessageId, PlanChange, Record, Removal};
@@ -36,7 +36,7 @@ impl Assistant {
         for source in gone {
             self.not_planned(&source, &mut minutes);
         }
-        if look == Look::First {
+        if look == Look::First && self.tends == Tends::Everything {
             self.settle_leftovers(&mut minutes);
         }
         self.tend_plans(&mut minutes);
@@ -183,6 +183,9 @@ impl Assistant {
 
     /// Does what is due: what came now, what failed before, and what is late, in its turn.
     pub(super) fn tend_plans(&mut self, minutes: &mut Minutes) {
+        if self.tends == Tends::Nothing {
+            return;
+        }
         self.mind_the_clock(minutes);
         let mut missed = Vec::new();
         while let Some(due) = self.memory.plans.agenda.due(minutes.at, &minutes.zone) {

@@ -220,8 +220,8 @@ fn is_done_here(meant: &Meant) -> bool {
         | Meant::Pause(_)
         | Meant::Resume
         | Meant::Leave
-        | Meant::ClearInbox
         | Meant::Ease(_)
+        | Meant::ClearInbox
         | Meant::Status => true,
         Meant::Talk(_) | Meant::Untimed | Meant::Unclear(_) => false,
     }

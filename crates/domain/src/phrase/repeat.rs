@@ -1,7 +1,8 @@
 //! What repeats: how often, from when and until when, and by whose clock.
 
-use jiff::civil::{Date, DateTime, Time, Weekday};
+use jiff::civil::{Date, DateTime, Time};
 
+pub use crate::schedule::MonthDay;
 use crate::schedule::{self, Cron, Invalid, Rhythm, Zone};
 
 /// Something that comes again and again.
@@ -25,10 +26,7 @@ impl Repeat {
         let beat = match &self.beat {
             Beat::Cron(fields) => schedule::Beat::Cron(Cron::parse(fields)?),
             Beat::Days { every, from } => schedule::Beat::Days { every: *every, from: *from },
-            Beat::Monthly { .. } => {
-                let why = "i can't repeat by such a day of the month yet. say a date, like `every 1st at 9`";
-                return Err(Invalid::new("cron", why));
-            }
+            Beat::Monthly { day, at } => schedule::Beat::Monthly { day: *day, at: *at },
         };
         let zone = self.zone.as_deref().map(Zone::named).transpose()?;
         Ok(Rhythm { beat, until: self.until, zone })
@@ -54,17 +52,6 @@ pub enum Beat {
         /// At what time.
         at: Time,
     },
-}
-
-/// A day of every month.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MonthDay {
-    /// Such a weekday, counted from the first; a month that has no such day is left out.
-    Nth(i8, Weekday),
-    /// The last such weekday.
-    Last(Weekday),
-    /// The last day.
-    End,
 }
 
 /// Where something that repeats may come.

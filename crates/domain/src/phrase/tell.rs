@@ -4,8 +4,8 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-use super::calendar::{clock, date_name, dated, ordinal, short_day};
-use super::repeat::{Beat, Home, MonthDay, Repeat};
+use super::calendar::{clock, date_name, dated, short_day};
+use super::repeat::{Beat, Home, Repeat};
 use super::zone::city;
 use super::{Cue, When};
 
@@ -87,11 +87,7 @@ fn distance(at: &Zoned, now: &Zoned) -> String {
 fn repeated(repeat: &Repeat, now: &Zoned, fires: &[Timestamp]) -> String {
     let mut told = match (&repeat.beat, repeat.rhythm()) {
         (_, Ok(rhythm)) => rhythm.tell(),
-        (Beat::Monthly { day, at }, Err(_)) => {
-            let until = repeat.until.map(|until| format!(", until {until}")).unwrap_or_default();
-            format!("every month on the {}, {}{until}", month_day(*day), clock(*at))
-        }
-        (Beat::Cron(_) | Beat::Days { .. }, Err(why)) => why.reason,
+        (Beat::Cron(_) | Beat::Days { .. } | Beat::Monthly { .. }, Err(why)) => why.reason,
     };
     if let Some(from) = repeat.from {
         told += &format!(", from {from}");
@@ -127,12 +123,4 @@ fn next(fires: &[Zoned], today: Date) -> Vec<String> {
         }
     };
     fires.iter().map(&mut told).collect()
-}
-
-fn month_day(day: MonthDay) -> String {
-    match day {
-        MonthDay::Nth(nth, day) => format!("{} {}", ordinal(nth), short_day(day)),
-        MonthDay::Last(day) => format!("last {}", short_day(day)),
-        MonthDay::End => "last day".to_owned(),
-    }
 }

@@ -1,12 +1,14 @@
 //! The rhythm of a routine: when it recurs, in which zone, and until which day.
 
+mod month;
 mod telling;
 mod zone;
 
-use jiff::civil::{Date, DateTime};
+use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{SignedDuration, Timestamp, ToSpan};
 
+pub use month::MonthDay;
 pub use zone::Zone;
 
 use super::Cron;
@@ -34,6 +36,13 @@ pub enum Beat {
         every: u32,
         /// The first fire, as the clock on the wall shows it.
         from: DateTime,
+    },
+    /// A day of every month.
+    Monthly {
+        /// Which.
+        day: MonthDay,
+        /// At what time.
+        at: Time,
     },
 }
 
@@ -68,6 +77,7 @@ impl Rhythm {
         let beat = match &self.beat {
             Beat::Cron(cron) => cron.as_str().to_owned(),
             Beat::Days { every, from } => format!("every {every} days from {from}"),
+            Beat::Monthly { day, at } => day.spell(*at),
         };
         match self.until {
             Some(until) => format!("{beat} until {until} in {zone}"),
@@ -85,6 +95,7 @@ impl Beat {
         match self {
             Self::Cron(cron) => cron.next(after, zone),
             Self::Days { every, from } => next_day((*every).max(1), *from, after, zone),
+            Self::Monthly { day, at } => day.next(*at, after, zone),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The keys that say when a routine recurs, as they are read and written.
 
-use domain::schedule::{Beat, Cron, Invalid, Rhythm, Zone};
+use domain::schedule::{Beat, Cron, Invalid, MonthDay, Rhythm, Zone};
 use jiff::civil::{Date, DateTime};
 use jiff::fmt::temporal::Pieces;
 
@@ -34,7 +34,10 @@ impl RhythmKeys {
     pub(super) fn checked(self) -> Result<Rhythm, Invalid> {
         let beat = match (self.cron, self.every) {
             (Some(cron), None) => Beat::Cron(Cron::parse(&cron)?),
-            (None, Some(every)) => Beat::Days { every: days(&every)?, from: first(self.from.as_deref())? },
+            (None, Some(every)) => match MonthDay::parse(&every) {
+                Some((day, at)) => Beat::Monthly { day, at },
+                None => Beat::Days { every: days(&every)?, from: first(self.from.as_deref())? },
+            },
             (None, None) => {
                 let reason = "is missing, and so it never recurs; write five fields like `0 9 * * 1-5`, or \
                     `every: 3 days` and `from: 2026-11-18T09:00`";
@@ -62,6 +65,7 @@ impl RhythmHead for Head {
                 let days = if *every == 1 { "day" } else { "days" };
                 self.text("every", &format!("{every} {days}"), "").text("from", &from.to_string(), "")
             }
+            Beat::Monthly { day, at } => self.text("every", &day.spell(*at), ""),
         };
         let until = rhythm.until.map(|until| Value::Text(until.to_string()));
         let zone = rhythm.zone.as_ref().map(|zone| Value::Text(zone.name().to_owned()));
@@ -81,7 +85,10 @@ fn days(text: &str) -> Result<u32, Invalid> {
     let days =
         number.parse().ok().zip(length).and_then(|(count, length): (u32, u32)| count.checked_mul(length));
     days.filter(|days| *days > 0).ok_or_else(|| {
-        let reason = format!("{text:?} is not a number of days; write it like `3 days` or `2 weeks`");
+        let reason = format!(
+            "{text:?} is not a number of days; write it like `3 days` or `2 weeks`, or \
+             `last friday of the month at 09:00`"
+        );
         Invalid::new("every", reason)
     })
 }

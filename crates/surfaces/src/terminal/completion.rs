@@ -96,7 +96,8 @@ mod tests {
             assert_eq!(told, expected, "{line}");
         };
         check("/sto", "/stop ");
-        check("/qu", "/quit ");
+        check("/qu", "/qui: /quiet, /quit");
+        check("/quit", "/quit ");
         check("/st", "/st: /status, /stop");
         check("/nonsense", "-");
         check("/config auto_update_h", "/config auto_update_hour ");

@@ -164,6 +164,7 @@ impl Talk {
     /// Takes note of what is shown.
     pub fn hear(&mut self, shown: &Shown, at: &Moment) -> Heard {
         self.prompt.follow(shown);
+        let unasked = self.telling.is_unasked();
         let mut words = self.telling.hear(shown);
         let took = match self.telling.follows(shown) {
             true => self.progress.hear(shown, at.now),
@@ -176,8 +177,14 @@ impl Talk {
         }
         let ring = rings::hear(shown, &mut self.offers, (at.now, &at.clock)).unwrap_or_default();
         words.push_str(&ring.words);
+        // What nobody waited for is heard, as a reminder is.
+        let news = match shown.name.as_str() {
+            "sent" => news(&words),
+            "ended" if unasked => news(&words),
+            _ => None,
+        };
         let long = (took == Took::Long).then(String::new);
-        Heard { words, rings: ring.loud.or(long) }
+        Heard { words, rings: ring.loud.or(news).or(long) }
     }
 
     /// What is still to be answered of today, for who has just come.
@@ -276,6 +283,11 @@ impl Talk {
             Line::Free | Line::Lone(..) | Line::Leaving => Vec::new(),
         }
     }
+}
+
+/// The last line of `words`, if there are any.
+fn news(words: &str) -> Option<String> {
+    words.trim().lines().last().map(|line| line.trim().to_owned())
 }
 
 /// Whether `shown` is an answer that says how to take back what it tells.
@@ -399,6 +411,26 @@ mod tests {
         assert_eq!(rig.type_in("u\n")[2], Wish::Say("u".to_owned()));
         rig.hear("said", json!({ "entry": { "by": "assistant", "text": "✓ tue 10:00 · dentist" } }));
         assert_eq!(rig.type_in("u\n"), [entered("u"), Wish::Undo]);
+    }
+
+    #[test]
+    fn what_nobody_waited_for_rings_once() {
+        let mut rig = Rig::new();
+        let results = json!([{ "words": "two mails" }]);
+        let sent =
+            json!({ "entry": { "id": 17, "by": "tools", "from": "routine:mail", "results": results } });
+        assert_eq!(rig.hear("sent", sent).rings.as_deref(), Some("two mails"));
+        let mut answered = |words: &str| {
+            if !words.is_empty() {
+                rig.talk.telling().expect(words);
+            }
+            rig.hear("said", json!({ "entry": { "by": "human", "text": words, "images": 0 } }));
+            rig.hear("began", json!({ "turn": 7, "answers": 3 }));
+            rig.hear("said", json!({ "entry": { "by": "assistant", "text": "one thing today." } }));
+            rig.hear("ended", json!({ "turn": 7, "how": "finished" })).rings
+        };
+        assert_eq!(answered("").as_deref(), Some("one thing today."));
+        assert_eq!(answered("good morning"), None);
     }
 
     #[test]

@@ -142,6 +142,11 @@ impl Telling {
         self.turn.is_some()
     }
 
+    /// Whether what is being said was asked for by nobody.
+    pub fn is_unasked(&self) -> bool {
+        matches!(self.unasked, Unasked::Held(_))
+    }
+
     /// Whether `shown` is about the turn that is followed, or work that is.
     pub fn follows(&self, shown: &Shown) -> bool {
         match shown.name.as_str() {

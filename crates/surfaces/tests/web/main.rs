@@ -12,3 +12,4 @@ mod pairing;
 mod rig;
 mod schedule;
 mod sessions;
+mod views;

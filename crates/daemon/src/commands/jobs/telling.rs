@@ -64,7 +64,7 @@ impl Row {
         let next = times::fires(&planned.what, now, zone).next();
         rests.unwrap_or_else(|| match next {
             Some(next) => format!("next {}", times::day_and_time(next, now, zone)),
-            None => "never again".to_owned(),
+            None => planned.cue().map_or("never again".to_owned(), |_| "waits".to_owned()),
         })
     }
 
@@ -106,6 +106,7 @@ fn when(what: &What) -> Facts {
             let (cron, every, from) = match beat {
                 Beat::Cron(cron) => (json!(cron.as_str()), Value::Null, Value::Null),
                 Beat::Days { every, from } => (Value::Null, json!(every), json!(from.to_string())),
+                Beat::Monthly { .. } => (Value::Null, Value::Null, Value::Null),
             };
             let until = until.map(|until| until.to_string());
             let zone = zone.as_ref().map(|zone| zone.name().to_owned());
@@ -204,6 +205,7 @@ fn rhythm(rhythm: &Rhythm) -> String {
             let days = if *every == 1 { "day" } else { "days" };
             format!("every {every} {days} from {}", from.strftime("%Y-%m-%dT%H:%M"))
         }
+        Beat::Monthly { day, at } => format!("every {}", day.spell(*at)),
     };
     let until = rhythm.until.map(|until| format!(" until {until}")).unwrap_or_default();
     let zone = rhythm.zone.as_ref().map(|zone| format!(" in {}", zone.name())).unwrap_or_default();

@@ -20,10 +20,10 @@ impl Speaker<'_> {
     /// What is left of today, and what waits.
     pub(super) async fn today(&self) -> Result<ExitCode, Failed> {
         let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
-        let today = reached.client.get("/api/today").await;
+        let (listed, today) = (reached.capture("today").await, reached.client.get("/api/today").await);
         reached.leave().await;
-        let today = today?;
-        answer(self.output, &today, &told(&today));
+        let (listed, today) = (listed?, today?);
+        answer(self.output, &today, &told(text(&listed), &today));
         Ok(ExitCode::SUCCESS)
     }
 
@@ -62,26 +62,15 @@ fn days(words: &str, now: &Zoned) -> Option<(Date, Date)> {
     Some((first, first.checked_add(days.days()).ok()?))
 }
 
-fn told(today: &Value) -> String {
-    let line = |due: &Value| {
-        let word = |key: &str| due[key].as_str().unwrap_or_default().to_owned();
-        format!("{} · {}", word("words"), word("name"))
-    };
-    let mut lines: Vec<String> = today["rest"].as_array().into_iter().flatten().map(line).collect();
-    if lines.is_empty() {
-        let next = &today["next"];
-        lines.push(match next.is_null() {
-            true => "nothing left today, and nothing is planned.".to_owned(),
-            false => format!("nothing left today. next: {}", line(next)),
-        });
-    }
+/// What was listed, and what waits besides.
+fn told(listed: &str, today: &Value) -> String {
+    let mut lines = vec![listed.to_owned()];
     let missed = today["missed"].as_array().map_or(0, Vec::len);
     if missed > 0 {
-        lines.push(format!("missed in the last days: {missed}. ollim-bot why tells of each."));
+        lines.push(format!("missed in the last days: {missed}. `ollim-bot why reminder:ID` tells of each."));
     }
-    match today["inbox"].as_str() {
-        Some("the inbox is empty.") | None => {}
-        Some(inbox) => lines.push(format!("inbox:\n{inbox}")),
+    if let Some(count) = today["kept"].as_array().map(Vec::len).filter(|count| *count > 0) {
+        lines.push(format!("in the inbox: {count}. `ollim-bot inbox` lists them."));
     }
     lines.join("\n")
 }

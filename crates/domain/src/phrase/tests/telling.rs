@@ -78,7 +78,7 @@ fn a_time_is_told_by_the_clock_and_by_its_distance() {
         every 30 min 09:00-17:00
         every 2 hours 09:00-17:00
         every day 09:00 and 18:00
-        every month on the last fri, 09:00
+        every month on the last friday, 09:00
         every year on 24 dec, 09:00
         on the 15th of feb, may, aug and nov, 09:00
         every day 09:00, Asia/Tokyo time

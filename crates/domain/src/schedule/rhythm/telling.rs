@@ -31,6 +31,7 @@ impl Beat {
         match self {
             Self::Cron(cron) => told(cron).unwrap_or_else(|| format!("cron '{}'", cron.as_str())),
             Self::Days { every, from } => told_days((*every).max(1), *from),
+            Self::Monthly { day, at } => format!("every month on the {day}, {}", at.strftime("%H:%M")),
         }
     }
 }

@@ -29,10 +29,10 @@ impl Telling {
     pub(super) fn rang(&mut self, data: &Value) -> String {
         let said = data["said"].as_str().unwrap_or_default();
         let again = said.trim_start_matches('⏰').trim() == data["words"].as_str().unwrap_or_default().trim();
-        if let (Unasked::Held(held), true) = (&mut self.unasked, again) {
-            held.clear();
+        match std::mem::replace(&mut self.unasked, Unasked::No) {
+            Unasked::Held(held) if !again => held,
+            Unasked::Held(_) | Unasked::Next | Unasked::No => String::new(),
         }
-        String::new()
     }
 
     pub(super) fn is_rung(&self, data: &Value) -> bool {

@@ -1,0 +1,142 @@
+//! A day of every month that five fields cannot name: the last friday, the 2nd tuesday, the last day.
+
+use std::fmt;
+
+use jiff::civil::{Date, Time, Weekday};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+use super::when_shown;
+
+/// The days of the week, as they are written.
+const DAYS: [(&str, Weekday); 7] = [
+    ("monday", Weekday::Monday),
+    ("tuesday", Weekday::Tuesday),
+    ("wednesday", Weekday::Wednesday),
+    ("thursday", Weekday::Thursday),
+    ("friday", Weekday::Friday),
+    ("saturday", Weekday::Saturday),
+    ("sunday", Weekday::Sunday),
+];
+/// The numbers before them.
+const NTH: [&str; 5] = ["1st", "2nd", "3rd", "4th", "5th"];
+/// What follows them, so that it reads as a sentence.
+const OF: &str = " of the month at ";
+/// The most months without such a day: a 5th weekday comes at least every third month.
+const MONTHS: usize = 13;
+
+/// A day of every month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MonthDay {
+    /// Such a weekday, counted from the first; a month that has no such day is left out.
+    Nth(i8, Weekday),
+    /// The last such weekday.
+    Last(Weekday),
+    /// The last day.
+    End,
+}
+
+impl fmt::Display for MonthDay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |day: &Weekday| DAYS.iter().find(|(_, known)| known == day).map_or("", |(name, _)| name);
+        match self {
+            Self::Nth(nth, day) => {
+                let nth = NTH.get(usize::from((nth - 1).unsigned_abs())).unwrap_or(&"1st");
+                write!(f, "{nth} {}", name(day))
+            }
+            Self::Last(day) => write!(f, "last {}", name(day)),
+            Self::End => f.write_str("last day"),
+        }
+    }
+}
+
+impl MonthDay {
+    /// Reads such a day and its time, as a file has them: `last friday of the month at 09:00`.
+    pub fn parse(text: &str) -> Option<(Self, Time)> {
+        let (day, time) = text.trim().split_once(OF)?;
+        let (nth, day) = day.split_once(' ')?;
+        let weekday = DAYS.iter().find(|(name, _)| *name == day).map(|(_, weekday)| *weekday);
+        let day = match (nth, weekday) {
+            ("last", None) if day == "day" => Self::End,
+            ("last", weekday) => Self::Last(weekday?),
+            (nth, weekday) => {
+                let at = NTH.iter().position(|known| *known == nth)?;
+                Self::Nth(i8::try_from(at + 1).ok()?, weekday?)
+            }
+        };
+        let time = Time::strptime("%H:%M", time.trim()).or_else(|_| Time::strptime("%H:%M:%S", time.trim()));
+        Some((day, time.ok()?))
+    }
+
+    /// It with its time, as a file has them.
+    pub fn spell(self, at: Time) -> String {
+        let form = if at.second() == 0 { "%H:%M" } else { "%H:%M:%S" };
+        format!("{self}{OF}{}", at.strftime(form))
+    }
+
+    /// The first such day whose time comes after `after`.
+    pub(super) fn next(self, at: Time, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        let first = zone.to_datetime(after).date().first_of_month();
+        // A month early: a time that the clock skipped can come a day later than it was written.
+        let first = first.checked_sub(1.month()).unwrap_or(first);
+        let months = std::iter::successors(Some(first), |month| month.checked_add(1.month()).ok());
+        let fires = months.take(MONTHS).filter_map(|month| self.of(month)?.to_datetime(at).into());
+        let mut fires = fires.filter_map(|wall| when_shown(wall, zone));
+        fires.find(|fire| *fire > after)
+    }
+
+    /// It in the month of `day`.
+    fn of(self, day: Date) -> Option<Date> {
+        match self {
+            Self::Nth(nth, weekday) => day.nth_weekday_of_month(nth, weekday).ok(),
+            Self::Last(weekday) => day.nth_weekday_of_month(-1, weekday).ok(),
+            Self::End => Some(day.last_of_month()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(day: MonthDay, count: usize) -> String {
+        let zone = TimeZone::get("Europe/Madrid").unwrap();
+        let (at, start) = ("09:00".parse().unwrap(), "2026-11-15T13:33Z".parse().unwrap());
+        let next = |after: &Timestamp| day.next(at, *after, &zone);
+        let fires = std::iter::successors(next(&start), next).take(count);
+        let told: Vec<String> =
+            fires.map(|fire| fire.to_zoned(zone.clone()).strftime("%a %-d %b %H:%M").to_string()).collect();
+        told.join(", ")
+    }
+
+    #[test]
+    fn a_day_of_every_month_comes_once_a_month_or_not_at_all() {
+        assert_eq!(
+            times(MonthDay::Last(Weekday::Friday), 3),
+            "Fri 27 Nov 09:00, Fri 25 Dec 09:00, Fri 29 Jan 09:00"
+        );
+        assert_eq!(
+            times(MonthDay::End, 4),
+            "Mon 30 Nov 09:00, Thu 31 Dec 09:00, Sun 31 Jan 09:00, Sun 28 Feb 09:00"
+        );
+        assert_eq!(times(MonthDay::Nth(1, Weekday::Sunday), 2), "Sun 6 Dec 09:00, Sun 3 Jan 09:00");
+        assert_eq!(
+            times(MonthDay::Nth(5, Weekday::Monday), 3),
+            "Mon 30 Nov 09:00, Mon 29 Mar 09:00, Mon 31 May 09:00"
+        );
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let days = [MonthDay::End, MonthDay::Last(Weekday::Friday), MonthDay::Nth(2, Weekday::Tuesday)];
+        for (day, time) in days.into_iter().zip(["09:00", "23:59:30", "00:00"]) {
+            let time: Time = time.parse().unwrap();
+            assert_eq!(MonthDay::parse(&day.spell(time)), Some((day, time)));
+        }
+        for wrong in
+            ["3 days", "last", "last moonday of the month at 9", "6th friday of the month at 09:00", ""]
+        {
+            assert_eq!(MonthDay::parse(wrong), None, "{wrong}");
+        }
+    }
+}

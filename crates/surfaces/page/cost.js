@@ -1,0 +1,100 @@
+// Cost: what was spent by whom, day by day, how much of it was read from the cache, and the limit of unattended work.
+
+import * as assistant from "./assistant.js";
+import { make } from "./bubbles.js";
+import { Twin, View, box, day } from "./kit.js";
+import { columns, shares } from "./plots.js";
+import { svg } from "./marks.js";
+
+const DAYS = 14;
+const money = (dollars) => `$${dollars < 0.1 && dollars > 0 ? dollars.toFixed(3) : dollars.toFixed(2)}`;
+const percent = (share) => (share === null ? "–" : `${share} %`);
+
+export class Cost extends View {
+  constructor(section) {
+    super(section);
+    this.sums = make("dl", "sums");
+    const picture = box(`the last ${DAYS} days, by source`);
+    this.picture = picture.appendChild(make("div"));
+    this.key = picture.appendChild(make("ul", "sources"));
+    picture.append(make("h3", "", "cached share of what was read"));
+    this.cached = picture.appendChild(make("div"));
+    this.axis = picture.appendChild(make("p", "under ends"));
+    this.twin = new Twin("cost by day as a table", ["day", "source", "cost", "calls", "cached"]);
+    picture.append(this.twin.node);
+    this.sources = table("by source", ["source", "calls", "each", "cost", "cached"]);
+    this.models = table("by model", ["model", "calls", "cost", "cached"]);
+    this.limit = make("p", "under");
+    section.append(this.sums, picture, this.limit, this.sources.node, this.models.node);
+  }
+
+  ask() {
+    return assistant.cost(DAYS);
+  }
+
+  show(data) {
+    this.sums.replaceChildren(...[["today", data.today], ["7 days", data.week], ["30 days", data.month]].flatMap(([name, total]) => {
+      const part = make("div");
+      const more = total.unpriced_calls ? `, and ${total.unpriced_calls} calls without a price` : "";
+      part.append(make("dt", "", name), make("dd", "", money(total.dollars)), make("dd", "under", `${total.calls} calls · ${percent(total.cached_percent)} cached${more}`));
+      return [part];
+    }));
+    this.draw(data);
+    const { dollars, dollars_per_day: most, tokens, tokens_per_day: words } = data.unattended;
+    const limits = [most !== null && `${money(dollars)} of ${money(most)}`, words !== null && `${tokens.toLocaleString("en")} of ${words.toLocaleString("en")} tokens`].filter(Boolean);
+    this.limit.textContent = limits.length
+      ? `unattended work today: ${limits.join(", ")}. when the limit is reached, routines stop until tomorrow and reminders keep going.`
+      : "unattended work has no limit.";
+    this.sources.fill(data.by_source.toSorted(dearest).map(({ name, calls, dollars: cost, cached_percent: cached }) => [name, calls, calls ? money(cost / calls) : "–", money(cost), percent(cached)]));
+    this.models.fill(data.by_model.toSorted(dearest).map(({ name, calls, dollars: cost, cached_percent: cached }) => [name, calls, money(cost), percent(cached)]));
+  }
+
+  draw(data) {
+    const days = spell(data.date, DAYS);
+    const names = data.by_source.toSorted(dearest).map(({ name }) => name);
+    const rows = Map.groupBy(data.by_day_and_source, ({ day: of }) => of);
+    const parts = days.map((date) => [date, (rows.get(date) ?? []).map(({ name, dollars }) => [Math.max(0, names.indexOf(name)), dollars])]);
+    const limit = data.unattended.dollars_per_day;
+    const label = `cost of the last ${DAYS} days: ${parts.filter(([, all]) => all.length).map(([date, all]) => `${date} ${money(all.reduce((sum, [, value]) => sum + value, 0))}`).join(", ") || "nothing"}`;
+    this.picture.replaceChildren(columns(parts, { limit, label }));
+    this.key.replaceChildren(...names.slice(0, 8).map((name, at) => {
+      const li = make("li");
+      const drawn = svg("svg", { width: 12, height: 12, "aria-hidden": true });
+      drawn.append(svg("rect", { class: `source-${at % 8}`, width: 12, height: 12, rx: 3 }));
+      li.append(drawn, make("span", "", name));
+      return li;
+    }));
+    const shared = new Map(data.by_day.map(({ name, cached_percent: cached }) => [name, cached]));
+    const values = days.map((date) => shared.get(date) ?? null);
+    this.cached.replaceChildren(shares(values, `cached share: ${days.map((date, at) => `${date} ${percent(values[at])}`).join(", ")}`));
+    this.axis.replaceChildren(make("span", "", day(days[0])), make("span", "", "today"));
+    this.twin.fill(data.by_day_and_source.toReversed().map(({ day: of, name, dollars, calls, cached_percent: cached }) => [day(of), name, money(dollars), calls, percent(cached)]));
+  }
+}
+
+const dearest = (one, other) => other.dollars - one.dollars || one.name.localeCompare(other.name);
+
+// The dates of so many days, the last one last.
+function spell(date, count) {
+  const last = Date.parse(`${date}T12:00:00Z`);
+  return Array.from({ length: count }, (_, at) => new Date(last - (count - 1 - at) * 86_400_000).toISOString().slice(0, 10));
+}
+
+function table(title, heads) {
+  const node = box(title, "wide-box");
+  const frame = node.appendChild(make("div", "frame"));
+  Object.assign(frame, { tabIndex: 0, role: "region", ariaLabel: title });
+  const drawn = frame.appendChild(make("table"));
+  const row = drawn.appendChild(make("thead")).appendChild(make("tr"));
+  row.append(...heads.map((head) => Object.assign(make("th", "", head), { scope: "col" })));
+  const body = drawn.appendChild(make("tbody"));
+  const fill = (rows) => {
+    node.hidden = !rows.length;
+    body.replaceChildren(...rows.map((cells) => {
+      const tr = make("tr");
+      tr.append(...cells.map((cell) => make("td", "", String(cell))));
+      return tr;
+    }));
+  };
+  return { node, fill };
+}

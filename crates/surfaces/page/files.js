@@ -1,0 +1,64 @@
+// Files: everything that plans something is a file. It is edited here, and what it would do is told before it is saved.
+
+import * as assistant from "./assistant.js";
+import { make } from "./bubbles.js";
+import { Editor } from "./editor.js";
+import { View, button, count, say } from "./kit.js";
+
+export class Files extends View {
+  constructor(section, { tell }) {
+    super(section);
+    this.tell = tell;
+    section.append(make("p", "under", "routines and reminders are text files in the data directory. you can change them here or with any editor."));
+    this.none = section.appendChild(make("p", "none"));
+    this.list = section.appendChild(make("ul", "file-list"));
+    this.known = new Map();
+  }
+
+  ask() {
+    return assistant.schedule();
+  }
+
+  show({ jobs, broken, left_out: more }) {
+    const files = [
+      ...broken.map(({ file, why }) => ({ file, says: why, wrong: true })),
+      ...jobs.map(({ file, name, when, next }) => ({ file, says: [name, when, next?.words].filter(Boolean).join(" · "), wrong: false })),
+    ].sort((one, other) => other.wrong - one.wrong || one.file.localeCompare(other.file));
+    say(this.none, files.length ? (more ? `${count(more, "file")} more are not shown here.` : "") : "there is no file yet. type a plan below, and one is written.");
+    const named = new Map(files.map((file) => [file.file, file]));
+    for (const [name, { node, editor }] of this.known) {
+      if (named.has(name) || editor) continue;
+      node.remove();
+      this.known.delete(name);
+    }
+    for (const [at, file] of [...named.values()].entries()) {
+      const row = this.known.get(file.file) ?? this.row(file.file);
+      this.known.set(file.file, row);
+      say(row.says, file.says);
+      row.says.classList.toggle("wrong", file.wrong);
+      if (this.list.children[at] !== row.node && !row.editor) this.list.insertBefore(row.node, this.list.children[at] ?? null);
+    }
+  }
+
+  row(file) {
+    const row = { node: make("li"), says: make("p", "under"), editor: null };
+    const head = row.node.appendChild(make("div", "file-head"));
+    const edit = button("edit", "", () => {
+      if (row.editor) return row.editor.text.focus();
+      edit.setAttribute("aria-expanded", "true");
+      row.editor = new Editor(file, (how) => {
+        row.editor = null;
+        edit.setAttribute("aria-expanded", "false");
+        edit.focus();
+        if (how === "saved") this.tell(`${file} is saved.`);
+        for (const time of [0, 400, 1200]) setTimeout(() => this.open && this.read(), time);
+      });
+      row.node.append(row.editor.node);
+    });
+    edit.setAttribute("aria-label", `edit ${file}`);
+    edit.setAttribute("aria-expanded", "false");
+    head.append(make("b", "", file), edit);
+    row.node.append(row.says);
+    return row;
+  }
+}

@@ -1,0 +1,38 @@
+// Updates: what background runs left to be read, until main has read it.
+
+import * as assistant from "./assistant.js";
+import { make, spoken } from "./bubbles.js";
+import { Rows, View, box, button, say } from "./kit.js";
+
+export class Updates extends View {
+  // `talk` goes to the chat with words to begin with.
+  constructor(section, { talk }) {
+    super(section);
+    this.talk = talk;
+    this.none = section.appendChild(make("p", "none"));
+    this.list = section.appendChild(make("ul", "updates-list"));
+    this.rows = new Rows(this.list, ({ id }) => id, (update) => this.update(update));
+  }
+
+  ask() {
+    return assistant.updates();
+  }
+
+  show({ updates }) {
+    say(this.none, updates.length ? "" : "nothing waits. what a background run finds stands here until the main conversation has read it.");
+    this.rows.show(updates.toReversed());
+  }
+
+  update({ at, from, text }) {
+    const li = make("li");
+    const node = li.appendChild(box(from));
+    node.firstChild.id = "";
+    node.removeAttribute("aria-labelledby");
+    node.append(make("p", "under", new Date(at).toLocaleString(undefined, { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }).toLowerCase()), spoken(text));
+    const row = node.appendChild(make("p", "buttons"));
+    const talk = button("talk about it", "", () => this.talk(`about what ${from} found: `));
+    talk.setAttribute("aria-label", `talk about it: ${from}`);
+    row.append(talk);
+    return li;
+  }
+}

@@ -1,0 +1,146 @@
+//! What the views of the page are told, and what they can change.
+
+use serde_json::{Value, json};
+
+use crate::origins::settled;
+use crate::rig::{Answer, Rig};
+
+async fn post(rig: &Rig, address: &str, body: &Value) -> Answer {
+    rig.send(&rig.own("POST", address, &body.to_string())).await
+}
+
+async fn get(rig: &Rig, address: &str) -> Value {
+    let answer = rig.send(&rig.own("GET", address, "")).await;
+    assert_eq!(answer.status, 200, "{address}: {}", answer.body);
+    answer.json()
+}
+
+async fn capture(rig: &Rig, text: &str) -> Value {
+    post(rig, "/api/capture", &json!({ "text": text })).await.json()
+}
+
+/// The names of what is planned.
+async fn planned(rig: &Rig) -> Vec<String> {
+    let schedule = get(rig, "/api/schedule").await;
+    let jobs = schedule["jobs"].as_array().unwrap().iter();
+    jobs.map(|job| job["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_reading_says_how_words_would_be_taken_and_changes_nothing() {
+    let rig = Rig::new().await;
+    let before = rig.journal.0.borrow().len();
+    let read = post(&rig, "/api/reading", &json!({ "text": "call tom tomorrow at 10" })).await.json();
+    assert_eq!(read["does"], "plan");
+    let words = read["words"].as_str().unwrap();
+    assert!(words.contains("10:00 · in 1 day") || words.contains("10:00 · in 25 h"), "{words}");
+    assert!(words.ends_with("call tom"), "{words}");
+    assert_eq!(rig.journal.0.borrow().len(), before);
+}
+
+#[tokio::test]
+async fn what_is_captured_is_planned_and_can_be_taken_back_until_something_else_changes() {
+    let rig = Rig::new().await;
+    let caught = capture(&rig, "call tom tomorrow at 10").await;
+    assert!(caught["text"].as_str().unwrap().starts_with("✓ "), "{caught}");
+    assert_eq!(planned(&rig).await, ["call tom"]);
+    let undo = caught["undo"].clone();
+    capture(&rig, "call ann tomorrow at 11").await;
+    let late = post(&rig, "/api/undo", &json!({ "undo": undo })).await;
+    assert_eq!(late.status, 422);
+    assert!(late.sentence().starts_with("something else was changed since then."));
+    let mark = capture(&rig, "call bob tomorrow at 12").await["undo"].clone();
+    assert_eq!(post(&rig, "/api/undo", &json!({ "undo": mark })).await.status, 200);
+    assert_eq!(planned(&rig).await, ["call tom", "call ann"]);
+}
+
+#[tokio::test]
+async fn what_has_no_time_waits_in_the_inbox_and_what_is_wrong_is_told() {
+    let rig = Rig::new().await;
+    let kept = capture(&rig, "  plan lisbon ").await;
+    assert_eq!(kept["text"], "kept in the inbox: plan lisbon");
+    capture(&rig, &"x".repeat(100_000)).await;
+    let inbox = get(&rig, "/api/today").await["kept"].clone();
+    assert_eq!(inbox.as_array().unwrap().len(), 2, "also what is very long");
+    assert_eq!(inbox[0]["text"], "plan lisbon");
+    let wrong = post(&rig, "/api/capture", &json!({ "text": "call tom on 31 feb" })).await;
+    assert_eq!(wrong.status, 422);
+    let empty = post(&rig, "/api/capture", &json!({ "text": "  " })).await;
+    assert_eq!((empty.status, empty.sentence().as_str()), (422, "there is nothing in that to keep."));
+    assert_eq!(get(&rig, "/api/today").await["kept"].as_array().unwrap().len(), 2);
+    assert_eq!(post(&rig, "/api/undo", &json!({ "undo": kept["undo"] })).await.status, 200);
+    assert_eq!(get(&rig, "/api/today").await["kept"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_thing_in_the_inbox_gets_a_time_or_is_dropped() {
+    let rig = Rig::new().await;
+    capture(&rig, "plan lisbon").await;
+    capture(&rig, "locker 214").await;
+    let ids = get(&rig, "/api/today").await["kept"].clone();
+    let sort = async |body: Value| post(&rig, "/api/inbox", &body).await;
+    let unclear = sort(json!({ "do": "plan", "id": ids[0]["id"], "when": "someday maybe" })).await;
+    assert_eq!(unclear.status, 422);
+    let told = sort(json!({ "do": "plan", "id": ids[0]["id"], "when": "tomorrow 9" })).await.json();
+    assert!(told["text"].as_str().unwrap().contains("09:00"), "{told}");
+    assert_eq!(sort(json!({ "do": "drop", "id": ids[1]["id"] })).await.status, 200);
+    assert_eq!(sort(json!({ "do": "plan", "id": 77, "when": "tomorrow 9" })).await.status, 422);
+    assert_eq!(get(&rig, "/api/today").await["kept"], json!([]));
+    assert_eq!(planned(&rig).await, ["plan lisbon"]);
+}
+
+#[tokio::test]
+async fn a_draft_of_a_file_is_checked_and_told_with_its_next_times() {
+    let rig = Rig::new().await;
+    rig.shelf.put("routines/mail.md", "0 9 * * *\nmail").await;
+    let check = async |text: &str| {
+        post(&rig, "/api/schedule/check", &json!({ "file": "routines/mail.md", "text": text })).await
+    };
+    let good = check("30 8 * * 1-5\nmail").await.json();
+    assert_eq!((good["when"].as_str(), good["next"].as_array().unwrap().len()), (Some("weekdays 08:30"), 5));
+    assert!(good["next"][0]["words"].as_str().unwrap().contains("08:30"), "{good}");
+    let bad = check("99 9 * * *\nmail").await;
+    assert!(bad.status == 422 && bad.sentence().starts_with("line 1"), "{}", bad.body);
+    assert_eq!(rig.shelf.files.borrow()["routines/mail.md"], "0 9 * * *\nmail", "nothing was saved");
+}
+
+#[tokio::test]
+async fn words_are_found_and_read_where_they_were_said() {
+    let rig = Rig::new().await;
+    post(&rig, "/api/messages", &json!({ "text": "the dentist is at three" })).await;
+    settled(&rig).await;
+    let found = get(&rig, "/api/search?words=dentist").await;
+    assert_eq!(found["hits"].as_array().unwrap().len(), 2, "{found}");
+    assert_eq!((&found["hits"][1]["by"], &found["hits"][1]["id"]), (&json!("human"), &json!(1)));
+    assert_eq!(get(&rig, "/api/search?words=dentist&before=2").await["hits"].as_array().unwrap().len(), 1);
+    let there = get(&rig, "/api/messages?to=1").await;
+    assert_eq!((there["messages"].as_array().unwrap().len(), &there["messages"][0]["id"]), (1, &json!(1)));
+    let long = rig.send(&rig.own("GET", &format!("/api/search?words={}", "x".repeat(401)), "")).await;
+    assert!(long.status == 400 && long.sentence().contains("?words=WORDS"));
+}
+
+#[tokio::test]
+async fn pings_cost_and_delivery_are_told_with_their_figures() {
+    let rig = Rig::new().await;
+    let pings = get(&rig, "/api/pings?days=7").await;
+    assert_eq!((pings["grid"].as_array().unwrap().len(), &pings["budget"]["capacity"]), (28, &json!(5)));
+    assert_eq!(pings["attention"]["quiet"], "22:00-08:00");
+    assert!(rig.send(&rig.own("GET", "/api/pings?days=91", "")).await.sentence().contains("from 1 to 90"));
+    let cost = get(&rig, "/api/cost?days=14").await;
+    assert_eq!(cost["by_day_and_source"][0]["name"], "main");
+    assert_eq!(get(&rig, "/api/delivery").await["bins"].as_array().unwrap().len(), 8);
+}
+
+#[tokio::test]
+async fn the_page_travels_packed_to_those_who_can_unpack_it() {
+    let rig = Rig::new().await;
+    let plain = rig.send(&rig.own("GET", "/page.js", "")).await;
+    assert!(!plain.headers.contains_key("content-encoding") && plain.body.contains("import"));
+    for (accepts, packed) in
+        [("gzip, deflate, br", true), ("gzip;q=0.5", true), ("gzip;q=0", false), ("br", false)]
+    {
+        let answer = rig.send(&rig.own("GET", "/page.js", "").with("accept-encoding", accepts)).await;
+        assert_eq!(answer.headers.contains_key("content-encoding"), packed, "{accepts}");
+        assert_eq!(answer.headers["vary"], "accept-encoding");
+    }
+}

@@ -1,0 +1,230 @@
+// The views under the bar and under `more`, told by the real assistant.
+
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { assistant, browser, into } from "./house.js";
+
+const OUT = fileURLToPath(new URL("out", import.meta.url));
+const SCREENS = fileURLToPath(new URL("../../docs/screens", import.meta.url));
+const VIEWS = ["pings", "cost", "updates", "files", "search", "health"];
+const routine = (id, cron, more, words) => `---\nid: ${id}\ncron: "${cron}"\n${more}---\n${words}\n`;
+
+let home;
+let seat;
+let page;
+
+before(async () => {
+  mkdirSync(OUT, { recursive: true });
+  home = await assistant([
+    { blocks: [{ tool: "report_updates", input: { message: "two mails need an answer: the bank, and **anna**." } }] },
+    { blocks: [{ tool: "ping_user", input: { message: "your 16:00 moved to 15:30" } }] },
+    ...Array.from({ length: 8 }, () => ({ say: "the dentist moved to friday." })),
+  ]);
+  home.file("routines/mail.md", routine("mail", "0 0 1 1 *", "background: true\nupdate-main-session: freely\ndescription: look at the mail\n", "look"));
+  home.file("routines/morning.md", routine("morning", "30 8 * * 1-5", "description: morning check-in\n", "look"));
+  seat = await browser({ permissions: ["notifications"] });
+  page = seat.page;
+  await page.goto(await home.start());
+  await into(page, "schedule");
+  await page.locator('#schedule .job[data-job="routine:mail"] >> text=run now').click();
+  await page.waitForFunction(async () => (await (await fetch("/api/pings?days=1")).json()).pings.length === 1, undefined, { timeout: 60_000 });
+});
+
+after(async () => {
+  await seat?.end();
+  await home?.end();
+});
+
+const wide = () => page.evaluate(() => [document.documentElement, document.querySelector("main > :not([hidden])")].map((node) => node.scrollWidth - node.clientWidth));
+
+test("every view is in the bar or under more, and has a key", async () => {
+  const bar = await page.$$eval("#views > a", (all) => all.map((link) => link.textContent));
+  assert.deepEqual(bar, ["Today", "Chat", "Schedule", "Pings"]);
+  await page.click("#views .more > summary");
+  const more = await page.$$eval("#views .more a", (all) => all.map((link) => link.textContent));
+  assert.deepEqual(more, ["Sessions", "Updates", "Cost", "Files", "Search", "Health"]);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#views .choices").isVisible(), false);
+  for (const [key, view] of [["p", "pings"], ["u", "updates"], ["o", "cost"], ["f", "files"], ["h", "health"], ["t", "today"]]) {
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press(key);
+    await page.waitForSelector(`#${view}:not([hidden])`);
+  }
+});
+
+test("a ping stands in the list with its lane and what became of it, and says why", async () => {
+  await into(page, "pings");
+  const ping = page.locator("#pings .pinged li", { hasText: "your 16:00 moved to 15:30" });
+  await ping.waitFor();
+  assert.match(await ping.innerText(), /look at the mail[\s\S]*my idea · no reaction/);
+  await ping.locator("text=why").click();
+  await ping.locator(".why", { hasText: "routine:mail" }).waitFor();
+  const rows = await page.$$eval("#pings .left-box tbody tr", (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+  assert.deepEqual(rows.map(([, ...rest]) => rest), [["5.0", "4.0", "your 16:00 moved to 15:30"]]);
+  assert.deepEqual(await page.$$eval("#pings .bars li", (all) => all.map((li) => li.innerText.split("\n").map((part) => part.trim()).filter(Boolean))), [["no reaction", "1"]]);
+  assert.equal(await page.locator("#pings .grid td", { hasText: "·" }).count(), 28);
+});
+
+test("the budget is changed by one step, and the button keeps the focus", async () => {
+  await page.locator("#pings .stepper button").nth(1).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#pings .stepper b >> text=6");
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "at most: more");
+  await page.locator("#pings .stepper button").nth(2).click();
+  await page.waitForSelector("#pings .stepper b >> text=75 min");
+});
+
+test("what a run left is an update, and can be talked about", async () => {
+  await into(page, "updates");
+  await page.waitForSelector("#updates li >> text=two mails need an answer");
+  assert.equal(await page.locator("#updates li strong").innerText(), "anna");
+  await page.locator("#updates >> text=talk about it").click();
+  await page.waitForSelector("#chat:not([hidden])");
+  assert.equal(await page.inputValue("#words"), "about what routine:mail found: ");
+  await page.fill("#words", "");
+});
+
+test("what a reminder on the page is answered with counts as its outcome", async () => {
+  const soon = new Date(Date.now() + 2_000).toISOString().replace(/\.\d+Z/, "+00:00");
+  home.file("reminders/bag.md", `---\nid: bag\nrun-at: ${soon}\n---\npack the bag\n`);
+  await into(page, "today");
+  await page.locator("#today .rang >> text=Done").click({ timeout: 30_000 });
+  await page.waitForSelector("#today .rang.done");
+  await into(page, "pings");
+  await page.locator("#pings .pinged li", { hasText: "pack the bag" }).locator("text=you asked · done after 0 min").waitFor();
+  await page.locator("#pings .bars li", { hasText: "done" }).waitFor();
+});
+
+test("cost is told by day and source, with the limit and the cached share, and the same as a table", async () => {
+  await into(page, "cost");
+  await page.waitForSelector("#cost .sums dd");
+  assert.match(await page.innerText("#cost .sums"), /today\s+\$\d/);
+  assert.match(await page.locator("#cost svg[role=img]").first().getAttribute("aria-label"), /^cost of the last 14 days: \d{4}-/);
+  assert.match(await page.innerText("#cost"), /limit \$5\.00[\s\S]*when the limit is reached, routines stop/);
+  const sources = await page.$$eval("#cost .twin tbody tr", (all) => all.map((row) => row.cells[1].textContent));
+  assert.ok(sources.includes("routine:mail"), sources.join());
+});
+
+test("a file says what it would do before it is saved, and a mistake is named", async () => {
+  await into(page, "files");
+  const row = page.locator("#files li", { hasText: "routines/morning.md" });
+  await row.locator("text=edit").click();
+  await row.locator(".fires", { hasText: "weekdays 08:30. next:" }).waitFor();
+  assert.equal((await row.locator(".fires").innerText()).split(";").length, 5);
+  const text = await row.locator("textarea").inputValue();
+  await row.locator("textarea").fill(text.replace("30 8", "99 8"));
+  await row.locator(".fires.wrong", { hasText: "line 3" }).waitFor();
+  await row.locator("textarea").fill(text.replace("30 8", "45 9"));
+  await row.locator(".fires:not(.wrong)", { hasText: "weekdays 09:45" }).waitFor();
+  assert.match(home.file("routines/morning.md"), /30 8/, "nothing was saved yet");
+  await row.locator("text=save").first().click();
+  await row.locator("textarea").waitFor({ state: "detached" });
+  assert.match(home.file("routines/morning.md"), /45 9/);
+});
+
+test("what was said is found, and shown where it was said", async () => {
+  await into(page, "chat");
+  await page.fill("#words", "when is the dentist?");
+  await page.press("#words", "Enter");
+  await page.waitForFunction(() => !document.querySelector(".live, .waiting, .dots") && document.body.innerText.includes("moved to friday"));
+  await into(page, "search");
+  await page.fill("#looked-for", "DENTIST?");
+  const hit = page.locator("#search .hit", { hasText: "when is the dentist?" });
+  await hit.waitFor();
+  assert.match(await page.innerText("#search [role=status]"), /\d+ places?, newest first/);
+  assert.equal(await hit.locator("mark").innerText(), "dentist?");
+  await hit.click();
+  await page.waitForSelector("#chat:not([hidden])");
+  assert.match(await page.evaluate(() => document.activeElement.innerText), /when is the dentist\?/);
+  await into(page, "search");
+  await page.fill("#looked-for", "nobody ever said this");
+  await page.waitForSelector("#search >> text=that was never said.");
+});
+
+test("health tells what is checked, how late things began, and forgets a device on the second press", async () => {
+  await into(page, "health");
+  await page.waitForSelector("#health .checks .fine");
+  assert.match(await page.innerText("#health .checks"), /brain\s+anthropic:[\s\S]*files\s+\d+ plans? can be read/);
+  assert.match(await page.innerText("#health"), /\d+ times? · half within/);
+  const other = await browser();
+  const link = /http:\S+#k=\w+/.exec(home.command("open", "--print").out + home.command("open").out)?.[0];
+  if (link) {
+    await other.page.goto(link);
+    await other.page.waitForSelector("#today:not([hidden])");
+    await page.waitForFunction(() => document.querySelectorAll("#health .devices li").length === 2, undefined, { timeout: 15_000 });
+    const forget = page.locator("#health .devices button").last();
+    await forget.click();
+    assert.equal(await forget.innerText(), "really forget");
+    await forget.click();
+    await other.page.waitForSelector("#alone:not([hidden])", { timeout: 15_000 });
+    await page.waitForFunction(() => document.querySelectorAll("#health .devices li").length === 1);
+  }
+  await other.end();
+  assert.ok(link, "no link to pair another browser with");
+});
+
+test("notifications are off until they are wanted, and a test shows one", async () => {
+  await into(page, "health");
+  await page.evaluate(() => {
+    window.told = [];
+    window.Notification = class { static permission = "default"; constructor(title, { body, tag }) { window.told.push([title, body, tag]); } close() {} };
+  });
+  await page.evaluate(() => { Notification.requestPermission = async () => { Notification.permission = "granted"; return "granted"; }; });
+  await page.locator("#health >> text=turn on").click();
+  await page.locator("#health >> text=Send test").click();
+  assert.deepEqual(await page.evaluate(() => window.told), [["ollim", "this is how a reminder looks.", "test"]]);
+  const soon = new Date(Date.now() + 2_000).toISOString().replace(/\.\d+Z/, "+00:00");
+  await page.evaluate(() => Object.defineProperty(document, "hidden", { value: true, configurable: true }));
+  home.file("reminders/tea.md", `---\nid: tea\nrun-at: ${soon}\n---\ntea is ready\n`);
+  await page.waitForFunction(() => window.told.some(([, , tag]) => tag === "card-tea"), undefined, { timeout: 30_000 });
+  await page.evaluate(() => delete document.hidden);
+  await page.locator("#health >> text=turn off").click();
+  assert.equal(await page.locator("#health >> text=Send test").count(), 0);
+});
+
+test("a second tab and a newer assistant are told in one line, and nothing is lost", async () => {
+  await page.fill("#captured", "half a thou");
+  const tab = await seat.context.newPage();
+  await tab.goto(new URL("/", page.url()).href);
+  await Promise.all([page, tab].map((one) => one.waitForSelector("#told >> text=open in another tab too")));
+  assert.equal(await page.inputValue("#captured"), "half a thou");
+  await tab.close();
+  await page.click("#told button");
+  await page.route("**/api/health", async (route) => {
+    const answer = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...answer, version: "9.9.9" } });
+  });
+  await home.kill();
+  await home.start();
+  await page.waitForSelector("#told >> text=the assistant is now version 9.9.9", { timeout: 30_000 });
+  await page.unroute("**/api/health");
+  await page.click("#told >> text=reload");
+  await page.waitForSelector("#views a");
+  assert.equal(await page.inputValue("#captured"), "half a thou");
+  await page.fill("#captured", "");
+});
+
+for (const width of [1280, 380]) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`all views fit ${width} pixels, ${colorScheme}`, async () => {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.setViewportSize({ width, height: width === 380 ? 900 : 800 });
+      for (const view of VIEWS) {
+        await into(page, view);
+        if (view === "search") await page.fill("#looked-for", "dentist");
+        await page.waitForLoadState("networkidle").catch(() => {});
+        await page.waitForFunction((name) => document.getElementById(name).innerText.length > 60, view);
+        assert.deepEqual(await wide(), [0, 0], view);
+        await page.screenshot({ path: join(OUT, `${view}-${width}-${colorScheme}.png`) });
+        if (colorScheme === "light") await page.screenshot({ path: join(SCREENS, `${view}-${width}.png`) });
+      }
+    });
+  }
+}
+
+test("nothing broke, nothing was blocked, nothing went elsewhere", () => {
+  assert.deepEqual([seat.errors, seat.dialogs, seat.abroad], [[], [], []]);
+});
