@@ -51,7 +51,7 @@ async function capture(words) {
 
 test("the page opens on today, with what is next in both forms of time", async () => {
   await page.waitForSelector("#today .next .big .time");
-  assert.match(await page.innerText("#today .next"), /\d\d:\d\d\s+\S[\s\S]*· (in \d|now)/);
+  assert.match(await page.innerText("#today .next"), /\d\d:\d\d\s+\S[\s\S]*\n(in \d|now)/);
   assert.equal(await page.getAttribute("#views a[aria-current]", "href"), "#today");
 });
 

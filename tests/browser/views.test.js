@@ -9,7 +9,7 @@ import { assistant, browser, into } from "./house.js";
 
 const OUT = fileURLToPath(new URL("out", import.meta.url));
 const SCREENS = fileURLToPath(new URL("../../docs/screens", import.meta.url));
-const VIEWS = ["pings", "cost", "updates", "files", "search", "health"];
+const VIEWS = ["pings", "cost", "files", "search", "health"];
 const routine = (id, cron, more, words) => `---\nid: ${id}\ncron: "${cron}"\n${more}---\n${words}\n`;
 
 let home;
@@ -81,6 +81,11 @@ test("what a run left is an update, and can be talked about", async () => {
   await into(page, "updates");
   await page.waitForSelector("#updates li >> text=two mails need an answer");
   assert.equal(await page.locator("#updates li strong").innerText(), "anna");
+  for (const width of [380, 1280]) {
+    await page.setViewportSize({ width, height: width === 380 ? 900 : 800 });
+    assert.deepEqual(await wide(), [0, 0]);
+    await page.screenshot({ path: join(SCREENS, `updates-${width}.png`) });
+  }
   await page.locator("#updates >> text=talk about it").click();
   await page.waitForSelector("#chat:not([hidden])");
   assert.equal(await page.inputValue("#words"), "about what routine:mail found: ");

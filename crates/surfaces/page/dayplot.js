@@ -46,25 +46,25 @@ export function curve(pings, budget, day) {
   return drawn;
 }
 
-// How many were left over time, from what is left now and what each ping took.
-export function levels(pings, { capacity, available, refill_minutes: minutes }, from, to) {
+// How many were left over time, from what is left now and what each ping took. What was left before a ping is known, so
+// that between two of them it grows to that and no further, whatever the pace is now.
+export function levels(pings, { available, refill_minutes: minutes }, from, to) {
+  const pace = minutes * 60_000;
   const charged = pings.filter(({ left, at }) => left && Date.parse(at) >= from && Date.parse(at) <= to).toReversed();
-  const grown = (left, since, until) => Math.min(capacity, left + (until - since) / 60_000 / minutes);
-  const full = (left, since) => since + Math.max(0, capacity - left) * minutes * 60_000;
-  const first = charged[0];
-  const [known, when] = first ? [first.left[0], Date.parse(first.at)] : [available, to];
-  const begin = known >= capacity ? capacity : Math.max(0, known - (when - from) / 60_000 / minutes);
+  const known = [...charged.map(({ at, left: [before, after] }) => [Date.parse(at), before, after]), [to, available, available]];
+  const [when, first] = known[0];
+  // Nothing was taken before the first one, as far as it is told: if there was time to fill up, it was full.
+  const begin = when - from >= first * pace ? first : first - (when - from) / pace;
   const points = [[from, begin]];
-  for (const { at, left: [before, after] } of charged) {
-    const time = Date.parse(at);
-    points.push(...bend(points.at(-1), time, full, capacity), [time, before], [time, after]);
+  for (const [time, before, after] of known) {
+    const [since, left] = points.at(-1);
+    const full = since + Math.max(0, before - left) * pace;
+    if (full < time) points.push([full, before]);
+    points.push([time, before]);
+    if (after !== before) points.push([time, after]);
   }
-  points.push(...bend(points.at(-1), to, full, capacity));
-  points.push([to, charged.length ? grown(points.at(-1)[1], points.at(-1)[0], to) : available]);
   return points;
 }
-
-const bend = ([since, left], until, full, capacity) => (full(left, since) < until ? [[full(left, since), capacity]] : []);
 
 function refill([since, left], { capacity, refill_minutes: minutes }, to) {
   const full = since + Math.max(0, capacity - left) * minutes * 60_000;

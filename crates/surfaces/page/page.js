@@ -107,6 +107,7 @@ function show(health) {
     if (name === "hello") assistant.health().then((now) => tabs.meet(now), () => {});
     notices.heard(name, data);
     Promise.resolve(chat.heard(name, data)).catch((error) => state(error.message, true));
+    views.waits("chat", chat.asks.open.size > 0);
     for (const room of Object.values(rooms)) room.heard(name);
   }, (error) => {
     if (!error) return state("reconnecting…", true);

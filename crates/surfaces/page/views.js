@@ -55,6 +55,13 @@ export class Views {
     this.go();
   }
 
+  // Whether something in a view waits for the human.
+  waits(name, waits) {
+    const link = this.links.get(name);
+    link.classList.toggle("waits", waits);
+    link.title = waits ? "something waits for your yes or no" : "";
+  }
+
   // Shows nothing of it all.
   close() {
     this.nav.replaceChildren();

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 
-use super::forking::refused;
 use super::gathering::put_plainly;
-use super::planning::{claim, taken_away};
-use super::{Answer, Assistant, Effect, Ending, Minutes, Owed, RUNS, Shown, Turned};
+use super::planning::taken_away;
+use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
 use crate::context::{self, Preamble, Scheduled, Where};
 use crate::conversation::Branch;
 use crate::cost::Source;
@@ -17,9 +16,7 @@ use crate::ping_budget::PingBudget;
 use crate::place::{Aside, Follow};
 use crate::record::{MessageId, PlanChange};
 use crate::run::{Job, Kind, Run};
-use crate::schedule::{
-    Charter, Lateness, Overlap, Plan, Planned, Prompt, Rest, Terms, What, allowance, as_told,
-};
+use crate::schedule::{Charter, Lateness, Overlap, Planned, Prompt, Terms, What, allowance, as_told};
 
 /// How long a model may take to put a reminder in words before it goes out as written.
 const REMINDER_TIME: SignedDuration = SignedDuration::from_secs(60);
@@ -66,43 +63,6 @@ impl Assistant {
         let job = Job { source, name, aside, terms, prompt: Prompt::new(&prompt) };
         let branch = self.set_off(job, Some(occurrence.key.due), minutes);
         self.stands(occurrence, Stage::Running(branch), minutes);
-    }
-
-    /// The human does not want to wait for the clock. A reminder that is done now is done.
-    pub(super) fn fire_now(&mut self, source: &Source, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let plan = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
-        let Some(planned) = plan else { return refused(&format!("{source} is not planned.")) };
-        if self.memory.plans.busy_with(source).is_some() {
-            return refused(&format!("{} is being done already.", planned.name()));
-        }
-        let rang = |plan: &Plan| match plan.planned.cue() {
-            Some(_) => plan.accounted.until > jiff::Timestamp::MIN,
-            None => plan.next.is_none(),
-        };
-        let rang = self.memory.plans.agenda.get(source).is_some_and(rang);
-        if matches!(planned.what, What::Reminder(_)) && planned.manner().rest == Rest::Never && rang {
-            return refused(&format!("{} was done already.", planned.name()));
-        }
-        let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
-        let due = match &planned.what {
-            // As finely as it is kept.
-            What::Routine(_) => minutes.at.round(jiff::Unit::Millisecond).unwrap_or(minutes.at),
-            What::Reminder(reminder) if reminder.cue.is_some() => minutes.at,
-            What::Reminder(reminder) => reminder.run_at.at,
-        };
-        if let What::Reminder(_) = &planned.what {
-            self.accounted(source, due, &mut minutes);
-        }
-        let occurrence = claim(&planned, due, Lateness::OnTime, &minutes);
-        self.try_once(&planned, occurrence, &mut minutes);
-        let answer = match self.memory.plans.busy_with(source).map(|occurrence| &occurrence.stage) {
-            Some(Stage::Asked(message)) => Answer::Heard(*message),
-            Some(Stage::Running(_) | Stage::Again(_) | Stage::Queued | Stage::Ended(_)) | None => {
-                Answer::Begun(turn)
-            }
-        };
-        self.hear_waiting(&mut minutes);
-        (answer, minutes.effects())
     }
 
     /// SC-14, SC-21 to SC-25: what the job is told, with what we put before it.

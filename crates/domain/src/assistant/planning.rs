@@ -127,6 +127,8 @@ impl Assistant {
             Planning::Do(job) => self.run(job, now),
             Planning::Now(source) => self.fire_now(&source, now),
             Planning::Rest(source, rest) => self.let_rest(&source, rest, now),
+            // Without a model, nobody else would keep what has no time.
+            Planning::Words(words) if self.choices.is_offline() => self.capture(&words, now),
             Planning::Words(words) => self.plan_words(&words, now),
             Planning::Capture(words) => self.capture(&words, now),
             Planning::Remind(what, when) => self.plan_apart(what, &when, now),

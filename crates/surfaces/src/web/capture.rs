@@ -62,7 +62,7 @@ struct Undo {
 pub(super) async fn undo(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
     let Undo { undo } = read(&app, request, BODY_BYTES).await?;
     let last = plans(&app).await?.last;
-    if !last.is_some_and(|last| mark(&last) == undo) {
+    if last.is_none_or(|last| mark(&last) != undo) {
         let words = "something else was changed since then. say what you want back, like `cancel dentist`.";
         return Err(Refusal::refused(words));
     }

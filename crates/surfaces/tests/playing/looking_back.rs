@@ -14,10 +14,10 @@ impl History for Ledger {
     fn inbox(&self) -> BoxFuture<'_, Result<Vec<Kept>, Unreadable>> {
         let mut inbox: Vec<Kept> = Vec::new();
         for record in self.0.borrow().iter() {
-            match record {
-                Record::Inbox(InboxChange::Kept(kept)) => inbox.push(kept.clone()),
-                Record::Inbox(InboxChange::Removed(id, _)) => inbox.retain(|kept| kept.id != *id),
-                _ => {}
+            let Record::Inbox(change) = record else { continue };
+            match change {
+                InboxChange::Kept(kept) => inbox.push(kept.clone()),
+                InboxChange::Removed(id, _) => inbox.retain(|kept| kept.id != *id),
             }
         }
         Box::pin(async { Ok(inbox) })
@@ -42,9 +42,9 @@ impl History for Ledger {
 
     fn begun(&self, limit: u32) -> BoxFuture<'_, Result<Vec<(Timestamp, Timestamp)>, Unreadable>> {
         let records = self.0.borrow();
-        let begun = records.iter().rev().filter_map(|record| match record {
-            Record::Plan(PlanChange::Occurred(one)) => Some((one.key.due, one.since)),
-            _ => None,
+        let begun = records.iter().rev().filter_map(|record| {
+            let Record::Plan(PlanChange::Occurred(one)) = record else { return None };
+            Some((one.key.due, one.since))
         });
         let begun: Vec<_> = begun.take(limit as usize).collect();
         Box::pin(async { Ok(begun) })

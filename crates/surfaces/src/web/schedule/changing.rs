@@ -121,7 +121,7 @@ pub(super) async fn check(
         What::Reminder(reminder) => Some(reminder.run_at.at).filter(|at| *at > now.timestamp()),
     };
     let next = std::iter::successors(first, after).take(NEXT).map(|at| TimeWire::new(at, &now)).collect();
-    Ok(Json(wire::CheckedWire { ok: true, when, rests: rest.holds(now.timestamp()), next }))
+    Ok(Json(wire::CheckedWire { when, rests: rest.holds(now.timestamp()), next }))
 }
 
 fn file(name: &str) -> Result<JobFile, Refusal> {

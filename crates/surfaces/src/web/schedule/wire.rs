@@ -178,7 +178,6 @@ pub struct FileWire {
 /// When a job would come.
 #[derive(Serialize)]
 pub struct CheckedWire {
-    pub ok: bool,
     pub when: String,
     /// Whether it would rest now.
     pub rests: bool,
