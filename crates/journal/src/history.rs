@@ -15,7 +15,10 @@ impl History for Journal {
     }
 
     fn cards(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Card>, Unreadable>> {
-        self.read(move |reader| reader.database.rang(limit))
+        self.read(move |reader| {
+            let cards = reader.database.newest_cards(limit)?;
+            Ok(cards.into_iter().map(|(card, _)| card).collect())
+        })
     }
 
     fn pings(&self, since: Timestamp, limit: u32) -> BoxFuture<'_, Result<Vec<Pinged>, Unreadable>> {

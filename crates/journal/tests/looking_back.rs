@@ -4,16 +4,18 @@
 
 use std::sync::Arc;
 
+use domain::card::{Card, CardId, Chase, State};
 use domain::conversation::{Branch, Entry, EntryId, Heard, Json, Said};
 use domain::cost::Source;
 use domain::inbox::{Kept, KeptId};
 use domain::occurrence::{End, Key, Occurrence, Stage};
 use domain::permission::{Allowed, Decision};
+use domain::post::PostKey;
 use domain::record::{
     Address, Charge, Closed, InboxChange, Message, MessageChange, MessageId, Opened as Begun, PlanChange,
     Record, ReplyTo, SentChange, Showed, StateChange, SurfaceName, TurnChange,
 };
-use domain::schedule::Lateness;
+use domain::schedule::{ItemId, Lateness};
 use domain::sent::SentId;
 use domain::tool::{Outcome, Showing, ToolCall, ToolResult};
 use domain::turn::{Ending, TurnId};
@@ -150,4 +152,29 @@ async fn the_inbox_is_what_was_kept_and_not_taken_out() {
     journal.write(records.to_vec()).await.unwrap();
     journal.write(vec![Record::Inbox(InboxChange::Removed(KeptId(1), minute(1)))]).await.unwrap();
     assert_eq!(journal.inbox().await.unwrap(), [kept(2)]);
+}
+
+#[tokio::test]
+async fn the_newest_cards_come_first_as_they_stand() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = opened(&dir).journal;
+    let card = |id: &str, rang, state| Card {
+        id: CardId(ItemId::parse(id).unwrap()),
+        words: "call mum".to_owned(),
+        said: "⏰ call mum".to_owned(),
+        rang: minute(rang),
+        state,
+        snoozes: 2,
+        chase: Chase::Once,
+        followed: None,
+    };
+    let cards = [card("older", 1, State::Open), card("newer", 2, State::Done(minute(3)))];
+    let kept = |card: &Card| {
+        let post = PostKey::card(&card.id, card.rang);
+        Record::Message(MessageChange::Card(card.clone(), post))
+    };
+    journal.write(cards.iter().map(kept).collect()).await.unwrap();
+    let [older, newer] = cards;
+    assert_eq!(journal.cards(1).await.unwrap(), [newer.clone()]);
+    assert_eq!(journal.cards(10).await.unwrap(), [newer, older]);
 }

@@ -18,6 +18,7 @@ export class Today extends View {
     this.rows = new Rows(this.cards, ({ id }) => id, (card) => this.card(card));
     this.picture = this.plot();
     this.later = list(box("later today"));
+    this.later.box.append(this.lighter());
     this.inbox = list(box("inbox"));
     this.held = list(box("held"));
     this.foot = make("p", "foot");
@@ -45,6 +46,7 @@ export class Today extends View {
     this.draw(data);
     const next = today.next;
     const rest = today.rest.filter(({ job, at }) => job !== next?.job || at !== next?.at);
+    this.later.box.querySelector(".lighter").hidden = !rest.some(({ job }) => job.startsWith("reminder:"));
     fill(this.later, rest, rest.length ? "" : "nothing else today.");
     fill(this.inbox, today.kept.toReversed(), today.kept.length ? "" : "empty. what you type without a time waits here.");
     const { held } = today.attention;
@@ -97,6 +99,22 @@ export class Today extends View {
     }
     const both = make("div", "acts");
     both.append(row, wrong);
+    return both;
+  }
+
+  // A bad day: what can wait moves to tomorrow, by the command of that name.
+  lighter() {
+    const row = make("p", "buttons lighter");
+    row.hidden = true;
+    const told = make("p", "under");
+    told.setAttribute("role", "status");
+    row.append(button("lighter day", "", async () => {
+      const answer = await assistant.command("/lighter").catch((error) => ({ text: error.message }));
+      say(told, answer.text ?? "");
+      this.done("");
+    }));
+    const both = make("div");
+    both.append(row, told);
     return both;
   }
 

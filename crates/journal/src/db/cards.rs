@@ -9,6 +9,9 @@ use rusqlite::{Row, Transaction, params};
 use super::Database;
 use super::read::{source_in, time_in, unread};
 
+/// How many cards can be pressed, at most.
+const PRESSED: u32 = 1_000;
+
 /// Writes how a card stands.
 pub(super) fn write(transaction: &Transaction<'_>, card: &Card, post: &PostKey) -> rusqlite::Result<()> {
     let (state, since, again) = match &card.state {
@@ -34,16 +37,13 @@ pub(super) fn write(transaction: &Transaction<'_>, card: &Card, post: &PostKey) 
 impl Database {
     /// The cards that can be pressed.
     pub(super) fn cards(&self) -> rusqlite::Result<Cards> {
-        let sql = "SELECT id, words, said, rang, post, state, since, again, snoozes, chase, followed FROM cards \
-                   ORDER BY rang DESC LIMIT 1000";
-        self.connection.prepare(sql)?.query_map([], card)?.collect::<Result<Vec<_>, _>>().map(Cards::new)
+        self.newest_cards(PRESSED).map(Cards::new)
     }
 
-    /// The newest `limit` cards, newest first.
-    pub fn rang(&self, limit: u32) -> rusqlite::Result<Vec<Card>> {
-        let sql =
-            "SELECT id, words, said, rang, post, state, since, again FROM cards ORDER BY rang DESC LIMIT ?";
-        let card = |row: &Row<'_>| card(row).map(|(card, _)| card);
+    /// The newest `limit` cards, newest first, each with what it was posted under.
+    pub fn newest_cards(&self, limit: u32) -> rusqlite::Result<Vec<(Card, PostKey)>> {
+        let sql = "SELECT id, words, said, rang, post, state, since, again, snoozes, chase, followed FROM cards \
+                   ORDER BY rang DESC LIMIT ?";
         self.connection.prepare(sql)?.query_map([limit], card)?.collect()
     }
 }
