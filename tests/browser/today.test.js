@@ -163,6 +163,7 @@ test("another tab says what was changed here, without being asked", async () => 
   await capture("from the first tab");
   await tab.waitForSelector("#today .boxes >> text=from the first tab", { timeout: 15_000 });
   await tab.close();
+  await page.click("#told button");
 });
 
 for (const width of [1280, 380]) {
