@@ -20,7 +20,7 @@ pub use jobs::{
     EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
     RoutineKeys,
 };
-pub use verbs::{InboxAction, Verb};
+pub use verbs::{Ease, InboxAction, Verb};
 
 const EXAMPLES: &str = "\
 examples:

@@ -171,8 +171,7 @@ impl House {
             discord: None,
         };
         let discord = house.enter_discord((&settings.places.discord, doors), &ports)?;
-        let ports = Wiring { discord, ..ports };
-        house.open_doors(settings, ports, doors).await?;
+        house.open_doors(settings, Wiring { discord, ..ports }, doors).await?;
         house.notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
         Ok(house)
     }

@@ -88,7 +88,7 @@ pub const MESSAGES_WAITING: usize = 100;
 /// How often a turn is tried when the program dies under it.
 pub const ATTEMPTS: u32 = 3;
 
-/// What is wanted and cannot be done yet.
+/// What is wanted and cannot be done yet, and whether it is done unasked.
 #[derive(Clone, Debug, Default)]
 struct Wants {
     /// Compactions that were asked for while somebody spoke.
@@ -103,14 +103,23 @@ struct Wants {
     refusal: Known,
     /// Whether the model cannot be reached.
     away: Option<Away>,
-    /// Turns that have called tools.
-    worked: BTreeSet<TurnId>,
-    /// Turns that were tried again and are cut off for words that need no model.
-    recalled: BTreeSet<TurnId>,
+    /// What is known of turns whose model may be away.
+    tried: Tried,
+    /// What it does by itself.
+    tends: Tends,
     /// The first message since the start.
     since: MessageId,
     /// When what is held is told.
     digest: Option<Timestamp>,
+}
+
+/// What is known of turns whose model may be away.
+#[derive(Clone, Debug, Default)]
+struct Tried {
+    /// Turns that have called tools.
+    worked: BTreeSet<TurnId>,
+    /// Turns that were tried again and are cut off for words that need no model.
+    recalled: BTreeSet<TurnId>,
 }
 
 /// Its state and its decisions.
@@ -127,13 +136,13 @@ pub struct Assistant {
     choices: Arc<Choices>,
     dice: Dice,
     posting: Posting,
-    tends: Tends,
 }
 
 /// What it does by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Tends {
     /// All that is due, owed and waiting.
+    #[default]
     Everything,
     /// Nothing: it is here for a question, and leaves the rest to one who stays.
     Nothing,
@@ -145,14 +154,14 @@ impl Assistant {
         let wants = Wants { since: memory.messages.next, ..Wants::default() };
         let (running, abandoned) = (BTreeMap::new(), BTreeMap::new());
         let (purse, choices, posting) = (Purse::default(), Arc::default(), Posting::default());
-        let tends = Tends::Everything;
-        Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting, tends }
+        Self { memory, running, abandoned, wants, tools, room, purse, choices, dice, posting }
     }
 
     /// The same, doing nothing by itself: what is due or owed waits for one who stays to tell it.
     #[must_use]
-    pub fn only_asked(self) -> Self {
-        Self { tends: Tends::Nothing, ..self }
+    pub fn only_asked(mut self) -> Self {
+        self.wants.tends = Tends::Nothing;
+        self
     }
 
     /// Decides what follows from `event`.
@@ -172,7 +181,7 @@ impl Assistant {
 
     /// When the assistant wants to be woken.
     pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
-        if self.tends == Tends::Nothing {
+        if self.wants.tends == Tends::Nothing {
             return None;
         }
         let own = [
@@ -237,7 +246,7 @@ impl Assistant {
                     Ending::Failed(why) if why.is_away() && self.can_wait(&turned, &ended) => {
                         self.model_away((turned, &ended), why, &mut minutes);
                     }
-                    Ending::Interrupted if self.wants.recalled.contains(&turn) => {
+                    Ending::Interrupted if self.wants.tried.recalled.contains(&turn) => {
                         self.hold_again(turned, &mut minutes);
                     }
                     Ending::Finished | Ending::Interrupted | Ending::Failed(_) => {
@@ -248,7 +257,7 @@ impl Assistant {
             }
             Errand::Compact(compacting) => self.compaction_ended(turn, compacting, ended, &mut minutes),
         }
-        self.wants.recalled.remove(&turn);
+        self.wants.tried.recalled.remove(&turn);
         self.turn_around(&mut minutes);
         self.tend_plans(&mut minutes);
         self.hear_waiting(&mut minutes);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-pub use blame::blaming;
+pub use blame::{blaming, pressing};
 pub use calm::{Calm, Caps, Digests, Quiet};
 pub use cheer::Cheers;
 pub use ease::{Ease, LONGEST_FOCUS};

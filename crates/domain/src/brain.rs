@@ -32,6 +32,19 @@ pub enum Meant {
     Keep(String),
     /// Something with a time. The time is missing only if it was asked for and not understood.
     Plan(Reading),
+    /// Something there is becomes otherwise.
+    Change(Change),
+    /// Something to do or to get, without a time.
+    Untimed,
+    /// Let less reach me.
+    Ease(Ease),
+    /// Anything else, and what is wrong with a time in it.
+    Unclear(Vec<Note>),
+}
+
+/// What the human wants otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
     /// That is done.
     Done(Which),
     /// That is for another time.
@@ -53,12 +66,6 @@ pub enum Meant {
     Leave,
     /// All that was kept is dealt with.
     ClearInbox,
-    /// Something to do or to get, without a time.
-    Untimed,
-    /// Let less reach me.
-    Ease(Ease),
-    /// Anything else, and what is wrong with a time in it.
-    Unclear(Vec<Note>),
 }
 
 /// Which thing the human speaks of.

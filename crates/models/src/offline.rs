@@ -72,17 +72,7 @@ impl Offline {
             Meant::Status => format!("i'm here, on the offline brain. {told}"),
             Meant::List(Span::Inbox) => told.to_owned(),
             Meant::Keep(_) => format!("{told}."),
-            Meant::List(_)
-            | Meant::Plan(_)
-            | Meant::Done(_)
-            | Meant::Move { .. }
-            | Meant::Cancel(_)
-            | Meant::Undo
-            | Meant::Pause(_)
-            | Meant::Resume
-            | Meant::Leave
-            | Meant::ClearInbox
-            | Meant::Ease(_) => told.to_owned(),
+            Meant::List(_) | Meant::Plan(_) | Meant::Change(_) | Meant::Ease(_) => told.to_owned(),
             Meant::Untimed => format!("your words are safe in the inbox, {told}. when? {QUICK}"),
             Meant::Unclear(notes) if notes.iter().any(Note::is_trouble) => {
                 let notes: Vec<String> = notes.iter().map(ToString::to_string).collect();
@@ -138,17 +128,9 @@ fn tool_for(meant: &Meant, text: &str) -> Option<(&'static str, String)> {
         Meant::Status => Some(("status", "{}".to_owned())),
         Meant::List(Span::Inbox) => Some(("inbox_list", "{}".to_owned())),
         Meant::Keep(kept) => Some(add(kept)),
-        Meant::List(_)
-        | Meant::Plan(_)
-        | Meant::Done(_)
-        | Meant::Move { .. }
-        | Meant::Cancel(_)
-        | Meant::Undo
-        | Meant::Pause(_)
-        | Meant::Resume
-        | Meant::Leave
-        | Meant::ClearInbox
-        | Meant::Ease(_) => Some(("schedule", serde_json::json!({ "words": text }).to_string())),
+        Meant::List(_) | Meant::Plan(_) | Meant::Change(_) | Meant::Ease(_) => {
+            Some(("schedule", serde_json::json!({ "words": text }).to_string()))
+        }
         Meant::Untimed | Meant::Unclear(_) => Some(add(text)),
     }
 }

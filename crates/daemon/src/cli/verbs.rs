@@ -61,6 +61,13 @@ pub enum Verb {
     },
     /// How many pings are left, what is held back, and what rang today
     Pings,
+    #[command(flatten)]
+    Ease(Ease),
+}
+
+/// What lets less reach the human.
+#[derive(Debug, Subcommand)]
+pub enum Ease {
     /// Quiet hours: tell them, or change them
     #[command(before_help = "examples:\n  ollim-bot quiet\n  ollim-bot quiet 23-7\n  ollim-bot quiet for 2h")]
     Quiet {

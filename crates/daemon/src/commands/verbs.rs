@@ -13,7 +13,7 @@ use journal::disk::Disk;
 use serde_json::{Value, json};
 
 use super::answer;
-use crate::cli::{InboxAction, Output, Verb};
+use crate::cli::{Ease, InboxAction, Output, Verb};
 use crate::exit::Failed;
 use crate::reach::Reached;
 use crate::settings::Settings;
@@ -44,13 +44,13 @@ pub async fn run(
         }
         Verb::Undo => speaker.say("undo").await,
         Verb::Inbox { action } => speaker.inbox(action.unwrap_or(InboxAction::List)).await,
-        Verb::Pause { until } if until.is_empty() => speaker.say("pause").await,
-        Verb::Pause { until } => speaker.say(&pause(&until.join(" "))).await,
-        Verb::Resume => speaker.say("resume").await,
+        Verb::Ease(Ease::Pause { until }) if until.is_empty() => speaker.say("pause").await,
+        Verb::Ease(Ease::Pause { until }) => speaker.say(&pause(&until.join(" "))).await,
+        Verb::Ease(Ease::Resume) => speaker.say("resume").await,
         Verb::Pings => speaker.pings().await,
-        Verb::Quiet { words } => speaker.obey("/quiet", &words).await,
-        Verb::Focus { words } => speaker.obey("/focus", &words).await,
-        Verb::Lighter => speaker.obey("/lighter", &[]).await,
+        Verb::Ease(Ease::Quiet { words }) => speaker.obey("/quiet", &words).await,
+        Verb::Ease(Ease::Focus { words }) => speaker.obey("/focus", &words).await,
+        Verb::Ease(Ease::Lighter) => speaker.obey("/lighter", &[]).await,
     }
 }
 

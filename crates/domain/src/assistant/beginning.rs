@@ -11,7 +11,7 @@ use crate::turn::TurnId;
 impl Assistant {
     /// Goes on with what has waited longest, if nobody is speaking.
     pub(super) fn hear_waiting(&mut self, minutes: &mut Minutes) {
-        if self.speaking().is_some() || self.tends == Tends::Nothing {
+        if self.speaking().is_some() || self.wants.tends == Tends::Nothing {
             return;
         }
         if let Some(wanted) = self.wants.compactions.pop_front() {

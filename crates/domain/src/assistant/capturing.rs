@@ -32,17 +32,9 @@ impl Assistant {
             Meant::Unclear(notes) => self.kept_for_later(&text, &notes, now),
             Meant::Untimed | Meant::Talk(_) => self.kept_for_later(&text, &[], now),
             Meant::Status => self.status(),
-            Meant::Plan(_)
-            | Meant::List(_)
-            | Meant::Done(_)
-            | Meant::Move { .. }
-            | Meant::Cancel(_)
-            | Meant::Undo
-            | Meant::Pause(_)
-            | Meant::Resume
-            | Meant::Leave
-            | Meant::ClearInbox
-            | Meant::Ease(_) => self.plan_words(&text, now),
+            Meant::Plan(_) | Meant::List(_) | Meant::Change(_) | Meant::Ease(_) => {
+                self.plan_words(&text, now)
+            }
         }
     }
 

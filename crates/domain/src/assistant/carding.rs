@@ -8,7 +8,7 @@ use super::forking::refused;
 use super::gathering::put_plainly;
 use super::{Answer, Aside, Assistant, Effect, Minutes, Running, Shown};
 use crate::attention::{AttentionChange, HeldId};
-use crate::brain::{self, Meant, Which};
+use crate::brain::{self, Change, Meant, Which};
 use crate::card::{Act, Card, CardId, Chase, DONE, DROP, KEEP, LATER, PICK, State, chosen, together_sheet};
 use crate::conversation::{Branch, Said, Text};
 use crate::cost::Source;
@@ -152,7 +152,7 @@ impl Assistant {
                 DROP => Ok(State::Dropped),
                 words => {
                     let meant = brain::read(words, now, &self.memory.chosen.settings.habits());
-                    if let Meant::Move { what: Which::This, to } = meant {
+                    if let Meant::Change(Change::Move { what: Which::This, to }) = meant {
                         self.rings_again(&card, &to, &mut minutes)
                     } else {
                         Err(no_such_time(words))

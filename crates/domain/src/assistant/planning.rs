@@ -33,7 +33,7 @@ impl Assistant {
         for source in gone {
             self.not_planned(&source, &mut minutes);
         }
-        if look == Look::First && self.tends == Tends::Everything {
+        if look == Look::First && self.wants.tends == Tends::Everything {
             self.settle_leftovers(&mut minutes);
         }
         self.tend_plans(&mut minutes);
@@ -145,7 +145,7 @@ impl Assistant {
 
     /// Does what is due: what came now, what failed before, and what is late, in its turn.
     pub(super) fn tend_plans(&mut self, minutes: &mut Minutes) {
-        if self.tends == Tends::Nothing {
+        if self.wants.tends == Tends::Nothing {
             return;
         }
         self.mind_the_clock(minutes);

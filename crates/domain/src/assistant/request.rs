@@ -322,7 +322,7 @@ impl Assistant {
         let called: Vec<ToolCall> = calls(&blocks).cloned().collect();
         let mut minutes = Minutes::at(now);
         self.spend(&branch, &running, spent, &mut minutes);
-        self.wants.worked.insert(turn);
+        self.wants.tried.worked.insert(turn);
         self.say_on(&branch, Said::Assistant(blocks, Reach::Whole), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered = called.clone();

@@ -58,7 +58,7 @@ impl Assistant {
     ) {
         let known = self.wants.away.map_or(Known::Unknown, |_| Known::Told);
         self.note_away(why, minutes);
-        let untouched = !self.wants.worked.contains(&turned.turn);
+        let untouched = !self.wants.tried.worked.contains(&turned.turn);
         let Turned { turn, branch, message, .. } = &turned;
         match untouched.then(|| self.done_without(message, minutes)).flatten() {
             Some(told) => {
@@ -66,7 +66,7 @@ impl Assistant {
                     minutes.shown.push(Shown::Notice(STANDS_IN.to_owned()));
                 }
                 self.say_on(branch, plain(told), minutes);
-                self.wants.worked.remove(turn);
+                self.wants.tried.worked.remove(turn);
                 minutes.close(*turn, Ending::Finished, ended.usage);
                 let (turn, branch, answers) = (*turn, branch.clone(), message.id);
                 minutes.shown.push(Shown::Ended { turn, branch, answers, ending: Ending::Finished });
@@ -201,7 +201,7 @@ impl Assistant {
         let turn = running.turn;
         let asked = self.understands(message, minutes) && running.message().is_some();
         asked.then(|| {
-            self.wants.recalled.insert(turn);
+            self.wants.tried.recalled.insert(turn);
             turn
         })
     }
@@ -211,17 +211,7 @@ impl Assistant {
 fn is_done_here(meant: &Meant) -> bool {
     match meant {
         Meant::Plan(reading) => reading.when.is_some(),
-        Meant::List(_)
-        | Meant::Keep(_)
-        | Meant::Done(_)
-        | Meant::Move { .. }
-        | Meant::Cancel(_)
-        | Meant::Undo
-        | Meant::Pause(_)
-        | Meant::Resume
-        | Meant::Leave
-        | Meant::Ease(_)
-        | Meant::ClearInbox => true,
+        Meant::List(_) | Meant::Keep(_) | Meant::Change(_) | Meant::Ease(_) => true,
         Meant::Talk(_) | Meant::Status | Meant::Untimed | Meant::Unclear(_) => false,
     }
 }

@@ -10,7 +10,7 @@ use jiff::{Timestamp, Zoned};
 use super::changing::Changed;
 use super::forking::refused;
 use super::{Answer, Assistant, Effect, Minutes};
-use crate::brain::{self, Meant, Until};
+use crate::brain::{self, Change, Meant, Until};
 use crate::cost::Source;
 use crate::phrase::{self, Note, Reading, When, tell};
 use crate::record::{FileWork, PlanChange, Removal};
@@ -30,15 +30,17 @@ impl Assistant {
         match brain::read(text, now, &self.memory.chosen.settings.habits()) {
             Meant::Plan(reading) => self.plan_reading(&reading, now),
             Meant::List(span) => told(self.list(&span, now)),
-            Meant::Done(which) => self.is_done(&which, now),
-            Meant::Move { what, to } => self.move_to(&what, &to, now),
-            Meant::Cancel(which) => self.cancel_plan(&which, now),
-            Meant::Undo => self.undo_plan(now),
-            Meant::Pause(Until::Then(then)) => self.pause(Rest::Until(Moment::of(&then)), now),
-            Meant::Pause(Until::Told) => self.pause(Rest::ForNow, now),
-            Meant::Resume => self.pause(Rest::Never, now),
-            Meant::ClearInbox => self.clear_inbox(now),
-            Meant::Leave => told("it stays in your inbox.".to_owned()),
+            Meant::Change(Change::Done(which)) => self.is_done(&which, now),
+            Meant::Change(Change::Move { what, to }) => self.move_to(&what, &to, now),
+            Meant::Change(Change::Cancel(which)) => self.cancel_plan(&which, now),
+            Meant::Change(Change::Undo) => self.undo_plan(now),
+            Meant::Change(Change::Pause(Until::Then(then))) => {
+                self.pause(Rest::Until(Moment::of(&then)), now)
+            }
+            Meant::Change(Change::Pause(Until::Told)) => self.pause(Rest::ForNow, now),
+            Meant::Change(Change::Resume) => self.pause(Rest::Never, now),
+            Meant::Change(Change::ClearInbox) => self.clear_inbox(now),
+            Meant::Change(Change::Leave) => told("it stays in your inbox.".to_owned()),
             Meant::Ease(ease) => self.ease(ease, now),
             Meant::Unclear(notes) => refused(&no_time(&notes)),
             Meant::Talk(_) | Meant::Status | Meant::Keep(_) | Meant::Untimed => refused(&no_time(&[])),

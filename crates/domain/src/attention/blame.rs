@@ -6,8 +6,8 @@ const PRESSING: [&str; 6] = ["overdue", "failed", "again", "streak", "lazy", "fo
 const PRESSING_TOGETHER: [&str; 5] =
     ["still haven't", "still not", "you should have", "you didn't", "why haven't you"];
 
-/// The first of the words in `text` that press: nothing, if none does.
-pub fn blaming(text: &str) -> Option<&'static str> {
+/// The first of the words in `text` that press: nothing, if none does. Words of ours have none of them.
+pub fn pressing(text: &str) -> Option<&'static str> {
     if text.contains('!') {
         return Some("!");
     }
@@ -15,6 +15,14 @@ pub fn blaming(text: &str) -> Option<&'static str> {
     let words: Vec<&str> = plain.split(|letter: char| !letter.is_alphanumeric()).collect();
     let alone = PRESSING.into_iter().find(|pressing| words.contains(pressing));
     alone.or_else(|| PRESSING_TOGETHER.into_iter().find(|pressing| plain.contains(pressing)))
+}
+
+/// The same in words of a model: what it says of a machine may well have failed, and a train may go again.
+pub fn blaming(text: &str) -> Option<&'static str> {
+    let lower = text.to_lowercase();
+    let mut words = lower.split(|letter: char| !letter.is_alphanumeric());
+    let of_the_human = words.any(|word| matches!(word, "you" | "your" | "yours"));
+    pressing(text).filter(|word| of_the_human || *word == "!")
 }
 
 #[cfg(test)]
@@ -33,6 +41,13 @@ mod tests {
             ("two mails need an answer", None),
             ("a scheme against rain", None),
             ("call mum, 2 minutes", None),
+        ] {
+            assert_eq!(pressing(text), found, "{text}");
+        }
+        for (text, found) in [
+            ("the backup failed, and runs again at 9", None),
+            ("your backup failed", Some("failed")),
+            ("the train is late!", Some("!")),
         ] {
             assert_eq!(blaming(text), found, "{text}");
         }

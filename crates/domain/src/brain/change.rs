@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, ToSpan, Zoned};
 
-use super::{Meant, Said, Until, Which, mood, strip};
+use super::{Change, Meant, Said, Until, Which, mood, strip};
 use crate::phrase::{Habits, Target, target};
 
 const DONE_HEADS: [&str; 9] = [
@@ -49,11 +49,12 @@ fn done(said: &Said<'_>) -> Option<Meant> {
         return None;
     }
     if said.is(&DONE) {
-        return Some(Meant::Done(Which::This));
+        return Some(Meant::Change(Change::Done(Which::This)));
     }
     let what = said.after_any(&DONE_HEADS).or_else(|| ticked(said)).or_else(|| called_done(said))?;
     let first = what.split(' ').next().unwrap_or_default().to_ascii_lowercase();
-    (!NOT_DONE.contains(&first.as_str()) && !what.contains(',')).then(|| Meant::Done(Which::of(what)))
+    (!NOT_DONE.contains(&first.as_str()) && !what.contains(','))
+        .then(|| Meant::Change(Change::Done(Which::of(what))))
 }
 
 /// `mark dentist done`, `mark dentist as done`, `✓ dentist`.
@@ -77,7 +78,7 @@ fn called_done<'a>(said: &Said<'a>) -> Option<&'a str> {
 /// `snooze`, `snooze 1h`, `snooze dentist until tomorrow`.
 fn snooze(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     if said.is(&["snooze", "/snooze", "snooze it", "snooze this"]) {
-        return Some(Meant::Move { what: Which::This, to: Target::Later(SNOOZE) });
+        return Some(Meant::Change(Change::Move { what: Which::This, to: Target::Later(SNOOZE) }));
     }
     let rest = said.after("snooze ")?;
     let starts = std::iter::once(0).chain(rest.match_indices(' ').map(|(at, _)| at + 1)).take(SPLITS);
@@ -92,7 +93,7 @@ fn snooze(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
             return Some(found);
         }
     }
-    Some(Meant::Move { what: Which::of(rest), to: Target::Later(SNOOZE) })
+    Some(Meant::Change(Change::Move { what: Which::of(rest), to: Target::Later(SNOOZE) }))
 }
 
 /// `move dentist to thu 11`.
@@ -107,7 +108,7 @@ fn moved(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
 fn to(what: &str, when: &str, now: &Zoned, habits: &Habits) -> Option<Meant> {
     let when = ["until ", "till ", "to ", "for "].iter().find_map(|small| strip(when, small)).unwrap_or(when);
     let meant = match target(when, now, habits)? {
-        Ok(to) => Meant::Move { what: Which::of(what), to },
+        Ok(to) => Meant::Change(Change::Move { what: Which::of(what), to }),
         Err(note) => Meant::Unclear(vec![note]),
     };
     Some(meant)
@@ -116,7 +117,7 @@ fn to(what: &str, when: &str, now: &Zoned, habits: &Habits) -> Option<Meant> {
 /// `pause`, `pause until thursday`, `pause for 2 hours`.
 fn pause(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     if said.is(&PAUSE) || said.is(&["/pause"]) {
-        return Some(Meant::Pause(Until::Told));
+        return Some(Meant::Change(Change::Pause(Until::Told)));
     }
     let mut heads = PAUSE;
     heads.reverse();
@@ -130,25 +131,26 @@ fn pause(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
         Ok(Target::At(_)) => return None,
         Err(note) => return Some(Meant::Unclear(vec![note])),
     };
-    Some(Meant::Pause(Until::Then(until)))
+    Some(Meant::Change(Change::Pause(Until::Then(until))))
 }
 
 /// `cancel dentist`; with a time in it, it is rather something to do then.
 fn cancel(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     if said.is(&["cancel", "never mind", "nevermind", "drop it", "forget it"]) {
-        return Some(Meant::Cancel(Which::This));
+        return Some(Meant::Change(Change::Cancel(Which::This)));
     }
     let what = said.after_any(&CANCEL_HEADS)?;
     let first = what.split(' ').next().unwrap_or_default().to_ascii_lowercase();
     let timed = crate::phrase::read(what, now, habits).when.is_some();
     let tells = [" is ", " are ", " was "].iter().any(|verb| what.contains(verb));
-    (!NOT_CANCELLED.contains(&first.as_str()) && !timed && !tells).then(|| Meant::Cancel(Which::of(what)))
+    (!NOT_CANCELLED.contains(&first.as_str()) && !timed && !tells)
+        .then(|| Meant::Change(Change::Cancel(Which::of(what))))
 }
 
 /// `tomorrow 9` or `2h` and nothing else: an answer to something that has just come.
 fn only_a_time(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     match target(said.plain, now, habits)? {
-        Ok(to) => Some(Meant::Move { what: Which::This, to }),
+        Ok(to) => Some(Meant::Change(Change::Move { what: Which::This, to })),
         Err(_) => None,
     }
 }

@@ -3,7 +3,7 @@
 use jiff::Zoned;
 use jiff::civil::Date;
 
-use super::{Meant, Said, strip};
+use super::{Change, Meant, Said, strip};
 use crate::phrase::{Habits, Target, target};
 
 /// What the human wants to see.
@@ -94,7 +94,7 @@ const OPENINGS: [&str; 24] = [
 /// What is asked for, if it is a question about what there is.
 pub(super) fn read(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     if said.is(&CLEAR) {
-        return Some(Meant::ClearInbox);
+        return Some(Meant::Change(Change::ClearInbox));
     }
     let ends = |list: &[&str]| {
         said.lower.rsplit([',', '.', ';', '!']).next().is_some_and(|end| list.contains(&end.trim()))

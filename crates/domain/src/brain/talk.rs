@@ -1,6 +1,6 @@
 //! Words that want an answer and nothing done: greetings, thanks, questions about the assistant.
 
-use super::{Meant, Said};
+use super::{Change, Meant, Said};
 
 /// What wants an answer and nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,13 +65,13 @@ pub(super) fn read(said: &Said<'_>) -> Option<Meant> {
         (&FAREWELLS, Meant::Talk(Talk::Farewell)),
         (&HELP, Meant::Talk(Talk::Help)),
         (&STATUS, Meant::Status),
-        (&UNDO, Meant::Undo),
-        (&RESUME, Meant::Resume),
-        (&LEAVE, Meant::Leave),
+        (&UNDO, Meant::Change(Change::Undo)),
+        (&RESUME, Meant::Change(Change::Resume)),
+        (&LEAVE, Meant::Change(Change::Leave)),
     ];
     // One letter is easily part of something else, so that it must stand quite alone.
     if said.words.eq_ignore_ascii_case("u") {
-        return Some(Meant::Undo);
+        return Some(Meant::Change(Change::Undo));
     }
     known.into_iter().find(|(list, _)| said.is(list)).map(|(_, meant)| meant)
 }

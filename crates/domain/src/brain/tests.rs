@@ -29,8 +29,8 @@ fn told(meant: &Meant) -> String {
             let notes: String = notes.iter().map(|note| format!("; {note}")).collect();
             format!("{when}{other}: {what}{notes}")
         }
-        Meant::Done(what) => format!("done: {}", which(what)),
-        Meant::Move { what, to } => {
+        Meant::Change(Change::Done(what)) => format!("done: {}", which(what)),
+        Meant::Change(Change::Move { what, to }) => {
             let to = match to {
                 Target::At(when) => shown(when),
                 Target::Day(date) => format!("{}, at its own time", date.strftime("%a %-d %b")),
@@ -39,13 +39,15 @@ fn told(meant: &Meant) -> String {
             };
             format!("move {}: {to}", which(what))
         }
-        Meant::Cancel(what) => format!("cancel: {}", which(what)),
-        Meant::Undo => "undo".to_owned(),
-        Meant::Pause(Until::Then(until)) => format!("pause until {}", until.strftime("%a %-d %b %H:%M")),
-        Meant::Pause(Until::Told) => "pause".to_owned(),
-        Meant::Resume => "resume".to_owned(),
-        Meant::Leave => "leave it".to_owned(),
-        Meant::ClearInbox => "clear the inbox".to_owned(),
+        Meant::Change(Change::Cancel(what)) => format!("cancel: {}", which(what)),
+        Meant::Change(Change::Undo) => "undo".to_owned(),
+        Meant::Change(Change::Pause(Until::Then(until))) => {
+            format!("pause until {}", until.strftime("%a %-d %b %H:%M"))
+        }
+        Meant::Change(Change::Pause(Until::Told)) => "pause".to_owned(),
+        Meant::Change(Change::Resume) => "resume".to_owned(),
+        Meant::Change(Change::Leave) => "leave it".to_owned(),
+        Meant::Change(Change::ClearInbox) => "clear the inbox".to_owned(),
         Meant::Untimed => "inbox, when?".to_owned(),
         Meant::Ease(ease) => format!("{ease:?}").to_lowercase(),
         Meant::Unclear(notes) if notes.is_empty() => "inbox".to_owned(),

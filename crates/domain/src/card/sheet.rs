@@ -189,7 +189,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::attention::{Held, HeldId, blaming};
+    use crate::attention::{Held, HeldId, pressing};
     use crate::card::Chase;
 
     fn card(id: &str, state: State, snoozes: u32) -> Card {
@@ -252,17 +252,17 @@ mod tests {
     #[test]
     fn our_own_words_never_press() {
         for sheet in sheets() {
-            assert_eq!(blaming(&sheet.words), None, "{}", sheet.words);
+            assert_eq!(pressing(&sheet.words), None, "{}", sheet.words);
             let labels = sheet.buttons.iter().map(|button| button.label.as_str());
             for words in labels.chain(sheet.menu.iter().map(|menu| menu.label.as_str())) {
-                assert_eq!(blaming(words), None, "{words}");
+                assert_eq!(pressing(words), None, "{words}");
             }
         }
         for line in SMALLER.into_iter().chain(crate::attention::Cheers::LINES) {
-            assert_eq!(blaming(line), None, "{line}");
+            assert_eq!(pressing(line), None, "{line}");
         }
         for why in HeldFor::ALL {
-            assert_eq!(blaming(why.tell()), None, "{why:?}");
+            assert_eq!(pressing(why.tell()), None, "{why:?}");
         }
     }
 

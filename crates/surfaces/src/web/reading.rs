@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Request, State};
-use domain::brain::{Meant, Which, read as meant};
+use domain::brain::{Change, Meant, Which, read as meant};
 use domain::phrase::{Habits, LONGEST, Note, Reading, When, tell};
 use jiff::{Timestamp, Zoned};
 use serde::{Deserialize, Serialize};
@@ -53,15 +53,15 @@ impl ReadingWire {
             Meant::Plan(reading) => Self::planned(&reading, now),
             Meant::Unclear(notes) if notes.iter().any(Note::is_trouble) => Self::wrong(&notes),
             Meant::List(_) => Self::plain("list", "enter tells what is planned"),
-            Meant::Done(which) => Self::change("is done", &which),
-            Meant::Move { what, .. } => Self::change("moves", &what),
-            Meant::Cancel(which) => Self::change("is cancelled", &which),
-            Meant::Undo => Self::plain("change", "enter takes the last change back"),
-            Meant::Pause(_) => Self::plain("change", "enter lets all routines rest"),
-            Meant::Resume => Self::plain("change", "enter lets all routines go on"),
+            Meant::Change(Change::Done(which)) => Self::change("is done", &which),
+            Meant::Change(Change::Move { what, .. }) => Self::change("moves", &what),
+            Meant::Change(Change::Cancel(which)) => Self::change("is cancelled", &which),
+            Meant::Change(Change::Undo) => Self::plain("change", "enter takes the last change back"),
+            Meant::Change(Change::Pause(_)) => Self::plain("change", "enter lets all routines rest"),
+            Meant::Change(Change::Resume) => Self::plain("change", "enter lets all routines go on"),
             Meant::Keep(what) => Self::plain("keep", &format!("enter keeps it in the inbox: {what}")),
-            Meant::ClearInbox => Self::plain("change", "enter clears the inbox"),
-            Meant::Leave => Self::plain("change", "enter leaves it in the inbox"),
+            Meant::Change(Change::ClearInbox) => Self::plain("change", "enter clears the inbox"),
+            Meant::Change(Change::Leave) => Self::plain("change", "enter leaves it in the inbox"),
             Meant::Ease(_) => Self::plain("change", "enter lets less reach you"),
             Meant::Talk(_) | Meant::Status | Meant::Untimed | Meant::Unclear(_) => {
                 Self::plain("keep", "no time in that: enter keeps it in the inbox")

@@ -1,7 +1,7 @@
 //! Running: what each command comes to.
 
 use domain::assistant::{Answer, Choice, Planning, Request};
-use domain::brain::{self, Meant, Span};
+use domain::brain::{self, Change, Meant, Span};
 use domain::phrase::Habits;
 use domain::ping_budget::Pace;
 use domain::schedule::Rest;
@@ -105,7 +105,7 @@ async fn pause(shared: &Shared, until: &str) -> Reply {
         until => format!("pause until {until}"),
     };
     let now = shared.ports.clock.now();
-    if !matches!(brain::read(&words, &now, &Habits::default()), Meant::Pause(_)) {
+    if !matches!(brain::read(&words, &now, &Habits::default()), Meant::Change(Change::Pause(_))) {
         return Reply::glance(&format!("`{until}` is no time. say one, like `tomorrow 9` or `for 2 hours`."));
     }
     let done = match plan(shared, Planning::Words(words)).await {

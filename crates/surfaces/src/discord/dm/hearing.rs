@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::approval::{ApprovalId, Verdict};
 use domain::assistant::{Answer, Press, Request, Saying};
-use domain::brain::{self, Meant, Which};
+use domain::brain::{self, Change, Meant, Which};
 use domain::card::Act;
 use domain::command::is_command;
 use domain::embed::Action;
@@ -120,9 +120,9 @@ impl Hearing {
         let Some(reply) = &message.reply_to else { return false };
         let meant = brain::read(&message.content, &self.shared.ports.clock.now(), &Habits::default());
         let moved = || Act::Move(message.content.trim().to_owned());
-        if meant == Meant::Done(Which::This) {
+        if meant == Meant::Change(Change::Done(Which::This)) {
             self.press_card(reply.message, Act::Done).await
-        } else if matches!(meant, Meant::Move { what: Which::This, .. }) {
+        } else if matches!(meant, Meant::Change(Change::Move { what: Which::This, .. })) {
             self.press_card(reply.message, moved()).await
         } else {
             false
