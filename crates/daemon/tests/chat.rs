@@ -83,7 +83,8 @@ fn with_a_running_assistant_the_question_goes_through_it() {
 fn a_failing_model_is_told_in_words_and_costs_nothing() {
     let check = |act: Act, sentence: &str| {
         let (backstage, program) = stage();
-        backstage.model().script([act, Act::says("here i am")]);
+        // What waits for a model that is away is answered before anything else.
+        backstage.model().script([act, Act::says("here i am"), Act::says("here i am")]);
         let failed = program.run(&["chat", "--once", "are you there?"]);
         assert_eq!(failed.status.code(), Some(1), "{sentence}: {}", stderr(&failed));
         assert!(stderr(&failed).contains(sentence), "{sentence}: {}", stderr(&failed));
@@ -169,7 +170,8 @@ fn a_message_that_cannot_be_taken_is_refused_in_words() {
 #[test]
 fn a_pipe_is_answered_line_by_line() {
     let (backstage, program) = stage();
-    backstage.model().script([Act::says("one"), Act::overloaded(), Act::says("three")]);
+    let says = Act::says;
+    backstage.model().script([says("one"), Act::overloaded(), says("two"), says("three")]);
     let output = program.run_reading(&["chat"], "first\n\nsecond\nthird\n");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let told = stdout(&output);
@@ -183,7 +185,8 @@ fn a_pipe_is_answered_line_by_line() {
 #[test]
 fn a_pipe_that_wants_json_gets_a_document_for_each_line() {
     let (backstage, program) = stage();
-    backstage.model().script([Act::says("one"), Act::overloaded(), Act::says("two\nlines")]);
+    let says = Act::says;
+    backstage.model().script([says("one"), Act::overloaded(), says("two"), says("two\nlines")]);
     let output = program.run_reading(&["chat", "--json"], "first\n\nsecond\n/nonsense\n/status\nthird\n");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let told = stdout(&output);

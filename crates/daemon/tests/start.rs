@@ -136,8 +136,8 @@ fn a_directory_of_the_python_program_opens_as_it_is() {
     let (status, _) = running.terminate();
 
     assert_eq!(status.code(), Some(0));
-    // PU-4: what waited was read by main with the first words, so its file is gone.
-    assert!(!program.data().join("state/pending_updates.json").exists());
+    // What waited is still there for a model to read.
+    assert!(program.data().join("state/pending_updates.json").exists());
     for (name, text) in files.into_iter().filter(|(name, _)| !name.contains("pending_updates")) {
         let now = std::fs::read_to_string(program.data().join(name)).expect("a file");
         assert_eq!(now, text, "{name}");

@@ -98,7 +98,7 @@ fn a_reference_is_never_a_guess() {
 fn the_day_is_told_for_people_and_for_programs() {
     let program = Program::offline(BINARY);
     assert_eq!(said(&program, &["now"]), "nothing is planned.\n");
-    assert_eq!(said(&program, &["today"]), "nothing left today, and nothing is planned.\n");
+    assert_eq!(said(&program, &["today"]), "nothing left today.\n");
     said(&program, &["add", "stretch in 5 min"]);
     let now = json(&program, &["now"]);
     assert!(now["thing"].as_str().unwrap().ends_with("in 5 min · stretch"), "{now}");
@@ -124,4 +124,72 @@ fn tab_knows_the_real_names() {
     let mut asked = program.command(&["--", "ollim-bot", "config", "model"]);
     let told = stdout(&testkit::kill::finish(asked.env("COMPLETE", "fish")));
     assert!(told.contains("model.main"), "{told}");
+}
+
+/// Whatever comes in, it is kept, planned, or told in one line what is wrong; through `add` and through the chat.
+#[test]
+fn bad_input_is_told_in_one_line_and_nothing_is_lost() {
+    let program = Program::offline(BINARY);
+    let fails = |line: &[&str], input: &str, code: i32, words: &str| {
+        let output = program.run_reading(line, input);
+        assert_eq!(output.status.code(), Some(code), "{line:?}: {}", stdout(&output));
+        let told = stderr(&output);
+        assert!(told.contains(words) && told.trim_end().lines().count() == 1, "{line:?}: {told}");
+    };
+    let long = "very long words ".repeat(6_500);
+    for empty in ["", " ", "\n\t\n"] {
+        fails(&["add", "-"], empty, 1, "there are no words in that");
+        fails(&["chat", "--once"], empty, 1, "there are no words in that");
+    }
+    fails(&["add", "-"], &long, 1, "the most i take at once is 100000");
+    fails(&["chat", "--once"], &long, 1, "the most i take at once is 100000");
+    assert_eq!(json(&program, &["inbox"])["inbox"], serde_json::json!([]), "nothing of it is there by half");
+
+    let kept = "long but not too long ".repeat(4_000);
+    assert_eq!(program.run_reading(&["add", "-"], &kept).status.code(), Some(0));
+    assert_eq!(json(&program, &["inbox"])["inbox"][0]["text"], kept.trim());
+    said(&program, &["inbox", "clear"]);
+
+    let rung = program.run_reading(&["add", "-"], "call \u{1b}[31mmum\u{7} tomorrow 9:00\u{0}");
+    assert!(stdout(&rung).contains("09:00 · in ") && !stdout(&rung).contains('\u{1b}'), "{}", stdout(&rung));
+    let files = std::fs::read_dir(program.data().join("reminders")).unwrap();
+    let texts = files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    assert!(texts.collect::<String>().chars().all(|letter| letter == '\n' || !letter.is_control()));
+
+    for (words, told) in [
+        ("pay rent on 30 feb", "there is no 30 february"),
+        ("call tom at 25:00", "25:00"),
+        ("remind me to call tom yesterday at 9", "yesterday is over"),
+    ] {
+        let before = json(&program, &["inbox"])["inbox"].as_array().unwrap().len();
+        for line in [&["add", words][..], &["chat", "--once", words]] {
+            let output = program.run(line);
+            assert_eq!(output.status.code(), Some(0), "{line:?}: {}", stderr(&output));
+            assert!(stdout(&output).contains(told), "{line:?}: {}", stdout(&output));
+        }
+        let after = json(&program, &["inbox"])["inbox"].as_array().unwrap().clone();
+        assert_eq!(after.len(), before + 2, "{words} is kept: {after:?}");
+        assert!(words.ends_with(after[before]["text"].as_str().unwrap()), "{after:?}");
+    }
+    let skipped = said(&program, &["add", "tea on 28 march 2027 at 2:30"]);
+    assert!(skipped.contains("sun 28 mar 03:00") && skipped.contains("the clocks change"), "{skipped}");
+}
+
+/// Who only plans something fires nothing: what is due waits for somebody who stays to see it.
+#[test]
+fn a_verb_rings_nothing_in_passing() {
+    let program = Program::offline(BINARY);
+    said(&program, &["add", "stretch in 1 second"]);
+    let due = |program: &Program| program.data().join("reminders/stretch.md").exists();
+    while json(&program, &["today"])["rest"] != serde_json::json!([]) {
+        std::thread::yield_now();
+    }
+    said(&program, &["now"]);
+    said(&program, &["add", "buy milk"]);
+    assert!(due(&program), "it still waits");
+    let running = program.start();
+    while due(&program) {
+        std::thread::yield_now();
+    }
+    running.terminate();
 }

@@ -4,7 +4,10 @@
 //! effects in the order in which they must happen, the writing first.
 
 mod approving;
+mod asking;
+mod at_once;
 mod background;
+mod beginning;
 mod capturing;
 mod carding;
 mod chaining;
@@ -67,10 +70,10 @@ use crate::cost::Purse;
 use crate::dice::Dice;
 use crate::failure::Failure;
 use crate::model::Choices;
-use crate::record::{Message, MessageChange, MessageId, Opened, Record, SessionChange, TurnChange};
+use crate::record::{MessageId, Record, SessionChange};
 use crate::tool::ToolSpec;
 use crate::turn::{Ending, TurnId};
-use compacting::{Compacting, Wanted};
+use compacting::Wanted;
 use minutes::Minutes;
 use posting::Posting;
 use running::{Errand, Owed, Running, Sending, Turned};
@@ -167,55 +170,6 @@ impl Assistant {
         (answer, self.with_posts(effects, now))
     }
 
-    fn decide(&mut self, event: Event, now: &Zoned) -> Vec<Effect> {
-        match event {
-            Event::Started => self.started(now),
-            Event::TurnEnded(turn, ended) => self.turn_ended(turn, ended, now),
-            Event::KeyRenewed => self.key_renewed(now),
-            Event::Woke => self.woke(now),
-            Event::Files(news, look) => self.files_changed(news, look, now),
-            Event::Undelivered(charge) => self.refund(charge, now),
-            Event::Seen(surface) => self.seen_on(surface, now),
-        }
-    }
-
-    fn answer(&mut self, request: Request, now: &Zoned) -> (Answer, Vec<Effect>) {
-        match request {
-            Request::Say(saying) => self.say(saying, now),
-            Request::Stop => self.stop(now),
-            Request::Retry => self.retry(now),
-            Request::Reshape(Reshape::Compact(instructions)) => self.compact(instructions, now),
-            Request::Reshape(Reshape::Undo) => self.undo(now),
-            Request::Reshape(Reshape::Clear) => self.clear(now),
-            Request::Step(Step::Aside(topic)) => self.fork(topic, now),
-            Request::Step(Step::Back(way)) => self.leave_asked(way, now),
-            Request::Turn(turn, progress) => self.got_on(turn, progress, now),
-            Request::Inbox(Shelf::Keep(text)) => self.keep(text, now),
-            Request::Inbox(Shelf::Remove(id)) => self.remove(id, now),
-            Request::Approve(reply) => self.approve(&reply, now),
-            Request::Tell(Question::Reports) => self.read_reports(now),
-            Request::Tell(Question::Inbox) => self.read_inbox(),
-            Request::Tell(Question::Status) => self.status(),
-            Request::Tell(Question::Numbers) => (Answer::Numbers(self.numbers(now)), Vec::new()),
-            Request::Tell(Question::Attention) => {
-                (Answer::Attention(Box::new(self.attention(now))), Vec::new())
-            }
-            Request::Tell(Question::Settings) => self.tell_settings(),
-            Request::Tell(Question::Plans) => {
-                (Answer::Plans(Box::new(self.memory.plans.clone())), Vec::new())
-            }
-            Request::Tell(Question::Setting(setting)) => self.tell_setting(setting),
-            Request::Choose(Choice::Model(name)) => self.choose_model(&name, now),
-            Request::Press(press) => self.press(press, now),
-            Request::Plan(planning) => self.plan(planning, now),
-            Request::Choose(Choice::Thinking(way)) => self.choose_thinking(way),
-            Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),
-            Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),
-            Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode),
-            Request::Choose(Choice::Ease(ease)) => self.ease(ease, now),
-        }
-    }
-
     /// When the assistant wants to be woken.
     pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
         if self.tends == Tends::Nothing {
@@ -229,27 +183,6 @@ impl Assistant {
             self.attention_wakes(),
         ];
         self.fork_wakes(now).into_iter().chain(own.into_iter().flatten()).min()
-    }
-
-    fn woke(&mut self, now: &Zoned) -> Vec<Effect> {
-        let mut minutes = Minutes::at(now);
-        self.tend_approvals(&mut minutes);
-        self.tend_fork(&mut minutes);
-        self.tend_deadlines(&mut minutes);
-        self.tend_away(&mut minutes);
-        self.tend_plans(&mut minutes);
-        self.tend_attention(&mut minutes);
-        self.hear_waiting(&mut minutes);
-        minutes.effects()
-    }
-
-    fn got_on(&mut self, turn: TurnId, progress: Progress, now: &Zoned) -> (Answer, Vec<Effect>) {
-        match progress {
-            Progress::MayRun(blocks, spent) => self.may_run(turn, (blocks, spent), now),
-            Progress::MaySpend(spent) => self.may_spend(turn, spent, now),
-            Progress::Ran(results) => self.ran(turn, results, now),
-            Progress::Wishes(wish) => self.wished(turn, wish, now),
-        }
     }
 
     fn started(&mut self, now: &Zoned) -> Vec<Effect> {
@@ -347,91 +280,6 @@ impl Assistant {
         minutes.close(turn, ending.clone(), ended.usage);
         self.run_ended(&branch, &ending, minutes);
         minutes.shown.push(Shown::Ended { turn, branch, answers: message.id, ending });
-    }
-
-    /// Goes on with what has waited longest, if nobody is speaking.
-    fn hear_waiting(&mut self, minutes: &mut Minutes) {
-        if self.speaking().is_some() || self.tends == Tends::Nothing {
-            return;
-        }
-        if let Some(wanted) = self.wants.compactions.pop_front() {
-            return self.begin_wanted(wanted, minutes);
-        }
-        self.ring_together(minutes);
-        let next = self.memory.messages.waiting.front().and_then(|next| self.branch_of(next, minutes));
-        if let Some(branch) = next.filter(|branch| self.is_full(branch)) {
-            return self.begin_compaction(Compacting::by_itself(branch), minutes);
-        }
-        if let Some(message) = self.memory.messages.waiting.pop_front() {
-            self.begin(Arc::new(message), minutes);
-        }
-    }
-
-    /// Who speaks with the human: main, or the side conversation. Only one of them does at a time.
-    fn speaking(&self) -> Option<(&Branch, &Running)> {
-        let fork = self.memory.fork.as_ref().map(|fork| &fork.branch);
-        let on = |branch: &Branch| self.running.get_key_value(branch);
-        on(&Branch::Main).or_else(|| fork.and_then(on))
-    }
-
-    /// Says `message` where it is meant to be heard, and starts the turn that answers it.
-    fn begin(&mut self, message: Arc<Message>, minutes: &mut Minutes) {
-        if self.is_away(minutes.at) && self.stood_in(&message, minutes) {
-            return self.hear_waiting(minutes);
-        }
-        match self.arrive(&message, minutes) {
-            Some(place) => self.begin_on(place, message, minutes),
-            None => self.hear_waiting(minutes),
-        }
-    }
-
-    /// Says `message` on `branch`, after a `lead` of ours, and starts the turn that answers it.
-    fn begin_on(&mut self, (branch, lead): (Branch, String), message: Arc<Message>, minutes: &mut Minutes) {
-        if branch == Branch::Main {
-            self.ensure_main(minutes);
-            self.memory.main.before = self.memory.conversation.head(&branch).and_then(|head| head.entry);
-        }
-        let said = Said::Human(self.heard(&message, (&branch, &lead), minutes));
-        let Some(entry) = self.say_on(&branch, said, minutes) else { return };
-        self.hand_over(&branch, entry.id, minutes);
-        minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
-        let turn = self.next_turn();
-        // Words from before the start have waited long enough.
-        let owed = if message.id < self.wants.since { Owed::SinceBefore } else { Owed::Now };
-        self.open(Turned { turn, branch, message, sending: Sending::First }, owed, minutes);
-    }
-
-    fn next_turn(&mut self) -> TurnId {
-        let turn = self.memory.turns.next;
-        self.memory.turns.next = TurnId(turn.0 + 1);
-        turn
-    }
-
-    /// Writes down that a turn opens, and starts it.
-    fn open(&mut self, turned: Turned, owed: Owed, minutes: &mut Minutes) {
-        let Turned { turn, branch, message, sending } = turned;
-        let answers = message.id;
-        let opened = Opened { turn, branch: branch.clone(), answers, at: minutes.at };
-        minutes.records.push(Record::Turn(TurnChange::Opened(opened)));
-        minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
-        if branch == Branch::Main {
-            self.limit_reminder(answers, minutes);
-        }
-        let (errand, account) = (Errand::Answer(message, sending), self.account(&branch));
-        self.start(branch, Running { turn, errand, account, owed, unanswered: Vec::new() }, minutes);
-    }
-
-    /// Starts a turn where `branch` now ends.
-    fn start(&mut self, branch: Branch, running: Running, minutes: &mut Minutes) {
-        let Some(from) = self.memory.conversation.head(&branch).and_then(|head| head.entry) else { return };
-        let purpose = match &running.errand {
-            Errand::Answer(..) => Purpose::Answer,
-            Errand::Compact(compacting) => Purpose::Compact(compacting.instructions.clone()),
-        };
-        let (turn, account, seed) = (running.turn, running.account.clone(), self.dice.roll());
-        let (model, thinking) = (self.model(&branch), self.thinking(&branch));
-        self.running.insert(branch.clone(), running);
-        minutes.starts.push(Start { turn, branch, purpose, account, model, thinking, from, seed });
     }
 
     /// Main always exists once something is said, and its session is known to everybody.

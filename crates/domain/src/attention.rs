@@ -23,6 +23,7 @@ pub use held::{Held, HeldFor, HeldId, Telling};
 
 use crate::cost::Source;
 use crate::ping_budget::PingBudget;
+use crate::record::{MessageChange, Record};
 
 /// How the human's attention is spared now, as a surface tells it.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,4 +130,10 @@ pub enum AttentionChange {
     Settled(Vec<HeldId>, Timestamp),
     /// The human found so often not useful what comes from there.
     Disliked(Source, u32),
+}
+
+impl From<AttentionChange> for Record {
+    fn from(change: AttentionChange) -> Self {
+        Self::Message(MessageChange::Attention(change))
+    }
 }

@@ -55,6 +55,8 @@ pub struct Sheet {
     pub when: Option<Timestamp>,
     /// Where it came from, in small letters; may be empty.
     pub foot: String,
+    /// What it replies to. Long after that nobody wants it any more.
+    pub to: Option<PostKey>,
 }
 
 /// Something to choose from.

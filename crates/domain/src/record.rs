@@ -48,8 +48,6 @@ pub enum Record {
     Plan(PlanChange),
     /// Something happened to the inbox.
     Inbox(InboxChange),
-    /// Something happened to the human's attention.
-    Attention(AttentionChange),
     /// The session of the main conversation changed, or a branch got one.
     Session(SessionChange),
 }
@@ -141,6 +139,8 @@ pub enum MessageChange {
     Post(PostChange),
     /// This is how the card of a reminder stands, and what it was posted under.
     Card(Card, PostKey),
+    /// Something happened to the human's attention.
+    Attention(AttentionChange),
 }
 
 /// What happened to a turn.

@@ -1,8 +1,10 @@
 //! Settings: what the human can change while the program runs, and what each is when nothing was said.
 
+mod calm;
 mod setting;
 mod telling;
 
+pub use calm::CalmSetting;
 pub use setting::{BadSetting, Given, Setting};
 
 use crate::attention::{Calm, Quiet};

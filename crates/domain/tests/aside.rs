@@ -105,7 +105,6 @@ impl Life {
                 | Record::Spent(_)
                 | Record::State(_)
                 | Record::Inbox(_)
-                | Record::Attention(_)
                 | Record::Session(_) => {}
             }
         }

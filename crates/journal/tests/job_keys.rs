@@ -103,7 +103,9 @@ fn a_wrong_rhythm_is_named_in_words_its_author_can_act_on() {
     );
     wrong(
         "id: x\nfrom: 2026-11-18T09:00\nevery: often",
-        expect![[r#"line 4: `every`: "often" is not a number of days; write it like `3 days` or `2 weeks`"#]],
+        expect![[
+            r#"line 4: `every`: "often" is not a number of days; write it like `3 days` or `2 weeks`, or `last friday of the month at 09:00`"#
+        ]],
     );
     for none in ["0 days", "99999999999 days", "1000000000 weeks", "-1 days", "days", "1 month"] {
         let head = format!("id: x\nfrom: 2026-11-18T09:00\nevery: {none}");

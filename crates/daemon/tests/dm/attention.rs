@@ -69,6 +69,7 @@ async fn a_reminder_is_put_otherwise_once_and_answered_there() {
     rig.passes(22 * 60).await;
     let smaller = rig.sees("smaller version").await;
     assert!(smaller.buzzes() && smaller.content != card.content);
+    assert_eq!(smaller.reply_to, Some(card.id));
     assert_eq!(labels(&smaller), ["Done", "Not today"]);
     rig.human().clicks(smaller.id, "Not today").unwrap();
     rig.becomes(&smaller, "moved to").await;

@@ -196,7 +196,7 @@ async fn after_six_hours_without_discord_everything_comes_in_order() {
         rig.file(&format!("reminders/water{hour}.md"), &text).await;
     }
     rig.passes(6 * 3_600 + 600).await;
-    let late = rig.all("⏰ drink water");
+    let late = rig.all("drink water");
     assert_eq!(late.len(), 5, "{}", rig.discord.transcript());
     assert!(late.iter().all(|seen| seen.content.contains("-# from ")), "{}", rig.discord.transcript());
     let hours: Vec<&str> =

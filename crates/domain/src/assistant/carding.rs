@@ -80,12 +80,14 @@ impl Assistant {
         (id, act): (&CardId, Act),
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
-        let act = match act {
-            Act::Pick(option) if chosen(&option).is_some() => return self.picked(surface, &option, now),
-            // A time of its own, for this card.
-            Act::Pick(words) => Act::Move(words),
-            act => act,
-        };
+        if let Act::Pick(option) = act {
+            let names_a_card = chosen(&option).is_some();
+            return match names_a_card {
+                true => self.picked(surface, &option, now),
+                // A time of its own, for this card.
+                false => self.card_pressed(surface, (id, Act::Move(option)), now),
+            };
+        }
         let Some((card, post)) = self.memory.messages.cards.get(id).cloned() else {
             return refused(
                 "that reminder is too long ago. say it in words, like `remind me tomorrow at 9`.",
@@ -148,10 +150,14 @@ impl Assistant {
             Act::Move(words) => match words.as_str() {
                 DONE => Ok(State::Done(now.timestamp())),
                 DROP => Ok(State::Dropped),
-                words => match brain::read(words, now, &self.memory.chosen.settings.habits()) {
-                    Meant::Move { what: Which::This, to } => self.rings_again(&card, &to, &mut minutes),
-                    _ => Err(no_such_time(words)),
-                },
+                words => {
+                    let meant = brain::read(words, now, &self.memory.chosen.settings.habits());
+                    if let Meant::Move { what: Which::This, to } = meant {
+                        self.rings_again(&card, &to, &mut minutes)
+                    } else {
+                        Err(no_such_time(words))
+                    }
+                }
             },
             Act::Tonight | Act::Split | Act::Pick(_) | Act::Undo => Err("there is nothing to do.".to_owned()),
         };
@@ -242,19 +248,19 @@ impl Assistant {
     fn cheer(&mut self, card: &Card, minutes: &mut Minutes) -> Option<&'static str> {
         let State::Done(_) = card.state else { return None };
         let today = minutes.at.to_zoned(minutes.zone.clone()).date();
-        let (cheers, line) = self.memory.attending.mood.cheers.done(today, card.snoozes);
+        let (cheers, line) = self.memory.messages.attending.mood.cheers.done(today, card.snoozes);
         self.feels(minutes, |mood| mood.cheers = cheers);
         line
     }
 
     /// What waits to be told about `source` need not be told any more.
     fn no_longer_held(&mut self, source: &Source, minutes: &mut Minutes) {
-        let held = &mut self.memory.attending.held;
+        let held = &mut self.memory.messages.attending.held;
         let settled: Vec<HeldId> =
             held.iter().filter(|held| held.source == *source).map(|held| held.id).collect();
         if !settled.is_empty() {
             Arc::make_mut(held).retain(|held| held.source != *source);
-            minutes.records.push(Record::Attention(AttentionChange::Settled(settled, minutes.at)));
+            minutes.records.push(Record::from(AttentionChange::Settled(settled, minutes.at)));
         }
     }
 

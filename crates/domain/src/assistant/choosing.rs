@@ -96,10 +96,7 @@ impl Assistant {
             | Setting::AutoUpdate
             | Setting::AutoUpdateInterval
             | Setting::AutoUpdateHour
-            | Setting::Quiet
-            | Setting::Digest
-            | Setting::PingCaps
-            | Setting::FollowUp => typed.to_owned(),
+            | Setting::Calm(_) => typed.to_owned(),
         };
         if let Err(bad) = setting.set(&mut settings, &name) {
             return refused(bad.to_string());

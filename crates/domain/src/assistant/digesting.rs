@@ -7,7 +7,7 @@ use crate::attention::{AttentionChange, Focus, Telling};
 use crate::card::digest_menu;
 use crate::conversation::{Block, Branch, Reach, Said, Text};
 use crate::post::{Post, PostChange, PostKey, Ring, Sheet};
-use crate::record::Record;
+use crate::record::{MessageChange, Record};
 use crate::sent::SentId;
 
 /// How late a focus may end and still be asked about.
@@ -16,13 +16,14 @@ const STALE: SignedDuration = SignedDuration::from_hours(1);
 impl Assistant {
     /// When something is to be told by itself.
     pub(super) fn attention_wakes(&self) -> Option<Timestamp> {
-        let focus = self.memory.attending.mood.focus.as_ref().map(|focus| focus.until);
+        let focus = self.memory.messages.attending.mood.focus.as_ref().map(|focus| focus.until);
         [self.wants.digest, focus, self.cards_wake()].into_iter().flatten().min()
     }
 
     /// What is held is told at the first digest after the oldest of it came about, however late that is.
     pub(super) fn reckon_digest(&mut self, now: &Zoned) {
-        let oldest = self.memory.attending.held.first().map(|held| held.at.to_zoned(now.time_zone().clone()));
+        let oldest =
+            self.memory.messages.attending.held.first().map(|held| held.at.to_zoned(now.time_zone().clone()));
         self.wants.digest = oldest.and_then(|oldest| self.memory.chosen.settings.calm.digests.next(&oldest));
     }
 
@@ -34,7 +35,8 @@ impl Assistant {
             let telling = self.told_now(minutes);
             self.speak(&telling.text, minutes);
         }
-        let over = self.memory.attending.mood.focus.clone().filter(|focus| focus.until <= minutes.at);
+        let over =
+            self.memory.messages.attending.mood.focus.clone().filter(|focus| focus.until <= minutes.at);
         if let Some(focus) = over {
             self.focus_over(&focus, minutes);
         }
@@ -42,7 +44,7 @@ impl Assistant {
 
     /// The human asks what is held: then it was told.
     pub(super) fn tell_held(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
-        if self.memory.attending.held.is_empty() {
+        if self.memory.messages.attending.held.is_empty() {
             return (Answer::Told("nothing is held.".to_owned()), Vec::new());
         }
         let mut minutes = Minutes::at(now);
@@ -52,9 +54,9 @@ impl Assistant {
 
     /// All that is held is told now, and that is written down.
     fn told_now(&mut self, minutes: &mut Minutes) -> Telling {
-        let held = std::mem::take(&mut self.memory.attending.held);
+        let held = std::mem::take(&mut self.memory.messages.attending.held);
         let telling = Telling::of(held.to_vec(), minutes.at, &minutes.zone);
-        minutes.records.push(Record::Attention(AttentionChange::Told(telling.clone())));
+        minutes.records.push(Record::from(AttentionChange::Told(telling.clone())));
         telling
     }
 
@@ -86,7 +88,9 @@ impl Assistant {
 pub(super) fn told(effects: &[Effect]) -> Option<Telling> {
     let Some(Effect::Write(records)) = effects.first() else { return None };
     records.iter().find_map(|record| {
-        let Record::Attention(AttentionChange::Told(telling)) = record else { return None };
+        let Record::Message(MessageChange::Attention(AttentionChange::Told(telling))) = record else {
+            return None;
+        };
         Some(telling.clone())
     })
 }

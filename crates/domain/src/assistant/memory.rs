@@ -47,8 +47,6 @@ pub struct Memory {
     pub plans: Plans,
     /// What the human chose.
     pub chosen: Chosen,
-    /// Whether they can be reached, and what waits because they cannot.
-    pub attending: Attending,
 }
 
 /// Turns that never ended, the background runs they may belong to, and the number of the next one.
@@ -75,6 +73,8 @@ pub struct Messages {
     pub heard: Arc<BTreeSet<Mark>>,
     /// The cards of reminders that rang, shared with every copy of this memory.
     pub cards: Arc<Cards>,
+    /// Whether the human is to be reached, and what waits because they are not.
+    pub attending: Attending,
     /// The number of the next message.
     pub next: MessageId,
 }
@@ -145,6 +145,7 @@ impl Memory {
                 sent: Arc::default(),
                 heard: Arc::default(),
                 cards: Arc::default(),
+                attending: Attending::default(),
                 next: MessageId(1),
             },
             reports: Reports { waiting: Arc::default(), next: ReportId(1) },
@@ -154,7 +155,6 @@ impl Memory {
             main: Main::default(),
             plans: Plans::default(),
             chosen: Chosen::default(),
-            attending: Attending::default(),
         }
     }
 }

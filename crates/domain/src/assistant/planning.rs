@@ -7,14 +7,11 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Zoned};
 
-use super::forking::refused;
 use super::{Answer, Assistant, Broken, Effect, Look, Minutes, Planning, Shown, Tends};
 use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
 use crate::record::{FileWork, MessageChange, MessageId, PlanChange, Record, Removal};
-use crate::schedule::{
-    Charter, Due, FileNews, ItemId, Lateness, Missed, Plan, Planned, Rest, SET_BACK, What, once,
-};
+use crate::schedule::{Charter, Due, FileNews, ItemId, Lateness, Missed, Planned, SET_BACK, What, once};
 
 /// The most late ones that go on at a time.
 const LATE_AT_ONCE: usize = 2;
@@ -130,47 +127,12 @@ impl Assistant {
             Planning::Do(job) => self.run(job, now),
             Planning::Now(source) => self.fire_now(&source, now),
             Planning::Rest(source, rest) => self.let_rest(&source, rest, now),
+            // Without a model, nobody else would keep what has no time.
+            Planning::Words(words) if self.choices.is_offline() => self.capture(&words, now),
             Planning::Words(words) => self.plan_words(&words, now),
             Planning::Capture(words) => self.capture(&words, now),
             Planning::Remind(what, when) => self.plan_apart(what, &when, now),
         }
-    }
-
-    /// The human does not want to wait for the clock. A reminder that is done now is done.
-    fn fire_now(&mut self, source: &Source, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let plan = self.memory.plans.agenda.get(source).map(|plan| Arc::clone(&plan.planned));
-        let Some(planned) = plan else { return refused(&format!("{source} is not planned.")) };
-        if self.memory.plans.busy_with(source).is_some() {
-            return refused(&format!("{} is being done already.", planned.name()));
-        }
-        let rang = |plan: &Plan| match plan.planned.cue() {
-            Some(_) => plan.accounted.until > jiff::Timestamp::MIN,
-            None => plan.next.is_none(),
-        };
-        let rang = self.memory.plans.agenda.get(source).is_some_and(rang);
-        if matches!(planned.what, What::Reminder(_)) && planned.manner().rest == Rest::Never && rang {
-            return refused(&format!("{} was done already.", planned.name()));
-        }
-        let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
-        let due = match &planned.what {
-            // As finely as it is kept.
-            What::Routine(_) => minutes.at.round(jiff::Unit::Millisecond).unwrap_or(minutes.at),
-            What::Reminder(reminder) if reminder.cue.is_some() => minutes.at,
-            What::Reminder(reminder) => reminder.run_at.at,
-        };
-        if let What::Reminder(_) = &planned.what {
-            self.accounted(source, due, &mut minutes);
-        }
-        let occurrence = claim(&planned, due, Lateness::OnTime, &minutes);
-        self.try_once(&planned, occurrence, &mut minutes);
-        let answer = match self.memory.plans.busy_with(source).map(|occurrence| &occurrence.stage) {
-            Some(Stage::Asked(message)) => Answer::Heard(*message),
-            Some(Stage::Running(_) | Stage::Again(_) | Stage::Queued | Stage::Ended(_)) | None => {
-                Answer::Begun(turn)
-            }
-        };
-        self.hear_waiting(&mut minutes);
-        (answer, minutes.effects())
     }
 
     /// When the next time comes, a failed job is tried again, or a late one may begin.
@@ -315,7 +277,7 @@ impl Assistant {
     }
 
     /// All times of `source` up to `until` are accounted for, and that is written down.
-    fn accounted(&mut self, source: &Source, until: jiff::Timestamp, minutes: &mut Minutes) {
+    pub(super) fn accounted(&mut self, source: &Source, until: jiff::Timestamp, minutes: &mut Minutes) {
         let accounted = self.memory.plans.agenda.account(source, until, &minutes.zone);
         minutes.plan(accounted.map(|accounted| PlanChange::Accounted(source.clone(), accounted)));
     }

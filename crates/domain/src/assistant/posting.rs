@@ -281,9 +281,11 @@ fn rung(effects: &[Effect], now: &Zoned) -> Vec<Rung> {
     });
     let open: Vec<(&Card, &PostKey)> = open.collect();
     let rang = |(card, key): &(&Card, &PostKey)| match &card.followed {
-        Some(followed) => {
-            Rung { key: followed.clone(), text: put_otherwise(card), sheet: card.otherwise_sheet(now) }
-        }
+        Some(followed) => Rung {
+            key: followed.clone(),
+            text: put_otherwise(card),
+            sheet: Sheet { to: Some((*key).clone()), ..card.otherwise_sheet(now) },
+        },
         None => {
             let with: Vec<&Card> =
                 open.iter().filter(|(_, other)| other == key).map(|(card, _)| *card).collect();

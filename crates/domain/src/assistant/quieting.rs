@@ -12,13 +12,13 @@ use crate::phrase::{When, tell};
 use crate::ping_budget::PingBudget;
 use crate::record::Record;
 use crate::sent::{Found, SentId};
-use crate::settings::Setting;
+use crate::settings::{CalmSetting, Setting};
 
 impl Assistant {
     /// How the human's attention is spared now.
     pub(super) fn attention(&self, now: &Zoned) -> Attention {
         let calm = self.memory.chosen.settings.calm.clone();
-        let attending = &self.memory.attending;
+        let attending = &self.memory.messages.attending;
         let disliked = attending.disliked.iter();
         let mut disliked: Vec<Disliked> =
             disliked.map(|(source, count)| Disliked { source: source.clone(), count: *count }).collect();
@@ -37,13 +37,13 @@ impl Assistant {
 
     /// Until when it is quiet: by the hours, or because the human said so.
     pub(super) fn quiet_until(&self, now: &Zoned) -> Option<jiff::Timestamp> {
-        let said = self.memory.attending.mood.quiet_until.filter(|until| *until > now.timestamp());
+        let said = self.memory.messages.attending.mood.quiet_until.filter(|until| *until > now.timestamp());
         self.memory.chosen.settings.calm.quiet.until(now).max(said)
     }
 
     /// What the human has their mind on now.
     pub(super) fn focus(&self, now: &Zoned) -> Option<&Focus> {
-        self.memory.attending.mood.focus.as_ref().filter(|focus| focus.until > now.timestamp())
+        self.memory.messages.attending.mood.focus.as_ref().filter(|focus| focus.until > now.timestamp())
     }
 
     /// Why nothing rings now that nobody asked for, when so many are about to: nothing, if it may.
@@ -55,7 +55,7 @@ impl Assistant {
             return Some(HeldFor::Focus);
         }
         let Caps::Rare { a_day, apart } = self.memory.chosen.settings.calm.caps else { return None };
-        let pushes = self.memory.attending.mood.pushes.on(now.date());
+        let pushes = self.memory.messages.attending.mood.pushes.on(now.date());
         let apart = SignedDuration::from_mins(i64::from(apart));
         let since = |last: jiff::Timestamp| now.timestamp().duration_since(last);
         let soon = pushes.last.is_some_and(|last| (SignedDuration::ZERO..apart).contains(&since(last)));
@@ -74,13 +74,13 @@ impl Assistant {
         why: HeldFor,
         minutes: &mut Minutes,
     ) {
-        let attending = &mut self.memory.attending;
+        let attending = &mut self.memory.messages.attending;
         // Numbers begin at 1.
         let id = HeldId(attending.next.0.max(1));
         attending.next = HeldId(id.0 + 1);
         let held = Held { id, at: minutes.at, source, name, words, why };
         std::sync::Arc::make_mut(&mut attending.held).push(held.clone());
-        minutes.records.push(Record::Attention(AttentionChange::Held(held)));
+        minutes.records.push(Record::from(AttentionChange::Held(held)));
     }
 
     /// So many rang now without having been asked for.
@@ -96,9 +96,9 @@ impl Assistant {
 
     /// How it stands changes, and that is written down.
     pub(super) fn feels(&mut self, minutes: &mut Minutes, change: impl FnOnce(&mut Mood)) {
-        let mood = &mut self.memory.attending.mood;
+        let mood = &mut self.memory.messages.attending.mood;
         change(mood);
-        minutes.records.push(Record::Attention(AttentionChange::Mood(Box::new(mood.clone()))));
+        minutes.records.push(Record::from(AttentionChange::Mood(Box::new(mood.clone()))));
     }
 
     /// The human found a message not useful: that is kept for whose it was.
@@ -111,9 +111,9 @@ impl Assistant {
                 return refused("that came from none of my runs, or is too long ago.");
             }
         };
-        let count = self.memory.attending.disliked.entry(source.clone()).or_default();
+        let count = self.memory.messages.attending.disliked.entry(source.clone()).or_default();
         *count += 1;
-        let disliked = Record::Attention(AttentionChange::Disliked(source, *count));
+        let disliked = Record::from(AttentionChange::Disliked(source, *count));
         (Answer::Noted, vec![Effect::Write(vec![disliked])])
     }
 
@@ -121,13 +121,13 @@ impl Assistant {
     pub(super) fn ease(&mut self, ease: Ease, now: &Zoned) -> (Answer, Vec<Effect>) {
         match ease {
             Ease::Tell => (Answer::Told(self.tell_quiet(now)), Vec::new()),
-            Ease::Hours(Quiet::Never) if self.memory.attending.mood.quiet_until.is_some() => {
+            Ease::Hours(Quiet::Never) if self.memory.messages.attending.mood.quiet_until.is_some() => {
                 let mut minutes = Minutes::at(now);
                 self.feels(&mut minutes, |mood| mood.quiet_until = None);
                 (Answer::Told(format!("that quiet is over. {}", self.tell_quiet(now))), minutes.effects())
             }
             Ease::Hours(quiet) => {
-                let (_, effects) = self.set(Setting::Quiet, &quiet.to_string(), now);
+                let (_, effects) = self.set(Setting::Calm(CalmSetting::Quiet), &quiet.to_string(), now);
                 (Answer::Told(self.tell_quiet(now)), effects)
             }
             Ease::QuietFor(length) => {

@@ -221,9 +221,8 @@ fn is_done_here(meant: &Meant) -> bool {
         | Meant::Resume
         | Meant::Leave
         | Meant::Ease(_)
-        | Meant::ClearInbox
-        | Meant::Status => true,
-        Meant::Talk(_) | Meant::Untimed | Meant::Unclear(_) => false,
+        | Meant::ClearInbox => true,
+        Meant::Talk(_) | Meant::Status | Meant::Untimed | Meant::Unclear(_) => false,
     }
 }
 

@@ -80,6 +80,11 @@ fn plain_words_mean_what_people_mean_by_them() {
         hello there, can you plan my trip? | inbox
         🦀 | inbox
         nöte: x | inbox, when?
+        no time | leave it
+        clear the inbox | clear the inbox
+        done inbox:3 | done: (kept as 3)
+        move inbox:3 to tonight | move (kept as 3): Sun 15 Nov 2026 20:00
+        drop inbox 2 | cancel: (kept as 2)
         undo | undo
         u | undo
         U! | inbox, when?

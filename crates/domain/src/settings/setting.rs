@@ -1,7 +1,6 @@
 //! Each setting by its name: what it accepts, and how it is given back.
 
-use super::Settings;
-use crate::attention::{Caps, Digests, Quiet};
+use super::{CalmSetting, Settings};
 use crate::permission::Mode;
 use crate::thinking::Thinking;
 
@@ -28,14 +27,8 @@ pub enum Setting {
     AutoUpdateInterval,
     /// The hour at which it does.
     AutoUpdateHour,
-    /// When nothing rings that can wait.
-    Quiet,
-    /// When what was held is told.
-    Digest,
-    /// How much may ring without having been asked for.
-    PingCaps,
-    /// After how many minutes a reminder that nobody answered is put otherwise.
-    FollowUp,
+    /// When and how often the human is reached.
+    Calm(CalmSetting),
 }
 
 /// Why a setting cannot be what was asked for, and what would be right. The human must act.
@@ -80,10 +73,10 @@ impl Setting {
         Self::AutoUpdate,
         Self::AutoUpdateInterval,
         Self::AutoUpdateHour,
-        Self::Quiet,
-        Self::Digest,
-        Self::PingCaps,
-        Self::FollowUp,
+        Self::Calm(CalmSetting::Quiet),
+        Self::Calm(CalmSetting::Digest),
+        Self::Calm(CalmSetting::PingCaps),
+        Self::Calm(CalmSetting::FollowUp),
     ];
 
     /// RC-7: finds a setting by its name in the file or on the screen.
@@ -111,10 +104,7 @@ impl Setting {
             Self::AutoUpdate => "auto_update",
             Self::AutoUpdateInterval => "auto_update_interval",
             Self::AutoUpdateHour => "auto_update_hour",
-            Self::Quiet => "quiet",
-            Self::Digest => "digest",
-            Self::PingCaps => "ping_caps",
-            Self::FollowUp => "follow_up",
+            Self::Calm(calm) => calm.key(),
         }
     }
 
@@ -131,10 +121,7 @@ impl Setting {
             | Self::AutoUpdate
             | Self::AutoUpdateInterval
             | Self::AutoUpdateHour
-            | Self::Quiet
-            | Self::Digest
-            | Self::PingCaps
-            | Self::FollowUp => self.key(),
+            | Self::Calm(_) => self.key(),
         }
     }
 
@@ -160,10 +147,7 @@ impl Setting {
             Self::AutoUpdateHour => {
                 settings.updates.hour = number(typed).filter(|hour| *hour <= 23).ok_or_else(wrong)?;
             }
-            Self::Quiet => settings.calm.quiet = Quiet::read(typed).ok_or_else(wrong)?,
-            Self::Digest => settings.calm.digests = Digests::read(typed).ok_or_else(wrong)?,
-            Self::PingCaps => settings.calm.caps = Caps::read(typed).ok_or_else(wrong)?,
-            Self::FollowUp => settings.calm.follow_up_minutes = minutes(typed).ok_or_else(wrong)?,
+            Self::Calm(calm) => calm.set(&mut settings.calm, typed).ok_or_else(wrong)?,
         }
         Ok(())
     }
@@ -181,10 +165,7 @@ impl Setting {
             Self::AutoUpdate => settings.updates.automatic = other.updates.automatic,
             Self::AutoUpdateInterval => settings.updates.interval_minutes = other.updates.interval_minutes,
             Self::AutoUpdateHour => settings.updates.hour = other.updates.hour,
-            Self::Quiet => settings.calm.quiet = other.calm.quiet,
-            Self::Digest => settings.calm.digests.clone_from(&other.calm.digests),
-            Self::PingCaps => settings.calm.caps = other.calm.caps,
-            Self::FollowUp => settings.calm.follow_up_minutes = other.calm.follow_up_minutes,
+            Self::Calm(calm) => calm.copy(&mut settings.calm, &other.calm),
         }
     }
 
@@ -202,13 +183,7 @@ impl Setting {
             Self::AutoUpdate => Given::Flag(settings.updates.automatic),
             Self::AutoUpdateInterval => Given::Number(settings.updates.interval_minutes),
             Self::AutoUpdateHour => Given::Number(settings.updates.hour),
-            Self::Quiet => Given::Text(settings.calm.quiet.to_string()),
-            Self::Digest => Given::Text(settings.calm.digests.to_string()),
-            Self::PingCaps => Given::Text(settings.calm.caps.to_string()),
-            Self::FollowUp => match settings.calm.follow_up_minutes {
-                Some(minutes) => Given::Number(minutes),
-                None => Given::Text("off".to_owned()),
-            },
+            Self::Calm(calm) => calm.given(&settings.calm),
         }
     }
 
@@ -224,12 +199,7 @@ impl Setting {
             Self::PermissionMode => "`dontAsk`, `default`, `acceptEdits` or `bypassPermissions`",
             Self::AutoUpdate => "`on` or `off`",
             Self::AutoUpdateHour => "an hour from 0 to 23",
-            Self::Quiet => "two times such as `22-8` or `22:30-07:00`, or `off`",
-            Self::Digest => "one or two times such as `8:30 17:30`, or `off`",
-            Self::PingCaps => {
-                "how many pings a day and how many minutes from one to the next, such as `6 45`, or `off`"
-            }
-            Self::FollowUp => "a number of minutes above 0, or `off`",
+            Self::Calm(calm) => calm.right(),
         };
         BadSetting { key: self.shown().to_owned(), reason: format!("it cannot be {given}. use {right}.") }
     }
@@ -254,7 +224,7 @@ fn thinking(typed: &str) -> Option<Option<Thinking>> {
 }
 
 /// RC-5.
-fn flag(typed: &str) -> Option<bool> {
+pub(super) fn flag(typed: &str) -> Option<bool> {
     match typed.to_lowercase().as_str() {
         "on" | "true" | "1" | "yes" => Some(true),
         "off" | "false" | "0" | "no" => Some(false),
@@ -262,15 +232,7 @@ fn flag(typed: &str) -> Option<bool> {
     }
 }
 
-/// Minutes, or their absence; nothing, if it is neither.
-fn minutes(typed: &str) -> Option<Option<u32>> {
-    match flag(typed) {
-        Some(false) => Some(None),
-        Some(true) | None => positive(typed).map(Some),
-    }
-}
-
-fn positive(typed: &str) -> Option<u32> {
+pub(super) fn positive(typed: &str) -> Option<u32> {
     number(typed).filter(|number| *number > 0)
 }
 
@@ -300,6 +262,7 @@ mod tests {
     /// RC-2, RC-3, RC-4, RC-5, RC-6, RC-7: what each setting takes.
     #[test]
     fn each_setting_takes_what_it_can_be_and_nothing_else() {
+        use CalmSetting::*;
         use Setting::*;
         check(ModelMain, " opus ", text("opus"));
         for typed in ["none", "", "Default", "null"] {
@@ -326,13 +289,13 @@ mod tests {
         check(AutoUpdateInterval, "5", Some(Given::Number(5)));
         check(AutoUpdateHour, "0", Some(Given::Number(0)));
         check(AutoUpdateHour, "24", None);
-        check(Quiet, "23-7", text("23:00-07:00"));
-        check(Quiet, "late", None);
-        check(Digest, "off", text("off"));
-        check(PingCaps, "3 60", text("3 60"));
-        check(FollowUp, "30", Some(Given::Number(30)));
-        check(FollowUp, "off", text("off"));
-        check(FollowUp, "soon", None);
+        check(Calm(Quiet), "23-7", text("23:00-07:00"));
+        check(Calm(Quiet), "late", None);
+        check(Calm(Digest), "off", text("off"));
+        check(Calm(PingCaps), "3 60", text("3 60"));
+        check(Calm(FollowUp), "30", Some(Given::Number(30)));
+        check(Calm(FollowUp), "off", text("off"));
+        check(Calm(FollowUp), "soon", None);
         check(PermissionMode, "acceptEdits", text("acceptEdits"));
         check(PermissionMode, "acceptedits", None);
     }

@@ -40,13 +40,7 @@ impl Setting {
             Self::AutoUpdate => told(if settings.updates.automatic { "on" } else { "off" }.to_owned()),
             Self::AutoUpdateInterval => told(format!("{}m", settings.updates.interval_minutes)),
             Self::AutoUpdateHour => told(format!("{}:00", settings.updates.hour)),
-            Self::Quiet => told(settings.calm.quiet.to_string()),
-            Self::Digest => told(settings.calm.digests.to_string()),
-            Self::PingCaps => told(settings.calm.caps.to_string()),
-            Self::FollowUp => told(match settings.calm.follow_up_minutes {
-                Some(minutes) => format!("{minutes}m"),
-                None => "off".to_owned(),
-            }),
+            Self::Calm(calm) => told(calm.tell(&settings.calm)),
         }
     }
 }

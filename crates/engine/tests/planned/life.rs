@@ -209,7 +209,12 @@ impl Log {
             Record::Fork(ForkChange::Ran(branch)) => drop(self.runs.remove(&branch)),
             Record::State(StateChange::Pings(budget)) => self.pings = Some(budget),
             Record::Plan(change) => self.planned(change),
-            Record::Message(MessageChange::Sent(_) | MessageChange::Post(_) | MessageChange::Card(..))
+            Record::Message(
+                MessageChange::Sent(_)
+                | MessageChange::Post(_)
+                | MessageChange::Card(..)
+                | MessageChange::Attention(_),
+            )
             | Record::Turn(TurnChange::Held(_) | TurnChange::Decided(..))
             | Record::Fork(ForkChange::Wanted(_) | ForkChange::Open(_) | ForkChange::Ended(_))
             | Record::State(StateChange::Set(..) | StateChange::Charged(_))
@@ -217,7 +222,6 @@ impl Log {
             | Record::Approval(_)
             | Record::Spent(_)
             | Record::Inbox(_)
-            | Record::Attention(_)
             | Record::Session(_) => {}
         }
     }

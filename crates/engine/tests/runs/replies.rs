@@ -339,6 +339,8 @@ fn a_reply_to_any_other_message_quotes_it() {
 fn of_two_replies_the_second_finds_the_fork_open() {
     let mut story = pinged();
     story.model([pings("tea is ready"), Line::says("Done."), Line::holds("Anna"), Line::says("Green.")]);
+    // Two things reach the human only with some time between them.
+    story.passes_quietly(jiff::SignedDuration::from_mins(46));
     story.background(forked("reminder:tea", "[reminder-bg:tea] Make tea."));
     story.human_begins_reply(5, "who wrote?").human_replies(9, "which?");
     check(

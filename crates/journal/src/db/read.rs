@@ -39,6 +39,7 @@ impl Database {
                 sent: Arc::new(self.sent()?),
                 heard: Arc::new(self.heard()?),
                 cards: Arc::new(self.cards()?),
+                attending: self.attending()?,
                 next: MessageId(next("messages")?),
             },
             reports: Reports { waiting: Arc::new(self.reports()?), next: self.next_report()? },
@@ -53,7 +54,6 @@ impl Database {
             },
             plans: self.plans()?,
             chosen: Chosen::default(),
-            attending: self.attending()?,
         })
     }
 

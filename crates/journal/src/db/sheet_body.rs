@@ -1,7 +1,7 @@
 //! What a post says, as JSON.
 
 use domain::embed::{Action, Button, Embed, Style};
-use domain::post::{Menu, Sheet};
+use domain::post::{Menu, PostKey, Sheet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,8 @@ pub struct SheetBody {
     when: Option<i64>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     foot: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
 }
 
 /// A button by what it sends when it is pressed.
@@ -60,6 +62,7 @@ impl From<&Sheet> for SheetBody {
             menu,
             when: sheet.when.map(Timestamp::as_microsecond),
             foot: sheet.foot.clone(),
+            to: sheet.to.as_ref().map(|key| key.0.clone()),
         }
     }
 }
@@ -77,6 +80,7 @@ impl From<SheetBody> for Sheet {
             menu: body.menu.map(|MenuBody { label, press, options }| Menu { label, press, options }),
             when: body.when.and_then(|when| Timestamp::from_microsecond(when).ok()),
             foot: body.foot,
+            to: body.to.map(PostKey),
         }
     }
 }

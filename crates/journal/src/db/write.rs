@@ -66,7 +66,6 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
             let sql = "UPDATE inbox SET removed = ? WHERE id = ?";
             transaction.prepare_cached(sql)?.execute(params![at.as_microsecond(), kept.0])?;
         }
-        Record::Attention(change) => attention::write(transaction, change)?,
         Record::Session(change) => return file_change(transaction, change).map(Some),
     }
     Ok(None)
@@ -135,6 +134,7 @@ fn message(transaction: &Transaction<'_>, change: &MessageChange) -> rusqlite::R
         MessageChange::Sent(change) => sent::write_sent(transaction, change),
         MessageChange::Post(change) => posts::write(transaction, change),
         MessageChange::Card(card, post) => cards::write(transaction, card, post),
+        MessageChange::Attention(change) => attention::write(transaction, change),
     }
 }
 

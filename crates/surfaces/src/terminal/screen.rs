@@ -347,6 +347,12 @@ mod tests {
     }
 
     #[test]
+    fn words_are_shaded_only_where_they_may_be() {
+        assert_eq!(screen(40).faint("ollim"), "ollim");
+        assert_eq!(Screen::new((40, 24), Look::Shaded).faint("ollim"), "\u{1b}[2mollim\u{1b}[22m");
+    }
+
+    #[test]
     fn a_line_of_several_rows_is_taken_away_whole() {
         let mut screen = screen(13);
         let live = Live { status: Some("reading… 14 s".to_owned()), line: Some(typed("> ", "a\nbc", "d")) };

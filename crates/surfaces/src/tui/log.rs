@@ -10,6 +10,9 @@ use crate::terminal::{readable, sent_words};
 /// The most lines that are kept: the conversation itself is elsewhere.
 const LINES: usize = 2_000;
 
+/// For somebody who never said anything.
+const NOTHING_YET: &str = "  (say something, like: call the dentist tomorrow at 10. F1 tells the keys.)\n";
+
 /// What was said.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
@@ -30,6 +33,9 @@ impl Log {
                 Some("tools") if entry["from"].is_string() => log.push(&indented(&sent_words(entry))),
                 Some(_) | None => {}
             }
+        }
+        if log.lines.is_empty() {
+            log.push(NOTHING_YET);
         }
         log
     }
@@ -114,6 +120,11 @@ mod tests {
         assert_eq!(log.rows(40, 2, 3), rows[1..3]);
         assert_eq!(log.rows(40, 2, 100), rows[..2]);
         assert_eq!(log.rows(10, 2, 2), ["  two", "  mails"]);
+    }
+
+    #[test]
+    fn who_never_said_anything_is_told_what_to_say() {
+        assert!(Log::read(&json!({ "messages": [] })).rows(100, 5, 0)[0].contains("call the dentist"));
     }
 
     #[test]

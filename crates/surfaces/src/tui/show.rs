@@ -2,9 +2,11 @@
 
 use std::io::{self, Write};
 use std::panic;
+use std::sync::mpsc::{Receiver, channel};
 
+use crossterm::cursor::Show;
 use crossterm::execute;
-use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode};
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use engine::ports::Clock;
 use futures_util::{Stream, StreamExt};
 use ratatui::Terminal;
@@ -22,7 +24,7 @@ use crate::terminal::raw::Raw;
 use crate::terminal::screen::Look;
 use crate::terminal::seat::{GONE, names, ringing};
 use crate::terminal::talk::{Moment, Wish as Wanted};
-use crate::terminal::{Said, Stopped, plain, said};
+use crate::terminal::{Said, Stopped, plain, readable, said};
 
 /// What the full screen needs.
 pub struct Setup<'a> {
@@ -180,32 +182,34 @@ fn told(error: Unanswered) -> Result<Event, Stopped> {
     }
 }
 
-/// The terminal, taken over. It is as it was when this is dropped, or when the program panics.
+/// The terminal, taken over. It is as it was when this is dropped, also by a panic.
+///
+/// A panic somewhere else in the process ends what it was part of and not us, so nothing is given back for it: what it
+/// says is told when we are done.
 struct Taken {
     _raw: Raw,
+    panics: Receiver<String>,
 }
 
 impl Taken {
     fn take() -> io::Result<Self> {
-        let before = panic::take_hook();
-        panic::set_hook(Box::new(move |told| {
-            give_back();
-            let _ = disable_raw_mode();
-            before(told);
-        }));
-        let raw = Raw::enter()?;
+        let (told, panics) = channel();
+        panic::set_hook(Box::new(move |panicked| drop(told.send(panicked.to_string()))));
+        let taken = Self { _raw: Raw::enter()?, panics };
         execute!(io::stdout(), EnterAlternateScreen)?;
-        Ok(Self { _raw: raw })
+        Ok(taken)
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        give_back();
+        // Nobody is left to hear that any of this failed.
+        let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
+        for panicked in self.panics.try_iter() {
+            let _ = write!(io::stderr(), "{}\r\n", readable(&panicked).replace('\n', "\r\n"));
+        }
+        if !std::thread::panicking() {
+            drop(panic::take_hook());
+        }
     }
-}
-
-fn give_back() {
-    // Nobody is left to hear that it failed.
-    let _ = execute!(io::stdout(), LeaveAlternateScreen, crossterm::cursor::Show);
 }

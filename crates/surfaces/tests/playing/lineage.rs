@@ -47,7 +47,6 @@ pub fn of(records: &[Record], limit: u32) -> Lineage {
             | Record::State(_)
             | Record::Approval(_)
             | Record::Inbox(_)
-            | Record::Attention(_)
             | Record::Session(_) => {}
         }
     }

@@ -6,7 +6,7 @@ use domain::model::SHORT_NAMES;
 use domain::permission::Mode;
 use domain::phrase::{self, Habits, Reading, When, tell, tell_exact};
 use domain::schedule::What;
-use domain::settings::Setting;
+use domain::settings::{CalmSetting, Setting};
 use jiff::{ToSpan, Unit, Zoned};
 
 use super::asking::plans;
@@ -132,10 +132,10 @@ fn values(given: &[Given], typed: &str) -> Vec<Offer> {
         Setting::ForkIdleTimeout => vec!["10", "30", "60"],
         Setting::AutoUpdateInterval => vec!["60", "360", "1440"],
         Setting::AutoUpdateHour => vec!["3", "6", "12"],
-        Setting::Quiet => vec!["22-8", "23-7", "off"],
-        Setting::Digest => vec!["8:30 17:30", "18:00", "off"],
-        Setting::PingCaps => vec!["6 45", "3 90", "off"],
-        Setting::FollowUp => vec!["10", "20", "60", "off"],
+        Setting::Calm(CalmSetting::Quiet) => vec!["22-8", "23-7", "off"],
+        Setting::Calm(CalmSetting::Digest) => vec!["8:30 17:30", "18:00", "off"],
+        Setting::Calm(CalmSetting::PingCaps) => vec!["6 45", "3 90", "off"],
+        Setting::Calm(CalmSetting::FollowUp) => vec!["10", "20", "60", "off"],
     };
     let begins = |known: &&str| known.to_lowercase().starts_with(&typed.to_lowercase());
     known.into_iter().filter(begins).map(|known| (known.to_owned(), known.to_owned())).collect()

@@ -67,11 +67,20 @@ pub(super) async fn carry(shared: &Shared, waiting: &Waiting, doubt: Doubt) -> T
     if waiting.work == Work::New && age >= STALE {
         return Tried::Settled(Settled::Dropped("it was older than a week".to_owned()));
     }
+    if waiting.work == Work::New && age >= LATE && waiting.post.sheet.to.is_some() {
+        return Tried::Settled(Settled::Dropped(
+            "it replies to something, and came too late for that".to_owned(),
+        ));
+    }
     let sheet = match (waiting.work, age >= LATE) {
         (Work::New, true) => labelled(shared, waiting),
         (Work::New, false) | (Work::Says, _) => waiting.post.sheet.clone(),
     };
-    let parts = dress(&sheet, waiting.post.ring);
+    let mut parts = dress(&sheet, waiting.post.ring);
+    if let (Some(first), Some(to)) = (parts.first_mut(), &sheet.to) {
+        let receipts = shared.ports.outbox.receipts(to.clone()).await.unwrap_or_default();
+        first.reply_to = receipts.first().map(|receipt| Snowflake(receipt.message));
+    }
     let sending = Sending { shared, waiting, age, doubt };
     match sending.all(&parts).await {
         Err(Trouble::Refused { code, message }) if code != TOO_MANY_EDITS => {

@@ -1,0 +1,101 @@
+//! Beginning: how words that wait become a turn, one at a time.
+
+use std::sync::Arc;
+
+use super::compacting::Compacting;
+use super::{Assistant, Errand, Minutes, Owed, Purpose, Running, Sending, Shown, Start, Tends, Turned};
+use crate::conversation::{Branch, Said};
+use crate::record::{Message, MessageChange, Opened, Record, TurnChange};
+use crate::turn::TurnId;
+
+impl Assistant {
+    /// Goes on with what has waited longest, if nobody is speaking.
+    pub(super) fn hear_waiting(&mut self, minutes: &mut Minutes) {
+        if self.speaking().is_some() || self.tends == Tends::Nothing {
+            return;
+        }
+        if let Some(wanted) = self.wants.compactions.pop_front() {
+            return self.begin_wanted(wanted, minutes);
+        }
+        self.ring_together(minutes);
+        let next = self.memory.messages.waiting.front().and_then(|next| self.branch_of(next, minutes));
+        if let Some(branch) = next.filter(|branch| self.is_full(branch)) {
+            return self.begin_compaction(Compacting::by_itself(branch), minutes);
+        }
+        if let Some(message) = self.memory.messages.waiting.pop_front() {
+            self.begin(Arc::new(message), minutes);
+        }
+    }
+
+    /// Who speaks with the human: main, or the side conversation. Only one of them does at a time.
+    pub(super) fn speaking(&self) -> Option<(&Branch, &Running)> {
+        let fork = self.memory.fork.as_ref().map(|fork| &fork.branch);
+        let on = |branch: &Branch| self.running.get_key_value(branch);
+        on(&Branch::Main).or_else(|| fork.and_then(on))
+    }
+
+    /// Says `message` where it is meant to be heard, and starts the turn that answers it.
+    pub(super) fn begin(&mut self, message: Arc<Message>, minutes: &mut Minutes) {
+        if self.is_away(minutes.at) && self.stood_in(&message, minutes) {
+            return self.hear_waiting(minutes);
+        }
+        match self.arrive(&message, minutes) {
+            Some(place) => self.begin_on(place, message, minutes),
+            None => self.hear_waiting(minutes),
+        }
+    }
+
+    /// Says `message` on `branch`, after a `lead` of ours, and starts the turn that answers it.
+    pub(super) fn begin_on(
+        &mut self,
+        (branch, lead): (Branch, String),
+        message: Arc<Message>,
+        minutes: &mut Minutes,
+    ) {
+        if branch == Branch::Main {
+            self.ensure_main(minutes);
+            self.memory.main.before = self.memory.conversation.head(&branch).and_then(|head| head.entry);
+        }
+        let said = Said::Human(self.heard(&message, (&branch, &lead), minutes));
+        let Some(entry) = self.say_on(&branch, said, minutes) else { return };
+        self.hand_over(&branch, entry.id, minutes);
+        minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
+        let turn = self.next_turn();
+        // Words from before the start have waited long enough.
+        let owed = if message.id < self.wants.since { Owed::SinceBefore } else { Owed::Now };
+        self.open(Turned { turn, branch, message, sending: Sending::First }, owed, minutes);
+    }
+
+    pub(super) fn next_turn(&mut self) -> TurnId {
+        let turn = self.memory.turns.next;
+        self.memory.turns.next = TurnId(turn.0 + 1);
+        turn
+    }
+
+    /// Writes down that a turn opens, and starts it.
+    pub(super) fn open(&mut self, turned: Turned, owed: Owed, minutes: &mut Minutes) {
+        let Turned { turn, branch, message, sending } = turned;
+        let answers = message.id;
+        let opened = Opened { turn, branch: branch.clone(), answers, at: minutes.at };
+        minutes.records.push(Record::Turn(TurnChange::Opened(opened)));
+        minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
+        if branch == Branch::Main {
+            self.limit_reminder(answers, minutes);
+        }
+        let (errand, account) = (Errand::Answer(message, sending), self.account(&branch));
+        self.start(branch, Running { turn, errand, account, owed, unanswered: Vec::new() }, minutes);
+    }
+
+    /// Starts a turn where `branch` now ends.
+    pub(super) fn start(&mut self, branch: Branch, running: Running, minutes: &mut Minutes) {
+        let Some(from) = self.memory.conversation.head(&branch).and_then(|head| head.entry) else { return };
+        let purpose = match &running.errand {
+            Errand::Answer(..) => Purpose::Answer,
+            Errand::Compact(compacting) => Purpose::Compact(compacting.instructions.clone()),
+        };
+        let (turn, account, seed) = (running.turn, running.account.clone(), self.dice.roll());
+        let (model, thinking) = (self.model(&branch), self.thinking(&branch));
+        self.running.insert(branch.clone(), running);
+        minutes.starts.push(Start { turn, branch, purpose, account, model, thinking, from, seed });
+    }
+}
