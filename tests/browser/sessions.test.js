@@ -88,7 +88,7 @@ test("a talk with forks, a clearing and an undoing is drawn as it went", async (
     "edge.began": 3, "edge.reported": 1, "edge.saved": 1, "edge.undone": 2,
     "lane.reported": 1, "lane.saved": 1, "lane.dropped": 1, "trunk.beside": 2,
   });
-  const titles = await seat.page.$$eval("#sessions .node .title", (all) => all.map((node) => node.textContent));
+  const titles = await seat.page.$$eval("#sessions .node .title", (all) => all.map((node) => node.textContent.trim()));
   assert.deepEqual(titles.slice(0, 4), ["main", "taken back · the clearing", "taken back · the compaction", "compacted"]);
   assert.deepEqual([titles[8], titles[10], titles[11]], ["saved · the trip", "reported · flights", "began · flights"]);
   assert.match(titles[6], /^dropped · fork\/\w+/);

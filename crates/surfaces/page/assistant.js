@@ -13,7 +13,7 @@ const UNREACHABLE = "i can't reach the assistant. is it running?";
 
 export const pair = (code) => post("/api/pair", { code });
 export const say = (text, to) => post("/api/messages", to === undefined ? { text } : { text, reply_to: to });
-export const press = (message, button, words = "") => post("/api/buttons", { message, button, words });
+export const press = (message, button, words) => post("/api/buttons", { message, button, words });
 export const command = (text) => post("/api/commands", { text });
 export const stop = () => post("/api/stop", {});
 export const health = () => ask("/api/health");
