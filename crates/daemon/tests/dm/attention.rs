@@ -11,10 +11,9 @@ impl Rig {
     /// How the human's attention is spared now.
     async fn attention(&self) -> Attention {
         let desk = &self.life.as_ref().unwrap().desk;
-        match desk.ask(Request::Tell(Question::Attention)).await {
-            Answer::Attention(attention) => *attention,
-            other => panic!("{other:?}"),
-        }
+        let answer = desk.ask(Request::Tell(Question::Attention)).await;
+        let Answer::Attention(attention) = answer else { panic!("{answer:?}") };
+        *attention
     }
 }
 

@@ -1,4 +1,5 @@
 //! The human's attention, as stories: what can wait waits while it is quiet, and is told once, later.
+#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
 
 mod cards;
 mod digests;

@@ -58,7 +58,8 @@ pub fn the_model_goes_away_for_an_hour(told_by: Teller) {
         main> assistant: Rice, broth, cheese.
     "#]].assert_eq(&story.told());
     let contexts = story.contexts();
-    let last = contexts[contexts.len() - 2].said.last().cloned().expect("something was read");
+    let last =
+        contexts[contexts.len() - 2].said.last().cloned().unwrap_or_else(|| panic!("nothing was read"));
     let Said::Human(note) = &*last else { panic!("{last:?}") };
     assert!(note.preface.contains("answer it now: what should i cook for six people?"), "{}", note.preface);
     assert_eq!(story.tree().matches("assistant: Risotto.").count(), 1);
