@@ -39,10 +39,9 @@ pub(super) async fn capture(State(app): State<App>, request: Request) -> Result<
 
 /// Changes what is planned or kept; gives what is told about it.
 async fn change(app: &App, planning: Planning) -> Result<String, Refusal> {
-    match app.ports().desk.ask(Ask::Plan(planning)).await {
-        Answer::Told(text) => Ok(text),
-        answer => Err(unexpected(answer)),
-    }
+    let answer = app.ports().desk.ask(Ask::Plan(planning)).await;
+    let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
+    Ok(text)
 }
 
 /// What takes this change back, and no other one.
