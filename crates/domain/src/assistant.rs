@@ -241,6 +241,8 @@ impl Assistant {
                 match &ended.ending {
                     // Half an answer is not kept: the whole one is still to come.
                     Ending::Failed(why @ Failure::BadKey(_)) if !self.goes_out_as_written(&turned) => {
+                        // It is there, and waits for the human.
+                        self.wants.away = None;
                         self.hold(turned, why, &mut minutes);
                     }
                     Ending::Failed(why) if why.is_away() && self.can_wait(&turned, &ended) => {
@@ -258,6 +260,9 @@ impl Assistant {
             Errand::Compact(compacting) => self.compaction_ended(turn, compacting, ended, &mut minutes),
         }
         self.wants.tried.recalled.remove(&turn);
+        if !self.running.values().any(|running| running.turn == turn) {
+            self.wants.tried.worked.remove(&turn);
+        }
         self.turn_around(&mut minutes);
         self.tend_plans(&mut minutes);
         self.hear_waiting(&mut minutes);

@@ -68,11 +68,12 @@ pub fn log(data: &Path) -> Connection {
     Connection::open(data.join("state/journal.db")).expect("a log")
 }
 
-/// How often the human heard of a reminder: in the model's words or in its own, said on main, or shown while main was
+/// How often the human heard of a reminder: in the model's words, in its own or together with others, said on main, or shown while main was
 /// in the middle of something and left for it as a report.
 pub fn heard(data: &Path, id: &str) -> usize {
     let sql = "SELECT count(*) FROM (SELECT body FROM entries WHERE kind = 'assistant' UNION ALL SELECT text FROM reports) \
-               WHERE body LIKE '%ring ' || ?1 || '.%' OR body LIKE '%⏰ reminder ' || ?1 || '.%'";
+               WHERE body LIKE '%ring ' || ?1 || '.%' OR body LIKE '%⏰ reminder ' || ?1 || '.%' \
+                  OR body LIKE '%⏰ % things for now%. reminder ' || ?1 || '.%'";
     log(data).query_row(sql, [id], |row| row.get(0)).expect("a count")
 }
 

@@ -204,3 +204,15 @@ async fn what_is_said_on_the_page_stays_there() {
     rig.file("reminders/tea.md", tea).await;
     rig.sees("⏰ tea").await;
 }
+
+/// While the model is away, everything that needs none is answered here, the first time and every time.
+#[tokio::test(start_paused = true)]
+async fn what_needs_no_model_is_answered_while_it_is_away() {
+    let away = |_: &str| Speech { fails: Some(Failure::Busy(Some(600))), ..Speech::default() };
+    let rig = Rig::new(Setup::default(), away).await;
+    rig.talk("call mum tomorrow at 17:00", "call mum").await;
+    rig.talk("dentist tomorrow at 10:00", "dentist").await;
+    rig.human().types("what should i cook?");
+    rig.passes(5).await;
+    rig.talk("move dentist to thursday 11:00", "11:00").await;
+}

@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Zoned};
 
 use super::changing::Changed;
 use super::forking::refused;
+use super::wording::no_time;
 use super::{Answer, Assistant, Effect, MESSAGE_CHARS, Minutes};
 use crate::brain::{self, Meant, Which};
 use crate::inbox::{Kept, KeptId};
@@ -26,6 +27,9 @@ impl Assistant {
         }
         match brain::read(&text, now, &self.memory.chosen.settings.habits()) {
             Meant::Keep(_) => self.kept_for_later(brain::without_lead(&text), &[], now),
+            Meant::Plan(reading) if reading.when.is_none() && reading.what.trim().is_empty() => {
+                refused(&no_time(&reading.notes))
+            }
             Meant::Plan(reading) if reading.when.is_none() => {
                 self.kept_for_later(&reading.what, &reading.notes, now)
             }

@@ -6,7 +6,7 @@ use jiff::Zoned;
 
 use super::forking::refused;
 use super::gathering::put_plainly;
-use super::{Answer, Aside, Assistant, Effect, Minutes, Running, Shown};
+use super::{Answer, Aside, Assistant, Effect, Minutes, Replanned, Running, Shown};
 use crate::attention::{AttentionChange, HeldId};
 use crate::brain::{self, Change, Meant, Which};
 use crate::card::{Act, Card, CardId, Chase, DONE, DROP, KEEP, LATER, PICK, State, chosen, together_sheet};
@@ -126,11 +126,19 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         match self.rings_again(&card, to, &mut minutes) {
             Ok(state) => {
-                self.settle_card((card, post), state, &mut minutes, now);
+                self.settled_by_hand((card, post), state, &mut minutes);
                 (Answer::Noted, minutes.effects())
             }
             Err(why) => refused(&why),
         }
+    }
+
+    /// A card is settled, and `undo` takes that back.
+    fn settled_by_hand(&mut self, (card, post): Posted, state: State, minutes: &mut Minutes) {
+        let now = minutes.at.to_zoned(minutes.zone.clone());
+        let settled = vec![card.id.clone()];
+        self.settle_card((card, post), state, minutes, &now);
+        self.can_undo_plan(Replanned { settled, ..Replanned::default() }, minutes);
     }
 
     /// Something is done with a card that is open.
@@ -163,7 +171,7 @@ impl Assistant {
         };
         match state {
             Ok(state) => {
-                self.settle_card((card, post), state, &mut minutes, now);
+                self.settled_by_hand((card, post), state, &mut minutes);
                 (Answer::Noted, minutes.effects())
             }
             Err(why) => refused(&why),

@@ -32,13 +32,15 @@ pub struct Changed {
     pub kept: Vec<KeptId>,
     /// What had rung, and was settled.
     pub settled: Vec<CardId>,
+    /// When that was.
+    pub at: Option<Timestamp>,
 }
 
 impl Assistant {
     pub(super) fn is_done(&mut self, which: &Which, now: &Zoned) -> (Answer, Vec<Effect>) {
         match self.find(which, now) {
             Ok(Found::Plan(plan)) => self.plan_is_done(&plan, now),
-            Ok(Found::Rang(what)) => self.rang_is_done(&what, now),
+            Ok(Found::Rang(what)) => self.rang_is(Act::Done, &what, now),
             Ok(Found::Kept(kept)) => self.kept_is_done(kept, "done", now),
             Err(why) => refused(&why),
         }
@@ -64,13 +66,13 @@ impl Assistant {
         (Answer::Told(format!("done: {name}. `undo` takes it back")), minutes.effects())
     }
 
-    /// What rang is done; its card says so too.
-    fn rang_is_done(&mut self, what: &What, now: &Zoned) -> (Answer, Vec<Effect>) {
+    /// What rang is done, or dropped; its card says so too.
+    fn rang_is(&mut self, act: Act, what: &What, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let verb = if act == Act::Drop { "dropped" } else { "done" };
         let name = named(what);
-        let Some(card) = self.open_card(what) else { return told(format!("done: {name}.")) };
-        let (_, mut effects) = self.card_pressed(SurfaceName::House, (&card, Act::Done), now);
-        effects.extend(self.undo_settles(Changed { settled: vec![card], ..Changed::default() }, now));
-        (Answer::Told(format!("done: {name}. `undo` takes it back")), effects)
+        let Some(card) = self.open_card(what) else { return told(format!("{verb}: {name}.")) };
+        let (_, effects) = self.card_pressed(SurfaceName::House, (&card, act), now);
+        (Answer::Told(format!("{verb}: {name}. `undo` takes it back")), effects)
     }
 
     /// The card of what rang, if nothing was done with it yet.
@@ -78,12 +80,6 @@ impl Assistant {
         let What::Reminder(reminder) = what else { return None };
         let id = CardId(reminder.id.clone());
         self.memory.messages.cards.get(&id).filter(|(card, _)| card.state == State::Open).map(|_| id)
-    }
-
-    fn undo_settles(&mut self, changed: Changed, now: &Zoned) -> Vec<Effect> {
-        let mut minutes = Minutes::at(now);
-        self.can_undo_plan(changed, &mut minutes);
-        minutes.effects()
     }
 
     fn kept_is_done(&mut self, kept: Kept, verb: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
@@ -172,10 +168,9 @@ impl Assistant {
 
     fn ring_card_again(&mut self, id: CardId, to: &Target, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some(posted) = self.memory.messages.cards.get(&id).cloned() else { return refused(SAY_WHICH) };
-        let (answer, mut effects) = self.move_card(posted, to, now);
+        let (answer, effects) = self.move_card(posted, to, now);
         let state = self.memory.messages.cards.get(&id).map(|(card, _)| card.state.clone());
         let Some(State::Moved(_, source)) = state else { return (answer, effects) };
-        effects.extend(self.undo_settles(Changed { settled: vec![id], ..Changed::default() }, now));
         (Answer::Told(self.echo(&source, now).unwrap_or_default()), effects)
     }
 
@@ -219,7 +214,15 @@ impl Assistant {
 
     pub(super) fn cancel_plan(&mut self, which: &Which, now: &Zoned) -> (Answer, Vec<Effect>) {
         if *which == Which::This {
-            // `never mind`, right after it was planned or kept.
+            // `drop it`, after it rang; `never mind`, right after it was planned or kept.
+            let last = self.memory.plans.last.as_ref();
+            let since = last.and_then(|last| last.at);
+            if let Some((what, rang)) = self.memory.plans.rang.clone()
+                && since.is_none_or(|since| since < rang)
+                && self.open_card(&what).is_some()
+            {
+                return self.rang_is(Act::Drop, &what, now);
+            }
             let last = self.memory.plans.last.as_ref();
             return match last.is_some_and(|last| last.before.is_empty() && last.taken.is_empty()) {
                 true => self.undo_plan(now),
@@ -228,7 +231,7 @@ impl Assistant {
         }
         let plan = match self.find(which, now) {
             Ok(Found::Plan(plan)) => plan,
-            Ok(Found::Rang(what)) => return self.rang_is_done(&what, now),
+            Ok(Found::Rang(what)) => return self.rang_is(Act::Drop, &what, now),
             Ok(Found::Kept(kept)) => return self.kept_is_done(kept, "dropped", now),
             Err(why) => return refused(&why),
         };
@@ -247,22 +250,29 @@ impl Assistant {
 
     /// What was changed last can be taken back, also after a restart.
     pub(super) fn can_undo_plan(&mut self, changed: Changed, minutes: &mut Minutes) {
+        let changed = Changed { at: Some(minutes.at), ..changed };
         minutes.plan(Some(PlanChange::Last(Some(Box::new(changed.clone())))));
         self.memory.plans.last = Some(changed);
     }
 
     pub(super) fn undo_plan(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let Some(Changed { before, since, taken, kept, settled }) = self.memory.plans.last.take() else {
+        let Some(Changed { before, since, taken, kept, settled, .. }) = self.memory.plans.last.take() else {
             return refused("nothing was planned or changed that i could take back.");
         };
         let mut minutes = Minutes::at(now);
         minutes.plan(Some(PlanChange::Last(None)));
+        // What has rung meanwhile does not come back at the time it had before.
+        let rang: Vec<Source> =
+            since.iter().filter(|source| self.memory.plans.agenda.get(source).is_none()).cloned().collect();
         let mut gone: Vec<String> =
             since.iter().filter_map(|source| self.unplan(source, &mut minutes)).map(|it| it.name()).collect();
         gone.extend(kept.iter().filter_map(|id| self.not_kept(*id, &mut minutes)));
         let mut back: Vec<String> = taken.into_iter().map(|kept| self.put_back(kept, &mut minutes)).collect();
-        let plans: Vec<Source> =
-            before.iter().map(|planned| self.write_plan(planned.clone(), &mut minutes)).collect();
+        let plans: Vec<Source> = before
+            .into_iter()
+            .filter(|what| !rang.contains(&source_of(what)))
+            .map(|what| self.write_plan(what, &mut minutes))
+            .collect();
         back.extend(plans.iter().filter_map(|source| self.echo(source, now)));
         let mut effects = minutes.effects();
         for card in &settled {
@@ -317,4 +327,8 @@ fn moved(reminder: &Reminder, to: &Target, now: &Zoned) -> Result<Zoned, String>
 
 fn told(text: String) -> (Answer, Vec<Effect>) {
     (Answer::Told(text), Vec::new())
+}
+
+fn source_of(what: &What) -> Source {
+    Planned { what: what.clone(), file: String::new() }.source()
 }

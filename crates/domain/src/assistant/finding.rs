@@ -57,6 +57,12 @@ impl Assistant {
     }
 
     fn called(&self, words: &str, now: &Zoned) -> Result<Found, String> {
+        // What has just rung and waits for an answer comes before what is still to come.
+        if let Some(Found::Rang(what)) = self.it(now).filter(|it| it.rang_as(words))
+            && self.open_card(&what).is_some()
+        {
+            return Ok(Found::Rang(what));
+        }
         let all = || self.memory.plans.agenda.plans().map(|(_, plan)| plan);
         // An id means one thing, whatever others are called.
         let plans: Vec<&Plan> = match all().find(|plan| plan.planned.id().as_str() == words) {

@@ -114,6 +114,19 @@ impl Assistant {
         self.stands(occurrence, Stage::Asked(id), minutes);
     }
 
+    /// Reminders that wait to be put in words do not wait for a model that is not there.
+    pub(super) fn ring_past(&mut self, minutes: &mut Minutes) {
+        let waiting: Vec<MessageId> = self.memory.messages.waiting.iter().map(|message| message.id).collect();
+        for message in waiting {
+            let asked = self.memory.plans.asked(message).filter(|occurrence| is_reminder(occurrence));
+            if let Some(occurrence) = asked.cloned()
+                && self.take_back(message, minutes)
+            {
+                self.goes_out(occurrence, minutes);
+            }
+        }
+    }
+
     /// The occurrence stands there now, and that is written down.
     pub(super) fn stands(&mut self, occurrence: Occurrence, stage: Stage, minutes: &mut Minutes) {
         let occurrence = Occurrence { stage, since: minutes.at, ..occurrence };

@@ -45,6 +45,7 @@ impl Assistant {
         let (errand, account) = (Errand::Answer(message, sending), self.account(&branch));
         self.running
             .insert(branch, Running { turn, errand, account, owed: Owed::Held, unanswered: Vec::new() });
+        self.ring_past(minutes);
     }
 
     /// Tries again what waits for a key. It is owed since before, so new words do not cut it off.

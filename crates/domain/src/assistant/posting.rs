@@ -209,8 +209,16 @@ impl Assistant {
             Some(SurfaceName::House) if self.posting.is_away(now) => Goes::Out,
             Some(SurfaceName::House | SurfaceName::Page | SurfaceName::Terminal) | None => Goes::Nowhere,
         };
-        let asker = Asker { branch: branch.clone(), to };
-        self.posting.turns.insert(turn, asker);
+        self.posting.turns.entry(turn).or_insert_with(|| Asker { branch: branch.clone(), to });
+    }
+
+    /// A turn that nobody runs answers `surface`.
+    pub(super) fn stands_in_on(&mut self, turn: TurnId, branch: &Branch, surface: SurfaceName) {
+        let to = match surface {
+            SurfaceName::Discord => Goes::Back,
+            SurfaceName::House | SurfaceName::Page | SurfaceName::Terminal => Goes::Nowhere,
+        };
+        self.posting.turns.insert(turn, Asker { branch: branch.clone(), to });
     }
 
     /// Whether the human may be there: background runs are elsewhere.

@@ -25,16 +25,30 @@ impl Assistant {
         (branch, lead): (&Branch, &str),
         minutes: &Minutes,
     ) -> Heard {
-        let sent = message.at.to_zoned(minutes.zone.clone());
-        let now = minutes.at.to_zoned(minutes.zone.clone());
-        let reader = match (branch, self.memory.turns.runs.get(branch)) {
+        self.heard_by(self.reader(branch), (message, lead), minutes)
+    }
+
+    /// Who reads on `branch`.
+    fn reader(&self, branch: &Branch) -> Reader {
+        match (branch, self.memory.turns.runs.get(branch)) {
             (_, Some(run)) => run.reader(),
             // Who cannot read leaves it for who can.
             (_, None) if self.choices.is_offline() => Reader::Nobody,
             // What main reads while a fork is open would be lost if the fork became main.
             (Branch::Main, None) if self.memory.fork.is_none() => Reader::Main,
             (Branch::Main | Branch::Fork(_), None) => Reader::Fork,
-        };
+        }
+    }
+
+    /// A message as `reader` finds it, after a `lead` of ours.
+    pub(super) fn heard_by(
+        &self,
+        reader: Reader,
+        (message, lead): (&Message, &str),
+        minutes: &Minutes,
+    ) -> Heard {
+        let sent = message.at.to_zoned(minutes.zone.clone());
+        let now = minutes.at.to_zoned(minutes.zone.clone());
         let preface = context::preface(&sent, &self.memory.reports.waiting, reader, &now);
         let preface = context::led(&preface, lead);
         match message.surface {

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Answer, Assistant, Effect, Ended, Known, Left, Minutes, Owed, Running, Shown, Turned};
 use crate::brain::{self, Meant};
-use crate::context;
+use crate::context::{self, Reader};
 use crate::conversation::{Block, Branch, Heard, Reach, Said, Usage};
 use crate::failure::Failure;
 use crate::record::{Address, Message, MessageChange, Opened, Record, SurfaceName, TurnChange};
@@ -66,7 +66,6 @@ impl Assistant {
                     minutes.shown.push(Shown::Notice(STANDS_IN.to_owned()));
                 }
                 self.say_on(branch, plain(told), minutes);
-                self.wants.tried.worked.remove(turn);
                 minutes.close(*turn, Ending::Finished, ended.usage);
                 let (turn, branch, answers) = (*turn, branch.clone(), message.id);
                 minutes.shown.push(Shown::Ended { turn, branch, answers, ending: Ending::Finished });
@@ -161,12 +160,13 @@ impl Assistant {
             self.ensure_main(minutes);
         }
         let Some(told) = self.done_without(message, minutes) else { return false };
-        let heard = Said::Human(self.heard(message, (&branch, ""), minutes));
+        let heard = Said::Human(self.heard_by(Reader::Nobody, (message, ""), minutes));
         let Some(entry) = self.say_on(&branch, heard, minutes) else { return false };
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
         let (turn, answers) = (self.next_turn(), message.id);
         let opened = Opened { turn, branch: branch.clone(), answers, at: minutes.at };
         minutes.records.push(Record::Turn(TurnChange::Opened(opened)));
+        self.stands_in_on(turn, &branch, message.surface);
         minutes.shown.push(Shown::Began { turn, branch: branch.clone(), answers });
         self.say_on(&branch, plain(told), minutes);
         minutes.close(turn, Ending::Finished, Usage::default());

@@ -162,7 +162,7 @@ fn fires(rhythm: &Rhythm, first: Timestamp, zone: &TimeZone) -> Vec<Timestamp> {
     std::iter::successors(Some(first), |fire| rhythm.next(*fire, zone)).take(NEXT).collect()
 }
 
-fn no_time(notes: &[Note]) -> String {
+pub(super) fn no_time(notes: &[Note]) -> String {
     let trouble = notes.iter().find(|note| note.is_trouble());
     trouble.map_or_else(
         || "there is no time in that. say one, like `tomorrow at 10` or `in 20 min`.".to_owned(),

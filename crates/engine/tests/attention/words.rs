@@ -31,7 +31,7 @@ fn words_that_blame_are_put_otherwise() {
 /// Whoever insists is let through: nothing is lost for a word.
 #[test]
 fn a_run_that_insists_is_let_through() {
-    let mut story = at("16T09:59", says(&["the backup failed", "the backup failed, look at the disk"]));
+    let mut story = at("16T09:59", says(&["your backup failed", "your backup failed, look at the disk"]));
     story.file("routines/mail.md", &mail("0 10")).passes("5m");
-    assert_eq!(count(&story, "to the human> the backup failed, look at the disk"), 1, "{}", story.told());
+    assert_eq!(count(&story, "to the human> your backup failed, look at the disk"), 1, "{}", story.told());
 }

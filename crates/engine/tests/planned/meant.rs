@@ -43,6 +43,54 @@ fn it_is_what_rang_and_not_what_comes_next() {
     assert!(story.has_file("reminders/call.md"), "nobody meant the dentist");
 }
 
+/// What has just rung is meant before another thing of the same name that is still to come.
+#[test]
+fn what_rang_is_done_and_not_its_namesake_of_tonight() {
+    let mut story = at("16T08:59");
+    said(&mut story, "meds at 9:05");
+    said(&mut story, "meds at 20:00");
+    story.model([Line::says("Meds.")]).passes("7m");
+    said(&mut story, "done meds");
+    said(&mut story, "today");
+    let told = answers(&story);
+    assert!(told.contains("done: meds. `undo` takes it back\ntoday 20:00 · "), "{told}");
+}
+
+/// `drop it` is about what rang, if that was later than the last change; dropping is not doing.
+#[test]
+fn what_rang_is_dropped_and_not_what_was_planned_before() {
+    let mut story = at("16T08:59");
+    said(&mut story, "stretch in 10 min");
+    said(&mut story, "dentist friday 10:00");
+    story.model([Line::says("Stretch.")]).passes("11m");
+    said(&mut story, "drop it");
+    said(&mut story, "undo");
+    said(&mut story, "cancel stretch");
+    said(&mut story, "week");
+    let told = answers(&story);
+    assert!(
+        told.contains(
+            "dropped: stretch. `undo` takes it back\ntaken back: stretch is still to do.\ndropped: stretch"
+        ),
+        "{told}"
+    );
+    assert!(told.contains("· dentist"), "nobody meant the dentist: {told}");
+}
+
+/// A change that has run its course is not taken back into the past.
+#[test]
+fn undo_does_not_bring_back_what_has_rung() {
+    let mut story = at("16T08:59");
+    said(&mut story, "stretch at 9:30");
+    said(&mut story, "move stretch to 9:05");
+    story.model([Line::says("Stretch.")]).passes("7m");
+    said(&mut story, "undo");
+    let told = answers(&story);
+    assert!(told.ends_with("that has rung already, so there is nothing to take back."), "{told}");
+    story.passes("40m");
+    assert_eq!(story.told().matches("main> assistant: Stretch.").count(), 1, "{}", story.told());
+}
+
 /// An id means one thing, also when another thing is called like it.
 #[test]
 fn an_id_is_not_taken_for_a_name() {

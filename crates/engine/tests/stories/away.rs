@@ -104,3 +104,12 @@ pub fn what_waits_for_the_model_survives_a_crash(told_by: Teller) {
     assert!(words.contains("answer it now: what should i cook?"), "{words}");
     assert_eq!(story.tree().matches("assistant: Risotto.").count(), 1, "{}", story.tree());
 }
+
+/// A reminder that comes due while the model is tried again does not wait for it.
+pub fn a_reminder_rings_past_a_model_that_goes_away(told_by: Teller) {
+    let mut story = story(told_by);
+    story.model((0..8).map(|_| overloaded()));
+    story.human_adds("what should i cook?").hears("overloaded").human("call mum at 8:01");
+    story.passes("15m");
+    assert_eq!(story.told().matches("⏰ call mum").count(), 1, "{}", story.told());
+}

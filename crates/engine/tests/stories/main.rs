@@ -167,4 +167,5 @@ stories! {
     away::the_model_goes_away_for_an_hour: puppet anthropic openai claude;
     away::words_that_need_no_model_are_done_at_once: puppet anthropic openai claude;
     away::what_waits_for_the_model_survives_a_crash: puppet anthropic openai claude;
+    away::a_reminder_rings_past_a_model_that_goes_away: puppet anthropic openai;
 }

@@ -10,6 +10,9 @@ CREATE TABLE held (
 ) STRICT;
 CREATE INDEX held_that_wait ON held (id) WHERE told IS NULL;
 
+-- Which message answers what a run sent.
+CREATE INDEX messages_about ON messages (about) WHERE about IS NOT NULL;
+
 -- How often the human found something not useful.
 CREATE TABLE dislikes (
     source TEXT PRIMARY KEY,

@@ -330,8 +330,11 @@ fn spell_change(changed: &Replanned) -> String {
     let kept: Vec<u64> = changed.kept.iter().map(|id| id.0).collect();
     let settled: Vec<&str> = changed.settled.iter().map(|card| card.0.as_str()).collect();
     let before = before.collect::<Vec<_>>();
-    serde_json::json!({ "before": before, "since": since, "taken": taken, "kept": kept, "settled": settled })
-        .to_string()
+    let at = changed.at.map(|at| at.as_microsecond());
+    serde_json::json!({
+        "before": before, "since": since, "taken": taken, "kept": kept, "settled": settled, "at": at,
+    })
+    .to_string()
 }
 
 /// A change that cannot be read any more cannot be taken back either.
@@ -353,7 +356,8 @@ fn read_change(text: &str) -> Option<Replanned> {
     let kept = list("kept").iter().map(|id| id.as_u64().map(KeptId)).collect::<Option<_>>()?;
     let card = |id: &serde_json::Value| ItemId::parse(id.as_str()?).ok().map(CardId);
     let settled = list("settled").iter().map(card).collect::<Option<_>>()?;
-    Some(Replanned { before, since, taken, kept, settled })
+    let at = spelled["at"].as_i64().and_then(|at| Timestamp::from_microsecond(at).ok());
+    Some(Replanned { before, since, taken, kept, settled, at })
 }
 
 fn read_kept(spelled: &serde_json::Value) -> Option<Kept> {
