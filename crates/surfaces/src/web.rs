@@ -24,6 +24,7 @@ mod search;
 pub mod secret;
 pub mod sessions;
 pub mod shell;
+mod span;
 mod talk;
 mod today;
 pub mod vitals;

@@ -4,31 +4,22 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use domain::cost::{Limit, Micros, Report, Total};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::App;
 use super::refusal::Refusal;
+use super::span::{Span, days};
 
 /// How many days the lists look back, if nobody says.
 pub const DAYS: u16 = 30;
 /// The most days that are looked back.
 pub const MOST_DAYS: u16 = 3660;
 
-/// How far back is wanted.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Span {
-    days: Option<u16>,
-}
-
 pub(super) async fn show(
     State(app): State<App>,
     span: Result<Query<Span>, QueryRejection>,
 ) -> Result<Json<CostWire>, Refusal> {
-    let days = span.ok().map(|Query(span)| span.days.unwrap_or(DAYS));
-    let days = days.filter(|days| (1..=MOST_DAYS).contains(days)).ok_or_else(|| {
-        Refusal::malformed(format!("ask with `?days=NUMBER`, from 1 to {MOST_DAYS}, or without it."))
-    })?;
+    let days = days(span, (DAYS, MOST_DAYS))?;
     let report = app.ports().vitals.cost(days).await.map_err(|unreadable| Refusal::broken(unreadable.0))?;
     Ok(Json(CostWire::from(&report)))
 }

@@ -9,12 +9,13 @@ use domain::card::{Card, State as Stands};
 use domain::ping_budget::PingBudget;
 use engine::ports::{Fate, Pinged, Unreadable};
 use jiff::{Timestamp, ToSpan, Zoned};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::App;
 use super::attention::{AttentionWire, attention};
 use super::refusal::Refusal;
 use super::sessions::moment;
+use super::span::{Span, days};
 use figures::{CellWire, OutcomeWire, grid, outcomes};
 
 /// How many days are looked back, if nobody says.
@@ -24,21 +25,11 @@ const MOST_DAYS: u16 = 90;
 /// The most pings that are told, and the most reminders.
 const MOST: u32 = 500;
 
-/// How far back is wanted.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Span {
-    days: Option<u16>,
-}
-
 pub(super) async fn show(
     State(app): State<App>,
     span: Result<Query<Span>, QueryRejection>,
 ) -> Result<Json<PingsWire>, Refusal> {
-    let days = span.ok().map(|Query(span)| span.days.unwrap_or(DAYS));
-    let days = days.filter(|days| (1..=MOST_DAYS).contains(days)).ok_or_else(|| {
-        Refusal::malformed(format!("ask with `?days=NUMBER`, from 1 to {MOST_DAYS}, or without it."))
-    })?;
+    let days = days(span, (DAYS, MOST_DAYS))?;
     let now = app.ports().clock.now();
     // Whole days, today included.
     let since = now.start_of_day().and_then(|day| day.checked_sub((i64::from(days) - 1).days()));
