@@ -40,7 +40,7 @@ impl Clock for Shifted {
 fn main() {
     let environment = Environment::new(|name| std::env::var(name).ok());
     let settings = Settings::read(&environment).expect("settings");
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    wire::provide();
     let point = std::env::var("CRASH_AT").ok().and_then(|point| point.parse().ok());
     let disk = Arc::new(CrashAt::new(point.unwrap_or(usize::MAX)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

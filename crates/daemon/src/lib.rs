@@ -63,8 +63,7 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     let level = settings::log::read(&environment);
     start_log(*level.as_ref().unwrap_or(&LevelFilter::WARN));
     let settings = level.and_then(|_| Settings::read(&environment));
-    // Both are process-wide by nature: whoever speaks TLS first needs the provider.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    wire::provide();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(commands::run(cli, (paths, settings), disk));
     // A terminal that is still being read cannot be told to stop, and must not keep us.

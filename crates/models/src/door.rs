@@ -1,12 +1,10 @@
 //! The way to the vendor: its address, and a client that works on every machine.
 
-use std::error::Error;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use domain::failure::Failure;
-use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client, ClientBuilder, Url};
+use reqwest::{Client, Url};
+use wire::{chain, reason};
 
 /// How people reach a vendor.
 #[derive(Clone, Copy, Debug)]
@@ -57,24 +55,9 @@ pub fn below(base: &Url, path: &str) -> Url {
     url
 }
 
-/// A client for `address`. A machine without certificates of its own uses the ones we bring.
+/// A client for `address`.
 pub fn client(address: &Url, connect: Duration) -> Result<Client, BadSettings> {
-    // A second installation changes nothing and says so; whoever was first has made the same choice.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let build = || {
-        // A redirect would carry the key to wherever it points.
-        let builder = Client::builder().redirect(Policy::none()).connect_timeout(connect);
-        if is_loopback(address) { builder.no_proxy() } else { builder }
-    };
-    build()
-        .build()
-        .or_else(|_| with_our_certificates(build())?.build())
-        .map_err(|error| BadSettings::Secure(reason(&error)))
-}
-
-fn with_our_certificates(builder: ClientBuilder) -> Result<ClientBuilder, reqwest::Error> {
-    let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|root| Certificate::from_der(root));
-    Ok(builder.tls_certs_only(roots.collect::<Result<Vec<_>, _>>()?))
+    wire::client(address, |builder| builder.connect_timeout(connect)).map_err(BadSettings::Secure)
 }
 
 /// Why there is no answer at all from `address`.
@@ -92,23 +75,6 @@ pub fn unanswered(error: reqwest::Error, address: &Url) -> Failure {
 
 fn wire_error(error: &reqwest::Error) -> Option<&hyper::Error> {
     chain(error).find_map(|cause| cause.downcast_ref())
-}
-
-/// The first cause: the outer ones only say that something went wrong, and where.
-fn reason(error: &reqwest::Error) -> String {
-    chain(error).last().map_or_else(String::new, ToString::to_string)
-}
-
-fn chain<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error as &'a (dyn Error + 'static)), |error| (*error).source())
-}
-
-fn is_loopback(address: &Url) -> bool {
-    let host = address.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    match host.parse::<IpAddr>() {
-        Ok(ip) => ip.is_loopback(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
-    }
 }
 
 #[cfg(test)]
@@ -133,23 +99,5 @@ mod tests {
             "https://me:secret@a.b",
             "the address of the model holds a password; put the key into A_KEY instead",
         );
-    }
-
-    #[test]
-    fn a_proxy_is_never_asked_for_this_machine() {
-        let check = |base: &str, expected: bool| assert_eq!(is_loopback(&base.parse().unwrap()), expected);
-        check("http://127.0.0.1:1", true);
-        check("http://127.3.2.1", true);
-        check("http://[::1]:1", true);
-        check("http://localhost", true);
-        check("http://a.localhost", true);
-        check("http://10.0.0.1", false);
-        check("https://localhost.example.com", false);
-    }
-
-    #[test]
-    fn a_machine_without_certificates_uses_ours() {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        assert!(with_our_certificates(Client::builder()).unwrap().build().is_ok());
     }
 }

@@ -6,7 +6,10 @@ use super::Complaint;
 use crate::tree::SourceFile;
 
 /// The crates that adapt the world to the engine. They do not know each other.
-const ADAPTERS: &[&str] = &["journal", "models", "tools", "surfaces"];
+const ADAPTERS: &[&str] = &["journal", "models", "tools", "surfaces", "accounts"];
+
+/// How other machines are reached: who speaks over a wire may know it.
+const WIRE: &str = "wire";
 
 /// What the domain may depend on: value types, and words for errors.
 const VALUES: &[&str] = &["jiff", "rpds", "thiserror"];
@@ -48,7 +51,7 @@ fn may(arrow: &Arrow) -> bool {
         "engine" => to == "domain",
         TESTKIT => to != DAEMON,
         DAEMON => to != TESTKIT && to != "xtask",
-        adapter if ADAPTERS.contains(&adapter) => to == "domain" || to == "engine",
+        adapter if ADAPTERS.contains(&adapter) => ["domain", "engine", WIRE].contains(&to),
         _ => false,
     }
 }
@@ -117,14 +120,17 @@ mod tests {
 
     /// The whole house, with one crate's dependencies as given.
     fn house(name: &str, dependencies: &str) -> Vec<SourceFile> {
-        ["domain", "engine", "journal", "models", "tools", "surfaces", DAEMON, TESTKIT, "xtask"]
-            .iter()
-            .map(|one| {
-                let rest = if *one == name { dependencies } else { "" };
-                let text = format!("[package]\nname = \"{one}\"\n{rest}\n");
-                SourceFile::new(format!("crates/{one}/Cargo.toml"), text)
-            })
-            .collect()
+        [
+            "domain", "engine", "journal", "models", "tools", "surfaces", "accounts", WIRE, DAEMON, TESTKIT,
+            "xtask",
+        ]
+        .iter()
+        .map(|one| {
+            let rest = if *one == name { dependencies } else { "" };
+            let text = format!("[package]\nname = \"{one}\"\n{rest}\n");
+            SourceFile::new(format!("crates/{one}/Cargo.toml"), text)
+        })
+        .collect()
     }
 
     #[test]
@@ -144,6 +150,9 @@ mod tests {
             ("domain", "engine"),
             ("engine", "journal"),
             ("models", "tools"),
+            ("tools", "accounts"),
+            ("engine", WIRE),
+            (WIRE, "domain"),
             ("surfaces", DAEMON),
             (DAEMON, TESTKIT),
             (TESTKIT, DAEMON),

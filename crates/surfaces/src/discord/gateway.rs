@@ -20,7 +20,6 @@ mod frame;
 pub mod machine;
 mod patience;
 
-pub(crate) use address::is_loopback;
 pub use fatal::Fatal;
 use machine::{Input, Machine, Output};
 

@@ -1,6 +1,7 @@
 //! Where a session may be taken up: the token goes there, so not just anywhere.
 
 use reqwest::Url;
+use wire::is_loopback;
 
 /// `resume` if a session of the gateway at `gateway` may be taken up there, or else the gateway itself.
 ///
@@ -31,15 +32,6 @@ fn may_resume(gateway: &str, resume: &str) -> bool {
 fn owner(url: &Url) -> Option<(String, String)> {
     let mut parts = url.domain()?.rsplit('.');
     Some((parts.next()?.to_owned(), parts.next()?.to_owned()))
-}
-
-/// Whether `url` leads to this machine.
-pub fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    match host.parse::<std::net::IpAddr>() {
-        Ok(ip) => ip.is_loopback(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
-    }
 }
 
 #[cfg(test)]

@@ -10,13 +10,14 @@ use futures_util::future::BoxFuture;
 use futures_util::{SinkExt as _, StreamExt as _};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, USER_AGENT};
 use reqwest::multipart::{Form, Part};
-use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client, ClientBuilder, RequestBuilder, Response, Url};
+use reqwest::{Client, ClientBuilder, RequestBuilder, Response, Url};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::{client::generate_key, derive_accept_key};
 use tokio_tungstenite::tungstenite::protocol::frame::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+
+use wire::is_loopback;
 
 use super::{Answer, Auth, Body, Broken, Call, File, Headers, Incoming, Method, Socket, Unfetched, Wire};
 use crate::discord::Token;
@@ -200,28 +201,12 @@ impl Socket for NetSocket {
 
 /// A client for `base`. A machine without certificates of its own uses the ones we bring.
 fn client(base: &Url) -> Result<Client, BadSettings> {
-    // A second installation changes nothing and says so; whoever was first has made the same choice.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let build = || {
-        let name = concat!("DiscordBot (ollim-bot, ", env!("CARGO_PKG_VERSION"), ")");
-        let named = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(name))]);
-        // A redirect would carry the token to wherever it points; a WebSocket begins in HTTP/1.1.
-        let builder = Client::builder()
-            .redirect(Policy::none())
-            .http1_only()
-            .connect_timeout(CONNECT)
-            .default_headers(named);
-        if is_loopback(base) { builder.no_proxy() } else { builder }
-    };
-    build()
-        .build()
-        .or_else(|_| with_our_certificates(build())?.build())
-        .map_err(|error| BadSettings::Secure(reason(&error)))
-}
-
-fn with_our_certificates(builder: ClientBuilder) -> Result<ClientBuilder, reqwest::Error> {
-    let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|root| Certificate::from_der(root));
-    Ok(builder.tls_certs_only(roots.collect::<Result<Vec<_>, _>>()?))
+    let name = concat!("DiscordBot (ollim-bot, ", env!("CARGO_PKG_VERSION"), ")");
+    let named = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(name))]);
+    // A WebSocket begins in HTTP/1.1.
+    let shape =
+        |builder: ClientBuilder| builder.http1_only().connect_timeout(CONNECT).default_headers(named.clone());
+    wire::client(base, shape).map_err(BadSettings::Secure)
 }
 
 fn method(method: Method) -> reqwest::Method {
@@ -279,8 +264,4 @@ fn reason(error: &reqwest::Error) -> String {
     let cause = causes.skip(1).last().map(ToString::to_string);
     cause
         .unwrap_or_else(|| if error.is_timeout() { "it took too long" } else { "no reason given" }.to_owned())
-}
-
-fn is_loopback(url: &Url) -> bool {
-    crate::discord::gateway::is_loopback(url)
 }

@@ -1,0 +1,10 @@
+//! What the human keeps elsewhere: tasks, a calendar and mail, each behind one trait with several back-ends.
+//!
+//! Whatever comes from there was written by others: it is data, bounded in size, and never believed.
+
+pub mod calendar;
+pub mod mail;
+pub mod tasks;
+mod trouble;
+
+pub use trouble::Trouble;

@@ -1,0 +1,77 @@
+//! How we reach other machines: one way to make an HTTP client, whoever needs one.
+//!
+//! A machine without certificates of its own uses the ones we bring, redirects are never followed by themselves,
+//! because a redirect would carry a key to wherever it points, and a proxy is never asked for this machine.
+
+use std::error::Error;
+use std::net::IpAddr;
+
+use reqwest::redirect::Policy;
+use reqwest::{Certificate, Client, ClientBuilder, Url};
+
+/// A client for `address`, made as `shape` says. What is wrong is told in a few words.
+pub fn client(address: &Url, shape: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
+    provide();
+    let build = || {
+        let builder = shape(Client::builder().redirect(Policy::none()));
+        if is_loopback(address) { builder.no_proxy() } else { builder }
+    };
+    build().build().or_else(|_| with_our_certificates(build())?.build()).map_err(|error| reason(&error))
+}
+
+/// Chooses how connections are made secure, once for the whole program.
+pub fn provide() {
+    // A second installation changes nothing and says so; whoever was first has made the same choice.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// The certificates that we bring.
+pub fn our_certificates() -> Result<Vec<Certificate>, reqwest::Error> {
+    webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|root| Certificate::from_der(root)).collect()
+}
+
+fn with_our_certificates(builder: ClientBuilder) -> Result<ClientBuilder, reqwest::Error> {
+    Ok(builder.tls_certs_only(our_certificates()?))
+}
+
+/// The first cause: the outer ones only say that something went wrong, and where.
+pub fn reason(error: &reqwest::Error) -> String {
+    chain(error).last().map_or_else(String::new, ToString::to_string)
+}
+
+/// An error and its causes.
+pub fn chain<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error as &'a (dyn Error + 'static)), |error| (*error).source())
+}
+
+/// Whether `address` is on this machine.
+pub fn is_loopback(address: &Url) -> bool {
+    let host = address.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    match host.parse::<IpAddr>() {
+        Ok(ip) => ip.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_is_never_asked_for_this_machine() {
+        let check = |base: &str, expected: bool| assert_eq!(is_loopback(&base.parse().unwrap()), expected);
+        check("http://127.0.0.1:1", true);
+        check("http://127.3.2.1", true);
+        check("http://[::1]:1", true);
+        check("http://localhost", true);
+        check("http://a.localhost", true);
+        check("http://10.0.0.1", false);
+        check("https://localhost.example.com", false);
+    }
+
+    #[test]
+    fn a_machine_without_certificates_uses_ours() {
+        provide();
+        assert!(with_our_certificates(Client::builder()).unwrap().build().is_ok());
+    }
+}
