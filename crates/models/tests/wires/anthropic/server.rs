@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use testkit::model_server::{Act, ModelServer};
 
 async fn post(server: &ModelServer, path: &str, body: &Value) -> Response {
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    wire::provide();
     let client = Client::builder().no_proxy().build().unwrap();
     let request = client.post(format!("{}{path}", server.url())).header("anthropic-version", "2023-06-01");
     request.json(body).send().await.unwrap()

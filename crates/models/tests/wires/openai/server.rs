@@ -6,7 +6,7 @@ use testkit::chat_server::{ChatServer, Style};
 use testkit::play::Act;
 
 async fn post(server: &ChatServer, body: &Value) -> Response {
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    wire::provide();
     let client = Client::builder().no_proxy().build().unwrap();
     client.post(format!("{}/chat/completions", server.url())).json(body).send().await.unwrap()
 }
