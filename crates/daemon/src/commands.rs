@@ -1,5 +1,6 @@
 //! The commands: one file each.
 
+pub mod accounts;
 pub mod completion;
 mod config;
 mod cost;
@@ -70,6 +71,7 @@ pub async fn run(
             }
         }
         Some(Command::Verb(verb)) => verbs::run(verb, &settings, disk, output).await,
+        Some(Command::Account(wanted)) => accounts::run(wanted, &settings, disk, output).await,
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),
