@@ -18,6 +18,7 @@ pub mod settings;
 mod tool_lists;
 mod vitals;
 mod voice;
+mod workshop;
 
 use std::process::ExitCode;
 use std::sync::Arc;
