@@ -16,6 +16,7 @@ mod reference;
 mod reports;
 mod retold;
 mod scheduled;
+pub mod skills;
 mod stamp;
 
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use domain::conversation::{
     Block, Branch, Entry, EntryId, Head, Heard, Move, Reach, Said, SessionId, Text, Why,
 };
+use domain::label::Label;
 use domain::record::{
     Address, Closed, Message, MessageChange, MessageId, Opened as Begun, Record, SurfaceName, TurnChange,
 };
@@ -34,7 +35,14 @@ struct Life {
 impl Life {
     fn say(&mut self, branch: &Branch, parent: Option<u64>, at: Timestamp, said: Said) -> u64 {
         self.entries += 1;
-        let entry = Entry { id: EntryId(self.entries), parent: parent.map(EntryId), at, said };
+        let entry = Entry {
+            id: EntryId(self.entries),
+            parent: parent.map(EntryId),
+            at,
+            said,
+            own: Label::PLAIN,
+            label: Label::PLAIN,
+        };
         self.records.push(Record::Said(branch.clone(), entry));
         self.entries
     }
@@ -58,8 +66,12 @@ impl Life {
         let heard = Said::Human(Heard { preface: String::new(), text, images: Vec::new() });
         let asked = self.say(&branch, parent, at, heard);
         self.records.push(Record::Message(MessageChange::Taken(id, EntryId(asked))));
-        let result =
-            ToolResult { call: "1".to_owned(), text: "the tool spoke".to_owned(), outcome: Outcome::Done };
+        let result = ToolResult {
+            call: "1".to_owned(),
+            text: "the tool spoke".to_owned(),
+            outcome: Outcome::Done,
+            label: Label::PLAIN,
+        };
         let ran = self.say(&branch, Some(asked), at, Said::Tools(vec![result]));
         let answer = Said::Assistant(vec![Block::Text(words[1].to_owned())], Reach::Whole);
         let answered = self.say(&branch, Some(ran), at, answer);
@@ -75,7 +87,7 @@ impl Life {
 }
 
 fn head(session: &str, entry: Option<u64>) -> Option<Head> {
-    Some(Head { entry: entry.map(EntryId), session: SessionId::read(session).unwrap() })
+    Some(Head { entry: entry.map(EntryId), session: SessionId::read(session).unwrap(), label: Label::PLAIN })
 }
 
 /// Main was spoken to on the page, then in Discord; a run forked off in between, and ended.

@@ -184,6 +184,7 @@ fn result(result: &ToolResult) -> String {
 #[cfg(test)]
 mod tests {
     use domain::conversation::{EntryId, Heard, Json, Reach};
+    use domain::label::Label;
     use domain::tool::ToolCall;
     use expect_test::expect;
 
@@ -192,8 +193,12 @@ mod tests {
     fn entries() -> Vec<Entry> {
         let call =
             ToolCall { id: "1".to_owned(), name: "inbox_list".to_owned(), input: Json("{}".to_owned()) };
-        let ran =
-            ToolResult { call: "1".to_owned(), text: "1 milk ``` 2".to_owned(), outcome: Outcome::Done };
+        let ran = ToolResult {
+            call: "1".to_owned(),
+            text: "1 milk ``` 2".to_owned(),
+            outcome: Outcome::Done,
+            label: Label::PLAIN,
+        };
         let human =
             Heard { preface: "[now]".to_owned(), text: "what is\nin it?".to_owned(), images: Vec::new() };
         let all = [
@@ -203,7 +208,17 @@ mod tests {
             Said::Assistant(vec![Block::Text("milk.".to_owned())], Reach::Whole),
         ];
         let at = Timestamp::constant(1_794_700_000, 0);
-        all.into_iter().zip(1..).map(|(said, id)| Entry { id: EntryId(id), parent: None, at, said }).collect()
+        all.into_iter()
+            .zip(1..)
+            .map(|(said, id)| Entry {
+                id: EntryId(id),
+                parent: None,
+                at,
+                said,
+                own: Label::PLAIN,
+                label: Label::PLAIN,
+            })
+            .collect()
     }
 
     #[test]
