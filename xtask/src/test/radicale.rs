@@ -1,0 +1,64 @@
+//! The tests of CalDAV with a real Radicale, which is installed outside the repository first.
+
+use std::path::{Path, PathBuf};
+
+use super::Length;
+use super::machine::Machine;
+use super::report::{self, Report};
+use super::step::{NotRun, Outcome, Program};
+
+/// The version the tests were written for.
+const VERSION: &str = "3.9.0";
+
+/// Where the tests look for a python that has it; a human who has one elsewhere can say so.
+const VARIABLE: &str = "OLLIM_TEST_RADICALE";
+
+/// Installs the server and runs the tests that need it. Without it the step fails: nobody may take that for a pass.
+pub fn steps(report: &mut Report, root: &Path, length: Length) {
+    report.step("radicale tests", || match python() {
+        Some(python) => install(&python).and(|| tests(&python, root, length)),
+        None => unready("there is no home folder to install radicale into"),
+    });
+}
+
+fn unready(why: &str) -> Outcome {
+    Outcome::NotRun(NotRun::Required, why.to_owned())
+}
+
+fn python() -> Option<PathBuf> {
+    let named = Machine.variable(VARIABLE).map(PathBuf::from);
+    named.or_else(|| Machine.cache(&format!("radicale-{VERSION}/bin/python")))
+}
+
+fn install(python: &Path) -> Outcome {
+    let name = python.display().to_string();
+    if Machine.has(&name, &["-m", "radicale", "--version"]) {
+        return Outcome::Passed(Vec::new());
+    }
+    let Some(home) = python.ancestors().nth(2) else { return unready("no folder for radicale") };
+    if !Machine.has("python3", &["-c", "import venv, ensurepip"]) {
+        let installed = Machine.install(&["python3", "python3-venv"]);
+        if !installed.passed() {
+            return installed;
+        }
+    }
+    let package = format!("radicale=={VERSION}");
+    let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", &package];
+    let made = Program::new("python3", &["-m", "venv", &home.display().to_string()]).run();
+    made.and(|| Program::new(&name, &words).run())
+}
+
+fn tests(python: &Path, root: &Path, length: Length) -> Outcome {
+    let mut words = vec!["test", "--package", "accounts", "--test", "radicale", "--color", "never", "--"];
+    words.push("--include-ignored");
+    if length == Length::Usual {
+        words.extend(["--skip", "long::"]);
+    }
+    let outcome =
+        Program::new("cargo", &words).within(root).with(VARIABLE, python).counting(report::libtest).run();
+    // A run that found no test must not look like one that passed.
+    if outcome == Outcome::Passed(report::libtest("")) {
+        return Outcome::Failed(Vec::new(), "no test with radicale was found\n".to_owned());
+    }
+    outcome
+}
