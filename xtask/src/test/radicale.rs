@@ -15,27 +15,34 @@ const VARIABLE: &str = "OLLIM_TEST_RADICALE";
 
 /// Installs the server and runs the tests that need it. Without it the step fails: nobody may take that for a pass.
 pub fn steps(report: &mut Report, root: &Path, length: Length) {
-    report.step("radicale tests", || match python() {
-        Some(python) => install(&python).and(|| tests(&python, root, length)),
-        None => unready("there is no home folder to install radicale into"),
+    report.step("radicale tests", || {
+        let named = Machine.variable(VARIABLE).map(PathBuf::from);
+        match (named, Machine.cache(&format!("radicale-{VERSION}"))) {
+            (Some(python), _) if has_it(&python) => tests(&python, root, length),
+            (Some(python), _) => unready(format!("{VARIABLE}: {} has no radicale", python.display())),
+            (None, Some(home)) => install(&home).and(|| tests(&python_of(&home), root, length)),
+            (None, None) => unready("there is no home folder to install radicale into".to_owned()),
+        }
     });
 }
 
-fn unready(why: &str) -> Outcome {
-    Outcome::NotRun(NotRun::Required, why.to_owned())
+fn unready(why: String) -> Outcome {
+    Outcome::NotRun(NotRun::Required, why)
 }
 
-fn python() -> Option<PathBuf> {
-    let named = Machine.variable(VARIABLE).map(PathBuf::from);
-    named.or_else(|| Machine.cache(&format!("radicale-{VERSION}/bin/python")))
+fn python_of(home: &Path) -> PathBuf {
+    home.join("bin/python")
 }
 
-fn install(python: &Path) -> Outcome {
-    let name = python.display().to_string();
-    if Machine.has(&name, &["-m", "radicale", "--version"]) {
+fn has_it(python: &Path) -> bool {
+    Machine.has(&python.display().to_string(), &["-m", "radicale", "--version"])
+}
+
+fn install(home: &Path) -> Outcome {
+    let python = python_of(home);
+    if has_it(&python) {
         return Outcome::Passed(Vec::new());
     }
-    let Some(home) = python.ancestors().nth(2) else { return unready("no folder for radicale") };
     if !Machine.has("python3", &["-c", "import venv, ensurepip"]) {
         let installed = Machine.install(&["python3", "python3-venv"]);
         if !installed.passed() {
@@ -45,7 +52,7 @@ fn install(python: &Path) -> Outcome {
     let package = format!("radicale=={VERSION}");
     let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", &package];
     let made = Program::new("python3", &["-m", "venv", &home.display().to_string()]).run();
-    made.and(|| Program::new(&name, &words).run())
+    made.and(|| Program::new(&python.display().to_string(), &words).run())
 }
 
 fn tests(python: &Path, root: &Path, length: Length) -> Outcome {
