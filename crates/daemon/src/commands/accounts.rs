@@ -47,7 +47,7 @@ pub async fn run(
     wanted: Account,
     settings: &Settings,
     disk: Arc<dyn Disk>,
-    output: Output,
+    output: &Output,
 ) -> Result<ExitCode, Failed> {
     let told = tell(wanted, settings, disk).await.map_err(failed)?;
     answer(output, &told.value, &told.text);
