@@ -4,6 +4,8 @@
 //! input is held against the tool's own schema first. Whatever goes wrong is told in words the model can act on, and
 //! starts with `Error`.
 
+#[cfg(target_os = "linux")]
+pub mod cage;
 mod chain;
 mod embed;
 pub mod files;
@@ -14,6 +16,7 @@ mod plain;
 mod routine;
 mod schedule;
 mod schema;
+pub mod shell;
 mod status;
 mod workshop;
 
@@ -52,7 +55,7 @@ enum Work {
 }
 
 /// All tools, in the order in which the model is told of them.
-const TOOLS: [Tool; 18] = [
+const TOOLS: [Tool; 19] = [
     inbox::ADD,
     inbox::LIST,
     inbox::REMOVE,
@@ -71,6 +74,7 @@ const TOOLS: [Tool; 18] = [
     files::EDIT,
     files::GLOB,
     files::GREP,
+    shell::BASH,
 ];
 
 /// A schema that takes an object and asks for nothing in it.
