@@ -12,6 +12,7 @@ mod greeting;
 pub mod house;
 mod job_files;
 mod leash;
+pub mod own;
 mod pairing;
 mod reach;
 mod seating;
@@ -46,10 +47,10 @@ pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
     // Whoever completes a line asks in the environment, and is answered before anything else is read.
     CompleteEnv::with_factory(Cli::command).complete();
     let cli = Cli::parse();
-    let output = cli.output;
+    let output = cli.output.clone();
     match dispatch(cli, disk) {
         Ok(code) => code,
-        Err(failed) => failed.tell(output),
+        Err(failed) => failed.tell(&output),
     }
 }
 

@@ -5,26 +5,42 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use journal::Journal;
+use journal::disk::Disk;
 use tools::cage::Kernel;
 use tools::files::{Files, Folders, Keeper};
-use tools::shell::{NetworkRule, Shell};
+use tools::shell::{NetworkRule, OwnCommands, Shell};
+use tools::web::{Fetch, Public, Search, System};
 use tools::{Part, Workshop};
 
 use crate::cage;
+use crate::own;
 use crate::settings::Settings;
 
 /// The folder of the data directory in which commands work. What they leave there has no history.
 const WORK: &str = "work";
 
 /// All of it. What the human should know about what is off goes into `notices`.
-pub fn workshop(settings: &Settings, journal: &Arc<Journal>, notices: &mut Vec<String>) -> Workshop {
+pub fn workshop(
+    settings: &Settings,
+    (journal, disk): (&Arc<Journal>, &Arc<dyn Disk>),
+    notices: &mut Vec<String>,
+) -> Workshop {
     let shell = shell(settings, Kernel::look());
     if let Part::Off(why) = &shell {
         notices.push(format!("i cannot run commands here: {why}."));
     }
-    let own = Part::Off("they cannot be called from here yet".to_owned());
-    Workshop { files: files(settings, journal), shell, own }
+    let own: Arc<dyn OwnCommands> = Arc::new(Ours(own::OwnCommands::new(settings, Arc::clone(disk))));
+    let fetch = Part::On(Fetch::new(Arc::new(System), Arc::new(Public)));
+    Workshop { files: files(settings, journal), shell, own: Part::On(own), fetch, search: search(settings) }
+}
+
+fn search(settings: &Settings) -> Part<Search> {
+    match &settings.places.search {
+        Some(engine) => Part::On(Search::new(engine.clone())),
+        None => Part::Off("no search engine is set. the human can set OLLIM_SEARCH_URL".to_owned()),
+    }
 }
 
 /// How commands are run on this `kernel`.
@@ -41,7 +57,7 @@ fn shell(settings: &Settings, kernel: Kernel) -> Part<Shell> {
             shut: Vec::new(),
             work,
             zone: settings.zone.value.iana_name().unwrap_or("UTC").to_owned(),
-            network: NetworkRule::Never,
+            network: NetworkRule::WhenAsked,
         }),
         Err(error) => Part::Off(format!("{} cannot be made ({error})", work.display())),
     }
@@ -62,5 +78,14 @@ struct InHistory(Arc<Journal>);
 impl Keeper for InHistory {
     fn written(&self, path: &Path, message: String) {
         self.0.commit(path, message);
+    }
+}
+
+/// Our own commands, as the shell knows them.
+struct Ours(own::OwnCommands);
+
+impl OwnCommands for Ours {
+    fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
+        self.0.run(words)
     }
 }

@@ -16,6 +16,7 @@ mod choosing;
 mod clearing;
 mod compacting;
 mod cueing;
+mod delegating;
 mod digesting;
 mod effect;
 mod finding;
@@ -57,18 +58,20 @@ pub use changing::Changed as Replanned;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
-pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Turns, Unfinished};
+pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Spot, Turns, Unfinished};
 pub use plans::{Broken, Plans};
 pub use request::{
     Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
 
+use crate::agent::Agent;
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};
 use crate::cost::Purse;
 use crate::dice::Dice;
 use crate::failure::Failure;
+use crate::label::Label;
 use crate::model::Choices;
 use crate::record::{MessageId, Record, SessionChange};
 use crate::tool::ToolSpec;
@@ -177,6 +180,13 @@ impl Assistant {
         let (answer, effects) = self.answer(request, now);
         self.reckon_digest(now);
         (answer, self.with_posts(effects, now))
+    }
+
+    /// The same, with `agents` that can be asked to work aside.
+    #[must_use]
+    pub fn asking(mut self, agents: Arc<[Agent]>) -> Self {
+        self.memory.chosen.agents = agents;
+        self
     }
 
     /// When the assistant wants to be woken.
@@ -289,6 +299,10 @@ impl Assistant {
         if self.is_kept_going(&turned, &ended, minutes) {
             return;
         }
+        if let Some(run) = self.memory.turns.runs.get(&turned.branch).cloned() {
+            self.tell_asker(&run, &ended, minutes);
+        }
+        self.dismiss(turned.turn, minutes);
         let Turned { turn, branch, message, .. } = turned;
         let ending = self.asked_settled(message.id, ended.ending, minutes);
         minutes.close(turn, ending.clone(), ended.usage);
@@ -315,6 +329,11 @@ impl Assistant {
         self.track(branch, &entry, minutes);
         self.charge(branch, &entry, minutes);
         Some(entry)
+    }
+
+    /// What is known of all words on `branch`.
+    fn label_of(&self, branch: &Branch) -> Label {
+        self.memory.conversation.head(branch).map_or(Label::PLAIN, |head| head.label)
     }
 
     fn run_of(&self, turn: TurnId) -> Option<(Branch, Running)> {

@@ -35,7 +35,14 @@ fn opened(dir: &tempfile::TempDir) -> Opened {
 }
 
 fn entry(id: u64, at: i64, said: Said) -> Entry {
-    Entry { id: EntryId(id), parent: None, at: minute(at), said }
+    Entry {
+        id: EntryId(id),
+        parent: None,
+        at: minute(at),
+        said,
+        own: domain::label::Label::PLAIN,
+        label: domain::label::Label::PLAIN,
+    }
 }
 
 fn human(text: &str) -> Said {
@@ -80,7 +87,12 @@ fn run(number: u64, due: i64, shows: Option<&str>) -> Vec<Record> {
     ];
     if let Some(words) = shows {
         let outcome = Outcome::Shown(Showing::Words(words.to_owned()));
-        let result = ToolResult { call: call.id, text: "sent".to_owned(), outcome };
+        let result = ToolResult {
+            call: call.id,
+            text: "sent".to_owned(),
+            outcome,
+            label: domain::label::Label::PLAIN,
+        };
         let entry = entry(number, due + 1, Said::Tools(vec![result]));
         let showed = Showed { branch: branch.clone(), source, entry: entry.id };
         let charge = Charge { entry: entry.id, before: 5.0, after: 4.0 };
@@ -128,9 +140,10 @@ async fn words_are_found_wherever_they_were_said_and_nothing_in_them_is_an_order
     let said = texts.iter().zip(1..).map(|(text, id)| Record::Said(Branch::Main, entry(id, 0, human(text))));
     journal.write(said.collect()).await.unwrap();
     let find = async |words: &str, before: Option<u64>| {
-        let looked_for = LookedFor { words: words.to_owned(), before: before.map(EntryId), limit: 10 };
+        let before = before.map(EntryId);
+        let looked_for = LookedFor { words: words.to_owned(), before, limit: 10, ..LookedFor::default() };
         let found = journal.search(looked_for).await.unwrap();
-        found.iter().map(|entry| entry.id.0).collect::<Vec<_>>()
+        found.iter().map(|found| found.entry.id.0).collect::<Vec<_>>()
     };
     assert_eq!(find("dentist", None).await, [4, 2, 1], "the last word may be a beginning");
     assert_eq!(find("dentist the", None).await, [2, 1]);

@@ -18,11 +18,14 @@ mod schedule;
 mod schema;
 pub mod shell;
 mod status;
+pub mod web;
 mod workshop;
 
 use std::sync::Arc;
 
 use domain::assistant::{Answer, Request};
+use domain::label::Label;
+use domain::permission::deed;
 use domain::tool::{Caption, Outcome, Showing, ToolCall, ToolResult, ToolSpec};
 use domain::turn::TurnId;
 use engine::desk::Desk;
@@ -55,7 +58,7 @@ enum Work {
 }
 
 /// All tools, in the order in which the model is told of them.
-const TOOLS: [Tool; 19] = [
+const TOOLS: [Tool; 21] = [
     inbox::ADD,
     inbox::LIST,
     inbox::REMOVE,
@@ -75,6 +78,8 @@ const TOOLS: [Tool; 19] = [
     files::GLOB,
     files::GREP,
     shell::BASH,
+    web::FETCH,
+    web::SEARCH,
 ];
 
 /// A schema that takes an object and asks for nothing in it.
@@ -113,9 +118,15 @@ impl Hands for Toolbox {
                 },
                 Err(reason) => failed(reason),
             };
-            ToolResult { call: call.id.clone(), text, outcome }
+            ToolResult { call: call.id.clone(), text, outcome, label: label(call) }
         })
     }
+}
+
+/// What is known of what comes of `call`, whether it works or not.
+fn label(call: &ToolCall) -> Label {
+    let class = TOOLS.iter().find(|tool| tool.spec.name == call.name).map(|tool| tool.spec.class);
+    class.map_or(Label::PLAIN, |class| deed(call, class).reads)
 }
 
 /// What is to be done about a call.
@@ -149,6 +160,7 @@ fn outcome(answer: Answer) -> (String, Outcome) {
         | Answer::Begun(_)
         | Answer::Decided(_)
         | Answer::Noted
+        | Answer::Reading(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
         | Answer::Attention(_)

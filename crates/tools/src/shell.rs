@@ -6,11 +6,11 @@
 mod heap;
 mod output;
 mod run;
-mod words;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use domain::permission::own_command;
 use domain::tool::{Class, ToolSpec};
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -27,7 +27,7 @@ pub(crate) const BASH: Tool = Tool {
             reads the rest but `state/`, and has no network unless `network` is set and allowed. `timeout` is in \
             milliseconds, 60000 if left out, 110000 at most. One `ollim-bot ...` command alone runs outside of it.",
         schema: r#"{"type":"object","required":["command"],"properties":{"command":{"type":"string","minLength":1},"timeout":{"type":"integer"},"network":{"type":"boolean"}}}"#,
-        class: Class::Acts,
+        class: Class::Shell,
     },
     work: Work::Does(bash),
 };
@@ -78,24 +78,11 @@ struct Wanted {
     network: bool,
 }
 
-/// What becomes of a command.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// It is one of ours, with these words.
-    Own(Vec<String>),
-    /// It runs in the cage.
-    Caged,
-}
-
-/// The way of `command`.
-pub(crate) fn way(command: &str) -> Way {
-    words::own(command).map_or(Way::Caged, Way::Own)
-}
-
 fn bash(workshop: &Workshop, input: Value) -> Done<'_> {
     Box::pin(async move {
         let Wanted { command, timeout, network } = parsed(input)?;
-        if let Way::Own(words) = way(&command) {
+        // The door has read it with the same eyes, so nothing is ours here that was not ours there.
+        if let Some(words) = own_command::words(&command) {
             return workshop.own.get("ollim-bot")?.run(&words).await;
         }
         let shell = workshop.shell.get(BASH.spec.name)?;

@@ -44,7 +44,7 @@ fn the_model_is_told_of_all_tools() {
     for tool in PlacedTool::ALL {
         assert!(names.contains(&tool.name()), "{} is missing", tool.name());
     }
-    assert_eq!(names.len(), PlacedTool::ALL.len() + 11);
+    assert_eq!(names.len(), PlacedTool::ALL.len() + 13);
     for name in [
         "inbox_add",
         "inbox_list",
@@ -57,6 +57,8 @@ fn the_model_is_told_of_all_tools() {
         "Glob",
         "Grep",
         "Bash",
+        "WebFetch",
+        "WebSearch",
     ] {
         assert!(names.contains(&name), "{name} is missing");
     }
@@ -287,7 +289,12 @@ fn a_call_is_told_by_what_it_is_given() {
 fn only_what_destroys_something_is_asked_for() {
     for tool in &TOOLS {
         let expected = match tool.spec.name {
-            "inbox_remove" | "Bash" => Class::Acts,
+            "inbox_remove" => Class::Acts,
+            "inbox_add" => Class::Notes,
+            "schedule" => Class::Plans,
+            "Bash" => Class::Shell,
+            "WebFetch" => Class::Fetches,
+            "WebSearch" => Class::Searches,
             "Read" | "Glob" | "Grep" => Class::Reads,
             "Write" | "Edit" => Class::Edits,
             _ => Class::Own,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::files::Files;
 use crate::shell::{OwnCommands, Shell};
+use crate::web::{Fetch, Search};
 
 /// What there is to work with.
 #[derive(Default)]
@@ -16,6 +17,10 @@ pub struct Workshop {
     pub shell: Part<Shell>,
     /// Our own commands.
     pub own: Part<Arc<dyn OwnCommands>>,
+    /// Pages of the web.
+    pub fetch: Part<Fetch>,
+    /// A search engine.
+    pub search: Part<Search>,
 }
 
 /// One part of the workshop.

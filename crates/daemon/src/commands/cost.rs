@@ -13,7 +13,7 @@ use crate::exit::Failed;
 use crate::settings::Settings;
 
 /// Shows it.
-pub fn show(settings: &Settings, days: u16, by: CostBy, output: Output) -> Result<ExitCode, Failed> {
+pub fn show(settings: &Settings, days: u16, by: CostBy, output: &Output) -> Result<ExitCode, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
     let now = SystemClock::new(settings.zone.value.clone()).now();
     let limit = settings.spend.purse.limit;
@@ -115,7 +115,11 @@ mod tests {
     fn spent(model: &str, source: Source, cost: Option<u64>) -> Spent {
         let attended = match source {
             Source::Main | Source::Fork | Source::Compaction => Attended::Waited,
-            Source::Routine(_) | Source::Reminder(_) | Source::Webhook(_) => Attended::Unattended,
+            Source::Routine(_)
+            | Source::Reminder(_)
+            | Source::Webhook(_)
+            | Source::Agent(_)
+            | Source::Reader => Attended::Unattended,
         };
         let usage = Usage { input: 1_200, cache_read: 98_000, cache_write: 800, output: 450 };
         let account = Account { source, attended };

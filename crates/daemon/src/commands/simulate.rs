@@ -62,7 +62,7 @@ const STATE: [&str; 2] = ["config.json", "ping_budget.json"];
 const JOBS: [&str; 2] = ["routines", "reminders"];
 
 /// Lives through it, and tells what happened.
-pub async fn show(settings: &Settings, wanted: &Wanted, output: Output) -> Result<ExitCode, Failed> {
+pub async fn show(settings: &Settings, wanted: &Wanted, output: &Output) -> Result<ExitCode, Failed> {
     let zone = &settings.zone.value;
     let span = Span::read((&wanted.from, &wanted.to), zone)?;
     let script = wanted.script.as_deref().map(Script::read).transpose()?.unwrap_or_default();

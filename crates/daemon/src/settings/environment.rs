@@ -7,7 +7,7 @@ use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 24] = [
     "TERM",
     "NO_COLOR",
     "VISUAL",
@@ -20,7 +20,12 @@ const KNOWN: [&str; 19] = [
     "OLLIM_MODEL",
     "OLLIM_THINKING",
     "OLLIM_HTTP",
+    "OLLIM_TASKS",
+    "OLLIM_CALENDAR",
     "OLLIM_LOG",
+    "OLLIM_SEARCH_URL",
+    "OLLIM_SEARCH_KEY",
+    "OLLIM_SEARCH_KEY_FILE",
     "ANTHROPIC_API_KEY_FILE",
     "OPENAI_API_KEY",
     "OPENAI_API_KEY_FILE",

@@ -32,6 +32,15 @@ pub const OPENAI: Vendor =
 /// The key of `vendor`, if there is one. A file wins over the environment, because it can be replaced while the
 /// program runs.
 pub fn read(environment: &Environment, paths: &Paths, vendor: Vendor) -> Result<Option<Key>, Failed> {
+    Ok(look(environment, paths, vendor)?.map(Key::kept_by))
+}
+
+/// What looks the key of `vendor` up whenever it is needed, if there is one.
+pub fn look(
+    environment: &Environment,
+    paths: &Paths,
+    vendor: Vendor,
+) -> Result<Option<impl Fn() -> String + Send + Sync + 'static>, Failed> {
     let named = environment.get(vendor.file_variable).map(PathBuf::from);
     let file = named.clone().unwrap_or_else(|| paths.state().join(vendor.file));
     let variable = environment.get(vendor.variable).unwrap_or_default().to_owned();
@@ -48,7 +57,7 @@ pub fn read(environment: &Environment, paths: &Paths, vendor: Vendor) -> Result<
         }
     }
     let look = move || in_file(&file).unwrap_or_else(|| variable.clone());
-    Ok((!look().is_empty()).then(|| Key::kept_by(look)))
+    Ok((!look().is_empty()).then_some(look))
 }
 
 fn in_file(file: &Path) -> Option<String> {

@@ -10,7 +10,7 @@ use jiff::Zoned;
 use super::forking::refused;
 use super::{
     Answer, Assistant, Changed, Compaction, Effect, Ended, Errand, Left, Minutes, Owed, Running, Sending,
-    Shown, Turned,
+    Shown, Spot, Turned,
 };
 use crate::compaction::{Report, Summary};
 use crate::context;
@@ -131,7 +131,11 @@ impl Assistant {
         minutes.shown.push(Shown::Compaction(Compaction::Began { turn, branch: branch.clone(), tokens }));
         let errand = Errand::Compact(compacting);
         let (account, owed, unanswered) = (Account::compaction(), Owed::Now, Vec::new());
-        self.start(branch, Running { turn, errand, account, owed, unanswered }, minutes);
+        self.start(
+            branch,
+            Running { turn, errand, account, owed, unanswered, readings: Vec::new() },
+            minutes,
+        );
     }
 
     /// CP-6: a turn that no longer fits waits until there is room. It stays open, so that it is not forgotten.
@@ -223,8 +227,7 @@ impl Assistant {
     fn go_on(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
         let turned = stuck.turned(Sending::Again);
         if turned.branch == Branch::Main {
-            self.memory.main.before =
-                self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
+            self.memory.main.before = self.memory.conversation.head(&Branch::Main).and_then(Spot::of);
         }
         let lead = self.quoted(&turned.message);
         let heard = self.heard(&turned.message, (&turned.branch, &lead), minutes);
