@@ -141,6 +141,18 @@ pub enum Command {
     Look(Look),
     #[command(flatten)]
     Order(Order),
+    #[command(flatten)]
+    Inner(Inner),
+    /// Print a script that completes commands in your shell
+    Completion {
+        /// bash, zsh, fish, elvish or powershell
+        shell: Shell,
+    },
+}
+
+/// What only processes of ours ask of each other.
+#[derive(Debug, Subcommand)]
+pub enum Inner {
     /// Become a program that ends when the process called PARENT does
     #[command(hide = true)]
     Leash {
@@ -150,11 +162,34 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         line: Vec<OsString>,
     },
-    /// Print a script that completes commands in your shell
-    Completion {
-        /// bash, zsh, fish, elvish or powershell
-        shell: Shell,
-    },
+    /// Run a command that reaches nothing but what is named here
+    #[command(hide = true)]
+    Cage(Cage),
+}
+
+/// A command, and what it may reach.
+#[derive(Debug, Args)]
+pub struct Cage {
+    /// Who started this
+    pub parent: i32,
+    /// What may be read
+    #[arg(long = "data")]
+    pub data: PathBuf,
+    /// What of its top may not
+    #[arg(long)]
+    pub shut: Vec<String>,
+    /// What may be written
+    #[arg(long)]
+    pub work: PathBuf,
+    /// How long a process may compute
+    #[arg(long)]
+    pub seconds: u64,
+    /// Let it reach other machines
+    #[arg(long)]
+    pub network: bool,
+    /// The command
+    #[arg(last = true)]
+    pub command: String,
 }
 
 /// What can be looked at, whether or not the assistant runs.

@@ -80,9 +80,7 @@ pub async fn run(
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),
-        Some(Command::Leash { parent, line }) => {
-            crate::leash::become_leashed(parent, &line).map(|never| match never {})
-        }
+        Some(Command::Inner(inner)) => crate::inner(&inner),
     }
 }
 

@@ -127,7 +127,7 @@ impl House {
         let (desk, pile) = Desk::new();
         let world = World {
             model: Arc::clone(&model),
-            hands: Arc::new(Toolbox::new(workshop::workshop(settings, &journal))),
+            hands: Arc::new(Toolbox::new(workshop::workshop(settings, (&journal, &disk), &mut notices))),
             journal: journal.clone(),
             surface: stage.clone(),
             instructions: instructions(&settings.names.value),

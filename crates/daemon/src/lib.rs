@@ -1,6 +1,7 @@
 //! The program: settings, wiring, signals, and the command line. Only this room sees every other.
 
 mod brain;
+mod cage;
 mod chat;
 mod claude;
 mod cli;
@@ -30,7 +31,7 @@ use journal::Paths;
 use journal::disk::{Disk, RealDisk};
 use tracing_subscriber::filter::LevelFilter;
 
-use cli::{Cli, Command};
+use cli::{Cli, Command, Inner};
 use exit::Failed;
 use settings::Settings;
 
@@ -57,8 +58,9 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     if let Some(Command::Completion { shell }) = &cli.command {
         return commands::completion::print(*shell);
     }
-    if let Some(Command::Leash { parent, line }) = &cli.command {
-        return leash::become_leashed(*parent, line).map(|never| match never {});
+    // A process of ours is what it was started as, before it reads anything.
+    if let Some(Command::Inner(asked)) = &cli.command {
+        return inner(asked);
     }
     let environment = cli.place.environment();
     let paths = Paths::new(environment.data_dir()?);
@@ -71,6 +73,14 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     // A terminal that is still being read cannot be told to stop, and must not keep us.
     runtime.shutdown_background();
     done
+}
+
+/// Does what a process of ours asks of another.
+fn inner(asked: &Inner) -> Result<ExitCode, Failed> {
+    match asked {
+        Inner::Leash { parent, line } => leash::become_leashed(*parent, line).map(|never| match never {}),
+        Inner::Cage(cage) => Ok(cage::run(cage)),
+    }
 }
 
 /// The log goes to stderr.

@@ -127,7 +127,7 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
         | Command::Chat { .. }
         | Command::Tui
         | Command::Open
-        | Command::Leash { .. }
+        | Command::Inner(_)
         | Command::Completion { .. } => Some(FOR_THE_HUMAN),
     }
 }

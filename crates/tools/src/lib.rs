@@ -4,6 +4,8 @@
 //! input is held against the tool's own schema first. Whatever goes wrong is told in words the model can act on, and
 //! starts with `Error`.
 
+#[cfg(target_os = "linux")]
+pub mod cage;
 mod chain;
 mod embed;
 pub mod files;
@@ -14,7 +16,9 @@ mod plain;
 mod routine;
 mod schedule;
 mod schema;
+pub mod shell;
 mod status;
+pub mod web;
 mod workshop;
 
 use std::sync::Arc;
@@ -54,7 +58,7 @@ enum Work {
 }
 
 /// All tools, in the order in which the model is told of them.
-const TOOLS: [Tool; 18] = [
+const TOOLS: [Tool; 21] = [
     inbox::ADD,
     inbox::LIST,
     inbox::REMOVE,
@@ -73,6 +77,9 @@ const TOOLS: [Tool; 18] = [
     files::EDIT,
     files::GLOB,
     files::GREP,
+    shell::BASH,
+    web::FETCH,
+    web::SEARCH,
 ];
 
 /// A schema that takes an object and asks for nothing in it.
