@@ -2,6 +2,7 @@
 
 mod history;
 mod jobs;
+mod kit;
 mod names;
 mod verbs;
 
@@ -23,6 +24,7 @@ pub use jobs::{
     EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
     RoutineKeys,
 };
+pub use kit::{Kit, SkillsAction};
 pub use verbs::{Ease, InboxAction, Verb};
 
 const EXAMPLES: &str = "\
@@ -54,7 +56,7 @@ exit codes: 0 ok · 1 failed · 2 usage · 3 ambiguous · 75 already running · 
 
 /// A proactive assistant for one person.
 #[derive(Debug, Parser)]
-#[command(name = "ollim-bot", version, before_help = EXAMPLES, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "ollim-bot", version, disable_help_subcommand = true, before_help = EXAMPLES, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
     /// What to do; without it: run, and chat if this is a terminal.
     #[command(subcommand)]
@@ -135,6 +137,8 @@ pub enum Command {
     Look(Look),
     #[command(flatten)]
     Order(Order),
+    #[command(flatten)]
+    Kit(Kit),
     /// Become a program that ends when the process called PARENT does
     #[command(hide = true)]
     Leash {
@@ -194,6 +198,15 @@ pub enum Look {
         /// A number, a job, or one of its times; without it: the last answer
         #[arg(value_name = "ID")]
         id: Vec<String>,
+    },
+    /// How something is done: the commands, one of them, a topic, or where words stand in the documentation
+    #[command(
+        before_help = "examples:\n  ollim-bot help\n  ollim-bot help routine add\n  ollim-bot help permissions\n  \
+        ollim-bot help search quiet hours"
+    )]
+    Help {
+        /// A command, a topic, or `search` and words
+        words: Vec<String>,
     },
     /// What would happen between two times, with the routines and reminders as they are
     #[command(after_help = simulate::HELP)]

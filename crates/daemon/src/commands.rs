@@ -4,12 +4,14 @@ pub mod completion;
 mod config;
 mod cost;
 mod doctor;
+pub mod help;
 mod history;
 pub mod jobs;
 mod open;
 pub mod run_job;
 mod sessions;
 pub mod simulate;
+mod skills;
 mod status;
 mod updates;
 mod verbs;
@@ -22,7 +24,7 @@ use journal::Paths;
 use journal::disk::Disk;
 
 use crate::chat::{self, Attached};
-use crate::cli::{Cli, Command, Look, Order, Output, SessionsShape};
+use crate::cli::{Cli, Command, Kit, Look, Order, Output, SessionsShape, SkillsAction};
 use crate::exit::Failed;
 use crate::settings::Settings;
 use crate::voice::Voice;
@@ -77,6 +79,9 @@ pub async fn run(
         Some(Command::Verb(verb)) => verbs::run(verb, &settings, disk, output).await,
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
+        Some(Command::Kit(Kit::Skills { action })) => {
+            skills::run(&settings, disk, &action.unwrap_or(SkillsAction::List), output)
+        }
         Some(Command::Completion { shell }) => completion::print(shell),
         Some(Command::Leash { parent, line }) => {
             crate::leash::become_leashed(parent, &line).map(|never| match never {})
@@ -95,6 +100,7 @@ async fn look(
             sessions::show(settings, shape.unwrap_or(SessionsShape::List), limit, output)
         }
         Look::History { action } => history::show(settings, &action, output),
+        Look::Help { words } => help::show(&words, output),
         Look::Cost { days, by } => cost::show(settings, days, by, output),
         Look::Updates => updates::show(settings, disk, output),
         Look::Simulate(wanted) => simulate::show(settings, &wanted, output).await,

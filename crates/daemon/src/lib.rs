@@ -16,6 +16,7 @@ mod pairing;
 mod reach;
 mod seating;
 pub mod settings;
+pub mod skills;
 mod tool_lists;
 mod vitals;
 mod voice;
@@ -29,7 +30,7 @@ use journal::Paths;
 use journal::disk::{Disk, RealDisk};
 use tracing_subscriber::filter::LevelFilter;
 
-use cli::{Cli, Command};
+use cli::{Cli, Command, Look};
 use exit::Failed;
 use settings::Settings;
 
@@ -55,6 +56,9 @@ pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
 fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     if let Some(Command::Completion { shell }) = &cli.command {
         return commands::completion::print(*shell);
+    }
+    if let Some(Command::Look(Look::Help { words })) = &cli.command {
+        return commands::help::show(words, &cli.output);
     }
     if let Some(Command::Leash { parent, line }) = &cli.command {
         return leash::become_leashed(*parent, line).map(|never| match never {});

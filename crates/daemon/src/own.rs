@@ -13,7 +13,8 @@ use journal::disk::Disk;
 use tokio::runtime::Handle;
 
 use crate::cli::{
-    Cli, Command, HistoryAction, InboxAction, Look, Order, ReminderAction, RoutineAction, Verb,
+    Cli, Command, HistoryAction, InboxAction, Kit, Look, Order, ReminderAction, RoutineAction, SkillsAction,
+    Verb,
 };
 use crate::commands;
 use crate::settings::Settings;
@@ -121,7 +122,11 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
         },
         Command::Look(look) => look_refusal(look),
         Command::Order(Order::Config { value, .. }) if value.is_empty() => None,
-        Command::Order(_)
+        Command::Kit(Kit::Skills { action: None | Some(SkillsAction::List | SkillsAction::Show { .. }) }) => {
+            None
+        }
+        Command::Kit(_)
+        | Command::Order(_)
         | Command::Run { .. }
         | Command::Chat { .. }
         | Command::Tui
@@ -149,6 +154,7 @@ fn look_refusal(look: &Look) -> Option<&'static str> {
         }
         Look::Sessions { .. }
         | Look::History { .. }
+        | Look::Help { .. }
         | Look::Cost { .. }
         | Look::Updates
         | Look::Why { .. }
@@ -197,7 +203,8 @@ mod tests {
         ] {
             assert_eq!(told(line), "run", "{line}");
         }
-        assert!(told("ollim-bot help").starts_with("help: examples:"));
+        assert_eq!(told("ollim-bot help search quiet"), "run");
+        assert_eq!(told("skills"), "run");
         assert!(told("routine --help").starts_with("help: "));
     }
 
@@ -228,6 +235,7 @@ mod tests {
             assert_eq!(told(line), FOR_THE_HUMAN, "{line}");
         }
         assert_eq!(told(""), FOR_THE_HUMAN);
+        assert_eq!(told("skills accept x"), FOR_THE_HUMAN);
         assert_eq!(told("inbox add"), NO_STDIN);
         assert_eq!(told("inbox add -"), NO_STDIN);
         assert_eq!(told("routine run a1b2"), NO_RUN);

@@ -11,6 +11,7 @@ mod ping;
 mod routine;
 mod schedule;
 mod schema;
+pub mod skill;
 mod status;
 
 use std::sync::Arc;
