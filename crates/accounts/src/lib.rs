@@ -3,7 +3,11 @@
 //! Whatever comes from there was written by others: it is data, bounded in size, and never believed.
 
 pub mod calendar;
+mod charset;
+mod dice;
+mod ical;
 pub mod mail;
+pub mod shelf;
 pub mod tasks;
 mod trouble;
 

@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and the help that leads with examples.
 
+mod accounts;
 mod history;
 mod jobs;
 mod kit;
@@ -19,6 +20,7 @@ use crate::commands::simulate;
 use crate::settings::Environment;
 use crate::voice::Voice;
 
+pub use accounts::{Account, CalAction, TaskAction};
 pub use history::{HistoryAction, Which};
 pub use jobs::{
     EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
@@ -42,6 +44,8 @@ examples:
   ollim-bot pause until thursday         all that repeats rests (resume)
   ollim-bot routine list                 what recurs, and when it comes next
   ollim-bot reminder add --delay 20 -m \"take the bread out\"
+  ollim-bot tasks add \"renew the passport\" --due 2026-12-01
+  ollim-bot cal upcoming                 what stands in the calendar
   ollim-bot cost --days 7                what the model cost, and who spent it
   ollim-bot sessions tree                how the conversation went, drawn
   ollim-bot why                          how the last answer came about
@@ -134,6 +138,8 @@ pub enum Command {
         action: Option<ReminderAction>,
     },
     #[command(flatten)]
+    Account(Account),
+    #[command(flatten)]
     Look(Look),
     #[command(flatten)]
     Order(Order),
@@ -147,11 +153,6 @@ pub enum Command {
         /// The program and its words
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         line: Vec<OsString>,
-    },
-    /// Print a script that completes commands in your shell
-    Completion {
-        /// bash, zsh, fish, elvish or powershell
-        shell: Shell,
     },
 }
 
@@ -215,6 +216,11 @@ pub enum Look {
     Status,
     /// What is wrong, and what to do about it
     Doctor,
+    /// Print a script that completes commands in your shell
+    Completion {
+        /// bash, zsh, fish, elvish or powershell
+        shell: Shell,
+    },
 }
 
 /// What can be wanted of the assistant, besides talking.

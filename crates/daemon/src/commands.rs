@@ -1,5 +1,6 @@
 //! The commands: one file each.
 
+pub mod accounts;
 pub mod completion;
 mod config;
 mod cost;
@@ -77,12 +78,12 @@ pub async fn run(
             }
         }
         Some(Command::Verb(verb)) => verbs::run(verb, &settings, disk, output).await,
+        Some(Command::Account(wanted)) => accounts::run(wanted, &settings, disk, output).await,
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Kit(Kit::Skills { action })) => {
             skills::run(&settings, disk, &action.unwrap_or(SkillsAction::List), output)
         }
-        Some(Command::Completion { shell }) => completion::print(shell),
         Some(Command::Leash { parent, line }) => {
             crate::leash::become_leashed(parent, &line).map(|never| match never {})
         }
@@ -100,6 +101,7 @@ async fn look(
             sessions::show(settings, shape.unwrap_or(SessionsShape::List), limit, output)
         }
         Look::History { action } => history::show(settings, &action, output),
+        Look::Completion { shell } => completion::print(shell),
         Look::Help { words } => help::show(&words, output),
         Look::Cost { days, by } => cost::show(settings, days, by, output),
         Look::Updates => updates::show(settings, disk, output),

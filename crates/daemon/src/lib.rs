@@ -20,6 +20,7 @@ pub mod skills;
 mod tool_lists;
 mod vitals;
 mod voice;
+mod workshop;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
 }
 
 fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
-    if let Some(Command::Completion { shell }) = &cli.command {
+    if let Some(Command::Look(Look::Completion { shell })) = &cli.command {
         return commands::completion::print(*shell);
     }
     if let Some(Command::Look(Look::Help { words })) = &cli.command {

@@ -120,6 +120,7 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
             Some(ReminderAction::Run(_)) => Some(NO_RUN),
             Some(_) | None => None,
         },
+        Command::Account(_) => None,
         Command::Look(look) => look_refusal(look),
         Command::Order(Order::Config { value, .. }) if value.is_empty() => None,
         Command::Kit(Kit::Skills { action: None | Some(SkillsAction::List | SkillsAction::Show { .. }) }) => {
@@ -131,8 +132,7 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
         | Command::Chat { .. }
         | Command::Tui
         | Command::Open
-        | Command::Leash { .. }
-        | Command::Completion { .. } => Some(FOR_THE_HUMAN),
+        | Command::Leash { .. } => Some(FOR_THE_HUMAN),
     }
 }
 
@@ -159,7 +159,7 @@ fn look_refusal(look: &Look) -> Option<&'static str> {
         | Look::Updates
         | Look::Why { .. }
         | Look::Status => None,
-        Look::Simulate(_) | Look::Doctor => Some(FOR_THE_HUMAN),
+        Look::Simulate(_) | Look::Doctor | Look::Completion { .. } => Some(FOR_THE_HUMAN),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Settings: read once, from the defaults, the human's file and the environment, and handed out in pieces.
 
+mod accounts;
 mod claude_code;
 mod environment;
 mod file;
@@ -21,6 +22,7 @@ use jiff::tz::TimeZone;
 use journal::Paths;
 use models::{anthropic, claude, openai};
 
+pub use accounts::{Accounts, Keeper};
 pub use environment::Environment;
 use file::File;
 pub use places::{Discord, Places, Terminal};
@@ -108,7 +110,7 @@ impl Settings {
                 patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
                 room: room(&file)?,
             },
-            places: places::read(environment, &file)?,
+            places: places::read(environment, &file, &paths)?,
             home: environment.get("HOME").map(str::to_owned),
             paths,
         })

@@ -1,18 +1,18 @@
-//! A subagent: somebody who is sent out with a question, tools of their own and nothing of the conversation.
+//! Agents: who can be asked to work aside, with a prompt and tools of their own.
 
-use crate::schedule::Prompt;
+use crate::schedule::ModelName;
 
-/// One subagent as it is written down.
+/// Somebody who can be asked to do one thing and answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Agent {
-    /// What it is called.
+    /// What they are called.
     pub name: String,
-    /// What it is for, and when to send it.
+    /// What they are good for, in words for the model.
     pub description: String,
-    /// The model that it runs on; the usual one, if it does not say.
-    pub model: Option<String>,
-    /// The tools that it may use, and no others.
+    /// The model that answers for them, if not the usual one.
+    pub model: Option<ModelName>,
+    /// What they may use, and nothing else.
     pub tools: Vec<String>,
-    /// Who it is and what it does.
-    pub prompt: Prompt,
+    /// Who they are told to be.
+    pub prompt: String,
 }

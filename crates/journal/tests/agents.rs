@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use domain::context::Names;
 use domain::context::agents;
+use domain::schedule::ModelName;
 use domain::tool::pattern::Pattern;
 use jiff::Timestamp;
 use journal::disk::RealDisk;
@@ -84,8 +85,10 @@ fn five_subagents_are_placed_and_can_be_read() {
     agents.place(&bundled()).unwrap();
     let (found, bad) = agents.list().unwrap();
     assert_eq!(bad, []);
-    let told: Vec<_> =
-        found.iter().map(|agent| (agent.name.as_str(), agent.model.as_deref(), agent.tools.len())).collect();
+    let told: Vec<_> = found
+        .iter()
+        .map(|agent| (agent.name.as_str(), agent.model.as_ref().map(ModelName::as_str), agent.tools.len()))
+        .collect();
     assert_eq!(
         told,
         [
@@ -97,10 +100,7 @@ fn five_subagents_are_placed_and_can_be_read() {
         ]
     );
     for agent in &found {
-        assert!(
-            !agent.description.is_empty() && agent.prompt.as_str().contains("julius")
-                || agent.name == "guide"
-        );
+        assert!(!agent.description.is_empty() && agent.prompt.contains("julius") || agent.name == "guide");
         assert!(agent.tools.iter().all(|tool| Pattern::read(tool).is_ok()), "{:?}", agent.tools);
     }
 }

@@ -4,7 +4,7 @@ use domain::assistant::{Planning, Request};
 use domain::tool::{Class, ToolSpec};
 use serde::Deserialize;
 
-use crate::{Tool, parsed, words};
+use crate::{Tool, Work, parsed, words};
 
 /// Plans, lists, moves and cancels.
 pub const SCHEDULE: Tool = Tool {
@@ -15,12 +15,12 @@ pub const SCHEDULE: Tool = Tool {
                       dentist`, `move dentist to thu 11`, `cancel dentist`, `undo`, `pause until thursday`, `resume`. \
                       Repeat the time to the human as it comes back.",
         schema: r#"{"type":"object","properties":{"words":{"type":"string","minLength":1}},"required":["words"],"additionalProperties":false}"#,
-        class: Class::Own,
+        class: Class::Plans,
     },
-    read: |_, input| {
+    work: Work::Asks(|_, input| {
         let Said { words: said } = parsed(input)?;
         words("words", said).map(|said| Request::Plan(Planning::Words(said)))
-    },
+    }),
 };
 
 #[derive(Deserialize)]

@@ -97,7 +97,7 @@ async fn live(
         pid: std::process::id(),
     };
     let Opened { journal, memory, .. } = journal::open_with(place, Tracked::Nowhere)?;
-    let (watch, hands) = (Arc::new(Watch::new(clock.clone())), Arc::new(Toolbox::new()));
+    let (watch, hands) = (Arc::new(Watch::new(clock.clone())), Arc::new(Toolbox::default()));
     let world = World {
         model: Arc::new(Scripted::new(script, clock.clone(), &settings.names.value.human)),
         hands: hands.clone(),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use domain::agent::Agent;
-use domain::schedule::{Invalid, Prompt};
+use domain::schedule::{Invalid, ModelName};
 
 use super::Trouble;
 use super::items::{is_markdown, text_of};
@@ -101,17 +101,18 @@ impl Agents {
 /// Reads the text of a subagent whose file is called `stem`.
 pub fn parse(text: &str, stem: &str) -> Result<Agent, BadText> {
     let split = split(text)?;
-    checked(read(&split)?, stem, Prompt::new(split.body)).map_err(|invalid| untrue(&split, invalid))
+    checked(read(&split)?, stem, split.body.trim().to_owned()).map_err(|invalid| untrue(&split, invalid))
 }
 
-fn checked(keys: AgentKeys, stem: &str, prompt: Prompt) -> Result<Agent, Invalid> {
+fn checked(keys: AgentKeys, stem: &str, prompt: String) -> Result<Agent, Invalid> {
     let tools = match wire::required("tools", keys.tools)? {
         Tools::List(tools) => tools,
         Tools::Text(text) => listed(&text),
     };
     let name = keys.name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| stem.to_owned());
     let description = keys.description.unwrap_or_default();
-    Ok(Agent { name, description, model: keys.model, tools, prompt })
+    let model = keys.model.as_deref().and_then(ModelName::read);
+    Ok(Agent { name, description, model, tools, prompt })
 }
 
 /// The patterns in a text, split at commas that do not stand in brackets.
