@@ -26,7 +26,7 @@ pub use jobs::{
     EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
     RoutineKeys,
 };
-pub use kit::{Kit, SkillsAction};
+pub use kit::{Kit, ServersAction, SkillsAction};
 pub use verbs::{Ease, InboxAction, Verb};
 
 const EXAMPLES: &str = "\

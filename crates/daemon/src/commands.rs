@@ -8,6 +8,8 @@ mod doctor;
 pub mod help;
 mod history;
 pub mod jobs;
+mod mcp;
+mod mcp_servers;
 mod open;
 pub mod run_job;
 mod sessions;
@@ -25,7 +27,7 @@ use journal::Paths;
 use journal::disk::Disk;
 
 use crate::chat::{self, Attached};
-use crate::cli::{Cli, Command, Kit, Look, Order, Output, SessionsShape, SkillsAction};
+use crate::cli::{Cli, Command, Kit, Look, Order, Output, ServersAction, SessionsShape, SkillsAction};
 use crate::exit::Failed;
 use crate::settings::Settings;
 use crate::voice::Voice;
@@ -81,6 +83,10 @@ pub async fn run(
         Some(Command::Account(wanted)) => accounts::run(wanted, &settings, disk, output).await,
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
+        Some(Command::Kit(Kit::McpServers { action })) => {
+            mcp_servers::run(&settings, disk, &action.unwrap_or(ServersAction::List), output).await
+        }
+        Some(Command::Kit(Kit::Mcp)) => mcp::serve(&settings, disk).await,
         Some(Command::Kit(Kit::Skills { action })) => {
             skills::run(&settings, disk, &action.unwrap_or(SkillsAction::List), output)
         }

@@ -11,6 +11,7 @@ mod greeting;
 pub mod house;
 mod job_files;
 mod leash;
+pub mod lenders;
 pub mod own;
 mod pairing;
 mod reach;

@@ -42,23 +42,27 @@ impl OwnCommands {
     /// Runs one command, given as its words with or without the name of the program before them.
     pub fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(async move {
-            let mut cli = match read(words) {
-                Ok(cli) => cli,
-                Err(Unread::Help(text)) => return Ok(text),
-                Err(Unread::Wrong(text)) => return Err(text),
-            };
-            let voice = Voice::listener();
-            cli.output.voice = voice.clone();
-            let here = self.clone();
-            let handle = Handle::current();
-            // A look at the disk blocks, and nobody who waits for other things may wait for it.
-            let work = tokio::task::spawn_blocking(move || handle.block_on(here.obey(cli)));
-            match work.await {
-                Ok(Ok(())) => Ok(voice.heard()),
-                Ok(Err(why)) => Err([voice.heard(), why].join("\n").trim().to_owned()),
-                Err(_) => Err("the command broke off; nothing more is known.".to_owned()),
+            match read(words) {
+                Ok(cli) => self.told(cli).await,
+                Err(Unread::Help(text)) => Ok(text),
+                Err(Unread::Wrong(text)) => Err(text),
             }
         })
+    }
+
+    /// Does what `cli` says, whoever may say it, and gives what it told.
+    pub(crate) async fn told(&self, mut cli: Cli) -> Result<String, String> {
+        let voice = Voice::listener();
+        cli.output.voice = voice.clone();
+        let here = self.clone();
+        let handle = Handle::current();
+        // A look at the disk blocks, and nobody who waits for other things may wait for it.
+        let work = tokio::task::spawn_blocking(move || handle.block_on(here.obey(cli)));
+        match work.await {
+            Ok(Ok(())) => Ok(voice.heard()),
+            Ok(Err(why)) => Err([voice.heard(), why].join("\n").trim().to_owned()),
+            Err(_) => Err("the command broke off; nothing more is known.".to_owned()),
+        }
     }
 
     async fn obey(self, cli: Cli) -> Result<(), String> {

@@ -34,7 +34,8 @@ pub fn name_of(skill: &str) -> String {
 
 impl SkillShelf {
     /// The skills in the directory of `journal`, whose commands are run by `commands`.
-    pub fn new(skills: Skills, journal: Arc<Journal>, commands: Arc<dyn Commands>) -> Self {
+    pub fn new(journal: Arc<Journal>, commands: Arc<dyn Commands>) -> Self {
+        let skills = Skills::new(journal.disk(), journal.paths().root());
         Self { skills, journal, commands }
     }
 

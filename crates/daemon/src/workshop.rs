@@ -7,14 +7,23 @@ use journal::Journal;
 use tools::files::{Files, Folders, Keeper};
 use tools::{Part, Workshop};
 
+use crate::own::OwnCommands;
 use crate::settings::Settings;
+use crate::skills::SkillShelf;
+use crate::skills::running::InTheDataDirectory;
 
 /// The folder of the data directory in which commands work. What they leave there has no history.
 const WORK: &str = "work";
 
 /// All of it.
 pub fn workshop(settings: &Settings, journal: &Arc<Journal>) -> Workshop {
-    Workshop { files: files(settings, journal) }
+    Workshop { files: files(settings, journal), skills: Part::On(skills(settings, journal)) }
+}
+
+fn skills(settings: &Settings, journal: &Arc<Journal>) -> Arc<SkillShelf> {
+    let own = OwnCommands::new(settings, journal.disk());
+    let commands = InTheDataDirectory { own, root: settings.paths.root().to_owned() };
+    Arc::new(SkillShelf::new(Arc::clone(journal), Arc::new(commands)))
 }
 
 fn files(settings: &Settings, journal: &Arc<Journal>) -> Part<Arc<Files>> {

@@ -1,5 +1,7 @@
 //! Skills from the command line and in a real directory: listed, accepted, and run only then.
 
+#![expect(clippy::expect_used, reason = "a fixture that cannot be made stops the test at once")]
+
 use std::sync::Arc;
 
 use daemon::own::OwnCommands;
@@ -7,7 +9,6 @@ use daemon::settings::{Environment, Settings};
 use daemon::skills::SkillShelf;
 use daemon::skills::running::InTheDataDirectory;
 use journal::disk::RealDisk;
-use journal::files::skills::Skills;
 use journal::{Place, open};
 use testkit::kill::{Program, stderr, stdout};
 use tools::skill::{Commands, Ended, Skills as _};
@@ -49,8 +50,7 @@ fn shelf(settings: &Settings) -> SkillShelf {
     let (paths, zone) = (settings.paths.clone(), settings.zone.value.clone());
     let now = jiff::Timestamp::UNIX_EPOCH;
     let journal = open(Place { paths, disk: Arc::new(RealDisk), zone, now, pid: std::process::id() });
-    let skills = Skills::new(Arc::new(RealDisk), settings.paths.root());
-    SkillShelf::new(skills, Arc::new(journal.expect("a journal").journal), Arc::new(commands(settings)))
+    SkillShelf::new(Arc::new(journal.expect("a journal").journal), Arc::new(commands(settings)))
 }
 
 /// SK-5, SK-8 to SK-12: what a job gets of its skills, before the human has accepted them, after, and after a change.

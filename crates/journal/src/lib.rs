@@ -92,6 +92,11 @@ impl Journal {
         self.git.commit(path, message);
     }
 
+    /// The disk it is on.
+    pub fn disk(&self) -> Arc<dyn Disk> {
+        Arc::clone(&self.disk)
+    }
+
     /// The session under which `branch` speaks: nothing, if nothing was said there.
     pub async fn session(&self, branch: Branch) -> Result<Option<SessionId>, Unreadable> {
         self.read(move |reader| reader.database.session(&branch)).await

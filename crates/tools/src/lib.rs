@@ -9,6 +9,7 @@ mod embed;
 pub mod files;
 mod fork;
 mod inbox;
+pub mod mcp;
 mod ping;
 mod plain;
 mod routine;
@@ -53,7 +54,7 @@ enum Work {
 }
 
 /// All tools, in the order in which the model is told of them.
-const TOOLS: [Tool; 18] = [
+const TOOLS: [Tool; 19] = [
     inbox::ADD,
     inbox::LIST,
     inbox::REMOVE,
@@ -72,6 +73,7 @@ const TOOLS: [Tool; 18] = [
     files::EDIT,
     files::GLOB,
     files::GREP,
+    skill::SKILL,
 ];
 
 /// A schema that takes an object and asks for nothing in it.

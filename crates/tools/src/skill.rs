@@ -7,8 +7,36 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::context::skills::{ALL, EACH, Ran, commands, expand, words};
+use domain::tool::{Class, ToolSpec};
 use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::time::{Instant, timeout};
+
+use crate::{Done, Tool, Work, Workshop, parsed};
+
+/// SK-4: loads a skill in a conversation.
+pub(crate) const SKILL: Tool = Tool {
+    spec: ToolSpec {
+        name: "Skill",
+        description: "Gives the instructions of a skill by its name. `ollim-bot skills list` names them.",
+        schema: r#"{"type":"object","required":["skill"],"properties":{"skill":{"type":"string","minLength":1}}}"#,
+        class: Class::Reads,
+    },
+    work: Work::Does(load),
+};
+
+#[derive(Deserialize)]
+struct Wanted {
+    skill: String,
+}
+
+fn load(workshop: &Workshop, input: Value) -> Done<'_> {
+    Box::pin(async move {
+        let Wanted { skill } = parsed(input)?;
+        workshop.skills.get(SKILL.spec.name)?.load(skill.trim()).await
+    })
+}
 
 /// Runs the commands of skills.
 pub trait Commands: Send + Sync {

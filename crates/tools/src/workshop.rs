@@ -5,12 +5,15 @@
 use std::sync::Arc;
 
 use crate::files::Files;
+use crate::skill::Skills;
 
 /// What there is to work with.
 #[derive(Default)]
 pub struct Workshop {
     /// The files of the data directory.
     pub files: Part<Arc<Files>>,
+    /// The skills.
+    pub skills: Part<Arc<dyn Skills>>,
 }
 
 /// One part of the workshop.

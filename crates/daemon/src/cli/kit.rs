@@ -13,6 +13,37 @@ pub enum Kit {
         #[command(subcommand)]
         action: Option<SkillsAction>,
     },
+    /// Be a server for other agents: they can keep, list and search with it (MCP, on stdin and stdout)
+    #[command(before_help = "example, in the settings of another agent:\n  \
+        {\"mcpServers\": {\"ollim\": {\"command\": \"ollim-bot\", \"args\": [\"mcp\"]}}}")]
+    Mcp,
+    /// Servers whose tools it may use, as `mcp.json` names them: what they offer, and what you have accepted
+    #[command(
+        before_help = "examples:\n  ollim-bot mcp-servers list\n  ollim-bot mcp-servers accept notes\n  \
+        ollim-bot mcp-servers remove notes"
+    )]
+    McpServers {
+        /// What to do with them; without it: a list
+        #[command(subcommand)]
+        action: Option<ServersAction>,
+    },
+}
+
+/// What can be done with servers of others.
+#[derive(Debug, Subcommand)]
+pub enum ServersAction {
+    /// Asks each of them what it offers, and tells what of that may be used
+    List,
+    /// Let the tools of one be used, as they are now; one that changes must be accepted again
+    Accept {
+        /// Its name in `mcp.json`
+        name: String,
+    },
+    /// Let no tool of one be used any more
+    Remove {
+        /// Its name in `mcp.json`
+        name: String,
+    },
 }
 
 /// What can be done with skills.

@@ -24,6 +24,8 @@ pub struct Places {
     pub terminal: Terminal,
     /// The tasks and the calendar.
     pub accounts: Accounts,
+    /// Where programs are found, if that is known.
+    pub programs: Option<String>,
 }
 
 /// What the terminal before us can do.
@@ -60,7 +62,8 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
         ))
     })?;
     let accounts = accounts::read(environment, paths);
-    Ok(Places { page, discord: discord(environment), terminal: terminal(environment), accounts })
+    let programs = environment.get("PATH").map(str::to_owned);
+    Ok(Places { page, discord: discord(environment), terminal: terminal(environment), accounts, programs })
 }
 
 fn terminal(environment: &Environment) -> Terminal {
