@@ -116,6 +116,7 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
     let Some(command) = &cli.command else { return Some(FOR_THE_HUMAN) };
     match command {
         Command::Verb(verb) => verb_refusal(verb),
+        Command::Account(_) => None,
         Command::Routine { action } => match action {
             Some(RoutineAction::Run(_)) => Some(NO_RUN),
             Some(_) | None => None,
@@ -124,7 +125,6 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
             Some(ReminderAction::Run(_)) => Some(NO_RUN),
             Some(_) | None => None,
         },
-        Command::Account(_) => None,
         Command::Look(look) => look_refusal(look),
         Command::Order(Order::Config { value, .. }) if value.is_empty() => None,
         Command::Kit(Kit::Skills { action: None | Some(SkillsAction::List | SkillsAction::Show { .. }) }) => {

@@ -22,6 +22,8 @@ mod workshop;
 use std::sync::Arc;
 
 use domain::assistant::{Answer, Request};
+use domain::label::Label;
+use domain::permission::deed;
 use domain::tool::{Caption, Outcome, Showing, ToolCall, ToolResult, ToolSpec};
 use domain::turn::TurnId;
 use engine::desk::Desk;
@@ -112,9 +114,15 @@ impl Hands for Toolbox {
                 },
                 Err(reason) => failed(reason),
             };
-            ToolResult { call: call.id.clone(), text, outcome, label: domain::label::Label::PLAIN }
+            ToolResult { call: call.id.clone(), text, outcome, label: label(call) }
         })
     }
+}
+
+/// What is known of what comes of `call`, whether it works or not.
+fn label(call: &ToolCall) -> Label {
+    let class = TOOLS.iter().find(|tool| tool.spec.name == call.name).map(|tool| tool.spec.class);
+    class.map_or(Label::PLAIN, |class| deed(call, class).reads)
 }
 
 /// What is to be done about a call.

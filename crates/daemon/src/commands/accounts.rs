@@ -3,7 +3,7 @@
 //! Everything is told as a value first and printed in one place, so that it can be asked for without a shell too.
 
 mod cal;
-mod keepers;
+pub mod keepers;
 mod shelf;
 mod tasks;
 mod times;

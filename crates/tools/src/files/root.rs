@@ -4,6 +4,7 @@
 //! meanwhile, a step leads beneath the directory or fails. Each directory on the way is also compared with those that
 //! are closed, because a name alone says nothing on a disk that takes two spellings for one.
 
+use domain::permission::OUTSIDE;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
@@ -329,5 +330,7 @@ fn holds(folder: OwnedFd, wanted: Identity, left: &mut usize) -> bool {
 
 /// Whether a name at this depth may be listed.
 pub fn may_list(depth: usize, name: &str) -> bool {
-    name != "." && name != ".." && !is_closed(depth, name)
+    // Whoever looks everywhere does not look at the words of others: that is asked for by name.
+    let outside = depth == 0 && name.eq_ignore_ascii_case(OUTSIDE);
+    name != "." && name != ".." && !is_closed(depth, name) && !outside
 }
