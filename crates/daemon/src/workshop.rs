@@ -5,6 +5,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use domain::permission::OUTSIDE;
 use futures_util::future::BoxFuture;
 use journal::Journal;
 use journal::disk::Disk;
@@ -64,7 +65,8 @@ fn shell(settings: &Settings, kernel: Kernel) -> Part<Shell> {
         Ok(()) => Part::On(Shell {
             cage: cage::words(),
             data,
-            shut: Vec::new(),
+            // Words of others are read with `Read`, which says so, and what commands leave is nobody's.
+            shut: vec![OUTSIDE.to_owned(), WORK.to_owned()],
             work,
             zone: settings.zone.value.iana_name().unwrap_or("UTC").to_owned(),
             network: NetworkRule::WhenAsked,

@@ -20,6 +20,7 @@ mod schema;
 pub mod shell;
 pub mod skill;
 mod status;
+mod task;
 pub mod web;
 mod workshop;
 
@@ -60,7 +61,7 @@ enum Work {
 }
 
 /// All tools, in the order in which the model is told of them.
-const TOOLS: [Tool; 22] = [
+const TOOLS: [Tool; 23] = [
     inbox::ADD,
     inbox::LIST,
     inbox::REMOVE,
@@ -83,6 +84,7 @@ const TOOLS: [Tool; 22] = [
     web::FETCH,
     web::SEARCH,
     skill::SKILL,
+    task::TASK,
 ];
 
 /// A schema that takes an object and asks for nothing in it.

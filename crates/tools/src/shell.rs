@@ -23,8 +23,8 @@ use crate::{Done, Tool, Work, Workshop, parsed};
 pub(crate) const BASH: Tool = Tool {
     spec: ToolSpec {
         name: "Bash",
-        description: "Runs a command in a sandbox: it starts in `work/` of the data directory and can write only there, \
-            reads the rest but `state/`, and has no network unless `network` is set and allowed. `timeout` is in \
+        description: "Runs a command in a sandbox: it starts in an empty folder, can write only there, and all of that is gone \
+            afterwards. It reads the data directory (`$DATA`) but `state/`, and has no network unless `network` is set and allowed. `timeout` is in \
             milliseconds, 60000 if left out, 110000 at most. One `ollim-bot ...` command alone runs outside of it.",
         schema: r#"{"type":"object","required":["command"],"properties":{"command":{"type":"string","minLength":1},"timeout":{"type":"integer"},"network":{"type":"boolean"}}}"#,
         class: Class::Shell,

@@ -44,7 +44,7 @@ fn the_model_is_told_of_all_tools() {
     for tool in PlacedTool::ALL {
         assert!(names.contains(&tool.name()), "{} is missing", tool.name());
     }
-    assert_eq!(names.len(), PlacedTool::ALL.len() + 14);
+    assert_eq!(names.len(), PlacedTool::ALL.len() + 15);
     for name in [
         "inbox_add",
         "inbox_list",
@@ -60,6 +60,7 @@ fn the_model_is_told_of_all_tools() {
         "WebFetch",
         "WebSearch",
         "Skill",
+        "Task",
     ] {
         assert!(names.contains(&name), "{name} is missing");
     }
@@ -297,6 +298,7 @@ fn only_what_destroys_something_is_asked_for() {
             "WebFetch" => Class::Fetches,
             "WebSearch" => Class::Searches,
             "Read" | "Glob" | "Grep" | "Skill" => Class::Reads,
+            "Task" => Class::Delegates,
             "Write" | "Edit" => Class::Edits,
             _ => Class::Own,
         };

@@ -40,12 +40,16 @@ impl Shell {
         network: Network,
     ) -> Result<String, String> {
         let until = Instant::now() + most;
-        let (mut caged, output) = self.start(command, most, network)?;
-        let (before, group) = (Before::look(&self.work), caged.group);
+        // Each has a folder of its own, so that nobody finds what another, who may have read anything, has left.
+        let room = tempfile::Builder::new().prefix("run-").tempdir_in(&self.work);
+        let room = room.map_err(|error| format!("there is no folder to work in: {error}."))?;
+        let shell = Shell { work: room.path().to_owned(), ..self.clone() };
+        let (mut caged, output) = shell.start(command, most, network)?;
+        let (before, group) = (Before::look(&shell.work), caged.group);
         let mut ends = Ends::default();
         let end = tokio::select! {
             end = timeout_at(until, caged.ended(output, &mut ends)) => end.unwrap_or(End::Late),
-            why = watch(group, before, &self.work) => End::Stopped(why),
+            why = watch(group, before, &shell.work) => End::Stopped(why),
         };
         drop(caged);
         told(end, ends.told(), most)
@@ -77,7 +81,7 @@ impl Shell {
     }
 
     /// J3: all that a command finds in its environment. Nothing of ours is passed on.
-    fn environment(&self) -> [(&'static str, String); 6] {
+    fn environment(&self) -> [(&'static str, String); 7] {
         let work = self.work.to_string_lossy().into_owned();
         [
             ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin".to_owned()),
@@ -86,6 +90,7 @@ impl Shell {
             ("LANG", "C.UTF-8".to_owned()),
             ("TERM", "dumb".to_owned()),
             ("TZ", self.zone.clone()),
+            ("DATA", self.data.to_string_lossy().into_owned()),
         ]
     }
 }

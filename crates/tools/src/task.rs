@@ -1,0 +1,18 @@
+//! Asking an agent to work aside. The assistant sets it to work and hears what comes of it; nothing is done here.
+
+use domain::tool::{Class, ToolSpec};
+
+use crate::{Tool, Work};
+
+/// Lets an agent work.
+pub(crate) const TASK: Tool = Tool {
+    spec: ToolSpec {
+        name: "Task",
+        description: "Lets an agent work aside and waits for its answer. `subagent_type` is `gmail-reader`, \
+            `history-reviewer`, `responsiveness-reviewer`, `user-proxy` (what would the human prefer?) or `guide` (how is \
+            this program used?); `prompt` is all it knows.",
+        schema: r#"{"type":"object","required":["subagent_type","prompt"],"properties":{"subagent_type":{"type":"string","minLength":1},"prompt":{"type":"string","minLength":1},"description":{"type":"string"}}}"#,
+        class: Class::Delegates,
+    },
+    work: Work::Asks(|_, _| Err("agents are set to work by the assistant, not by hand.".to_owned())),
+};
