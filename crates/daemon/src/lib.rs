@@ -12,11 +12,13 @@ mod greeting;
 pub mod house;
 mod job_files;
 mod leash;
+pub mod lenders;
 pub mod own;
 mod pairing;
 mod reach;
 mod seating;
 pub mod settings;
+pub mod skills;
 mod tool_lists;
 mod vitals;
 mod voice;
@@ -31,7 +33,7 @@ use journal::Paths;
 use journal::disk::{Disk, RealDisk};
 use tracing_subscriber::filter::LevelFilter;
 
-use cli::{Cli, Command, Inner};
+use cli::{Cli, Command, Inner, Look};
 use exit::Failed;
 use settings::Settings;
 
@@ -55,8 +57,11 @@ pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
 }
 
 fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
-    if let Some(Command::Completion { shell }) = &cli.command {
+    if let Some(Command::Look(Look::Completion { shell })) = &cli.command {
         return commands::completion::print(*shell);
+    }
+    if let Some(Command::Look(Look::Help { words })) = &cli.command {
+        return commands::help::show(words, &cli.output);
     }
     // A process of ours is what it was started as, before it reads anything.
     if let Some(Command::Inner(asked)) = &cli.command {

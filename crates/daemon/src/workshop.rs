@@ -17,6 +17,8 @@ use tools::{Part, Workshop};
 use crate::cage;
 use crate::own;
 use crate::settings::Settings;
+use crate::skills::SkillShelf;
+use crate::skills::running::InTheDataDirectory;
 
 /// The folder of the data directory in which commands work. What they leave there has no history.
 const WORK: &str = "work";
@@ -32,8 +34,16 @@ pub fn workshop(
         notices.push(format!("i cannot run commands here: {why}."));
     }
     let own: Arc<dyn OwnCommands> = Arc::new(Ours(own::OwnCommands::new(settings, Arc::clone(disk))));
+    let skills = Part::On(skills(settings, journal));
     let fetch = Part::On(Fetch::new(Arc::new(System), Arc::new(Public)));
-    Workshop { files: files(settings, journal), shell, own: Part::On(own), fetch, search: search(settings) }
+    Workshop {
+        files: files(settings, journal),
+        shell,
+        own: Part::On(own),
+        fetch,
+        search: search(settings),
+        skills,
+    }
 }
 
 fn search(settings: &Settings) -> Part<Search> {
@@ -61,6 +71,12 @@ fn shell(settings: &Settings, kernel: Kernel) -> Part<Shell> {
         }),
         Err(error) => Part::Off(format!("{} cannot be made ({error})", work.display())),
     }
+}
+
+fn skills(settings: &Settings, journal: &Arc<Journal>) -> Arc<dyn tools::skill::Skills> {
+    let own = own::OwnCommands::new(settings, journal.disk());
+    let commands = InTheDataDirectory { own, root: settings.paths.root().to_owned() };
+    Arc::new(SkillShelf::new(Arc::clone(journal), Arc::new(commands)))
 }
 
 fn files(settings: &Settings, journal: &Arc<Journal>) -> Part<Arc<Files>> {

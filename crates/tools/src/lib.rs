@@ -11,12 +11,14 @@ mod embed;
 pub mod files;
 mod fork;
 mod inbox;
+pub mod mcp;
 mod ping;
 mod plain;
 mod routine;
 mod schedule;
 mod schema;
 pub mod shell;
+pub mod skill;
 mod status;
 pub mod web;
 mod workshop;
@@ -58,7 +60,7 @@ enum Work {
 }
 
 /// All tools, in the order in which the model is told of them.
-const TOOLS: [Tool; 21] = [
+const TOOLS: [Tool; 22] = [
     inbox::ADD,
     inbox::LIST,
     inbox::REMOVE,
@@ -80,6 +82,7 @@ const TOOLS: [Tool; 21] = [
     shell::BASH,
     web::FETCH,
     web::SEARCH,
+    skill::SKILL,
 ];
 
 /// A schema that takes an object and asks for nothing in it.

@@ -44,7 +44,7 @@ fn the_model_is_told_of_all_tools() {
     for tool in PlacedTool::ALL {
         assert!(names.contains(&tool.name()), "{} is missing", tool.name());
     }
-    assert_eq!(names.len(), PlacedTool::ALL.len() + 13);
+    assert_eq!(names.len(), PlacedTool::ALL.len() + 14);
     for name in [
         "inbox_add",
         "inbox_list",
@@ -59,6 +59,7 @@ fn the_model_is_told_of_all_tools() {
         "Bash",
         "WebFetch",
         "WebSearch",
+        "Skill",
     ] {
         assert!(names.contains(&name), "{name} is missing");
     }
@@ -295,7 +296,7 @@ fn only_what_destroys_something_is_asked_for() {
             "Bash" => Class::Shell,
             "WebFetch" => Class::Fetches,
             "WebSearch" => Class::Searches,
-            "Read" | "Glob" | "Grep" => Class::Reads,
+            "Read" | "Glob" | "Grep" | "Skill" => Class::Reads,
             "Write" | "Edit" => Class::Edits,
             _ => Class::Own,
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::files::Files;
 use crate::shell::{OwnCommands, Shell};
+use crate::skill::Skills;
 use crate::web::{Fetch, Search};
 
 /// What there is to work with.
@@ -21,6 +22,8 @@ pub struct Workshop {
     pub fetch: Part<Fetch>,
     /// A search engine.
     pub search: Part<Search>,
+    /// The skills.
+    pub skills: Part<Arc<dyn Skills>>,
 }
 
 /// One part of the workshop.

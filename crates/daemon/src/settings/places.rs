@@ -28,6 +28,8 @@ pub struct Places {
     pub accounts: Accounts,
     /// The search engine that finds pages for us.
     pub search: Option<Engine>,
+    /// Where programs are found, if that is known.
+    pub programs: Option<String>,
 }
 
 /// What the terminal before us can do.
@@ -66,7 +68,8 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
     let accounts = accounts::read(environment, paths);
     let search = web::read(environment, paths)?;
     let (discord, terminal) = (discord(environment), terminal(environment));
-    Ok(Places { page, discord, terminal, accounts, search })
+    let programs = environment.get("PATH").map(str::to_owned);
+    Ok(Places { page, discord, terminal, accounts, search, programs })
 }
 
 fn terminal(environment: &Environment) -> Terminal {

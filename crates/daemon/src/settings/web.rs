@@ -14,7 +14,7 @@ const SEARCH: Vendor =
 /// The search engine: one that speaks like Brave if there is a key, else one that speaks like SearXNG.
 pub fn read(environment: &Environment, paths: &Paths) -> Result<Option<Engine>, Failed> {
     let Some(url) = environment.get("OLLIM_SEARCH_URL") else { return Ok(None) };
-    let key = key::look(environment, paths, SEARCH)?.map(Key::kept_by);
+    let key = key::source(environment, paths, SEARCH)?.map(Key::kept_by);
     let engine = Engine::read(url, key);
     engine.map(Some).map_err(|wrong| Failed::Configuration(format!("OLLIM_SEARCH_URL: {wrong}")))
 }

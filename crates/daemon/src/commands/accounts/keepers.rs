@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use accounts::Trouble;
+use accounts::caldav::{CalDavCalendar, CalDavTasks};
 use accounts::calendar::{Calendar, LocalCalendar};
 use accounts::tasks::{LocalTasks, TaskList};
 use engine::ports::Clock;
@@ -16,23 +17,24 @@ const TASKS: &str = "tasks.md";
 const CALENDAR: &str = "calendar.ics";
 
 /// The tasks.
-pub(super) fn tasks(
+pub fn tasks(
     settings: &Settings,
     disk: Arc<dyn Disk>,
-    _clock: &Arc<dyn Clock>,
+    clock: &Arc<dyn Clock>,
 ) -> Result<Arc<dyn TaskList>, Trouble> {
     match &settings.places.accounts.tasks {
         Keeper::Local => {
             let shelf = Arc::new(DataShelf::new(disk, &settings.paths));
             Ok(Arc::new(LocalTasks::new(shelf, settings.paths.root().join(TASKS))))
         }
+        Keeper::CalDav(server) => Ok(Arc::new(CalDavTasks::new(server.clone(), Arc::clone(clock))?)),
         Keeper::Google => Err(unconnected()),
         Keeper::Wrong(what) => Err(Trouble::Unconnected(what.clone())),
     }
 }
 
 /// The calendar.
-pub(super) fn calendar(
+pub fn calendar(
     settings: &Settings,
     disk: Arc<dyn Disk>,
     clock: &Arc<dyn Clock>,
@@ -43,13 +45,13 @@ pub(super) fn calendar(
             let path = settings.paths.root().join(CALENDAR);
             Ok(Arc::new(LocalCalendar::new(shelf, path, Arc::clone(clock))))
         }
+        Keeper::CalDav(server) => Ok(Arc::new(CalDavCalendar::new(server.clone(), Arc::clone(clock))?)),
         Keeper::Google => Err(unconnected()),
         Keeper::Wrong(what) => Err(Trouble::Unconnected(what.clone())),
     }
 }
 
 fn unconnected() -> Trouble {
-    Trouble::Unconnected(
-        "google is not connected. set OLLIM_TASKS=local and OLLIM_CALENDAR=local to use files.".to_owned(),
-    )
+    let files = "set OLLIM_TASKS=local and OLLIM_CALENDAR=local to use files.";
+    Trouble::Unconnected(format!("google is not connected. {files}"))
 }
