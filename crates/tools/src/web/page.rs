@@ -10,6 +10,10 @@ use crate::plain::cleaned;
 /// How many elements a page may have within one another, and in all, to be looked at closely.
 const DEPTH: usize = 256;
 const ELEMENTS: usize = 50_000;
+/// How long such a page may be, and how many signs of it may be written in code: what looks at pages joins them one by
+/// one, which takes ever longer.
+const BYTES: usize = 2 * 1024 * 1024;
+const CODED: usize = 10_000;
 /// How far into a page it may say how it is written.
 const BEGINNING: usize = 2_048;
 
@@ -77,6 +81,9 @@ fn main_part(html: &str, url: &str) -> Option<String> {
 
 /// Whether what looks at pages closely can bear this one: it steps into every element of an element.
 fn is_bearable(html: &str) -> bool {
+    if html.len() > BYTES || html.matches('&').nth(CODED).is_some() {
+        return false;
+    }
     // Drawings and formulas nest what elsewhere ends by itself.
     let lower = html.to_ascii_lowercase();
     let nests_all = lower.contains("<svg") || lower.contains("<math");
