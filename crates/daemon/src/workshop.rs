@@ -11,11 +11,13 @@ use journal::Journal;
 use journal::disk::Disk;
 use tools::cage::Kernel;
 use tools::files::{Files, Folders, Keeper};
+use tools::mcp::{Pins, Servers};
 use tools::shell::{NetworkRule, OwnCommands, Shell};
 use tools::web::{Fetch, Public, Search, System};
 use tools::{Part, Workshop};
 
 use crate::cage;
+use crate::lenders;
 use crate::own;
 use crate::settings::Settings;
 use crate::skills::SkillShelf;
@@ -43,8 +45,20 @@ pub fn workshop(
         own: Part::On(own),
         fetch,
         search: search(settings),
+        servers: servers(settings, &**disk, notices),
         skills,
     }
+}
+
+/// Servers that the human has named. None is started before it is called.
+fn servers(settings: &Settings, disk: &dyn Disk, notices: &mut Vec<String>) -> Part<Servers> {
+    let (named, wrong) = lenders::named(settings, disk);
+    notices.extend(wrong);
+    if named.is_empty() {
+        return Part::Off("no server is named in mcp.json".to_owned());
+    }
+    let pins: Arc<dyn Pins> = Arc::new(lenders::OnDisk(settings.paths.clone()));
+    Part::On(lenders::servers(named, settings, &pins))
 }
 
 fn search(settings: &Settings) -> Part<Search> {

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use domain::agent::Agent;
 use domain::context::Reference;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
 use domain::cost::{Day, Limit, Report, Source};
@@ -171,6 +172,22 @@ impl Journal {
         let keeper = Keeper::new("subagents", ()).map_err(|error| error.to_string())?;
         let placed = keeper.ask(move |()| agents.place(&bundled));
         placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
+    }
+
+    /// Who can be asked to work aside: those that are placed, and of `bundled` those that are not placed yet.
+    pub async fn agents(&self, bundled: Vec<(&'static str, String)>) -> Vec<Agent> {
+        let placed = Agents::new(Arc::clone(&self.disk), self.paths.root());
+        let ours = bundled.into_iter().filter_map(|(name, text)| files::agents::parse(&text, name).ok());
+        let ours: Vec<Agent> = ours.collect();
+        let Ok(keeper) = Keeper::new("agents", ()) else { return ours };
+        let mut agents = match keeper.ask(move |()| placed.list()).await {
+            Some(Ok((agents, _))) => agents,
+            Some(Err(_)) | None => Vec::new(),
+        };
+        let missing = |agent: &Agent| !agents.iter().any(|placed| placed.name == agent.name);
+        let missing: Vec<Agent> = ours.into_iter().filter(missing).collect();
+        agents.extend(missing);
+        agents
     }
 
     /// The tool lists that files declare.

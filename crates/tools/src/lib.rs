@@ -61,7 +61,7 @@ enum Work {
 }
 
 /// All tools, in the order in which the model is told of them.
-const TOOLS: [Tool; 23] = [
+const TOOLS: [Tool; 24] = [
     inbox::ADD,
     inbox::LIST,
     inbox::REMOVE,
@@ -85,6 +85,7 @@ const TOOLS: [Tool; 23] = [
     web::SEARCH,
     skill::SKILL,
     task::TASK,
+    mcp::MCP,
 ];
 
 /// A schema that takes an object and asks for nothing in it.

@@ -13,6 +13,7 @@ mod rpc;
 mod stdio;
 #[cfg(test)]
 mod tests;
+mod tool;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ pub use file::{Named, Server, read};
 pub use offer::Offer;
 
 use keeper::{Keeper, Wish};
+pub(crate) use tool::MCP;
 
 /// How long a server may take for an answer.
 pub const PATIENCE: Duration = Duration::from_secs(30);

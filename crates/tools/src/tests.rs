@@ -44,7 +44,7 @@ fn the_model_is_told_of_all_tools() {
     for tool in PlacedTool::ALL {
         assert!(names.contains(&tool.name()), "{} is missing", tool.name());
     }
-    assert_eq!(names.len(), PlacedTool::ALL.len() + 15);
+    assert_eq!(names.len(), PlacedTool::ALL.len() + 16);
     for name in [
         "inbox_add",
         "inbox_list",
@@ -61,6 +61,7 @@ fn the_model_is_told_of_all_tools() {
         "WebSearch",
         "Skill",
         "Task",
+        "mcp",
     ] {
         assert!(names.contains(&name), "{name} is missing");
     }
@@ -299,6 +300,7 @@ fn only_what_destroys_something_is_asked_for() {
             "WebSearch" => Class::Searches,
             "Read" | "Glob" | "Grep" | "Skill" => Class::Reads,
             "Task" => Class::Delegates,
+            "mcp" => Class::Foreign,
             "Write" | "Edit" => Class::Edits,
             _ => Class::Own,
         };

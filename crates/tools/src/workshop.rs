@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::files::Files;
+use crate::mcp::Servers;
 use crate::shell::{OwnCommands, Shell};
 use crate::skill::Skills;
 use crate::web::{Fetch, Search};
@@ -22,6 +23,8 @@ pub struct Workshop {
     pub fetch: Part<Fetch>,
     /// A search engine.
     pub search: Part<Search>,
+    /// Servers that others wrote.
+    pub servers: Part<Servers>,
     /// The skills.
     pub skills: Part<Arc<dyn Skills>>,
 }

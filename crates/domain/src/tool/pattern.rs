@@ -17,6 +17,9 @@ use crate::permission::{To, deed, own_command};
 /// What stands before the name of a tool of ours in the lists of job files.
 const OWN_SERVER: &str = "mcp__discord__";
 
+/// The tool that calls tools of other servers.
+const SERVERS: &str = "mcp";
+
 /// What lets a shell do more than the one command that a pattern shows.
 const CHAINING: [&str; 9] = [";", "&", "|", "\n", "\r", "`", "$(", ">", "<"];
 
@@ -80,6 +83,14 @@ impl<'a> Pattern<'a> {
     /// Whether it lets `call` through.
     pub fn covers(self, call: &ToolCall) -> bool {
         let given = |key: &str| call.input.text(key);
+        if call.name == SERVERS && self.name != SERVERS {
+            // `mcp__notes__*` is about what is called through the one tool for all servers.
+            let (start, whole) =
+                self.name.strip_suffix('*').map_or((self.name, true), |start| (start, false));
+            let tool = given("tool").unwrap_or_default();
+            let like = if whole { tool == start } else { tool.starts_with(start) };
+            return self.extent == Extent::Whole && start.starts_with("mcp__") && like;
+        }
         let part = match self.extent {
             Extent::Whole => return self.allows(&call.name),
             Extent::Part(part) => part,

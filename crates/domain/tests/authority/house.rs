@@ -63,15 +63,21 @@ pub struct Ran {
     pub typed: bool,
 }
 
-/// One life.
-pub struct House {
-    assistant: Assistant,
+/// What is written down.
+#[derive(Default)]
+struct Kept {
     entries: BTreeMap<EntryId, Entry>,
     /// All that is read on the way to an entry, as one number.
     read: BTreeMap<EntryId, u64>,
+    decided: Vec<Decision>,
+}
+
+/// One life.
+pub struct House {
+    assistant: Assistant,
+    kept: Kept,
     waiting: VecDeque<Start>,
     results: BTreeMap<(TurnId, String), ToolResult>,
-    decided: Vec<Decision>,
     /// Who plays the model: a number decides everything it does, with all that it reads.
     wickedness: u64,
     world: World,
@@ -96,11 +102,9 @@ impl House {
             Assistant::new(memory, tools.to_vec().into(), Room::HOUSE, Dice::new(7)).asking([agent].into());
         Self {
             assistant,
-            entries: BTreeMap::new(),
-            read: BTreeMap::new(),
+            kept: Kept::default(),
             waiting: VecDeque::new(),
             results: BTreeMap::new(),
-            decided: Vec::new(),
             wickedness,
             world,
             typed: Vec::new(),
@@ -149,8 +153,8 @@ impl House {
 
     /// The labels of all entries, which must follow from their parents.
     pub fn labels_hold(&self) {
-        for entry in self.entries.values() {
-            let above = entry.parent.map_or(Label::PLAIN, |parent| self.entries[&parent].label);
+        for entry in self.kept.entries.values() {
+            let above = entry.parent.map_or(Label::PLAIN, |parent| self.kept.entries[&parent].label);
             assert_eq!(entry.label, above.join(entry.own), "{entry:?}");
             assert!(entry.said.label().within(entry.own), "{entry:?}");
         }
@@ -178,11 +182,11 @@ impl House {
 
     fn write(&mut self, record: Record) {
         if let Record::Said(_, entry) = record {
-            let before = entry.parent.map_or(self.wickedness, |parent| self.read[&parent]);
-            self.read.insert(entry.id, fold(before, &read_out(&entry.said)));
-            self.entries.insert(entry.id, entry);
+            let before = entry.parent.map_or(self.wickedness, |parent| self.kept.read[&parent]);
+            self.kept.read.insert(entry.id, fold(before, &read_out(&entry.said)));
+            self.kept.entries.insert(entry.id, entry);
         } else if let Record::Turn(TurnChange::Decided(_, decision, _)) = record {
-            self.decided.push(decision);
+            self.kept.decided.push(decision);
         }
     }
 
@@ -261,7 +265,7 @@ impl House {
     /// The hands: what ran is counted, after its decision was written down.
     fn run(&mut self, start: &Start, decision: &Decision) -> ToolResult {
         let call = &decision.call;
-        assert!(self.decided.contains(decision), "{call:?} ran before it was decided upon");
+        assert!(self.kept.decided.contains(decision), "{call:?} ran before it was decided upon");
         let class = TOOLS.iter().find(|(name, _)| *name == call.name).map(|(_, class)| *class);
         let class = class.expect("a tool that is there");
         let deed = deed(call, class);
@@ -287,7 +291,7 @@ impl House {
 
     /// All that the model reads, as one number: a bit more or less makes it another one.
     fn read_by(&self, start: &Start, said: &[Said]) -> u64 {
-        said.iter().fold(self.read[&start.from], |hash, said| fold(hash, &read_out(said)))
+        said.iter().fold(self.kept.read[&start.from], |hash, said| fold(hash, &read_out(said)))
     }
 
     /// What the model says: calls that all it has read chose, with all it has read in their words.

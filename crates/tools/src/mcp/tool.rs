@@ -1,0 +1,34 @@
+//! Tools of servers that the human has accepted, behind one name, so that what the model is told of stays the same
+//! whichever servers there are.
+
+use domain::tool::{Class, ToolSpec};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{Done, Tool, Work, Workshop, parsed};
+
+/// Calls a tool of a server.
+pub(crate) const MCP: Tool = Tool {
+    spec: ToolSpec {
+        name: "mcp",
+        description: "Calls a tool of a server that the human has accepted: `tool` is `mcp__<server>__<tool>`, as \
+            `ollim-bot mcp-servers list` names it, and `input` is what that tool takes.",
+        schema: r#"{"type":"object","required":["tool"],"properties":{"tool":{"type":"string","minLength":1},"input":{"type":"object"}}}"#,
+        class: Class::Foreign,
+    },
+    work: Work::Does(call),
+};
+
+#[derive(Deserialize)]
+struct Wanted {
+    tool: String,
+    input: Option<Value>,
+}
+
+fn call(workshop: &Workshop, input: Value) -> Done<'_> {
+    Box::pin(async move {
+        let Wanted { tool, input } = parsed(input)?;
+        let servers = workshop.servers.get(MCP.spec.name)?;
+        servers.call(&tool, input.unwrap_or_else(|| Value::Object(serde_json::Map::new()))).await
+    })
+}
