@@ -8,6 +8,7 @@ mod key;
 pub mod log;
 mod places;
 mod spend;
+mod web;
 mod zone;
 
 use std::collections::BTreeMap;

@@ -23,7 +23,6 @@ use crate::cli::{Account, CalAction, Output, TaskAction};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::settings::Settings;
-use crate::voice::note;
 
 /// What a command has to tell.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +51,7 @@ pub async fn run(
     let told = tell(wanted, settings, disk).await.map_err(failed)?;
     answer(output, &told.value, &told.text);
     for aside in &told.aside {
-        note(aside);
+        output.voice.note(aside);
     }
     Ok(ExitCode::SUCCESS)
 }
