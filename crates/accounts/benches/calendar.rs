@@ -83,11 +83,11 @@ fn look(bencher: Bencher, events: usize, until: &str) {
 }
 
 #[divan::bench(args = [100, 10_000])]
-fn a_week(bencher: Bencher, events: usize) {
+fn a_week_of_the_calendar(bencher: Bencher, events: usize) {
     look(bencher, events, "2026-11-23T00:00[Europe/Berlin]");
 }
 
 #[divan::bench(args = [10_000])]
-fn a_quarter(bencher: Bencher, events: usize) {
+fn a_quarter_of_the_calendar(bencher: Bencher, events: usize) {
     look(bencher, events, "2027-02-16T00:00[Europe/Berlin]");
 }

@@ -83,8 +83,10 @@ impl Rule {
     }
 
     fn take(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let short: String = value.chars().take(40).collect();
-        let bad = || format!("its rule says {name}={short}, which makes no sense");
+        let bad = || {
+            let short: String = value.chars().take(40).collect();
+            format!("its rule says {name}={short}, which makes no sense")
+        };
         match name {
             "INTERVAL" => {
                 self.interval = value.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(bad)?;
