@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use domain::agent::Agent;
 use domain::context::Reference;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
 use domain::cost::{Day, Limit, Report, Source};
@@ -165,12 +166,19 @@ impl Journal {
         placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
     }
 
-    /// Places the subagents that come with the program, by name and text; those that a person changed stay.
-    pub async fn place_agents(&self, bundled: Vec<(&'static str, String)>) -> Result<(), String> {
+    /// The subagents that can be used, after those that come with the program were placed, by name and text; what a
+    /// person changed stays as it is.
+    pub async fn agents(&self, bundled: Vec<(&'static str, String)>) -> Result<Vec<Agent>, String> {
         let agents = Agents::new(Arc::clone(&self.disk), self.paths.root());
         let keeper = Keeper::new("subagents", ()).map_err(|error| error.to_string())?;
-        let placed = keeper.ask(move |()| agents.place(&bundled));
-        placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
+        let found = keeper.ask(move |()| {
+            // Who cannot be placed now was perhaps placed before.
+            if let Err(problem) = agents.place(&bundled) {
+                tracing::warn!(%problem, "The subagents could not be placed; the next start tries again.");
+            }
+            agents.list().map(|(found, _)| found).map_err(|trouble| trouble.to_string())
+        });
+        found.await.unwrap_or_else(|| Ok(Vec::new()))
     }
 
     /// The tool lists that files declare.
