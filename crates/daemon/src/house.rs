@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::{Assistant, Event, Look, Memory, Shown};
-use domain::context::{REFERENCES, Reference, agents, instructions};
-use domain::cost::Purse;
+use domain::context::{REFERENCES, Reference, instructions};
 use domain::dice::Dice;
 use domain::inbox::KeptId;
 use domain::model::Choices;
@@ -32,6 +31,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
+use crate::beginning;
 use crate::brain::{self, Surroundings};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
@@ -135,8 +135,8 @@ impl House {
             limits: settings.spend.turn,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
-        let day = journal.day(clock.now()).await.map_err(|error| Failed::NotDone(error.to_string()))?;
-        let purse = Purse { day, ..settings.spend.purse.clone() };
+        let purse = beginning::purse(settings, &journal, clock.now()).await?;
+        memory.chosen.agents = beginning::subagents(settings, &journal, doors).await;
         let choices = choices(settings, model.name(), &mut memory, &mut notices);
         let known = Known::of(&memory);
         let assistant =
@@ -162,7 +162,7 @@ impl House {
         }
         house.follow_jobs(settings, Arc::clone(&disk), (&desk, &clock)).await?;
         let chores = chores(journal.clone(), clock.clone(), stage.clone(), doors);
-        house.spawn(after_a_check(settings, (journal.clone(), doors), chores));
+        house.spawn(after_a_check(Check::new(settings), journal.clone(), chores));
         let ports = Wiring {
             desk: desk.clone(),
             journal,
@@ -288,24 +288,10 @@ fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &mut 
     choices
 }
 
-/// Places the subagents, checks the tool lists of the files, and goes on with `chores`.
-fn after_a_check<C: Future<Output = ()> + Send + 'static>(
-    settings: &Settings,
-    (journal, doors): (Arc<Journal>, Doors),
-    chores: C,
-) -> impl Future<Output = ()> + Send + use<C> {
-    let check = Check::new(settings);
-    let agents = match doors {
-        Doors::LocalAndPage => agents::bundled(&settings.names.value),
-        Doors::Asked | Doors::Local => Vec::new(),
-    };
-    async move {
-        if let Err(problem) = journal.place_agents(agents).await {
-            tracing::warn!(problem, "The subagents could not be placed; the next start tries again.");
-        }
-        check.log(&journal).await;
-        chores.await;
-    }
+/// Checks the tool lists of the files, and goes on with `chores`.
+async fn after_a_check(check: Check, journal: Arc<Journal>, chores: impl Future<Output = ()>) {
+    check.log(&journal).await;
+    chores.await;
 }
 
 /// Tells the assistant what changes in the job files.

@@ -138,3 +138,19 @@ async fn a_command_knows_nothing_of_us_and_leaves_nobody_behind() {
     let stat = format!("/proc/{}/stat", child.trim());
     until(|| std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))).await;
 }
+
+/// SA-1, SA-3: the subagents are there once it runs, under the names of the two, and a file that is none is named.
+#[test]
+fn the_subagents_are_placed_when_it_starts() {
+    let mut program = Program::offline(BINARY);
+    program.set("OLLIM_USER_NAME", "julius");
+    let dir = program.data().join(".claude/agents");
+    std::fs::create_dir_all(&dir).expect("a directory");
+    std::fs::write(dir.join("mine.md"), "no frontmatter").expect("a file");
+    let running = program.start();
+    let guide = std::fs::read_to_string(dir.join("guide.md")).expect("the guide");
+    assert!(guide.contains("ollim-bot help search WORDS") && guide.contains("julius's own files"), "{guide}");
+    running.terminate();
+    let doctor = stdout(&program.run(&["doctor"]));
+    assert!(!doctor.contains("guide"), "its tool list is fine: {doctor}");
+}

@@ -166,12 +166,19 @@ impl Journal {
         placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
     }
 
-    /// Places the subagents that come with the program, by name and text; those that a person changed stay.
-    pub async fn place_agents(&self, bundled: Vec<(&'static str, String)>) -> Result<(), String> {
+    /// The subagents that can be used, after those that come with the program were placed, by name and text; what a
+    /// person changed stays as it is.
+    pub async fn agents(&self, bundled: Vec<(&'static str, String)>) -> Result<Vec<Agent>, String> {
         let agents = Agents::new(Arc::clone(&self.disk), self.paths.root());
         let keeper = Keeper::new("subagents", ()).map_err(|error| error.to_string())?;
-        let placed = keeper.ask(move |()| agents.place(&bundled));
-        placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
+        let found = keeper.ask(move |()| {
+            // Who cannot be placed now was perhaps placed before.
+            if let Err(problem) = agents.place(&bundled) {
+                tracing::warn!(%problem, "The subagents could not be placed; the next start tries again.");
+            }
+            agents.list().map(|(found, _)| found).map_err(|trouble| trouble.to_string())
+        });
+        found.await.unwrap_or_else(|| Ok(Vec::new()))
     }
 
     /// Who can be asked to work aside: those that are placed, and of `bundled` those that are not placed yet.

@@ -1,0 +1,34 @@
+//! The beginning: what is read before the assistant can be made.
+
+use std::sync::Arc;
+
+use domain::agent::Agent;
+use domain::context::agents;
+use domain::cost::Purse;
+use jiff::Zoned;
+use journal::Journal;
+
+use crate::exit::Failed;
+use crate::house::Doors;
+use crate::settings::Settings;
+
+/// What may be spent, and what of that was spent on the day of `now`.
+pub async fn purse(settings: &Settings, journal: &Journal, now: Zoned) -> Result<Purse, Failed> {
+    let day = journal.day(now).await.map_err(|error| Failed::NotDone(error.to_string()))?;
+    Ok(Purse { day, ..settings.spend.purse.clone() })
+}
+
+/// SA-1, SA-3: who can be sent out with a question. Those that come with the program are placed first.
+pub async fn subagents(settings: &Settings, journal: &Journal, doors: Doors) -> Arc<[Agent]> {
+    let bundled = match doors {
+        Doors::LocalAndPage => agents::bundled(&settings.names.value),
+        Doors::Asked | Doors::Local => Vec::new(),
+    };
+    let found = journal.agents(bundled).await;
+    found
+        .inspect_err(|problem| {
+            tracing::warn!(problem, "The subagents could not be read; the next start tries again.")
+        })
+        .unwrap_or_default()
+        .into()
+}
