@@ -142,8 +142,7 @@ impl House {
         let assistant =
             Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?))
                 .minding(purse)
-                .choosing_from(choices)
-                .asking(journal.agents(agents::bundled(&settings.names.value)).await.into());
+                .choosing_from(choices);
         let assistant = reaching(assistant, &settings.places.discord, doors);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {

@@ -181,22 +181,6 @@ impl Journal {
         found.await.unwrap_or_else(|| Ok(Vec::new()))
     }
 
-    /// Who can be asked to work aside: those that are placed, and of `bundled` those that are not placed yet.
-    pub async fn agents(&self, bundled: Vec<(&'static str, String)>) -> Vec<Agent> {
-        let placed = Agents::new(Arc::clone(&self.disk), self.paths.root());
-        let ours = bundled.into_iter().filter_map(|(name, text)| files::agents::parse(&text, name).ok());
-        let ours: Vec<Agent> = ours.collect();
-        let Ok(keeper) = Keeper::new("agents", ()) else { return ours };
-        let mut agents = match keeper.ask(move |()| placed.list()).await {
-            Some(Ok((agents, _))) => agents,
-            Some(Err(_)) | None => Vec::new(),
-        };
-        let missing = |agent: &Agent| !agents.iter().any(|placed| placed.name == agent.name);
-        let missing: Vec<Agent> = ours.into_iter().filter(missing).collect();
-        agents.extend(missing);
-        agents
-    }
-
     /// The tool lists that files declare.
     pub async fn tool_lists(&self, zone: TimeZone) -> Result<ToolLists, String> {
         let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));

@@ -57,11 +57,10 @@ fn lived(seed: u64, outside: u64, private: u64) -> House {
 
 /// The deeds of a life that change something or reach somebody.
 fn deeds(house: &House) -> Vec<String> {
-    let grave = |ran: &&Ran| match ran.power {
+    let grave = |ran: &&Ran| match ran.power == Power::Egress {
         // What leaves where nothing private is tells nobody anything, and changes nothing here.
-        Power::Egress => !ran.typed && (ran.knows.is_private() || !ran.knows.is_tainted()),
-        Power::Notes => true,
-        power => power.is_grave(),
+        true => !ran.typed && (ran.knows.is_private() || !ran.knows.is_tainted()),
+        false => ran.power == Power::Notes || ran.power.is_grave(),
     };
     let told = |ran: &Ran| format!("{} {}", ran.call.name, ran.call.input.0);
     let inside = |ran: &&Ran| !ran.call.input.0.contains("\"outside/");
