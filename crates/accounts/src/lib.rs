@@ -3,8 +3,12 @@
 //! Whatever comes from there was written by others: it is data, bounded in size, and never believed.
 
 pub mod calendar;
+pub mod google;
 pub mod mail;
+mod oauth;
+mod secret;
 pub mod tasks;
 mod trouble;
 
+pub use secret::Secret;
 pub use trouble::Trouble;

@@ -1,5 +1,11 @@
 //! Mail, which is only ever read, wherever it lies.
 
+pub(crate) mod charset;
+mod html;
+pub(crate) mod legible;
+pub mod mime;
+mod transfer;
+
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 

@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and the help that leads with examples.
 
 mod jobs;
+mod mail;
 mod names;
 mod verbs;
 
@@ -20,6 +21,7 @@ pub use jobs::{
     EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
     RoutineKeys,
 };
+pub use mail::{Account, GoogleAction, MailAction, Most};
 pub use verbs::{Ease, InboxAction, Verb};
 
 const EXAMPLES: &str = "\
@@ -37,6 +39,7 @@ examples:
   ollim-bot pause until thursday         all that repeats rests (resume)
   ollim-bot routine list                 what recurs, and when it comes next
   ollim-bot reminder add --delay 20 -m \"take the bread out\"
+  ollim-bot mail unread                  what came and was not read
   ollim-bot cost --days 7                what the model cost, and who spent it
   ollim-bot sessions tree                how the conversation went, drawn
   ollim-bot why                          how the last answer came about
@@ -124,6 +127,8 @@ pub enum Command {
         #[command(subcommand)]
         action: Option<ReminderAction>,
     },
+    #[command(flatten)]
+    Account(Account),
     #[command(flatten)]
     Look(Look),
     #[command(flatten)]

@@ -5,6 +5,7 @@ pub mod clock;
 pub mod discord;
 pub mod disk;
 pub mod elsewhere;
+pub mod google;
 pub mod kill;
 pub mod life;
 pub mod long_life;

@@ -7,7 +7,7 @@ use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 20] = [
     "TERM",
     "NO_COLOR",
     "VISUAL",
@@ -27,6 +27,7 @@ const KNOWN: [&str; 19] = [
     "OPENAI_BASE_URL",
     "DISCORD_TOKEN",
     "DISCORD_API_BASE",
+    "OLLIM_GOOGLE_BASE",
 ];
 
 /// What the environment says. An empty variable says nothing.
