@@ -57,7 +57,7 @@ pub use changing::Changed as Replanned;
 pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, Look, Purpose, Shown, Start};
 pub use holding::Known;
 pub use leaving::Way;
-pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Turns, Unfinished};
+pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Spot, Turns, Unfinished};
 pub use plans::{Broken, Plans};
 pub use request::{
     Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
@@ -69,6 +69,7 @@ use crate::conversation::{Branch, Entry, Said};
 use crate::cost::Purse;
 use crate::dice::Dice;
 use crate::failure::Failure;
+use crate::label::Label;
 use crate::model::Choices;
 use crate::record::{MessageId, Record, SessionChange};
 use crate::tool::ToolSpec;
@@ -315,6 +316,11 @@ impl Assistant {
         self.track(branch, &entry, minutes);
         self.charge(branch, &entry, minutes);
         Some(entry)
+    }
+
+    /// What is known of all words on `branch`.
+    fn label_of(&self, branch: &Branch) -> Label {
+        self.memory.conversation.head(branch).map_or(Label::PLAIN, |head| head.label)
     }
 
     fn run_of(&self, turn: TurnId) -> Option<(Branch, Running)> {

@@ -15,6 +15,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use crate::label::Label;
+
 pub use branch::{Branch, ForkName, InvalidName};
 pub use drawing::{draw, left_out};
 pub use entry::{Block, Entry, EntryId, Heard, Json, Reach, Said, SessionId, Text, Usage, calls};
@@ -28,6 +30,8 @@ pub struct Head {
     pub entry: Option<EntryId>,
     /// The name of this lineage, as people and other programs know it.
     pub session: SessionId,
+    /// What is known of all words on the way there.
+    pub label: Label,
 }
 
 /// A name that moved for another reason than something being said.
@@ -131,22 +135,35 @@ impl Conversation {
 
     /// Starts `branch` at nothing, under `session`.
     pub fn create(&mut self, branch: Branch, session: SessionId, at: Timestamp) -> Move {
-        self.point(branch, Head { entry: None, session }, Why::Created, at)
+        self.point(branch, Head { entry: None, session, label: Label::PLAIN }, Why::Created, at)
     }
 
     /// Says `said` on `branch`; nothing happens on a branch that does not exist.
     pub fn say(&mut self, branch: &Branch, said: Said, at: Timestamp) -> Option<Entry> {
+        self.say_knowing(branch, (said, Label::PLAIN), at)
+    }
+
+    /// The same, where more is known of the words than they show.
+    pub fn say_knowing(
+        &mut self,
+        branch: &Branch,
+        (said, more): (Said, Label),
+        at: Timestamp,
+    ) -> Option<Entry> {
         let head = self.heads.get_mut(branch)?;
-        let entry = Entry { id: self.next, parent: head.entry, at, said };
+        let own = said.label().join(more);
+        let label = head.label.join(own);
+        let entry = Entry { id: self.next, parent: head.entry, at, said, own, label };
         self.next = self.next.next();
         head.entry = Some(entry.id);
+        head.label = label;
         Some(entry)
     }
 
     /// Starts `fork` where `from` now ends; nothing happens if `from` does not exist.
     pub fn fork(&mut self, from: &Branch, fork: Branch, session: SessionId, at: Timestamp) -> Option<Move> {
-        let entry = self.head(from)?.entry;
-        Some(self.branch_off(fork, Head { entry, session }, at))
+        let Head { entry, label, .. } = *self.head(from)?;
+        Some(self.branch_off(fork, Head { entry, session, label }, at))
     }
 
     /// Starts `fork` at `head`, wherever in the tree that is.
@@ -171,7 +188,7 @@ impl Conversation {
     ) -> Option<(Entry, Move)> {
         let from = self.head(branch)?.clone();
         let entry = self.say(branch, Said::Summary(summary), at)?;
-        let to = Head { entry: Some(entry.id), session };
+        let to = Head { entry: Some(entry.id), session, label: entry.label };
         self.heads.insert(branch.clone(), to.clone());
         let moved = Move { branch: branch.clone(), at, why: Why::Compacted, from: Some(from), to: Some(to) };
         Some((entry, moved))

@@ -20,6 +20,7 @@ pub mod failure;
 pub mod fork;
 pub mod inbox;
 mod json;
+pub mod label;
 pub mod model;
 pub mod occurrence;
 pub mod patience;

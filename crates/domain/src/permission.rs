@@ -8,6 +8,7 @@ mod mode;
 pub use mode::{Mode, Modes};
 
 use crate::approval::{ApprovalId, Consent};
+use crate::label::Label;
 use crate::place::{Follow, Place, PlacedTool};
 use crate::schedule::ToolRule;
 use crate::tool::pattern::Pattern;
@@ -53,6 +54,7 @@ impl Decision {
                 call: self.call.id.clone(),
                 text: refused.told(&self.call.name),
                 outcome: refused.outcome(),
+                label: Label::PLAIN,
             }),
         }
     }

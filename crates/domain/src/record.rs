@@ -12,6 +12,7 @@ use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage}
 use crate::cost::{Source, Spent};
 use crate::fork::{Entering, Fork};
 use crate::inbox::{Kept, KeptId};
+use crate::label::Label;
 use crate::occurrence::Occurrence;
 use crate::permission::Decision;
 use crate::ping_budget::PingBudget;
@@ -100,6 +101,8 @@ pub struct Stand {
     pub session: SessionId,
     /// Its last entry.
     pub entry: EntryId,
+    /// What is known of all words on the way there.
+    pub label: Label,
 }
 
 /// What is done to a file that plans something.

@@ -2,6 +2,8 @@
 
 use jiff::Timestamp;
 
+use crate::label::Label;
+
 /// The number of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ReportId(pub u64);
@@ -17,6 +19,8 @@ pub struct Report {
     pub from: String,
     /// What it says.
     pub text: String,
+    /// What is known of that.
+    pub label: Label,
 }
 
 /// How long ago `then` was: `just now`, `31m ago`, `5h ago`, `2d ago`.

@@ -5,6 +5,7 @@
 
 use jiff::Timestamp;
 
+use crate::assistant::Spot;
 use crate::context::Reader;
 use crate::conversation::{Branch, EntryId, SessionId};
 use crate::cost::{Account, Attended, Source};
@@ -164,8 +165,8 @@ impl Run {
     }
 
     /// MT-1, MT-3: all that it showed, now that it has ended at `entry` under `session`.
-    pub fn flush(&self, session: &SessionId, entry: EntryId, at: Timestamp) -> Vec<Origin> {
-        let end = End { source: self.source.clone(), root: self.root, entry };
+    pub fn flush(&self, session: &SessionId, Spot { entry, label }: Spot, at: Timestamp) -> Vec<Origin> {
+        let end = End { source: self.source.clone(), root: self.root, entry, label };
         let origin = |id: &SentId| Origin {
             id: *id,
             session: session.clone(),

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::conversation::{EntryId, SessionId};
 use crate::cost::Source;
+use crate::label::Label;
 
 /// How long a reply finds its run, and a button its question.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -48,6 +49,8 @@ pub struct End {
     pub root: Option<EntryId>,
     /// The last entry of the run.
     pub entry: EntryId,
+    /// What is known of all words on the way there.
+    pub label: Label,
 }
 
 /// What is known of where a message came from.
@@ -162,7 +165,12 @@ mod tests {
     }
 
     fn end() -> Option<End> {
-        Some(End { source: Source::Routine("mail".to_owned()), root: None, entry: EntryId(9) })
+        Some(End {
+            source: Source::Routine("mail".to_owned()),
+            root: None,
+            entry: EntryId(9),
+            label: Label::PLAIN,
+        })
     }
 
     /// MT-7, MT-8: live, too old, another program's, and unknown; what is too old goes when something is kept.

@@ -7,6 +7,7 @@ pub use caption::Caption;
 
 use crate::conversation::Json;
 use crate::embed::Embed;
+use crate::label::Label;
 
 /// A tool that may be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ pub struct ToolResult {
     pub text: String,
     /// How it went.
     pub outcome: Outcome,
+    /// What is known of what the model reads.
+    pub label: Label,
 }
 
 /// How a call went.

@@ -362,7 +362,12 @@ mod tests {
     }
 
     fn result(id: &str) -> ToolResult {
-        ToolResult { call: id.to_owned(), text: "fine".to_owned(), outcome: Outcome::Done }
+        ToolResult {
+            call: id.to_owned(),
+            text: "fine".to_owned(),
+            outcome: Outcome::Done,
+            label: crate::label::Label::PLAIN,
+        }
     }
 
     /// E3: error, refusal, length, nothing and words are five different endings.

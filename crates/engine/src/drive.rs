@@ -330,5 +330,5 @@ fn answer_calls(said: &mut Vec<Said>) {
 }
 
 fn failed(call: &ToolCall, text: String) -> ToolResult {
-    ToolResult { call: call.id.clone(), text, outcome: Outcome::Failed }
+    ToolResult { call: call.id.clone(), text, outcome: Outcome::Failed, label: domain::label::Label::PLAIN }
 }

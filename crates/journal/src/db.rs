@@ -31,6 +31,7 @@ mod write;
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 
 pub use damage::{back_up_daily, rescue};
@@ -106,8 +107,16 @@ impl Database {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags).map_err(Unopened::sorted)?;
         connection.busy_timeout(PATIENCE).map_err(Unopened::sorted)?;
-        schema::check_known(&connection)?;
-        Ok(Self { connection })
+        if schema::is_current(&connection)? {
+            return Ok(Self { connection });
+        }
+        // What an older program wrote is read as it will be once this one has started there: in a copy.
+        let mut copy = Connection::open_in_memory().map_err(Unopened::sorted)?;
+        let copied = Backup::new(&connection, &mut copy)
+            .and_then(|backup| backup.run_to_completion(PAGES, Duration::ZERO, None));
+        copied.map_err(Unopened::sorted)?;
+        schema::bring_up_to_date(&copy)?;
+        Ok(Self { connection: copy })
     }
 
     /// Reads all that a start needs, and the last row of every table: a page that is no page is seen here, and
@@ -122,6 +131,9 @@ impl Database {
         self.devices().map(drop)
     }
 }
+
+/// How many pages are copied at a time.
+const PAGES: i32 = 4_096;
 
 /// How long to wait for another process of ours.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use domain::assistant::Memory;
 use domain::context::REFERENCES;
 use domain::conversation::{Branch, Head, Move, SessionId, Why};
+use domain::label::Label;
 use domain::record::Record;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -219,7 +220,7 @@ fn reconcile(
 
 /// A session that was there before this journal: main goes on under its name.
 fn adopt(database: &mut Database, session: SessionId, at: Timestamp) -> rusqlite::Result<Memory> {
-    let to = Some(Head { entry: None, session });
+    let to = Some(Head { entry: None, session, label: Label::PLAIN });
     let adopted = Move { branch: Branch::Main, at, why: Why::Created, from: None, to };
     database.write(&[Record::Moved(adopted)])?;
     database.memory()

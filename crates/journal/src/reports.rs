@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use domain::label::Label;
 use domain::report::{Report, ReportId};
 use domain::schedule::Moment;
 use jiff::Timestamp;
@@ -107,5 +108,11 @@ fn is_strange(update: &PendingUpdate) -> bool {
 }
 
 fn left(update: PendingUpdate) -> Report {
-    Report { id: ReportId(0), at: update.at.at, from: ELSEWHERE.to_owned(), text: update.message }
+    Report {
+        id: ReportId(0),
+        at: update.at.at,
+        from: ELSEWHERE.to_owned(),
+        text: update.message,
+        label: Label::PLAIN,
+    }
 }

@@ -247,7 +247,7 @@ fn a_journal_of_a_later_version_is_left_alone() {
 
     assert_eq!(
         text,
-        "the journal has format 99 and this version of ollim-bot knows up to 6. update ollim-bot; nothing was changed."
+        "the journal has format 99 and this version of ollim-bot knows up to 7. update ollim-bot; nothing was changed."
     );
     assert_eq!(std::fs::read(desk.paths().database()).unwrap(), before);
 }

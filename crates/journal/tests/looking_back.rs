@@ -35,7 +35,14 @@ fn opened(dir: &tempfile::TempDir) -> Opened {
 }
 
 fn entry(id: u64, at: i64, said: Said) -> Entry {
-    Entry { id: EntryId(id), parent: None, at: minute(at), said }
+    Entry {
+        id: EntryId(id),
+        parent: None,
+        at: minute(at),
+        said,
+        own: domain::label::Label::PLAIN,
+        label: domain::label::Label::PLAIN,
+    }
 }
 
 fn human(text: &str) -> Said {
@@ -80,7 +87,12 @@ fn run(number: u64, due: i64, shows: Option<&str>) -> Vec<Record> {
     ];
     if let Some(words) = shows {
         let outcome = Outcome::Shown(Showing::Words(words.to_owned()));
-        let result = ToolResult { call: call.id, text: "sent".to_owned(), outcome };
+        let result = ToolResult {
+            call: call.id,
+            text: "sent".to_owned(),
+            outcome,
+            label: domain::label::Label::PLAIN,
+        };
         let entry = entry(number, due + 1, Said::Tools(vec![result]));
         let showed = Showed { branch: branch.clone(), source, entry: entry.id };
         let charge = Charge { entry: entry.id, before: 5.0, after: 4.0 };

@@ -73,6 +73,7 @@ fn what_others_leave_meanwhile_is_kept() {
         at: NOW,
         from: "fork/a".to_owned(),
         text: text.to_owned(),
+        label: domain::label::Label::PLAIN,
     };
     write(&opened, ReportChange::Left(report(1, "ours")));
     write(&opened, ReportChange::Left(report(2, "ours too")));
@@ -86,7 +87,13 @@ fn what_others_leave_meanwhile_is_kept() {
 #[test]
 fn a_damaged_file_takes_nothing_with_it() {
     let house = House::new();
-    let report = Report { id: ReportId(1), at: NOW, from: "fork/a".to_owned(), text: "ours".to_owned() };
+    let report = Report {
+        id: ReportId(1),
+        at: NOW,
+        from: "fork/a".to_owned(),
+        text: "ours".to_owned(),
+        label: domain::label::Label::PLAIN,
+    };
     write(&house.open(), ReportChange::Left(report));
     house.put("[{\"ts\": \"2026");
     let opened = house.open();

@@ -47,7 +47,13 @@ fn mail() -> Source {
 }
 
 fn origin(id: u64, at: Timestamp) -> Origin {
-    let end = End { source: mail(), root: Some(EntryId(1)), entry: EntryId(id) };
+    let end = End {
+        source: mail(),
+        root: Some(EntryId(1)),
+        entry: EntryId(id),
+        // Nothing is known of an entry that is not there.
+        label: "chat;report".parse().unwrap(),
+    };
     Origin { id: SentId(id), session: session("9d1e"), parent: Some(session("main")), at, end: Some(end) }
 }
 
@@ -161,13 +167,25 @@ fn a_run_and_what_it_showed_survive_a_restart() {
         sent: Vec::new(),
         doings: Doings { busy: Busy::Talking, ..Doings::default() },
     };
-    let to = Some(Head { entry: None, session: session("9d1e") });
+    let to = Some(Head { entry: None, session: session("9d1e"), label: domain::label::Label::PLAIN });
     let moved = Move { branch: branch.clone(), at: now(), why: Why::Created, from: None, to };
     let entry = |id: u64| {
         let outcome = Outcome::Shown(Showing::Words(format!("number {id}")));
-        let result = ToolResult { call: id.to_string(), text: "Message sent.".to_owned(), outcome };
+        let result = ToolResult {
+            call: id.to_string(),
+            text: "Message sent.".to_owned(),
+            outcome,
+            label: domain::label::Label::PLAIN,
+        };
         let (id, parent) = (EntryId(id), (id > 1).then(|| EntryId(id - 1)));
-        domain::conversation::Entry { id, parent, at: now(), said: Said::Tools(vec![result]) }
+        domain::conversation::Entry {
+            id,
+            parent,
+            at: now(),
+            said: Said::Tools(vec![result]),
+            own: domain::label::Label::PLAIN,
+            label: domain::label::Label::PLAIN,
+        }
     };
     let mut records = vec![Record::Moved(moved), Record::Fork(ForkChange::Running(run.clone()))];
     for id in 1..=3 {

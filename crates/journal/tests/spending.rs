@@ -91,7 +91,7 @@ fn a_log_without_a_ledger_gets_one_and_keeps_all_it_had() {
         .unwrap()
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(format, 6);
+    assert_eq!(format, 7);
 }
 
 #[test]

@@ -113,7 +113,12 @@ fn keys_of_other_programs_survive() {
 
 fn origin(message: u64, fork: &str) -> Origin {
     let session = |text| SessionId::read(text).unwrap();
-    let end = End { source: Source::Routine("mail".to_owned()), root: None, entry: EntryId(9) };
+    let end = End {
+        source: Source::Routine("mail".to_owned()),
+        root: None,
+        entry: EntryId(9),
+        label: domain::label::Label::PLAIN,
+    };
     let (session, parent) = (session(fork), Some(session("main")));
     Origin { id: SentId(message), session, parent, at: at(), end: Some(end) }
 }

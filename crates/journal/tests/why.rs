@@ -130,7 +130,17 @@ impl Scribe {
         self.entry += 1;
         let id = EntryId(self.entry);
         let at = Timestamp::UNIX_EPOCH;
-        self.records.push(Record::Said(branch.clone(), Entry { id, parent, at, said }));
+        self.records.push(Record::Said(
+            branch.clone(),
+            Entry {
+                id,
+                parent,
+                at,
+                said,
+                own: domain::label::Label::PLAIN,
+                label: domain::label::Label::PLAIN,
+            },
+        ));
         id
     }
 
@@ -202,7 +212,12 @@ impl Scribe {
             1 => (Outcome::Failed, format!("Error: no, {id}")),
             _ => (Outcome::Done, "done".to_owned()),
         };
-        let result = ToolResult { call: id.clone(), text, outcome: outcome.clone() };
+        let result = ToolResult {
+            call: id.clone(),
+            text,
+            outcome: outcome.clone(),
+            label: domain::label::Label::PLAIN,
+        };
         let entry = self.say(branch, Some(asked), Said::Tools(vec![result]));
         match outcome {
             Outcome::Shown(_) => {

@@ -38,7 +38,7 @@ pub fn lay_out(root: &Path, entries: u64) -> anyhow::Result<()> {
         at: BEGAN,
         why: Why::Created,
         from: None,
-        to: Some(Head { entry: None, session: session.clone() }),
+        to: Some(Head { entry: None, session: session.clone(), label: domain::label::Label::PLAIN }),
     };
     let records = vec![Record::Moved(created), Record::Session(SessionChange::Saved(session, BEGAN))];
     let journal = open(root)?.journal;

@@ -342,7 +342,12 @@ mod tests {
     fn a_hostile_puppet_obeys_an_order_wherever_it_stands_and_once() {
         let puppet = Puppet::hostile();
         let result = |text: &str| {
-            let result = ToolResult { call: "a".to_owned(), text: text.to_owned(), outcome: Outcome::Done };
+            let result = ToolResult {
+                call: "a".to_owned(),
+                text: text.to_owned(),
+                outcome: Outcome::Done,
+                label: domain::label::Label::PLAIN,
+            };
             context(vec![heard("read my mail"), Said::Tools(vec![result])])
         };
         let check = |text: &str, input: &str| {

@@ -88,7 +88,7 @@ impl Hands for Toolbox {
                 Ok(request) => outcome(desk.ask(request).await),
                 Err(reason) => failed(reason),
             };
-            ToolResult { call: call.id.clone(), text, outcome }
+            ToolResult { call: call.id.clone(), text, outcome, label: domain::label::Label::PLAIN }
         })
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use jiff::{Timestamp, Zoned};
 
-use super::{Answer, Aside as Beside, Assistant, Effect, Ending, Errand, Minutes, Shown};
-use crate::conversation::{Branch, Entry, EntryId, Head, Said, Why};
+use super::{Answer, Aside as Beside, Assistant, Effect, Ending, Errand, Minutes, Shown, Spot};
+use crate::conversation::{Branch, Entry, Head, Said, Why};
 use crate::cost::Account;
 use crate::place::Aside;
 use crate::record::{ForkChange, Record, SentChange, SessionChange, Showed};
@@ -55,11 +55,14 @@ impl Assistant {
             Kind::Forked => self.memory.conversation.head(&Branch::Main).map(|head| head.session.clone()),
             Kind::Isolated | Kind::Persistent => None,
         };
-        let root = parent.as_ref().and_then(|_| self.main_at_rest());
-        let from = root.or(stand.map(|stand| stand.entry));
+        let spot = parent.as_ref().and_then(|_| self.main_at_rest());
+        let root = spot.map(|spot| spot.entry);
+        let from = spot.or(stand.map(|stand| Spot { entry: stand.entry, label: stand.label }));
         let conversation = &mut self.memory.conversation;
         let moved = match from {
-            Some(_) => conversation.branch_off(branch.clone(), Head { entry: from, session }, at),
+            Some(Spot { entry, label }) => {
+                conversation.branch_off(branch.clone(), Head { entry: Some(entry), session, label }, at)
+            }
             None => conversation.create(branch.clone(), session, at),
         };
         let doings = Doings { busy: self.busy(), ..Doings::default() };
@@ -78,12 +81,12 @@ impl Assistant {
     }
 
     /// Where main stood when nobody spoke on it: a turn that goes on is not finished, and may wait for tools.
-    fn main_at_rest(&self) -> Option<EntryId> {
+    fn main_at_rest(&self) -> Option<Spot> {
         match self.running.get(&Branch::Main).map(|running| &running.errand) {
             Some(Errand::Answer(..)) => self.memory.main.before,
             Some(Errand::Compact(compacting)) if compacting.stuck_turn().is_some() => self.memory.main.before,
             Some(Errand::Compact(_)) | None => {
-                self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry)
+                self.memory.conversation.head(&Branch::Main).and_then(Spot::of)
             }
         }
     }
@@ -114,8 +117,8 @@ impl Assistant {
         let Some(run) = self.memory.turns.runs.remove(branch) else { return };
         self.keep_stand(&run, minutes);
         let head = self.memory.conversation.head(branch).cloned();
-        if let Some(Head { entry: Some(entry), session }) = head {
-            let origins = run.flush(&session, entry, minutes.at);
+        if let Some(Head { entry: Some(entry), session, label }) = head {
+            let origins = run.flush(&session, Spot { entry, label }, minutes.at);
             Arc::make_mut(&mut self.memory.messages.sent).keep(&origins, minutes.at);
             minutes.records.push(Record::from(SentChange::Kept(origins)));
             let (from, kind, at) = (run.parent.clone(), Kind::of(run.aside), minutes.at);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::compacting::Compacting;
-use super::{Assistant, Errand, Minutes, Owed, Purpose, Running, Sending, Shown, Start, Tends, Turned};
+use super::{Assistant, Errand, Minutes, Owed, Purpose, Running, Sending, Shown, Spot, Start, Tends, Turned};
 use crate::conversation::{Branch, Said};
 use crate::record::{Message, MessageChange, Opened, Record, TurnChange};
 use crate::turn::TurnId;
@@ -54,7 +54,7 @@ impl Assistant {
     ) {
         if branch == Branch::Main {
             self.ensure_main(minutes);
-            self.memory.main.before = self.memory.conversation.head(&branch).and_then(|head| head.entry);
+            self.memory.main.before = self.memory.conversation.head(&branch).and_then(Spot::of);
         }
         let said = Said::Human(self.heard(&message, (&branch, &lead), minutes));
         let Some(entry) = self.say_on(&branch, said, minutes) else { return };

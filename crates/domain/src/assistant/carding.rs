@@ -12,6 +12,7 @@ use crate::brain::{self, Change, Meant, Which};
 use crate::card::{Act, Card, CardId, Chase, DONE, DROP, KEEP, LATER, PICK, State, chosen, together_sheet};
 use crate::conversation::{Branch, Said, Text};
 use crate::cost::Source;
+use crate::label::Label;
 use crate::occurrence::Occurrence;
 use crate::phrase::Target;
 use crate::post::{PostChange, PostKey, Sheet};
@@ -248,7 +249,7 @@ impl Assistant {
         minutes.records.extend(card.followed.as_ref().map(|key| says(key, card.otherwise_sheet(now))));
         self.no_longer_held(&card.source(), minutes);
         if let Some(told) = told {
-            self.report("reminder", told, minutes);
+            self.report(("reminder", Label::PLAIN), told, minutes);
         }
     }
 

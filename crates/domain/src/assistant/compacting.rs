@@ -10,7 +10,7 @@ use jiff::Zoned;
 use super::forking::refused;
 use super::{
     Answer, Assistant, Changed, Compaction, Effect, Ended, Errand, Left, Minutes, Owed, Running, Sending,
-    Shown, Turned,
+    Shown, Spot, Turned,
 };
 use crate::compaction::{Report, Summary};
 use crate::context;
@@ -223,8 +223,7 @@ impl Assistant {
     fn go_on(&mut self, stuck: &Stuck, minutes: &mut Minutes) {
         let turned = stuck.turned(Sending::Again);
         if turned.branch == Branch::Main {
-            self.memory.main.before =
-                self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
+            self.memory.main.before = self.memory.conversation.head(&Branch::Main).and_then(Spot::of);
         }
         let lead = self.quoted(&turned.message);
         let heard = self.heard(&turned.message, (&turned.branch, &lead), minutes);

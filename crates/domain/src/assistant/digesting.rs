@@ -6,6 +6,7 @@ use super::{Answer, Assistant, Effect, Minutes, Shown};
 use crate::attention::{AttentionChange, Focus, Telling};
 use crate::card::digest_menu;
 use crate::conversation::{Block, Branch, Reach, Said, Text};
+use crate::label::Label;
 use crate::post::{Post, PostChange, PostKey, Ring, Sheet};
 use crate::record::{MessageChange, Record};
 use crate::sent::SentId;
@@ -33,7 +34,7 @@ impl Assistant {
         self.reckon_digest(&minutes.at.to_zoned(minutes.zone.clone()));
         if self.wants.digest.is_some_and(|due| due <= minutes.at) {
             let telling = self.told_now(minutes);
-            self.speak(&telling.text, minutes);
+            self.tell(&telling, minutes);
         }
         let over =
             self.memory.messages.attending.mood.focus.clone().filter(|focus| focus.until <= minutes.at);
@@ -60,6 +61,16 @@ impl Assistant {
         telling
     }
 
+    /// What was held is told. Words from outside are for the human alone: main only hears that there were some.
+    fn tell(&mut self, telling: &Telling, minutes: &mut Minutes) {
+        let label = telling.label();
+        if label.is_tainted() {
+            minutes.shown.push(Shown::Notice(telling.text.clone()));
+            return self.report(("digest", label), telling.text.clone(), minutes);
+        }
+        self.speak(&telling.text, minutes);
+    }
+
     /// A focus is over: what was said about its end is a question, and no judgement.
     fn focus_over(&mut self, focus: &Focus, minutes: &mut Minutes) {
         self.feels(minutes, |mood| mood.focus = None);
@@ -76,7 +87,7 @@ impl Assistant {
         self.ensure_main(minutes);
         if self.running.contains_key(&Branch::Main) {
             minutes.shown.push(Shown::Notice(text.to_owned()));
-            self.report("reminder", text.to_owned(), minutes);
+            self.report(("reminder", Label::PLAIN), text.to_owned(), minutes);
             return None;
         }
         let said = Said::Assistant(vec![Block::Text(text.to_owned())], Reach::Whole);

@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Assistant, Minutes};
 use crate::attention::HeldFor;
 use crate::card::{Card, Chase, put_otherwise};
+use crate::label::Label;
 use crate::post::PostKey;
 
 /// How long to wait for an answer if the human wants no follow-up.
@@ -44,7 +45,7 @@ impl Assistant {
                 false => {
                     self.keep_back(
                         (card.source(), "reminder".to_owned()),
-                        card.words.clone(),
+                        (card.words.clone(), Label::PLAIN),
                         HeldFor::Unanswered,
                         minutes,
                     );

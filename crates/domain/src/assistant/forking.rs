@@ -2,11 +2,12 @@
 
 use jiff::Zoned;
 
-use super::{Answer, Aside, Assistant, Effect, Ending, Errand, Minutes, Owed, Shown};
+use super::{Answer, Aside, Assistant, Effect, Ending, Errand, Minutes, Owed, Shown, Spot};
 use crate::context;
 use crate::conversation::{Branch, EntryId, Head};
 use crate::failure::{Failure, Unsaid};
 use crate::fork::{Entering, Exit, Fork, Leaving};
+use crate::label::Label;
 use crate::record::{
     Address, ForkChange, Message, MessageChange, MessageId, Record, SessionChange, SurfaceName,
 };
@@ -119,8 +120,9 @@ impl Assistant {
     fn enter(&mut self, entering: Entering, minutes: &mut Minutes) {
         self.forget_entering(minutes);
         self.ensure_main(minutes);
-        let root = self.memory.conversation.head(&Branch::Main).and_then(|head| head.entry);
-        let head = Head { entry: root, session: self.dice.session() };
+        let main = self.memory.conversation.head(&Branch::Main).and_then(Spot::of);
+        let (root, label) = (main.map(|spot| spot.entry), main.map_or(Label::PLAIN, |spot| spot.label));
+        let head = Head { entry: root, session: self.dice.session(), label };
         let words = context::fork_started(entering.topic.as_deref());
         let branch = self.open_fork(Beginning { head, root, entering }, minutes);
         let filled = self.memory.turns.filled.get(&Branch::Main).copied();

@@ -10,9 +10,10 @@ use super::plans::Plans;
 use crate::approval::Approvals;
 use crate::attention::Attending;
 use crate::card::Cards;
-use crate::conversation::{Branch, Conversation, EntryId};
+use crate::conversation::{Branch, Conversation, EntryId, Head};
 use crate::fork::{Entering, Fork};
 use crate::inbox::Inbox;
+use crate::label::Label;
 use crate::permission::Modes;
 use crate::ping_budget::PingBudget;
 use crate::record::{Mark, Message, MessageId};
@@ -113,7 +114,23 @@ pub struct Main {
     /// The side conversation that begins next.
     pub entering: Option<Entering>,
     /// Where it stood before the turn that goes on.
-    pub before: Option<EntryId>,
+    pub before: Option<Spot>,
+}
+
+/// A place in the tree, and what is known of all words on the way there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The entry.
+    pub entry: EntryId,
+    /// What is known.
+    pub label: Label,
+}
+
+impl Spot {
+    /// Where `head` stands, if anything was said there.
+    pub fn of(head: &Head) -> Option<Self> {
+        head.entry.map(|entry| Self { entry, label: head.label })
+    }
 }
 
 /// What the human chose, as far as it is not the usual.

@@ -18,12 +18,12 @@ impl Assistant {
     pub(super) fn keep_stand(&mut self, run: &Run, minutes: &mut Minutes) {
         let Some(id) = routine(&run.source).filter(|_| run.aside == Aside::Persistent) else { return };
         let head = self.memory.conversation.head(&run.branch).cloned();
-        let Some(Head { entry: Some(entry), session }) = head else { return };
+        let Some(Head { entry: Some(entry), session, label }) = head else { return };
         let plans = &mut self.memory.plans;
         if plans.agenda.get(&run.source).is_none() && !plans.known.contains_key(&run.source) {
             return;
         }
-        let stand = Stand { session, entry };
+        let stand = Stand { session, entry, label };
         plans.sessions.insert(id.clone(), stand.clone());
         minutes.plan(Some(PlanChange::Session(id, Some(stand))));
     }

@@ -70,7 +70,8 @@ impl Assistant {
         run.doings.untold = true;
         minutes.records.push(doing(run));
         let whose = (run.source.clone(), run.name.clone());
-        self.keep_back(whose, showing.in_words(), why, minutes);
+        let label = self.label_of(branch);
+        self.keep_back(whose, (showing.in_words(), label), why, minutes);
         held_back(why)
     }
 
@@ -171,7 +172,7 @@ impl Assistant {
         (run.doings.reports, run.doings.untold) = (run.doings.reports + 1, false);
         minutes.records.push(doing(run));
         let source = run.source.to_string();
-        self.report(&source, text, &mut minutes);
+        self.report((&source, self.label_of(branch)), text, &mut minutes);
         let told = "the main conversation will read it. go on, or stop.".to_owned();
         (Answer::Told(told), minutes.effects())
     }

@@ -8,6 +8,7 @@ use crate::attention::{
     Attention, AttentionChange, Caps, Disliked, Ease, Focus, Held, HeldFor, HeldId, Mood, Quiet,
 };
 use crate::cost::Source;
+use crate::label::Label;
 use crate::phrase::{When, tell};
 use crate::ping_budget::PingBudget;
 use crate::record::Record;
@@ -70,7 +71,7 @@ impl Assistant {
     pub(super) fn keep_back(
         &mut self,
         (source, name): (Source, String),
-        words: String,
+        (words, label): (String, Label),
         why: HeldFor,
         minutes: &mut Minutes,
     ) {
@@ -78,7 +79,7 @@ impl Assistant {
         // Numbers begin at 1.
         let id = HeldId(attending.next.0.max(1));
         attending.next = HeldId(id.0 + 1);
-        let held = Held { id, at: minutes.at, source, name, words, why };
+        let held = Held { id, at: minutes.at, source, name, words, why, label };
         std::sync::Arc::make_mut(&mut attending.held).push(held.clone());
         minutes.records.push(Record::from(AttentionChange::Held(held)));
     }

@@ -83,7 +83,7 @@ impl Assistant {
         let kept = self.memory.plans.sessions.values().any(|stand| stand.session == origin.session);
         let taken = spoken || kept;
         let session = if taken { self.dice.session() } else { origin.session.clone() };
-        let head = Head { entry: Some(end.entry), session };
+        let head = Head { entry: Some(end.entry), session, label: end.label };
         let topic = Some(end.source.to_string());
         let entering = Entering { topic, idle_minutes: None, until: MessageId(0) };
         self.open_fork(Beginning { head, root: end.root, entering }, minutes)
@@ -204,7 +204,12 @@ mod tests {
     fn speaking() -> Assistant {
         let origin = |id: SentId| {
             let session = SessionId::read(&format!("session-of-{}", id.0)).unwrap();
-            let end = End { source: Source::Routine("mail".to_owned()), root: None, entry: EntryId(id.0) };
+            let end = End {
+                source: Source::Routine("mail".to_owned()),
+                root: None,
+                entry: EntryId(id.0),
+                label: crate::label::Label::PLAIN,
+            };
             Origin { id, session, parent: None, at: now().timestamp(), end: Some(end) }
         };
         let inquiry = Inquiry { id: inquiry(), prompt: "answer Anna".to_owned(), at: now().timestamp() };

@@ -11,6 +11,7 @@ use super::{Answer, Assistant, Effect, Minutes, Shown};
 use crate::context::{self, QUOTED, Reader, TOLD};
 use crate::conversation::{Branch, EntryId, Heard};
 use crate::inbox::{Kept, KeptId};
+use crate::label::Label;
 use crate::record::{Message, Reading, Record, ReportChange, SurfaceName};
 use crate::report::{Report, ReportId, read_out};
 
@@ -107,8 +108,8 @@ impl Assistant {
         waiting.sort_by_key(|report| report.id);
     }
 
-    /// PU-1: leaves `text` for main.
-    pub(super) fn report(&mut self, from: &str, text: String, minutes: &mut Minutes) {
+    /// PU-1: leaves `text` for main, of which `label` is known.
+    pub(super) fn report(&mut self, (from, label): (&str, Label), text: String, minutes: &mut Minutes) {
         let id = self.memory.reports.next;
         self.memory.reports.next = ReportId(id.0 + 1);
         // Who never has a model reads none of them: the oldest make room.
@@ -117,7 +118,7 @@ impl Assistant {
         {
             self.read_up_to(oldest, None, minutes);
         }
-        let report = Report { id, at: minutes.at, from: from.to_owned(), text };
+        let report = Report { id, at: minutes.at, from: from.to_owned(), text, label };
         Arc::make_mut(&mut self.memory.reports.waiting).push(report.clone());
         minutes.records.push(Record::Report(ReportChange::Left(report)));
     }
@@ -125,7 +126,7 @@ impl Assistant {
     /// What was kept while there is no model is told to the next one, once.
     pub(super) fn keep_for_model(&mut self, kept: &Kept, minutes: &mut Minutes) {
         if self.choices.is_offline() {
-            self.report(TOLD, format!("{}{}", number(kept.id), kept.text), minutes);
+            self.report((TOLD, Label::PLAIN), format!("{}{}", number(kept.id), kept.text), minutes);
         }
     }
 
@@ -140,9 +141,8 @@ impl Assistant {
 
     /// TL-12, IF-20: what the fork leaves for main is there at once, whatever becomes of the fork.
     pub(super) fn report_from_fork(&mut self, text: String, minutes: &mut Minutes) {
-        if let Some(from) = self.memory.fork.as_ref().map(|fork| fork.branch.to_string()) {
-            self.report(&from, text, minutes);
-        }
+        let Some(branch) = self.memory.fork.as_ref().map(|fork| fork.branch.clone()) else { return };
+        self.report((&branch.to_string(), self.label_of(&branch)), text, minutes);
     }
 
     pub(super) fn read_reports(&self, now: &Zoned) -> (Answer, Vec<Effect>) {

@@ -133,5 +133,10 @@ impl Assistant {
 }
 
 fn unknown(call: &ToolCall) -> ToolResult {
-    ToolResult { call: call.id.clone(), text: UNKNOWN_OUTCOME.to_owned(), outcome: Outcome::Failed }
+    ToolResult {
+        call: call.id.clone(),
+        text: UNKNOWN_OUTCOME.to_owned(),
+        outcome: Outcome::Failed,
+        label: crate::label::Label::PLAIN,
+    }
 }

@@ -99,7 +99,8 @@ impl Assistant {
             true => change.from,
             false => {
                 let recalled = self.say_on(&Branch::Main, Said::Recalled(summary), minutes);
-                Head { entry: recalled.map(|entry| entry.id), session: change.from.session }
+                let label = recalled.as_ref().map_or(change.from.label, |entry| entry.label);
+                Head { entry: recalled.map(|entry| entry.id), session: change.from.session, label }
             }
         };
         self.point_main(to, minutes);

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::cost::Source;
+use crate::label::Label;
 
 /// The number of something that is held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,6 +25,8 @@ pub struct Held {
     pub words: String,
     /// Why it waits.
     pub why: HeldFor,
+    /// What is known of what it says.
+    pub label: Label,
 }
 
 /// Why something waits.
@@ -85,6 +88,11 @@ pub struct Telling {
 }
 
 impl Telling {
+    /// What is known of all that is told.
+    pub fn label(&self) -> Label {
+        self.held.iter().fold(Label::PLAIN, |all, one| all.join(one.label))
+    }
+
     /// Tells all of `held`, where the human lives in `zone`.
     pub fn of(held: Vec<Held>, at: Timestamp, zone: &TimeZone) -> Self {
         let (asked, waited): (Vec<&Held>, Vec<&Held>) =
@@ -128,6 +136,7 @@ mod tests {
             name: "my mail".to_owned(),
             words: words.to_owned(),
             why,
+            label: Label::PLAIN,
         };
         let all = vec![
             held(1, "02:10", "two mails", HeldFor::Quiet),

@@ -225,6 +225,7 @@ mod tests {
             name: "reminder".to_owned(),
             words: card.words.clone(),
             why: HeldFor::Unanswered,
+            label: crate::label::Label::PLAIN,
         };
         let telling = Telling::of(all.iter().map(held).collect(), at, now().time_zone());
         let digest = Sheet { menu: digest_menu(&telling), ..Sheet::of(&telling.text) };

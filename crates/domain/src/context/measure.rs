@@ -133,6 +133,7 @@ mod tests {
                     call: n.to_string(),
                     text: long.clone(),
                     outcome: crate::tool::Outcome::Done,
+                    label: crate::label::Label::PLAIN,
                 };
                 [human(&format!("{n} {long}"), Vec::new()), Arc::new(Said::Tools(vec![result]))]
             })

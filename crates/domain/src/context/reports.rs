@@ -83,8 +83,13 @@ mod tests {
 
     fn reports(count: u64) -> Vec<Report> {
         let at = now().timestamp() - jiff::SignedDuration::from_mins(31);
-        let report =
-            |n| Report { id: ReportId(n), at, from: "routine:mail".to_owned(), text: format!("no {n}") };
+        let report = |n| Report {
+            id: ReportId(n),
+            at,
+            from: "routine:mail".to_owned(),
+            text: format!("no {n}"),
+            label: crate::label::Label::PLAIN,
+        };
         (1..=count).map(report).collect()
     }
 

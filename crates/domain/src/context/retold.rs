@@ -76,7 +76,12 @@ mod tests {
             let (id, name) = (id.to_owned(), "note".to_owned());
             Block::Call(ToolCall { id, name, input: Json("{}".to_owned()) })
         };
-        let result = |id: &str, outcome| ToolResult { call: id.to_owned(), text: "so".to_owned(), outcome };
+        let result = |id: &str, outcome| ToolResult {
+            call: id.to_owned(),
+            text: "so".to_owned(),
+            outcome,
+            label: crate::label::Label::PLAIN,
+        };
         let blocks = vec![Block::Text("sure".to_owned()), Block::Opaque(Json("{}".to_owned())), call("a")];
         let said = [
             Arc::new(Said::Summary("tea".to_owned())),

@@ -5,6 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 
 use super::Image;
+use crate::label::{Label, Realm};
 use crate::tool::{ToolCall, ToolResult};
 
 /// The number of an entry. Numbers grow, so a parent is always smaller than its children.
@@ -62,6 +63,10 @@ pub struct Entry {
     pub at: Timestamp,
     /// What was said.
     pub said: Said,
+    /// What is known of these words.
+    pub own: Label,
+    /// What is known of all words on the way here, these among them.
+    pub label: Label,
 }
 
 /// What can be said.
@@ -79,6 +84,17 @@ pub enum Said {
     Recalled(EntryId),
 }
 
+impl Said {
+    /// What is known of these words by themselves. A summary knows no more than what it stands for.
+    pub fn label(&self) -> Label {
+        match self {
+            Self::Human(heard) => heard.label(),
+            Self::Tools(results) => results.iter().fold(Label::PLAIN, |all, one| all.join(one.label)),
+            Self::Assistant(..) | Self::Summary(_) | Self::Recalled(_) => Label::PLAIN,
+        }
+    }
+}
+
 /// A message of the human, as the model reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heard {
@@ -94,6 +110,13 @@ impl Heard {
     /// A note of ours, with nothing of the human in it.
     pub fn note(preface: String) -> Self {
         Self { preface, text: String::new(), images: Vec::new() }
+    }
+
+    /// What the human says is private, and what they show may hold words of anybody.
+    fn label(&self) -> Label {
+        let words = if self.is_note() { Label::PLAIN } else { Label::private(Realm::Chat) };
+        let pictures = if self.images.is_empty() { Label::PLAIN } else { Label::outside(Realm::Picture) };
+        words.join(pictures)
     }
 
     /// Whether it is one.

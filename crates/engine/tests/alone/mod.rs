@@ -42,7 +42,13 @@ impl Hands for Nowhere {
     }
 
     fn run<'a>(&'a self, _: TurnId, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
-        ready(ToolResult { call: call.id.clone(), text: "noted".to_owned(), outcome: Outcome::Done }).boxed()
+        ready(ToolResult {
+            call: call.id.clone(),
+            text: "noted".to_owned(),
+            outcome: Outcome::Done,
+            label: domain::label::Label::PLAIN,
+        })
+        .boxed()
     }
 }
 

@@ -95,6 +95,7 @@ impl Pinging {
             call: "c".to_owned(),
             text: "sent".to_owned(),
             outcome: Outcome::Shown(Showing::Words("up".to_owned())),
+            label: domain::label::Label::PLAIN,
         };
         let source = self.life.running[&turn].0.account.source.clone();
         self.life.asks(Request::Turn(turn, Progress::Ran(asked.iter().map(result).collect())));

@@ -7,26 +7,19 @@ use domain::report::{Report, ReportId};
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::read::{branch_in, time_in, unread};
-use super::{Database, runs, schema};
-
-/// The format that brought reports.
-const REPORTS: i64 = 3;
+use super::read::{branch_in, label_in, time_in, unread};
+use super::{Database, runs};
 
 impl Database {
     /// The reports that main has not read, oldest first.
     pub fn reports(&self) -> rusqlite::Result<Vec<Report>> {
-        // One that is only read may be older than reports.
-        if schema::check_known(&self.connection).is_ok_and(|format| format < REPORTS) {
-            return Ok(Vec::new());
-        }
-        let sql = "SELECT id, at, source, text FROM reports WHERE read IS NULL ORDER BY id";
+        let sql = "SELECT id, at, source, text, label FROM reports WHERE read IS NULL ORDER BY id";
         self.connection.prepare(sql)?.query_map([], report)?.collect()
     }
 
     /// The reports that the human may want to read: those that wait, and those that main was only told the number of.
     pub fn readable(&self) -> rusqlite::Result<Vec<Report>> {
-        let sql = "SELECT id, at, CASE WHEN read IS NULL THEN source ELSE source || ', only counted' END, text FROM \
+        let sql = "SELECT id, at, CASE WHEN read IS NULL THEN source ELSE source || ', only counted' END, text, label FROM \
                    (SELECT * FROM reports WHERE read IS NULL OR told = 'counted' ORDER BY id DESC LIMIT 1000) \
                    ORDER BY id";
         self.connection.prepare(sql)?.query_map([], report)?.collect()
@@ -35,8 +28,8 @@ impl Database {
     /// The reports that main has read since the move of this number was made, or by it, oldest first, each with
     /// the number of the last move before it was read.
     pub(super) fn read_since(&self, moved: i64) -> rusqlite::Result<Vec<(i64, Report)>> {
-        let sql = "SELECT id, at, source, text, read FROM reports WHERE read >= ? ORDER BY id";
-        let read = |row: &Row<'_>| Ok((row.get(4)?, report(row)?));
+        let sql = "SELECT id, at, source, text, label, read FROM reports WHERE read >= ? ORDER BY id";
+        let read = |row: &Row<'_>| Ok((row.get(5)?, report(row)?));
         self.connection.prepare_cached(sql)?.query_map([moved], read)?.collect()
     }
 
@@ -74,7 +67,7 @@ impl Database {
 
 fn report(row: &Row<'_>) -> rusqlite::Result<Report> {
     let (id, from, text) = (ReportId(row.get(0)?), row.get(2)?, row.get(3)?);
-    Ok(Report { id, at: time_in(row, 1)?, from, text })
+    Ok(Report { id, at: time_in(row, 1)?, from, text, label: label_in(row, 4)? })
 }
 
 fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
@@ -106,8 +99,9 @@ fn fork(row: &Row<'_>) -> rusqlite::Result<Fork> {
 pub fn write_report(transaction: &Transaction<'_>, change: &ReportChange) -> rusqlite::Result<()> {
     match change {
         ReportChange::Left(report) => {
-            let sql = "INSERT INTO reports (id, at, source, text) VALUES (?, ?, ?, ?)";
-            let row = params![report.id.0, report.at.as_microsecond(), report.from, report.text];
+            let sql = "INSERT INTO reports (id, at, source, text, label) VALUES (?, ?, ?, ?, ?)";
+            let label = report.label.to_string();
+            let row = params![report.id.0, report.at.as_microsecond(), report.from, report.text, label];
             transaction.prepare_cached(sql)?.execute(row).map(drop)
         }
         ReportChange::Read(Reading { quoted, counted, entry }) => {

@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde_json::{Value, json};
 
 use super::Database;
-use super::read::{source_in, time_in, unread};
+use super::read::{label_in, source_in, time_in, unread};
 
 /// Writes what happened to the human's attention.
 pub(super) fn write(transaction: &Transaction<'_>, change: &AttentionChange) -> rusqlite::Result<()> {
@@ -20,9 +20,10 @@ pub(super) fn write(transaction: &Transaction<'_>, change: &AttentionChange) -> 
             transaction.prepare_cached(sql)?.execute([spell(mood)]).map(drop)
         }
         AttentionChange::Held(held) => {
-            let sql = "INSERT INTO held (id, at, source, name, words, why) VALUES (?, ?, ?, ?, ?, ?)";
+            let sql =
+                "INSERT INTO held (id, at, source, name, words, why, label) VALUES (?, ?, ?, ?, ?, ?, ?)";
             let (at, source, why) = (held.at.as_microsecond(), held.source.to_string(), held.why.as_str());
-            let row = params![held.id.0, at, source, held.name, held.words, why];
+            let row = params![held.id.0, at, source, held.name, held.words, why, held.label.to_string()];
             transaction.prepare_cached(sql)?.execute(row).map(drop)
         }
         AttentionChange::Told(telling) => {
@@ -45,7 +46,7 @@ fn settle(transaction: &Transaction<'_>, held: &[HeldId], at: Timestamp) -> rusq
 impl Database {
     /// What is known of the human's attention.
     pub(super) fn attending(&self) -> rusqlite::Result<Attending> {
-        let sql = "SELECT id, at, source, name, words, why FROM held WHERE told IS NULL ORDER BY id";
+        let sql = "SELECT id, at, source, name, words, why, label FROM held WHERE told IS NULL ORDER BY id";
         let held = self.connection.prepare(sql)?.query_map([], held)?.collect::<Result<Vec<_>, _>>()?;
         let sql = "SELECT coalesce(max(id), 0) + 1 FROM held";
         let next = self.connection.query_row(sql, [], |row| row.get(0).map(HeldId))?;
@@ -67,7 +68,7 @@ fn held(row: &Row<'_>) -> rusqlite::Result<Held> {
     let why =
         HeldFor::named(&row.get::<_, String>(5)?).ok_or_else(|| unread(5, "nothing is held for that"))?;
     let (id, at, source) = (HeldId(row.get(0)?), time_in(row, 1)?, source_in(row, 2)?);
-    Ok(Held { id, at, source, name: row.get(3)?, words: row.get(4)?, why })
+    Ok(Held { id, at, source, name: row.get(3)?, words: row.get(4)?, why, label: label_in(row, 6)? })
 }
 
 fn spell(mood: &Mood) -> String {

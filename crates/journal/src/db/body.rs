@@ -1,6 +1,7 @@
 //! What was said, as JSON: the format of the column `body`.
 
 use domain::conversation::{Block, EntryId, Heard, Image, Json, Reach, Said};
+use domain::label::{Label, Realm};
 use domain::tool::{Outcome, Showing, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,8 @@ struct ResultBody {
     embed: Option<EmbedBody>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     words: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    label: Option<String>,
 }
 
 /// How a call failed, where that is known.
@@ -160,7 +163,8 @@ fn result_body(result: &ToolResult) -> ResultBody {
         Outcome::Failed => (true, None, None, None),
         Outcome::Denied => (true, Some(FailureBody::Denied), None, None),
     };
-    ResultBody { call: result.call.clone(), text: result.text.clone(), failed, failure, embed, words }
+    let label = (result.label != Label::PLAIN).then(|| result.label.to_string());
+    ResultBody { call: result.call.clone(), text: result.text.clone(), failed, failure, embed, words, label }
 }
 
 fn human(body: HumanBody) -> Said {
@@ -187,7 +191,10 @@ fn tools(body: ToolsBody) -> Said {
             (false, _, None, Some(words)) => Outcome::Shown(Showing::Words(words)),
             (false, _, None, None) => Outcome::Done,
         };
-        ToolResult { call: body.call, text: body.text, outcome }
+        // What cannot be read is not known to be harmless.
+        let label =
+            body.label.map_or(Label::PLAIN, |text| text.parse().unwrap_or(Label::both(Realm::Report)));
+        ToolResult { call: body.call, text: body.text, outcome, label }
     };
     Said::Tools(body.results.into_iter().map(result).collect())
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use rusqlite::Row;
 
 use super::Database;
-use super::read::{session_in, time_in, unread};
+use super::read::{label_in, session_in, time_in, unread};
 
 /// The most moves of main that are looked at.
 const LOOKED_AT: usize = 200;
@@ -17,8 +17,9 @@ const KEPT: usize = 20;
 impl Database {
     /// The changes that can be taken back, oldest first. Each undoing took back the last one before it.
     pub(super) fn changes(&self) -> rusqlite::Result<Vec<Change>> {
-        let sql = "SELECT * FROM (SELECT id, at, why, from_entry, from_session, to_entry FROM moves \
-                   WHERE branch = ? ORDER BY id DESC LIMIT ?) ORDER BY id";
+        let sql = "SELECT * FROM (SELECT moves.id, moves.at, why, from_entry, from_session, to_entry, \
+                   coalesce(entries.label, ';') FROM moves LEFT JOIN entries ON entries.id = from_entry \
+                   WHERE branch = ? ORDER BY moves.id DESC LIMIT ?) ORDER BY id";
         let mut moves = self.connection.prepare(sql)?;
         let mut rows = moves.query((Branch::Main.to_string(), LOOKED_AT))?;
         let mut changes: Vec<(i64, Change)> = Vec::new();
@@ -52,6 +53,6 @@ impl Database {
 fn change(row: &Row<'_>, what: Changed) -> rusqlite::Result<(i64, Change)> {
     let at: Timestamp = time_in(row, 1)?;
     let entry = row.get::<_, Option<u64>>(3)?.map(EntryId);
-    let from = Head { entry, session: session_in(row, 4)? };
+    let from = Head { entry, session: session_in(row, 4)?, label: label_in(row, 6)? };
     Ok((row.get(0)?, Change { what, from, at, read: Vec::new() }))
 }

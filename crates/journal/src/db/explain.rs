@@ -41,9 +41,6 @@ impl Database {
     }
 
     fn calls_of(&self, turn: TurnId) -> rusqlite::Result<Vec<Spent>> {
-        if !self.has_ledger() {
-            return Ok(Vec::new());
-        }
         let sql = format!("SELECT {COLUMNS} FROM spending WHERE turn = ? ORDER BY id");
         self.connection.prepare(&sql)?.query_map([turn.0], spent)?.collect()
     }

@@ -13,8 +13,10 @@ type Numbered = (i64, Line);
 /// The branches that exist, with their session and their depth.
 type Open = Vec<(Branch, SessionId, u64)>;
 
-/// The first format that keeps what a branch is about.
-const LABELLED: i64 = 3;
+/// The columns of a move.
+const MOVES: &str = "SELECT id, at, branch, why, label, from_session, \
+    coalesce((SELECT depth FROM entries WHERE entries.id = from_entry), 0), to_session, \
+    coalesce((SELECT depth FROM entries WHERE entries.id = to_entry), 0) FROM moves";
 
 impl Database {
     /// The newest `limit` moves of the names, with the beginnings of the branches in them, and where the names are.
@@ -43,19 +45,8 @@ impl Database {
         Ok(open)
     }
 
-    /// The columns of a move. A database that is only looked at may be of an older format.
-    fn moves(&self) -> rusqlite::Result<String> {
-        let format: i64 = self.connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        let label = if format < LABELLED { "NULL" } else { "label" };
-        let depth = "coalesce((SELECT depth FROM entries WHERE entries.id =";
-        Ok(format!(
-            "SELECT id, at, branch, why, {label}, from_session, {depth} from_entry), 0), \
-             to_session, {depth} to_entry), 0) FROM moves"
-        ))
-    }
-
     fn newest_moves(&self, limit: u32) -> rusqlite::Result<Vec<Numbered>> {
-        let sql = format!("{} ORDER BY id DESC LIMIT ?", self.moves()?);
+        let sql = format!("{MOVES} ORDER BY id DESC LIMIT ?");
         self.connection.prepare(&sql)?.query_map([limit], numbered)?.collect()
     }
 
@@ -79,7 +70,7 @@ impl Database {
     }
 
     fn back_to_its_beginning(&self, branch: &Branch, cut: i64) -> rusqlite::Result<Vec<Numbered>> {
-        let sql = format!("{} WHERE branch = ? AND id < ? ORDER BY at DESC, id DESC", self.moves()?);
+        let sql = format!("{MOVES} WHERE branch = ? AND id < ? ORDER BY at DESC, id DESC");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut found = Vec::new();
         for older in statement.query_map((branch.to_string(), cut), numbered)? {

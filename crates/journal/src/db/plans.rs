@@ -16,7 +16,7 @@ use jiff::tz::TimeZone;
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 
 use super::Database;
-use super::read::{branch_in, session_in, source_in, time_in, unread};
+use super::read::{branch_in, label_in, session_in, source_in, time_in, unread};
 use crate::files::items::Item as _;
 
 /// A file that plans something and has to be changed.
@@ -94,10 +94,12 @@ impl Database {
 
     /// Where the sessions of persistent routines stand.
     pub fn routine_sessions(&self) -> rusqlite::Result<BTreeMap<ItemId, Stand>> {
-        let sql = "SELECT routine, session, entry FROM routine_sessions";
+        let sql = "SELECT routine, session, entry, coalesce(label, 'chat;report') FROM routine_sessions \
+                   LEFT JOIN entries ON entries.id = entry";
         let stand = |row: &Row<'_>| {
             let id = ItemId::parse(&row.get::<_, String>(0)?).map_err(|error| unread(0, error))?;
-            Ok((id, Stand { session: session_in(row, 1)?, entry: row.get(2).map(EntryId)? }))
+            let (session, entry) = (session_in(row, 1)?, row.get(2).map(EntryId)?);
+            Ok((id, Stand { session, entry, label: label_in(row, 3)? }))
         };
         self.connection.prepare(sql)?.query_map([], stand)?.collect()
     }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use domain::assistant::{Chosen, Main, Memory, Messages, Reports, Turns, Unfinished};
+use domain::assistant::{Chosen, Main, Memory, Messages, Reports, Spot, Turns, Unfinished};
 use domain::conversation::{Block, Branch, Conversation, Entry, EntryId, Head, Image, Said, SessionId};
 use domain::cost::Source;
 use domain::inbox::{Inbox, Kept, KeptId};
+use domain::label::Label;
 use domain::record::{Address, Message, MessageId, ReplyTo, SessionChange, SurfaceName};
 use domain::run::Kind;
 use domain::sent::{InquiryId, SentId};
@@ -99,11 +100,12 @@ impl Database {
     }
 
     pub(super) fn entry(&self, id: EntryId) -> rusqlite::Result<Entry> {
-        let sql = "SELECT parent, at, kind, body FROM entries WHERE id = ?";
+        let sql = "SELECT parent, at, kind, body, own, label FROM entries WHERE id = ?";
         self.connection.prepare_cached(sql)?.query_row([id.0], |row| {
             let (kind, text): (String, String) = (row.get(2)?, row.get(3)?);
             let said = body::read(&kind, &text).map_err(|error| unread(3, error))?;
-            Ok(Entry { id, parent: row.get::<_, Option<u64>>(0)?.map(EntryId), at: time_in(row, 1)?, said })
+            let (parent, at) = (row.get::<_, Option<u64>>(0)?.map(EntryId), time_in(row, 1)?);
+            Ok(Entry { id, parent, at, said, own: label_in(row, 4)?, label: label_in(row, 5)? })
         })
     }
 
@@ -115,18 +117,20 @@ impl Database {
     fn heads(&self) -> rusqlite::Result<BTreeMap<Branch, Head>> {
         let head = |row: &Row<'_>| {
             let entry = row.get::<_, Option<u64>>(1)?.map(EntryId);
-            Ok((branch_in(row, 0)?, Head { entry, session: session_in(row, 2)? }))
+            Ok((branch_in(row, 0)?, Head { entry, session: session_in(row, 2)?, label: label_in(row, 3)? }))
         };
-        self.connection.prepare("SELECT branch, entry, session FROM heads")?.query_map([], head)?.collect()
+        let sql = "SELECT branch, entry, session, coalesce(label, ';') FROM heads \
+                   LEFT JOIN entries ON entries.id = heads.entry";
+        self.connection.prepare(sql)?.query_map([], head)?.collect()
     }
 
     /// Where main stood before the turn on it that never ended.
-    fn main_before(&self) -> rusqlite::Result<Option<EntryId>> {
-        let sql = "SELECT parent FROM turns JOIN messages ON messages.id = message \
-                   JOIN entries ON entries.id = messages.entry WHERE turns.branch = ? AND closed IS NULL";
-        let before = |row: &Row<'_>| row.get::<_, Option<u64>>(0);
-        let before = self.connection.query_row(sql, [Branch::Main.to_string()], before).optional()?;
-        Ok(before.flatten().map(EntryId))
+    fn main_before(&self) -> rusqlite::Result<Option<Spot>> {
+        let sql = "SELECT older.id, older.label FROM turns JOIN messages ON messages.id = message \
+                   JOIN entries ON entries.id = messages.entry JOIN entries AS older ON older.id = entries.parent \
+                   WHERE turns.branch = ? AND closed IS NULL";
+        let before = |row: &Row<'_>| Ok(Spot { entry: EntryId(row.get(0)?), label: label_in(row, 1)? });
+        self.connection.query_row(sql, [Branch::Main.to_string()], before).optional()
     }
 
     fn unfinished(&self) -> rusqlite::Result<Vec<Unfinished>> {
@@ -237,6 +241,10 @@ pub(super) fn branch_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Branch>
 }
 
 pub(super) fn source_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Source> {
+    row.get::<_, String>(index)?.parse().map_err(|error| unread(index, error))
+}
+
+pub(super) fn label_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Label> {
     row.get::<_, String>(index)?.parse().map_err(|error| unread(index, error))
 }
 

@@ -5,10 +5,11 @@ use rusqlite::Connection;
 use super::Unopened;
 
 /// The format this program writes.
-const FORMAT: i64 = 6;
+const FORMAT: i64 = 7;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 30] = [
+pub const TABLES: [&str; 31] = [
+    "accepted",
     "held",
     "dislikes",
     "posts",
@@ -42,13 +43,14 @@ pub const TABLES: [&str; 30] = [
 ];
 
 /// What each format adds to the one before it.
-const STEPS: [(i64, &str); 6] = [
+const STEPS: [(i64, &str); 7] = [
     (1, include_str!("format_1.sql")),
     (2, include_str!("format_2.sql")),
     (3, include_str!("format_3.sql")),
     (4, include_str!("format_4.sql")),
     (5, include_str!("format_5.sql")),
     (6, include_str!("format_6.sql")),
+    (7, include_str!("format_7.sql")),
 ];
 
 /// Adds what the database lacks, all or nothing; leaves one of a later format alone.
@@ -60,6 +62,11 @@ pub fn bring_up_to_date(connection: &Connection) -> Result<(), Unopened> {
     let steps: String = STEPS.iter().filter(|(format, _)| *format > found).map(|(_, sql)| *sql).collect();
     let script = format!("BEGIN IMMEDIATE;\n{steps}\nPRAGMA user_version = {FORMAT};\nCOMMIT;");
     connection.execute_batch(&script).map_err(Unopened::sorted)
+}
+
+/// Whether nothing is to be added to the database; an error, if a later program wrote it.
+pub fn is_current(connection: &Connection) -> Result<bool, Unopened> {
+    check_known(connection).map(|found| found == FORMAT)
 }
 
 /// The format of the database, if this program knows it.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rusqlite::{Row, Transaction, params};
 
 use super::Database;
-use super::read::{session_in, source_in, time_in};
+use super::read::{label_in, session_in, source_in, time_in};
 
 /// The most messages of runs that are read at once; the newest stay.
 const READ_AT_ONCE: usize = 200;
@@ -22,8 +22,8 @@ impl Database {
 
     /// Where messages came from, in the order of their numbers.
     pub fn origins(&self) -> rusqlite::Result<Vec<Origin>> {
-        let sql =
-            "SELECT message, session, parent, at, source, root, entry FROM origins ORDER BY at, message";
+        let sql = "SELECT message, session, origins.parent, origins.at, source, root, entry, coalesce(label, 'chat;report') \
+             FROM origins LEFT JOIN entries ON entries.id = entry ORDER BY origins.at, message";
         self.connection.prepare(sql)?.query_map([], origin)?.collect()
     }
 
@@ -67,7 +67,7 @@ fn origin(row: &Row<'_>) -> rusqlite::Result<Origin> {
     let end = match row.get::<_, Option<u64>>(6)?.map(EntryId) {
         Some(entry) => {
             let root = row.get::<_, Option<u64>>(5)?.map(EntryId);
-            Some(End { source: source_in(row, 4)?, root, entry })
+            Some(End { source: source_in(row, 4)?, root, entry, label: label_in(row, 7)? })
         }
         None => None,
     };

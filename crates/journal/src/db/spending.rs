@@ -8,11 +8,8 @@ use domain::turn::TurnId;
 use jiff::{Timestamp, Zoned};
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 
+use super::Database;
 use super::read::{branch_in, time_in, unread};
-use super::{Database, schema};
-
-/// The format that brought the ledger.
-const LEDGER: i64 = 2;
 
 /// What a call is read from.
 pub(super) const COLUMNS: &str =
@@ -21,9 +18,6 @@ pub(super) const COLUMNS: &str =
 impl Database {
     /// Gives every call since `since` to `each`, oldest first.
     pub fn spent_since(&self, since: Timestamp, mut each: impl FnMut(Spent)) -> rusqlite::Result<()> {
-        if !self.has_ledger() {
-            return Ok(());
-        }
         let sql = format!("SELECT {COLUMNS} FROM spending WHERE at >= ? ORDER BY at, id");
         let mut rows = self.connection.prepare(&sql)?;
         for row in rows.query_map([since.as_microsecond()], spent)? {
@@ -72,11 +66,6 @@ impl Database {
             filled.extend(held.optional()?.map(|held| (branch.clone(), held)));
         }
         Ok(filled)
-    }
-
-    /// One that is only read may be older than the ledger.
-    pub(super) fn has_ledger(&self) -> bool {
-        schema::check_known(&self.connection).is_ok_and(|format| format >= LEDGER)
     }
 }
 

@@ -15,10 +15,8 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::plans::{OCCURRENCE, occurrence};
 use super::read::{source_in, time_in, unread};
-use super::{Database, body, schema};
+use super::{Database, body};
 
-/// The format that brought what is planned.
-const PLANS: i64 = 4;
 /// How many times of a job are told.
 const TIMES: u32 = 10;
 /// How many entries after its first words a turn is looked for in.
@@ -33,13 +31,6 @@ impl Database {
         let answer = |turn: Option<TurnId>| {
             Ok(self.explain_turn(turn)?.map(|found| Explained::Answer(Box::new(found))))
         };
-        if schema::check_known(&self.connection).is_ok_and(|format| format < PLANS) {
-            return match subject {
-                Subject::Number(turn) | Subject::Answer(TurnId(turn)) => answer(Some(TurnId(*turn))),
-                Subject::Last => answer(None),
-                Subject::Ping(_) | Subject::Job(_) | Subject::Occurrence(..) => Ok(None),
-            };
-        }
         match subject {
             Subject::Last => answer(None),
             Subject::Answer(turn) => answer(Some(*turn)),

@@ -73,14 +73,16 @@ fn write_one(transaction: &Transaction<'_>, record: &Record) -> rusqlite::Result
 
 fn said(transaction: &Transaction<'_>, branch: &Branch, entry: &Entry) -> rusqlite::Result<()> {
     let (kind, body) = body::write(&entry.said).map_err(unwritable)?;
-    let sql = "INSERT INTO entries (id, parent, depth, at, kind, body) VALUES (:id, :parent, \
-               coalesce((SELECT depth + 1 FROM entries WHERE id = :parent), 1), :at, :kind, :body)";
+    let sql = "INSERT INTO entries (id, parent, depth, at, kind, body, own, label) VALUES (:id, :parent, \
+               coalesce((SELECT depth + 1 FROM entries WHERE id = :parent), 1), :at, :kind, :body, :own, :label)";
     transaction.prepare_cached(sql)?.execute(named_params! {
         ":id": entry.id.0,
         ":parent": entry.parent.map(|parent| parent.0),
         ":at": entry.at.as_microsecond(),
         ":kind": kind,
         ":body": body,
+        ":own": entry.own.to_string(),
+        ":label": entry.label.to_string(),
     })?;
     let text = entry.said.text();
     // What nobody can look for costs nothing.

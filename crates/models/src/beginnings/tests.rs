@@ -42,7 +42,12 @@ fn said() -> impl Strategy<Value = Said> {
     });
     let blocks = proptest::collection::vec(block(), 0..4);
     let results = proptest::collection::vec(("[ab]", words()), 0..3).prop_map(|results| {
-        let result = |(call, text)| ToolResult { call, text, outcome: Outcome::Done };
+        let result = |(call, text)| ToolResult {
+            call,
+            text,
+            outcome: Outcome::Done,
+            label: domain::label::Label::PLAIN,
+        };
         Said::Tools(results.into_iter().map(result).collect())
     });
     prop_oneof![

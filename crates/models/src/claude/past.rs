@@ -142,7 +142,12 @@ mod tests {
     fn a_fingerprint_means_the_same_tomorrow() {
         let image = Image { media_type: "image/png".to_owned(), data: "AAAA".to_owned() };
         let call = ToolCall { id: "t1".into(), name: "note".into(), input: Json("{}".into()) };
-        let result = ToolResult { call: "t1".into(), text: "noted".into(), outcome: Outcome::Done };
+        let result = ToolResult {
+            call: "t1".into(),
+            text: "noted".into(),
+            outcome: Outcome::Done,
+            label: domain::label::Label::PLAIN,
+        };
         let blocks = vec![Block::Opaque(Json("{}".into())), Block::Text("hm".into()), Block::Call(call)];
         let past = past(vec![
             Said::Summary("They like tea.".into()),

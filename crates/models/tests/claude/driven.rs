@@ -36,7 +36,13 @@ impl Hands for Outside {
 
     fn run<'a>(&'a self, _: TurnId, call: &'a ToolCall, _: &'a Desk) -> BoxFuture<'a, ToolResult> {
         self.notes.lock().unwrap().push(call.input.0.clone());
-        ready(ToolResult { call: call.id.clone(), text: "noted".to_owned(), outcome: Outcome::Done }).boxed()
+        ready(ToolResult {
+            call: call.id.clone(),
+            text: "noted".to_owned(),
+            outcome: Outcome::Done,
+            label: domain::label::Label::PLAIN,
+        })
+        .boxed()
     }
 }
 

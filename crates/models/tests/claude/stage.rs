@@ -162,6 +162,7 @@ impl Talk {
                 call: call.id.clone(),
                 text: format!("noted {}", call.input.0),
                 outcome: Outcome::Done,
+                label: domain::label::Label::PLAIN,
             }),
             Block::Text(_) | Block::Opaque(_) => None,
         };

@@ -44,7 +44,7 @@ pub fn call(id: &str, input: &str) -> Block {
 }
 
 pub fn result(call: &str, text: &str, outcome: Outcome) -> ToolResult {
-    ToolResult { call: call.to_owned(), text: text.to_owned(), outcome }
+    ToolResult { call: call.to_owned(), text: text.to_owned(), outcome, label: domain::label::Label::PLAIN }
 }
 
 /// The calls in a reply.

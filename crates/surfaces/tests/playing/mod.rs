@@ -97,7 +97,9 @@ impl Archive for Ledger {
     fn reports(&self) -> BoxFuture<'_, Result<Vec<Update>, Unreadable>> {
         let at = "2026-11-15T07:00:00Z".parse().unwrap();
         let (from, text) = ("routine:mail".to_owned(), "two mails need an answer".to_owned());
-        Box::pin(async move { Ok(vec![Update { id: ReportId(3), at, from, text }]) })
+        Box::pin(async move {
+            Ok(vec![Update { id: ReportId(3), at, from, text, label: domain::label::Label::PLAIN }])
+        })
     }
 
     fn spent(&self, now: jiff::Zoned, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>> {
@@ -293,6 +295,11 @@ async fn consult(house: &House, turn: TurnId) {
     house.desk.ask(Request::Turn(turn, Progress::MayRun(vec![Block::Call(call.clone())], Vec::new()))).await;
     house.stage.show(&Shown::Working { turn, tool: call.name.clone(), doing: Doing::Runs });
     tokio::time::sleep(house.pace * 20).await;
-    let result = ToolResult { call: call.id, text: "15:00 dentist".to_owned(), outcome: Outcome::Done };
+    let result = ToolResult {
+        call: call.id,
+        text: "15:00 dentist".to_owned(),
+        outcome: Outcome::Done,
+        label: domain::label::Label::PLAIN,
+    };
     house.desk.ask(Request::Turn(turn, Progress::Ran(vec![result]))).await;
 }

@@ -14,7 +14,13 @@ impl Story {
         self.die();
         let Opened { journal, memory, .. } = self.open();
         let (id, at) = (memory.reports.next, self.clock.now().timestamp());
-        let report = Report { id, at, from: from.to_owned(), text: text.to_owned() };
+        let report = Report {
+            id,
+            at,
+            from: from.to_owned(),
+            text: text.to_owned(),
+            label: domain::label::Label::PLAIN,
+        };
         let written = journal.write(vec![Record::Report(ReportChange::Left(report))]);
         self.runtime.block_on(written).expect("room for the report");
         drop(journal);

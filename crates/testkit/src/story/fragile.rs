@@ -37,7 +37,8 @@ impl Hands for Fragile {
         match self.lent.iter().any(|lent| lent.name == call.name) {
             true => {
                 let (call, text) = (call.id.clone(), format!("did {}", call.input.0));
-                ready(ToolResult { call, text, outcome: Outcome::Done }).boxed()
+                ready(ToolResult { call, text, outcome: Outcome::Done, label: domain::label::Label::PLAIN })
+                    .boxed()
             }
             false => self.toolbox.run(turn, call, desk),
         }

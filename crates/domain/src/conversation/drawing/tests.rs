@@ -235,7 +235,7 @@ fn a_compaction_that_was_taken_back_says_what_it_left_behind() {
     life.say(&Branch::Main, 2);
     let recalled = life.conversation.say(&Branch::Main, heard(), Timestamp::UNIX_EPOCH).unwrap();
     life.keep(recalled.id, recalled.parent);
-    life.undo(Head { entry: Some(recalled.id), session: before.session });
+    life.undo(Head { entry: Some(recalled.id), ..before });
     life.check(&expect![[r#"
         ●  main · now · session1 · 10 entries
         ↶  undone 2026-11-15 00:05 · back to session1 · took the compaction back
