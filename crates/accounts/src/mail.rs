@@ -2,8 +2,9 @@
 
 pub(crate) mod charset;
 mod html;
+pub mod imap;
 pub(crate) mod legible;
-pub mod mime;
+pub(crate) mod mime;
 mod transfer;
 
 use futures_util::future::BoxFuture;

@@ -5,6 +5,7 @@ mod environment;
 mod file;
 mod key;
 pub mod log;
+pub mod mail;
 mod places;
 mod spend;
 mod zone;

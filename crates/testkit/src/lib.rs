@@ -4,6 +4,7 @@ pub mod chat_server;
 pub mod clock;
 pub mod discord;
 pub mod disk;
+pub mod dovecot;
 pub mod elsewhere;
 pub mod google;
 pub mod kill;

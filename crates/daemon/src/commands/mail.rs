@@ -13,7 +13,7 @@ use super::answer;
 use crate::cli::{MailAction, Most, Output};
 use crate::exit::Failed;
 use crate::google;
-use crate::settings::{Environment, Settings};
+use crate::settings::{Environment, Settings, mail};
 
 /// The mailbox that is set up.
 pub async fn mailbox(
@@ -21,10 +21,16 @@ pub async fn mailbox(
     environment: &Environment,
     disk: Arc<dyn Disk>,
 ) -> Result<Box<dyn Mailbox>, Failed> {
+    if let Some(imap) = mail::imap(environment, &settings.paths)? {
+        return Ok(Box::new(imap));
+    }
     let account = google::account(settings, environment, disk)?;
     if account.connection()? == Connection::NoClient {
         let steps = account.not_connected();
-        return Err(Failed::NotDone(format!("no mailbox is set up. for gmail: {steps}")));
+        return Err(Failed::NotDone(format!(
+            "no mailbox is set up. for one that speaks IMAP, set OLLIM_IMAP_URL (such as imaps://mail.example.org), \
+             OLLIM_IMAP_USER and OLLIM_IMAP_PASSWORD_FILE. for gmail: {steps}"
+        )));
     }
     google::ready(&account).await?;
     Ok(Box::new(account))

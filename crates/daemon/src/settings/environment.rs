@@ -7,7 +7,7 @@ use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 20] = [
+const KNOWN: [&str; 24] = [
     "TERM",
     "NO_COLOR",
     "VISUAL",
@@ -28,6 +28,10 @@ const KNOWN: [&str; 20] = [
     "DISCORD_TOKEN",
     "DISCORD_API_BASE",
     "OLLIM_GOOGLE_BASE",
+    "OLLIM_IMAP_URL",
+    "OLLIM_IMAP_USER",
+    "OLLIM_IMAP_PASSWORD",
+    "OLLIM_IMAP_PASSWORD_FILE",
 ];
 
 /// What the environment says. An empty variable says nothing.

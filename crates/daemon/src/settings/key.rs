@@ -1,9 +1,10 @@
-//! Keys of models: from a file, which is read again for every call, or from the environment.
+//! Keys of models, and a password: from a file, which is read again for every call, or from the environment.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use accounts::Secret;
 use journal::Paths;
 use models::anthropic::Key;
 
@@ -29,9 +30,32 @@ pub const ANTHROPIC: Vendor =
 pub const OPENAI: Vendor =
     Vendor { variable: "OPENAI_API_KEY", file_variable: "OPENAI_API_KEY_FILE", file: "openai.key" };
 
+/// The mailbox.
+pub const IMAP: Vendor = Vendor {
+    variable: "OLLIM_IMAP_PASSWORD",
+    file_variable: "OLLIM_IMAP_PASSWORD_FILE",
+    file: "imap.password",
+};
+
 /// The key of `vendor`, if there is one. A file wins over the environment, because it can be replaced while the
 /// program runs.
 pub fn read(environment: &Environment, paths: &Paths, vendor: Vendor) -> Result<Option<Key>, Failed> {
+    let look = kept(environment, paths, vendor)?;
+    Ok((!look().is_empty()).then(|| Key::kept_by(look)))
+}
+
+/// The password of `vendor` as it is now, if there is one.
+pub fn password(environment: &Environment, paths: &Paths, vendor: Vendor) -> Result<Option<Secret>, Failed> {
+    let password = kept(environment, paths, vendor)?();
+    Ok((!password.is_empty()).then(|| Secret::new(password)))
+}
+
+/// Where to look for the secret of `vendor`: what is found there may be empty.
+fn kept(
+    environment: &Environment,
+    paths: &Paths,
+    vendor: Vendor,
+) -> Result<impl Fn() -> String + Send + Sync + 'static, Failed> {
     let named = environment.get(vendor.file_variable).map(PathBuf::from);
     let file = named.clone().unwrap_or_else(|| paths.state().join(vendor.file));
     let variable = environment.get(vendor.variable).unwrap_or_default().to_owned();
@@ -47,8 +71,7 @@ pub fn read(environment: &Environment, paths: &Paths, vendor: Vendor) -> Result<
             return Err(wrong(format!("{error}. {} names a file that holds the key.", vendor.file_variable)));
         }
     }
-    let look = move || in_file(&file).unwrap_or_else(|| variable.clone());
-    Ok((!look().is_empty()).then(|| Key::kept_by(look)))
+    Ok(move || in_file(&file).unwrap_or_else(|| variable.clone()))
 }
 
 fn in_file(file: &Path) -> Option<String> {

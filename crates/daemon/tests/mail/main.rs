@@ -3,4 +3,5 @@
 
 mod gmail;
 mod google;
+mod imap;
 mod rig;
