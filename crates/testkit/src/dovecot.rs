@@ -206,6 +206,7 @@ default_internal_user = {user}
 default_internal_group = {group}
 default_login_user = {user}
 mail_location = maildir:{place}/mail
+first_valid_uid = 1
 ssl = yes
 ssl_cert = <{place}/cert.pem
 ssl_key = <{place}/key.pem
