@@ -1,8 +1,13 @@
 //! A calendar: what has an hour or a day, wherever it is kept.
 
+mod local;
+
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use jiff::Zoned;
 use jiff::civil::Date;
+
+pub use local::LocalCalendar;
 
 use crate::Trouble;
 
@@ -56,11 +61,27 @@ pub struct Change {
     pub description: Option<String>,
 }
 
+/// What a look into a calendar finds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// The events, in order of their beginnings.
+    pub events: Vec<Event>,
+    /// What could not be read, or not to its end: a sentence for each.
+    pub left_out: Vec<String>,
+}
+
 /// A calendar.
 pub trait Calendar: Send + Sync {
     /// What begins, or still goes on, from `from` until before `until`: what recurs is told for each of its times, all
     /// in order of their beginnings.
     fn between(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<Vec<Event>, Trouble>>;
+
+    /// The same, and what had to be left out of it.
+    fn look(&self, from: Zoned, until: Zoned) -> BoxFuture<'_, Result<Look, Trouble>> {
+        self.between(from, until)
+            .map(|found| found.map(|events| Look { events, left_out: Vec::new() }))
+            .boxed()
+    }
 
     /// One of them.
     fn show<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, Trouble>>;
@@ -73,4 +94,9 @@ pub trait Calendar: Send + Sync {
 
     /// Removes one; gives back what it was.
     fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Event, Trouble>>;
+}
+
+/// There is no event called `id`.
+pub(crate) fn missing(id: &str) -> Trouble {
+    Trouble::Missing(format!("there is no event `{id}`. `ollim-bot cal upcoming` shows their ids."))
 }

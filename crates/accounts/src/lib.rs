@@ -3,10 +3,14 @@
 //! Whatever comes from there was written by others: it is data, bounded in size, and never believed.
 
 pub mod calendar;
+mod charset;
+mod dice;
 pub mod google;
+mod ical;
 pub mod mail;
 mod oauth;
 mod secret;
+pub mod shelf;
 pub mod tasks;
 mod trouble;
 

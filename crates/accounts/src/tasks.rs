@@ -1,7 +1,12 @@
 //! Tasks: what is to be done and has no hour, wherever the list is kept.
 
+mod local;
+mod page;
+
 use futures_util::future::BoxFuture;
 use jiff::civil::Date;
+
+pub use local::LocalTasks;
 
 use crate::Trouble;
 
@@ -65,4 +70,9 @@ pub trait TaskList: Send + Sync {
 
     /// Removes one; gives back what it was.
     fn delete<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Task, Trouble>>;
+}
+
+/// There is no task called `id`.
+pub(crate) fn missing(id: &str) -> Trouble {
+    Trouble::Missing(format!("there is no task `{id}`. `ollim-bot tasks list --all` shows their ids."))
 }

@@ -1,5 +1,6 @@
 //! The command line: what can be asked for, and the help that leads with examples.
 
+mod accounts;
 mod jobs;
 mod mail;
 mod names;
@@ -17,11 +18,12 @@ use surfaces::web::sessions::MOVES;
 use crate::commands::simulate;
 use crate::settings::Environment;
 
+pub use accounts::{Account, CalAction, TaskAction};
 pub use jobs::{
     EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
     RoutineKeys,
 };
-pub use mail::{Account, GoogleAction, MailAction, Most};
+pub use mail::{GoogleAction, MailAction, Most};
 pub use verbs::{Ease, InboxAction, Verb};
 
 const EXAMPLES: &str = "\
@@ -39,6 +41,8 @@ examples:
   ollim-bot pause until thursday         all that repeats rests (resume)
   ollim-bot routine list                 what recurs, and when it comes next
   ollim-bot reminder add --delay 20 -m \"take the bread out\"
+  ollim-bot tasks add \"renew the passport\" --due 2026-12-01
+  ollim-bot cal upcoming                 what stands in the calendar
   ollim-bot mail unread                  what came and was not read
   ollim-bot cost --days 7                what the model cost, and who spent it
   ollim-bot sessions tree                how the conversation went, drawn

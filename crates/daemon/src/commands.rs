@@ -1,12 +1,11 @@
 //! The commands: one file each.
 
+pub mod accounts;
 pub mod completion;
 mod config;
 mod cost;
 mod doctor;
-mod google;
 pub mod jobs;
-mod mail;
 mod open;
 pub mod run_job;
 mod sessions;
@@ -23,9 +22,9 @@ use journal::Paths;
 use journal::disk::Disk;
 
 use crate::chat::{self, Attached};
-use crate::cli::{Account, Cli, Command, Look, Order, Output, SessionsShape};
+use crate::cli::{Cli, Command, Look, Order, Output, SessionsShape};
 use crate::exit::Failed;
-use crate::settings::{Environment, Settings};
+use crate::settings::Settings;
 use crate::voice::print;
 use jobs::Wanted;
 
@@ -36,8 +35,7 @@ pub async fn run(
     disk: Arc<dyn Disk>,
 ) -> Result<ExitCode, Failed> {
     let output = cli.output;
-    let environment = cli.place.environment();
-    let editor = environment.editor();
+    let editor = cli.place.environment().editor();
     let settings = match (read, &cli.command) {
         (Ok(settings), _) => settings,
         (Err(wrong), Some(Command::Look(Look::Status))) => {
@@ -73,30 +71,12 @@ pub async fn run(
             }
         }
         Some(Command::Verb(verb)) => verbs::run(verb, &settings, disk, output).await,
-        Some(Command::Account(wanted)) => account(wanted, (&settings, &environment), disk, output).await,
+        Some(Command::Account(wanted)) => accounts::run(wanted, &settings, disk, output).await,
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Completion { shell }) => completion::print(shell),
         Some(Command::Leash { parent, line }) => {
             crate::leash::become_leashed(parent, &line).map(|never| match never {})
-        }
-    }
-}
-
-async fn account(
-    wanted: Account,
-    (settings, environment): (&Settings, &Environment),
-    disk: Arc<dyn Disk>,
-    output: Output,
-) -> Result<ExitCode, Failed> {
-    match wanted {
-        Account::Mail { action } => {
-            let mailbox = mail::mailbox(settings, environment, disk).await?;
-            mail::show(action, &*mailbox, &settings.zone.value, output).await
-        }
-        Account::Google { action } => {
-            let account = crate::google::account(settings, environment, disk)?;
-            google::run(action, &account, output).await
         }
     }
 }

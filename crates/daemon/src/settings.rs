@@ -1,11 +1,12 @@
 //! Settings: read once, from the defaults, the human's file and the environment, and handed out in pieces.
 
+mod accounts;
 mod claude_code;
 mod environment;
 mod file;
 mod key;
 pub mod log;
-pub mod mail;
+mod mailbox;
 mod places;
 mod spend;
 mod zone;
@@ -22,8 +23,10 @@ use jiff::tz::TimeZone;
 use journal::Paths;
 use models::{anthropic, claude, openai};
 
+pub use accounts::{Accounts, Keeper};
 pub use environment::Environment;
 use file::File;
+pub use mailbox::Mail;
 pub use places::{Discord, Places, Terminal};
 pub use spend::Spend;
 
@@ -109,7 +112,7 @@ impl Settings {
                 patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
                 room: room(&file)?,
             },
-            places: places::read(environment, &file)?,
+            places: places::read(environment, &file, &paths)?,
             home: environment.get("HOME").map(str::to_owned),
             paths,
         })

@@ -53,6 +53,8 @@ pub enum Waits {
     Turn,
     /// Nobody: the turn has gone on without it.
     Nobody,
+    /// Nobody ever did: a run asked, and a yes carries it out.
+    Card,
 }
 
 impl Approval {
@@ -70,7 +72,7 @@ impl Approval {
     pub fn wakes(&self) -> Timestamp {
         match self.waits {
             Waits::Turn => later(self.at, PATIENCE),
-            Waits::Nobody => self.until(),
+            Waits::Nobody | Waits::Card => self.until(),
         }
     }
 }
@@ -198,6 +200,8 @@ pub struct Approvals {
     pub closed: Arc<VecDeque<Closed>>,
     /// What came of them.
     pub consent: Consent,
+    /// Cards that were being carried out when the program died.
+    pub carried: Vec<Approval>,
     /// The number of the next one.
     pub next: ApprovalId,
 }
@@ -205,7 +209,7 @@ pub struct Approvals {
 impl Default for Approvals {
     fn default() -> Self {
         let (open, closed, consent) = (Vec::new(), Arc::default(), Consent::default());
-        Self { open, closed, consent, next: ApprovalId(1) }
+        Self { open, closed, consent, carried: Vec::new(), next: ApprovalId(1) }
     }
 }
 

@@ -16,6 +16,7 @@ mod choosing;
 mod clearing;
 mod compacting;
 mod cueing;
+mod delegating;
 mod digesting;
 mod effect;
 mod finding;
@@ -64,6 +65,7 @@ pub use request::{
 };
 pub use undoing::{Change, Changed, UNDO_DAYS};
 
+use crate::agent::Agent;
 use crate::compaction::Room;
 use crate::conversation::{Branch, Entry, Said};
 use crate::cost::Purse;
@@ -180,6 +182,13 @@ impl Assistant {
         (answer, self.with_posts(effects, now))
     }
 
+    /// The same, with `agents` that can be asked to work aside.
+    #[must_use]
+    pub fn asking(mut self, agents: Arc<[Agent]>) -> Self {
+        self.memory.chosen.agents = agents;
+        self
+    }
+
     /// When the assistant wants to be woken.
     pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
         if self.wants.tends == Tends::Nothing {
@@ -290,6 +299,10 @@ impl Assistant {
         if self.is_kept_going(&turned, &ended, minutes) {
             return;
         }
+        if let Some(run) = self.memory.turns.runs.get(&turned.branch).cloned() {
+            self.tell_asker(&run, &ended, minutes);
+        }
+        self.dismiss(turned.turn, minutes);
         let Turned { turn, branch, message, .. } = turned;
         let ending = self.asked_settled(message.id, ended.ending, minutes);
         minutes.close(turn, ending.clone(), ended.usage);

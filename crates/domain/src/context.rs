@@ -7,6 +7,7 @@ mod approving;
 mod forking;
 mod instructions;
 mod measure;
+mod outside;
 mod overhead;
 mod owing;
 mod pinging;
@@ -24,6 +25,9 @@ pub use approving::allowed_late;
 pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_started};
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
+pub use outside::{
+    agent_failed, agent_task, from_outside, no_such_agent, shown_to_the_human, sources, stub, to_be_read,
+};
 pub use overhead::overhead;
 pub use owing::still_owed;
 pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping, say_otherwise};

@@ -133,6 +133,13 @@ impl Conversation {
         self.heads.iter()
     }
 
+    /// Words are about to be said first on `branch`, of which this is known.
+    pub fn know(&mut self, branch: &Branch, label: Label) {
+        if let Some(head) = self.heads.get_mut(branch) {
+            head.label = head.label.join(label);
+        }
+    }
+
     /// Starts `branch` at nothing, under `session`.
     pub fn create(&mut self, branch: Branch, session: SessionId, at: Timestamp) -> Move {
         self.point(branch, Head { entry: None, session, label: Label::PLAIN }, Why::Created, at)
@@ -151,7 +158,9 @@ impl Conversation {
         at: Timestamp,
     ) -> Option<Entry> {
         let head = self.heads.get_mut(branch)?;
-        let own = said.label().join(more);
+        // The first words are known by what is known where they begin.
+        let begun = if head.entry.is_none() { head.label } else { Label::PLAIN };
+        let own = said.label().join(more).join(begun);
         let label = head.label.join(own);
         let entry = Entry { id: self.next, parent: head.entry, at, said, own, label };
         self.next = self.next.next();

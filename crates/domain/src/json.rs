@@ -28,6 +28,19 @@ impl Json {
         self.0 == other.0 || read(&self.0).is_some_and(|value| read(&other.0) == Some(value))
     }
 
+    /// Whether it is an object that everybody reads in the same way.
+    pub fn is_readable(&self) -> bool {
+        matches!(read(&self.0), Some(Value::Object(_)))
+    }
+
+    /// Whether this is an object that says `true` of `key`.
+    pub fn says_yes(&self, key: &str) -> bool {
+        match read(&self.0) {
+            Some(Value::Object(fields)) => fields.get(key) == Some(&Value::Plain("true".to_owned())),
+            Some(Value::Plain(_) | Value::Text(_) | Value::List(_)) | None => false,
+        }
+    }
+
     /// The text called `key`, if this is an object that has one.
     pub fn text(&self, key: &str) -> Option<String> {
         match read(&self.0)? {

@@ -3,6 +3,7 @@
 //! This crate decides and never touches the world: it does no I/O, reads no clock, and has no `async`.
 //! Time, ids and dice come in from outside; what should be done goes out as values.
 
+pub mod agent;
 pub mod approval;
 pub mod assistant;
 pub mod attention;

@@ -12,6 +12,7 @@ use crate::cost::{Account, Attended, Source};
 use crate::place::Aside;
 use crate::schedule::{Prompt, Reporting, Terms};
 use crate::sent::{End, Origin, SentId};
+use crate::turn::TurnId;
 use crate::wish::Urgency;
 
 /// A job to do now.
@@ -71,8 +72,19 @@ pub struct Doings {
     pub refusals: u32,
     /// Whether it was asked to put its words otherwise. A crash forgets that.
     pub wording: Wording,
+    /// Who waits for what it does, if anybody. A crash forgets that.
+    pub asker: Option<Asker>,
     /// RP-24: what is to be minded when its session is compacted after it ends, if that is wanted.
     pub compact: Option<String>,
+}
+
+/// Who waits for what a run does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// The turn.
+    pub turn: TurnId,
+    /// Its call that this is the answer to.
+    pub call: String,
 }
 
 /// Whether a run was asked to put its words otherwise, because they pressed the human.

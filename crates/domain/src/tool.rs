@@ -22,17 +22,31 @@ pub struct ToolSpec {
     pub class: Class,
 }
 
-/// What a tool does to the world, which decides whether it is asked for.
+/// What a tool does to the world. What a call of it may do follows from this and from what it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// It only asks the assistant, which checks what it is asked.
     Own,
-    /// It looks at something and changes nothing.
+    /// It keeps words for the human.
+    Notes,
+    /// It plans something, which can be taken back.
+    Plans,
+    /// It looks at something of the human's and changes nothing.
     Reads,
     /// It changes the file that its `file_path` names.
     Edits,
     /// It destroys something, or acts outside.
     Acts,
+    /// It lets somebody else work, who may do no more than who asks.
+    Delegates,
+    /// It runs the `command` that it is given.
+    Shell,
+    /// It fetches the `url` that it is given.
+    Fetches,
+    /// It asks the search that the human has set up.
+    Searches,
+    /// It is a tool of a server that others wrote.
+    Foreign,
 }
 
 /// One call, as the model wrote it.

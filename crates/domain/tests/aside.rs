@@ -66,7 +66,11 @@ impl Life {
             match effect {
                 Effect::Write(records) => self.write(&records),
                 Effect::StartTurn(start) => drop(self.running.insert(start.turn, start)),
-                Effect::Decide(..) | Effect::Interrupt(_) | Effect::Show(_) => {}
+                Effect::Decide(..)
+                | Effect::Answer(..)
+                | Effect::Carry(_)
+                | Effect::Interrupt(_)
+                | Effect::Show(_) => {}
             }
         }
     }

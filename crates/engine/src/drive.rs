@@ -10,6 +10,7 @@ use domain::context::{self, Context, Measure};
 use domain::conversation::{Block, Said, Usage, calls};
 use domain::cost::{Attended, Call};
 use domain::failure::{Failure, SpendLimit};
+use domain::label::Label;
 use domain::patience::{self, Patience};
 use domain::permission::{Decision, Refused, Ruling};
 use domain::tool::{Outcome, ToolCall, ToolResult};
@@ -22,7 +23,7 @@ use crate::ports::{Hands, Hearing, Journal, Model, Surface};
 use crate::reins::Reins;
 
 /// The longest a tool may run.
-const TOOL_TIME: Duration = Duration::from_secs(120);
+pub(crate) const TOOL_TIME: Duration = Duration::from_secs(120);
 
 /// Everything outside that a turn touches.
 #[derive(Clone)]
@@ -207,11 +208,7 @@ impl Drive {
         self.counted = self.turn.spent().len();
         let results = join_all(rulings.into_iter().map(|ruling| self.carry_out(ruling))).await;
         debug_assert_eq!(calls.len(), results.len(), "a call without a decision");
-        let before = self.turn.said().len();
-        self.turn.ran(results.clone());
-        self.remember(before);
-        let answer = self.ask(Request::Turn(self.start.turn, Progress::Ran(results))).await;
-        if answer != Answer::Noted {
+        if let Err(answer) = self.take(results).await {
             return self.give_up(answer);
         }
         if self.reins.stop.is_cancelled() {
@@ -219,10 +216,46 @@ impl Drive {
         }
     }
 
+    /// Takes what came of the tools. What somebody else has to read first is waited for.
+    async fn take(&mut self, mut results: Vec<ToolResult>) -> Result<(), Answer> {
+        loop {
+            let answer = self.desk.ask(Request::Turn(self.start.turn, Progress::Ran(results.clone()))).await;
+            let Answer::Reading(calls) = answer else {
+                let before = self.turn.said().len();
+                self.turn.ran(results);
+                self.remember(before);
+                if answer == Answer::Noted {
+                    self.written = self.turn.said().len();
+                    return Ok(());
+                }
+                return Err(answer);
+            };
+            for result in results.iter_mut().filter(|result| calls.contains(&result.call)) {
+                *result = self.elsewhere(&result.call).await;
+            }
+        }
+    }
+
+    /// What comes of a call that somebody else works on.
+    async fn elsewhere(&self, call: &str) -> ToolResult {
+        let stopped = || ToolResult {
+            call: call.to_owned(),
+            text: "Error: the human stopped this before it was done.".to_owned(),
+            outcome: Outcome::Failed,
+            label: Label::PLAIN,
+        };
+        self.reins.answered(call).await.unwrap_or_else(stopped)
+    }
+
     /// Does what was ruled about a call, as soon as that is known. Others go on meanwhile.
     async fn carry_out(&self, ruling: Ruling) -> ToolResult {
         match ruling {
             Ruling::Decided(decision) => self.run_one(&decision).await,
+            Ruling::Answered(result) => result,
+            Ruling::Delegated(call) => {
+                self.tell_work(&call, Doing::Runs);
+                self.elsewhere(&call.id).await
+            }
             Ruling::Asked(id, call) => {
                 self.tell_work(&call, Doing::Waits);
                 let decision = self.decided(id, call).await;
@@ -253,13 +286,7 @@ impl Drive {
         let run = tokio::time::timeout(TOOL_TIME, self.world.hands.run(self.start.turn, call, &self.desk));
         match self.reins.stop.run_until_cancelled(run).await {
             Some(Ok(result)) => ToolResult { text: context::tool_result(result.text), ..result },
-            Some(Err(_)) => {
-                let seconds = TOOL_TIME.as_secs();
-                failed(
-                    call,
-                    format!("it took longer than {seconds} s, so nobody waits for it; it may have happened."),
-                )
-            }
+            Some(Err(_)) => too_long(call),
             None => {
                 failed(call, "the human stopped this before it was done; it may have happened.".to_owned())
             }
@@ -287,6 +314,7 @@ impl Drive {
             | Answer::Begun(_)
             | Answer::Decided(_)
             | Answer::Noted
+            | Answer::Reading(_)
             | Answer::Told(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
@@ -329,6 +357,12 @@ fn answer_calls(said: &mut Vec<Said>) {
     }
 }
 
+/// A call that nobody waits for any more.
+pub(crate) fn too_long(call: &ToolCall) -> ToolResult {
+    let seconds = TOOL_TIME.as_secs();
+    failed(call, format!("it took longer than {seconds} s, so nobody waits for it; it may have happened."))
+}
+
 fn failed(call: &ToolCall, text: String) -> ToolResult {
-    ToolResult { call: call.id.clone(), text, outcome: Outcome::Failed, label: domain::label::Label::PLAIN }
+    ToolResult { call: call.id.clone(), text, outcome: Outcome::Failed, label: Label::PLAIN }
 }

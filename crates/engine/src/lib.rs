@@ -3,6 +3,7 @@
 //! The engine knows ports and no vendor. It performs the assistant's effects in order and makes no choice
 //! of its own: there is no `if` on a domain fact in here.
 
+mod carrying;
 pub mod commands;
 pub mod desk;
 pub mod drive;

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use domain::approval::ApprovalId;
 use domain::permission::Decision;
+use domain::tool::ToolResult;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 type Decisions = BTreeMap<ApprovalId, Decision>;
+type Results = BTreeMap<String, ToolResult>;
 
 /// The end that the turn holds.
 #[derive(Clone, Debug)]
@@ -15,6 +17,7 @@ pub struct Reins {
     /// Whether it should end.
     pub stop: CancellationToken,
     decisions: watch::Receiver<Decisions>,
+    results: watch::Receiver<Results>,
 }
 
 /// The end that its owner holds.
@@ -22,13 +25,16 @@ pub struct Reins {
 pub struct Hold {
     stop: CancellationToken,
     decisions: watch::Sender<Decisions>,
+    results: watch::Sender<Results>,
 }
 
 impl Hold {
     /// Both ends, for a turn that is about to start.
     pub fn new() -> (Self, Reins) {
         let (stop, (sender, receiver)) = (CancellationToken::new(), watch::channel(Decisions::new()));
-        (Self { stop: stop.clone(), decisions: sender }, Reins { stop, decisions: receiver })
+        let (came, results) = watch::channel(Results::new());
+        let hold = Self { stop: stop.clone(), decisions: sender, results: came };
+        (hold, Reins { stop, decisions: receiver, results })
     }
 
     /// Asks the turn to end.
@@ -40,6 +46,11 @@ impl Hold {
     pub fn decide(&self, id: ApprovalId, decision: Decision) {
         self.decisions.send_modify(|decisions| _ = decisions.insert(id, decision));
     }
+
+    /// Tells the turn what came of a call that somebody else worked on.
+    pub fn answer(&self, result: ToolResult) {
+        self.results.send_modify(|results| _ = results.insert(result.call.clone(), result));
+    }
 }
 
 impl Reins {
@@ -50,5 +61,13 @@ impl Reins {
         // Whoever is stopped is told why before that, so what came is looked at once more.
         let _ = self.stop.run_until_cancelled(decided).await;
         self.decisions.borrow().get(&id).cloned()
+    }
+
+    /// Waits for what comes of `call`: nothing, if the turn should end before that.
+    pub async fn answered(&self, call: &str) -> Option<ToolResult> {
+        let mut results = self.results.clone();
+        let answered = results.wait_for(|results| results.contains_key(call));
+        let _ = self.stop.run_until_cancelled(answered).await;
+        self.results.borrow().get(call).cloned()
     }
 }

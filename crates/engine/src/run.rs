@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::carrying::Carrying;
 use crate::desk::{Desk, Letter};
 use crate::drive::World;
 use crate::ports::{Clock, Unwritten};
@@ -30,6 +31,8 @@ pub struct House {
     clock: Arc<dyn Clock>,
     pub(crate) pile: mpsc::Receiver<Letter>,
     pub(crate) turns: Turns,
+    /// What the human said yes to after its run had gone on.
+    pub(crate) carrying: Carrying,
     world: World,
     /// What happened but could not be written down yet, oldest first.
     owed: VecDeque<Event>,
@@ -55,12 +58,14 @@ impl House {
         clock: Arc<dyn Clock>,
         (desk, pile): (Desk, mpsc::Receiver<Letter>),
     ) -> Self {
+        let carrying = Carrying::new(Arc::clone(&world.hands), desk.clone());
         let turns = Turns::new(world.clone(), desk);
         Self {
             assistant,
             clock,
             pile,
             turns,
+            carrying,
             world,
             owed: VecDeque::new(),
             next_try: Instant::now(),
@@ -80,6 +85,9 @@ impl House {
                 Some((turn, ended)) = self.turns.next(), if self.turns.any() => {
                     self.happened(Event::TurnEnded(turn, ended)).await;
                 }
+                Some((id, result)) = self.carrying.next(), if self.carrying.any() => {
+                    self.happened(Event::Carried(id, result)).await;
+                }
                 Some(letter) = self.pile.recv() => self.open(letter).await,
                 () = tokio::time::sleep_until(self.next_look), if self.assistant.waits_for_key() => {
                     self.look_for_key().await;
@@ -91,6 +99,7 @@ impl House {
             }
         }
         self.turns.end().await;
+        self.carrying.end().await;
     }
 
     /// How long to wait before a look at the clock: never longer than a while, because a machine that sleeps stops
@@ -186,6 +195,8 @@ impl House {
                 Effect::Write(records) => self.world.journal.write(records).await?,
                 Effect::StartTurn(start) => self.turns.start(start),
                 Effect::Decide(turn, id, decision) => self.turns.decide(turn, id, decision),
+                Effect::Answer(turn, result) => self.turns.answer(turn, result),
+                Effect::Carry(approval) => self.carrying.start(approval),
                 Effect::Interrupt(turn) => self.turns.interrupt(turn),
                 Effect::Show(shown) => self.world.surface.show(&shown),
             }

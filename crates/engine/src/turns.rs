@@ -6,6 +6,7 @@ use domain::approval::ApprovalId;
 use domain::assistant::{Ended, Start};
 use domain::failure::Failure;
 use domain::permission::Decision;
+use domain::tool::ToolResult;
 use domain::turn::TurnId;
 use tokio::task::{Id, JoinSet};
 
@@ -46,6 +47,13 @@ impl Turns {
     pub fn decide(&self, turn: TurnId, id: ApprovalId, decision: Decision) {
         if let Some(hold) = self.hold(turn) {
             hold.decide(id, decision);
+        }
+    }
+
+    /// Tells one what came of a call that somebody else worked on.
+    pub fn answer(&self, turn: TurnId, result: ToolResult) {
+        if let Some(hold) = self.hold(turn) {
+            hold.answer(result);
         }
     }
 

@@ -62,7 +62,11 @@ impl Life {
             match effect {
                 Effect::Write(records) => self.runtime.block_on(self.journal.write(records)).unwrap(),
                 Effect::StartTurn(start) => started = Some(start),
-                Effect::Decide(..) | Effect::Interrupt(_) | Effect::Show(_) => {}
+                Effect::Decide(..)
+                | Effect::Answer(..)
+                | Effect::Carry(_)
+                | Effect::Interrupt(_)
+                | Effect::Show(_) => {}
             }
         }
         started

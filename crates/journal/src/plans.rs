@@ -158,7 +158,12 @@ impl PlanFiles {
         let done = match &file.source {
             Source::Routine(id) => changed(&mut self.routines, id, &file.work, |_, _| true)?,
             Source::Reminder(id) => changed(&mut self.reminders, id, &file.work, is_as_it_was)?,
-            Source::Main | Source::Fork | Source::Compaction | Source::Webhook(_) => None,
+            Source::Main
+            | Source::Fork
+            | Source::Compaction
+            | Source::Webhook(_)
+            | Source::Agent(_)
+            | Source::Reader => None,
         };
         if let Some((path, verb)) = done {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -47,7 +47,7 @@ impl StateFiles {
         };
         // PM-4, MC-29: what was set for good holds from the start on.
         let modes = Modes { main: settings.permission_mode, fork: None };
-        Chosen { settings, thinking: None, pings, modes }
+        Chosen { settings, thinking: None, pings, modes, ..Chosen::default() }
     }
 
     /// Lets the file of pings say what the log says. If that fails, the next start does it.

@@ -301,6 +301,7 @@ impl Story {
             answer @ (Answer::Begun(_)
             | Answer::Decided(_)
             | Answer::Noted
+            | Answer::Reading(_)
             | Answer::Told(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)

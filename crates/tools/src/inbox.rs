@@ -14,7 +14,7 @@ pub const ADD: Tool = Tool {
         name: "inbox_add",
         description: "Keeps something the human wants remembered, in their own words, until it is dealt with.",
         schema: r#"{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}"#,
-        class: Class::Own,
+        class: Class::Notes,
     },
     read: |_, input| parsed(input).map(|Add { text }| Request::Inbox(Shelf::Keep(text))),
 };

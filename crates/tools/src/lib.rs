@@ -113,6 +113,7 @@ fn outcome(answer: Answer) -> (String, Outcome) {
         | Answer::Begun(_)
         | Answer::Decided(_)
         | Answer::Noted
+        | Answer::Reading(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
         | Answer::Attention(_)

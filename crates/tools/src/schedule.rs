@@ -15,7 +15,7 @@ pub const SCHEDULE: Tool = Tool {
                       dentist`, `move dentist to thu 11`, `cancel dentist`, `undo`, `pause until thursday`, `resume`. \
                       Repeat the time to the human as it comes back.",
         schema: r#"{"type":"object","properties":{"words":{"type":"string","minLength":1}},"required":["words"],"additionalProperties":false}"#,
-        class: Class::Own,
+        class: Class::Plans,
     },
     read: |_, input| {
         let Said { words: said } = parsed(input)?;

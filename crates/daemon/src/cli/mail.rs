@@ -2,29 +2,6 @@
 
 use clap::{Args, Subcommand, value_parser};
 
-/// What the human keeps elsewhere.
-#[derive(Debug, Subcommand)]
-pub enum Account {
-    /// Mail, which is only read: unread, search, read, labels
-    #[command(
-        visible_alias = "gmail",
-        before_help = "examples:\n  ollim-bot mail unread\n  ollim-bot mail search from:ann invoice --max 5\n  \
-        ollim-bot mail read 18c2f0a9d3e4b517\n  ollim-bot mail labels"
-    )]
-    Mail {
-        /// What to look at
-        #[command(subcommand)]
-        action: MailAction,
-    },
-    /// The account at Google: connect, status, disconnect
-    #[command(before_help = "examples:\n  ollim-bot google connect\n  ollim-bot google status")]
-    Google {
-        /// What to do with it
-        #[command(subcommand)]
-        action: GoogleAction,
-    },
-}
-
 /// What can be looked at.
 #[derive(Debug, Subcommand)]
 pub enum MailAction {

@@ -115,7 +115,11 @@ mod tests {
     fn spent(model: &str, source: Source, cost: Option<u64>) -> Spent {
         let attended = match source {
             Source::Main | Source::Fork | Source::Compaction => Attended::Waited,
-            Source::Routine(_) | Source::Reminder(_) | Source::Webhook(_) => Attended::Unattended,
+            Source::Routine(_)
+            | Source::Reminder(_)
+            | Source::Webhook(_)
+            | Source::Agent(_)
+            | Source::Reader => Attended::Unattended,
         };
         let usage = Usage { input: 1_200, cache_read: 98_000, cache_write: 800, output: 450 };
         let account = Account { source, attended };

@@ -7,7 +7,7 @@ use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 24] = [
+const KNOWN: [&str; 26] = [
     "TERM",
     "NO_COLOR",
     "VISUAL",
@@ -20,6 +20,8 @@ const KNOWN: [&str; 24] = [
     "OLLIM_MODEL",
     "OLLIM_THINKING",
     "OLLIM_HTTP",
+    "OLLIM_TASKS",
+    "OLLIM_CALENDAR",
     "OLLIM_LOG",
     "ANTHROPIC_API_KEY_FILE",
     "OPENAI_API_KEY",

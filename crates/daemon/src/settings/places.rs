@@ -1,16 +1,19 @@
-//! Where the human can be: the address of the page, and Discord if there is a token.
+//! Where the human can be: the address of the page, Discord if there is a token; and who keeps their tasks and
+//! calendar.
 
 use std::net::SocketAddr;
 
+use journal::Paths;
 use surfaces::discord::Token;
 use surfaces::discord::wire::net::{DISCORD, Net};
 use surfaces::terminal::screen::Look;
 
 use super::Environment;
+use super::accounts::{self, Accounts};
 use super::file::File;
 use crate::exit::Failed;
 
-/// Where the human can be.
+/// Where the human can be, and what they keep elsewhere.
 #[derive(Clone, Debug)]
 pub struct Places {
     /// Where the page listens.
@@ -19,6 +22,8 @@ pub struct Places {
     pub discord: Discord,
     /// The terminal before us.
     pub terminal: Terminal,
+    /// The tasks and the calendar.
+    pub accounts: Accounts,
 }
 
 /// What the terminal before us can do.
@@ -47,14 +52,15 @@ pub enum Discord {
 }
 
 /// Reads all of them.
-pub fn read(environment: &Environment, file: &File) -> Result<Places, Failed> {
+pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Places, Failed> {
     let page = environment.get("OLLIM_HTTP").unwrap_or(&file.page.address);
     let page = page.parse().map_err(|_| {
         Failed::Configuration(format!(
             "OLLIM_HTTP: `{page}` is not an address. write it like 127.0.0.1:7645."
         ))
     })?;
-    Ok(Places { page, discord: discord(environment), terminal: terminal(environment) })
+    let accounts = accounts::read(environment, paths);
+    Ok(Places { page, discord: discord(environment), terminal: terminal(environment), accounts })
 }
 
 fn terminal(environment: &Environment) -> Terminal {

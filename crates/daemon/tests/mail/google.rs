@@ -77,12 +77,48 @@ async fn location(url: &str) -> String {
     line.unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
 
+/// GO-12, GO-13, GO-14: whoever is connected has the tasks at Google, with the same commands.
+#[test]
+fn tasks_are_kept_at_google_once_it_is_connected() {
+    let (google, program) = connected();
+    let says = |arguments: &[&str]| stdout(&program.run(arguments));
+    assert_eq!(says(&["tasks", "list"]), "no tasks\n");
+    assert_eq!(says(&["tasks", "add", "Milk", "--due", "2026-11-20"]), "added task-0: 2026-11-20 -- Milk\n");
+    assert_eq!(says(&["tasks", "list"]), "  task-0  2026-11-20    [ ]  Milk\n");
+    assert_eq!(says(&["tasks", "done", "task-0"]), "completed task-0\n");
+    assert_eq!(says(&["tasks", "list", "--all"]), "  task-0  2026-11-20    [x]  Milk\n");
+    assert_eq!(google.server().world().tasks[0]["status"], "completed");
+    assert!(!program.data().join("tasks.md").exists());
+}
+
+/// GO-17, GO-18, GO-19, GO-20, GO-21: and the events, told as those of any other calendar.
+#[test]
+fn events_are_kept_at_google_once_it_is_connected() {
+    let (google, program) = connected();
+    let says = |arguments: &[&str]| stdout(&program.run(arguments));
+    let (start, end) = ("2099-11-20T12:00", "2099-11-20T13:00");
+    assert_eq!(says(&["cal", "add", "Lunch", "--start", start, "--end", end]), "created event0: Lunch\n");
+    assert_eq!(google.server().world().events[0]["start"]["dateTime"], "2099-11-20T12:00:00+01:00");
+    assert!(
+        says(&["cal", "show", "event0"])
+            .starts_with("title:       Lunch\nwhen:        2099-11-20  12:00-13:00")
+    );
+    assert_eq!(says(&["cal", "today"]), "no events\n");
+    assert_eq!(says(&["cal", "update", "event0", "--summary", "Late lunch"]), "updated event0\n");
+    assert_eq!(says(&["cal", "delete", "event0"]), "deleted event0\n");
+    let gone = program.run(&["cal", "show", "event0"]);
+    assert_eq!(
+        (gone.status.code(), stderr(&gone).as_str()),
+        (Some(1), "error: google has no event `event0`.\n")
+    );
+}
+
 #[test]
 fn a_base_that_is_not_this_machine_is_refused() {
     let mut program = Program::offline(BINARY);
     program.set("OLLIM_GOOGLE_BASE", "https://google.example.com");
     let output = program.run(&["google", "status"]);
-    assert_eq!(output.status.code(), Some(78));
+    assert_eq!(output.status.code(), Some(1));
     assert!(
         stderr(&output).starts_with("error: OLLIM_GOOGLE_BASE: `https://google.example.com`"),
         "{}",

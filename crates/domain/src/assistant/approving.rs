@@ -11,9 +11,11 @@ use crate::approval::{
 };
 use crate::context;
 use crate::conversation::Branch;
+use crate::label::Label;
 use crate::permission::{Allowed, Authority, Decision, Refused, Rule, Ruling, decide};
+use crate::place::Place;
 use crate::record::{ApprovalChange, SurfaceName, TurnChange};
-use crate::tool::ToolCall;
+use crate::tool::{Class, Outcome, ToolCall, ToolResult};
 use crate::turn::{Ending, TurnId};
 
 /// Who calls a tool.
@@ -24,12 +26,41 @@ pub(super) struct Caller {
 }
 
 impl Assistant {
+    /// Decides about `call`; one that is somebody else's work begins.
+    pub(super) fn rule_and_delegate(
+        &mut self,
+        call: ToolCall,
+        caller: &Caller,
+        minutes: &mut Minutes,
+    ) -> Ruling {
+        let ruling = self.rule_on(call, caller, minutes);
+        let delegates =
+            |name: &str| self.tools.iter().any(|tool| tool.name == name && tool.class == Class::Delegates);
+        match ruling {
+            Ruling::Decided(decision) if decision.refusal().is_none() && delegates(&decision.call.name) => {
+                match self.delegate(&decision.call, (caller.turn, &caller.branch), minutes) {
+                    Ok(()) => Ruling::Delegated(decision.call),
+                    Err(why) => Ruling::Answered(ToolResult {
+                        call: decision.call.id,
+                        text: why,
+                        outcome: Outcome::Failed,
+                        label: Label::PLAIN,
+                    }),
+                }
+            }
+            Ruling::Decided(_) | Ruling::Asked(..) | Ruling::Delegated(_) | Ruling::Answered(_) => ruling,
+        }
+    }
+
     /// PM-5: decides about `call`, or asks the human. A grant that lets it through is used up in the same writing.
     pub(super) fn rule_on(&mut self, call: ToolCall, caller: &Caller, minutes: &mut Minutes) -> Ruling {
         let consent = &self.memory.approvals.consent;
         let decision = match decide(&call, &self.tools, &caller.authority, consent) {
-            None if self.memory.approvals.open.len() < OPEN => return self.ask(call, caller, minutes),
-            None => Decision::refused(&call, Refused::Crowded),
+            None if self.memory.approvals.open.len() >= OPEN => Decision::refused(&call, Refused::Crowded),
+            None => match caller.authority.place {
+                Place::Background(_) => self.defer(&call, caller, minutes),
+                Place::Main(_) | Place::Fork => return self.ask(call, caller, minutes),
+            },
             Some(decision) => decision,
         };
         if let Rule::Allowed(Allowed::Granted(id)) = decision.rule {
@@ -43,14 +74,55 @@ impl Assistant {
 
     /// PM-7, PM-12: the approval is there before anybody can see it.
     fn ask(&mut self, call: ToolCall, caller: &Caller, minutes: &mut Minutes) -> Ruling {
+        let id = self.put_to_the_human((&call, Waits::Turn), caller, minutes);
+        Ruling::Asked(id, call)
+    }
+
+    /// Nobody is there to be asked: a card waits for a day, and the run goes on without.
+    fn defer(&mut self, call: &ToolCall, caller: &Caller, minutes: &mut Minutes) -> Decision {
+        let same = |open: &&Approval| {
+            let given = &open.call;
+            open.waits == Waits::Card && given.name == call.name && given.input.says_the_same_as(&call.input)
+        };
+        let known = self.memory.approvals.open.iter().find(same).map(|open| open.id);
+        let id = known.unwrap_or_else(|| self.put_to_the_human((call, Waits::Card), caller, minutes));
+        Decision { knows: caller.authority.knows, ..Decision::refused(call, Refused::Deferred(id)) }
+    }
+
+    fn put_to_the_human(
+        &mut self,
+        (call, waits): (&ToolCall, Waits),
+        caller: &Caller,
+        minutes: &mut Minutes,
+    ) -> ApprovalId {
         let id = self.memory.approvals.next;
         self.memory.approvals.next = ApprovalId(id.0 + 1);
-        let (turn, branch, waits) = (caller.turn, caller.branch.clone(), Waits::Turn);
+        let (turn, branch) = (caller.turn, caller.branch.clone());
         let approval = Approval { id, at: minutes.at, turn, branch, call: call.clone(), waits };
         self.memory.approvals.open.push(approval.clone());
         minutes.records.push(Record::Approval(ApprovalChange::Asked(approval.clone())));
         minutes.shown.push(Shown::Approval(Asking::Open(approval)));
-        Ruling::Asked(id, call)
+        id
+    }
+
+    /// A card was answered with a yes: exactly its call is carried out, once.
+    fn carry_out(&mut self, approval: &Approval, minutes: &mut Minutes) {
+        let rule = Rule::Allowed(Allowed::Approved(approval.id));
+        let decision = Decision { call: approval.call.clone(), rule, knows: Label::PLAIN };
+        minutes.records.push(Record::Turn(TurnChange::Decided(approval.turn, decision, minutes.at)));
+        minutes.carried.push(approval.clone());
+    }
+
+    /// What came of a card is told, once; main reads it like any report.
+    pub(super) fn carried(&mut self, id: ApprovalId, result: &ToolResult, now: &Zoned) -> Vec<Effect> {
+        let mut minutes = Minutes::at(now);
+        let used = Some(result.call.clone());
+        minutes.records.push(Record::Approval(ApprovalChange::Spent(id, used, minutes.at)));
+        let ApprovalId(number) = id;
+        minutes.shown.push(Shown::Notice(format!("card {number}: {}", first_line(&result.text))));
+        let text = format!("the human said yes to card {number}, and it was carried out: {}", result.text);
+        self.report((&format!("card:{number}"), result.label), text, &mut minutes);
+        minutes.effects()
     }
 
     /// PM-8, PM-9: the human answers. The first answer counts.
@@ -61,13 +133,17 @@ impl Assistant {
         };
         let mut minutes = Minutes::at(now);
         self.close(&approval, How::from(reply.verdict), reply.by, &mut minutes);
-        if reply.verdict == Verdict::Always {
+        if reply.verdict == Verdict::Always && approval.waits != Waits::Card {
             self.memory.approvals.consent.always.insert(approval.call.name.clone());
         }
         let text = match (reply.verdict, approval.waits) {
             (Verdict::Deny, _) => "denied.",
             (Verdict::Allow, Waits::Turn) => "allowed, this once.",
             (Verdict::Always, Waits::Turn) => "allowed, and so is this tool until /clear or a restart.",
+            (Verdict::Allow | Verdict::Always, Waits::Card) => {
+                self.carry_out(&approval, &mut minutes);
+                "allowed. i do exactly that now, once."
+            }
             (Verdict::Allow | Verdict::Always, Waits::Nobody) => {
                 self.grant(&approval, &mut minutes);
                 "allowed. i had gone on without it, so i try it again now."
@@ -132,9 +208,19 @@ impl Assistant {
 
     /// After a start nobody waits any more, and every approval is shown again.
     pub(super) fn ask_again(&mut self, minutes: &mut Minutes) {
-        let left = self.approvals(|approval| approval.waits == Waits::Nobody);
+        let left = self.approvals(|approval| approval.waits != Waits::Turn);
         minutes.shown.extend(left.into_iter().map(|approval| Shown::Approval(Asking::Open(approval))));
         self.leave_waiting(|_| true, minutes);
+        for approval in std::mem::take(&mut self.memory.approvals.carried) {
+            let (ApprovalId(number), caption) = (approval.id, approval.caption());
+            let used = Some(approval.call.id.clone());
+            minutes.records.push(Record::Approval(ApprovalChange::Spent(approval.id, used, minutes.at)));
+            let text = format!(
+                "i stopped while i carried out card {number} ({caption}): nobody knows whether it happened. have a look, \
+                 i don't do it twice."
+            );
+            minutes.shown.push(Shown::Notice(text));
+        }
     }
 
     /// PM-10: what nobody answers is gone on without, expires in the end, and so does a yes that nobody uses.
@@ -178,9 +264,13 @@ impl Assistant {
     }
 }
 
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
 /// Writes down what is decided about a call that was asked for, and tells its turn.
 fn decide_for(approval: &Approval, rule: Rule, minutes: &mut Minutes) {
-    let decision = Decision { call: approval.call.clone(), rule };
+    let decision = Decision { call: approval.call.clone(), rule, knows: Label::PLAIN };
     minutes.records.push(Record::Turn(TurnChange::Decided(approval.turn, decision.clone(), minutes.at)));
     minutes.decided.push((approval.turn, approval.id, decision));
 }
@@ -235,7 +325,12 @@ mod tests {
             Effect::Write(records) => {
                 records.iter().any(|record| matches!(record, Record::Approval(ApprovalChange::Asked(_))))
             }
-            Effect::Show(_) | Effect::StartTurn(_) | Effect::Interrupt(_) | Effect::Decide(..) => false,
+            Effect::Show(_)
+            | Effect::StartTurn(_)
+            | Effect::Interrupt(_)
+            | Effect::Decide(..)
+            | Effect::Answer(..)
+            | Effect::Carry(_) => false,
         });
         let shown = effects
             .iter()

@@ -17,6 +17,7 @@ impl Assistant {
             Event::Files(news, look) => self.files_changed(news, look, now),
             Event::Undelivered(charge) => self.refund(charge, now),
             Event::Seen(surface) => self.seen_on(surface, now),
+            Event::Carried(id, result) => self.carried(id, &result, now),
         }
     }
 

@@ -39,14 +39,24 @@ impl Assistant {
     /// Sets off a run for `job`, which was `due` by the clock or not, and gives its branch.
     pub(super) fn set_off(&mut self, job: Job, due: Option<Timestamp>, minutes: &mut Minutes) -> Branch {
         let (run, text) = self.branch_off(job, due, minutes);
-        let (branch, message) = (run.branch.clone(), self.our_message(run.branch.clone(), text, minutes));
+        self.say_first(run.branch.clone(), text, minutes);
+        run.branch.clone()
+    }
+
+    /// The first words on a branch that was begun for them.
+    pub(super) fn say_first(&mut self, branch: Branch, text: String, minutes: &mut Minutes) {
+        let message = self.our_message(branch.clone(), text, minutes);
         self.limit(&branch, minutes);
-        self.begin_on((branch.clone(), String::new()), Arc::new(message), minutes);
-        branch
+        self.begin_on((branch, String::new()), Arc::new(message), minutes);
     }
 
     /// BF-13: a branch where main stands, or one that begins with nothing; and what is said first on it.
-    fn branch_off(&mut self, job: Job, due: Option<Timestamp>, minutes: &mut Minutes) -> (Arc<Run>, String) {
+    pub(super) fn branch_off(
+        &mut self,
+        job: Job,
+        due: Option<Timestamp>,
+        minutes: &mut Minutes,
+    ) -> (Arc<Run>, String) {
         let Job { source, name, aside, terms, prompt } = job;
         let stand = self.stand_of(&source).filter(|_| aside == Aside::Persistent);
         let session = stand.as_ref().map_or_else(|| self.dice.session(), |stand| stand.session.clone());
@@ -131,11 +141,11 @@ impl Assistant {
         self.wants.refused.remove(branch);
         match (run.due, ending) {
             (Some(due), _) => self.run_settled((&run, due), ending, minutes),
-            (None, Ending::Failed(failure)) => {
+            (None, Ending::Failed(failure)) if run.doings.asker.is_none() => {
                 let why = failure.of_a_job();
                 minutes.shown.push(Shown::Notice(format!("{} could not be finished: {why}", run.name)));
             }
-            (None, Ending::Finished | Ending::Interrupted) => {}
+            (None, Ending::Finished | Ending::Interrupted | Ending::Failed(_)) => {}
         }
     }
 }

@@ -83,7 +83,11 @@ impl Assistant {
             self.limit_reminder(answers, minutes);
         }
         let (errand, account) = (Errand::Answer(message, sending), self.account(&branch));
-        self.start(branch, Running { turn, errand, account, owed, unanswered: Vec::new() }, minutes);
+        self.start(
+            branch,
+            Running { turn, errand, account, owed, unanswered: Vec::new(), readings: Vec::new() },
+            minutes,
+        );
     }
 
     /// Starts a turn where `branch` now ends.

@@ -131,7 +131,11 @@ impl Assistant {
         minutes.shown.push(Shown::Compaction(Compaction::Began { turn, branch: branch.clone(), tokens }));
         let errand = Errand::Compact(compacting);
         let (account, owed, unanswered) = (Account::compaction(), Owed::Now, Vec::new());
-        self.start(branch, Running { turn, errand, account, owed, unanswered }, minutes);
+        self.start(
+            branch,
+            Running { turn, errand, account, owed, unanswered, readings: Vec::new() },
+            minutes,
+        );
     }
 
     /// CP-6: a turn that no longer fits waits until there is room. It stays open, so that it is not forgotten.

@@ -15,6 +15,7 @@ use crate::record::{Charge, MessageId, Record, SurfaceName};
 use crate::schedule::FileNews;
 use crate::sent::SentId;
 use crate::thinking::Thinking;
+use crate::tool::ToolResult;
 use crate::turn::{Ending, Task, TurnId};
 
 /// Something that happened. Nobody waits for an answer.
@@ -34,6 +35,8 @@ pub enum Event {
     Undelivered(Charge),
     /// The human did something on this surface.
     Seen(SurfaceName),
+    /// This came of a call that was carried out.
+    Carried(ApprovalId, ToolResult),
 }
 
 /// Whether files were looked at before.
@@ -84,6 +87,10 @@ pub enum Effect {
     StartTurn(Start),
     /// Tell a turn what was decided about a call that it asked for under this number.
     Decide(TurnId, ApprovalId, Decision),
+    /// Tell a turn what came of a call that somebody else worked on.
+    Answer(TurnId, ToolResult),
+    /// Carry out a call that the human said yes to after its run had gone on.
+    Carry(Approval),
     /// Ask a turn to end; what was said stays said.
     Interrupt(TurnId),
     /// Show something wherever the human is.

@@ -43,8 +43,10 @@ impl Assistant {
             (true, Known::Told) => {}
         }
         let (errand, account) = (Errand::Answer(message, sending), self.account(&branch));
-        self.running
-            .insert(branch, Running { turn, errand, account, owed: Owed::Held, unanswered: Vec::new() });
+        self.running.insert(
+            branch,
+            Running { turn, errand, account, owed: Owed::Held, unanswered: Vec::new(), readings: Vec::new() },
+        );
         self.ring_past(minutes);
     }
 

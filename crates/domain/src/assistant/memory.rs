@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::Change;
 use super::plans::Plans;
+use crate::agent::Agent;
 use crate::approval::Approvals;
 use crate::attention::Attending;
 use crate::card::Cards;
@@ -14,7 +15,7 @@ use crate::conversation::{Branch, Conversation, EntryId, Head};
 use crate::fork::{Entering, Fork};
 use crate::inbox::Inbox;
 use crate::label::Label;
-use crate::permission::Modes;
+use crate::permission::{Modes, links};
 use crate::ping_budget::PingBudget;
 use crate::record::{Mark, Message, MessageId};
 use crate::report::{Report, ReportId};
@@ -76,14 +77,30 @@ pub struct Messages {
     pub cards: Arc<Cards>,
     /// Whether the human is to be reached, and what waits because they are not.
     pub attending: Attending,
+    /// The addresses that the human wrote since the start, oldest first, shared with every copy of this memory.
+    pub links: Arc<VecDeque<String>>,
     /// The number of the next message.
     pub next: MessageId,
 }
+
+/// How many of the newest addresses are remembered.
+const LINKS: usize = 500;
 
 /// How many of the newest marks are remembered.
 pub const MARKS: usize = 2_000;
 
 impl Messages {
+    /// The human wrote these words.
+    pub(super) fn remember_links(&mut self, words: &str) {
+        for link in links(words) {
+            let all = Arc::make_mut(&mut self.links);
+            all.push_back(link);
+            if all.len() > LINKS {
+                all.pop_front();
+            }
+        }
+    }
+
     /// What is known by `mark` has been heard.
     pub(super) fn remember(&mut self, mark: Option<Mark>) {
         let Some(mark) = mark else { return };
@@ -144,6 +161,8 @@ pub struct Chosen {
     pub pings: Option<PingBudget>,
     /// What may be done without asking, until the next start.
     pub modes: Modes,
+    /// Who can be asked to work aside, shared with every copy of this memory.
+    pub agents: Arc<[Agent]>,
 }
 
 impl Memory {
@@ -163,6 +182,7 @@ impl Memory {
                 heard: Arc::default(),
                 cards: Arc::default(),
                 attending: Attending::default(),
+                links: Arc::default(),
                 next: MessageId(1),
             },
             reports: Reports { waiting: Arc::default(), next: ReportId(1) },

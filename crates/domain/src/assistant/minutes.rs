@@ -4,10 +4,11 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use super::{Effect, Shown, Start};
-use crate::approval::ApprovalId;
+use crate::approval::{Approval, ApprovalId};
 use crate::conversation::Usage;
 use crate::permission::Decision;
 use crate::record::{Closed, Record, TurnChange};
+use crate::tool::ToolResult;
 use crate::turn::{Ending, TurnId};
 
 /// The minutes of one decision: what is written, and what may then be shown.
@@ -19,6 +20,10 @@ pub(super) struct Minutes {
     pub(super) shown: Vec<Shown>,
     /// What turns that wait are told.
     pub(super) decided: Vec<(TurnId, ApprovalId, Decision)>,
+    /// What came of calls that somebody else worked on.
+    pub(super) results: Vec<(TurnId, ToolResult)>,
+    /// Calls that are carried out because the human said yes to their cards.
+    pub(super) carried: Vec<Approval>,
     pub(super) starts: Vec<Start>,
     /// Turns that are asked to end.
     pub(super) interrupts: Vec<TurnId>,
@@ -28,7 +33,8 @@ impl Minutes {
     pub(super) fn at(now: &Zoned) -> Self {
         let (at, zone) = (now.timestamp(), now.time_zone().clone());
         let (records, shown, decided) = (Vec::new(), Vec::new(), Vec::new());
-        Self { at, zone, records, shown, decided, starts: Vec::new(), interrupts: Vec::new() }
+        let (results, carried, starts, interrupts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { at, zone, records, shown, decided, results, carried, starts, interrupts }
     }
 
     pub(super) fn close(&mut self, turn: TurnId, ending: Ending, usage: Usage) {
@@ -45,6 +51,8 @@ impl Minutes {
             .into_iter()
             .chain(shown)
             .chain(decided)
+            .chain(self.results.into_iter().map(|(turn, result)| Effect::Answer(turn, result)))
+            .chain(self.carried.into_iter().map(Effect::Carry))
             .chain(self.interrupts.into_iter().map(Effect::Interrupt))
             .chain(self.starts.into_iter().map(Effect::StartTurn))
             .collect()

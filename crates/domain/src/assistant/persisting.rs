@@ -46,6 +46,12 @@ impl Assistant {
 fn routine(source: &Source) -> Option<ItemId> {
     match source {
         Source::Routine(id) => ItemId::parse(id).ok(),
-        Source::Main | Source::Fork | Source::Compaction | Source::Reminder(_) | Source::Webhook(_) => None,
+        Source::Main
+        | Source::Fork
+        | Source::Compaction
+        | Source::Reminder(_)
+        | Source::Webhook(_)
+        | Source::Agent(_)
+        | Source::Reader => None,
     }
 }

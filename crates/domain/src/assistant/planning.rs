@@ -61,7 +61,12 @@ impl Assistant {
         let folder = match source {
             Source::Routine(_) => "routines",
             Source::Reminder(_) => "reminders",
-            Source::Main | Source::Fork | Source::Compaction | Source::Webhook(_) => return false,
+            Source::Main
+            | Source::Fork
+            | Source::Compaction
+            | Source::Webhook(_)
+            | Source::Agent(_)
+            | Source::Reader => return false,
         };
         // The folder itself may be what cannot be read.
         let broken =
@@ -349,7 +354,13 @@ pub(super) fn taken_away(ended: &Occurrence, file: String) -> Option<PlanChange>
             let was = format!("{}\n{words}", once(key.due));
             Some(PlanChange::File(FileWork::Remove(Removal { source: key.source.clone(), file, was })))
         }
-        Source::Main | Source::Fork | Source::Compaction | Source::Routine(_) | Source::Webhook(_) => None,
+        Source::Main
+        | Source::Fork
+        | Source::Compaction
+        | Source::Routine(_)
+        | Source::Webhook(_)
+        | Source::Agent(_)
+        | Source::Reader => None,
     }
 }
 

@@ -206,6 +206,8 @@ pub enum Answer {
     Decided(Vec<Ruling>),
     /// It is on disk.
     Noted,
+    /// Somebody else reads what came of these calls, and the turn hears what to go on with.
+    Reading(Vec<String>),
     /// In words.
     Told(String),
     /// What is planned: a copy, which shares what did not change since.
@@ -250,6 +252,7 @@ impl Assistant {
         let id = message.id;
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         self.memory.messages.remember(message.mark);
+        self.memory.messages.remember_links(&message.text);
         let recalled = self.recall_try(&message, &minutes);
         self.memory.messages.waiting.push_back(message);
         self.cued_by_talk(&mut minutes);
@@ -329,7 +332,7 @@ impl Assistant {
         }
         let caller = Caller { turn, branch, authority };
         let rulings: Vec<Ruling> =
-            called.into_iter().map(|call| self.rule_on(call, &caller, &mut minutes)).collect();
+            called.into_iter().map(|call| self.rule_and_delegate(call, &caller, &mut minutes)).collect();
         (Answer::Decided(rulings), minutes.effects())
     }
 
@@ -339,11 +342,19 @@ impl Assistant {
         results: Vec<ToolResult>,
         now: &Zoned,
     ) -> (Answer, Vec<Effect>) {
-        let Some((branch, _)) = self.run_of(turn) else { return gone() };
+        let Some((branch, running)) = self.run_of(turn) else { return gone() };
         let mut minutes = Minutes::at(now);
-        self.say_on(&branch, Said::Tools(results), &mut minutes);
+        if self.reads_aside(&branch, &results) {
+            let asked = self.read_aside(turn, (&running.unanswered, &results), &mut minutes);
+            return (Answer::Reading(asked), minutes.effects());
+        }
+        let entry = self.say_on(&branch, Said::Tools(results), &mut minutes);
         if let Some(running) = self.running.get_mut(&branch) {
             running.unanswered.clear();
+            let readings = std::mem::take(&mut running.readings);
+            if let Some(entry) = entry {
+                self.keep_readings(readings, entry.id.into(), &mut minutes);
+            }
         }
         // IF-8: who asked to step aside has nothing more to say here.
         let aside = (branch == Branch::Main && self.is_called_aside()).then_some(Effect::Interrupt(turn));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::compacting::Compacting;
+use super::delegating::Reading;
 use crate::conversation::Branch;
 use crate::cost::Account;
 use crate::record::{Message, MessageId};
@@ -18,6 +19,8 @@ pub(super) struct Running {
     pub(super) owed: Owed,
     /// Calls that were let through and have no result yet.
     pub(super) unanswered: Vec<ToolCall>,
+    /// What was read aside for it and is to be shown.
+    pub(super) readings: Vec<Reading>,
 }
 
 impl Running {

@@ -229,6 +229,8 @@ impl Minutes {
                 Effect::Show(shown) => self.shown.push(shown),
                 Effect::StartTurn(start) => self.starts.push(start),
                 Effect::Decide(turn, id, decision) => self.decided.push((turn, id, decision)),
+                Effect::Answer(turn, result) => self.results.push((turn, result)),
+                Effect::Carry(approval) => self.carried.push(approval),
                 Effect::Interrupt(turn) => self.interrupts.push(turn),
             }
         }

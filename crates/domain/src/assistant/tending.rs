@@ -10,6 +10,7 @@ use super::{
 };
 use crate::context::UNKNOWN_OUTCOME;
 use crate::conversation::{Branch, Said, Usage};
+use crate::cost::Source;
 use crate::failure::Failure;
 use crate::inbox::{Kept, KeptId, read_out};
 use crate::permission::Decision;
@@ -23,6 +24,12 @@ impl Assistant {
     pub(super) fn resume(&mut self, left: Unfinished, minutes: &mut Minutes) {
         self.tell_unknown((left.turn, &left.branch), &left.unanswered, minutes);
         let Unfinished { turn, branch, answers, attempts, .. } = left;
+        let source = self.memory.turns.runs.get(&branch).map(|run| run.source.clone());
+        if matches!(source, Some(Source::Agent(_) | Source::Reader)) {
+            // Whoever asked for it does not wait any more.
+            minutes.close(turn, Ending::Interrupted, Usage::default());
+            return self.run_ended(&branch, &Ending::Interrupted, minutes);
+        }
         if attempts < ATTEMPTS {
             let turned = Turned { turn, branch, message: answers, sending: Sending::First };
             return self.open(turned, Owed::SinceBefore, minutes);

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use jiff::Zoned;
 
-use super::{Answer, Assistant, Effect, Minutes};
+use super::{Answer, Assistant, Effect, Minutes, Running};
 use crate::conversation::Branch;
+use crate::cost::Source;
 use crate::embed::{Action, Embed, Footer};
 use crate::fork::Exit;
-use crate::permission::Authority;
+use crate::permission::{Authority, links};
 use crate::place::{Place, PlacedTool};
 use crate::record::{Record, SentChange};
 use crate::schedule::ToolRule;
@@ -20,14 +21,23 @@ use crate::wish::Wish;
 impl Assistant {
     /// TL-2: where `turn` runs and what it may use there: nothing, if it has ended.
     pub(super) fn authority(&self, turn: TurnId) -> Option<Authority> {
-        let (branch, _) = self.run_of(turn)?;
+        let (branch, running) = self.run_of(turn)?;
         let (modes, usual) = (self.memory.chosen.modes, ToolRule::Usual);
         let (place, tools, mode) = match (&branch, self.memory.turns.runs.get(&branch)) {
             (_, Some(run)) => (Place::Background(run.aside), run.terms.tools.clone(), modes.main),
             (Branch::Main, None) => (Place::Main(self.follows(turn)), usual, modes.main),
             (Branch::Fork(_), None) => (Place::Fork, usual, modes.fork.unwrap_or(modes.main)),
         };
-        Some(Authority { place, tools, mode })
+        let (knows, links) = (self.label_of(&branch), self.links_for(&branch, &running));
+        Some(Authority { place, tools, mode, knows, links })
+    }
+
+    /// The addresses that the human wrote: to us, or into the file of the job that runs.
+    fn links_for(&self, branch: &Branch, running: &Running) -> Vec<String> {
+        let source = self.memory.turns.runs.get(branch).map(|run| &run.source);
+        let job = matches!(source, Some(Source::Routine(_) | Source::Reminder(_)));
+        let told = running.message().filter(|_| job).map_or("", |message| message.text.as_str());
+        self.memory.messages.links.iter().cloned().chain(links(told)).collect()
     }
 
     pub(super) fn wished(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {

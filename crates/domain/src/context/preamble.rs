@@ -134,7 +134,7 @@ impl Preamble {
             tools.iter().filter(named).map(|tool| format!("\n  - {tool}")).collect()
         };
         match &self.tools {
-            ToolRule::Usual => None,
+            ToolRule::Usual | ToolRule::Within(..) => None,
             ToolRule::Only(tools) => {
                 Some(format!("TOOL RESTRICTIONS: only these tools are available:{}", list(tools)))
             }
@@ -150,6 +150,7 @@ impl Preamble {
         let names_task = |tools: &[String]| tools.iter().any(|tool| tool == "Task");
         let has_task = match &self.tools {
             ToolRule::Usual => true,
+            ToolRule::Within(..) => false,
             ToolRule::Only(tools) => names_task(tools),
             ToolRule::Except(tools) => !names_task(tools),
         };

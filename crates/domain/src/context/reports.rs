@@ -2,7 +2,7 @@
 
 use jiff::Zoned;
 
-use super::stamp;
+use super::{stamp, stub};
 use crate::report::{Report, ago};
 
 /// The most reports that are quoted; the rest are counted and can be read with `ollim-bot updates`.
@@ -66,7 +66,10 @@ fn listed(head: String, reports: &[&Report], hidden: usize, (where_else, now): (
         lines.push(format!("- ({hidden} earlier ones are not quoted; {where_else})"));
     }
     // One line each: what a report says must not look like another one.
-    let words = |report: &Report| report.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = |report: &Report| match report.label.is_tainted() {
+        true => stub(&report.from, report.label, &report.text),
+        false => report.text.split_whitespace().collect::<Vec<_>>().join(" "),
+    };
     let line = |report: &&Report| format!("- ({}) {}", ago(report.at, now.timestamp()), words(report));
     lines.extend(reports.iter().map(line));
     lines.join("\n")

@@ -64,6 +64,10 @@ pub enum Source {
     Reminder(String),
     /// The webhook of this id.
     Webhook(String),
+    /// The agent of this name.
+    Agent(String),
+    /// Who reads words from outside.
+    Reader,
 }
 
 impl fmt::Display for Source {
@@ -75,6 +79,8 @@ impl fmt::Display for Source {
             Self::Routine(id) => write!(f, "routine:{id}"),
             Self::Reminder(id) => write!(f, "reminder:{id}"),
             Self::Webhook(id) => write!(f, "webhook:{id}"),
+            Self::Agent(name) => write!(f, "agent:{name}"),
+            Self::Reader => f.write_str("reader"),
         }
     }
 }
@@ -91,6 +97,8 @@ impl FromStr for Source {
             "routine" => Self::Routine(id.to_owned()),
             "reminder" => Self::Reminder(id.to_owned()),
             "webhook" => Self::Webhook(id.to_owned()),
+            "agent" => Self::Agent(id.to_owned()),
+            "reader" => Self::Reader,
             _ => return Err(UnknownSource(text.to_owned())),
         };
         Ok(source)
@@ -108,7 +116,16 @@ mod tests {
 
     #[test]
     fn a_source_reads_back_as_it_was_written() {
-        for text in ["main", "fork", "compaction", "routine:mail-8am", "reminder:a:b", "webhook:x"] {
+        for text in [
+            "main",
+            "fork",
+            "compaction",
+            "routine:mail-8am",
+            "reminder:a:b",
+            "webhook:x",
+            "agent:guide",
+            "reader",
+        ] {
             assert_eq!(text.parse::<Source>().unwrap().to_string(), text);
         }
         assert!("nobody".parse::<Source>().is_err());

@@ -7,6 +7,8 @@ use crate::approval::Grant;
 use crate::conversation::Json;
 use crate::place::Aside;
 
+mod matrix;
+
 const TOOLS: [(&str, Class); 7] = [
     ("inbox_add", Class::Own),
     ("discord_embed", Class::Own),
@@ -18,7 +20,7 @@ const TOOLS: [(&str, Class); 7] = [
 ];
 const MAIN: Place = Place::Main(Follow::Alone);
 const ASIDE: Place = Place::Background(Aside::Forked(Follow::Alone));
-const NOTE: &str = r#"{"file_path":"notes/day.md"}"#;
+const NOTE: &str = r#"{"file_path":"notes/day.txt"}"#;
 
 fn call(name: &str, input: &str) -> ToolCall {
     ToolCall { id: "a".to_owned(), name: name.to_owned(), input: Json(input.to_owned()) }
@@ -31,7 +33,7 @@ fn decided(call: &ToolCall, authority: &Authority, consent: &Consent) -> Option<
 
 /// The rule about a call of `name`, or that the human is asked.
 fn rule(name: &str, (place, mode): (Place, Mode), consent: &Consent) -> &'static str {
-    let authority = Authority { place, tools: ToolRule::Usual, mode };
+    let authority = Authority { place, tools: ToolRule::Usual, mode, ..Authority::MAIN };
     let decision = decided(&call(name, NOTE), &authority, consent);
     decision.map_or("ask", |decision| decision.rule.id())
 }
@@ -49,7 +51,7 @@ fn list(patterns: &[&str]) -> Vec<String> {
 #[test]
 fn a_call_is_decided_by_its_place_and_the_list_of_its_job() {
     let check = |name: &str, place: Place, tools: ToolRule, expected: &str| {
-        let authority = Authority { place, tools, mode: Mode::Bypass };
+        let authority = Authority { place, tools, mode: Mode::Bypass, ..Authority::MAIN };
         let decision = decided(&call(name, NOTE), &authority, &Consent::default()).expect("a decision");
         assert_eq!(decision.rule.id(), expected, "{name} in {place:?}");
         let refused = decision.refusal();
@@ -81,7 +83,7 @@ fn a_call_is_decided_by_its_place_and_the_list_of_its_job() {
 #[test]
 fn a_line_with_an_error_allows_nothing() {
     let check = |tools: ToolRule, expected: &str| {
-        let authority = Authority { place: MAIN, tools, mode: Mode::Bypass };
+        let authority = Authority { place: MAIN, tools, mode: Mode::Bypass, ..Authority::MAIN };
         let decision = decided(&call("Write", NOTE), &authority, &Consent::default()).expect("a decision");
         assert_eq!(decision.rule.id(), expected, "{authority:?}");
     };
@@ -106,7 +108,7 @@ fn a_mode_decides_what_is_asked_for() {
         for (mode, expected) in Mode::ALL.into_iter().zip(row) {
             assert_eq!(rule(name, (MAIN, mode), &nobody), expected, "{name} in {mode:?}");
             assert_eq!(rule(name, (Place::Fork, mode), &nobody), expected, "{name} in {mode:?}");
-            let aside = if name == "inbox_add" { "own-tool" } else { "background" };
+            let aside = if name == "inbox_add" { "own-tool" } else { "unlisted-tool" };
             assert_eq!(rule(name, (ASIDE, mode), &nobody), aside, "{name} in {mode:?}, in the background");
         }
     }
@@ -122,7 +124,7 @@ fn the_folder_of_the_program_is_protected_in_every_mode() {
     let consent = Consent { always: [String::from("Write")].into(), grants: Vec::new() };
     let check = |input: &str, expected: &str| {
         for (place, mode) in Mode::ALL.into_iter().flat_map(|mode| [(MAIN, mode), (ASIDE, mode)]) {
-            let authority = Authority { place, tools: ToolRule::Usual, mode };
+            let authority = Authority { place, tools: ToolRule::Usual, mode, ..Authority::MAIN };
             let decision = decided(&call("Write", input), &authority, &consent).expect("a decision");
             assert_eq!(decision.rule.id(), expected, "{input} in {mode:?}");
         }
@@ -161,7 +163,7 @@ fn a_yes_of_the_human_lets_through_what_it_was_said_to() {
     for mode in [Mode::DontAsk, Mode::Ask, Mode::AcceptEdits] {
         assert_eq!(rule("Bash", (MAIN, mode), &always), "session");
         assert_eq!(rule("Bash", (Place::Fork, mode), &always), "session");
-        assert_eq!(rule("Bash", (ASIDE, mode), &always), "background");
+        assert_eq!(rule("Bash", (ASIDE, mode), &always), "unlisted-tool");
     }
     assert_eq!(rule("Write", (MAIN, Mode::Ask), &always), "ask");
 
@@ -180,7 +182,7 @@ fn a_yes_of_the_human_lets_through_what_it_was_said_to() {
 /// PM-5, PM-6: who is refused is told why, and what to do instead.
 #[test]
 fn a_refusal_says_what_to_do_instead() {
-    let aside = |tools: ToolRule| Authority { place: ASIDE, tools, mode: Mode::Ask };
+    let aside = |tools: ToolRule| Authority { place: ASIDE, tools, mode: Mode::Ask, ..Authority::MAIN };
     let check = |call: &ToolCall, authority: &Authority, words: &str, outcome: Outcome| {
         let result = refusal(call, authority);
         assert!(result.text.contains(words), "{}", result.text);

@@ -23,6 +23,7 @@ pub fn allowance(terms: &Terms, kind: Kind) -> ToolRule {
         ToolRule::Usual => ToolRule::Only(least(&[], kind)),
         ToolRule::Only(declared) => ToolRule::Only(least(declared, kind)),
         ToolRule::Except(denied) => ToolRule::Except(denied.clone()),
+        ToolRule::Within(..) => terms.tools.clone(),
     }
 }
 
@@ -37,6 +38,7 @@ pub fn as_told(tools: &ToolRule, voice: Voice) -> ToolRule {
     }
     match tools {
         ToolRule::Usual => ToolRule::Usual,
+        ToolRule::Within(_, inner) => as_told(inner, voice),
         ToolRule::Only(list) => {
             ToolRule::Only(list.iter().filter(|tool| !forbidden.contains(&tool.as_str())).cloned().collect())
         }

@@ -52,6 +52,8 @@ pub enum ToolRule {
     Only(Vec<String>),
     /// All but these.
     Except(Vec<String>),
+    /// What both let through: who works for somebody may do no more than they.
+    Within(Box<ToolRule>, Box<ToolRule>),
 }
 
 impl ToolRule {
@@ -72,6 +74,7 @@ impl ToolRule {
     pub fn allowed(&self) -> Option<&[String]> {
         match self {
             Self::Only(tools) => Some(tools),
+            Self::Within(_, inner) => inner.allowed(),
             Self::Usual | Self::Except(_) => None,
         }
     }
@@ -80,6 +83,7 @@ impl ToolRule {
     pub fn denied(&self) -> Option<&[String]> {
         match self {
             Self::Except(tools) => Some(tools),
+            Self::Within(_, inner) => inner.denied(),
             Self::Usual | Self::Only(_) => None,
         }
     }

@@ -11,6 +11,9 @@ pub use lists::{
     Complaint, Declared, Effective, HELP, MAIN, Source, effective, for_everyone, for_main, with_help,
 };
 
+use super::{Class, ToolCall};
+use crate::permission::{To, deed, own_command};
+
 /// What stands before the name of a tool of ours in the lists of job files.
 const OWN_SERVER: &str = "mcp__discord__";
 
@@ -69,6 +72,34 @@ impl<'a> Pattern<'a> {
         self.names(name) && !self.writes()
     }
 
+    /// Whether it says more than the name of a tool.
+    pub fn is_narrow(self) -> bool {
+        self.extent != Extent::Whole
+    }
+
+    /// Whether it lets `call` through.
+    pub fn covers(self, call: &ToolCall) -> bool {
+        let given = |key: &str| call.input.text(key);
+        let part = match self.extent {
+            Extent::Whole => return self.allows(&call.name),
+            Extent::Part(part) => part,
+        };
+        if self.name != call.name {
+            return false;
+        }
+        match self.name {
+            "Bash" => given("command").is_some_and(|command| own_command::is_like(part, &command)),
+            "WebFetch" => part.strip_prefix("domain:").is_some_and(|domain| {
+                matches!(deed(call, Class::Fetches).to, To::Address { host, .. } if is_at(&host, domain))
+            }),
+            "Read" | "Write" | "Edit" => given("file_path").is_some_and(|path| glob::covers(part, &path)),
+            // Who does not say where looks everywhere.
+            "Glob" => given("pattern").is_some_and(|pattern| glob::covers(part, &pattern)),
+            "Grep" => given("path").map_or(part.starts_with("**"), |path| glob::covers(part, &path)),
+            _ => part == "*",
+        }
+    }
+
     fn writes(self) -> bool {
         matches!(self.name, "Write" | "Edit")
     }
@@ -98,6 +129,12 @@ impl<'a> Pattern<'a> {
         }
         findings
     }
+}
+
+/// Whether `host` is `domain` or beneath it.
+fn is_at(host: &str, domain: &str) -> bool {
+    let domain = domain.trim().to_ascii_lowercase();
+    host == domain || host.strip_suffix(&domain).is_some_and(|rest| !domain.is_empty() && rest.ends_with('.'))
 }
 
 /// What is wrong with the line `text` of a list: nothing, if all is well.

@@ -16,23 +16,33 @@ use rusqlite::{Row, Transaction, params};
 use super::Database;
 use super::read::{branch_in, time_in, unread};
 
+/// Cards that were said yes to and of which nobody has heard since.
+const CARRIED: &str = "card = 1 AND how IN ('allowed', 'always allowed') AND spent IS NULL";
+
 impl Database {
     /// All approvals that matter still. What was allowed for the session ended with it.
     pub(super) fn approvals(&self) -> rusqlite::Result<Approvals> {
         let next = "SELECT coalesce(max(id), 0) + 1 FROM approvals";
         let next = self.connection.query_row(next, [], |row| row.get(0)).map(ApprovalId)?;
         let consent = Consent { grants: self.grants()?, ..Consent::default() };
-        Ok(Approvals { open: self.open_approvals()?, closed: self.closed_approvals()?, consent, next })
+        let (open, carried) = (self.open_approvals("how IS NULL")?, self.open_approvals(CARRIED)?);
+        Ok(Approvals { open, closed: self.closed_approvals()?, consent, carried, next })
     }
 
-    fn open_approvals(&self) -> rusqlite::Result<Vec<Approval>> {
-        let sql = "SELECT id, call, tool, input, at, turn, branch, late FROM approvals WHERE how IS NULL ORDER BY id";
+    fn open_approvals(&self, which: &str) -> rusqlite::Result<Vec<Approval>> {
+        let sql = format!(
+            "SELECT id, call, tool, input, at, turn, branch, late, card FROM approvals WHERE {which} ORDER BY id"
+        );
         let approval = |row: &Row<'_>| {
-            let waits = row.get::<_, Option<i64>>(7)?.map_or(Waits::Turn, |_| Waits::Nobody);
+            let waits = match (row.get::<_, Option<i64>>(8)?, row.get::<_, Option<i64>>(7)?) {
+                (Some(_), _) => Waits::Card,
+                (None, Some(_)) => Waits::Nobody,
+                (None, None) => Waits::Turn,
+            };
             let (at, turn, branch) = (time_in(row, 4)?, TurnId(row.get(5)?), branch_in(row, 6)?);
             Ok(Approval { id: ApprovalId(row.get(0)?), at, turn, branch, call: call(row)?, waits })
         };
-        self.connection.prepare(sql)?.query_map([], approval)?.collect()
+        self.connection.prepare(&sql)?.query_map([], approval)?.collect()
     }
 
     fn grants(&self) -> rusqlite::Result<Vec<Grant>> {
@@ -75,7 +85,7 @@ pub fn write(transaction: &Transaction<'_>, change: &ApprovalChange) -> rusqlite
         |sql: &str, row: &[&dyn rusqlite::ToSql]| transaction.prepare_cached(sql)?.execute(row).map(drop);
     match change {
         ApprovalChange::Asked(asked) => execute(
-            "INSERT INTO approvals (id, at, turn, branch, call, tool, input) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO approvals (id, at, turn, branch, call, tool, input, card) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 asked.id.0,
                 asked.at.as_microsecond(),
@@ -84,6 +94,7 @@ pub fn write(transaction: &Transaction<'_>, change: &ApprovalChange) -> rusqlite
                 asked.call.id,
                 asked.call.name,
                 asked.call.input.0,
+                (asked.waits == Waits::Card).then_some(1),
             ],
         ),
         ApprovalChange::Left(id) => execute("UPDATE approvals SET late = 1 WHERE id = ?", params![id.0]),

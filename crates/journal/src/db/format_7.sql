@@ -13,11 +13,10 @@ UPDATE entries SET label = 'chat;picture' WHERE id IN (SELECT id FROM pictured);
 UPDATE entries SET own = 'chat;picture' WHERE kind = 'human' AND json_array_length(body, '$.images') > 0;
 DROP TABLE pictured;
 
--- The labels of what a report says, and of what was known when a call was decided upon, and where that was.
+-- The labels of what a report says, of what is held, and of what was known when a call was decided upon.
 ALTER TABLE reports ADD COLUMN label TEXT NOT NULL DEFAULT ';';
 ALTER TABLE held ADD COLUMN label TEXT NOT NULL DEFAULT ';';
 ALTER TABLE decisions ADD COLUMN label TEXT NOT NULL DEFAULT ';';
-ALTER TABLE decisions ADD COLUMN place TEXT NOT NULL DEFAULT '';
 
 -- A card that is answered after its run has gone on is carried out by itself: 1, if this is one.
 ALTER TABLE approvals ADD COLUMN card INTEGER;

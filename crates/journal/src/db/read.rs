@@ -41,6 +41,7 @@ impl Database {
                 heard: Arc::new(self.heard()?),
                 cards: Arc::new(self.cards()?),
                 attending: self.attending()?,
+                links: Arc::default(),
                 next: MessageId(next("messages")?),
             },
             reports: Reports { waiting: Arc::new(self.reports()?), next: self.next_report()? },

@@ -72,6 +72,7 @@ fn doings(row: &Row<'_>) -> rusqlite::Result<Doings> {
     let times = |urgency: Urgency, count: usize| std::iter::repeat_n(urgency, count);
     let (pinged, critical): (usize, usize) = (row.get(16)?, row.get(17)?);
     Ok(Doings {
+        asker: None,
         busy: if row.get(15)? { Busy::Talking } else { Busy::No },
         asked: Vec::new(),
         pings: times(Urgency::Normal, pinged).chain(times(Urgency::Critical, critical)).collect(),

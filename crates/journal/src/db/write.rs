@@ -205,9 +205,10 @@ fn decided(
     decision: &Decision,
     at: Timestamp,
 ) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO decisions (turn, at, call, tool, input, rule) VALUES (?, ?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO decisions (turn, at, call, tool, input, rule, label) VALUES (?, ?, ?, ?, ?, ?, ?)";
     let call = &decision.call;
-    let row = params![turn.0, at.as_microsecond(), call.id, call.name, call.input.0, decision.rule.id()];
+    let (rule, knows) = (decision.rule.id(), decision.knows.to_string());
+    let row = params![turn.0, at.as_microsecond(), call.id, call.name, call.input.0, rule, knows];
     transaction.prepare_cached(sql)?.execute(row).map(drop)
 }
 

@@ -114,6 +114,7 @@ async fn run(State(app): State<App>, request: Request) -> Result<Response, Refus
         Answer::Heard(message) => Ok(begun(None, Some(message.0))),
         answer @ (Answer::Decided(_)
         | Answer::Noted
+        | Answer::Reading(_)
         | Answer::Told(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
@@ -142,7 +143,15 @@ async fn plan(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, 
 fn job(text: &str) -> Result<Source, Refusal> {
     match text.parse() {
         Ok(source @ (Source::Routine(_) | Source::Reminder(_))) => Ok(source),
-        Ok(Source::Main | Source::Fork | Source::Compaction | Source::Webhook(_)) | Err(_) => {
+        Ok(
+            Source::Main
+            | Source::Fork
+            | Source::Compaction
+            | Source::Webhook(_)
+            | Source::Agent(_)
+            | Source::Reader,
+        )
+        | Err(_) => {
             Err(Refusal::malformed(format!("`{text}` names no job. write `routine:ID` or `reminder:ID`.")))
         }
     }

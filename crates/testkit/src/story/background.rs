@@ -62,6 +62,7 @@ impl Story {
             answer @ (Answer::Heard(_)
             | Answer::Decided(_)
             | Answer::Noted
+            | Answer::Reading(_)
             | Answer::Told(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
@@ -124,6 +125,7 @@ impl Story {
             Answer::Refused(why) => self.teller.tell(format!("refused> {why}")),
             answer @ (Answer::Begun(_)
             | Answer::Decided(_)
+            | Answer::Reading(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
             | Answer::Attention(_)

@@ -144,6 +144,7 @@ impl Telling {
                 let waits = match open.waits {
                     Waits::Turn => "",
                     Waits::Nobody => " (nobody waits)",
+                    Waits::Card => " (a card)",
                 };
                 let (id, call) = (open.id.0, &open.call);
                 self.lines.push(format!("asks {id}> {} {}{waits}", call.name, call.input.0));

@@ -29,6 +29,17 @@ pub(super) fn reaches_state(glob: &str, folders: &Folders) -> bool {
     names_it || PROBES.iter().any(|probe| matches(&tokens, &format!("{root}/{STATE}/{probe}")))
 }
 
+/// Whether `glob` matches `path`, which leads from the data directory on and never out of it.
+pub(super) fn covers(glob: &str, path: &str) -> bool {
+    if path.starts_with(['/', '~']) || path.contains('\\') || path.split('/').any(|part| part == "..") {
+        return false;
+    }
+    let folders = Folders { data: "/data".to_owned(), home: None };
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let glob = resolved(absolute(glob, &folders));
+    matches(&tokens(&glob), &format!("/data/{}", parts.join("/")))
+}
+
 /// One part of a path.
 #[derive(Clone, Copy, Debug)]
 enum Part<'a> {

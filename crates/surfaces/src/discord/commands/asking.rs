@@ -63,6 +63,7 @@ pub(super) fn refusal(answer: Answer) -> String {
         | Answer::Begun(_)
         | Answer::Decided(_)
         | Answer::Noted
+        | Answer::Reading(_)
         | Answer::Told(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)

@@ -166,6 +166,7 @@ impl Hearing {
             Answer::Noted
             | Answer::Begun(_)
             | Answer::Decided(_)
+            | Answer::Reading(_)
             | Answer::Plans(_)
             | Answer::Numbers(_)
             | Answer::Attention(_)

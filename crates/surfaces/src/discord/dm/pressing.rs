@@ -91,6 +91,7 @@ async fn pressed(
         Answer::Noted
         | Answer::Begun(_)
         | Answer::Decided(_)
+        | Answer::Reading(_)
         | Answer::Plans(_)
         | Answer::Numbers(_)
         | Answer::Attention(_)

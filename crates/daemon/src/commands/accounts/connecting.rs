@@ -1,4 +1,4 @@
-//! The account at Google, as this program has it: its files in `state/`, and how the human connects it here.
+//! The account at Google, as this program has it: its files in `state/`, and how the human before us connects it.
 
 use std::io::{self, ErrorKind, IsTerminal};
 use std::os::unix::fs::PermissionsExt;
@@ -7,48 +7,39 @@ use std::sync::Arc;
 
 use accounts::Trouble;
 use accounts::google::{Addresses, Connection, Ended, File, Google, Keep, Pasted, SignIn};
+use engine::ports::Clock;
 use journal::Paths;
 use journal::disk::{self, Disk};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use crate::clock::SystemClock;
-use crate::exit::Failed;
-use crate::settings::{Environment, Settings};
+use crate::settings::Settings;
 use crate::voice::note;
 
 /// The most bytes of a file of the account that are read.
 const FILE: usize = 64 * 1024;
 
 /// The account whose files are in the data directory. Nobody is called yet.
-pub fn account(
-    settings: &Settings,
-    environment: &Environment,
-    disk: Arc<dyn Disk>,
-) -> Result<Google, Failed> {
-    let addresses = match environment.get("OLLIM_GOOGLE_BASE") {
+pub fn account(settings: &Settings, disk: Arc<dyn Disk>, clock: &Arc<dyn Clock>) -> Result<Google, Trouble> {
+    let addresses = match &settings.places.accounts.played_google {
         Some(base) => Addresses::played_at(base),
         None => Addresses::real(),
     };
-    let addresses = addresses.map_err(|bad| Failed::Configuration(format!("OLLIM_GOOGLE_BASE: {bad}")))?;
+    let addresses = addresses.map_err(|bad| Trouble::Unconnected(format!("OLLIM_GOOGLE_BASE: {bad}")))?;
     let keep = Arc::new(Files { paths: settings.paths.clone(), disk });
-    let clock = Arc::new(SystemClock::new(settings.zone.value.clone()));
-    Ok(Google::new(addresses, keep, clock)?)
+    Google::new(addresses, keep, Arc::clone(clock))
 }
 
 /// Sees to it that the account is connected: asks the human, if one is before us.
-pub async fn ready(google: &Google) -> Result<(), Failed> {
+pub async fn ready(google: &Google) -> Result<(), Trouble> {
     match google.connection()? {
         Connection::Connected => Ok(()),
         Connection::Apart if is_attended() => connect(google).await,
-        Connection::Apart | Connection::NoClient => Err(google.not_connected().into()),
+        Connection::Apart | Connection::NoClient => Err(google.not_connected()),
     }
 }
 
 /// Asks the human before us to connect it.
-pub async fn connect(google: &Google) -> Result<(), Failed> {
-    if !is_attended() {
-        return Err(google.not_connected().into());
-    }
+async fn connect(google: &Google) -> Result<(), Trouble> {
     let sign_in = google.begin().await?;
     note(&format!("to connect google, open this in a browser within five minutes:\n\n{}\n", sign_in.url()));
     note(
@@ -56,7 +47,7 @@ pub async fn connect(google: &Google) -> Result<(), Failed> {
     );
     match wait(sign_in).await? {
         Ended::Connected => Ok(()),
-        Ended::NobodyCame => Err(Failed::NotDone(
+        Ended::NobodyCame => Err(Trouble::Unconnected(
             "nobody came within five minutes. run it again when you are ready.".to_owned(),
         )),
     }
@@ -87,12 +78,6 @@ async fn wait(sign_in: SignIn) -> Result<Ended, Trouble> {
 
 fn is_attended() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
-impl From<Trouble> for Failed {
-    fn from(trouble: Trouble) -> Self {
-        Self::NotDone(trouble.to_string())
-    }
 }
 
 /// The files of the account.

@@ -1,0 +1,190 @@
+//! One event of a calendar, as far as its times go; its words are read when somebody wants to see them.
+
+use std::ops::Range;
+
+use jiff::tz::TimeZone;
+
+use super::line::{Line, lines};
+use super::moment::{Length, Moment};
+use super::rule::Rule;
+use super::text::unescaped;
+use super::zone::Zones;
+use crate::calendar::Details;
+
+/// One event.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// Where it stands.
+    pub(crate) at: Range<usize>,
+    /// What it and all its times are called.
+    pub(crate) uid: String,
+    /// Which time of a series this stands for.
+    pub(crate) instead: Option<Moment>,
+    /// When it first begins.
+    pub(crate) start: Moment,
+    /// How long it takes.
+    pub(crate) length: Length,
+    /// When it comes again.
+    pub(crate) again: Again,
+    /// Whether it still takes place.
+    pub(crate) fate: Fate,
+}
+
+/// When an event comes again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Again {
+    /// By a rule, or why that cannot be followed.
+    pub(crate) rule: Option<Result<Rule, String>>,
+    /// At these times too.
+    pub(crate) also: Vec<Moment>,
+    /// And not at these.
+    pub(crate) never: Vec<Moment>,
+}
+
+/// Whether an event still takes place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It does.
+    #[default]
+    On,
+    /// Somebody called it off.
+    Off,
+}
+
+/// The lines of a part itself, without those of the parts inside it.
+pub(crate) fn own(part: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    let mut depth = 0_usize;
+    lines(part).filter(move |line| {
+        if line.is("BEGIN") {
+            depth += 1;
+            return false;
+        }
+        if line.is("END") {
+            depth = depth.saturating_sub(1);
+            return false;
+        }
+        depth == 1
+    })
+}
+
+impl Entry {
+    /// Reads the event at `at` of `bytes`; what is wrong is told in a few words.
+    pub(crate) fn read(bytes: &[u8], at: Range<usize>, zones: &mut Zones<'_>) -> Result<Self, String> {
+        let mut parts = Parts::default();
+        for line in own(&bytes[at.clone()]) {
+            parts.take(&line, zones)?;
+        }
+        let start = parts.start.ok_or("it has no beginning (DTSTART)")?;
+        let length = match (parts.end, parts.length, &start) {
+            (Some(end), ..) => between(&start, &end, zones.home()).ok_or("it ends before it begins")?,
+            (None, Some(length), _) => length,
+            (None, None, Moment::Day(_)) => Length::Days(1),
+            (None, None, Moment::At(..) | Moment::Floating(_)) => Length::Exact(jiff::SignedDuration::ZERO),
+        };
+        let uid = parts.uid.unwrap_or_else(|| super::id::unnamed(&bytes[at.clone()]));
+        Ok(Self { at, uid, instead: parts.instead, start, length, again: parts.again, fate: parts.fate })
+    }
+
+    /// What stands in it for people to read.
+    pub(crate) fn words(&self, bytes: &[u8]) -> (String, Details) {
+        let (mut summary, mut details) = (String::new(), Details::default());
+        for line in own(&bytes[self.at.clone()]) {
+            let text = || Some(unescaped(line.value())).filter(|text| !text.trim().is_empty());
+            match line.name().to_ascii_uppercase().as_str() {
+                "SUMMARY" => summary = text().unwrap_or_default(),
+                "LOCATION" => details.location = text(),
+                "DESCRIPTION" => details.description = text(),
+                "URL" => details.link = text(),
+                "STATUS" => details.status = text().map(|status| status.to_ascii_lowercase()),
+                "ATTENDEE" if details.attendees.len() < MOST_ATTENDEES => {
+                    details.attendees.extend(address(&line))
+                }
+                _ => {}
+            }
+        }
+        (summary, details)
+    }
+}
+
+/// The most people who are told of.
+const MOST_ATTENDEES: usize = 200;
+
+/// The most single times that a series adds or leaves out.
+const MOST_DATES: usize = 20_000;
+
+fn address(line: &Line<'_>) -> Option<String> {
+    let value = line.value().trim();
+    let mail =
+        value.get(..7).filter(|start| start.eq_ignore_ascii_case("mailto:")).map_or(value, |_| &value[7..]);
+    (!mail.is_empty()).then(|| mail.to_owned())
+}
+
+/// How long it is from `start` to `end`; nothing, if that is before it.
+fn between(start: &Moment, end: &Moment, home: &TimeZone) -> Option<Length> {
+    match (start, end) {
+        (Moment::Day(start), Moment::Day(end)) => {
+            // A day that ends when it begins is still that day.
+            let days =
+                i64::from(start.until(*end).ok()?.get_days()).max(if start == end { 1 } else { i64::MIN });
+            (days > 0).then_some(Length::Days(days))
+        }
+        (start, end) => {
+            let length = end.instant(home)?.duration_since(start.instant(home)?);
+            (!length.is_negative()).then_some(Length::Exact(length))
+        }
+    }
+}
+
+#[derive(Default)]
+struct Parts {
+    uid: Option<String>,
+    instead: Option<Moment>,
+    start: Option<Moment>,
+    end: Option<Moment>,
+    length: Option<Length>,
+    again: Again,
+    fate: Fate,
+}
+
+impl Parts {
+    fn take(&mut self, line: &Line<'_>, zones: &mut Zones<'_>) -> Result<(), String> {
+        let value = line.value();
+        let one = |zones: &mut Zones<'_>| {
+            let read = Moment::read(line, value, zones);
+            let short: String = value.chars().take(40).collect();
+            read.ok_or_else(|| format!("{} `{short}` is no day and no time", line.name()))
+        };
+        if line.is("UID") {
+            self.uid = Some(value.trim().to_owned()).filter(|uid| !uid.is_empty());
+        } else if line.is("DTSTART") {
+            self.start = Some(one(zones)?);
+        } else if line.is("DTEND") {
+            self.end = Some(one(zones)?);
+        } else if line.is("DURATION") {
+            let bad =
+                || format!("its DURATION `{}` is no length", value.chars().take(40).collect::<String>());
+            self.length = Some(Length::read(value).ok_or_else(bad)?);
+        } else if line.is("RECURRENCE-ID") {
+            self.instead = Some(one(zones)?);
+        } else if line.is("STATUS") && value.trim().eq_ignore_ascii_case("CANCELLED") {
+            self.fate = Fate::Off;
+        } else if line.is("RRULE") {
+            self.again.rule = Some(match self.again.rule {
+                None => Rule::read(value),
+                Some(_) => Err("it has more than one rule".to_owned()),
+            });
+        } else if line.is("RDATE") {
+            list(&mut self.again.also, line, zones);
+        } else if line.is("EXDATE") {
+            list(&mut self.again.never, line, zones);
+        }
+        Ok(())
+    }
+}
+
+/// Adds the times that a line lists. One that is no time is left out, and of a span its beginning counts.
+fn list(times: &mut Vec<Moment>, line: &Line<'_>, zones: &mut Zones<'_>) {
+    let room = MOST_DATES.saturating_sub(times.len());
+    let values = line.value().split(',').map(|value| value.split('/').next().unwrap_or(value));
+    times.extend(values.filter_map(|value| Moment::read(line, value, zones)).take(room));
+}

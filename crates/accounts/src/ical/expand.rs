@@ -1,0 +1,186 @@
+//! When a rule comes: its times between two times, on the clock of the event itself.
+
+use jiff::civil::{Date, DateTime, Weekday};
+use jiff::{Span, ToSpan};
+
+use super::budget::{Budget, Spent};
+use super::moment::Moment;
+use super::rule::{End, Every, Rule};
+
+/// The times of `rule` after `start`, which is always its first, from `from` to `until`. They are in order.
+pub(crate) fn times(
+    rule: &Rule,
+    start: &Moment,
+    (from, until): (DateTime, DateTime),
+    budget: &mut Budget,
+) -> Result<Vec<DateTime>, Spent> {
+    let first = start.civil();
+    let mut times: Vec<_> =
+        Some(first).filter(|first| *first >= from && *first <= until).into_iter().collect();
+    let skipped = skipped(rule, first, from);
+    // What is skipped still counts; it is only skipped where each stretch has exactly one time.
+    let (mut counted, mut stretch) = (skipped.max(1), i64::from(skipped));
+    while let Some(anchor) = anchor(rule, first.date(), stretch).filter(|anchor| *anchor <= until.date()) {
+        let dates = dates(rule, anchor, first.date());
+        budget.spend(dates.len() + 1)?;
+        for date in dates {
+            let time = date.to_datetime(first.time());
+            if time <= first {
+                continue;
+            }
+            let over = match &rule.end {
+                End::Never => false,
+                End::Count(most) => counted >= *most,
+                End::Until(last) => is_past(time, last, start),
+            };
+            if over || time > until {
+                return Ok(times);
+            }
+            counted = counted.saturating_add(1);
+            if time >= from {
+                times.push(time);
+            }
+        }
+        stretch += 1;
+    }
+    Ok(times)
+}
+
+fn is_past(time: DateTime, last: &Moment, start: &Moment) -> bool {
+    match (last, start) {
+        (Moment::Day(last), _) => time.date() > *last,
+        (Moment::Floating(last), _) => time > *last,
+        (Moment::At(last, _), Moment::Day(_) | Moment::Floating(_)) => time > *last,
+        (Moment::At(last, utc), Moment::At(_, zone)) => {
+            let late = |(time, last)| time > last;
+            let time = zone.to_ambiguous_timestamp(time).compatible();
+            let last = utc.to_ambiguous_timestamp(*last).compatible();
+            time.ok().zip(last.ok()).is_some_and(late)
+        }
+    }
+}
+
+/// How many stretches from the first on need not be looked at, because all of their times are before `from`.
+fn skipped(rule: &Rule, first: DateTime, from: DateTime) -> u32 {
+    let plain = rule.months.is_empty() && rule.month_days.is_empty() && rule.week_days.is_empty();
+    let each_has_one = plain && rule.positions.is_empty() && matches!(rule.every, Every::Day | Every::Week);
+    if matches!(rule.end, End::Count(_)) && !each_has_one {
+        return 0;
+    }
+    let (a, b) = (first.date(), from.date());
+    let days = i64::from(a.until(b).map_or(0, |span| span.get_days()));
+    let months =
+        (i64::from(b.year()) - i64::from(a.year())) * 12 + i64::from(b.month()) - i64::from(a.month());
+    let passed = match rule.every {
+        Every::Day => days,
+        Every::Week => days / 7,
+        Every::Month => months,
+        Every::Year => months / 12,
+    };
+    u32::try_from(passed / i64::from(rule.interval) - 1).unwrap_or(0)
+}
+
+/// Where the n-th stretch begins; nothing, where the calendar ends.
+fn anchor(rule: &Rule, first: Date, n: i64) -> Option<Date> {
+    let n = n.checked_mul(i64::from(rule.interval))?;
+    match rule.every {
+        Every::Day => first.checked_add(Span::new().try_days(n).ok()?).ok(),
+        Every::Week => {
+            week_of(first, rule.week_start)?.checked_add(Span::new().try_days(n.checked_mul(7)?).ok()?).ok()
+        }
+        Every::Month => first.first_of_month().checked_add(Span::new().try_months(n).ok()?).ok(),
+        Every::Year => first.first_of_year().checked_add(Span::new().try_years(n).ok()?).ok(),
+    }
+}
+
+/// The first day of the week that `date` is in.
+fn week_of(date: Date, start: Weekday) -> Option<Date> {
+    let past = (date.weekday().to_monday_zero_offset() - start.to_monday_zero_offset()).rem_euclid(7);
+    date.checked_sub(i64::from(past).days()).ok()
+}
+
+/// The days of one stretch, in order.
+fn dates(rule: &Rule, anchor: Date, first: Date) -> Vec<Date> {
+    let mut dates = match rule.every {
+        Every::Day => vec![anchor],
+        Every::Week => (0..7).filter_map(|n| anchor.checked_add(i64::from(n).days()).ok()).collect(),
+        Every::Month => in_month(rule, anchor, first),
+        Every::Year => in_year(rule, anchor, first),
+    };
+    if rule.every == Every::Week && rule.week_days.is_empty() {
+        dates.retain(|date| date.weekday() == first.weekday());
+    }
+    if matches!(rule.every, Every::Day | Every::Week) {
+        dates.retain(|date| rule.month_days.is_empty() || is_month_day(rule, *date));
+        dates.retain(|date| {
+            rule.week_days.is_empty() || rule.week_days.iter().any(|(_, day)| *day == date.weekday())
+        });
+    }
+    dates.retain(|date| rule.months.is_empty() || rule.months.contains(&date.month()));
+    dates.sort_unstable();
+    dates.dedup();
+    picked(rule, dates)
+}
+
+fn picked(rule: &Rule, dates: Vec<Date>) -> Vec<Date> {
+    if rule.positions.is_empty() {
+        return dates;
+    }
+    let nth = |position: &i16| {
+        let position = isize::from(*position);
+        let at = if position > 0 { position - 1 } else { dates.len().cast_signed() + position };
+        usize::try_from(at).ok().and_then(|at| dates.get(at)).copied()
+    };
+    let mut picked: Vec<_> = rule.positions.iter().filter_map(nth).collect();
+    picked.sort_unstable();
+    picked.dedup();
+    picked
+}
+
+fn in_month(rule: &Rule, month: Date, first: Date) -> Vec<Date> {
+    let all = (1..=month.days_in_month()).filter_map(|day| month.with().day(day).build().ok());
+    let weekly = |date: &Date| rule.week_days.is_empty() || is_week_day(rule, *date);
+    let daily = |date: &Date| match (rule.month_days.is_empty(), rule.week_days.is_empty()) {
+        (false, _) => is_month_day(rule, *date),
+        (true, false) => true,
+        (true, true) => date.day() == first.day(),
+    };
+    all.filter(weekly).filter(daily).collect()
+}
+
+fn in_year(rule: &Rule, year: Date, first: Date) -> Vec<Date> {
+    if rule.months.is_empty() && rule.month_days.is_empty() {
+        return match rule.week_days.is_empty() {
+            true => year.with().month(first.month()).day(first.day()).build().into_iter().collect(),
+            false => rule.week_days.iter().flat_map(|(nth, day)| days_of_year(year, *nth, *day)).collect(),
+        };
+    }
+    let months = (1..=12).filter(|month| rule.months.is_empty() || rule.months.contains(month));
+    let firsts = months.filter_map(|month| year.with().month(month).day(1).build().ok());
+    firsts.flat_map(|month| in_month(rule, month, first)).collect()
+}
+
+/// The days of a year that are this day of the week: all, or the n-th.
+fn days_of_year(year: Date, nth: Option<i8>, day: Weekday) -> Vec<Date> {
+    let to = (day.to_monday_zero_offset() - year.weekday().to_monday_zero_offset()).rem_euclid(7);
+    let all = (0..53).filter_map(|week| year.checked_add((i64::from(to) + 7 * week).days()).ok());
+    let mut all: Vec<_> = all.filter(|date| date.year() == year.year()).collect();
+    match nth {
+        None => all,
+        Some(nth) if nth > 0 => all.drain(..).nth(usize::from(nth.unsigned_abs()) - 1).into_iter().collect(),
+        Some(nth) => all.drain(..).rev().nth(usize::from(nth.unsigned_abs()) - 1).into_iter().collect(),
+    }
+}
+
+fn is_month_day(rule: &Rule, date: Date) -> bool {
+    let from_end = date.day() - date.days_in_month() - 1;
+    rule.month_days.iter().any(|day| *day == date.day() || *day == from_end)
+}
+
+/// Whether a day is one of the days of the week that the rule names, counted within its month.
+fn is_week_day(rule: &Rule, date: Date) -> bool {
+    let (from_start, from_end) = ((date.day() - 1) / 7 + 1, (date.day() - date.days_in_month()) / 7 - 1);
+    rule.week_days.iter().any(|(nth, day)| {
+        *day == date.weekday() && nth.is_none_or(|nth| nth == from_start || nth == from_end)
+    })
+}

@@ -1,0 +1,34 @@
+//! What events are called: by their UID, and a time of one that recurs by that and its time.
+
+use jiff::tz::TimeZone;
+
+use super::moment::{Moment, written_utc};
+
+/// What a time of a series is called.
+pub(crate) fn of_time(uid: &str, time: &Moment, home: &TimeZone) -> String {
+    match time {
+        Moment::Day(day) => format!("{uid}_{}", day.strftime("%Y%m%d")),
+        Moment::At(..) | Moment::Floating(_) => {
+            format!("{uid}_{}", time.instant(home).map(written_utc).unwrap_or_default())
+        }
+    }
+}
+
+/// The series that `id` may be a time of, and what is left for the time.
+pub(crate) fn split(id: &str) -> Option<(&str, &str)> {
+    id.rsplit_once('_').filter(|(uid, time)| !uid.is_empty() && [8, 16].contains(&time.len()))
+}
+
+/// What an event without a UID is called: by a number made from all that stands in it.
+pub(crate) fn unnamed(part: &[u8]) -> String {
+    let hash = part.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    format!("unnamed-{hash:016x}")
+}
+
+/// A new name, of ten random bytes.
+pub(crate) fn fresh(dice: [u8; 10]) -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    dice.iter().map(|byte| char::from(LETTERS[usize::from(byte & 31)])).collect()
+}

@@ -1,0 +1,117 @@
+//! Lines of a calendar: unfolded, and split into name, parameters and value.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::charset::decoded;
+
+/// The longest line that is read, unfolded. What is longer is skipped, and stays where it is.
+const LONGEST: usize = 256_000;
+
+/// One line, which may be folded over many.
+#[derive(Clone, Debug)]
+pub(crate) struct Line<'a> {
+    /// Where it stands, with the end of its last line.
+    pub(crate) at: Range<usize>,
+    text: Cow<'a, str>,
+    /// Where the name ends, and where the value begins.
+    name: usize,
+    value: usize,
+}
+
+impl Line<'_> {
+    /// Whether this is its name.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        self.text[..self.name].eq_ignore_ascii_case(name)
+    }
+
+    /// Its name, as it stands there.
+    pub(crate) fn name(&self) -> &str {
+        &self.text[..self.name]
+    }
+
+    /// What stands after the colon.
+    pub(crate) fn value(&self) -> &str {
+        &self.text[self.value..]
+    }
+
+    /// What stands between its name and the colon.
+    pub(crate) fn parameters(&self) -> &str {
+        &self.text[self.name..self.value.saturating_sub(1).max(self.name)]
+    }
+
+    /// What the parameter `wanted` says, without its quotation marks.
+    pub(crate) fn parameter(&self, wanted: &str) -> Option<&str> {
+        let found = outside_quotes(self.parameters(), ';').find_map(|part| {
+            let (name, value) = part.split_once('=')?;
+            name.eq_ignore_ascii_case(wanted).then_some(value)
+        });
+        found.map(|value| value.trim_matches('"'))
+    }
+}
+
+/// The parts of `text` between separators that do not stand in quotation marks.
+fn outside_quotes(text: &str, separator: char) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    text.split(move |c| {
+        quoted ^= c == '"';
+        c == separator && !quoted
+    })
+}
+
+/// All lines of `bytes` that have a name and a value, in order.
+pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    let mut from = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    std::iter::from_fn(move || {
+        loop {
+            let at = next(bytes, from)?;
+            from = at.end;
+            if let Some(line) = read(bytes, at) {
+                return Some(line);
+            }
+        }
+    })
+}
+
+/// The next line from `from` on, with all that is folded onto it.
+fn next(bytes: &[u8], from: usize) -> Option<Range<usize>> {
+    if from >= bytes.len() {
+        return None;
+    }
+    let mut end = end_of_line(bytes, from);
+    while matches!(bytes.get(end), Some(b' ' | b'\t')) {
+        end = end_of_line(bytes, end);
+    }
+    Some(from..end)
+}
+
+fn end_of_line(bytes: &[u8], from: usize) -> usize {
+    bytes[from..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| from + at + 1)
+}
+
+fn read(bytes: &[u8], at: Range<usize>) -> Option<Line<'_>> {
+    let raw = bytes[at.clone()].trim_ascii_end();
+    if raw.len() > LONGEST {
+        return None;
+    }
+    let text = if raw.contains(&b'\n') { Cow::Owned(unfolded(raw)) } else { decoded(raw) };
+    let name = text.find([':', ';'])?;
+    let mut quoted = false;
+    let colon = text[name..].bytes().position(|byte| {
+        quoted ^= byte == b'"';
+        byte == b':' && !quoted
+    });
+    // A quotation mark that nobody closed hides the colon; then the first one is meant.
+    let colon = colon.or_else(|| text[name..].find(':'))?;
+    (name > 0).then_some(Line { at, name, value: name + colon + 1, text })
+}
+
+/// A fold may even cut a letter in two, so the bytes are joined first.
+fn unfolded(raw: &[u8]) -> String {
+    let mut joined = Vec::with_capacity(raw.len());
+    for (n, part) in raw.split(|byte| *byte == b'\n').enumerate() {
+        let part = part.strip_suffix(b"\r").unwrap_or(part);
+        joined.extend_from_slice(if n == 0 { part } else { part.get(1..).unwrap_or_default() });
+    }
+    decoded(&joined).into_owned()
+}

@@ -1,0 +1,165 @@
+//! Days and times in a calendar, and how long something takes.
+
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
+
+use super::line::Line;
+use super::zone::Zones;
+
+/// A day or a time, as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// A whole day.
+    Day(Date),
+    /// A time on the clock of a zone.
+    At(DateTime, TimeZone),
+    /// A time on the clock of whoever reads it.
+    Floating(DateTime),
+}
+
+/// How long something takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// So many whole days.
+    Days(i64),
+    /// So long, whatever the clocks do.
+    Exact(SignedDuration),
+    /// So many days on the clock, and so long.
+    Nominal(i64, SignedDuration),
+}
+
+impl Moment {
+    /// Reads one value of `line`, which is the whole of it or a part of a list.
+    pub(crate) fn read(line: &Line<'_>, value: &str, zones: &mut Zones<'_>) -> Option<Self> {
+        let value = value.trim();
+        let (day, clock) =
+            value.split_once(['T', 't']).map_or((value, None), |(day, clock)| (day, Some(clock)));
+        let day = date(day)?;
+        let Some(clock) = clock else { return Some(Self::Day(day)) };
+        let (clock, utc) = clock.strip_suffix(['Z', 'z']).map_or((clock, false), |clock| (clock, true));
+        let time = day.to_datetime(time(clock)?);
+        Some(match (utc, line.parameter("TZID")) {
+            (true, _) => Self::At(time, TimeZone::UTC),
+            (false, Some(name)) => Self::At(time, zones.named(name)),
+            (false, None) => Self::Floating(time),
+        })
+    }
+
+    /// When it is: a day begins with its midnight, and a clock that skips this time shows a later one.
+    pub(crate) fn zoned(&self, home: &TimeZone) -> Option<Zoned> {
+        let (time, zone) = match self {
+            Self::Day(day) => (day.to_datetime(Time::midnight()), home),
+            Self::At(time, zone) => (*time, zone),
+            Self::Floating(time) => (*time, home),
+        };
+        zone.to_ambiguous_zoned(time).compatible().ok()
+    }
+
+    /// When it is, on no clock.
+    pub(crate) fn instant(&self, home: &TimeZone) -> Option<Timestamp> {
+        let (time, zone) = match self {
+            Self::Day(day) => (day.to_datetime(Time::midnight()), home),
+            Self::At(time, zone) => (*time, zone),
+            Self::Floating(time) => (*time, home),
+        };
+        zone.to_ambiguous_timestamp(time).compatible().ok()
+    }
+
+    /// What its own clock shows.
+    pub(crate) fn civil(&self) -> DateTime {
+        match self {
+            Self::Day(day) => day.to_datetime(Time::midnight()),
+            Self::At(time, _) | Self::Floating(time) => *time,
+        }
+    }
+
+    /// The same kind of moment, at another time of its own clock.
+    pub(crate) fn moved(&self, to: DateTime) -> Self {
+        match self {
+            Self::Day(_) => Self::Day(to.date()),
+            Self::At(_, zone) => Self::At(to, zone.clone()),
+            Self::Floating(_) => Self::Floating(to),
+        }
+    }
+
+    /// It after `length`.
+    pub(crate) fn after(&self, length: Length, home: &TimeZone) -> Option<Zoned> {
+        let start = self.zoned(home)?;
+        match length {
+            Length::Exact(exact) => start.checked_add(exact).ok(),
+            Length::Days(days) => start.checked_add(days.days()).ok(),
+            Length::Nominal(days, exact) => start.checked_add(days.days()).ok()?.checked_add(exact).ok(),
+        }
+    }
+}
+
+impl Length {
+    /// Reads a value such as `PT1H30M` or `P1D`.
+    pub(crate) fn read(value: &str) -> Option<Self> {
+        let value = value.trim().to_ascii_uppercase();
+        let (days, clock) = value
+            .strip_prefix('+')
+            .unwrap_or(&value)
+            .strip_prefix('P')?
+            .split_once('T')
+            .map_or_else(|| (value.trim_start_matches(['+', 'P']), ""), |(days, clock)| (days, clock));
+        let (mut whole, mut exact) = (0_i64, 0_i64);
+        for (number, unit) in parts(days)? {
+            whole = whole.checked_add(number.checked_mul(if unit == 'W' { 7 } else { 1 })?)?;
+            ['W', 'D'].contains(&unit).then_some(())?;
+        }
+        for (number, unit) in parts(clock)? {
+            let seconds = [('H', 3600), ('M', 60), ('S', 1)].into_iter().find(|(name, _)| *name == unit)?.1;
+            exact = exact.checked_add(number.checked_mul(seconds)?)?;
+        }
+        let bounded = whole <= MOST_DAYS && exact <= MOST_DAYS * 86_400;
+        bounded.then_some(match (whole, exact) {
+            (0, exact) => Self::Exact(SignedDuration::from_secs(exact)),
+            (days, exact) => Self::Nominal(days, SignedDuration::from_secs(exact)),
+        })
+    }
+}
+
+/// The longest event, in days.
+const MOST_DAYS: i64 = 36_600;
+
+/// Numbers, each with the letter after it.
+fn parts(mut text: &str) -> Option<Vec<(i64, char)>> {
+    let mut parts = Vec::new();
+    while !text.is_empty() {
+        let at = text.find(|c: char| !c.is_ascii_digit())?;
+        let unit = text[at..].chars().next()?;
+        parts.push((text[..at].parse().ok()?, unit));
+        text = &text[at + unit.len_utf8()..];
+    }
+    Some(parts)
+}
+
+/// A day written as `20261120`.
+pub(crate) fn date(text: &str) -> Option<Date> {
+    if text.len() != 8 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Date::new(text[..4].parse().ok()?, text[4..6].parse().ok()?, text[6..].parse().ok()?).ok()
+}
+
+/// A time written as `093000`. A leap second is the one before it.
+fn time(text: &str) -> Option<Time> {
+    if text.len() != 6 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let second: i8 = text[4..].parse().ok()?;
+    let second = if second == 60 { 59 } else { second };
+    Time::new(text[..2].parse().ok()?, text[2..4].parse().ok()?, second, 0).ok()
+}
+
+/// A time as it is written: `20261120T093000`.
+pub(crate) fn written(time: DateTime) -> String {
+    time.strftime("%Y%m%dT%H%M%S").to_string()
+}
+
+/// An instant as it is written: `20261120T083000Z`.
+pub(crate) fn written_utc(at: Timestamp) -> String {
+    at.strftime("%Y%m%dT%H%M%SZ").to_string()
+}

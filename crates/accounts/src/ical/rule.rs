@@ -1,0 +1,159 @@
+//! The rule by which an event recurs.
+
+use jiff::civil::Weekday;
+
+use super::line::lines;
+use super::moment::Moment;
+use super::zone::Zones;
+
+/// A rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rule {
+    pub(crate) every: Every,
+    /// Every so many of them.
+    pub(crate) interval: i32,
+    pub(crate) end: End,
+    /// In these months.
+    pub(crate) months: Vec<i8>,
+    /// On these days of the month, counted from its end if they are negative.
+    pub(crate) month_days: Vec<i8>,
+    /// On these days of the week: all of them, or the n-th.
+    pub(crate) week_days: Vec<(Option<i8>, Weekday)>,
+    /// Of all these, only the n-th.
+    pub(crate) positions: Vec<i16>,
+    pub(crate) week_start: Weekday,
+}
+
+/// What a rule counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Every {
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+/// When a rule ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Never,
+    /// After so many times.
+    Count(u32),
+    /// With this time, if it is one of them.
+    Until(Moment),
+}
+
+const WEEK: [(&str, Weekday); 7] = [
+    ("MO", Weekday::Monday),
+    ("TU", Weekday::Tuesday),
+    ("WE", Weekday::Wednesday),
+    ("TH", Weekday::Thursday),
+    ("FR", Weekday::Friday),
+    ("SA", Weekday::Saturday),
+    ("SU", Weekday::Sunday),
+];
+
+impl Rule {
+    /// Reads a rule such as `FREQ=WEEKLY;BYDAY=MO,WE`; what is wrong is told in a few words.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let mut rule = Self {
+            every: Every::Day,
+            interval: 1,
+            end: End::Never,
+            months: Vec::new(),
+            month_days: Vec::new(),
+            week_days: Vec::new(),
+            positions: Vec::new(),
+            week_start: Weekday::Monday,
+        };
+        let mut every = None;
+        for part in text.trim().split(';').filter(|part| !part.is_empty()) {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            if name.eq_ignore_ascii_case("FREQ") {
+                every = Some(frequency(value)?);
+            } else {
+                rule.take(&name.to_ascii_uppercase(), value)?;
+            }
+        }
+        rule.every = every.ok_or("its rule does not say how often (FREQ)")?;
+        if rule.every == Every::Week && rule.week_days.iter().any(|(nth, _)| nth.is_some()) {
+            return Err("its rule counts days of the week within a week".to_owned());
+        }
+        Ok(rule)
+    }
+
+    fn take(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let short: String = value.chars().take(40).collect();
+        let bad = || format!("its rule says {name}={short}, which makes no sense");
+        match name {
+            "INTERVAL" => {
+                self.interval = value.parse().ok().filter(|n| (1..=100_000).contains(n)).ok_or_else(bad)?;
+            }
+            "COUNT" => {
+                // A number that no calendar reaches means for ever.
+                let count: u64 = value.parse().ok().filter(|n| *n > 0).ok_or_else(bad)?;
+                self.end = End::Count(u32::try_from(count).unwrap_or(u32::MAX));
+            }
+            "UNTIL" => self.end = End::Until(until(value).ok_or_else(bad)?),
+            "BYMONTH" => self.months = numbers(value, 1..=12).ok_or_else(bad)?,
+            "BYMONTHDAY" => self.month_days = signed(value, 31).ok_or_else(bad)?,
+            "BYSETPOS" => self.positions = signed(value, 366).ok_or_else(bad)?,
+            "BYDAY" => {
+                let days = value.split(',').map(week_day).collect::<Option<Vec<_>>>();
+                self.week_days = days.filter(|days| days.len() <= 400).ok_or_else(bad)?;
+            }
+            "WKST" => self.week_start = named_day(value).ok_or_else(bad)?,
+            // Marks of other makers say nothing about times.
+            name if name.starts_with("X-") => {}
+            name => return Err(format!("its rule uses {name}, which i cannot follow")),
+        }
+        Ok(())
+    }
+}
+
+fn frequency(value: &str) -> Result<Every, String> {
+    let known =
+        [("DAILY", Every::Day), ("WEEKLY", Every::Week), ("MONTHLY", Every::Month), ("YEARLY", Every::Year)];
+    let found = known.into_iter().find(|(name, _)| value.eq_ignore_ascii_case(name));
+    let short: String = value.chars().take(40).collect();
+    found.map(|(_, every)| every).ok_or_else(|| format!("it recurs {short}, which i do not follow"))
+}
+
+fn until(value: &str) -> Option<Moment> {
+    let written = format!("UNTIL:{value}");
+    let line = lines(written.as_bytes()).next()?;
+    Moment::read(&line, value, &mut Zones::none())
+}
+
+fn numbers(value: &str, range: std::ops::RangeInclusive<i8>) -> Option<Vec<i8>> {
+    let all = value.split(',').map(|part| part.trim().parse().ok().filter(|n| range.contains(n)));
+    all.collect::<Option<Vec<_>>>().filter(|all| all.len() <= 12)
+}
+
+/// Numbers other than zero, up to `most` from either end.
+fn signed<N: TryFrom<i32>>(value: &str, most: i32) -> Option<Vec<N>> {
+    let one = |part: &str| {
+        let number: i32 = part.trim().parse().ok()?;
+        (number != 0 && number.abs() <= most).then(|| N::try_from(number).ok())?
+    };
+    value.split(',').map(one).collect::<Option<Vec<_>>>().filter(|all| all.len() <= 800)
+}
+
+fn week_day(text: &str) -> Option<(Option<i8>, Weekday)> {
+    let text = text.trim();
+    let at = text.len().checked_sub(2).filter(|at| text.is_char_boundary(*at))?;
+    let day = named_day(&text[at..])?;
+    match &text[..at] {
+        "" => Some((None, day)),
+        nth => nth.parse::<i8>().ok().filter(|nth| *nth != 0 && nth.abs() <= 53).map(|nth| (Some(nth), day)),
+    }
+}
+
+fn named_day(text: &str) -> Option<Weekday> {
+    WEEK.iter().find(|(name, _)| text.trim().eq_ignore_ascii_case(name)).map(|(_, day)| *day)
+}
+
+/// What a day of the week is called in a rule.
+pub(crate) fn day_name(day: Weekday) -> &'static str {
+    WEEK.iter().find(|(_, known)| *known == day).map_or("MO", |(name, _)| name)
+}

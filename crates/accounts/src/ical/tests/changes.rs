@@ -1,0 +1,219 @@
+//! Changes, and what they leave alone.
+
+use expect_test::expect;
+
+use super::*;
+use crate::calendar::Change;
+
+const FROM: &str = "2026-11-01T00:00[Europe/Berlin]";
+const UNTIL: &str = "2026-12-01T00:00[Europe/Berlin]";
+
+fn stamp() -> Stamp {
+    Stamp { now: at("2026-11-16T12:00[Europe/Berlin]"), dice: *b"0123456789" }
+}
+
+fn span(start: &str, end: &str) -> Change {
+    let time = |time: &str| Some(at(&format!("{time}[Europe/Berlin]")));
+    Change { start: time(start), end: time(end), ..Change::default() }
+}
+
+const SERIES: &str = "BEGIN:VEVENT
+    UID:team
+    DTSTART;TZID=Europe/Berlin:20261102T090000
+    DTEND;TZID=Europe/Berlin:20261102T093000
+    RRULE:FREQ=WEEKLY;COUNT=3
+    SUMMARY:Team
+    X-OTHERS:keep this
+    BEGIN:VALARM
+    DESCRIPTION:keep this too
+    END:VALARM
+    END:VEVENT
+    BEGIN:VJOURNAL
+    UID:team
+    SUMMARY:and this
+    END:VJOURNAL";
+
+#[test]
+fn a_new_event_is_written_so_that_everybody_can_read_it() {
+    let new = Change {
+        summary: Some("Lunch; with Tom".into()),
+        description: Some("a\nb".into()),
+        ..span("2026-11-20T12:00", "2026-11-20T13:00")
+    };
+    let (bytes, event) = add("calendar.ics", &empty(), &new, &stamp()).unwrap();
+    assert_eq!(told(&event), "2026-11-20 12:00 - 13:00");
+    expect![[r"
+        BEGIN:VCALENDAR
+        VERSION:2.0
+        PRODID:-//ollim-bot//ollim-bot//EN
+        BEGIN:VTIMEZONE
+        TZID:Europe/Berlin
+        BEGIN:DAYLIGHT
+        DTSTART:20260329T020000
+        TZOFFSETFROM:+0100
+        TZOFFSETTO:+0200
+        TZNAME:CEST
+        RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU
+        END:DAYLIGHT
+        BEGIN:STANDARD
+        DTSTART:20261025T030000
+        TZOFFSETFROM:+0200
+        TZOFFSETTO:+0100
+        TZNAME:CET
+        RRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU
+        END:STANDARD
+        END:VTIMEZONE
+        BEGIN:VEVENT
+        UID:stuvwxyz23
+        DTSTAMP:20261116T110000Z
+        CREATED:20261116T110000Z
+        DTSTART;TZID=Europe/Berlin:20261120T120000
+        DTEND;TZID=Europe/Berlin:20261120T130000
+        SUMMARY:Lunch\; with Tom
+        DESCRIPTION:a\nb
+        END:VEVENT
+        END:VCALENDAR
+    "]]
+    .assert_eq(&String::from_utf8(bytes.clone()).unwrap().replace('\r', ""));
+    let (twice, _) = add("calendar.ics", &bytes, &new, &Stamp { dice: [1; 10], ..stamp() }).unwrap();
+    assert_eq!(
+        String::from_utf8(twice).unwrap().matches("BEGIN:VTIMEZONE").count(),
+        1,
+        "a zone is explained once"
+    );
+}
+
+#[test]
+fn a_change_of_one_time_leaves_the_series_alone() {
+    let text = calendar(SERIES);
+    let change = Change {
+        summary: Some("Team, elsewhere".into()),
+        start: Some(at("2026-11-10T11:00[Europe/Berlin]")),
+        ..Change::default()
+    };
+    let (bytes, event) =
+        update("calendar.ics", text.as_bytes(), ("team_20261109T080000Z", &change), &stamp()).unwrap();
+    assert_eq!(
+        (event.id.as_str(), told(&event).as_str()),
+        ("team_20261109T080000Z", "2026-11-10 11:00 - 11:30")
+    );
+    let bytes = String::from_utf8(bytes).unwrap();
+    let series = text.split("BEGIN:VJOURNAL").next().unwrap();
+    assert!(
+        bytes.replace("\r\nBEGIN:VTIMEZONE", "").contains(series.split("BEGIN:VEVENT").nth(1).unwrap()),
+        "{bytes}"
+    );
+    expect![[r"
+        2026-11-02 09:00 - 09:30
+        2026-11-10 11:00 - 11:30
+        2026-11-16 09:00 - 09:30
+    "]]
+    .assert_eq(&times(&bytes, FROM, UNTIL));
+    let (again, event) = update(
+        "calendar.ics",
+        bytes.as_bytes(),
+        ("team_20261109T080000Z", &Change { summary: Some("Again".into()), ..Change::default() }),
+        &stamp(),
+    )
+    .unwrap();
+    assert_eq!((event.summary.as_str(), told(&event).as_str()), ("Again", "2026-11-10 11:00 - 11:30"));
+    let (less, _) = delete("calendar.ics", &again, "team_20261109T080000Z", &stamp()).unwrap();
+    expect![[r"
+        2026-11-02 09:00 - 09:30
+        2026-11-16 09:00 - 09:30
+    "]]
+    .assert_eq(&times(&String::from_utf8(less.clone()).unwrap(), FROM, UNTIL));
+    let (none, _) = delete("calendar.ics", &less, "team", &stamp()).unwrap();
+    let none = String::from_utf8(none).unwrap();
+    assert!(none.contains("BEGIN:VJOURNAL") && !none.contains("VEVENT"), "{none}");
+}
+
+#[test]
+fn a_change_of_the_series_changes_all_of_it_but_not_what_others_added() {
+    let text = calendar(SERIES);
+    let (bytes, _) = update(
+        "calendar.ics",
+        text.as_bytes(),
+        ("team", &span("2026-11-03T10:00", "2026-11-03T11:00")),
+        &stamp(),
+    )
+    .unwrap();
+    let bytes = String::from_utf8(bytes).unwrap();
+    expect![[r"
+        2026-11-03 10:00 - 11:00
+        2026-11-10 10:00 - 11:00
+        2026-11-17 10:00 - 11:00
+    "]]
+    .assert_eq(&times(&bytes, FROM, UNTIL));
+    for kept in [
+        "X-OTHERS:keep this\r\n",
+        "DESCRIPTION:keep this too\r\n",
+        "SEQUENCE:1\r\n",
+        "BEGIN:VJOURNAL\r\nUID:team",
+    ] {
+        assert!(bytes.contains(kept), "{kept}: {bytes}");
+    }
+    let excepted = calendar(&SERIES.replace("SUMMARY:Team", "EXDATE:20261109T080000Z"));
+    let refused = update(
+        "calendar.ics",
+        excepted.as_bytes(),
+        ("team", &span("2026-11-03T10:00", "2026-11-03T11:00")),
+        &stamp(),
+    );
+    assert!(refused.unwrap_err().to_string().starts_with("some times of `team` were moved or left out"));
+    assert!(
+        update(
+            "calendar.ics",
+            excepted.as_bytes(),
+            ("team", &Change { summary: Some("x".into()), ..Change::default() }),
+            &stamp()
+        )
+        .is_ok()
+    );
+}
+
+#[test]
+fn an_event_keeps_its_clock_and_its_length() {
+    let text = event("DTSTART;TZID=America/New_York:20261105T090000\nDURATION:PT45M\nSUMMARY:Call");
+    let moved = Change { start: Some(at("2026-11-06T16:00[Europe/Berlin]")), ..Change::default() };
+    let (bytes, event) = update("calendar.ics", text.as_bytes(), ("it", &moved), &stamp()).unwrap();
+    assert_eq!(told(&event), "2026-11-06 16:00 - 16:45");
+    let bytes = String::from_utf8(bytes).unwrap();
+    assert!(
+        bytes.contains("DTSTART;TZID=America/New_York:20261106T100000\r\n") && !bytes.contains("DURATION"),
+        "{bytes}"
+    );
+    let longer = Change { end: Some(at("2026-11-06T18:00[Europe/Berlin]")), ..Change::default() };
+    let (_, event) = update("calendar.ics", bytes.as_bytes(), ("it", &longer), &stamp()).unwrap();
+    assert_eq!(told(&event), "2026-11-06 16:00 - 18:00");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let days = event("DTSTART;VALUE=DATE:20261105");
+    let refused = |text: &str, change: &Change| {
+        update("calendar.ics", text.as_bytes(), ("it", change), &stamp()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(&days, &Change { end: None, ..span("2026-11-05T10:00", "2026-11-05T10:00") }),
+        "it takes whole days. say both when it begins and when it ends."
+    );
+    assert_eq!(
+        refused(&days, &span("2026-11-05T10:00", "2026-11-05T09:00")),
+        "it would end (2026-11-05T09:00) before it begins (2026-11-05T10:00)."
+    );
+    let missing =
+        find(&Sheet::read("c", days.as_bytes()).unwrap(), "nobody", at(FROM).time_zone()).unwrap_err();
+    assert_eq!(missing.to_string(), "there is no event `nobody`. `ollim-bot cal upcoming` shows their ids.");
+    let none = add("calendar.ics", &empty(), &Change::default(), &stamp()).unwrap_err();
+    assert_eq!(none.to_string(), "an event needs a beginning and an end.");
+}
+
+/// Of the hour that comes twice, the second is written so that it stays the second.
+#[test]
+fn the_second_of_two_equal_hours_stays_the_second() {
+    let second = at("2026-10-25T02:30+01:00[Europe/Berlin]");
+    let new = Change { start: Some(second.clone()), end: Some(second.clone()), ..Change::default() };
+    let (_, event) = add("calendar.ics", &empty(), &new, &stamp()).unwrap();
+    assert_eq!(event.when, When::Timed(second.clone(), second));
+}

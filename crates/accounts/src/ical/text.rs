@@ -1,0 +1,52 @@
+//! Words in a calendar: what is escaped in a value, and how long lines are folded.
+
+/// The longest line we write, in bytes, without its end.
+const FOLD: usize = 75;
+
+/// What an escaped value says.
+pub(crate) fn unescaped(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    let mut letters = value.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some('n' | 'N') => text.push('\n'),
+                Some(other) => text.push(other),
+                None => text.push('\\'),
+            },
+            other => text.push(other),
+        }
+    }
+    text
+}
+
+/// Words as a value. What no eye sees is left out.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut value = String::with_capacity(text.len());
+    for letter in text.replace("\r\n", "\n").chars() {
+        match letter {
+            '\\' | ';' | ',' => value.extend(['\\', letter]),
+            '\n' | '\r' => value.push_str("\\n"),
+            '\t' => value.push('\t'),
+            unseen if unseen.is_control() => {}
+            other => value.push(other),
+        }
+    }
+    value
+}
+
+/// A line, folded where it is too long, with its end.
+pub(crate) fn folded(line: &str) -> String {
+    let mut text = String::with_capacity(line.len() + 8);
+    let mut room = FOLD;
+    for letter in line.chars() {
+        if letter.len_utf8() > room {
+            text.push_str("\r\n ");
+            room = FOLD - 1;
+        }
+        text.push(letter);
+        room -= letter.len_utf8();
+    }
+    text.push_str("\r\n");
+    text
+}

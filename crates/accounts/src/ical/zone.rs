@@ -1,0 +1,159 @@
+//! What a calendar calls its zones: a name that everybody knows, or one that it explains itself.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use jiff::civil::{DateTime, Weekday};
+use jiff::tz::{Offset, TimeZone};
+
+use super::entry::own;
+use super::line::lines;
+use super::moment::Moment;
+use super::rule::{End, Every, Rule};
+
+/// The zones of one calendar.
+#[derive(Debug)]
+pub(crate) struct Zones<'a> {
+    bytes: &'a [u8],
+    /// Where it explains its zones.
+    explained: Vec<Range<usize>>,
+    home: TimeZone,
+    known: HashMap<String, TimeZone>,
+}
+
+impl<'a> Zones<'a> {
+    /// The zones that the parts `explained` of `bytes` explain, for somebody who lives in `home`.
+    pub(crate) fn new(bytes: &'a [u8], explained: Vec<Range<usize>>, home: TimeZone) -> Self {
+        Self { bytes, explained, home, known: HashMap::new() }
+    }
+
+    /// No zones at all.
+    pub(crate) fn none() -> Self {
+        Self::new(b"", Vec::new(), TimeZone::UTC)
+    }
+
+    /// Where the human lives.
+    pub(crate) fn home(&self) -> &TimeZone {
+        &self.home
+    }
+
+    /// The zone called `name`: as everybody knows it, as the calendar explains it, or else the human's.
+    pub(crate) fn named(&mut self, name: &str) -> TimeZone {
+        if let Some(zone) = self.known.get(name) {
+            return zone.clone();
+        }
+        let zone = well_known(name).or_else(|| self.explained(name)).unwrap_or_else(|| self.home.clone());
+        self.known.insert(name.to_owned(), zone.clone());
+        zone
+    }
+
+    fn explained(&self, name: &str) -> Option<TimeZone> {
+        let part = self
+            .explained
+            .iter()
+            .map(|at| &self.bytes[at.clone()])
+            .find(|part| own(part).any(|line| line.is("TZID") && line.value().trim() == name))?;
+        let place = own(part).find(|line| line.is("X-LIC-LOCATION"));
+        place.and_then(|line| well_known(line.value().trim())).or_else(|| clocks(part))
+    }
+}
+
+/// A zone by its usual name, also where a maker put a path of its own before that.
+fn well_known(name: &str) -> Option<TimeZone> {
+    let name = name.trim();
+    let starts = name.rmatch_indices('/').map(|(at, _)| at + 1).take(3);
+    let ends: Vec<_> = starts.filter(|at| *at < name.len()).map(|at| &name[at..]).collect();
+    let plain = std::iter::once(name).filter(|name| !name.is_empty() && name.len() <= 100);
+    plain
+        .chain(ends.into_iter().rev().filter(|end| end.contains('/')))
+        .find_map(|name| TimeZone::get(name).ok())
+}
+
+/// One way in which clocks go, from its beginning on.
+struct Observance {
+    from: DateTime,
+    offset: Offset,
+    rule: Option<Rule>,
+}
+
+/// The clocks that a calendar explains: as they go by its newest words.
+fn clocks(part: &[u8]) -> Option<TimeZone> {
+    let (mut standard, mut daylight): (Option<Observance>, Option<Observance>) = (None, None);
+    for (at, line) in lines(part).enumerate().filter(|(_, line)| line.is("BEGIN")) {
+        let kept = match line.value().trim().to_ascii_uppercase().as_str() {
+            "STANDARD" => &mut standard,
+            "DAYLIGHT" => &mut daylight,
+            _ => continue,
+        };
+        // A calendar that explains one zone in a thousand ways is not worth more of our time.
+        let inner = line.at.start;
+        let found = (at < 10_000).then(|| observance(&part[inner..]))??;
+        if kept.as_ref().is_none_or(|kept| kept.from <= found.from) {
+            *kept = Some(found);
+        }
+    }
+    let (standard, daylight) = match (standard, daylight) {
+        (Some(standard), Some(daylight)) => (standard, daylight),
+        (Some(one), None) | (None, Some(one)) => return Some(TimeZone::fixed(one.offset)),
+        (None, None) => return None,
+    };
+    let both = [rule_of(&daylight), rule_of(&standard)].into_iter().collect::<Option<Vec<_>>>();
+    let posix = both.and_then(|both| {
+        let (winter, summer) = (hours(standard.offset), hours(daylight.offset));
+        TimeZone::posix(&format!("AAA{winter}BBB{summer},{},{}", both[0], both[1])).ok()
+    });
+    Some(posix.unwrap_or_else(|| TimeZone::fixed(standard.offset)))
+}
+
+fn observance(part: &[u8]) -> Option<Observance> {
+    let (mut from, mut offset, mut rule) = (None, None, None);
+    for line in own(part).take(100).take_while(|line| !line.is("END")) {
+        if line.is("DTSTART") {
+            from = from.or_else(|| Some(Moment::read(&line, line.value(), &mut Zones::none())?.civil()));
+        } else if line.is("TZOFFSETTO") {
+            offset = offset.or_else(|| self::offset(line.value()));
+        } else if line.is("RRULE") {
+            rule = rule.or_else(|| Rule::read(line.value()).ok());
+        }
+    }
+    Some(Observance { from: from?, offset: offset?, rule })
+}
+
+/// An offset written as `+0100`, perhaps with seconds.
+fn offset(text: &str) -> Option<Offset> {
+    let text = text.trim();
+    let (sign, digits) = match text.as_bytes().first()? {
+        b'-' => (-1, &text[1..]),
+        b'+' => (1, &text[1..]),
+        _ => return None,
+    };
+    if ![4, 6].contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let part = |at: usize| digits.get(at..at + 2).map_or(Some(0), |part| part.parse::<i32>().ok());
+    Offset::from_seconds(sign * (part(0)? * 3600 + part(2)? * 60 + part(4)?)).ok()
+}
+
+/// An offset as POSIX writes it: west is positive.
+fn hours(offset: Offset) -> String {
+    let west = -offset.seconds();
+    let (sign, west) = (if west < 0 { "-" } else { "+" }, west.abs());
+    format!("{sign}{}:{:02}:{:02}", west / 3600, west / 60 % 60, west % 60)
+}
+
+/// When clocks change each year, as POSIX writes it: `M3.5.0/2:00:00`.
+fn rule_of(observance: &Observance) -> Option<String> {
+    let rule = observance.rule.as_ref().filter(|rule| rule.every == Every::Year && rule.interval == 1)?;
+    let ([month], [(nth, day)]) = (rule.months.as_slice(), rule.week_days.as_slice()) else { return None };
+    let week = match (nth, rule.month_days.iter().min()) {
+        (Some(-1), _) => 5,
+        (Some(nth @ 1..=4), None) => *nth,
+        (None, Some(first)) if *first > 0 => (first - 1) / 7 + 1,
+        _ => return None,
+    };
+    let day = if *day == Weekday::Sunday { 0 } else { day.to_monday_one_offset() };
+    let open = matches!(rule.end, End::Never | End::Until(_));
+    let time = observance.from.time();
+    let clock = format!("{}:{:02}:{:02}", time.hour(), time.minute(), time.second());
+    open.then(|| format!("M{month}.{week}.{day}/{clock}"))
+}

@@ -1,0 +1,249 @@
+//! A list of tasks as a person writes it down: `- [ ] call the dentist (due 2026-11-20) ^k3f9x`, notes indented below.
+//!
+//! Only lines with a box are ours, and the notes below them; all else stays byte for byte. A line that a person typed
+//! without an id has one all the same, made from its words, and it is written down when the list is next touched.
+
+mod line;
+mod notes;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use line::Line;
+
+use super::{Change, State, Task};
+use crate::Trouble;
+
+/// A task where it stands.
+#[derive(Clone, Debug)]
+struct Item {
+    line: Line,
+    /// Its line, with the end of it.
+    at: Range<usize>,
+    /// The lines of its notes.
+    below: Range<usize>,
+    notes: Option<String>,
+    id: String,
+}
+
+/// A page of tasks, read.
+#[derive(Debug)]
+pub(crate) struct Page<'a> {
+    bytes: &'a [u8],
+    items: Vec<Item>,
+}
+
+impl<'a> Page<'a> {
+    /// Reads a page. Every page can be read: what is no task is left alone.
+    pub(crate) fn read(bytes: &'a [u8]) -> Self {
+        let mut page = Self { bytes, items: Vec::new() };
+        let lines = lines(bytes);
+        let mut at = 0;
+        while let Some(range) = lines.get(at).cloned() {
+            let text = &bytes[range.clone()];
+            if let Some(line) = Line::read(text) {
+                let (notes, count) = notes::read(bytes, &lines[at + 1..], line.indent);
+                let below = range.end..lines.get(at + count).map_or(range.end, |last| last.end);
+                page.items.push(Item { line, at: range, below, notes, id: String::new() });
+                at += 1 + count;
+            } else {
+                at += 1 + fenced(bytes, &lines[at..]);
+            }
+        }
+        page.name();
+        page
+    }
+
+    /// Gives every task its id: the one that stands there, if it is the first to have it, or else one made of its words.
+    fn name(&mut self) {
+        let mut taken = BTreeSet::new();
+        for item in &mut self.items {
+            if let Some(id) = item.line.id.clone().filter(|id| taken.insert(id.clone())) {
+                item.id = id;
+            }
+        }
+        for item in self.items.iter_mut().filter(|item| item.id.is_empty()) {
+            item.id = free_id(&item.line.title, &taken);
+            taken.insert(item.id.clone());
+        }
+    }
+
+    /// All tasks, in their order.
+    pub(crate) fn tasks(&self) -> Vec<Task> {
+        self.items.iter().map(Item::task).collect()
+    }
+
+    /// The page with an id on every task; nothing, if all have theirs.
+    pub(crate) fn named(&self) -> Option<Vec<u8>> {
+        let wanting = self.items.iter().filter(|item| item.line.id.as_deref() != Some(&item.id));
+        let edits: Vec<_> = wanting.map(|item| (item.at.clone(), item.renamed(self.bytes))).collect();
+        (!edits.is_empty()).then(|| edited(self.bytes, &edits))
+    }
+
+    /// The page with one more task, after the last that is open, and the task.
+    pub(crate) fn add(&self, new: &Change) -> Result<(Vec<u8>, Task), Trouble> {
+        let title = line::tidy(new.title.as_deref().unwrap_or_default());
+        let mut line = Line::new(title);
+        line.due = new.due;
+        let taken = self.items.iter().map(|item| item.id.clone()).collect();
+        line.id = Some(free_id(&line.title, &taken));
+        let notes = new.notes.as_deref().and_then(notes::tidy);
+        let ending = self.ending();
+        let mut text = line.told(ending);
+        text.extend(notes::told(notes.as_deref(), line.indent, ending));
+        let place = self.place();
+        let before = match (self.bytes.is_empty(), self.bytes[..place].last()) {
+            (true, _) => format!("# Tasks{ending}{ending}").into_bytes(),
+            (false, Some(b'\n')) => Vec::new(),
+            (false, _) => ending.as_bytes().to_vec(),
+        };
+        let bytes = edited(self.bytes, &[(place..place, [before, text].concat())]);
+        // What is told is what will be read, also where the words look like our own marks.
+        let kept = Page::read(&bytes).items.iter().find(|item| item.line.id == line.id).map(Item::task);
+        match kept {
+            Some(task) if !task.title.is_empty() => Ok((bytes, task)),
+            Some(_) | None => Err(Trouble::Wrong("a task needs a title: say what is to be done.".to_owned())),
+        }
+    }
+
+    /// The page with the task called `id` done, and the task.
+    pub(crate) fn done(&self, id: &str) -> Result<(Vec<u8>, Task), Trouble> {
+        let mut item = self.find(id)?.clone();
+        item.line.state = State::Done;
+        let mut text = item.renamed(self.bytes);
+        text[item.line.mark] = b'x';
+        Ok((edited(self.bytes, &[(item.at.clone(), text)]), item.task()))
+    }
+
+    /// The page with the task called `id` changed, and the task.
+    pub(crate) fn update(&self, id: &str, change: &Change) -> Result<(Vec<u8>, Task), Trouble> {
+        let mut item = self.find(id)?.clone();
+        let mut edits = Vec::new();
+        if change.title.is_some() || change.due.is_some() {
+            item.line.title = change.title.as_deref().map_or(item.line.title, line::tidy);
+            item.line.due = change.due.or(item.line.due);
+            item.line.id = Some(item.id.clone());
+            edits.push((item.at.clone(), item.line.told(self.ending())));
+        } else {
+            edits.push((item.at.clone(), item.renamed(self.bytes)));
+        }
+        if let Some(notes) = &change.notes {
+            let notes = notes::tidy(notes);
+            let text = notes::told(notes.as_deref(), item.line.indent, self.ending());
+            edits.push((item.below.clone(), text));
+        }
+        let bytes = edited(self.bytes, &edits);
+        let kept = Page::read(&bytes).items.into_iter().find(|kept| kept.id == item.id);
+        match kept.map(|kept| kept.task()).filter(|task| !task.title.is_empty()) {
+            Some(task) => Ok((bytes, task)),
+            None => Err(Trouble::Wrong("a task needs a title: say what is to be done.".to_owned())),
+        }
+    }
+
+    /// The page without the task called `id` and its notes, and the task.
+    pub(crate) fn delete(&self, id: &str) -> Result<(Vec<u8>, Task), Trouble> {
+        let item = self.find(id)?;
+        Ok((edited(self.bytes, &[(item.at.start..item.below.end, Vec::new())]), item.task()))
+    }
+
+    fn find(&self, id: &str) -> Result<&Item, Trouble> {
+        self.items.iter().find(|item| item.id == id).ok_or_else(|| super::missing(id))
+    }
+
+    /// How lines end here.
+    fn ending(&self) -> &'static str {
+        let first = self.bytes.iter().position(|byte| *byte == b'\n').unwrap_or(0);
+        if first > 0 && self.bytes[first - 1] == b'\r' { "\r\n" } else { "\n" }
+    }
+
+    /// Where a new task goes: after the last open one, and all that stands indented below that, or would be taken
+    /// for its notes.
+    fn place(&self) -> usize {
+        let open = self.items.iter().rfind(|item| item.line.state == State::Open);
+        let Some(last) = open.or(self.items.last()) else { return self.bytes.len() };
+        let mut place = last.below.end;
+        for line in lines(&self.bytes[last.below.end..]) {
+            let text = &self.bytes[last.below.end..][line.clone()];
+            match (text.trim_ascii().is_empty(), text.first()) {
+                (true, _) => {}
+                (false, Some(b' ' | b'\t')) => place = last.below.end + line.end,
+                (false, _) => break,
+            }
+        }
+        place
+    }
+}
+
+impl Item {
+    fn task(&self) -> Task {
+        let Line { title, due, state, .. } = self.line.clone();
+        Task { id: self.id.clone(), title, due, notes: self.notes.clone(), state }
+    }
+
+    /// Its line, with its id at the end if that did not stand there.
+    fn renamed(&self, bytes: &[u8]) -> Vec<u8> {
+        let line = &bytes[self.at.clone()];
+        if self.line.id.as_deref() == Some(&self.id) {
+            return line.to_vec();
+        }
+        let (words, ending) = line.split_at(self.line.end);
+        let words = match &self.line.id {
+            // Somebody copied a line with its id; the first keeps it.
+            Some(copied) => words[..words.len() - copied.len() - 1].trim_ascii_end(),
+            None => words.trim_ascii_end(),
+        };
+        [words, b" ^", self.id.as_bytes(), ending].concat()
+    }
+}
+
+/// The lines, each with its end.
+fn lines(bytes: &[u8]) -> Vec<Range<usize>> {
+    let mut from = 0;
+    let ends = bytes.split_inclusive(|byte| *byte == b'\n').map(|line| {
+        from += line.len();
+        from - line.len()..from
+    });
+    ends.collect()
+}
+
+/// How many lines after the first belong to the block of code that it opens: none, if it opens none or nobody closes it.
+fn fenced(bytes: &[u8], lines: &[Range<usize>]) -> usize {
+    let fence = |line: &Range<usize>| {
+        let text = bytes[line.clone()].trim_ascii_start();
+        ["```", "~~~"].into_iter().find(|fence| text.starts_with(fence.as_bytes()))
+    };
+    let Some(opened) = lines.first().and_then(fence) else { return 0 };
+    lines.iter().skip(1).position(|line| fence(line) == Some(opened)).map_or(0, |last| last + 1)
+}
+
+/// The bytes with `edits` made, which stand in order and apart.
+fn edited(bytes: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
+    let (mut made, mut from) = (Vec::with_capacity(bytes.len() + 80), 0);
+    for (range, new) in edits {
+        made.extend_from_slice(&bytes[from..range.start]);
+        made.extend_from_slice(new);
+        from = range.end;
+    }
+    made.extend_from_slice(&bytes[from..]);
+    made
+}
+
+/// An id that nobody has, always the same for the same words in the same company.
+fn free_id(title: &str, taken: &BTreeSet<String>) -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let hash = |n: u32| {
+        let words = title.bytes().chain(n.to_le_bytes());
+        words.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        })
+    };
+    let named = |n: u32| {
+        let hash = hash(n);
+        let letter = |at: u32| char::from(LETTERS[((hash >> (20 + 5 * at)) & 31) as usize]);
+        (0..5).map(letter).collect::<String>()
+    };
+    (0..).map(named).find(|id| !taken.contains(id)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

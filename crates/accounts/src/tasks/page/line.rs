@@ -1,0 +1,92 @@
+//! The line of one task: a box, a title, perhaps a due day, an id.
+
+use jiff::civil::Date;
+
+use crate::charset::decoded;
+use crate::tasks::State;
+
+/// A line with a box.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// How far it is indented, and with what its list is made.
+    pub(super) indent: usize,
+    lead: Vec<u8>,
+    /// Where the mark in the box is.
+    pub(super) mark: usize,
+    /// Where its words end and the end of the line begins.
+    pub(super) end: usize,
+    pub(super) state: State,
+    pub(super) title: String,
+    pub(super) due: Option<Date>,
+    pub(super) id: Option<String>,
+}
+
+impl Line {
+    /// The line of a new task.
+    pub(super) fn new(title: String) -> Self {
+        let (lead, state) = (b"- ".to_vec(), State::Open);
+        Self { indent: 0, lead, mark: 3, end: 0, state, title, due: None, id: None }
+    }
+
+    /// Reads a line with its end; nothing, if it has no box.
+    pub(super) fn read(line: &[u8]) -> Option<Self> {
+        let indent = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let rest = line[indent..].strip_prefix(b"-").or_else(|| line[indent..].strip_prefix(b"*"));
+        let rest = rest.or_else(|| line[indent..].strip_prefix(b"+"))?;
+        let gap = rest.iter().take_while(|byte| **byte == b' ').count();
+        let [b'[', mark, b']', words @ ..] = &rest[gap..] else { return None };
+        let state = match mark {
+            b' ' => State::Open,
+            b'x' | b'X' => State::Done,
+            _ => return None,
+        };
+        if gap == 0 || !words.first().is_none_or(u8::is_ascii_whitespace) {
+            return None;
+        }
+        let end = line.trim_ascii_end().len().max(line.len() - words.len());
+        let text = decoded(&line[line.len() - words.len()..end]);
+        let (text, id) = split_id(text.trim_ascii());
+        let (title, due) = split_due(text);
+        let lead = line[..indent + 1 + gap].to_vec();
+        let (mark, title) = (indent + 1 + gap + 1, tidy(title));
+        Some(Self { indent, lead, mark, end, state, title, due, id: id.map(str::to_owned) })
+    }
+
+    /// The line, written out.
+    pub(super) fn told(&self, ending: &str) -> Vec<u8> {
+        let mark = match self.state {
+            State::Open => ' ',
+            State::Done => 'x',
+        };
+        let due = self.due.map(|due| format!(" (due {due})")).unwrap_or_default();
+        let id = self.id.as_ref().map(|id| format!(" ^{id}")).unwrap_or_default();
+        let text = format!("[{mark}] {}{due}{id}{ending}", self.title);
+        [self.lead.as_slice(), text.as_bytes()].concat()
+    }
+}
+
+fn split_id(text: &str) -> (&str, Option<&str>) {
+    let found = text.rsplit_once('^').filter(|(before, id)| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        let apart = before.is_empty() || before.ends_with(char::is_whitespace);
+        apart && (1..=64).contains(&id.len()) && id.bytes().all(plain)
+    });
+    found.map_or((text, None), |(before, id)| (before.trim_end(), Some(id)))
+}
+
+fn split_due(text: &str) -> (&str, Option<Date>) {
+    let found = text.strip_suffix(')').and_then(|text| text.rsplit_once("(due "));
+    let found = found.and_then(|(before, day)| Some((before.trim_end(), iso(day.trim())?)));
+    found.map_or((text, None), |(before, due)| (before, Some(due)))
+}
+
+/// A day written as `2026-11-20`.
+fn iso(text: &str) -> Option<Date> {
+    (text.len() == 10 && text.is_ascii()).then(|| text.parse().ok()).flatten()
+}
+
+/// Words on one line, without what no eye sees.
+pub(super) fn tidy(title: &str) -> String {
+    let words = title.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}

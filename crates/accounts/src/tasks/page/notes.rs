@@ -1,0 +1,73 @@
+//! The notes below a task: lines that are indented more than it.
+
+use std::ops::Range;
+
+use super::line::Line;
+use crate::charset::decoded;
+
+/// How much deeper notes stand when we write them.
+const STEP: usize = 2;
+
+/// The notes that `lines` begin with, below a task that is indented by `indent`, and how many lines they take.
+pub(super) fn read(bytes: &[u8], lines: &[Range<usize>], indent: usize) -> (Option<String>, usize) {
+    let (mut notes, mut count, mut blank) = (Vec::new(), 0, 0);
+    for range in lines {
+        let line = &bytes[range.clone()];
+        if line.trim_ascii().is_empty() {
+            blank += 1;
+            continue;
+        }
+        if indent_of(line) <= indent || Line::read(line).is_some() {
+            break;
+        }
+        notes.extend(std::iter::repeat_n(String::new(), blank));
+        notes.push(words(line, indent));
+        (count, blank) = (count + blank + 1, 0);
+    }
+    ((count > 0).then(|| notes.join("\n")), count)
+}
+
+/// The notes, written out below a task.
+pub(super) fn told(notes: Option<&str>, indent: usize, ending: &str) -> Vec<u8> {
+    let line = |line: &str| match line {
+        "" => ending.to_owned(),
+        line => {
+            let shield =
+                if Line::read(line.as_bytes()).is_some() || line.starts_with('\\') { "\\" } else { "" };
+            format!("{:1$}{shield}{line}{ending}", "", indent + STEP)
+        }
+    };
+    notes.map_or_else(Vec::new, |notes| notes.lines().map(line).collect::<String>().into_bytes())
+}
+
+/// Notes as they are kept: no blank lines around them, nothing that no eye sees. Nothing, if nothing is left.
+pub(super) fn tidy(notes: &str) -> Option<String> {
+    let clean = |line: &str| {
+        let seen: String =
+            line.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect();
+        seen.trim_end().to_owned()
+    };
+    let lines: Vec<_> = notes.lines().map(clean).collect();
+    let first = lines.iter().position(|line| !line.is_empty())?;
+    let last = lines.iter().rposition(|line| !line.is_empty())?;
+    let mut lines = lines[first..=last].to_vec();
+    // The first line says how deep notes stand, so it stands at the edge.
+    lines[0] = lines[0].trim_start().to_owned();
+    Some(lines.join("\n"))
+}
+
+fn indent_of(line: &[u8]) -> usize {
+    line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+/// The words of a line of notes, without what it is indented by and without our shield.
+fn words(line: &[u8], indent: usize) -> String {
+    let deep = indent_of(line).min(indent + STEP);
+    let text = decoded(line[deep..].trim_ascii_end()).into_owned();
+    match text.strip_prefix('\\') {
+        Some(shielded) if Line::read(shielded.as_bytes()).is_some() || shielded.starts_with('\\') => {
+            shielded.to_owned()
+        }
+        Some(_) | None => text,
+    }
+}

@@ -1,0 +1,146 @@
+//! The calendar, told.
+
+use accounts::Trouble;
+use accounts::calendar::{Change, Event, When};
+use jiff::{ToSpan, Zoned};
+use serde_json::{Value, json};
+
+use super::{CalDesk, Told, on_one_line, times};
+use crate::cli::CalAction;
+
+impl CalDesk<'_> {
+    /// Does what was asked for.
+    pub(super) async fn tell(&self, action: CalAction) -> Result<Told, Trouble> {
+        match action {
+            CalAction::Today => self.listed(1).await,
+            CalAction::Upcoming { days } => self.listed(days).await,
+            CalAction::Show { id } => {
+                let event = self.calendar.show(&id).await?;
+                Ok(Told::new(shown(&event), json!({ "event": value(&event) })))
+            }
+            CalAction::Add { summary, start, end, description } => {
+                let summary = summary.join(" ");
+                if summary.trim().is_empty() {
+                    return Err(Trouble::Wrong("say what it is.".to_owned()));
+                }
+                let change = self.change((Some(summary), description), Some(start), Some(end))?;
+                let event = self.calendar.add(change).await?;
+                let text = format!("created {}: {}", event.id, title(&event));
+                Ok(Told::new(text, json!({ "event": value(&event) })))
+            }
+            CalAction::Update { summary: None, start: None, end: None, description: None, .. } => {
+                Err(Trouble::Missing(
+                    "nothing to change: say --summary, --start, --end or --description.".to_owned(),
+                ))
+            }
+            CalAction::Update { id, summary, start, end, description } => {
+                let change = self.change((summary, description), start, end)?;
+                Ok(told("updated", &self.calendar.update(&id, change).await?))
+            }
+            CalAction::Delete { id } => Ok(told("deleted", &self.calendar.delete(&id).await?)),
+        }
+    }
+
+    /// What comes in so many days, from this midnight on.
+    async fn listed(&self, days: u16) -> Result<Told, Trouble> {
+        let now = self.clock.now();
+        let beyond = |_| Trouble::Wrong("that is beyond all calendars.".to_owned());
+        let from = now.start_of_day().map_err(beyond)?;
+        let until = now.date().checked_add(i64::from(days).days()).map_err(beyond)?;
+        let until = until.to_zoned(now.time_zone().clone()).map_err(beyond)?;
+        let look = self.calendar.look(from, until).await?;
+        let text = match look.events.as_slice() {
+            [] => "no events".to_owned(),
+            events => events.iter().map(line).collect::<Vec<_>>().join("\n"),
+        };
+        let events: Vec<_> = look.events.iter().map(value).collect();
+        let value = json!({ "events": events, "left_out": look.left_out });
+        Ok(Told { text, value, aside: look.left_out })
+    }
+
+    fn change(
+        &self,
+        (summary, description): (Option<String>, Option<String>),
+        start: Option<String>,
+        end: Option<String>,
+    ) -> Result<Change, Trouble> {
+        let now = self.clock.now();
+        let time = |said: Option<String>| said.map(|said| times::time(&said, &now)).transpose();
+        Ok(Change { summary, description, start: time(start)?, end: time(end)? })
+    }
+}
+
+fn told(what: &str, event: &Event) -> Told {
+    Told::new(format!("{what} {}", event.id), json!({ "event": value(event) }))
+}
+
+fn title(event: &Event) -> String {
+    Some(on_one_line(&event.summary))
+        .filter(|title| !title.is_empty())
+        .unwrap_or_else(|| "(no title)".to_owned())
+}
+
+fn line(event: &Event) -> String {
+    let when = match &event.when {
+        When::Timed(start, end) => format!("{}-{}", start.strftime("%Y-%m-%d  %H:%M"), end.strftime("%H:%M")),
+        When::Days(first, _) => format!("{first}  (all-day)   "),
+    };
+    format!("  {}  {when}  {}", event.id, title(event))
+}
+
+/// When an event is, to its end, also where that is another day.
+fn when(event: &Event) -> String {
+    match &event.when {
+        When::Timed(start, end) if start.date() == end.date() => {
+            format!("{}-{}", start.strftime("%Y-%m-%d  %H:%M"), end.strftime("%H:%M"))
+        }
+        When::Timed(start, end) => {
+            format!("{} to {}", start.strftime("%Y-%m-%d  %H:%M"), end.strftime("%Y-%m-%d  %H:%M"))
+        }
+        When::Days(first, after) => match after.yesterday().ok().filter(|last| last > first) {
+            Some(last) => format!("{first} to {last}  (all-day)"),
+            None => format!("{first}  (all-day)"),
+        },
+    }
+}
+
+fn shown(event: &Event) -> String {
+    let details = &event.details;
+    let attendees = Some(details.attendees.join(", ")).filter(|all| !all.is_empty());
+    let status = details.status.clone().unwrap_or_else(|| "confirmed".to_owned());
+    let lines = [
+        ("title:", Some(title(event))),
+        ("when:", Some(when(event))),
+        ("location:", details.location.clone()),
+        ("description:", details.description.clone()),
+        ("link:", details.link.clone()),
+        ("attendees:", attendees),
+        ("status:", Some(status)),
+        ("id:", Some(event.id.clone())),
+    ];
+    let line = |(label, value): (&str, Option<String>)| {
+        Some(format!("{label:<13}{}", value?.trim().replace('\n', &format!("\n{:13}", ""))))
+    };
+    lines.into_iter().filter_map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn value(event: &Event) -> Value {
+    let stamp = |time: &Zoned| time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
+    let (start, end, all_day) = match &event.when {
+        When::Timed(start, end) => (stamp(start), stamp(end), false),
+        When::Days(first, after) => (first.to_string(), after.to_string(), true),
+    };
+    let details = &event.details;
+    json!({
+        "id": event.id,
+        "summary": event.summary,
+        "start": start,
+        "end": end,
+        "all_day": all_day,
+        "location": details.location,
+        "description": details.description,
+        "link": details.link,
+        "attendees": details.attendees,
+        "status": details.status.as_deref().unwrap_or("confirmed"),
+    })
+}

@@ -1,0 +1,93 @@
+//! Who keeps the tasks, the calendar and mail, as the settings say.
+
+use std::sync::Arc;
+
+use accounts::Trouble;
+use accounts::calendar::{Calendar, LocalCalendar};
+use accounts::google::{Connection, Google};
+use accounts::mail::Mailbox;
+use accounts::mail::imap::{self, Imap};
+use accounts::tasks::{LocalTasks, TaskList};
+use engine::ports::Clock;
+use journal::disk::Disk;
+
+use super::connecting::{self, account};
+use super::shelf::DataShelf;
+use crate::cli::Account;
+use crate::settings::{Accounts, Keeper, Mail, Settings};
+
+/// The files of the data directory that people read and edit.
+const TASKS: &str = "tasks.md";
+const CALENDAR: &str = "calendar.ics";
+
+/// The tasks.
+pub(super) fn tasks(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn TaskList>, Trouble> {
+    match &settings.places.accounts.tasks {
+        Keeper::Local => {
+            let shelf = Arc::new(DataShelf::new(disk, &settings.paths));
+            Ok(Arc::new(LocalTasks::new(shelf, settings.paths.root().join(TASKS))))
+        }
+        Keeper::Google => Ok(Arc::new(account(settings, disk, clock)?)),
+        Keeper::Wrong(what) => Err(Trouble::Unconnected(what.clone())),
+    }
+}
+
+/// The calendar.
+pub(super) fn calendar(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn Calendar>, Trouble> {
+    match &settings.places.accounts.calendar {
+        Keeper::Local => {
+            let shelf = Arc::new(DataShelf::new(disk, &settings.paths));
+            let path = settings.paths.root().join(CALENDAR);
+            Ok(Arc::new(LocalCalendar::new(shelf, path, Arc::clone(clock))))
+        }
+        Keeper::Google => Ok(Arc::new(account(settings, disk, clock)?)),
+        Keeper::Wrong(what) => Err(Trouble::Unconnected(what.clone())),
+    }
+}
+
+/// The mailbox.
+pub(super) fn mailbox(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn Mailbox>, Trouble> {
+    match &settings.places.accounts.mail {
+        Mail::Google => Ok(Arc::new(account(settings, disk, clock)?)),
+        Mail::Imap { server, user, password } => {
+            let (server, user, password) = (server.clone(), user.clone(), password.clone());
+            Ok(Arc::new(Imap::new(imap::Settings { server, user, password, tls: wire::tls() })))
+        }
+        Mail::Wrong(what) => Err(Trouble::Unconnected(what.clone())),
+    }
+}
+
+/// Whether what is wanted is kept at Google.
+pub(super) fn is_google(wanted: &Account, settings: &Settings) -> bool {
+    let Accounts { tasks, calendar, mail, .. } = &settings.places.accounts;
+    match wanted {
+        Account::Tasks { .. } => matches!(tasks, Keeper::Google),
+        Account::Cal { .. } => matches!(calendar, Keeper::Google),
+        Account::Mail { .. } => matches!(mail, Mail::Google),
+        Account::Google { .. } => false,
+    }
+}
+
+/// Sees to it that the account is connected. Who wants mail and has nothing set up hears of both ways.
+pub(super) async fn ready(google: &Google, wanted: &Account) -> Result<(), Trouble> {
+    match (wanted, google.connection()?) {
+        (Account::Mail { .. }, Connection::NoClient) => Err(Trouble::Unconnected(format!(
+            "no mailbox is set up. for one that speaks IMAP, set OLLIM_IMAP_URL (such as imaps://mail.example.org), \
+             OLLIM_IMAP_USER and OLLIM_IMAP_PASSWORD_FILE. for gmail: {}",
+            google.not_connected()
+        ))),
+        _ => connecting::ready(google).await,
+    }
+}

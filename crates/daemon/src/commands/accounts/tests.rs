@@ -1,0 +1,235 @@
+//! Tasks and the calendar on the command line, word for word.
+
+use std::path::Path;
+
+use accounts::calendar::LocalCalendar;
+use accounts::shelf::{Exchange, Shelf};
+use accounts::tasks::LocalTasks;
+use clap::Parser;
+use expect_test::{Expect, expect};
+use journal::Paths;
+use journal::disk::RealDisk;
+use testkit::clock::VirtualClock;
+
+use super::shelf::DataShelf;
+use super::*;
+use crate::cli::{Cli, Command};
+
+/// What `line` tells, at noon of a Monday in Berlin, with the files in `dir`.
+async fn told(dir: &Path, line: &[&str]) -> Result<Told, Trouble> {
+    let clock: Arc<dyn Clock> =
+        Arc::new(VirtualClock::new("2026-11-16T12:00[Europe/Berlin]".parse().unwrap()));
+    let shelf = Arc::new(DataShelf::new(Arc::new(RealDisk), &Paths::new(dir)));
+    let line = [&["ollim-bot"], line].concat();
+    match Cli::try_parse_from(&line).unwrap().command {
+        Some(Command::Account(Account::Tasks { action })) => {
+            let list = LocalTasks::new(shelf, dir.join("tasks.md"));
+            TaskDesk { list: &list, clock: clock.as_ref() }.tell(action.unwrap()).await
+        }
+        Some(Command::Account(Account::Cal { action })) => {
+            let calendar = LocalCalendar::new(shelf, dir.join("calendar.ics"), Arc::clone(&clock));
+            CalDesk { calendar: &calendar, clock: clock.as_ref() }.tell(action.unwrap()).await
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What all these lines tell, one after the other.
+async fn check(dir: &Path, lines: &[&[&str]], expected: Expect) {
+    let mut all = String::new();
+    for line in lines {
+        let text = told(dir, line).await.map_or_else(|trouble| trouble.to_string(), |told| told.text);
+        all.push_str(&format!("> {}\n{text}\n", line.join(" ")));
+    }
+    expected.assert_eq(&all);
+}
+
+/// GO-12, GO-13, GO-14, GO-15: the words of every command about tasks.
+#[tokio::test(start_paused = true)]
+async fn tasks_are_told_word_for_word() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    check(
+        dir,
+        &[
+            &["tasks", "list"],
+            &["tasks", "add", "renew the passport", "--due", "2026-12-01", "--notes", "two photos"],
+            &["tasks", "add", "buy", "milk"],
+            &["tasks", "add", "call tom", "--due", "friday"],
+            &["tasks", "list"],
+            &["tasks", "done", "vvahm"],
+            &["tasks", "list"],
+            &["tasks", "list", "--all"],
+            &["tasks", "update", "vvahm"],
+            &["tasks", "update", "vvahm", "--title", "buy oat milk"],
+            &["tasks", "delete", "vvahm"],
+            &["tasks", "delete", "vvahm"],
+            &["tasks", "add", "x", "--due", "2026-02-30"],
+        ],
+        expect![[r#"
+            > tasks list
+            no tasks
+            > tasks add renew the passport --due 2026-12-01 --notes two photos
+            added mvayh: 2026-12-01 -- renew the passport
+            > tasks add buy milk
+            added vvahm: (no due) -- buy milk
+            > tasks add call tom --due friday
+            added p9u7x: 2026-11-20 -- call tom
+            > tasks list
+              mvayh  2026-12-01    [ ]  renew the passport
+              vvahm  (no due)      [ ]  buy milk
+              p9u7x  2026-11-20    [ ]  call tom
+            > tasks done vvahm
+            completed vvahm
+            > tasks list
+              mvayh  2026-12-01    [ ]  renew the passport
+              p9u7x  2026-11-20    [ ]  call tom
+            > tasks list --all
+              mvayh  2026-12-01    [ ]  renew the passport
+              vvahm  (no due)      [x]  buy milk
+              p9u7x  2026-11-20    [ ]  call tom
+            > tasks update vvahm
+            nothing to change: say --title, --due or --notes.
+            > tasks update vvahm --title buy oat milk
+            updated vvahm
+            > tasks delete vvahm
+            deleted vvahm
+            > tasks delete vvahm
+            there is no task `vvahm`. `ollim-bot tasks list --all` shows their ids.
+            > tasks add x --due 2026-02-30
+            `2026-02-30` is no day that i know. write it like 2026-11-20.
+        "#]],
+    )
+    .await;
+    let list = told(dir, &["tasks", "list"]).await.unwrap().value;
+    assert_eq!(list["tasks"][0]["due"], "2026-12-01");
+    assert_eq!(list["tasks"][0]["notes"], "two photos");
+    assert_eq!(list["tasks"][1]["status"], "open");
+}
+
+const FOREIGN: &str = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:gym\r\nDTSTART;TZID=Europe/Berlin:20261103T180000\r\nDTEND;TZID=Europe/Berlin:20261103T190000\r\nRRULE:FREQ=WEEKLY;BYDAY=TU,FR\r\nSUMMARY:Gym\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nUID:trip\r\nDTSTART;VALUE=DATE:20261115\r\nDTEND;VALUE=DATE:20261118\r\nLOCATION:Rome\r\nDESCRIPTION:Train at 7\\nBring the tickets\r\nURL:https://example.org/trip\r\nATTENDEE:mailto:ann@example.org\r\nATTENDEE:mailto:tom@example.org\r\nSTATUS:TENTATIVE\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nUID:bomb\r\nSUMMARY:Tick\r\nDTSTART:20261101T000000Z\r\nRRULE:FREQ=SECONDLY\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
+
+/// GO-17, GO-18, GO-19, GO-20, GO-21: the words of every command about the calendar.
+#[tokio::test(start_paused = true)]
+async fn the_calendar_is_told_word_for_word() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    assert_eq!(told(dir, &["cal", "today"]).await.unwrap().text, "no events");
+    std::fs::write(dir.join("calendar.ics"), FOREIGN).unwrap();
+    check(
+        dir,
+        &[
+            &["cal", "today"],
+            &["cal", "upcoming"],
+            &["cal", "show", "trip"],
+            &["cal", "show", "gym_20261120T170000Z"],
+            &["cal", "update", "gym_20261120T170000Z", "--start", "2026-11-21T10:00"],
+            &["cal", "delete", "gym_20261117T170000Z"],
+            &["cal", "upcoming", "--days", "10"],
+        ],
+        expect![[r#"
+            > cal today
+              trip  2026-11-15  (all-day)     (no title)
+            > cal upcoming
+              trip  2026-11-15  (all-day)     (no title)
+              gym_20261117T170000Z  2026-11-17  18:00-19:00  Gym
+              gym_20261120T170000Z  2026-11-20  18:00-19:00  Gym
+            > cal show trip
+            title:       (no title)
+            when:        2026-11-15 to 2026-11-17  (all-day)
+            location:    Rome
+            description: Train at 7
+                         Bring the tickets
+            link:        https://example.org/trip
+            attendees:   ann@example.org, tom@example.org
+            status:      tentative
+            id:          trip
+            > cal show gym_20261120T170000Z
+            title:       Gym
+            when:        2026-11-20  18:00-19:00
+            status:      confirmed
+            id:          gym_20261120T170000Z
+            > cal update gym_20261120T170000Z --start 2026-11-21T10:00
+            updated gym_20261120T170000Z
+            > cal delete gym_20261117T170000Z
+            deleted gym_20261117T170000Z
+            > cal upcoming --days 10
+              trip  2026-11-15  (all-day)     (no title)
+              gym_20261120T170000Z  2026-11-21  10:00-11:00  Gym
+              gym_20261124T170000Z  2026-11-24  18:00-19:00  Gym
+        "#]],
+    )
+    .await;
+    let told = told(dir, &["cal", "today"]).await.unwrap();
+    assert_eq!(
+        told.aside,
+        ["`Tick`: it recurs SECONDLY, which i do not follow, so only its first time is shown."]
+    );
+    assert_eq!(told.value["left_out"], serde_json::json!(told.aside));
+    assert_eq!(told.value["events"][0]["all_day"], true);
+}
+
+/// GO-20: a time stands on the human's clock unless it says another, and words do as well.
+#[tokio::test(start_paused = true)]
+async fn an_event_is_added_for_a_time_on_the_humans_clock() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let when = async |start: &str, end: &str| {
+        let added = told(dir, &["cal", "add", "lunch", "with", "tom", "--start", start, "--end", end]).await;
+        added.map(|told| {
+            let event = &told.value["event"];
+            assert_eq!(told.text, format!("created {}: lunch with tom", event["id"].as_str().unwrap()));
+            format!("{} {}", event["start"].as_str().unwrap(), event["end"].as_str().unwrap())
+        })
+    };
+    assert_eq!(
+        when("2026-11-20T12:00", "2026-11-20T13:00").await.unwrap(),
+        "2026-11-20T12:00:00+01:00 2026-11-20T13:00:00+01:00"
+    );
+    assert_eq!(
+        when("2026-07-20T12:00Z", "2026-07-20T12:00:00-01:00").await.unwrap(),
+        "2026-07-20T14:00:00+02:00 2026-07-20T15:00:00+02:00"
+    );
+    assert_eq!(
+        when("tomorrow at 9", "tomorrow at 10:30").await.unwrap(),
+        "2026-11-17T09:00:00+01:00 2026-11-17T10:30:00+01:00"
+    );
+    let refused = async |start: &str| when(start, "2026-11-20T13:00").await.unwrap_err();
+    assert_eq!(
+        refused("2026-11-20").await,
+        Trouble::Wrong("`2026-11-20` is a day without a time. write it like 2026-11-20T09:00.".into())
+    );
+    assert_eq!(
+        refused("2026-11-31T09:00").await,
+        Trouble::Wrong("`2026-11-31T09:00` is no time. write it like 2026-11-20T09:00.".into())
+    );
+    assert_eq!(
+        refused("when it rains").await,
+        Trouble::Wrong("`when it rains` is no time that i know. write it like 2026-11-20T09:00.".into())
+    );
+    assert_eq!(
+        refused("every day at 9").await,
+        Trouble::Wrong("`every day at 9` is no time that i know. write it like 2026-11-20T09:00.".into())
+    );
+    assert_eq!(
+        refused("2026-11-20T14:00").await,
+        Trouble::Wrong("it would end (2026-11-20T13:00) before it begins (2026-11-20T14:00).".into())
+    );
+}
+
+/// A file that is no longer what was read is left alone, and one that is linked to is changed where it is.
+#[test]
+fn a_file_is_exchanged_only_for_what_was_read() {
+    let (dir, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (path, kept) = (dir.path().join("tasks.md"), elsewhere.path().join("mine.md"));
+    std::fs::write(&kept, "mine").unwrap();
+    std::os::unix::fs::symlink(&kept, &path).unwrap();
+    let shelf = DataShelf::new(Arc::new(RealDisk), &Paths::new(dir.path()));
+    let exchange =
+        |was: Option<&str>, new: &str| shelf.exchange(&path, was.map(str::as_bytes), new.as_bytes()).unwrap();
+    assert_eq!(exchange(Some("yours"), "new"), Exchange::Late);
+    assert_eq!(exchange(Some(""), "new"), Exchange::Late);
+    assert_eq!(exchange(None, "new"), Exchange::Late);
+    assert_eq!(exchange(Some("mine"), "new"), Exchange::Done);
+    assert_eq!(std::fs::read(&kept).unwrap(), b"new");
+}

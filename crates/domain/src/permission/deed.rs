@@ -1,0 +1,155 @@
+//! Deeds: what a call would do, from its tool and what it is given. Nobody guesses what a shell would make of a text:
+//! either it is one command of ours, word by word, or it goes into the cage as a whole.
+
+use super::own_command;
+use super::path;
+use crate::label::{Label, Realm};
+use crate::tool::{Class, ToolCall};
+
+/// What a call would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deed {
+    /// What it has power over.
+    pub power: Power,
+    /// Where its words go.
+    pub to: To,
+    /// What it reads, as far as that is known before it runs.
+    pub reads: Label,
+}
+
+/// What a call has power over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Power {
+    /// It speaks to the human or to main, within the rules for that.
+    Tells,
+    /// It looks at what is the human's.
+    Reads,
+    /// It writes a note.
+    Notes,
+    /// It changes what somebody may do, or what runs by itself.
+    Authority,
+    /// It changes something outside, and that can be taken back.
+    Reversible,
+    /// It destroys something, or reaches others.
+    Destructive,
+    /// Its words leave this machine.
+    Egress,
+    /// It runs a command in the cage, without a network.
+    Caged,
+    /// It runs a command in the cage, with one.
+    Networked,
+    /// Only the human does that.
+    Human,
+}
+
+impl Power {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Tells,
+        Self::Reads,
+        Self::Notes,
+        Self::Authority,
+        Self::Reversible,
+        Self::Destructive,
+        Self::Egress,
+        Self::Caged,
+        Self::Networked,
+        Self::Human,
+    ];
+
+    /// Whether it changes something or reaches somebody, so that words from outside must not be behind it.
+    pub fn is_grave(self) -> bool {
+        match self {
+            Self::Authority
+            | Self::Reversible
+            | Self::Destructive
+            | Self::Egress
+            | Self::Networked
+            | Self::Human => true,
+            Self::Tells | Self::Reads | Self::Notes | Self::Caged => false,
+        }
+    }
+}
+
+/// Where the words of a call go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum To {
+    /// Nowhere that matters here.
+    Nobody,
+    /// To the address `url`, at `host`.
+    Address {
+        /// The whole address.
+        url: String,
+        /// Whose it is.
+        host: String,
+    },
+    /// To the search that the human has set up.
+    Search,
+    /// To a server that lends us tools.
+    Server,
+    /// Into a note.
+    File(Corner),
+}
+
+/// Which files a note is among.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Corner {
+    /// Those that may hold anybody's words.
+    Outside,
+    /// The human's own.
+    Ours,
+}
+
+/// What `call`, of a tool of this class, would do.
+pub fn deed(call: &ToolCall, class: Class) -> Deed {
+    let plain = |power, reads| Deed { power, to: To::Nobody, reads };
+    match class {
+        Class::Own => plain(Power::Tells, Label::PLAIN),
+        Class::Notes => plain(Power::Notes, Label::PLAIN),
+        Class::Plans => plain(Power::Reversible, Label::private(Realm::Tasks)),
+        Class::Reads => plain(Power::Reads, path::read_label(call)),
+        Class::Edits => path::edit(call),
+        Class::Acts => plain(Power::Destructive, Label::PLAIN),
+        Class::Delegates => plain(Power::Tells, Label::PLAIN),
+        Class::Shell => shell(call),
+        Class::Fetches => {
+            let to = address(&call.input.text("url").unwrap_or_default());
+            Deed { power: Power::Egress, to, reads: Label::outside(Realm::Web) }
+        }
+        Class::Searches => Deed { power: Power::Egress, to: To::Search, reads: Label::outside(Realm::Web) },
+        Class::Foreign => Deed { power: Power::Egress, to: To::Server, reads: Label::both(Realm::Server) },
+    }
+}
+
+fn shell(call: &ToolCall) -> Deed {
+    let command = call.input.text("command").unwrap_or_default();
+    if let Some(words) = own_command::words(&command) {
+        let (power, reads) = own_command::power(&words);
+        return Deed { power, to: To::Nobody, reads };
+    }
+    let power = match call.input.says_yes("network") {
+        true => Power::Networked,
+        false => Power::Caged,
+    };
+    Deed { power, to: To::Nobody, reads: Label::private(Realm::Files) }
+}
+
+/// Where an address leads: nowhere that anybody declared, if it cannot be read.
+fn address(url: &str) -> To {
+    let url = url.trim();
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let host = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    let host = host.rsplit_once('@').map_or(host, |_| "");
+    let host = host.split_once(':').map_or(host, |(host, _)| host).trim_end_matches('.');
+    To::Address { url: url.to_owned(), host: host.to_ascii_lowercase() }
+}
+
+/// The addresses in words of the human.
+pub fn links(words: &str) -> impl Iterator<Item = String> {
+    let link = |word: &str| {
+        let word = word.trim_matches(|c: char| "<>()[]{}\"'`,;.!?".contains(c));
+        let known = word.starts_with("https://") || word.starts_with("http://");
+        known.then(|| word.to_owned())
+    };
+    words.split_whitespace().filter_map(link).collect::<Vec<_>>().into_iter()
+}

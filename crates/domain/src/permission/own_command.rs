@@ -1,0 +1,185 @@
+//! Commands of ours that the model types into its shell. They never reach one: they are words, and each has a power.
+
+use super::deed::Power;
+use crate::label::{Label, Realm};
+
+/// What our program is called, and what an older one was called that told of the past.
+const OURSELVES: &str = "ollim-bot";
+const HISTORY: &str = "claude-history";
+
+/// What means something else to a shell than itself.
+const SIGNS: &str = ";&|<>`$(){}[]*?~#!\\\n\r\0";
+
+/// The words of `command`, if it is one command of ours and nothing else; the first is what is asked of the program.
+pub fn words(command: &str) -> Option<Vec<String>> {
+    let mut words = split(command.trim())?;
+    match words.first()?.as_str() {
+        OURSELVES => drop(words.remove(0)),
+        HISTORY => words[0] = "history".to_owned(),
+        _ => return None,
+    }
+    Some(words)
+}
+
+/// What a command has power over, and what it reads. What is not known here is taken for the worst.
+pub fn power(words: &[String]) -> (Power, Label) {
+    let word = |index: usize| words.get(index).map_or("", String::as_str);
+    let private = |realm| (Power::Reads, Label::private(realm));
+    let foreign = |realm| (Power::Reads, Label::both(realm));
+    let change = |power, realm| (power, Label::private(realm));
+    match (word(0), word(1)) {
+        ("" | "help" | "--help" | "--version" | "status", _) => (Power::Tells, Label::PLAIN),
+        ("history" | "sessions" | "updates", _) => foreign(Realm::History),
+        ("now" | "today" | "cost" | "why" | "pings", _) | ("inbox", "" | "list") => private(Realm::Tasks),
+        ("mail" | "gmail", _) => foreign(Realm::Mail),
+        ("tasks", "" | "list") => private(Realm::Tasks),
+        ("tasks", "add" | "done" | "update") => change(Power::Reversible, Realm::Tasks),
+        ("cal", "" | "today" | "upcoming" | "show") => foreign(Realm::Calendar),
+        ("cal", "add" | "update") => change(Power::Reversible, Realm::Calendar),
+        ("routine" | "reminder", "" | "list" | "show" | "next") => private(Realm::Tasks),
+        ("skills", "" | "list" | "show") => private(Realm::Files),
+        ("reminder", "add") if !widens(words) => change(Power::Reversible, Realm::Tasks),
+        ("add" | "done" | "move" | "undo" | "pause" | "resume", _) | ("reminder", "cancel") => {
+            change(Power::Reversible, Realm::Tasks)
+        }
+        ("reminder" | "routine", _) => change(Power::Authority, Realm::Tasks),
+        ("tasks" | "cal" | "inbox", _) => change(Power::Destructive, Realm::Tasks),
+        _ => (Power::Human, Label::PLAIN),
+    }
+}
+
+/// Whether a plan is given more than words and a time.
+fn widens(words: &[String]) -> bool {
+    let plain = ["--message", "-m", "--delay", "--at", "--description", "--json"];
+    let flag = |word: &&String| word.starts_with('-') && word.len() > 1;
+    words.iter().filter(flag).any(|word| !plain.contains(&word.split('=').next().unwrap_or_default()))
+}
+
+/// Whether `command` is one command, and one such as `pattern` names, where `*` stands for anything.
+pub fn is_like(pattern: &str, command: &str) -> bool {
+    let Some(words) = split(command.trim()) else { return false };
+    let pattern = pattern.strip_suffix(":*").map_or(pattern.to_owned(), |start| format!("{start}*"));
+    stretches(&told(&pattern), &told(&words.join(" ")))
+}
+
+/// What tells of the past has two names.
+fn told(words: &str) -> String {
+    let (first, rest) = words.split_once(' ').unwrap_or((words, ""));
+    match first == HISTORY {
+        true => format!("{OURSELVES} history {rest}").trim_end().to_owned(),
+        false => words.to_owned(),
+    }
+}
+
+/// Whether `pattern` is the whole of `text`; a last ` *` may also stand for nothing.
+fn stretches(pattern: &str, text: &str) -> bool {
+    if pattern.strip_suffix(" *").is_some_and(|start| start == text) {
+        return true;
+    }
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// Splits as a shell would, where a shell would only split.
+fn split(command: &str) -> Option<Vec<String>> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for c in command.chars() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            // Between double quotes a shell still looks for these.
+            (Some('"'), '$' | '`' | '\\' | '!') | (_, '\0') => return None,
+            (Some(_), _) => word.get_or_insert_default().push(c),
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, ' ' | '\t') => words.extend(word.take()),
+            (None, _) if SIGNS.contains(c) => return None,
+            (None, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// I7: only a command that a shell would read as nothing but words is one of ours.
+    #[test]
+    fn a_command_is_ours_word_by_word_or_not_at_all() {
+        let ours = |command: &str| words(command).map(|words| words.join("|"));
+        assert_eq!(
+            ours("ollim-bot tasks add 'buy milk' --due 2026-11-20").as_deref(),
+            Some("tasks|add|buy milk|--due|2026-11-20")
+        );
+        assert_eq!(ours("  ollim-bot   help ").as_deref(), Some("help"));
+        assert_eq!(
+            ours("claude-history search \"the dentist\"").as_deref(),
+            Some("history|search|the dentist")
+        );
+        assert_eq!(ours("ollim-bot tasks add \"a;b\"").as_deref(), Some("tasks|add|a;b"));
+        for other in [
+            "",
+            "ls",
+            "ollim-bot; rm x",
+            "ollim-bot help && ls",
+            "ollim-bot help | sh",
+            "ollim-bot $(ls)",
+            "ollim-bot \"$(ls)\"",
+            "ollim-bot `ls`",
+            "ollim-bot help > x",
+            "env ollim-bot help",
+            "./ollim-bot help",
+            "ollim-bot 'help",
+            "ollim-bot a\nls",
+            "ollim-bot {a,b}",
+            "ollim-bot *",
+            "ollim-bot ~/x",
+            "X=1 ollim-bot help",
+            "ollim-bot a\\ b",
+            "ollim-bot #x",
+        ] {
+            assert_eq!(ours(other), None, "{other}");
+        }
+    }
+
+    /// A plan with words and a time is one thing, a plan with tools of its own another; what nobody knows is for the
+    /// human.
+    #[test]
+    fn a_command_has_the_power_of_what_it_does() {
+        let check = |command: &str, expected: Power| {
+            let words = words(&format!("ollim-bot {command}")).expect("words");
+            assert_eq!(power(&words).0, expected, "{command}");
+        };
+        check("help", Power::Tells);
+        check("tasks list", Power::Reads);
+        check("tasks add milk", Power::Reversible);
+        check("tasks delete 7", Power::Destructive);
+        check("cal delete 7", Power::Destructive);
+        check("reminder add -m tea --delay 5", Power::Reversible);
+        check("reminder add -m tea --delay 5 --allowed-tools=Bash", Power::Authority);
+        check("routine add -m tea --cron x", Power::Authority);
+        check("mail read 1", Power::Reads);
+        for human in [
+            "config model x",
+            "skills accept a",
+            "setup",
+            "run",
+            "chat --once hi",
+            "open",
+            "mcp",
+            "google connect",
+        ] {
+            check(human, Power::Human);
+        }
+    }
+}

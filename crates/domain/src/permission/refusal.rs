@@ -1,0 +1,167 @@
+//! Refusals: why a call may not run, and what the model reads instead of a result. It says what to do instead.
+
+use crate::approval::ApprovalId;
+use crate::tool::Outcome;
+
+/// Why a call may not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// No such tool exists; these do.
+    Unknown(Vec<&'static str>),
+    /// It does not work where it was called, for this reason.
+    OutOfPlace(&'static str),
+    /// The job may not use it.
+    Unlisted,
+    /// It would write where only the program writes.
+    Protected,
+    /// It does not say which file it would write.
+    Pathless,
+    /// It needs a yes, and nobody is there to give it: a card waits for the human, and does it if they say so.
+    Deferred(ApprovalId),
+    /// Nobody's yes helps.
+    Shut(Shut),
+    /// It needs a yes, and the human does not want to be asked.
+    Unasked,
+    /// It needs a yes, and too many approvals wait already.
+    Crowded,
+    /// The human said no.
+    Denied(ApprovalId),
+    /// Something else happened before the human answered.
+    Cancelled(ApprovalId),
+    /// The human has not answered, and may still.
+    Unanswered(ApprovalId),
+}
+
+impl Refused {
+    pub(super) fn id(&self) -> &'static str {
+        match self {
+            Self::Unknown(_) => "unknown-tool",
+            Self::OutOfPlace(_) => "out-of-place",
+            Self::Unlisted => "unlisted-tool",
+            Self::Protected => "write-protected",
+            Self::Pathless => "no-path",
+            Self::Deferred(_) => "deferred",
+            Self::Shut(shut) => shut.id(),
+            Self::Unasked => "requires-permission",
+            Self::Crowded => "too-many-approvals",
+            Self::Denied(_) => "denied",
+            Self::Cancelled(_) => "cancelled",
+            Self::Unanswered(_) => "unanswered",
+        }
+    }
+
+    /// A call that makes no sense has failed; one that would have made sense was denied.
+    pub(super) fn outcome(&self) -> Outcome {
+        match self {
+            Self::Unknown(_) | Self::OutOfPlace(_) => Outcome::Failed,
+            Self::Unlisted
+            | Self::Protected
+            | Self::Pathless
+            | Self::Deferred(_)
+            | Self::Shut(_)
+            | Self::Unasked
+            | Self::Crowded
+            | Self::Denied(_)
+            | Self::Cancelled(_)
+            | Self::Unanswered(_) => Outcome::Denied,
+        }
+    }
+
+    /// What the model is told instead of a result of the tool `name`.
+    pub(super) fn told(&self, name: &str) -> String {
+        match self {
+            Self::Unknown(names) => format!(
+                "Error: there is no tool called `{name}`. the tools are: {}. use one of those, or answer in words.",
+                names.join(", ")
+            ),
+            Self::OutOfPlace(sentence) => (*sentence).to_owned(),
+            Self::Unlisted => format!(
+                "Error: `{name}` is not available in background forks of this job: its file does not allow it. go on \
+                 with the tools it allows."
+            ),
+            Self::Protected => {
+                "Error: `state/` is write-protected: only the program itself writes there, in every \
+                mode. write somewhere else, or tell the human what you wanted to change."
+                    .to_owned()
+            }
+            Self::Pathless => format!(
+                "Error: `{name}` was called without a `file_path`, so nobody can say whether it may write there. call \
+                 it again with one."
+            ),
+            Self::Deferred(ApprovalId(number)) => format!(
+                "Error: `{name}` needs the human's yes, so it was not run. card {number} shows it to them, and it is \
+                 done exactly so if they say yes within a day. do not call it again. go on without it."
+            ),
+            Self::Shut(shut) => shut.told(name),
+            Self::Unasked => format!(
+                "Error: `{name}` requires permission, and the human does not want to be asked now. it was not run. \
+                 tell them what you wanted to do: with `/permissions default` they are asked, and you can try again."
+            ),
+            Self::Crowded => format!(
+                "Error: `{name}` requires permission, and too many approvals wait for the human's answer already. it was \
+                 not run. tell the human, and wait until they have answered some."
+            ),
+            Self::Denied(_) => format!(
+                "Error: the human denied this. `{name}` was not run. do not try it again unless they ask for it."
+            ),
+            Self::Cancelled(_) => format!(
+                "Error: cancelled, not run. something else came before the human said yes or no to `{name}`."
+            ),
+            Self::Unanswered(ApprovalId(number)) => format!(
+                "Error: no answer yet, so `{name}` was not run. approval {number} stays open for the human, and you will \
+                 be told if they allow it. do not call it again before that. go on without it, and tell them."
+            ),
+        }
+    }
+}
+
+/// What no yes opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shut {
+    /// A shell with a network, where words from outside are or nobody is.
+    Network,
+    /// Private things could leave, and words from outside may want them to.
+    Leak,
+    /// Only the human does this.
+    Human,
+    /// Words from outside ring no alarm.
+    Critical,
+    /// What the call is given means one thing to one reader and another to the next.
+    Unreadable,
+}
+
+impl Shut {
+    fn id(self) -> &'static str {
+        match self {
+            Self::Network => "no-network",
+            Self::Leak => "could-leak",
+            Self::Human => "only-the-human",
+            Self::Critical => "no-alarm",
+            Self::Unreadable => "unreadable-input",
+        }
+    }
+
+    fn told(self, name: &str) -> String {
+        match self {
+            Self::Network => format!(
+                "Error: `{name}` with a network is not available here: nobody is here to be asked, or words from \
+                 outside are in this conversation. run it without one, or tell the human what you wanted."
+            ),
+            Self::Leak => format!(
+                "Error: `{name}` was not run: words from outside and private things are both in this run, so nothing \
+                 may leave. addresses that the job itself names can be fetched."
+            ),
+            Self::Human => {
+                "Error: only the human does this, on the command line or the page. tell them how.".to_owned()
+            }
+            Self::Critical => {
+                "Error: words from outside are in this run, so nothing it says is critical. say it \
+                without `critical`, or leave it for main."
+                    .to_owned()
+            }
+            Self::Unreadable => format!(
+                "Error: the input of `{name}` cannot be read: give one JSON object that names each thing once."
+            ),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The matrix, row by row, against a second reading of it.
+
+use super::*;
+use crate::label::{Label, Realm};
+
+/// The tools of every class, and calls that show each power.
+const TOOLS: [(&str, Class); 12] = [
+    ("report_updates", Class::Own),
+    ("inbox_add", Class::Notes),
+    ("schedule", Class::Plans),
+    ("Read", Class::Reads),
+    ("Write", Class::Edits),
+    ("inbox_remove", Class::Acts),
+    ("Task", Class::Delegates),
+    ("Bash", Class::Shell),
+    ("WebFetch", Class::Fetches),
+    ("WebSearch", Class::Searches),
+    ("mcp__notes__add", Class::Foreign),
+    ("ping_user", Class::Own),
+];
+
+const TYPED: &str = "https://typed.example/a";
+
+const CALLS: [(&str, &str); 17] = [
+    ("Read", r#"{"file_path":"notes/a.md"}"#),
+    ("Write", r#"{"file_path":"notes/a.md"}"#),
+    ("Write", r#"{"file_path":"outside/a.md"}"#),
+    ("Write", r#"{"file_path":"routines/a.md"}"#),
+    ("inbox_add", r#"{"text":"milk"}"#),
+    ("schedule", r#"{"words":"tea in 4 min"}"#),
+    ("inbox_remove", r#"{"number":1}"#),
+    ("Bash", r#"{"command":"ollim-bot mail unread"}"#),
+    ("Bash", r#"{"command":"ollim-bot tasks add milk"}"#),
+    ("Bash", r#"{"command":"ollim-bot tasks delete 1"}"#),
+    ("Bash", r#"{"command":"ls notes"}"#),
+    ("Bash", r#"{"command":"curl x","network":true}"#),
+    ("WebFetch", r#"{"url":"https://typed.example/a"}"#),
+    ("WebFetch", r#"{"url":"https://other.example/a"}"#),
+    ("WebSearch", r#"{"query":"tea"}"#),
+    ("mcp__notes__add", "{}"),
+    ("Bash", r#"{"command":"ollim-bot config model x"}"#),
+];
+
+fn specs() -> Vec<ToolSpec> {
+    TOOLS.map(|(name, class)| ToolSpec { name, description: "", schema: "{}", class }).to_vec()
+}
+
+fn everything() -> ToolRule {
+    let names =
+        ["Read", "Write(**.md)", "inbox_add", "schedule", "inbox_remove", "Bash", "WebFetch", "WebSearch"];
+    ToolRule::Only(list(&[&names[..], &["mcp__notes__add", "ping_user", "report_updates"]].concat()))
+}
+
+fn authority(place: Place, knows: Label) -> Authority {
+    let tools = match place {
+        Place::Background(_) => everything(),
+        Place::Main(_) | Place::Fork => ToolRule::Usual,
+    };
+    Authority { place, tools, mode: Mode::Ask, knows, links: vec![TYPED.to_owned()] }
+}
+
+/// What becomes of a call: `+` it runs, `?` the human is asked, now or by a card, `-` never.
+fn sign(name: &str, input: &str, authority: &Authority) -> char {
+    match decide(&call(name, input), &specs(), authority, &Consent::default()) {
+        None => '?',
+        Some(decision) if decision.refusal().is_none() => '+',
+        Some(_) => '-',
+    }
+}
+
+fn row(place: Place, knows: Label) -> String {
+    CALLS.iter().map(|(name, input)| sign(name, input, &authority(place, knows))).collect()
+}
+
+/// I3: every cell. Outside words and a grave deed never meet without a yes, and private things never leave by
+/// themselves.
+#[test]
+fn the_matrix_is_what_was_promised() {
+    let (plain, private) = (Label::PLAIN, Label::private(Realm::Chat));
+    let (web, both) = (Label::outside(Realm::Web), Label::both(Realm::Mail));
+    // Read, note, outside note, routine | inbox, plan, remove | mail, add, delete | cage, network | typed, other,
+    // search, server | config
+    assert_eq!(row(MAIN, plain), "+++?++?++?+?+?+?-");
+    assert_eq!(row(MAIN, private), "+++?++?++?+?+?+?-");
+    assert_eq!(row(MAIN, both), "+?+????+??+-????-");
+    assert_eq!(row(Place::Fork, private), row(MAIN, private));
+    assert_eq!(row(Place::Fork, both), row(MAIN, both));
+    assert_eq!(row(ASIDE, plain), "+++?++?++?+-++++-");
+    assert_eq!(row(ASIDE, private), "+++?++?++?+-+?+?-");
+    assert_eq!(row(ASIDE, web), "+?+????+??+-++++-");
+    assert_eq!(row(ASIDE, both), "+?+????+??+-+----");
+}
+
+/// I3: a job that names where its words go may send them there while it is clean, and nowhere else.
+#[test]
+fn a_host_that_the_job_names_is_reached_while_it_is_clean() {
+    let fetch = |knows, url: &str| {
+        let tools = ToolRule::Only(list(&["WebFetch(domain:news.example)"]));
+        let authority = Authority { tools, ..authority(ASIDE, knows) };
+        sign("WebFetch", &format!("{{\"url\":{url:?}}}"), &authority)
+    };
+    let (private, both) = (Label::private(Realm::Chat), Label::both(Realm::Mail));
+    assert_eq!(fetch(private, "https://news.example/today"), '+');
+    assert_eq!(fetch(private, "https://uk.news.example./today"), '+');
+    assert_eq!(fetch(both, "https://news.example/today"), '-');
+    for other in [
+        "https://news.example@evil.example/",
+        "https://evil.example/news.example",
+        "https://xnews.example/",
+        "https://news.example.evil.example/",
+        "file:///etc/passwd",
+        "news.example",
+        "https:news.example",
+    ] {
+        assert_eq!(fetch(private, other), '-', "{other}");
+    }
+}
+
+/// I5, PM-14: with words from outside around, a yes to many things is a yes to none of the grave ones, and no mode
+/// helps. A yes to exactly this still is one.
+#[test]
+fn a_wide_yes_does_not_reach_where_outside_words_are() {
+    let consent = Consent { always: TOOLS.map(|(name, _)| name.to_owned()).into(), grants: Vec::new() };
+    for (name, input) in CALLS {
+        for mode in Mode::ALL {
+            let clean = Authority { mode, ..authority(MAIN, Label::PLAIN) };
+            let tainted = Authority { mode, ..authority(MAIN, Label::both(Realm::Mail)) };
+            let allowed = |authority: &Authority, consent: &Consent| {
+                let decision = decide(&call(name, input), &specs(), authority, consent);
+                decision.is_some_and(|decision| decision.refusal().is_none())
+            };
+            let class =
+                TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, class)| *class).expect("a tool");
+            let grave = deed(&call(name, input), class).power.is_grave();
+            assert!(!(grave && allowed(&tainted, &consent)), "{name} {input} in {mode:?}");
+            assert!(!allowed(&tainted, &consent) || allowed(&clean, &consent), "{name} {input} in {mode:?}");
+            let grant = Grant { id: ApprovalId(1), call: call(name, input), until: Timestamp::MAX };
+            let exactly = Consent { grants: vec![grant], ..Consent::default() };
+            let shut = input.contains("network") || input.contains("config");
+            assert_eq!(allowed(&tainted, &exactly), !shut, "{name} {input} in {mode:?}");
+        }
+    }
+}
+
+/// I12: whoever works for somebody may do no more than they, and knows no less.
+#[test]
+fn nobody_lends_more_than_they_have() {
+    let lists = [
+        everything(),
+        ToolRule::Only(list(&["Read", "Bash(ollim-bot tasks *)"])),
+        ToolRule::Only(Vec::new()),
+    ];
+    let labels =
+        [Label::PLAIN, Label::private(Realm::Chat), Label::outside(Realm::Web), Label::both(Realm::Mail)];
+    for (outer, inner) in lists.iter().flat_map(|outer| lists.iter().map(move |inner| (outer, inner))) {
+        for knows in labels {
+            let parent = Authority { tools: outer.clone(), ..authority(ASIDE, knows) };
+            let tools = ToolRule::Within(Box::new(outer.clone()), Box::new(inner.clone()));
+            let child = Authority { tools, ..parent.clone() };
+            for (name, input) in CALLS {
+                let (above, below) = (sign(name, input, &parent), sign(name, input, &child));
+                assert!(below == '-' || below == above, "{name} {input}: {above} lends {below}");
+            }
+        }
+    }
+}
+
+/// An object that names a thing twice means one thing to one reader and another to the next.
+#[test]
+fn what_two_would_read_differently_is_not_run() {
+    for (name, input) in [
+        ("Bash", r#"{"command":"ollim-bot help","command":"ollim-bot tasks delete 1"}"#),
+        ("Bash", "not json"),
+        ("WebFetch", r#"{"url":"https://typed.example/a","url":"https://evil.example"}"#),
+        ("Read", "[]"),
+        ("mcp__notes__add", ""),
+    ] {
+        assert_eq!(sign(name, input, &authority(MAIN, Label::PLAIN)), '-', "{name} {input}");
+    }
+}
+
+/// Words from outside ring no alarm.
+#[test]
+fn nothing_is_critical_that_comes_from_outside() {
+    let ping = |knows| sign("ping_user", r#"{"message":"now!","critical":true}"#, &authority(ASIDE, knows));
+    assert_eq!((ping(Label::PLAIN), ping(Label::private(Realm::Chat))), ('+', '+'));
+    assert_eq!((ping(Label::outside(Realm::Web)), ping(Label::both(Realm::Mail))), ('-', '-'));
+}
