@@ -50,7 +50,7 @@ pub enum Attached {
 }
 
 /// Talks to the assistant that runs, or to one in this process.
-pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>, output: Output) -> Result<ExitCode, Failed> {
+pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>, output: &Output) -> Result<ExitCode, Failed> {
     let client = Client::new(&settings.paths.state(), SOCKET);
     match client.get("/api/health").await {
         Ok(_) => {}
@@ -118,7 +118,7 @@ pub async fn say_once(
     settings: &Settings,
     disk: Arc<dyn Disk>,
     words: Words,
-    output: Output,
+    output: &Output,
 ) -> Result<ExitCode, Failed> {
     let client = Client::new(&settings.paths.state(), SOCKET);
     if client.get("/api/health").await.is_ok() {
@@ -137,12 +137,16 @@ pub async fn say_once(
 }
 
 /// Gives a command that means something only to an assistant that runs: one that starts does it by itself.
-pub async fn obey_if_running(settings: &Settings, command: &str, output: Output) -> Result<ExitCode, Failed> {
+pub async fn obey_if_running(
+    settings: &Settings,
+    command: &str,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
     let client = Client::new(&settings.paths.state(), SOCKET);
     told(terminal::obey(&client, command).await?, output)
 }
 
-fn told(obeyed: Result<String, String>, output: Output) -> Result<ExitCode, Failed> {
+fn told(obeyed: Result<String, String>, output: &Output) -> Result<ExitCode, Failed> {
     let text = obeyed.map_err(Failed::NotDone)?;
     match output.json {
         true => print(&serde_json::json!({ "ok": true, "text": text }).to_string()),
@@ -151,7 +155,7 @@ fn told(obeyed: Result<String, String>, output: Output) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-async fn answer(client: &Client, words: &Words, output: Output) -> Result<ExitCode, Failed> {
+async fn answer(client: &Client, words: &Words, output: &Output) -> Result<ExitCode, Failed> {
     let command = words.text.trim();
     if is_command(command) && words.images.is_empty() {
         return told(terminal::obey(client, command).await?, output);
@@ -209,7 +213,7 @@ async fn talk_or_wait(
     attached: Attached,
 ) -> Result<(), Failed> {
     match attached {
-        Attached::IfTerminal => sit_down(client, around, Afterwards::Wait, Output { json: false }).await,
+        Attached::IfTerminal => sit_down(client, around, Afterwards::Wait, &Output::default()).await,
         Attached::Never => std::future::pending().await,
     }
 }
@@ -218,7 +222,7 @@ async fn sit_down(
     client: &Client,
     (settings, disk): (&Settings, &Arc<dyn Disk>),
     afterwards: Afterwards,
-    output: Output,
+    output: &Output,
 ) -> Result<(), Failed> {
     if let Some(look) = seating::able(settings) {
         return seating::talk(client, (settings, disk), look, afterwards).await;
@@ -233,7 +237,7 @@ async fn sit_down(
 }
 
 /// Answers a program: a line in, a document out, whatever becomes of each.
-async fn answer_in_documents(client: &Client, output: Output) -> Result<(), Failed> {
+async fn answer_in_documents(client: &Client, output: &Output) -> Result<(), Failed> {
     let mut lines = BufReader::new(stdin()).lines();
     while let Some(line) = lines.next_line().await? {
         match line.trim() {

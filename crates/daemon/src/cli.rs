@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and the help that leads with examples.
 
 mod accounts;
+mod history;
 mod jobs;
 mod mail;
 mod names;
@@ -17,8 +18,10 @@ use surfaces::web::sessions::MOVES;
 
 use crate::commands::simulate;
 use crate::settings::Environment;
+use crate::voice::Voice;
 
 pub use accounts::{Account, CalAction, TaskAction};
+pub use history::{HistoryAction, Which};
 pub use jobs::{
     EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
     RoutineKeys,
@@ -47,6 +50,7 @@ examples:
   ollim-bot cost --days 7                what the model cost, and who spent it
   ollim-bot sessions tree                how the conversation went, drawn
   ollim-bot why                          how the last answer came about
+  ollim-bot history search dentist       where something was said
   ollim-bot simulate --from 2026-03-27 --to 2026-04-03
   ollim-bot config model.main opus       change a setting (without words: tell all of them)
   ollim-bot compact \"keep the recipes\"   sum up a long conversation (--undo takes it back)
@@ -79,11 +83,14 @@ pub struct Place {
 }
 
 /// How to answer.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct Output {
     /// Answer with one JSON document on stdout
     #[arg(long, global = true)]
     pub json: bool,
+    /// Who hears it.
+    #[arg(skip)]
+    pub voice: Voice,
 }
 
 /// What can be asked for.
@@ -164,6 +171,16 @@ pub enum Look {
         /// How many moves are told of, newest first
         #[arg(long, global = true, value_name = "N", default_value_t = MOVES, value_parser = value_parser!(u32).range(1..))]
         limit: u32,
+    },
+    /// What was said: conversations, prompts, answers, and words in them
+    #[command(
+        before_help = "examples:\n  ollim-bot history search dentist\n  ollim-bot history sessions --since 24h\n  \
+        ollim-bot history export main > conversation.md"
+    )]
+    History {
+        /// What to look for
+        #[command(subcommand)]
+        action: HistoryAction,
     },
     /// What the model was asked to do, and what that cost
     Cost {

@@ -5,6 +5,7 @@ pub mod completion;
 mod config;
 mod cost;
 mod doctor;
+mod history;
 pub mod jobs;
 mod open;
 pub mod run_job;
@@ -25,7 +26,7 @@ use crate::chat::{self, Attached};
 use crate::cli::{Cli, Command, Look, Order, Output, SessionsShape};
 use crate::exit::Failed;
 use crate::settings::Settings;
-use crate::voice::print;
+use crate::voice::Voice;
 use jobs::Wanted;
 
 /// Does what was asked for. Who only looks goes on with settings that are wrong, and tells it.
@@ -34,8 +35,12 @@ pub async fn run(
     (paths, read): (Paths, Result<Settings, Failed>),
     disk: Arc<dyn Disk>,
 ) -> Result<ExitCode, Failed> {
-    let output = cli.output;
-    let editor = cli.place.environment().editor();
+    let output = &cli.output;
+    let editor = match output.voice {
+        Voice::Terminal => cli.place.environment().editor(),
+        // Who is not at a terminal cannot see an editor.
+        Voice::Listener(_) => None,
+    };
     let settings = match (read, &cli.command) {
         (Ok(settings), _) => settings,
         (Err(wrong), Some(Command::Look(Look::Status))) => {
@@ -85,12 +90,13 @@ async fn look(
     wanted: Look,
     settings: &Settings,
     disk: Arc<dyn Disk>,
-    output: Output,
+    output: &Output,
 ) -> Result<ExitCode, Failed> {
     match wanted {
         Look::Sessions { shape, limit } => {
             sessions::show(settings, shape.unwrap_or(SessionsShape::List), limit, output)
         }
+        Look::History { action } => history::show(settings, &action, output),
         Look::Cost { days, by } => cost::show(settings, days, by, output),
         Look::Updates => updates::show(settings, disk, output),
         Look::Simulate(wanted) => simulate::show(settings, &wanted, output).await,
@@ -104,7 +110,7 @@ async fn order(
     wanted: Order,
     settings: &Settings,
     disk: Arc<dyn Disk>,
-    output: Output,
+    output: &Output,
 ) -> Result<ExitCode, Failed> {
     let command = match wanted {
         Order::Retry => return chat::obey_if_running(settings, "/retry", output).await,
@@ -122,9 +128,9 @@ async fn order(
 }
 
 /// Prints `value` as JSON, or `text` for people.
-fn answer(output: Output, value: &serde_json::Value, text: &str) {
+fn answer(output: &Output, value: &serde_json::Value, text: &str) {
     match output.json {
-        true => print(&value.to_string()),
-        false => print(text.trim_end()),
+        true => output.voice.print(&value.to_string()),
+        false => output.voice.print(text.trim_end()),
     }
 }

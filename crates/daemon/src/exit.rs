@@ -9,7 +9,6 @@ use surfaces::client::Unanswered;
 use surfaces::terminal::Stopped;
 
 use crate::cli::Output;
-use crate::voice::{note, print};
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -105,11 +104,11 @@ impl Failed {
     }
 
     /// Tells it, and gives the code to end with.
-    pub fn tell(&self, output: Output) -> ExitCode {
+    pub fn tell(&self, output: &Output) -> ExitCode {
         if output.json {
-            print(&json!({ "ok": false, "error": self.as_json() }).to_string());
+            output.voice.print(&json!({ "ok": false, "error": self.as_json() }).to_string());
         }
-        note(&format!("error: {self}"));
+        output.voice.note(&format!("error: {self}"));
         ExitCode::from(self.code())
     }
 }

@@ -40,6 +40,7 @@ use crate::pairing::KeptDevices;
 use crate::settings::{Discord, Settings};
 use crate::tool_lists::Check;
 use crate::vitals::Pulse;
+use crate::workshop;
 
 /// How often to look whether a backup is due.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
@@ -126,7 +127,7 @@ impl House {
         let (desk, pile) = Desk::new();
         let world = World {
             model: Arc::clone(&model),
-            hands: Arc::new(Toolbox::new()),
+            hands: Arc::new(Toolbox::new(workshop::workshop(settings, &journal))),
             journal: journal.clone(),
             surface: stage.clone(),
             instructions: instructions(&settings.names.value),

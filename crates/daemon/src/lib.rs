@@ -11,6 +11,7 @@ mod greeting;
 pub mod house;
 mod job_files;
 mod leash;
+pub mod own;
 mod pairing;
 mod reach;
 mod seating;
@@ -18,6 +19,7 @@ pub mod settings;
 mod tool_lists;
 mod vitals;
 mod voice;
+mod workshop;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -44,10 +46,10 @@ pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
     // Whoever completes a line asks in the environment, and is answered before anything else is read.
     CompleteEnv::with_factory(Cli::command).complete();
     let cli = Cli::parse();
-    let output = cli.output;
+    let output = cli.output.clone();
     match dispatch(cli, disk) {
         Ok(code) => code,
-        Err(failed) => failed.tell(output),
+        Err(failed) => failed.tell(&output),
     }
 }
 

@@ -4,6 +4,7 @@
 //! What is said cannot command the terminal, whoever the words are from.
 
 use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use surfaces::terminal::readable;
 
@@ -15,4 +16,49 @@ pub fn print(line: &str) {
 /// Says `line` on stderr.
 pub fn note(line: &str) {
     let _ = writeln!(std::io::stderr(), "{}", readable(line));
+}
+
+/// Who hears what a command says.
+#[derive(Clone, Debug, Default)]
+pub enum Voice {
+    /// Whoever sits at the terminal.
+    #[default]
+    Terminal,
+    /// Somebody in this process, who reads it when the command is done.
+    Listener(Arc<Mutex<Vec<String>>>),
+}
+
+impl Voice {
+    /// Somebody who has heard nothing yet.
+    pub fn listener() -> Self {
+        Self::Listener(Arc::default())
+    }
+
+    /// Says `line` as an answer.
+    pub fn print(&self, line: &str) {
+        match self {
+            Self::Terminal => print(line),
+            Self::Listener(heard) => keep(heard, line),
+        }
+    }
+
+    /// Says `line` beside the answer.
+    pub fn note(&self, line: &str) {
+        match self {
+            Self::Terminal => note(line),
+            Self::Listener(heard) => keep(heard, line),
+        }
+    }
+
+    /// All that was said to a listener until now.
+    pub fn heard(&self) -> String {
+        match self {
+            Self::Terminal => String::new(),
+            Self::Listener(heard) => heard.lock().unwrap_or_else(PoisonError::into_inner).join("\n"),
+        }
+    }
+}
+
+fn keep(heard: &Mutex<Vec<String>>, line: &str) {
+    heard.lock().unwrap_or_else(PoisonError::into_inner).push(readable(line).to_string());
 }

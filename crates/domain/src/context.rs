@@ -17,6 +17,7 @@ mod reference;
 mod reports;
 mod retold;
 mod scheduled;
+pub mod skills;
 mod stamp;
 
 use std::sync::Arc;

@@ -24,7 +24,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use crate::desk::Desk;
-pub use history::{Fate, History, LookedFor, Pinged};
+pub use history::{Fate, Found, History, LookedFor, Order, Pinged, Spoken, Within};
 
 /// Hears a reply as it comes.
 pub trait Hearing: Send + Sync {

@@ -284,14 +284,14 @@ fn an_answer_is_explained_and_what_it_cost_is_told() {
         it answers what you said in the terminal: "keep milk"
         2 calls of puppet:answering.
         20 tokens read, 0 % of them from the cache, 10 written; what it cost is not known.
-        tools, and the rule that decided: inbox_add (own-tool).
+        tools, and the rule that decided: inbox_add (context).
         it was finished after 0 s.
         human> /why 1
         told> answer 1 was begun on 2026-11-15 at 08:00:00, in our main conversation.
         it answers what you said in the terminal: "keep milk"
         2 calls of puppet:answering.
         20 tokens read, 0 % of them from the cache, 10 written; what it cost is not known.
-        tools, and the rule that decided: inbox_add (own-tool).
+        tools, and the rule that decided: inbox_add (context).
         it was finished after 0 s.
         human> /why 9
         told> there is no answer with the number 9. `/why` alone tells of the last one.

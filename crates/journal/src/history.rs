@@ -1,9 +1,8 @@
 //! What is looked up of what happened, beside everything else.
 
 use domain::card::Card;
-use domain::conversation::Entry;
 use domain::inbox::Kept;
-use engine::ports::{History, LookedFor, Pinged, Unreadable};
+use engine::ports::{Found, History, LookedFor, Pinged, Unreadable};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 
@@ -29,7 +28,7 @@ impl History for Journal {
         self.read(move |reader| reader.database.begun(limit))
     }
 
-    fn search(&self, looked_for: LookedFor) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>> {
+    fn search(&self, looked_for: LookedFor) -> BoxFuture<'_, Result<Vec<Found>, Unreadable>> {
         self.read(move |reader| reader.database.search(&looked_for))
     }
 }

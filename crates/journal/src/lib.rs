@@ -19,7 +19,7 @@ mod sessions;
 mod state;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use domain::context::Reference;
@@ -59,6 +59,7 @@ pub struct Journal {
     writer: Keeper<Writer>,
     paths: Paths,
     disk: Arc<dyn Disk>,
+    git: Arc<git::Git>,
     /// Let go of last, after both threads are done.
     _lock: Lock,
 }
@@ -81,6 +82,11 @@ impl Journal {
     /// Where things are.
     pub fn paths(&self) -> &Paths {
         &self.paths
+    }
+
+    /// Puts `path`, which was written, into the history with `message`. Returns at once.
+    pub fn commit(&self, path: &Path, message: String) {
+        self.git.commit(path, message);
     }
 
     /// The session under which `branch` speaks: nothing, if nothing was said there.

@@ -111,7 +111,8 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     memory.chosen = small.chosen(place.now, &mut notices);
     let pings = database.pings().map_err(|error| damaged(&error))?;
     small.agree(pings, &mut memory.chosen);
-    let mut plans = PlanFiles::new(&place, files.git());
+    let git = files.git();
+    let mut plans = PlanFiles::new(&place, Arc::clone(&git));
     let stands = plans.reconcile(&mut database, place.now, &mut notices);
     memory.plans.sessions = stands.map_err(|error| damaged(&error))?;
     let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
@@ -122,6 +123,7 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
         reader: Keeper::new("reader", reader).map_err(|error| unusable(&place, &error))?,
         paths: place.paths,
         disk: place.disk,
+        git,
         _lock: lock,
     };
     Ok(Opened { journal, memory, notices })

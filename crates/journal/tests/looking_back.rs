@@ -140,9 +140,10 @@ async fn words_are_found_wherever_they_were_said_and_nothing_in_them_is_an_order
     let said = texts.iter().zip(1..).map(|(text, id)| Record::Said(Branch::Main, entry(id, 0, human(text))));
     journal.write(said.collect()).await.unwrap();
     let find = async |words: &str, before: Option<u64>| {
-        let looked_for = LookedFor { words: words.to_owned(), before: before.map(EntryId), limit: 10 };
+        let before = before.map(EntryId);
+        let looked_for = LookedFor { words: words.to_owned(), before, limit: 10, ..LookedFor::default() };
         let found = journal.search(looked_for).await.unwrap();
-        found.iter().map(|entry| entry.id.0).collect::<Vec<_>>()
+        found.iter().map(|found| found.entry.id.0).collect::<Vec<_>>()
     };
     assert_eq!(find("dentist", None).await, [4, 2, 1], "the last word may be a beginning");
     assert_eq!(find("dentist the", None).await, [2, 1]);

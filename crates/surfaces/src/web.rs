@@ -20,7 +20,7 @@ mod reading;
 mod refusal;
 pub mod reports;
 mod schedule;
-mod search;
+pub mod search;
 pub mod secret;
 pub mod sessions;
 pub mod shell;

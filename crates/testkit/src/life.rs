@@ -251,7 +251,7 @@ impl Life {
         };
         let Opened { journal, memory, .. } =
             journal::open_with(place, Tracked::Nowhere).expect("a data directory");
-        let hands = Arc::new(Toolbox::new());
+        let hands = Arc::new(Toolbox::default());
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
         let world = World {
             model: self.model.clone(),

@@ -7,5 +7,8 @@ use tools::Toolbox;
 #[expect(clippy::print_stdout, reason = "whoever measures reads it there")]
 fn main() {
     let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
-    println!("fixed prompt overhead: {} tokens", overhead(&instructions(&names), &Toolbox::new().tools()));
+    println!(
+        "fixed prompt overhead: {} tokens",
+        overhead(&instructions(&names), &Toolbox::default().tools())
+    );
 }

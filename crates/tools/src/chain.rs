@@ -7,7 +7,7 @@ use domain::wish::Wish;
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
-use crate::{Tool, Wanted, minutes, parsed};
+use crate::{Tool, Wanted, Work, minutes, parsed};
 
 /// Asks for one more check.
 pub const FOLLOW_UP: Tool = Tool {
@@ -17,7 +17,7 @@ pub const FOLLOW_UP: Tool = Tool {
         schema: r#"{"type":"object","required":["minutes_from_now"],"properties":{"minutes_from_now":{"type":"integer"}}}"#,
         class: Class::Own,
     },
-    read: follow_up,
+    work: Work::Asks(follow_up),
 };
 
 #[derive(Deserialize)]

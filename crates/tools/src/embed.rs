@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::ping::Critical;
-use crate::{Tool, Wanted, parsed};
+use crate::{Tool, Wanted, Work, parsed};
 
 /// Shows an embed.
 pub const EMBED: Tool = Tool {
@@ -31,7 +31,7 @@ pub const EMBED: Tool = Tool {
         ),
         class: Class::Own,
     },
-    read: embed,
+    work: Work::Asks(embed),
 };
 
 #[derive(Deserialize)]

@@ -7,7 +7,7 @@ use domain::wish::{Asked, Wish};
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
-use crate::{NOTHING, Tool, Wanted, minutes, parsed, words};
+use crate::{NOTHING, Tool, Wanted, Work, minutes, parsed, words};
 
 /// Starts a side conversation.
 pub const ENTER: Tool = Tool {
@@ -18,7 +18,7 @@ pub const ENTER: Tool = Tool {
         schema: r#"{"type":"object","properties":{"topic":{"type":"string"},"idle_timeout":{"type":"integer"}}}"#,
         class: Class::Own,
     },
-    read: enter,
+    work: Work::Asks(enter),
 };
 
 /// Leaves a summary for main; in a side conversation this also ends it.
@@ -30,7 +30,7 @@ pub const REPORT: Tool = Tool {
         schema: r#"{"type":"object","required":["message"],"properties":{"message":{"type":"string"}}}"#,
         class: Class::Own,
     },
-    read: report,
+    work: Work::Asks(report),
 };
 
 /// Makes the side conversation the main one.
@@ -41,7 +41,7 @@ pub const SAVE: Tool = Tool {
         schema: NOTHING,
         class: Class::Own,
     },
-    read: |turn, _| Ok(Request::Turn(turn, Progress::Wishes(Wish::Save))),
+    work: Work::Asks(|turn, _| Ok(Request::Turn(turn, Progress::Wishes(Wish::Save)))),
 };
 
 /// Ends the side conversation and keeps nothing.
@@ -52,7 +52,7 @@ pub const EXIT: Tool = Tool {
         schema: NOTHING,
         class: Class::Own,
     },
-    read: |turn, _| Ok(Request::Turn(turn, Progress::Wishes(Wish::ExitFork))),
+    work: Work::Asks(|turn, _| Ok(Request::Turn(turn, Progress::Wishes(Wish::ExitFork)))),
 };
 
 #[derive(Deserialize)]

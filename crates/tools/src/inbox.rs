@@ -6,7 +6,7 @@ use domain::tool::{Class, ToolSpec};
 use serde::Deserialize;
 use serde_json::Number;
 
-use crate::{Tool, parsed};
+use crate::{Tool, Work, parsed};
 
 /// Keeps something.
 pub const ADD: Tool = Tool {
@@ -16,7 +16,7 @@ pub const ADD: Tool = Tool {
         schema: r#"{"type":"object","properties":{"text":{"type":"string","minLength":1}},"required":["text"],"additionalProperties":false}"#,
         class: Class::Notes,
     },
-    read: |_, input| parsed(input).map(|Add { text }| Request::Inbox(Shelf::Keep(text))),
+    work: Work::Asks(|_, input| parsed(input).map(|Add { text }| Request::Inbox(Shelf::Keep(text)))),
 };
 
 /// Reads the inbox out.
@@ -27,7 +27,7 @@ pub const LIST: Tool = Tool {
         schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
         class: Class::Own,
     },
-    read: |_, _| Ok(Request::Tell(Question::Inbox)),
+    work: Work::Asks(|_, _| Ok(Request::Tell(Question::Inbox))),
 };
 
 /// Takes something out of the inbox for good.
@@ -39,10 +39,10 @@ pub const REMOVE: Tool = Tool {
         schema: r#"{"type":"object","properties":{"number":{"type":"integer","minimum":1}},"required":["number"],"additionalProperties":false}"#,
         class: Class::Acts,
     },
-    read: |_, input| {
+    work: Work::Asks(|_, input| {
         parsed(input)
             .and_then(|Remove { number }| number_of(&number).map(|id| Request::Inbox(Shelf::Remove(id))))
-    },
+    }),
 };
 
 /// The number of a kept thing. A number such as `3.0` is whole too.

@@ -1,21 +1,27 @@
 //! What the model can do: one file a tool or a few that belong together, and the list of them.
 //!
-//! A tool reads the input the model wrote and asks the assistant. The input is held against the tool's own
-//! schema first. Whatever goes wrong is told in words the model can act on, and starts with `Error`.
+//! A tool reads the input the model wrote, and asks the assistant or works itself, with what is in the workshop. The
+//! input is held against the tool's own schema first. Whatever goes wrong is told in words the model can act on, and
+//! starts with `Error`.
 
 mod chain;
 mod embed;
+pub mod files;
 mod fork;
 mod inbox;
 mod ping;
+mod plain;
 mod routine;
 mod schedule;
 mod schema;
 mod status;
+mod workshop;
 
 use std::sync::Arc;
 
 use domain::assistant::{Answer, Request};
+use domain::label::Label;
+use domain::permission::deed;
 use domain::tool::{Caption, Outcome, Showing, ToolCall, ToolResult, ToolSpec};
 use domain::turn::TurnId;
 use engine::desk::Desk;
@@ -24,18 +30,31 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use workshop::{Part, Workshop};
+
 /// What a tool makes of its input: something to ask the assistant, or why not.
 type Wanted = Result<Request, String>;
+
+/// What a tool that works itself will tell, or why it did not work.
+type Done<'a> = BoxFuture<'a, Result<String, String>>;
 
 /// One tool.
 struct Tool {
     spec: ToolSpec,
-    /// Reads an input that fits the schema. The turn is the one that called.
-    read: fn(TurnId, Value) -> Wanted,
+    work: Work,
+}
+
+/// How a tool works. What it gets fits its schema.
+#[derive(Clone, Copy)]
+enum Work {
+    /// It asks the assistant something, for the turn that called.
+    Asks(fn(TurnId, Value) -> Wanted),
+    /// It works itself.
+    Does(fn(&Workshop, Value) -> Done<'_>),
 }
 
 /// All tools, in the order in which the model is told of them.
-const TOOLS: [Tool; 13] = [
+const TOOLS: [Tool; 18] = [
     inbox::ADD,
     inbox::LIST,
     inbox::REMOVE,
@@ -49,32 +68,32 @@ const TOOLS: [Tool; 13] = [
     fork::SAVE,
     fork::EXIT,
     routine::COMPACT,
+    files::READ,
+    files::WRITE,
+    files::EDIT,
+    files::GLOB,
+    files::GREP,
 ];
 
 /// A schema that takes an object and asks for nothing in it.
 const NOTHING: &str = r#"{"type":"object","properties":{}}"#;
 
-/// The tools.
+/// The tools. Without a workshop those that work themselves are off, and say so.
+#[derive(Default)]
 pub struct Toolbox {
-    specs: Arc<[ToolSpec]>,
+    workshop: Workshop,
 }
 
 impl Toolbox {
-    /// All of them.
-    pub fn new() -> Self {
-        Self { specs: TOOLS.iter().map(|tool| tool.spec.clone()).collect() }
-    }
-}
-
-impl Default for Toolbox {
-    fn default() -> Self {
-        Self::new()
+    /// All of them, with what is in `workshop`.
+    pub fn new(workshop: Workshop) -> Self {
+        Self { workshop }
     }
 }
 
 impl Hands for Toolbox {
     fn tools(&self) -> Arc<[ToolSpec]> {
-        Arc::clone(&self.specs)
+        TOOLS.iter().map(|tool| tool.spec.clone()).collect()
     }
 
     fn caption(&self, call: &ToolCall) -> String {
@@ -84,23 +103,44 @@ impl Hands for Toolbox {
 
     fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult> {
         Box::pin(async move {
-            let (text, outcome) = match wanted(turn, call) {
-                Ok(request) => outcome(desk.ask(request).await),
+            let (text, outcome) = match order(turn, call) {
+                Ok(Order::Ask(request)) => outcome(desk.ask(request).await),
+                Ok(Order::Do(work, input)) => match work(&self.workshop, input).await {
+                    Ok(text) => (text, Outcome::Done),
+                    Err(reason) => failed(reason),
+                },
                 Err(reason) => failed(reason),
             };
-            ToolResult { call: call.id.clone(), text, outcome, label: domain::label::Label::PLAIN }
+            ToolResult { call: call.id.clone(), text, outcome, label: label(call) }
         })
     }
 }
 
-/// What `call` asks of the assistant, or what is wrong with it.
-fn wanted(turn: TurnId, call: &ToolCall) -> Wanted {
+/// What is known of what comes of `call`, whether it works or not.
+fn label(call: &ToolCall) -> Label {
+    let class = TOOLS.iter().find(|tool| tool.spec.name == call.name).map(|tool| tool.spec.class);
+    class.map_or(Label::PLAIN, |class| deed(call, class).reads)
+}
+
+/// What is to be done about a call.
+enum Order {
+    /// Ask the assistant.
+    Ask(Request),
+    /// Work.
+    Do(fn(&Workshop, Value) -> Done<'_>, Value),
+}
+
+/// What is to be done about `call`, or what is wrong with it.
+fn order(turn: TurnId, call: &ToolCall) -> Result<Order, String> {
     let Some(tool) = TOOLS.iter().find(|tool| tool.spec.name == call.name) else {
         return Err(format!("there is no tool called `{}`.", call.name));
     };
     let input = schema::read(tool.spec.schema, &call.input.0);
-    let wanted = input.and_then(|input| (tool.read)(turn, input));
-    wanted.map_err(|wrong| format!("that input does not fit `{}`: {wrong}", tool.spec.name))
+    let order = input.and_then(|input| match tool.work {
+        Work::Asks(read) => read(turn, input).map(Order::Ask),
+        Work::Does(work) => Ok(Order::Do(work, input)),
+    });
+    order.map_err(|wrong| format!("that input does not fit `{}`: {wrong}", tool.spec.name))
 }
 
 fn outcome(answer: Answer) -> (String, Outcome) {

@@ -7,7 +7,7 @@ use domain::wish::{Urgency, Wish};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{Tool, Wanted, parsed, words};
+use crate::{Tool, Wanted, Work, parsed, words};
 
 /// Interrupts the human.
 pub const PING: Tool = Tool {
@@ -18,7 +18,7 @@ pub const PING: Tool = Tool {
         schema: r#"{"type":"object","required":["message"],"properties":{"message":{"type":"string"},"critical":{"type":"boolean"}}}"#,
         class: Class::Own,
     },
-    read: ping,
+    work: Work::Asks(ping),
 };
 
 /// The word of the model on whether something can wait.

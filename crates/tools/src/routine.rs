@@ -7,7 +7,7 @@ use domain::wish::Wish;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{Tool, Wanted, parsed, words};
+use crate::{Tool, Wanted, Work, parsed, words};
 
 /// Shortens what a persistent routine remembers.
 pub const COMPACT: Tool = Tool {
@@ -17,7 +17,7 @@ pub const COMPACT: Tool = Tool {
         schema: r#"{"type":"object","required":["instructions"],"properties":{"instructions":{"type":"string","description":"what to keep and what to drop when compacting"}}}"#,
         class: Class::Own,
     },
-    read: compact,
+    work: Work::Asks(compact),
 };
 
 #[derive(Deserialize)]

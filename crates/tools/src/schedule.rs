@@ -4,7 +4,7 @@ use domain::assistant::{Planning, Request};
 use domain::tool::{Class, ToolSpec};
 use serde::Deserialize;
 
-use crate::{Tool, parsed, words};
+use crate::{Tool, Work, parsed, words};
 
 /// Plans, lists, moves and cancels.
 pub const SCHEDULE: Tool = Tool {
@@ -17,10 +17,10 @@ pub const SCHEDULE: Tool = Tool {
         schema: r#"{"type":"object","properties":{"words":{"type":"string","minLength":1}},"required":["words"],"additionalProperties":false}"#,
         class: Class::Plans,
     },
-    read: |_, input| {
+    work: Work::Asks(|_, input| {
         let Said { words: said } = parsed(input)?;
         words("words", said).map(|said| Request::Plan(Planning::Words(said)))
-    },
+    }),
 };
 
 #[derive(Deserialize)]

@@ -3,7 +3,7 @@
 use domain::assistant::{Question, Request};
 use domain::tool::{Class, ToolSpec};
 
-use crate::Tool;
+use crate::{Tool, Work};
 
 /// Tells how things stand.
 pub const STATUS: Tool = Tool {
@@ -13,5 +13,5 @@ pub const STATUS: Tool = Tool {
         schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
         class: Class::Own,
     },
-    read: |_, _| Ok(Request::Tell(Question::Status)),
+    work: Work::Asks(|_, _| Ok(Request::Tell(Question::Status))),
 };

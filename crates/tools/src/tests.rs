@@ -12,10 +12,18 @@ use domain::wish::{Asked, Urgency, Wish};
 use engine::ports::Hands;
 use serde_json::{Value, json};
 
-use crate::{TOOLS, Toolbox, schema, wanted};
+use crate::{Order, TOOLS, Toolbox, schema};
 
 fn call(name: &str, input: &str) -> ToolCall {
     ToolCall { id: "a".to_owned(), name: name.to_owned(), input: Json(input.to_owned()) }
+}
+
+/// What `call` asks of the assistant, or what is wrong with it.
+fn wanted(turn: TurnId, call: &ToolCall) -> Result<Request, String> {
+    match crate::order(turn, call)? {
+        Order::Ask(request) => Ok(request),
+        Order::Do(..) => Err("it works itself.".to_owned()),
+    }
 }
 
 fn wish(name: &str, input: Value) -> Wish {
@@ -36,8 +44,19 @@ fn the_model_is_told_of_all_tools() {
     for tool in PlacedTool::ALL {
         assert!(names.contains(&tool.name()), "{} is missing", tool.name());
     }
-    assert_eq!(names.len(), PlacedTool::ALL.len() + 5);
-    for name in ["inbox_add", "inbox_list", "inbox_remove", "schedule", "status"] {
+    assert_eq!(names.len(), PlacedTool::ALL.len() + 10);
+    for name in [
+        "inbox_add",
+        "inbox_list",
+        "inbox_remove",
+        "schedule",
+        "status",
+        "Read",
+        "Write",
+        "Edit",
+        "Glob",
+        "Grep",
+    ] {
         assert!(names.contains(&name), "{name} is missing");
     }
 }
@@ -46,7 +65,7 @@ fn the_model_is_told_of_all_tools() {
 #[test]
 fn the_instructions_and_the_tools_are_short() {
     let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
-    let tokens = overhead(&instructions(&names), &Toolbox::new().tools());
+    let tokens = overhead(&instructions(&names), &Toolbox::default().tools());
     assert!(tokens <= 5_000, "{tokens} tokens");
 }
 
@@ -255,7 +274,7 @@ fn the_schemas_use_only_words_that_are_checked() {
 /// ST-20: who waits is told what a call is about.
 #[test]
 fn a_call_is_told_by_what_it_is_given() {
-    let caption = |name: &str, input: &str| Toolbox::new().caption(&call(name, input));
+    let caption = |name: &str, input: &str| Toolbox::default().caption(&call(name, input));
     assert_eq!(caption("Read", r#"{"file_path":"/a/b/c_d.md"}"#), "Read(b/c_d.md)");
     assert_eq!(caption("Read", "{"), "Read");
     assert_eq!(caption("Read", r#"{"file_path":7}"#), "Read");
@@ -270,6 +289,8 @@ fn only_what_destroys_something_is_asked_for() {
             "inbox_remove" => Class::Acts,
             "inbox_add" => Class::Notes,
             "schedule" => Class::Plans,
+            "Read" | "Glob" | "Grep" => Class::Reads,
+            "Write" | "Edit" => Class::Edits,
             _ => Class::Own,
         };
         assert_eq!(tool.spec.class, expected, "{}", tool.spec.name);

@@ -47,7 +47,7 @@ impl Family {
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
         let world = World {
             model: Arc::new(model(url)),
-            hands: Arc::new(Toolbox::new()),
+            hands: Arc::new(Toolbox::default()),
             journal: Arc::new(opened.journal),
             surface: Arc::new(Nobody),
             instructions: instructions(&names),

@@ -51,7 +51,7 @@ pub async fn run(
     wanted: Account,
     settings: &Settings,
     disk: Arc<dyn Disk>,
-    output: Output,
+    output: &Output,
 ) -> Result<ExitCode, Failed> {
     let told = match wanted {
         // What goes wrong elsewhere is no mistake of the command line.

@@ -11,21 +11,20 @@ use super::answer;
 use crate::cli::Output;
 use crate::exit::Failed;
 use crate::settings::Settings;
-use crate::voice::note;
 
 /// Shows all settings, or the one called `name`.
 pub fn show(
     settings: &Settings,
     disk: Arc<dyn Disk>,
     name: Option<&str>,
-    output: Output,
+    output: &Output,
 ) -> Result<ExitCode, Failed> {
     let wanted = name.map(Setting::named).transpose().map_err(|bad| Failed::Usage(bad.to_string()))?;
     let (mut set, mut wrong) = journal::settings(&settings.paths, disk);
     let choices = settings.choices("the usual model");
     wrong.extend(choices.admit(&mut set).iter().map(|bad| format!("state/config.json: {bad}")));
     for wrong in wrong {
-        note(&wrong);
+        output.voice.note(&wrong);
     }
     let line = |setting: Setting| format!("{:<22}{}", setting.shown(), setting.value(&set, choices.thinking));
     let row = |setting: Setting| row(setting, &set, setting.value(&set, choices.thinking));

@@ -13,7 +13,7 @@ use crate::exit::Failed;
 use crate::settings::Settings;
 
 /// Shows it.
-pub fn show(settings: &Settings, days: u16, by: CostBy, output: Output) -> Result<ExitCode, Failed> {
+pub fn show(settings: &Settings, days: u16, by: CostBy, output: &Output) -> Result<ExitCode, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
     let now = SystemClock::new(settings.zone.value.clone()).now();
     let limit = settings.spend.purse.limit;

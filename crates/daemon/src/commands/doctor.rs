@@ -69,7 +69,7 @@ impl State {
 pub async fn examine(
     paths: &Paths,
     settings: Result<&Settings, &Failed>,
-    output: Output,
+    output: &Output,
 ) -> Result<ExitCode, Failed> {
     let mut findings = vec![data(paths), journal(paths), disk(paths), clock(), running(paths).await];
     match settings {

@@ -33,7 +33,6 @@ use crate::cli::{
 use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::settings::Settings;
-use crate::voice::print;
 use changing::Changes;
 pub use rows::{Row, rows};
 
@@ -77,14 +76,19 @@ pub enum Wanted {
 pub struct Desk<'a> {
     settings: &'a Settings,
     disk: Arc<dyn Disk>,
-    output: Output,
+    output: &'a Output,
     editor: Option<String>,
     now: Zoned,
 }
 
 impl<'a> Desk<'a> {
     /// The desk of one command. `editor` is what the human writes with.
-    pub fn new(settings: &'a Settings, disk: Arc<dyn Disk>, output: Output, editor: Option<String>) -> Self {
+    pub fn new(
+        settings: &'a Settings,
+        disk: Arc<dyn Disk>,
+        output: &'a Output,
+        editor: Option<String>,
+    ) -> Self {
         let now = SystemClock::new(settings.zone.value.clone()).now();
         Self { settings, disk, output, editor, now }
     }
@@ -97,7 +101,7 @@ impl<'a> Desk<'a> {
                     .find::<Routine>(&which, "run")
                     .map(|row| Wanted::Run(row.source(Source::Routine)));
             }
-            None => usage(Routine::WORD),
+            None => self.usage(Routine::WORD),
             Some(RoutineAction::Add(keys)) => self.add_routine(&keys),
             Some(RoutineAction::List) => self.list::<Routine>(),
             Some(RoutineAction::Show(which)) => self.show::<Routine>(&which),
@@ -121,7 +125,7 @@ impl<'a> Desk<'a> {
                     .find::<Reminder>(&which, "run")
                     .map(|row| Wanted::Run(row.source(Source::Reminder)));
             }
-            None => usage(Reminder::WORD),
+            None => self.usage(Reminder::WORD),
             Some(ReminderAction::Add(keys)) => self.add_reminder(&keys),
             Some(ReminderAction::List) => self.list::<Reminder>(),
             Some(ReminderAction::Show(which)) => self.show::<Reminder>(&which),
@@ -284,6 +288,16 @@ impl<'a> Desk<'a> {
         Items::new(Arc::clone(&self.disk), self.settings.paths.root(), self.zone().clone())
     }
 
+    /// CL-4: a group without an action prints its usage.
+    fn usage(&self, word: &str) -> Result<ExitCode, Failed> {
+        let mut cli = Cli::command();
+        cli.build();
+        if let Some(group) = cli.find_subcommand_mut(word) {
+            self.output.voice.print(group.render_help().to_string().trim_end());
+        }
+        Ok(ExitCode::FAILURE)
+    }
+
     fn commit(&self, path: &Path, message: String) {
         let git = Git::start("git");
         git.commit(path, message);
@@ -293,16 +307,6 @@ impl<'a> Desk<'a> {
     fn zone(&self) -> &jiff::tz::TimeZone {
         &self.settings.zone.value
     }
-}
-
-/// CL-4: a group without an action prints its usage.
-fn usage(word: &str) -> Result<ExitCode, Failed> {
-    let mut cli = Cli::command();
-    cli.build();
-    if let Some(group) = cli.find_subcommand_mut(word) {
-        print(group.render_help().to_string().trim_end());
-    }
-    Ok(ExitCode::FAILURE)
 }
 
 fn missing(flag: &str) -> Failed {

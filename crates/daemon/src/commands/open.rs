@@ -12,7 +12,7 @@ use crate::settings::Settings;
 use crate::voice::note;
 
 /// Prints a link that pairs the browser which opens it.
-pub async fn open(settings: &Settings, output: Output) -> Result<ExitCode, Failed> {
+pub async fn open(settings: &Settings, output: &Output) -> Result<ExitCode, Failed> {
     let client = Client::new(&settings.paths.state(), SOCKET);
     let made = client.post("/api/pairings", &serde_json::json!({})).await?;
     let link = made["link"].as_str().unwrap_or_default();

@@ -21,7 +21,7 @@ pub async fn run(
     settings: &Settings,
     disk: Arc<dyn Disk>,
     job: &Source,
-    output: Output,
+    output: &Output,
 ) -> Result<ExitCode, Failed> {
     let client = Client::new(&settings.paths.state(), SOCKET);
     if client.get("/api/health").await.is_ok() {
@@ -39,7 +39,7 @@ pub async fn run(
     ended
 }
 
-async fn done(client: &Client, job: &Source, output: Output) -> Result<ExitCode, Failed> {
+async fn done(client: &Client, job: &Source, output: &Output) -> Result<ExitCode, Failed> {
     let mut events = client.events().await?;
     let begun = client.post("/api/schedule/run", &json!({ "job": job.to_string() })).await?;
     let mut work =
@@ -134,7 +134,7 @@ impl Outcome {
     }
 }
 
-fn tell(job: &Source, said: &[String], outcome: &Outcome, output: Output) -> ExitCode {
+fn tell(job: &Source, said: &[String], outcome: &Outcome, output: &Output) -> ExitCode {
     let job = job.to_string();
     let (code, value, words) = match outcome {
         Outcome::Done(why) => {

@@ -16,7 +16,7 @@ pub fn show(
     settings: &Settings,
     shape: SessionsShape,
     limit: u32,
-    output: Output,
+    output: &Output,
 ) -> Result<ExitCode, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
     let found = journal::peek(&settings.paths).map_err(|error| failed(&error))?;

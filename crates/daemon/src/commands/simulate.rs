@@ -62,7 +62,7 @@ const STATE: [&str; 2] = ["config.json", "ping_budget.json"];
 const JOBS: [&str; 2] = ["routines", "reminders"];
 
 /// Lives through it, and tells what happened.
-pub async fn show(settings: &Settings, wanted: &Wanted, output: Output) -> Result<ExitCode, Failed> {
+pub async fn show(settings: &Settings, wanted: &Wanted, output: &Output) -> Result<ExitCode, Failed> {
     let zone = &settings.zone.value;
     let span = Span::read((&wanted.from, &wanted.to), zone)?;
     let script = wanted.script.as_deref().map(Script::read).transpose()?.unwrap_or_default();
@@ -97,7 +97,7 @@ async fn live(
         pid: std::process::id(),
     };
     let Opened { journal, memory, .. } = journal::open_with(place, Tracked::Nowhere)?;
-    let (watch, hands) = (Arc::new(Watch::new(clock.clone())), Arc::new(Toolbox::new()));
+    let (watch, hands) = (Arc::new(Watch::new(clock.clone())), Arc::new(Toolbox::default()));
     let world = World {
         model: Arc::new(Scripted::new(script, clock.clone(), &settings.names.value.human)),
         hands: hands.clone(),

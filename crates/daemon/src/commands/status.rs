@@ -10,10 +10,9 @@ use super::answer;
 use crate::cli::Output;
 use crate::exit::Failed;
 use crate::house::SOCKET;
-use crate::voice::note;
 
 /// Asks the running assistant how it is; 1 if nothing runs, 78 if what is set here is `wrong`.
-pub async fn show(paths: &Paths, wrong: Option<&Failed>, output: Output) -> Result<ExitCode, Failed> {
+pub async fn show(paths: &Paths, wrong: Option<&Failed>, output: &Output) -> Result<ExitCode, Failed> {
     let client = Client::new(&paths.state(), SOCKET);
     let (mut value, text, code) = match client.get("/api/health").await {
         Ok(health) => {
@@ -34,7 +33,7 @@ pub async fn show(paths: &Paths, wrong: Option<&Failed>, output: Output) -> Resu
     value["ok"] = false.into();
     value["error"] = wrong.as_json();
     answer(output, &value, &text);
-    note(&format!("error: {wrong}"));
+    output.voice.note(&format!("error: {wrong}"));
     Ok(wrong.code().into())
 }
 

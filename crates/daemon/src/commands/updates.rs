@@ -14,7 +14,7 @@ use crate::exit::Failed;
 use crate::settings::Settings;
 
 /// Shows all of them.
-pub fn show(settings: &Settings, disk: Arc<dyn Disk>, output: Output) -> Result<ExitCode, Failed> {
+pub fn show(settings: &Settings, disk: Arc<dyn Disk>, output: &Output) -> Result<ExitCode, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
     let reports = journal::reports(&settings.paths, disk).map_err(|error| failed(&error))?;
     let value =

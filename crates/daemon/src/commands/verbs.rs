@@ -17,14 +17,13 @@ use crate::cli::{Ease, InboxAction, Output, Verb};
 use crate::exit::Failed;
 use crate::reach::Reached;
 use crate::settings::Settings;
-use crate::voice::note;
 
 /// Does what `verb` says.
 pub async fn run(
     verb: Verb,
     settings: &Settings,
     disk: Arc<dyn Disk>,
-    output: Output,
+    output: &Output,
 ) -> Result<ExitCode, Failed> {
     let speaker = Speaker { settings, disk, output };
     match verb {
@@ -58,7 +57,7 @@ pub async fn run(
 struct Speaker<'a> {
     settings: &'a Settings,
     disk: Arc<dyn Disk>,
-    output: Output,
+    output: &'a Output,
 }
 
 impl Speaker<'_> {
@@ -74,7 +73,7 @@ impl Speaker<'_> {
         let value = self.asked(words).await?;
         answer(self.output, &value, text(&value));
         if !self.output.json && text(&value).starts_with('✓') {
-            note("  undo: ollim-bot undo");
+            self.output.voice.note("  undo: ollim-bot undo");
         }
         Ok(ExitCode::SUCCESS)
     }

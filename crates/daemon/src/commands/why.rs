@@ -16,7 +16,7 @@ use crate::exit::Failed;
 use crate::settings::Settings;
 
 /// Shows what `words` name, or the last answer.
-pub fn show(settings: &Settings, words: &[String], output: Output) -> Result<ExitCode, Failed> {
+pub fn show(settings: &Settings, words: &[String], output: &Output) -> Result<ExitCode, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
     let (subject, zone) =
         (Subject::read(words.join(" ").trim()).map_err(Failed::Usage)?, &settings.zone.value);

@@ -208,7 +208,7 @@ impl Rig {
         let names = Names { assistant: "ollim".to_owned(), human: "julius".to_owned() };
         let world = World {
             model: self.model.clone(),
-            hands: Arc::new(Toolbox::new()),
+            hands: Arc::new(Toolbox::default()),
             journal: held.clone(),
             surface: stage.clone(),
             instructions: instructions(&names),

@@ -6,6 +6,7 @@ use super::*;
 use crate::approval::Grant;
 use crate::conversation::Json;
 use crate::place::Aside;
+use crate::tool::Outcome;
 
 mod matrix;
 

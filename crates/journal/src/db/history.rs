@@ -1,17 +1,14 @@
-//! What is looked up of what happened: pings, how late times were begun, and words.
+//! What is looked up of what happened: pings, and how late times were begun.
 
-use domain::conversation::{Entry, EntryId};
+use domain::conversation::EntryId;
 use domain::record::Charge;
-use engine::ports::{Fate, LookedFor, Pinged};
+use engine::ports::{Fate, Pinged};
 use jiff::Timestamp;
 use rusqlite::{Row, params};
 
 use super::Database;
 use super::read::{source_in, time_in};
 use super::work::{results, shown};
-
-/// The most words that are looked for at once.
-const WORDS: usize = 20;
 
 impl Database {
     /// The newest `limit` pings since then, and what was wanted to be one, newest first.
@@ -46,29 +43,6 @@ impl Database {
         let begun = |row: &Row<'_>| Ok((time_in(row, 0)?, time_in(row, 1)?));
         self.connection.prepare_cached(sql)?.query_map([limit], begun)?.collect()
     }
-
-    /// The newest entries in which all these words were said, newest first. The last word may be a beginning.
-    pub fn search(&self, looked_for: &LookedFor) -> rusqlite::Result<Vec<Entry>> {
-        let Some(query) = query(&looked_for.words) else { return Ok(Vec::new()) };
-        let before = looked_for.before.map_or(i64::MAX as u64, |before| before.0);
-        let sql = "SELECT rowid FROM words WHERE words MATCH ? AND rowid < ? ORDER BY rowid DESC LIMIT ?";
-        let row = params![query, before, looked_for.limit];
-        let mut found = self.connection.prepare_cached(sql)?;
-        let found = found.query_map(row, |row| row.get(0).map(EntryId))?.collect::<Result<Vec<_>, _>>()?;
-        found.into_iter().map(|id| self.entry(id)).collect()
-    }
-}
-
-/// What FTS5 is asked: every word as it is, so that nothing in it is an operator.
-fn query(words: &str) -> Option<String> {
-    let letters = |word: &&str| word.chars().any(char::is_alphanumeric);
-    let words: Vec<String> = words
-        .split(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '"')
-        .filter(letters)
-        .take(WORDS)
-        .map(|word| format!("\"{word}\""))
-        .collect();
-    (!words.is_empty()).then(|| words.join(" ") + "*")
 }
 
 fn pinged(row: &Row<'_>) -> rusqlite::Result<Pinged> {

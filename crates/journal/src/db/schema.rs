@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::Unopened;
 
 /// The format this program writes.
-const FORMAT: i64 = 7;
+const FORMAT: i64 = 8;
 
 /// The tables that a sound database has.
 pub const TABLES: [&str; 31] = [
@@ -43,7 +43,7 @@ pub const TABLES: [&str; 31] = [
 ];
 
 /// What each format adds to the one before it.
-const STEPS: [(i64, &str); 7] = [
+const STEPS: [(i64, &str); 8] = [
     (1, include_str!("format_1.sql")),
     (2, include_str!("format_2.sql")),
     (3, include_str!("format_3.sql")),
@@ -51,6 +51,7 @@ const STEPS: [(i64, &str); 7] = [
     (5, include_str!("format_5.sql")),
     (6, include_str!("format_6.sql")),
     (7, include_str!("format_7.sql")),
+    (8, include_str!("format_8.sql")),
 ];
 
 /// Adds what the database lacks, all or nothing; leaves one of a later format alone.

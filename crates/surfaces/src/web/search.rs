@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use domain::conversation::{Entry, EntryId, Said, Text};
-use engine::ports::LookedFor;
+use domain::conversation::{EntryId, Said, Text};
+use engine::ports::{Found, LookedFor};
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
@@ -39,14 +39,14 @@ pub(super) async fn show(
             ))
         })?;
     let before = before.filter(|before| i64::try_from(*before).is_ok()).map(EntryId);
-    let looked_for = LookedFor { words: words.clone(), before, limit: PAGE + 1 };
+    let looked_for = LookedFor { words: words.clone(), before, limit: PAGE + 1, ..LookedFor::default() };
     let found = app.ports().history.search(looked_for).await;
     let mut found = found.map_err(|unreadable| Refusal::broken(unreadable.0))?;
     let more = found.len() > usize::try_from(PAGE).unwrap_or(usize::MAX);
     found.truncate(usize::try_from(PAGE).unwrap_or(usize::MAX));
     let now = app.ports().clock.now();
     Ok(Json(FoundWire {
-        hits: found.iter().map(|entry| HitWire::new(entry, &words, now.time_zone())).collect(),
+        hits: found.iter().map(|found| HitWire::new(found, &words, now.time_zone())).collect(),
         more,
     }))
 }
@@ -58,26 +58,48 @@ pub(super) struct FoundWire {
     more: bool,
 }
 
-/// One place.
+/// One place, as the page and the command line tell it.
 #[derive(Serialize)]
-struct HitWire {
-    id: u64,
-    at: String,
-    /// `human`, `assistant`, `tools` or `summary`.
-    by: &'static str,
+pub struct HitWire {
+    /// The number of what was said.
+    pub id: u64,
+    /// When.
+    pub at: String,
+    /// By whom: `human`, `assistant`, `tools` or `summary`.
+    pub by: &'static str,
+    /// The turn in which it was said.
+    pub turn: Option<u64>,
+    /// The branch on which it was said.
+    pub branch: Option<String>,
+    /// The surface on which it was said.
+    pub surface: Option<&'static str>,
     /// The words around it.
-    text: String,
+    pub text: String,
 }
 
 impl HitWire {
-    fn new(entry: &Entry, words: &str, zone: &TimeZone) -> Self {
-        let by = match &entry.said {
-            Said::Human(_) => "human",
-            Said::Assistant(..) => "assistant",
-            Said::Tools(_) => "tools",
-            Said::Summary(_) | Said::Recalled(_) => "summary",
-        };
-        Self { id: entry.id.0, at: moment(entry.at, zone), by, text: around(&entry.said.text(), words) }
+    /// What was `found` for `words`, with its time told in `zone`.
+    pub fn new(found: &Found, words: &str, zone: &TimeZone) -> Self {
+        let (entry, spoken) = (&found.entry, found.spoken.as_ref());
+        Self {
+            id: entry.id.0,
+            at: moment(entry.at, zone),
+            by: by(&entry.said),
+            turn: spoken.map(|spoken| spoken.turn.0),
+            branch: spoken.map(|spoken| spoken.branch.to_string()),
+            surface: spoken.map(|spoken| spoken.surface.as_str()),
+            text: around(&entry.said.text(), words),
+        }
+    }
+}
+
+/// Who said it.
+pub fn by(said: &Said) -> &'static str {
+    match said {
+        Said::Human(_) => "human",
+        Said::Assistant(..) => "assistant",
+        Said::Tools(_) => "tools",
+        Said::Summary(_) | Said::Recalled(_) => "summary",
     }
 }
 

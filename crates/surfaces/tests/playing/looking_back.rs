@@ -1,10 +1,10 @@
 //! What happened, looked up in records in memory.
 
 use domain::card::Card;
-use domain::conversation::{Entry, Text};
+use domain::conversation::Text;
 use domain::inbox::Kept;
 use domain::record::{InboxChange, MessageChange, PlanChange, Record};
-use engine::ports::{History, LookedFor, Pinged, Unreadable};
+use engine::ports::{Found, History, LookedFor, Pinged, Unreadable};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 
@@ -50,7 +50,7 @@ impl History for Ledger {
         Box::pin(async { Ok(begun) })
     }
 
-    fn search(&self, looked_for: LookedFor) -> BoxFuture<'_, Result<Vec<Entry>, Unreadable>> {
+    fn search(&self, looked_for: LookedFor) -> BoxFuture<'_, Result<Vec<Found>, Unreadable>> {
         let words = looked_for.words.to_lowercase();
         let mut found = self.entries();
         found.retain(|entry| looked_for.before.is_none_or(|before| entry.id < before));
@@ -60,6 +60,7 @@ impl History for Ledger {
         });
         found.reverse();
         found.truncate(looked_for.limit as usize);
+        let found = found.into_iter().map(|entry| Found { entry, spoken: None }).collect();
         Box::pin(async { Ok(found) })
     }
 }

@@ -23,7 +23,7 @@ pub struct Fragile {
 impl Fragile {
     /// The real tools and `lent`.
     pub fn with(lent: &[ToolSpec]) -> Self {
-        Self { toolbox: Toolbox::new(), lent: lent.to_vec() }
+        Self { toolbox: Toolbox::default(), lent: lent.to_vec() }
     }
 }
 

@@ -1,0 +1,195 @@
+//! `ollim-bot history`: what was said, looked through. Read from the disk, so it works whether or not it runs.
+
+mod since;
+mod telling;
+
+use std::process::ExitCode;
+
+use domain::conversation::Entry;
+use domain::turn::TurnId;
+use engine::ports::{Clock, Found, LookedFor, Order, Within};
+use jiff::Zoned;
+use journal::db::Database;
+use serde_json::{Value, json};
+use surfaces::web::search::HitWire;
+
+use super::answer;
+use crate::cli::{HistoryAction, Output, Which};
+use crate::clock::SystemClock;
+use crate::exit::Failed;
+use crate::settings::Settings;
+use telling::{Depth, Teller};
+
+/// How many come on a page.
+const PAGE: usize = 30;
+
+/// Shows what was asked for.
+pub fn show(settings: &Settings, action: &HistoryAction, output: &Output) -> Result<ExitCode, Failed> {
+    let zone = settings.zone.value.clone();
+    let now = SystemClock::new(zone.clone()).now();
+    let Some(database) = journal::peek(&settings.paths).map_err(|error| failed(&error))? else {
+        answer(output, &json!({ "hits": [] }), NOTHING);
+        return Ok(ExitCode::SUCCESS);
+    };
+    let reader = Reader { database, now, output };
+    match action {
+        HistoryAction::Sessions(which) => reader.sessions(which),
+        HistoryAction::Prompts(which) => reader.prompts(which),
+        HistoryAction::Response { number, verbose } => reader.response(*number, Depth::of(*verbose)),
+        HistoryAction::Transcript { name, which } => reader.transcript(name, which),
+        HistoryAction::Search { words, which } => reader.search(&words.join(" "), which),
+        HistoryAction::Export { name } => reader.export(name),
+    }
+}
+
+const NOTHING: &str = "nothing was said yet.";
+
+/// Who reads, and to whom it is told.
+struct Reader<'a> {
+    database: Database,
+    now: Zoned,
+    output: &'a Output,
+}
+
+impl Reader<'_> {
+    fn sessions(&self, which: &Which) -> Result<ExitCode, Failed> {
+        let talks = self.database.talks(&self.within(which)?).map_err(|error| failed(&error))?;
+        let talks = talks.into_iter().skip(skipped(which)).take(PAGE + 1).collect();
+        let (page, teller) = (Page::new(talks, which), self.teller(which));
+        self.tell("sessions", &page, |talk| teller.talk_json(talk), |talk| Some(teller.talk(talk)))
+    }
+
+    fn prompts(&self, which: &Which) -> Result<ExitCode, Failed> {
+        let found = self.database.prompts(&self.within(which)?, skipped(which), PAGE + 1);
+        let page = Page::new(found.map_err(|error| failed(&error))?, which);
+        let teller = self.teller(which);
+        self.tell("prompts", &page, |one| teller.prompt_json(one), |one| Some(teller.prompt(one)))
+    }
+
+    fn response(&self, number: u64, depth: Depth) -> Result<ExitCode, Failed> {
+        let found = self.database.answered(TurnId(number)).map_err(|error| failed(&error))?;
+        let (prompted, said) = found.ok_or_else(|| {
+            let listed = "`ollim-bot history prompts` lists the numbers.";
+            Failed::NotDone(format!("nothing was said under the number {number}. {listed}"))
+        })?;
+        let teller = Teller { zone: self.now.time_zone(), depth };
+        let mut value = teller.prompt_json(&prompted);
+        value["said"] = said.iter().map(|entry| teller.entry_json(entry)).collect();
+        let told: Vec<String> = said.iter().filter_map(|entry| teller.words(entry)).collect();
+        let told = if told.is_empty() { "it did not answer that.".to_owned() } else { told.join("\n\n") };
+        answer(self.output, &value, &told);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn transcript(&self, name: &str, which: &Which) -> Result<ExitCode, Failed> {
+        let (within, skipped) = (self.within(which)?, skipped(which));
+        let (mut seen, mut said) = (0, Vec::new());
+        self.each_said(name, |entry| {
+            if within.since.is_some_and(|since| entry.at < since) {
+                return false;
+            }
+            if within.holds(entry.at) {
+                seen += 1;
+                if seen > skipped {
+                    said.push(entry);
+                }
+            }
+            said.len() <= PAGE
+        })?;
+        let mut page = Page::new(said, which);
+        // A conversation is read downwards, whichever part of it.
+        page.items.reverse();
+        let teller = self.teller(which);
+        self.tell("entries", &page, |entry| teller.entry_json(entry), |entry| teller.entry(entry))
+    }
+
+    fn search(&self, words: &str, which: &Which) -> Result<ExitCode, Failed> {
+        let order = if which.reverse { Order::Newest } else { Order::Best };
+        let limit = u32::try_from(skipped(which) + PAGE + 1).unwrap_or(u32::MAX);
+        let looked_for =
+            LookedFor { words: words.to_owned(), before: None, within: self.within(which)?, order, limit };
+        let found = self.database.search(&looked_for).map_err(|error| failed(&error))?;
+        let page = Page::new(found.into_iter().skip(skipped(which)).collect(), which);
+        let (teller, zone) = (self.teller(which), self.now.time_zone());
+        let hit = |found: &Found| HitWire::new(found, words, zone);
+        self.tell("hits", &page, |found| json!(hit(found)), |found| Some(teller.hit(found, &hit(found))))
+    }
+
+    fn export(&self, name: &str) -> Result<ExitCode, Failed> {
+        let mut said: Vec<Entry> = Vec::new();
+        self.each_said(name, |entry| {
+            said.push(entry);
+            true
+        })?;
+        said.reverse();
+        let text = telling::markdown(name, &said, self.now.time_zone());
+        answer(self.output, &json!({ "name": name, "markdown": text }), &text);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn each_said(&self, name: &str, each: impl FnMut(Entry) -> bool) -> Result<(), Failed> {
+        match self.database.each_said(name, each).map_err(|error| failed(&error))? {
+            true => Ok(()),
+            false => Err(Failed::NotDone(format!(
+                "there is no conversation called `{name}`. `ollim-bot history sessions` lists them."
+            ))),
+        }
+    }
+
+    fn within(&self, which: &Which) -> Result<Within, Failed> {
+        let read =
+            |words: &Option<String>| words.as_deref().map(|words| since::read(words, &self.now)).transpose();
+        Ok(Within { since: read(&which.since)?, until: read(&which.until)?, tags: which.tags.clone() })
+    }
+
+    fn teller(&self, which: &Which) -> Teller<'_> {
+        Teller { zone: self.now.time_zone(), depth: Depth::of(which.verbose) }
+    }
+
+    /// Tells a page under `name`, each thing on it as JSON or as a line.
+    fn tell<T>(
+        &self,
+        name: &str,
+        page: &Page<T>,
+        value: impl Fn(&T) -> Value,
+        line: impl Fn(&T) -> Option<String>,
+    ) -> Result<ExitCode, Failed> {
+        let values: Vec<Value> = page.items.iter().map(value).collect();
+        let mut lines: Vec<String> = page.items.iter().filter_map(line).collect();
+        if lines.is_empty() {
+            lines.push("nothing like that was said.".to_owned());
+        }
+        if page.more {
+            lines.push("(there is more: `--page N`)".to_owned());
+        }
+        answer(self.output, &json!({ name: values, "more": page.more }), &lines.join("\n"));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A page of things, and whether there is more.
+struct Page<T> {
+    items: Vec<T>,
+    more: bool,
+}
+
+impl<T> Page<T> {
+    /// What came for a page, in the order that is wanted.
+    fn new(mut items: Vec<T>, which: &Which) -> Self {
+        let more = items.len() > PAGE;
+        items.truncate(PAGE);
+        if which.reverse {
+            items.reverse();
+        }
+        Self { items, more }
+    }
+}
+
+/// How many come before the page.
+fn skipped(which: &Which) -> usize {
+    usize::try_from(which.page - 1).unwrap_or(usize::MAX).saturating_mul(PAGE)
+}
+
+fn failed(error: &dyn std::fmt::Display) -> Failed {
+    Failed::NotDone(error.to_string())
+}

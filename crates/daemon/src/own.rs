@@ -1,0 +1,240 @@
+//! Our own commands, run in this process for the model instead of through a shell.
+//!
+//! The words are read by the same definition as the command line, and what a command would print comes back as text.
+//! What wants a terminal, ends or starts the assistant, or changes what it may do, is for the human alone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use futures_util::future::BoxFuture;
+use journal::disk::Disk;
+use tokio::runtime::Handle;
+
+use crate::cli::{
+    Cli, Command, HistoryAction, InboxAction, Look, Order, ReminderAction, RoutineAction, Verb,
+};
+use crate::commands;
+use crate::settings::Settings;
+use crate::voice::Voice;
+
+/// How long a command may take.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// What people called the program that looked through the past.
+const OLD_HISTORY: &str = "claude-history";
+
+/// The commands of one data directory.
+#[derive(Clone)]
+pub struct OwnCommands {
+    settings: Settings,
+    disk: Arc<dyn Disk>,
+}
+
+impl OwnCommands {
+    /// The commands where `settings` say.
+    pub fn new(settings: &Settings, disk: Arc<dyn Disk>) -> Self {
+        Self { settings: settings.clone(), disk }
+    }
+
+    /// Runs one command, given as its words with or without the name of the program before them.
+    pub fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let mut cli = match read(words) {
+                Ok(cli) => cli,
+                Err(Unread::Help(text)) => return Ok(text),
+                Err(Unread::Wrong(text)) => return Err(text),
+            };
+            let voice = Voice::listener();
+            cli.output.voice = voice.clone();
+            let here = self.clone();
+            let handle = Handle::current();
+            // A look at the disk blocks, and nobody who waits for other things may wait for it.
+            let work = tokio::task::spawn_blocking(move || handle.block_on(here.obey(cli)));
+            match work.await {
+                Ok(Ok(())) => Ok(voice.heard()),
+                Ok(Err(why)) => Err([voice.heard(), why].join("\n").trim().to_owned()),
+                Err(_) => Err("the command broke off; nothing more is known.".to_owned()),
+            }
+        })
+    }
+
+    async fn obey(self, cli: Cli) -> Result<(), String> {
+        let paths = self.settings.paths.clone();
+        let done = commands::run(cli, (paths, Ok(self.settings)), self.disk);
+        match tokio::time::timeout(LONGEST, done).await {
+            Ok(done) => done.map(drop).map_err(|failed| failed.to_string()),
+            Err(_) => Err(format!("the command took longer than {} s and was left.", LONGEST.as_secs())),
+        }
+    }
+}
+
+/// Why words are no command to run.
+enum Unread {
+    /// They ask for help, which is this.
+    Help(String),
+    /// They are wrong, for this reason.
+    Wrong(String),
+}
+
+/// The command that `words` are, if it may be run here.
+fn read(words: &[String]) -> Result<Cli, Unread> {
+    let words: Vec<&str> = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["ollim-bot", rest @ ..] => rest.to_vec(),
+        [OLD_HISTORY, rest @ ..] => [&["history"], rest].concat(),
+        words => words.to_vec(),
+    };
+    let cli = Cli::try_parse_from(["ollim-bot"].into_iter().chain(words)).map_err(|error| {
+        let text = error.to_string().trim_end().to_owned();
+        match matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+            true => Unread::Help(text),
+            false => Unread::Wrong(text),
+        }
+    })?;
+    match refusal(&cli) {
+        Some(why) => Err(Unread::Wrong(why.to_owned())),
+        None => Ok(cli),
+    }
+}
+
+const FOR_THE_HUMAN: &str = "that command is for your human alone. ask them to run it.";
+const NO_STDIN: &str = "nothing comes in here. write the words into the command.";
+const NO_RUN: &str = "a job is not run from here. it runs when its time comes, or when your human says so.";
+const NO_PLACE: &str = "`--data-dir` is not for you: it is always the directory that i live in.";
+
+/// Why `cli` is not run here: nothing, if it is.
+fn refusal(cli: &Cli) -> Option<&'static str> {
+    if cli.place.data_dir.is_some() {
+        return Some(NO_PLACE);
+    }
+    let Some(command) = &cli.command else { return Some(FOR_THE_HUMAN) };
+    match command {
+        Command::Verb(verb) => verb_refusal(verb),
+        Command::Account(_) => None,
+        Command::Routine { action } => match action {
+            Some(RoutineAction::Run(_)) => Some(NO_RUN),
+            Some(_) | None => None,
+        },
+        Command::Reminder { action } => match action {
+            Some(ReminderAction::Run(_)) => Some(NO_RUN),
+            Some(_) | None => None,
+        },
+        Command::Look(look) => look_refusal(look),
+        Command::Order(Order::Config { value, .. }) if value.is_empty() => None,
+        Command::Order(_)
+        | Command::Run { .. }
+        | Command::Chat { .. }
+        | Command::Tui
+        | Command::Open
+        | Command::Leash { .. }
+        | Command::Completion { .. } => Some(FOR_THE_HUMAN),
+    }
+}
+
+fn verb_refusal(verb: &Verb) -> Option<&'static str> {
+    match verb {
+        Verb::Now | Verb::Today { .. } | Verb::Pings => None,
+        Verb::Inbox { action: Some(InboxAction::Add { text }) } if is_stdin(text) => Some(NO_STDIN),
+        Verb::Inbox { .. } => None,
+        Verb::Add { .. } | Verb::Done { .. } | Verb::Move { .. } | Verb::Undo | Verb::Ease(_) => {
+            Some(FOR_THE_HUMAN)
+        }
+    }
+}
+
+fn look_refusal(look: &Look) -> Option<&'static str> {
+    match look {
+        Look::History { action: HistoryAction::Export { .. } } => {
+            Some("a whole conversation is too much to read here. `history transcript` tells it page by page.")
+        }
+        Look::Sessions { .. }
+        | Look::History { .. }
+        | Look::Cost { .. }
+        | Look::Updates
+        | Look::Why { .. }
+        | Look::Status => None,
+        Look::Simulate(_) | Look::Doctor => Some(FOR_THE_HUMAN),
+    }
+}
+
+fn is_stdin(text: &[String]) -> bool {
+    text.is_empty() || text == ["-"]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(line: &str) -> String {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        match read(&words) {
+            Ok(_) => "run".to_owned(),
+            Err(Unread::Help(text)) => format!("help: {text}"),
+            Err(Unread::Wrong(text)) => text,
+        }
+    }
+
+    /// TP-13: what is for the model runs, by its own name and by the one that older files use.
+    #[test]
+    fn what_only_looks_or_plans_is_run() {
+        for line in [
+            "ollim-bot history search dentist",
+            "claude-history sessions --since 24h",
+            "history prompts -t page",
+            "ollim-bot routine list",
+            "reminder cancel a1b2",
+            "routine edit a1b2 --background",
+            "today",
+            "now",
+            "inbox",
+            "inbox add milk",
+            "cost --days 3",
+            "why 17",
+            "sessions tree --json",
+            "status",
+            "updates",
+            "config",
+        ] {
+            assert_eq!(told(line), "run", "{line}");
+        }
+        assert!(told("ollim-bot help").starts_with("help: examples:"));
+        assert!(told("routine --help").starts_with("help: "));
+    }
+
+    /// What ends it, starts it, or changes what it may do is refused, with a sentence that says who can.
+    #[test]
+    fn what_is_for_the_human_alone_is_refused() {
+        let human = [
+            "run",
+            "chat",
+            "chat --once hi",
+            "tui",
+            "open",
+            "config model.main opus",
+            "model opus",
+            "compact",
+            "retry",
+            "leash 1 true",
+            "completion bash",
+            "simulate --from 2026-01-01 --to 2026-01-02",
+            "doctor",
+            "undo",
+            "quiet off",
+            "pause",
+            "done x",
+            "add milk",
+        ];
+        for line in human {
+            assert_eq!(told(line), FOR_THE_HUMAN, "{line}");
+        }
+        assert_eq!(told(""), FOR_THE_HUMAN);
+        assert_eq!(told("inbox add"), NO_STDIN);
+        assert_eq!(told("inbox add -"), NO_STDIN);
+        assert_eq!(told("routine run a1b2"), NO_RUN);
+        assert_eq!(told("reminder run a1b2"), NO_RUN);
+        assert_eq!(told("--data-dir /tmp today"), NO_PLACE);
+        assert!(told("history export main").contains("transcript"));
+        assert!(told("rm -rf").starts_with("error: "), "{}", told("rm -rf"));
+    }
+}

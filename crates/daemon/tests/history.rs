@@ -1,0 +1,101 @@
+//! The past on the command line: the real program is talked to, and what was said is found again.
+
+use std::sync::Arc;
+
+use daemon::own::OwnCommands;
+use daemon::settings::{Environment, Settings};
+use journal::disk::RealDisk;
+use serde_json::Value;
+use testkit::kill::{Program, stderr, stdout};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+fn said(program: &Program, line: &[&str]) -> String {
+    let output = program.run(line);
+    assert_eq!(output.status.code(), Some(0), "{line:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+fn json(program: &Program, line: &[&str]) -> Value {
+    let output = program.run(&[line, &["--json"]].concat());
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{line:?} {error}: {output:?}"))
+}
+
+/// SA-11: sessions, prompts, response, transcript and search, with their flags, over our own journal.
+#[test]
+fn what_was_said_is_found_again() {
+    let program = Program::offline(BINARY);
+    assert_eq!(said(&program, &["history", "sessions"]), "nothing was said yet.\n");
+    said(&program, &["chat", "--once", "call the dentist tomorrow at 10"]);
+    said(&program, &["chat", "--once", "hello"]);
+    let prompts = said(&program, &["history", "prompts", "--since", "1h"]);
+    assert!(prompts.contains("terminal on main  call the dentist tomorrow at 10"), "{prompts}");
+    let newest = &json(&program, &["history", "prompts"])["prompts"][0];
+    let oldest = &json(&program, &["history", "prompts", "-r"])["prompts"][0];
+    assert_eq!((&newest["text"], &oldest["turn"]), (&"hello".into(), &1.into()));
+    let response = said(&program, &["history", "response", "1"]);
+    assert!(response.contains("call the dentist"), "{response}");
+    let sessions = said(&program, &["history", "sessions", "-t", "main"]);
+    assert!(sessions.contains("2 messages  call the dentist tomorrow at 10"), "{sessions}");
+    let transcript = said(&program, &["history", "transcript"]);
+    let (first, last) = (transcript.find("dentist"), transcript.find("hello"));
+    assert!(first.is_some() && first < last, "{transcript}");
+    let found = said(&program, &["history", "search", "the", "dent"]);
+    assert!(found.contains("terminal on main, number 1"), "{found}");
+    assert_eq!(
+        json(&program, &["history", "search", "dentist", "-t", "discord"])["hits"],
+        Value::Array(vec![])
+    );
+    assert_eq!(
+        json(&program, &["history", "search", "dentist", "--until", "2d"])["hits"],
+        Value::Array(vec![])
+    );
+    let exported = said(&program, &["history", "export"]);
+    assert!(exported.starts_with("# main\n\n## you, ") && exported.contains("\n## ollim, "), "{exported}");
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let program = Program::offline(BINARY);
+    said(&program, &["chat", "--once", "hello"]);
+    let wrong = |line: &[&str], code: i32, words: &str| {
+        let output = program.run(line);
+        assert_eq!(output.status.code(), Some(code), "{line:?}");
+        assert!(stderr(&output).contains(words), "{line:?}: {}", stderr(&output));
+    };
+    wrong(&["history", "transcript", "fork/nobody"], 1, "`ollim-bot history sessions` lists them");
+    wrong(&["history", "response", "99"], 1, "`ollim-bot history prompts` lists the numbers");
+    wrong(&["history", "search", "x", "--since", "lately"], 2, "a length such as 90m, 24h, 7d or 2w");
+    wrong(&["history", "search"], 2, "WORDS");
+    wrong(&["history", "prompts", "--page", "0"], 2, "--page");
+    assert_eq!(said(&program, &["history", "search", "\" OR *"]), "nothing like that was said.\n");
+}
+
+/// Our own commands run where the assistant is: they look at its disk, and ask it over its own door.
+#[tokio::test]
+async fn the_model_runs_our_commands_without_a_shell() {
+    let program = Program::offline(BINARY);
+    let running = program.start();
+    running.converse("call the dentist tomorrow at 10").expect("an answer");
+    let mut environment = Environment::new(|_| None);
+    environment.set_data_dir(program.data().to_owned());
+    let settings = Settings::read(&environment).expect("settings");
+    let own = OwnCommands::new(&settings, Arc::new(RealDisk));
+    let run = async |line: &str| {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        own.run(&words).await
+    };
+    let found = run("ollim-bot history search dentist").await.expect("hits");
+    assert!(found.contains("call the dentist"), "{found}");
+    assert!(run("ollim-bot reminder list").await.expect("a list").contains("call the dentist"));
+    assert!(run("ollim-bot today tomorrow").await.expect("a day").contains("call the dentist"));
+    assert!(run("ollim-bot status").await.expect("words").starts_with("running (pid "));
+    assert!(run("ollim-bot inbox add buy milk").await.expect("words").contains("buy milk"));
+    assert!(run("ollim-bot inbox --json").await.expect("json").starts_with("{\"inbox\":["));
+    let added = run("ollim-bot reminder add --delay 20 -m bread").await.expect("words");
+    assert!(added.starts_with("scheduled "), "{added}");
+    assert!(run("ollim-bot reminder edit bread").await.expect_err("no editor").contains("as flags"));
+    assert!(run("ollim-bot reminder show nothing").await.expect_err("none").contains("nothing"));
+    assert!(run("ollim-bot open").await.expect_err("refused").contains("your human alone"));
+    running.terminate();
+}

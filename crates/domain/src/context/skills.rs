@@ -1,0 +1,203 @@
+//! Skills as a job reads them: their instructions, with what their commands print in the place of the commands.
+//!
+//! A command is an exclamation mark and words between backticks. Only what is written in a skill is a command: what
+//! one prints is not looked at again.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// SK-7: the longest that one command may take.
+pub const EACH: Duration = Duration::from_secs(10);
+/// SK-7: the longest that all commands of a job may take.
+pub const ALL: Duration = Duration::from_secs(30);
+/// SK-8: the most characters of what a command prints.
+const MOST: usize = 2_000;
+
+/// What became of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// It printed this.
+    Printed(String),
+    /// Its words cannot be told apart.
+    Unreadable,
+    /// It took too long.
+    TimedOut,
+    /// There is no such program.
+    NotFound,
+    /// It failed with this code, and said this on the side.
+    Failed(i32, String),
+    /// There was no time left for it.
+    Skipped,
+    /// The human has not accepted the skill as it is.
+    NotAccepted,
+}
+
+impl Ran {
+    /// SK-8: what stands in the place of `command`.
+    fn tell(&self, command: &str) -> String {
+        match self {
+            Self::Printed(text) => cut(text.trim_end_matches(['\n', '\r'])),
+            Self::Unreadable => format!("[command parse error: {command}]"),
+            Self::TimedOut => format!("[command timed out: {command}]"),
+            Self::NotFound => format!("[command not found: {command}]"),
+            Self::Failed(code, stderr) => {
+                let first = stderr.lines().map(str::trim).find(|line| !line.is_empty());
+                let first = first.map(|line| format!(": {line}")).unwrap_or_default();
+                format!("[command failed (exit {code}): {command}{first}]")
+            }
+            Self::Skipped => format!("[command skipped (total timeout): {command}]"),
+            Self::NotAccepted => format!("[command not accepted: {command}]"),
+        }
+    }
+}
+
+/// The commands in `instructions`, in order, each once.
+pub fn commands(instructions: &str) -> Vec<&str> {
+    let mut commands = Vec::new();
+    for part in parts(instructions) {
+        if let Part::Command(command) = part
+            && !commands.contains(&command)
+        {
+            commands.push(command);
+        }
+    }
+    commands
+}
+
+/// SK-5: `instructions`, with what became of each command in its place.
+pub fn expand(instructions: &str, ran: &BTreeMap<String, Ran>) -> String {
+    let told = |part| match part {
+        Part::Words(words) => words.to_owned(),
+        Part::Command(command) => ran.get(command).unwrap_or(&Ran::Skipped).tell(command),
+    };
+    parts(instructions).into_iter().map(told).collect()
+}
+
+/// SK-10: the section of the skills that were loaded, by name and instructions; empty, if none was.
+pub fn section(skills: &[(String, String)]) -> String {
+    if skills.is_empty() {
+        return String::new();
+    }
+    let skill = |(name, instructions): &(String, String)| format!("### {name}\n{}", instructions.trim_end());
+    format!("SKILL INSTRUCTIONS:\n{}\n", skills.iter().map(skill).collect::<Vec<_>>().join("\n\n"))
+}
+
+/// SK-6: the words of a command, split as a shell splits them: nothing, if a quote is not closed or there are none.
+pub fn words(command: &str) -> Option<Vec<String>> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    let mut letters = command.chars();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (None, letter) if letter.is_whitespace() => words.extend(word.take()),
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (Some(open), letter) if open == letter => quote = None,
+            (None, '\\') => word.get_or_insert_default().push(letters.next()?),
+            (Some('"'), '\\') => match letters.next()? {
+                escaped @ ('"' | '\\' | '$' | '`') => word.get_or_insert_default().push(escaped),
+                other => word.get_or_insert_default().extend(['\\', other]),
+            },
+            (_, letter) => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    (quote.is_none() && !words.is_empty()).then_some(words)
+}
+
+/// A part of instructions.
+enum Part<'a> {
+    Words(&'a str),
+    Command(&'a str),
+}
+
+fn parts(mut rest: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    while let Some((before, after)) = rest.split_once("!`") {
+        match after.split_once('`').filter(|(command, _)| is_command(command)) {
+            Some((command, after)) => {
+                parts.extend([Part::Words(before), Part::Command(command)]);
+                rest = after;
+            }
+            None => {
+                parts.push(Part::Words(&rest[..before.len() + 2]));
+                rest = after;
+            }
+        }
+    }
+    parts.push(Part::Words(rest));
+    parts
+}
+
+fn is_command(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains('\n')
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}\n[...truncated]", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SK-5, SK-6: commands are found in order, each once, and only where they are written whole.
+    #[test]
+    fn commands_are_what_stands_between_a_mark_and_two_backticks() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(commands(text), expected, "{text}");
+        check("a !`date` b !`ls -l` c !`date`", &["date", "ls -l"]);
+        check("`date` ! `date` !date", &[]);
+        check("!`` !` ` !`open", &[]);
+        check("!`two\nlines` !`date`", &["date"]);
+        check("!!`date`!`w`", &["date", "w"]);
+    }
+
+    /// SK-5, SK-8: every outcome stands in the place of its command, and what was printed is not looked at again.
+    #[test]
+    fn what_became_of_a_command_stands_in_its_place() {
+        let check = |ran: Ran, expected: &str| {
+            let told = expand("<!`x y`>", &BTreeMap::from([("x y".to_owned(), ran)]));
+            assert_eq!(told, format!("<{expected}>"));
+        };
+        check(Ran::Printed("one\ntwo\n\n".to_owned()), "one\ntwo");
+        check(Ran::Printed("!`rm`".to_owned()), "!`rm`");
+        check(Ran::Printed("é".repeat(2_000)), &"é".repeat(2_000));
+        check(Ran::Printed("é".repeat(2_001)), &format!("{}\n[...truncated]", "é".repeat(2_000)));
+        check(Ran::Unreadable, "[command parse error: x y]");
+        check(Ran::TimedOut, "[command timed out: x y]");
+        check(Ran::NotFound, "[command not found: x y]");
+        check(
+            Ran::Failed(3, "\n no such mail \nmore".to_owned()),
+            "[command failed (exit 3): x y: no such mail]",
+        );
+        check(Ran::Failed(1, String::new()), "[command failed (exit 1): x y]");
+        check(Ran::Skipped, "[command skipped (total timeout): x y]");
+        check(Ran::NotAccepted, "[command not accepted: x y]");
+    }
+
+    /// SK-10: a heading, then each skill under its name.
+    #[test]
+    fn the_section_names_each_skill() {
+        assert_eq!(section(&[]), "");
+        let skills =
+            [("mail", "Read it.\n"), ("tidy", "Tidy up.")].map(|(name, body)| (name.into(), body.into()));
+        assert_eq!(section(&skills), "SKILL INSTRUCTIONS:\n### mail\nRead it.\n\n### tidy\nTidy up.\n");
+    }
+
+    /// SK-6: split as a shell would, and nothing else of a shell.
+    #[test]
+    fn words_are_split_as_a_shell_splits_them() {
+        let check = |line: &str, expected: &[&str]| assert_eq!(words(line).unwrap(), expected, "{line}");
+        check("ollim-bot gmail unread --max 20", &["ollim-bot", "gmail", "unread", "--max", "20"]);
+        check("a 'b c' \"d e\" f\\ g ''", &["a", "b c", "d e", "f g", ""]);
+        check("echo $HOME | x; y > z `w`", &["echo", "$HOME", "|", "x;", "y", ">", "z", "`w`"]);
+        check("a\"b\\\"c\\d\"e 'f\\'", &["ab\"c\\de", "f\\"]);
+        for wrong in ["", "  ", "a 'b", "a \"b", "a \\"] {
+            assert_eq!(words(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The past, as it is looked through: conversations, what was asked in them, and what was answered.
+
+use std::collections::BTreeMap;
+
+use domain::conversation::{Branch, Entry, EntryId, Said, SessionId};
+use domain::turn::TurnId;
+use engine::ports::{Spoken, Within};
+use jiff::Timestamp;
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::Database;
+use super::read::{branch_in, session_in, time_in, time_or_none};
+use super::search::spoken;
+
+/// The most entries that are looked at for an answer.
+const LOOKED_AT: u32 = 5_000;
+
+/// What began a turn: words of the human, or of a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompted {
+    /// The turn, and where it was.
+    pub spoken: Spoken,
+    /// When it was said.
+    pub at: Timestamp,
+    /// What was said.
+    pub text: String,
+}
+
+/// What was said under one name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Talk {
+    /// The branch.
+    pub branch: Branch,
+    /// The session under which it spoke last, if that is known.
+    pub session: Option<SessionId>,
+    /// What it began with.
+    pub first: Prompted,
+    /// When something was last said to it.
+    pub last: Timestamp,
+    /// How many times something was said to it.
+    pub prompts: u64,
+}
+
+/// An end of a talk, and where it began.
+struct Tip {
+    end: Option<EntryId>,
+    root: Option<EntryId>,
+}
+
+impl Database {
+    /// What began turns, newest first; `each` says when it is enough.
+    fn each_prompt(&self, within: &Within, mut each: impl FnMut(Prompted) -> bool) -> rusqlite::Result<()> {
+        let (since, until) = (micros(within.since, i64::MIN), micros(within.until, i64::MAX));
+        let sql = "SELECT turns.id, turns.branch, surface, messages.at, text FROM turns \
+                   JOIN messages ON messages.id = message WHERE messages.at >= ? AND messages.at < ? \
+                   ORDER BY turns.id DESC";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![since, until])?;
+        while let Some(row) = rows.next()? {
+            let prompted = prompted(row)?;
+            if within.fits(Some(&prompted.spoken)) && !each(prompted) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What began turns, newest first: `most` of them, after the first `skipped`.
+    pub fn prompts(&self, within: &Within, skipped: usize, most: usize) -> rusqlite::Result<Vec<Prompted>> {
+        let (mut seen, mut prompts) = (0, Vec::new());
+        self.each_prompt(within, |prompted| {
+            seen += 1;
+            if seen > skipped {
+                prompts.push(prompted);
+            }
+            prompts.len() < most
+        })?;
+        Ok(prompts)
+    }
+
+    /// The conversations in which something was said, the one that was last spoken to first.
+    pub fn talks(&self, within: &Within) -> rusqlite::Result<Vec<Talk>> {
+        let mut talks: BTreeMap<Branch, Talk> = BTreeMap::new();
+        self.each_prompt(within, |first| {
+            let (branch, last) = (first.spoken.branch.clone(), first.at);
+            let new = Talk { branch: branch.clone(), session: None, first: first.clone(), last, prompts: 0 };
+            let talk = talks.entry(branch).or_insert(new);
+            talk.prompts += 1;
+            talk.first = first;
+            true
+        })?;
+        let mut talks: Vec<Talk> = talks.into_values().collect();
+        talks.sort_by_key(|talk| std::cmp::Reverse(talk.last));
+        for talk in &mut talks {
+            talk.session = self.last_session(&talk.branch)?;
+        }
+        Ok(talks)
+    }
+
+    /// What began `turn`, and all that was said in it: nothing, if there is no such turn.
+    pub fn answered(&self, turn: TurnId) -> rusqlite::Result<Option<(Prompted, Vec<Entry>)>> {
+        let sql = "SELECT turns.id, turns.branch, surface, messages.at, text, entry, closed FROM turns \
+                   JOIN messages ON messages.id = message WHERE turns.id = ?";
+        let found = |row: &Row<'_>| Ok((prompted(row)?, entry_in(row, 5)?, time_or_none(row, 6)?));
+        let found = self.connection.prepare_cached(sql)?.query_row([turn.0], found).optional()?;
+        let Some((prompted, entry, closed)) = found else { return Ok(None) };
+        let said = entry.map_or(Ok(Vec::new()), |entry| self.said_after(entry, closed))?;
+        Ok(Some((prompted, said)))
+    }
+
+    /// What was said after `message` until the turn was closed, up to the next message.
+    fn said_after(&self, message: EntryId, closed: Option<Timestamp>) -> rusqlite::Result<Vec<Entry>> {
+        let sql = "SELECT id, parent, kind FROM entries WHERE id > ? AND at <= ? ORDER BY id LIMIT ?";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![message.0, micros(closed, i64::MAX), LOOKED_AT])?;
+        let (mut last, mut said) = (message.0, Vec::new());
+        while let Some(row) = rows.next()? {
+            let (id, parent, kind): (u64, Option<u64>, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            if parent == Some(last) && matches!(kind.as_str(), "assistant" | "tools") {
+                said.push(self.entry(EntryId(id))?);
+                last = id;
+            }
+        }
+        Ok(said)
+    }
+
+    /// What was said under `name`, a branch or the beginning of a session, newest first, and told to `each` until
+    /// that is enough. Gives whether there is anything of that name.
+    pub fn each_said(&self, name: &str, mut each: impl FnMut(Entry) -> bool) -> rusqlite::Result<bool> {
+        let Some(Tip { end, root }) = self.tip(name)? else { return Ok(false) };
+        let mut next = end;
+        while let Some(id) = next.filter(|id| Some(*id) != root) {
+            let entry = self.entry(id)?;
+            next = entry.parent;
+            if !matches!(entry.said, Said::Recalled(_)) && !each(entry) {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    fn tip(&self, name: &str) -> rusqlite::Result<Option<Tip>> {
+        let named = [name.to_owned(), format!("fork/{name}")];
+        for branch in named.iter().filter_map(|name| name.parse::<Branch>().ok()) {
+            if let Some(end) = self.end(&branch)? {
+                return Ok(Some(Tip { end, root: self.root(&branch)? }));
+            }
+        }
+        let sql = "SELECT branch, entry FROM (\
+                   SELECT branch, entry, session, 9223372036854775807 AS id FROM heads UNION ALL \
+                   SELECT branch, from_entry, from_session, id FROM moves WHERE from_session IS NOT NULL) \
+                   WHERE length(?1) >= 4 AND substr(session, 1, length(?1)) = ?1 ORDER BY id DESC LIMIT 1";
+        let found = |row: &Row<'_>| Ok((branch_in(row, 0)?, entry_in(row, 1)?));
+        let Some((branch, end)) = self.connection.query_row(sql, [name], found).optional()? else {
+            return Ok(None);
+        };
+        Ok(Some(Tip { end, root: self.root(&branch)? }))
+    }
+
+    /// Where `branch` is, or ended: nothing, if there never was one.
+    fn end(&self, branch: &Branch) -> rusqlite::Result<Option<Option<EntryId>>> {
+        let sql = "SELECT entry FROM heads WHERE branch = ?1 UNION ALL \
+                   SELECT * FROM (SELECT from_entry FROM moves WHERE branch = ?1 AND to_session IS NULL \
+                   ORDER BY id DESC LIMIT 1) LIMIT 1";
+        self.connection.query_row(sql, [branch.to_string()], |row| entry_in(row, 0)).optional()
+    }
+
+    /// What was said last before a fork began. Main goes back to its first word.
+    fn root(&self, branch: &Branch) -> rusqlite::Result<Option<EntryId>> {
+        let sql = "SELECT to_entry FROM moves WHERE branch = ? AND why = 'forked' ORDER BY id DESC LIMIT 1";
+        let root = self.connection.query_row(sql, [branch.to_string()], |row| entry_in(row, 0)).optional()?;
+        Ok(root.flatten())
+    }
+
+    fn last_session(&self, branch: &Branch) -> rusqlite::Result<Option<SessionId>> {
+        let sql = "SELECT session FROM heads WHERE branch = ?1 UNION ALL \
+                   SELECT * FROM (SELECT from_session FROM moves WHERE branch = ?1 AND from_session IS NOT NULL \
+                   ORDER BY id DESC LIMIT 1) LIMIT 1";
+        self.connection
+            .prepare_cached(sql)?
+            .query_row([branch.to_string()], |row| session_in(row, 0))
+            .optional()
+    }
+}
+
+fn prompted(row: &Row<'_>) -> rusqlite::Result<Prompted> {
+    Ok(Prompted { spoken: spoken(row)?, at: time_in(row, 3)?, text: row.get(4)? })
+}
+
+fn entry_in(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<EntryId>> {
+    Ok(row.get::<_, Option<u64>>(index)?.map(EntryId))
+}
+
+fn micros(at: Option<Timestamp>, otherwise: i64) -> i64 {
+    at.map_or(otherwise, Timestamp::as_microsecond)
+}

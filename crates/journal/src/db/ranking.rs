@@ -1,0 +1,109 @@
+//! Ranking: which of the places where words were found is most about them.
+//!
+//! It is BM25 over the places that were found. Every one of them has all the words, so how rare a word is says
+//! nothing, and nobody has to count a word over a million entries. What is old counts a little less.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// From how many of a word on one more makes little difference.
+const SATURATION: f64 = 1.2;
+/// How much longer texts count less.
+const LENGTH: f64 = 0.75;
+/// The share of a score that age can take.
+const AGE: f64 = 0.4;
+/// After which time half of that share is gone.
+const HALF: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// A place that was found.
+pub struct Candidate {
+    /// What was said.
+    pub text: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// How good each of `candidates` is for `words`, of which the last may be a beginning. Ages are counted up to `now`.
+pub fn scores(candidates: &[Candidate], words: &str, now: Timestamp) -> Vec<f64> {
+    let wanted = tokens(words);
+    let counted: Vec<(Vec<f64>, f64)> =
+        candidates.iter().map(|candidate| counted(&wanted, &candidate.text)).collect();
+    let all: f64 = counted.iter().map(|(_, length)| length).sum();
+    let usual = (all / counted.len().max(1) as f64).max(1.0);
+    let score = |(candidate, (counts, length)): (&Candidate, &(Vec<f64>, f64))| {
+        let room = SATURATION * (1.0 - LENGTH + LENGTH * length / usual);
+        let about: f64 = counts.iter().map(|count| count * (SATURATION + 1.0) / (count + room)).sum();
+        about * freshness(candidate.at, now)
+    };
+    candidates.iter().zip(&counted).map(score).collect()
+}
+
+/// One for what was said now, and less for what is older, but never nothing.
+fn freshness(at: Timestamp, now: Timestamp) -> f64 {
+    let age = now.duration_since(at).as_secs_f64().max(0.0);
+    1.0 - AGE + AGE * 0.5_f64.powf(age / HALF.as_secs_f64())
+}
+
+/// How often each word stands in `text`, and how many words that has. A word that was found under another spelling
+/// stands there once at least.
+fn counted(wanted: &[String], text: &str) -> (Vec<f64>, f64) {
+    let said = tokens(text);
+    let count = |(place, word): (usize, &String)| {
+        let last = place + 1 == wanted.len();
+        let weight = |said: &String| match said {
+            said if said == word => 1.0,
+            said if last && said.starts_with(word.as_str()) => 0.5,
+            _ => 0.0,
+        };
+        said.iter().map(weight).sum::<f64>().max(0.25)
+    };
+    (wanted.iter().enumerate().map(count).collect(), said.len() as f64)
+}
+
+fn tokens(text: &str) -> Vec<String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric());
+    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn best_first(said: &[(&str, i64)], words: &str) -> Vec<usize> {
+        let now = Timestamp::constant(1_794_700_000, 0);
+        let candidate = |(text, days): &(&str, i64)| Candidate {
+            text: (*text).to_owned(),
+            at: now - SignedDuration::from_hours(24 * days),
+        };
+        let scores = scores(&said.iter().map(candidate).collect::<Vec<_>>(), words, now);
+        let mut places: Vec<usize> = (0..said.len()).collect();
+        places.sort_by(|one, other| scores[*other].total_cmp(&scores[*one]));
+        places
+    }
+
+    #[test]
+    fn what_is_most_about_the_words_comes_first() {
+        let long = format!("the dentist is one of many things: {}", "and this ".repeat(60));
+        assert_eq!(
+            best_first(&[(&long, 0), ("the dentist moved the dentist to friday", 0)], "dentist"),
+            [1, 0]
+        );
+        assert_eq!(
+            best_first(&[("dentistry", 0), ("the dentist", 0)], "dentist"),
+            [1, 0],
+            "whole words first"
+        );
+    }
+
+    #[test]
+    fn of_two_that_are_alike_the_newer_comes_first_and_age_is_not_everything() {
+        assert_eq!(best_first(&[("call the dentist", 90), ("call the dentist", 1)], "dentist"), [1, 0]);
+        let passing = format!("a dentist, {}", "among other things ".repeat(30));
+        assert_eq!(best_first(&[(&passing, 0), ("the dentist called the dentist", 300)], "dentist"), [1, 0]);
+    }
+
+    #[test]
+    fn nothing_found_is_nothing_ranked() {
+        assert_eq!(best_first(&[], "dentist"), [0; 0]);
+        assert_eq!(best_first(&[("", 0)], "dentist"), [0]);
+    }
+}

@@ -1,0 +1,151 @@
+//! Search: where words were said, over all that ever was.
+//!
+//! However often a word was said, only the newest matches are looked at, so that a word which stands in every entry
+//! takes no longer than a rare one.
+
+use domain::conversation::{EntryId, Text};
+use domain::record::SurfaceName;
+use domain::turn::TurnId;
+use engine::ports::{Found, LookedFor, Order, Spoken};
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::Database;
+use super::ranking::{Candidate, scores};
+use super::read::branch_in;
+
+/// The most words that are looked for at once.
+const WORDS: usize = 20;
+/// The most matches that are ranked.
+const RANKED: usize = 300;
+/// The most matches that are looked at for those that fit.
+const LOOKED_AT: usize = 20_000;
+/// From how many letters on a word is looked for by its beginning only if it is rare itself: shorter beginnings are
+/// kept in the index.
+const LONG: usize = 4;
+/// The most steps from something that was said to the message of its turn.
+const STEPS: usize = 500;
+/// How far a clock may have been set back.
+const SET_BACK: SignedDuration = SignedDuration::from_hours(26);
+
+impl Database {
+    /// The entries in which all these words were said. The last word may be a beginning.
+    pub fn search(&self, looked_for: &LookedFor) -> rusqlite::Result<Vec<Found>> {
+        let Some(query) = self.query(&looked_for.words)? else { return Ok(Vec::new()) };
+        let limit = usize::try_from(looked_for.limit).unwrap_or(usize::MAX);
+        let mut found = match looked_for.order {
+            Order::Newest => self.matches(&query, looked_for, limit)?,
+            Order::Best => ranked(self.matches(&query, looked_for, RANKED)?, &looked_for.words),
+        };
+        found.truncate(limit);
+        for found in found.iter_mut().filter(|found| found.spoken.is_none()) {
+            found.spoken = self.spoken(found.entry.id)?;
+        }
+        Ok(found)
+    }
+
+    /// The newest `most` matches that fit, newest first.
+    fn matches(&self, query: &str, looked_for: &LookedFor, most: usize) -> rusqlite::Result<Vec<Found>> {
+        let within = &looked_for.within;
+        let before = looked_for.before.map_or(i64::MAX as u64, |before| before.0);
+        let from = within.since.map_or(Ok(0), |since| self.first_since(since))?;
+        let sql =
+            "SELECT rowid FROM words WHERE words MATCH ? AND rowid < ? AND rowid >= ? ORDER BY rowid DESC";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params![query, before, from])?;
+        let mut found = Vec::new();
+        for _ in 0..LOOKED_AT {
+            let Some(row) = rows.next()?.filter(|_| found.len() < most) else { break };
+            let id = EntryId(row.get(0)?);
+            // Where it was said is only asked now if that decides.
+            let spoken = if within.tags.is_empty() { None } else { self.spoken(id)? };
+            if !within.fits(spoken.as_ref()) {
+                continue;
+            }
+            let entry = self.entry(id)?;
+            if within.holds(entry.at) {
+                found.push(Found { entry, spoken });
+            }
+        }
+        Ok(found)
+    }
+
+    /// In which turn the entry `id` was said: that of the last message on the way to it.
+    pub fn spoken(&self, id: EntryId) -> rusqlite::Result<Option<Spoken>> {
+        let sql = "SELECT turns.id, turns.branch, surface FROM messages JOIN turns ON turns.message = messages.id \
+                   WHERE messages.entry = ?";
+        let mut message = self.connection.prepare_cached(sql)?;
+        let mut parent = self.connection.prepare_cached("SELECT parent FROM entries WHERE id = ?")?;
+        let mut place = Some(id.0);
+        for _ in 0..STEPS {
+            let Some(id) = place else { break };
+            if let Some(spoken) = message.query_row([id], spoken).optional()? {
+                return Ok(Some(spoken));
+            }
+            place = parent.query_row([id], |row| row.get(0)).optional()?.flatten();
+        }
+        Ok(None)
+    }
+
+    /// The first entry that can have been said since then. Numbers grow with time, unless a clock was set back.
+    fn first_since(&self, since: Timestamp) -> rusqlite::Result<u64> {
+        let since = since.saturating_sub(SET_BACK).unwrap_or(since).as_microsecond();
+        let newest = "SELECT coalesce(max(id), 0) FROM entries";
+        let (mut low, mut high): (u64, u64) = (0, self.connection.query_row(newest, [], |row| row.get(0))?);
+        high += 1;
+        let mut next =
+            self.connection.prepare_cached("SELECT at FROM entries WHERE id >= ? ORDER BY id LIMIT 1")?;
+        while low < high {
+            let middle = low.midpoint(high);
+            let at: Option<i64> = next.query_row([middle], |row| row.get(0)).optional()?;
+            match at.is_some_and(|at| at < since) {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    /// What FTS5 is asked: every word as it is, so that nothing in it is an operator; the last one as a beginning,
+    /// unless that would be looked for in half of all entries, or is found often enough as it is.
+    fn query(&self, words: &str) -> rusqlite::Result<Option<String>> {
+        let letters = |word: &&str| word.chars().any(char::is_alphanumeric);
+        let words: Vec<&str> = words
+            .split(|letter: char| letter.is_whitespace() || letter.is_control() || letter == '"')
+            .filter(letters)
+            .take(WORDS)
+            .collect();
+        let Some(last) = words.last() else { return Ok(None) };
+        let whole = match last.chars().count() {
+            0..=1 => true,
+            2..LONG => false,
+            LONG.. => self.is_common(last)?,
+        };
+        let query = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(" ");
+        Ok(Some(if whole { query } else { query + "*" }))
+    }
+
+    /// Whether `word` was said so often that its beginnings are not missed.
+    fn is_common(&self, word: &str) -> rusqlite::Result<bool> {
+        let sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid DESC LIMIT 1 OFFSET ?";
+        let row = params![format!("\"{word}\""), i64::try_from(RANKED).unwrap_or(i64::MAX)];
+        self.connection.prepare_cached(sql)?.exists(row)
+    }
+}
+
+/// The best first.
+fn ranked(found: Vec<Found>, words: &str) -> Vec<Found> {
+    let candidate = |found: &Found| Candidate { text: found.entry.said.text(), at: found.entry.at };
+    let candidates: Vec<Candidate> = found.iter().map(candidate).collect();
+    // The newest is as old as nothing: a life that lies back is ranked as it was.
+    let now = candidates.iter().map(|candidate| candidate.at).max().unwrap_or_default();
+    let scores = scores(&candidates, words, now);
+    let mut ranked: Vec<(f64, Found)> = scores.into_iter().zip(found).collect();
+    ranked.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    ranked.into_iter().map(|(_, found)| found).collect()
+}
+
+pub(super) fn spoken(row: &Row<'_>) -> rusqlite::Result<Spoken> {
+    let surface = SurfaceName::named(&row.get::<_, String>(2)?);
+    Ok(Spoken { turn: TurnId(row.get(0)?), branch: branch_in(row, 1)?, surface })
+}

@@ -1,0 +1,165 @@
+//! Finding files by their names.
+
+use std::ops::ControlFlow;
+
+use domain::tool::{Class, ToolSpec};
+use regex::{Regex, RegexBuilder};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::place::Inside;
+use super::{Files, aside};
+use crate::{Done, Tool, Work, Workshop, parsed};
+
+/// Finds files by name.
+pub(crate) const GLOB: Tool = Tool {
+    spec: ToolSpec {
+        name: "Glob",
+        description: "Lists files of the data directory whose path matches, such as `notes/**/*.md`.",
+        schema: r#"{"type":"object","required":["pattern"],"properties":{"pattern":{"type":"string"},"path":{"type":"string"}}}"#,
+        class: Class::Reads,
+    },
+    work: Work::Does(glob),
+};
+
+/// The most names that are told.
+const NAMES: usize = 1000;
+/// The most characters of a pattern.
+const CHARS: usize = 1000;
+
+#[derive(Deserialize)]
+struct Wanted {
+    pattern: String,
+    #[serde(default)]
+    path: String,
+}
+
+fn glob(workshop: &Workshop, input: Value) -> Done<'_> {
+    aside(workshop, GLOB.spec.name, move |files| {
+        let Wanted { pattern, path } = parsed(input)?;
+        files.glob(&pattern, &path)
+    })
+}
+
+impl Files {
+    pub(super) fn glob(&self, pattern: &str, path: &str) -> Result<String, String> {
+        let inside = self.place(path)?;
+        let (prefix, pattern) = self.split(pattern, &inside)?;
+        let matcher = matcher(&pattern)?;
+        let mut found: Vec<String> = Vec::new();
+        let seen = self.below(&inside, |leaf| {
+            let below = leaf.path.strip_prefix(&prefix).unwrap_or(leaf.path);
+            if matcher.is_match(below) {
+                found.push(leaf.path.to_owned());
+            }
+            if found.len() > NAMES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let seen = seen.map_err(|trouble| trouble.told(&inside))?;
+        let more = (found.len() > NAMES).then(|| format!("(more than {NAMES} match; these are the first)"));
+        found.truncate(NAMES);
+        if found.is_empty() {
+            found.push("(no file matches)".to_owned());
+        }
+        found.extend(more.into_iter().chain(seen.told()));
+        Ok(found.join("\n"))
+    }
+
+    /// What stands before the paths that `pattern` is held against, and the pattern itself. One that begins at the
+    /// root is held against whole paths.
+    fn split(&self, pattern: &str, inside: &Inside) -> Result<(String, String), String> {
+        if pattern.starts_with(['/', '~']) {
+            let fixed = pattern.split(['*', '?', '[', '{']).next().unwrap_or_default();
+            let fixed = &fixed[..fixed.rfind('/').map_or(fixed.len(), |end| end + 1)];
+            let below = self.place(fixed)?;
+            let below: String = below.parts().iter().map(|part| format!("{part}/")).collect();
+            return Ok((String::new(), format!("{below}{}", &pattern[fixed.len()..])));
+        }
+        let prefix = inside.parts().iter().map(|part| format!("{part}/")).collect();
+        Ok((prefix, pattern.trim_start_matches("./").to_owned()))
+    }
+}
+
+/// What matches like `glob`, from the beginning to the end: `**/` is no folder or some, `**` is anything, `*` and `?` stay
+/// within a name, `{a,b}` is one of a few and `[a-z]` one sign of some.
+pub(super) fn matcher(glob: &str) -> Result<Regex, String> {
+    if glob.chars().nth(CHARS).is_some() {
+        return Err(format!("that pattern is too long: {CHARS} characters at most."));
+    }
+    let wrong = |_| format!("`{glob}` is not a pattern. write it like `notes/**/*.md` or `*.{{md,txt}}`.");
+    RegexBuilder::new(&translated(glob)).size_limit(1 << 20).build().map_err(wrong)
+}
+
+fn translated(glob: &str) -> String {
+    let (mut regex, mut rest) = ("(?s)^".to_owned(), glob);
+    let mut open = 0_usize;
+    while let Some(c) = rest.chars().next() {
+        let class = bracket(rest);
+        let (step, taken) = match c {
+            _ if rest.starts_with("**/") => ("(?:[^/]+/)*".to_owned(), 3),
+            _ if rest.starts_with("**") => (".*".to_owned(), 2),
+            '*' => ("[^/]*".to_owned(), 1),
+            '?' => ("[^/]".to_owned(), 1),
+            '[' if class.is_some() => class.unwrap_or_default(),
+            '{' if rest.contains('}') => ("(?:".to_owned(), 1),
+            '}' if open > 0 => (")".to_owned(), 1),
+            ',' if open > 0 => ("|".to_owned(), 1),
+            _ => (regex::escape(&c.to_string()), c.len_utf8()),
+        };
+        open = match step.as_str() {
+            "(?:" => open + 1,
+            ")" => open - 1,
+            _ => open,
+        };
+        regex.push_str(&step);
+        rest = &rest[taken..];
+    }
+    regex + &")".repeat(open) + "$"
+}
+
+/// The signs in brackets at the beginning of `rest`, and how long that is.
+fn bracket(rest: &str) -> Option<(String, usize)> {
+    let inner = rest.strip_prefix('[')?;
+    let end = inner.char_indices().skip(1).find(|(_, c)| *c == ']').map(|(at, _)| at)?;
+    let (not, signs) = match inner[..end].strip_prefix(['!', '^']) {
+        Some(signs) => ("^/", signs),
+        None => ("", &inner[..end]),
+    };
+    let signs: String = signs
+        .chars()
+        .map(|c| if c == '-' { "-".to_owned() } else { regex::escape(&c.to_string()) })
+        .collect();
+    Some((format!("[{not}{signs}]"), end + 2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_matches_a_whole_path() {
+        let check = |glob: &str, good: &[&str], bad: &[&str]| {
+            let matcher = matcher(glob).unwrap();
+            good.iter().for_each(|path| assert!(matcher.is_match(path), "{glob} does not match {path}"));
+            bad.iter().for_each(|path| assert!(!matcher.is_match(path), "{glob} matches {path}"));
+        };
+        check("*.md", &["a.md", ".md", "é.md"], &["a/b.md", "a.mdx", "amd"]);
+        check("**/*.md", &["a.md", "a/b.md", "a/b/c.md"], &["a.txt"]);
+        check("**.md", &["a.md", "a/b.md"], &["a.txt"]);
+        check("notes/**", &["notes/a", "notes/a/b"], &["notes", "other/a"]);
+        check("?.md", &["a.md", "é.md"], &["ab.md", "/.md"]);
+        check("*.{md,txt}", &["a.md", "a.txt"], &["a.rs", "a.mdtxt"]);
+        check("[a-c]?.md", &["ax.md", "cx.md"], &["dx.md", "a.md"]);
+        check("[!a]*", &["b"], &["a", "/"]);
+        check("a.b+c(d)", &["a.b+c(d)"], &["axb+c(d)"]);
+        check("a}b,c", &["a}b,c"], &["ab"]);
+        check("{a", &["{a"], &["a"]);
+        check("{a,{b,c}", &["a"], &["x"]);
+    }
+
+    #[test]
+    fn a_pattern_that_is_none_is_told_what_would_be_right() {
+        assert!(matcher("[z-a]").unwrap_err().contains("write it like"));
+        assert!(matcher(&"*".repeat(1001)).unwrap_err().contains("too long"));
+        assert!(matcher(&"{".repeat(500)).is_ok());
+    }
+}

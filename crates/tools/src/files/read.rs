@@ -1,0 +1,153 @@
+//! Reading a file, line by line, as much as is asked for and can be borne.
+
+use std::io::{self, Read};
+
+use domain::tool::{Class, ToolSpec};
+use serde::Deserialize;
+use serde_json::{Number, Value};
+
+use super::{Files, aside};
+use crate::plain::{Rest, beginning};
+use crate::{Done, Tool, Work, Workshop, parsed};
+
+/// Reads a file.
+pub(crate) const READ: Tool = Tool {
+    spec: ToolSpec {
+        name: "Read",
+        description: "Reads a text file of the data directory, with line numbers. Paths are relative to it.",
+        schema: r#"{"type":"object","required":["file_path"],"properties":{"file_path":{"type":"string"},"offset":{"type":"integer"},"limit":{"type":"integer"}}}"#,
+        class: Class::Reads,
+    },
+    work: Work::Does(read),
+};
+
+/// The most lines at once, the most bytes of them, and the most characters of one line.
+const LINES: u64 = 2000;
+const BYTES: usize = 256 * 1024;
+const LINE_CHARS: usize = 2000;
+/// The most bytes that are looked through, and in how many a file that is no text gives itself away.
+const LOOKED: u64 = 64 * 1024 * 1024;
+const BEGINNING: usize = 8 * 1024;
+
+#[derive(Deserialize)]
+struct Wanted {
+    file_path: String,
+    offset: Option<Number>,
+    limit: Option<Number>,
+}
+
+fn read(workshop: &Workshop, input: Value) -> Done<'_> {
+    aside(workshop, READ.spec.name, move |files| {
+        let Wanted { file_path, offset, limit } = parsed(input)?;
+        let from = whole(offset).unwrap_or(1).max(1);
+        let most = whole(limit).unwrap_or(LINES).clamp(1, LINES);
+        files.read(&file_path, (from, most))
+    })
+}
+
+/// A whole number: what is less than nothing is nothing.
+pub(super) fn whole(number: Option<Number>) -> Option<u64> {
+    number.and_then(|number| number.as_f64()).map(|number| number as u64)
+}
+
+impl Files {
+    pub(super) fn read(&self, text: &str, (from, most): (u64, u64)) -> Result<String, String> {
+        let inside = self.place(text)?;
+        let (mut file, stat) = self.root.file(&inside).map_err(|trouble| trouble.told(&inside))?;
+        let looked = lines(&mut file, from, most).map_err(|error| format!("`{inside}`: {error}."))?;
+        match looked {
+            Looked::NoText => Err(format!("`{inside}` is not text ({} bytes).", stat.st_size)),
+            Looked::Lines(page) if page.shown > 0 => Ok(page.told(from)),
+            Looked::Lines(Page { all: 0, .. }) => Ok(format!("`{inside}` is empty.")),
+            Looked::Lines(page) => Err(format!("`{inside}` has only {} lines.", page.all)),
+        }
+    }
+}
+
+/// Whether the bytes of `beginning` can be those of a text.
+pub(super) fn is_text(beginning: &[u8]) -> bool {
+    !beginning.iter().take(BEGINNING).any(|byte| *byte == 0)
+}
+
+enum Looked {
+    NoText,
+    Lines(Page),
+}
+
+/// What was found in a file.
+#[derive(Default)]
+struct Page {
+    text: String,
+    /// How many lines are in `text`, and how many there are in all.
+    shown: u64,
+    all: u64,
+    end: End,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum End {
+    #[default]
+    Reached,
+    /// Nobody looked so far.
+    Beyond,
+}
+
+impl Page {
+    fn told(mut self, from: u64) -> String {
+        let next = from + self.shown;
+        let more = (self.all + 1).saturating_sub(next);
+        let least = if self.end == End::Beyond { "at least " } else { "" };
+        if more > 0 || self.end == End::Beyond {
+            self.text.push_str(&format!("({least}{more} more lines; read on with offset {next})\n"));
+        }
+        self.text
+    }
+
+    /// Takes one whole line.
+    fn line(&mut self, line: &[u8], (from, most): (u64, u64)) {
+        self.all += 1;
+        if self.all < from || self.shown >= most || self.all != from + self.shown || self.text.len() >= BYTES
+        {
+            return;
+        }
+        let line = String::from_utf8_lossy(line);
+        let (kept, rest) = beginning(line.trim_end_matches(['\n', '\r']), LINE_CHARS);
+        let cut = if rest == Rest::More { " … (this line goes on)" } else { "" };
+        self.text.push_str(&format!("{}\t{kept}{cut}\n", self.all));
+        self.shown += 1;
+    }
+}
+
+/// Looks at the lines of `file` from `from` on, `most` at most.
+fn lines(file: &mut impl Read, from: u64, most: u64) -> io::Result<Looked> {
+    let mut page = Page::default();
+    let (mut chunk, mut line) = (vec![0; 64 * 1024], Vec::new());
+    let (mut looked, mut open) = (0, false);
+    loop {
+        let count = file.read(&mut chunk)?;
+        let bytes = &chunk[..count];
+        if looked == 0 && !is_text(bytes) {
+            return Ok(Looked::NoText);
+        }
+        looked += count as u64;
+        if count == 0 || looked > LOOKED {
+            break;
+        }
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            // Of a line without an end no more is kept than is shown.
+            if line.len() <= LINE_CHARS * 4 {
+                line.extend_from_slice(piece);
+            }
+            open = !piece.ends_with(b"\n");
+            if !open {
+                page.line(&line, (from, most));
+                line.clear();
+            }
+        }
+    }
+    if open {
+        page.line(&line, (from, most));
+    }
+    page.end = if looked > LOOKED { End::Beyond } else { End::Reached };
+    Ok(Looked::Lines(page))
+}

@@ -1,0 +1,265 @@
+//! What the file tools do, and what nobody can make them do.
+
+mod paths;
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use domain::conversation::Json;
+use domain::tool::{Outcome, ToolCall};
+use domain::turn::TurnId;
+use engine::desk::Desk;
+use engine::ports::Hands;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+
+use super::{Files, Folders, Keeper};
+use crate::{Part, Toolbox, Workshop};
+
+/// What nobody may read.
+const SECRET: &str = "the-secret-of-the-house";
+
+/// Remembers what was to be kept.
+#[derive(Default)]
+struct Remembered(Mutex<Vec<String>>);
+
+impl Keeper for Remembered {
+    fn written(&self, path: &Path, message: String) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        self.0.lock().unwrap().push(format!("{name}: {message}"));
+    }
+}
+
+/// A data directory with something in it, and something beside it.
+struct Rig {
+    dir: TempDir,
+    kept: Arc<Remembered>,
+    files: Arc<Files>,
+    toolbox: Toolbox,
+    desk: Desk,
+    runtime: Runtime,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        for folder in ["data/notes", "data/state/deep", "data/.git", "data/work", "outside"] {
+            fs::create_dir_all(at(folder)).unwrap();
+        }
+        fs::write(at("data/notes/a.md"), "one\ntwo\nthree\n").unwrap();
+        for closed in ["data/state/secret", "data/state/deep/secret", "data/.git/config", "outside/secret"] {
+            fs::write(at(closed), SECRET).unwrap();
+        }
+        let kept = Arc::new(Remembered::default());
+        let folders = Folders { data: at("data"), home: Some(dir.path().to_owned()) };
+        let files = Arc::new(Files::open(folders, vec!["work".to_owned()], kept.clone()).unwrap());
+        let toolbox = Toolbox::new(Workshop { files: Part::On(files.clone()) });
+        let runtime = Builder::new_current_thread().build().unwrap();
+        Self { dir, kept, files, toolbox, desk: Desk::new().0, runtime }
+    }
+
+    fn at(&self, path: &str) -> std::path::PathBuf {
+        self.dir.path().join(path)
+    }
+
+    /// What the model reads after a call, and whether it worked.
+    fn call(&self, name: &str, input: Value) -> Result<String, String> {
+        let call = ToolCall { id: "c".to_owned(), name: name.to_owned(), input: Json(input.to_string()) };
+        let result = self.runtime.block_on(self.toolbox.run(TurnId(1), &call, &self.desk));
+        match result.outcome == Outcome::Done {
+            true => Ok(result.text),
+            false => Err(result.text),
+        }
+    }
+
+    fn read(&self, path: &str) -> Result<String, String> {
+        self.call("Read", json!({"file_path": path}))
+    }
+
+    fn write(&self, path: &str, content: &str) -> Result<String, String> {
+        self.call("Write", json!({"file_path": path, "content": content}))
+    }
+
+    fn kept(&self) -> Vec<String> {
+        std::mem::take(&mut *self.kept.0.lock().unwrap())
+    }
+}
+
+#[test]
+fn a_file_is_read_with_its_line_numbers() {
+    let rig = Rig::new();
+    let whole = "1\tone\n2\ttwo\n3\tthree\n";
+    for path in ["notes/a.md", "./notes//a.md", "~/data/notes/a.md", "notes/../notes/a.md"] {
+        assert_eq!(rig.read(path).as_deref(), Ok(whole), "{path}");
+    }
+    assert_eq!(rig.read(rig.at("data/notes/a.md").to_str().unwrap()).as_deref(), Ok(whole));
+    let part = rig.call("Read", json!({"file_path": "notes/a.md", "offset": 2, "limit": 1}));
+    assert_eq!(part.as_deref(), Ok("2\ttwo\n(1 more lines; read on with offset 3)\n"));
+    let beyond = rig.call("Read", json!({"file_path": "notes/a.md", "offset": 9}));
+    assert_eq!(beyond, Err("Error: `notes/a.md` has only 3 lines.".to_owned()));
+    fs::write(rig.at("data/empty"), "").unwrap();
+    assert_eq!(rig.read("empty").as_deref(), Ok("`empty` is empty."));
+    let missing = rig.read("notes/b.md").unwrap_err();
+    assert!(missing.contains("there is no `notes/b.md`"), "{missing}");
+}
+
+#[test]
+fn what_is_too_long_is_cut_and_what_is_no_text_is_named() {
+    let rig = Rig::new();
+    fs::write(rig.at("data/long"), "x\n".repeat(5_000)).unwrap();
+    let told = rig.read("long").unwrap();
+    assert!(told.ends_with("2000\tx\n(3000 more lines; read on with offset 2001)\n"), "{told}");
+    fs::write(rig.at("data/wide"), format!("{}\nend", "ä".repeat(10_000_000))).unwrap();
+    let told = rig.read("wide").unwrap();
+    assert!(told.len() < 5_000 && told.ends_with("(this line goes on)\n2\tend\n"));
+    fs::write(rig.at("data/big"), format!("{}\n", "y".repeat(1_900)).repeat(1_000)).unwrap();
+    let told = rig.read("big").unwrap();
+    assert!(told.len() < 300_000 && told.contains("more lines; read on with offset"), "{}", told.len());
+    fs::write(rig.at("data/picture"), b"\x89PNG\0\0").unwrap();
+    assert_eq!(rig.read("picture"), Err("Error: `picture` is not text (6 bytes).".to_owned()));
+    fs::write(rig.at("data/latin"), b"caf\xe9").unwrap();
+    assert_eq!(rig.read("latin").as_deref(), Ok("1\tcaf\u{fffd}\n"));
+    let told = rig.write("huge.md", &"z".repeat(1024 * 1024 + 1)).unwrap_err();
+    assert!(told.contains("write it in several files"), "{told}");
+}
+
+/// DD-14, DD-15: what a tool writes in a note goes into the history, and nothing else does.
+#[test]
+fn a_note_that_is_written_goes_into_the_history() {
+    let rig = Rig::new();
+    assert_eq!(
+        rig.write("notes/new/b.md", "hello\n").as_deref(),
+        Ok("made `notes/new/b.md`: 1 lines, 6 bytes.")
+    );
+    assert_eq!(rig.write("./notes/a.md", "x").as_deref(), Ok("replaced `notes/a.md`: 1 lines, 1 bytes."));
+    let edit = json!({"file_path": "notes/a.md", "old_string": "x", "new_string": "y"});
+    assert_eq!(rig.call("Edit", edit).as_deref(), Ok("changed `notes/a.md` in 1 place."));
+    assert_eq!(
+        rig.kept(),
+        ["b.md: auto: write notes/new/b.md", "a.md: auto: write notes/a.md", "a.md: auto: edit notes/a.md"]
+    );
+    assert_eq!(fs::read_to_string(rig.at("data/notes/a.md")).unwrap(), "y");
+    rig.write("notes/list.txt", "no note").unwrap();
+    rig.write("work/c.md", "made by a command").unwrap();
+    rig.write("state/c.md", "refused").unwrap_err();
+    assert_eq!(rig.kept(), Vec::<String>::new());
+}
+
+#[test]
+fn an_edit_says_how_often_it_found_the_words() {
+    let rig = Rig::new();
+    rig.write("b.md", "tea tea milk").unwrap();
+    let edit = |old: &str, new: &str, all: bool| {
+        let input = json!({"file_path": "b.md", "old_string": old, "new_string": new, "replace_all": all});
+        rig.call("Edit", input)
+    };
+    assert!(edit("tea", "rum", false).unwrap_err().contains("is in it 2 times"));
+    assert!(edit("gin", "rum", true).unwrap_err().contains("is not in it"));
+    assert!(edit("", "rum", false).unwrap_err().contains("is empty"));
+    assert!(edit("tea", "tea", false).unwrap_err().contains("the same"));
+    assert_eq!(edit("tea", "rum", true).as_deref(), Ok("changed `b.md` in 2 places."));
+    assert_eq!(edit("milk", "", false).as_deref(), Ok("changed `b.md` in 1 place."));
+    assert_eq!(fs::read_to_string(rig.at("data/b.md")).unwrap(), "rum rum ");
+    fs::write(rig.at("data/latin"), b"caf\xe9").unwrap();
+    let odd = json!({"file_path": "latin", "old_string": "a", "new_string": "b"});
+    assert!(rig.call("Edit", odd).unwrap_err().contains("not plain text"));
+}
+
+#[test]
+fn files_are_found_by_name_and_by_what_is_in_them() {
+    let rig = Rig::new();
+    rig.write("notes/deep/b.md", "zero\nTwo\nthree").unwrap();
+    rig.write("c.txt", "two").unwrap();
+    let glob = |input: Value| rig.call("Glob", input).unwrap();
+    assert_eq!(glob(json!({"pattern": "**/*.md"})), "notes/a.md\nnotes/deep/b.md");
+    assert_eq!(glob(json!({"pattern": "*", "path": "notes"})), "notes/a.md");
+    assert_eq!(glob(json!({"pattern": rig.at("data/notes/*.md").to_str().unwrap()})), "notes/a.md");
+    assert_eq!(glob(json!({"pattern": "**"})), "c.txt\nnotes/a.md\nnotes/deep/b.md");
+    assert_eq!(glob(json!({"pattern": "*.rs"})), "(no file matches)");
+    let grep = |input: Value| rig.call("Grep", input).unwrap();
+    assert_eq!(grep(json!({"pattern": "two"})), "c.txt\nnotes/a.md");
+    assert_eq!(grep(json!({"pattern": "two", "-i": true, "glob": "*.md"})), "notes/a.md\nnotes/deep/b.md");
+    assert_eq!(
+        grep(json!({"pattern": "t", "output_mode": "count", "path": "notes"})),
+        "notes/a.md:2\nnotes/deep/b.md:1"
+    );
+    let around = json!({"pattern": "two", "output_mode": "content", "-C": 1, "path": "notes/a.md"});
+    assert_eq!(grep(around), "notes/a.md-1-one\nnotes/a.md:2:two\nnotes/a.md-3-three");
+    assert_eq!(grep(json!({"pattern": "nobody"})), "(nothing found)");
+    assert_eq!(grep(json!({"pattern": SECRET})), "(nothing found)");
+    assert!(rig.call("Grep", json!({"pattern": "("})).unwrap_err().contains("not a regular expression"));
+}
+
+#[test]
+fn what_is_found_is_bounded_and_says_so() {
+    let rig = Rig::new();
+    fs::create_dir(rig.at("data/many")).unwrap();
+    for n in 0..1_200 {
+        fs::write(rig.at(&format!("data/many/{n:04}")), "line\n").unwrap();
+    }
+    let told = rig.call("Glob", json!({"pattern": "many/*"})).unwrap();
+    assert_eq!(told.lines().count(), 1_001);
+    assert!(told.ends_with("(more than 1000 match; these are the first)"), "{told}");
+    for mode in ["content", "files_with_matches", "count"] {
+        let told = rig.call("Grep", json!({"pattern": "line", "output_mode": mode})).unwrap();
+        assert_eq!(told.lines().count(), 501, "{mode}");
+        assert!(told.ends_with("(more than 500 found; these are the first)"), "{mode}");
+    }
+    let few = json!({"pattern": "line", "output_mode": "content", "head_limit": 3, "-A": 1});
+    assert_eq!(rig.call("Grep", few).unwrap().lines().filter(|line| line.contains(":line")).count(), 3);
+}
+
+/// J2: what is made is for the human alone from its first moment on, whatever the program was started with.
+#[test]
+fn what_is_made_is_for_the_human_alone() {
+    let rig = Rig::new();
+    rustix::process::umask(rustix::fs::Mode::empty());
+    rig.write("fresh/deep/a.md", "x").unwrap();
+    let mode = |path: &str| fs::metadata(rig.at(path)).unwrap().mode() & 0o777;
+    assert_eq!((mode("data/fresh"), mode("data/fresh/deep")), (0o700, 0o700));
+    assert_eq!(mode("data/fresh/deep/a.md"), 0o600);
+    fs::set_permissions(rig.at("data/notes/a.md"), fs::Permissions::from_mode(0o644)).unwrap();
+    rig.write("notes/a.md", "x").unwrap();
+    assert_eq!(mode("data/notes/a.md"), 0o600, "a file that others could read is not so again");
+}
+
+/// I9: what is neither a file nor a folder is not opened, and does not keep us waiting.
+#[test]
+fn only_files_are_opened() {
+    let rig = Rig::new();
+    let (pipe, fifo) = (rig.at("data/pipe"), rustix::fs::FileType::Fifo);
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, fifo, mode, 0).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(rig.at("data/socket")).unwrap();
+    symlink("notes/a.md", rig.at("data/link")).unwrap();
+    for (path, why) in [("pipe", "a pipe"), ("socket", "a socket"), ("notes", "a folder"), ("link", "a link")]
+    {
+        assert!(rig.read(path).unwrap_err().contains(why), "{path}");
+        assert!(rig.write(path, "x").unwrap_err().contains(why), "{path}");
+    }
+    assert!(rig.read(".").unwrap_err().contains("the data directory"));
+    assert_eq!(rig.call("Grep", json!({"pattern": "two"})).as_deref(), Ok("notes/a.md"));
+}
+
+/// I9: a file of the program that has a second name elsewhere is as closed there; one of the human's is not.
+#[test]
+fn a_second_name_opens_nothing() {
+    let rig = Rig::new();
+    fs::hard_link(rig.at("data/state/deep/secret"), rig.at("data/notes/hard.md")).unwrap();
+    fs::hard_link(rig.at("data/notes/a.md"), rig.at("data/notes/twin.md")).unwrap();
+    assert!(rig.read("notes/hard.md").unwrap_err().contains("is closed"));
+    assert!(rig.write("notes/hard.md", "x").unwrap_err().contains("is closed"));
+    assert_eq!(rig.call("Grep", json!({"pattern": SECRET})).as_deref(), Ok("(nothing found)"));
+    assert!(rig.read("notes/twin.md").is_ok());
+}
+
+#[test]
+fn without_a_workshop_the_tools_are_off_and_say_so() {
+    let rig = Rig { toolbox: Toolbox::default(), ..Rig::new() };
+    let told = rig.read("notes/a.md").unwrap_err();
+    assert_eq!(told, "Error: `Read` is off: nothing was set up for it here. go on without it.");
+}

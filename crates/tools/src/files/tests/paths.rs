@@ -1,0 +1,187 @@
+//! I9: paths that lead astray, and a way that changes under our feet.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::json;
+
+use super::{Rig, SECRET};
+
+/// Ways in front, places to get to, and what may hang behind.
+const FRONTS: [&str; 22] = [
+    "",
+    "./",
+    "/",
+    "//",
+    "~/",
+    "~/data/",
+    "~root/",
+    "{data}/",
+    "{data}/../data/",
+    "notes/",
+    "notes/../",
+    "notes/../../data/",
+    "../data/",
+    "../",
+    "../../",
+    "up/",
+    "notes/up/",
+    "./notes/./../",
+    "work/../",
+    "{data}//",
+    "missing/../",
+    "/proc/self/cwd/",
+];
+const PLACES: [&str; 26] = [
+    "state/secret",
+    "STATE/secret",
+    "State/secret",
+    "state./secret",
+    "state /secret",
+    " state/secret",
+    "ſtate/secret",
+    "st\u{200b}ate/secret",
+    "state\u{202e}/secret",
+    "state/deep/secret",
+    "state/../state/secret",
+    "state",
+    "state/new.md",
+    ".git/config",
+    ".GIT/config",
+    ".git./hooks/post-commit",
+    "git~1/config",
+    "notes/.git/config",
+    "outside/secret",
+    "../outside/secret",
+    "link/secret",
+    "slink/secret",
+    "slink/new.md",
+    "notes/hard.md",
+    "filelink",
+    "etc/passwd",
+];
+const BACKS: [&str; 9] = ["", "/", "/.", "\0", " ", ".", "//", "/../secret", "\n"];
+
+/// Every file below `dir`, with what is in it.
+fn contents(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if entry.file_type().unwrap().is_dir() {
+            let below = contents(&path).into_iter().map(|(below, bytes)| (format!("{name}/{below}"), bytes));
+            found.extend(below);
+        } else {
+            found.insert(name, fs::read(&path).unwrap_or_default());
+        }
+    }
+    found
+}
+
+fn paths(rig: &Rig) -> Vec<String> {
+    let data = rig.at("data");
+    let mut paths = Vec::new();
+    for front in FRONTS {
+        for place in PLACES {
+            for back in BACKS {
+                paths.push(format!("{front}{place}{back}").replace("{data}", data.to_str().unwrap()));
+            }
+        }
+    }
+    paths
+}
+
+fn with_links() -> Rig {
+    let rig = Rig::new();
+    symlink("../outside", rig.at("data/link")).unwrap();
+    symlink("state", rig.at("data/slink")).unwrap();
+    symlink("..", rig.at("data/up")).unwrap();
+    symlink("../..", rig.at("data/notes/up")).unwrap();
+    symlink("state/secret", rig.at("data/filelink")).unwrap();
+    fs::hard_link(rig.at("data/state/secret"), rig.at("data/notes/hard.md")).unwrap();
+    rig
+}
+
+/// What every tool makes of `path`: the tools themselves, without the runtime around them, which would only slow the
+/// race down.
+fn every_tool(rig: &Rig, path: &str) -> Vec<Result<String, String>> {
+    let edit = json!({"file_path": path, "old_string": SECRET, "new_string": "PWNED"});
+    let grep = json!({"pattern": ".", "path": path, "output_mode": "content"});
+    let folder = path.trim_end_matches("/secret");
+    vec![
+        rig.files.read(path, (1, 10)),
+        rig.files.edit(&serde_json::from_value(edit).unwrap()),
+        rig.files.write(path, "PWNED"),
+        rig.files.grep(serde_json::from_value(grep).unwrap()),
+        rig.files.glob(path, ""),
+        rig.files.glob("*", folder),
+    ]
+}
+
+/// I9: 5,000 paths through every tool; nothing outside and nothing of the program is read or written.
+#[test]
+fn no_path_leads_outside_or_into_what_is_closed() {
+    let rig = with_links();
+    let closed = || ["data/state", "data/.git", "outside"].map(|dir| contents(&rig.at(dir)));
+    let before = closed();
+    let paths = paths(&rig);
+    assert!(paths.len() >= 5_000, "{}", paths.len());
+    let mut opened = 0;
+    for path in &paths {
+        for told in every_tool(&rig, path) {
+            opened += usize::from(told.is_ok());
+            let told = told.unwrap_or_else(|refused| refused);
+            // What is new goes again, or looking through all of it takes ever longer.
+            if let Some((name, _)) = told.strip_prefix("made `").and_then(|told| told.rsplit_once("`: ")) {
+                fs::remove_file(rig.at("data").join(name)).unwrap();
+            }
+            assert!(!told.contains(SECRET), "{path:?} told the secret");
+            assert!(!told.contains("root:x:"), "{path:?} led to another file of the machine");
+        }
+    }
+    assert!(opened > 100, "only {opened} calls worked: the paths prove little");
+    assert_eq!(closed(), before);
+    let beside: Vec<_> =
+        fs::read_dir(rig.dir.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(beside.len(), 2, "{beside:?}");
+}
+
+/// I9: while we walk, somebody swaps a folder for a link, 10,000 times.
+#[test]
+fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
+    let rig = Rig::new();
+    fs::write(rig.at("data/notes/secret"), "nothing special").unwrap();
+    symlink("../outside", rig.at("data/out")).unwrap();
+    symlink("state", rig.at("data/in")).unwrap();
+    let closed = || ["data/state", "outside"].map(|dir| contents(&rig.at(dir)));
+    let (before, enough) = (closed(), AtomicBool::new(false));
+    let (mut worked, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        let swapper = scope.spawn(|| {
+            for turn in 0.. {
+                let (real, trap) = (rig.at("data/notes"), rig.at(["data/out", "data/in"][turn / 2 % 2]));
+                renameat_with(CWD, &real, CWD, &trap, RenameFlags::EXCHANGE).unwrap();
+                if turn >= 10_000 && enough.load(Ordering::Acquire) {
+                    return;
+                }
+            }
+        });
+        while !swapper.is_finished() {
+            for told in every_tool(&rig, "notes/secret") {
+                match told {
+                    Ok(told) => {
+                        assert!(!told.contains(SECRET) && !told.contains("deep"), "{told}");
+                        worked += 1;
+                    }
+                    Err(_) => refused += 1,
+                }
+            }
+            enough.store(worked + refused >= 2_000, Ordering::Release);
+        }
+    });
+    assert!(worked > 0 && refused > 0, "{worked} worked, {refused} were refused");
+    assert_eq!(closed(), before);
+}
