@@ -20,6 +20,7 @@ use journal::disk::Disk;
 use journal::jobs::{self, JobBook};
 use journal::{Journal, Opened, Place};
 use surfaces::client::Client;
+use surfaces::connecting::Connecting;
 use surfaces::discord::dm;
 use surfaces::discord::dm::line::{self, Line};
 use surfaces::discord::wire::net::Net;
@@ -35,6 +36,7 @@ use tools::Toolbox;
 use crate::brain::{self, Surroundings};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
+use crate::google::{self, Connector};
 use crate::job_files::Shelf;
 use crate::pairing::KeptDevices;
 use crate::settings::{Discord, Settings};
@@ -171,7 +173,7 @@ impl House {
             brain: model.name().to_owned(),
             discord: None,
         };
-        let discord = house.enter_discord((&settings.places.discord, doors), &ports)?;
+        let discord = house.enter_discord((settings, doors), &ports)?;
         house.open_doors(settings, Wiring { discord, ..ports }, doors).await?;
         house.notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
         Ok(house)
@@ -196,10 +198,10 @@ impl House {
     /// Lives in the direct messages of Discord, if there is a token.
     fn enter_discord(
         &mut self,
-        (discord, doors): (&Discord, Doors),
+        (settings, doors): (&Settings, Doors),
         wiring: &Wiring,
     ) -> Result<Option<line::Read>, Failed> {
-        let (token, base) = match discord {
+        let (token, base) = match &settings.places.discord {
             _ if doors != Doors::LocalAndPage => return Ok(None),
             Discord::Off => return Ok(None),
             Discord::Wrong(why) => {
@@ -211,6 +213,8 @@ impl House {
         let wire = Net::new(base, &token).map_err(|wrong| Failed::Configuration(wrong.to_string()))?;
         let line = line::Told::new(Line::Connecting);
         let read = line.subscribe();
+        let google = google::account(settings, wiring.disk.clone(), &wiring.clock);
+        let google: Arc<dyn Connecting> = Arc::new(Connector::new(google));
         let ports = dm::Ports {
             desk: wiring.desk.clone(),
             journal: wiring.journal.clone(),
@@ -218,6 +222,7 @@ impl House {
             outbox: wiring.journal.clone(),
             stage: wiring.stage.clone(),
             clock: wiring.clock.clone(),
+            google,
             line,
         };
         let seed = seed()?;

@@ -120,6 +120,16 @@ impl Google {
         })
     }
 
+    /// Whether the grant was taken back, and nobody has told the human yet.
+    pub fn is_taken_back(&self) -> bool {
+        self.keep.read(File::Revoked).is_ok_and(|mark| mark.is_some())
+    }
+
+    /// The human knows.
+    pub fn told_so(&self) -> Result<(), Trouble> {
+        self.remove(File::Revoked)
+    }
+
     pub(super) fn credentials(&self) -> Result<Credentials, Trouble> {
         let Some(value) = self.json(File::Credentials)? else { return Err(self.not_connected()) };
         let client = value.get("installed").or_else(|| value.get("web")).unwrap_or(&Value::Null);

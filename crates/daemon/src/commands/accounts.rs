@@ -75,7 +75,7 @@ async fn attended(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
     let connects = matches!(wanted, Account::Google { action: GoogleAction::Connect });
     if connects || keepers::is_google(&wanted, settings) {
-        let account = connecting::account(settings, Arc::clone(&disk), &clock)?;
+        let account = crate::google::account(settings, Arc::clone(&disk), &clock)?;
         let before = account.connection()?;
         keepers::ready(&account, &wanted).await?;
         if connects && before != account.connection()? {
@@ -104,7 +104,7 @@ pub async fn tell(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> 
             MailDesk { mailbox: mailbox.as_ref(), clock: clock.as_ref() }.tell(action).await
         }
         Account::Google { action } => {
-            google::tell(action, &connecting::account(settings, disk, &clock)?).await
+            google::tell(action, &crate::google::account(settings, disk, &clock)?).await
         }
     }
 }

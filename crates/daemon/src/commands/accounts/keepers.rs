@@ -11,9 +11,10 @@ use accounts::tasks::{LocalTasks, TaskList};
 use engine::ports::Clock;
 use journal::disk::Disk;
 
-use super::connecting::{self, account};
+use super::connecting;
 use super::shelf::DataShelf;
 use crate::cli::Account;
+use crate::google::account;
 use crate::settings::{Accounts, Keeper, Mail, Settings};
 
 /// The files of the data directory that people read and edit.
