@@ -52,6 +52,25 @@ async fn a_browser_on_this_machine_brings_the_answer() {
     rig.google.labels().await.unwrap();
 }
 
+/// GO-1, GO-7: what is asked for is tasks, events and reading mail, and nothing else; so that it can be renewed.
+#[tokio::test]
+async fn no_more_is_asked_for_than_is_needed() {
+    let rig = Rig::apart().await;
+    browse(&rig.google.begin().await.unwrap().url()).await;
+    let asked = rig.server.world().requests[0].clone();
+    assert_eq!(
+        asked.asks("scope"),
+        Some(
+            "https://www.googleapis.com/auth/tasks https://www.googleapis.com/auth/calendar.events \
+             https://www.googleapis.com/auth/gmail.readonly"
+        )
+    );
+    assert_eq!(
+        (asked.asks("access_type"), asked.asks("code_challenge_method")),
+        (Some("offline"), Some("S256"))
+    );
+}
+
 /// GO-9: a browser on another machine ends nowhere; its address is pasted.
 #[tokio::test]
 async fn a_pasted_address_brings_the_answer() {
