@@ -15,6 +15,7 @@ pub mod browser;
 pub mod claude;
 pub mod foreign;
 pub mod machine;
+pub mod radicale;
 pub mod report;
 pub mod step;
 
@@ -49,6 +50,7 @@ impl Test {
         report.step("documentation", || documentation(&root));
         browser::steps(&mut report, &root);
         claude::steps(&mut report, &root);
+        radicale::steps(&mut report, &root, length);
         if length == Length::Long {
             foreign::steps(&mut report, &root);
         }
@@ -64,8 +66,10 @@ impl Test {
 
 /// How much is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Length {
+pub enum Length {
+    /// What every run tests.
     Usual,
+    /// Also what takes long.
     Long,
 }
 
@@ -110,8 +114,13 @@ fn tests(root: &Path, length: Length) -> Outcome {
     }
     let mut words = vec!["nextest", "run", "--workspace", "--no-fail-fast", "--color", "never"];
     if length == Length::Long {
-        // The real claude program is tested in a step of its own, which installs it first.
-        words.extend(["--run-ignored", "all", "-E", "not binary(claude) and not test(/::claude$/)"]);
+        // The real claude program and a real Radicale are tested in steps of their own, which install them first.
+        words.extend([
+            "--run-ignored",
+            "all",
+            "-E",
+            "not binary(claude) and not test(/::claude$/) and not binary(radicale)",
+        ]);
     }
     cargo(root, &words).counting(report::nextest).run()
 }

@@ -17,12 +17,15 @@ mod rule;
 mod sheet;
 mod text;
 mod timezone;
+mod todo;
 mod zone;
 
 pub(crate) use budget::Budget;
 pub(crate) use change::{Stamp, add, delete, empty, update};
-pub(crate) use look::{find, look};
-pub(crate) use sheet::Sheet;
+pub(crate) use id::series_of;
+pub(crate) use look::{find, look, sort};
+pub(crate) use sheet::{Kind, Sheet};
+pub(crate) use todo::{Todo, add_todo};
 
 #[cfg(test)]
 mod tests;

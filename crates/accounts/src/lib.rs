@@ -2,6 +2,7 @@
 //!
 //! Whatever comes from there was written by others: it is data, bounded in size, and never believed.
 
+pub mod caldav;
 pub mod calendar;
 mod charset;
 mod dice;

@@ -323,7 +323,17 @@ impl Assistant {
     }
 
     fn say_on(&mut self, branch: &Branch, said: Said, minutes: &mut Minutes) -> Option<Entry> {
-        let entry = self.memory.conversation.say(branch, said, minutes.at)?;
+        self.say_knowing(branch, (said, Label::PLAIN), minutes)
+    }
+
+    /// The same, where more is known of the words than they show.
+    fn say_knowing(
+        &mut self,
+        branch: &Branch,
+        (said, more): (Said, Label),
+        minutes: &mut Minutes,
+    ) -> Option<Entry> {
+        let entry = self.memory.conversation.say_knowing(branch, (said, more), minutes.at)?;
         minutes.records.push(Record::Said(branch.clone(), entry.clone()));
         minutes.shown.push(Shown::Said { branch: branch.clone(), entry: entry.clone() });
         self.track(branch, &entry, minutes);

@@ -276,3 +276,8 @@ pub(crate) fn edited(bytes: &[u8], edits: Vec<(Range<usize>, Vec<u8>)>) -> Vec<u
     made.extend_from_slice(&bytes[from..]);
     made
 }
+
+/// A calendar that holds only this part.
+pub(crate) fn around(part: &[u8]) -> Vec<u8> {
+    [OPENING.as_bytes(), part, CLOSING.as_bytes()].concat()
+}

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jiff::tz::TimeZone;
 
-use super::line::{Line, lines};
+use super::line::{Line, lines, named_lines};
 use super::moment::{Length, Moment};
 use super::rule::Rule;
 use super::text::unescaped;
@@ -53,8 +53,31 @@ pub(crate) enum Fate {
 
 /// The lines of a part itself, without those of the parts inside it.
 pub(crate) fn own(part: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    own_among(lines(part))
+}
+
+/// What tells the times of an event, and where parts inside it begin and end.
+const TIMES: [&[u8]; 11] = [
+    b"BEGIN",
+    b"END",
+    b"UID",
+    b"DTSTART",
+    b"DTEND",
+    b"DURATION",
+    b"RECURRENCE-ID",
+    b"STATUS",
+    b"RRULE",
+    b"RDATE",
+    b"EXDATE",
+];
+
+fn tells_times(name: &[u8]) -> bool {
+    TIMES.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+fn own_among<'a>(lines: impl Iterator<Item = Line<'a>>) -> impl Iterator<Item = Line<'a>> {
     let mut depth = 0_usize;
-    lines(part).filter(move |line| {
+    lines.filter(move |line| {
         if line.is("BEGIN") {
             depth += 1;
             return false;
@@ -71,7 +94,7 @@ impl Entry {
     /// Reads the event at `at` of `bytes`; what is wrong is told in a few words.
     pub(crate) fn read(bytes: &[u8], at: Range<usize>, zones: &mut Zones<'_>) -> Result<Self, String> {
         let mut parts = Parts::default();
-        for line in own(&bytes[at.clone()]) {
+        for line in own_among(named_lines(&bytes[at.clone()], tells_times)) {
             parts.take(&line, zones)?;
         }
         let start = parts.start.ok_or("it has no beginning (DTSTART)")?;

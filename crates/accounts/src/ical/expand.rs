@@ -138,14 +138,42 @@ fn picked(rule: &Rule, dates: Vec<Date>) -> Vec<Date> {
 }
 
 fn in_month(rule: &Rule, month: Date, first: Date) -> Vec<Date> {
-    let all = (1..=month.days_in_month()).filter_map(|day| month.with().day(day).build().ok());
-    let weekly = |date: &Date| rule.week_days.is_empty() || is_week_day(rule, *date);
-    let daily = |date: &Date| match (rule.month_days.is_empty(), rule.week_days.is_empty()) {
-        (false, _) => is_month_day(rule, *date),
+    let month = Month::new(month);
+    let weekly = |day: &i8| rule.week_days.is_empty() || month.is_week_day(rule, *day);
+    let daily = |day: &i8| match (rule.month_days.is_empty(), rule.week_days.is_empty()) {
+        (false, _) => {
+            rule.month_days.iter().any(|wanted| *wanted == *day || *wanted == *day - month.days - 1)
+        }
         (true, false) => true,
-        (true, true) => date.day() == first.day(),
+        (true, true) => *day == first.day(),
     };
-    all.filter(weekly).filter(daily).collect()
+    let days = (1..=month.days).filter(daily).filter(weekly);
+    days.filter_map(|day| month.first.with().day(day).build().ok()).collect()
+}
+
+/// A month, reckoned in numbers, because rules go through very many days.
+struct Month {
+    days: i8,
+    first: Date,
+    /// Which day of the week it begins with.
+    begins: i8,
+}
+
+impl Month {
+    fn new(month: Date) -> Self {
+        let first = month.first_of_month();
+        Self { days: month.days_in_month(), first, begins: first.weekday().to_monday_zero_offset() }
+    }
+
+    /// Whether a day is one of the days of the week that the rule names: any, or the n-th from either end.
+    fn is_week_day(&self, rule: &Rule, day: i8) -> bool {
+        let weekday = (self.begins + day - 1) % 7;
+        let (from_start, from_end) = ((day - 1) / 7 + 1, (day - self.days) / 7 - 1);
+        rule.week_days.iter().any(|(nth, wanted)| {
+            wanted.to_monday_zero_offset() == weekday
+                && nth.is_none_or(|nth| nth == from_start || nth == from_end)
+        })
+    }
 }
 
 fn in_year(rule: &Rule, year: Date, first: Date) -> Vec<Date> {
@@ -175,12 +203,4 @@ fn days_of_year(year: Date, nth: Option<i8>, day: Weekday) -> Vec<Date> {
 fn is_month_day(rule: &Rule, date: Date) -> bool {
     let from_end = date.day() - date.days_in_month() - 1;
     rule.month_days.iter().any(|day| *day == date.day() || *day == from_end)
-}
-
-/// Whether a day is one of the days of the week that the rule names, counted within its month.
-fn is_week_day(rule: &Rule, date: Date) -> bool {
-    let (from_start, from_end) = ((date.day() - 1) / 7 + 1, (date.day() - date.days_in_month()) / 7 - 1);
-    rule.week_days.iter().any(|(nth, day)| {
-        *day == date.weekday() && nth.is_none_or(|nth| nth == from_start || nth == from_end)
-    })
 }

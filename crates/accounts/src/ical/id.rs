@@ -19,6 +19,11 @@ pub(crate) fn split(id: &str) -> Option<(&str, &str)> {
     id.rsplit_once('_').filter(|(uid, time)| !uid.is_empty() && [8, 16].contains(&time.len()))
 }
 
+/// The name of the series that `id` may be a time of.
+pub(crate) fn series_of(id: &str) -> Option<&str> {
+    split(id).map(|(uid, _)| uid)
+}
+
 /// What an event without a UID is called: by a number made from all that stands in it.
 pub(crate) fn unnamed(part: &[u8]) -> String {
     let hash = part.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

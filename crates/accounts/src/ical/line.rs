@@ -61,16 +61,29 @@ fn outside_quotes(text: &str, separator: char) -> impl Iterator<Item = &str> {
 
 /// All lines of `bytes` that have a name and a value, in order.
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    named_lines(bytes, |_| true)
+}
+
+/// The same, but only lines whose names are `wanted`: the others are not even read.
+pub(crate) fn named_lines(bytes: &[u8], wanted: impl Fn(&[u8]) -> bool) -> impl Iterator<Item = Line<'_>> {
     let mut from = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     std::iter::from_fn(move || {
         loop {
             let at = next(bytes, from)?;
             from = at.end;
-            if let Some(line) = read(bytes, at) {
+            if name_of(&bytes[at.clone()]).is_none_or(&wanted)
+                && let Some(line) = read(bytes, at)
+            {
                 return Some(line);
             }
         }
     })
+}
+
+/// What stands before the first colon or semicolon; nothing, if a fold cuts it.
+fn name_of(line: &[u8]) -> Option<&[u8]> {
+    let end = line.iter().position(|byte| matches!(byte, b':' | b';' | b'\n'))?;
+    (line[end] != b'\n').then_some(&line[..end])
 }
 
 /// The next line from `from` on, with all that is folded onto it.
@@ -86,7 +99,7 @@ fn next(bytes: &[u8], from: usize) -> Option<Range<usize>> {
 }
 
 fn end_of_line(bytes: &[u8], from: usize) -> usize {
-    bytes[from..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| from + at + 1)
+    memchr::memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |at| from + at + 1)
 }
 
 fn read(bytes: &[u8], at: Range<usize>) -> Option<Line<'_>> {
@@ -94,7 +107,7 @@ fn read(bytes: &[u8], at: Range<usize>) -> Option<Line<'_>> {
     if raw.len() > LONGEST {
         return None;
     }
-    let text = if raw.contains(&b'\n') { Cow::Owned(unfolded(raw)) } else { decoded(raw) };
+    let text = if memchr::memchr(b'\n', raw).is_some() { Cow::Owned(unfolded(raw)) } else { decoded(raw) };
     let name = text.find([':', ';'])?;
     let mut quoted = false;
     let colon = text[name..].bytes().position(|byte| {

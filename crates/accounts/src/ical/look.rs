@@ -50,10 +50,15 @@ pub(crate) fn look(sheet: &Sheet<'_>, from: &Zoned, until: &Zoned, budget: &mut 
         }
     }
     let mut look = looker.look;
-    look.events.sort_by_cached_key(|event| {
-        (begins(&event.when, from.time_zone()), is_timed(&event.when), event.summary.clone())
-    });
+    sort(&mut look.events, from.time_zone());
     look
+}
+
+/// Puts events in the order of their beginnings, whole days first.
+pub(crate) fn sort(events: &mut [Event], home: &TimeZone) {
+    events.sort_by_cached_key(|event| {
+        (begins(&event.when, home), is_timed(&event.when), event.summary.clone())
+    });
 }
 
 /// The one event called `id`.

@@ -37,9 +37,10 @@ impl<'a> Sheet<'a> {
         let mut sheet = Self { bytes, blocks: Vec::new(), unclosed: Vec::new(), end: None };
         let (mut from, mut open, mut calendars) =
             (if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 }, None, 0);
-        for line in bytes[from..].split_inclusive(|byte| *byte == b'\n') {
+        while from < bytes.len() {
             let at = from;
-            from += line.len();
+            from = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |end| at + end + 1);
+            let line = &bytes[at..from];
             match border(line) {
                 Some(Border::Begin(b"VCALENDAR")) => {
                     calendars += 1;

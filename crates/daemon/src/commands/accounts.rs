@@ -5,7 +5,7 @@
 mod cal;
 mod connecting;
 mod google;
-mod keepers;
+pub mod keepers;
 mod mail;
 mod shelf;
 mod tasks;

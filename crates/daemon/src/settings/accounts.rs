@@ -1,9 +1,10 @@
 //! Who keeps the tasks, the calendar and mail: files of the data directory, unless something else is set.
 
+use accounts::caldav::{Limits, Secret, Settings};
 use journal::Paths;
 
-use super::Environment;
 use super::mailbox::{self, Mail};
+use super::{Environment, key};
 
 /// What the human keeps, and where.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub struct Accounts {
 pub enum Keeper {
     /// A file of the data directory.
     Local,
+    /// A CalDAV server.
+    CalDav(Settings),
     /// Google.
     Google,
     /// What was said about it cannot work. Everything else goes on.
@@ -31,23 +34,100 @@ pub enum Keeper {
 
 /// Reads who keeps what.
 pub fn read(environment: &Environment, paths: &Paths) -> Accounts {
-    let keeper = |variable: &str| keeper(environment, paths, variable);
+    let keeper = |variables: [&str; 2]| keeper(environment, paths, variables);
     Accounts {
-        tasks: keeper("OLLIM_TASKS"),
-        calendar: keeper("OLLIM_CALENDAR"),
+        tasks: keeper(["OLLIM_TASKS", "OLLIM_CALDAV_TASKS"]),
+        calendar: keeper(["OLLIM_CALENDAR", "OLLIM_CALDAV_CALENDAR"]),
         mail: mailbox::read(environment, paths),
         played_google: environment.get("OLLIM_GOOGLE_BASE").map(str::to_owned),
     }
 }
 
-fn keeper(environment: &Environment, paths: &Paths, variable: &str) -> Keeper {
+/// Who keeps what `variable` is about. On a server it is called what `named` says.
+fn keeper(environment: &Environment, paths: &Paths, [variable, named]: [&str; 2]) -> Keeper {
+    let caldav = || caldav(environment, paths, named).unwrap_or_else(Keeper::Wrong);
     match environment.get(variable) {
         Some("local") => Keeper::Local,
+        Some("caldav") => caldav(),
         Some("google") => Keeper::Google,
         Some(other) => {
             Keeper::Wrong(format!("{variable}: `{other}` is nobody i know. use local, caldav or google."))
         }
+        None if environment.get("OLLIM_CALDAV_URL").is_some() => caldav(),
         None if paths.state().join("token.json").exists() => Keeper::Google,
         None => Keeper::Local,
+    }
+}
+
+fn caldav(environment: &Environment, paths: &Paths, named: &str) -> Result<Keeper, String> {
+    let needed = |name: &str, what: &str| {
+        environment
+            .get(name)
+            .map(str::to_owned)
+            .ok_or_else(|| format!("{name} is not set. set it to {what}."))
+    };
+    let url = needed("OLLIM_CALDAV_URL", "the address of your server, such as https://cloud.example.org")?;
+    let user = needed("OLLIM_CALDAV_USER", "your name there")?;
+    let password = key::source(environment, paths, key::CALDAV).map_err(|failed| failed.to_string())?;
+    let password = password.ok_or(
+        "OLLIM_CALDAV_PASSWORD is not set. set it (or OLLIM_CALDAV_PASSWORD_FILE, or write state/caldav.password).",
+    )?;
+    let name = environment.get(named).map(str::to_owned);
+    Ok(Keeper::CalDav(Settings {
+        url,
+        user,
+        password: Secret::kept_by(password),
+        name,
+        limits: Limits::HOUSE,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(keeper: &Keeper) -> String {
+        match keeper {
+            Keeper::Local => "local".to_owned(),
+            Keeper::CalDav(settings) => format!("caldav {:?}", settings.name),
+            Keeper::Google => "google".to_owned(),
+            Keeper::Wrong(what) => what.clone(),
+        }
+    }
+
+    fn with(variables: &[(&str, &str)]) -> [String; 2] {
+        let dir = tempfile::tempdir().unwrap();
+        let look_up = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let accounts = read(&Environment::new(look_up), &Paths::new(dir.path()));
+        assert!(!format!("{accounts:?}").contains("canary"), "no secret shows itself");
+        [seen(&accounts.tasks), seen(&accounts.calendar)]
+    }
+
+    const SERVER: [(&str, &str); 3] = [
+        ("OLLIM_CALDAV_URL", "https://cloud.example.org"),
+        ("OLLIM_CALDAV_USER", "me"),
+        ("OLLIM_CALDAV_PASSWORD", "canary"),
+    ];
+
+    #[test]
+    fn files_keep_it_unless_something_else_is_set() {
+        assert_eq!(with(&[]), ["local", "local"]);
+        assert_eq!(with(&SERVER), ["caldav None", "caldav None"]);
+        let mixed = [&SERVER[..], &[("OLLIM_TASKS", "local"), ("OLLIM_CALDAV_CALENDAR", "work")]].concat();
+        assert_eq!(with(&mixed), ["local", "caldav Some(\"work\")"]);
+        assert_eq!(with(&[("OLLIM_CALENDAR", "google")]), ["local", "google"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_named_and_the_other_goes_on() {
+        let wrong = "OLLIM_TASKS: `paper` is nobody i know. use local, caldav or google.";
+        assert_eq!(with(&[("OLLIM_TASKS", "paper")]), [wrong, "local"]);
+        let url = "OLLIM_CALDAV_URL is not set. set it to the address of your server, such as https://cloud.example.org.";
+        assert_eq!(with(&[("OLLIM_CALENDAR", "caldav")]), ["local", url]);
+        assert!(with(&SERVER[..1])[0].starts_with("OLLIM_CALDAV_USER is not set"));
+        assert!(with(&SERVER[..2])[0].starts_with("OLLIM_CALDAV_PASSWORD is not set"));
     }
 }

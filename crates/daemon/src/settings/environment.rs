@@ -7,7 +7,7 @@ use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 26] = [
+const KNOWN: [&str; 32] = [
     "TERM",
     "NO_COLOR",
     "VISUAL",
@@ -22,6 +22,12 @@ const KNOWN: [&str; 26] = [
     "OLLIM_HTTP",
     "OLLIM_TASKS",
     "OLLIM_CALENDAR",
+    "OLLIM_CALDAV_URL",
+    "OLLIM_CALDAV_USER",
+    "OLLIM_CALDAV_PASSWORD",
+    "OLLIM_CALDAV_PASSWORD_FILE",
+    "OLLIM_CALDAV_CALENDAR",
+    "OLLIM_CALDAV_TASKS",
     "OLLIM_LOG",
     "ANTHROPIC_API_KEY_FILE",
     "OPENAI_API_KEY",

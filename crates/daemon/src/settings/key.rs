@@ -1,17 +1,16 @@
-//! Keys of models, and a password: from a file, which is read again for every call, or from the environment.
+//! Keys and passwords: from a file, which is read again for every call, or from the environment.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use accounts::Secret;
 use journal::Paths;
 use models::anthropic::Key;
 
 use super::Environment;
 use crate::exit::Failed;
 
-/// Where the key of a vendor may be.
+/// Where a key or a password may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Vendor {
     /// The variable that holds it.
@@ -37,41 +36,44 @@ pub const IMAP: Vendor = Vendor {
     file: "imap.password",
 };
 
-/// The key of `vendor`, if there is one. A file wins over the environment, because it can be replaced while the
-/// program runs.
+/// A CalDAV server.
+pub const CALDAV: Vendor = Vendor {
+    variable: "OLLIM_CALDAV_PASSWORD",
+    file_variable: "OLLIM_CALDAV_PASSWORD_FILE",
+    file: "caldav.password",
+};
+
+/// Knows a secret when it is asked.
+pub type Source = Box<dyn Fn() -> String + Send + Sync>;
+
+/// The key of `vendor`, if there is one.
 pub fn read(environment: &Environment, paths: &Paths, vendor: Vendor) -> Result<Option<Key>, Failed> {
-    let look = kept(environment, paths, vendor)?;
-    Ok((!look().is_empty()).then(|| Key::kept_by(look)))
+    Ok(source(environment, paths, vendor)?.map(Key::kept_by))
 }
 
-/// The password of `vendor` as it is now, if there is one.
-pub fn password(environment: &Environment, paths: &Paths, vendor: Vendor) -> Result<Option<Secret>, Failed> {
-    let password = kept(environment, paths, vendor)?();
-    Ok((!password.is_empty()).then(|| Secret::new(password)))
-}
-
-/// Where to look for the secret of `vendor`: what is found there may be empty.
-fn kept(
-    environment: &Environment,
-    paths: &Paths,
-    vendor: Vendor,
-) -> Result<impl Fn() -> String + Send + Sync + 'static, Failed> {
+/// Who knows the secret of `vendor`, if there is one. A file wins over the environment, because it can be replaced
+/// while the program runs.
+pub fn source(environment: &Environment, paths: &Paths, vendor: Vendor) -> Result<Option<Source>, Failed> {
     let named = environment.get(vendor.file_variable).map(PathBuf::from);
     let file = named.clone().unwrap_or_else(|| paths.state().join(vendor.file));
     let variable = environment.get(vendor.variable).unwrap_or_default().to_owned();
     let wrong = |what: String| Failed::Configuration(format!("{}: {what}", file.display()));
     match std::fs::metadata(&file) {
         Ok(found) if found.permissions().mode() & 0o077 != 0 => {
-            return Err(wrong("others can read this key. make it yours alone: chmod 600".to_owned()));
+            return Err(wrong("others can read this secret. make it yours alone: chmod 600".to_owned()));
         }
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::NotFound && named.is_none() => {}
         Err(error) if error.kind() == ErrorKind::NotADirectory && named.is_none() => {}
         Err(error) => {
-            return Err(wrong(format!("{error}. {} names a file that holds the key.", vendor.file_variable)));
+            return Err(wrong(format!(
+                "{error}. {} names a file that holds the secret.",
+                vendor.file_variable
+            )));
         }
     }
-    Ok(move || in_file(&file).unwrap_or_else(|| variable.clone()))
+    let look = move || in_file(&file).unwrap_or_else(|| variable.clone());
+    Ok((!look().is_empty()).then(|| Box::new(look) as Source))
 }
 
 fn in_file(file: &Path) -> Option<String> {

@@ -38,8 +38,8 @@ fn imap(environment: &Environment, paths: &Paths, address: &str) -> Result<Mail,
     let user = environment.get("OLLIM_IMAP_USER");
     let user =
         user.ok_or_else(|| unset("OLLIM_IMAP_USER is not set. set it to your name there."))?.to_owned();
-    let password = key::password(environment, paths, key::IMAP).map_err(|failed| failed.to_string())?;
-    let password = password.ok_or_else(|| {
+    let password = key::source(environment, paths, key::IMAP).map_err(|failed| failed.to_string())?;
+    let password = password.map(|source| Secret::new(source())).ok_or_else(|| {
         unset("there is no password. write it into a file of yours alone and set OLLIM_IMAP_PASSWORD_FILE to its path.")
     })?;
     Ok(Mail::Imap { server, user, password })

@@ -57,7 +57,8 @@ impl Assistant {
             self.memory.main.before = self.memory.conversation.head(&branch).and_then(Spot::of);
         }
         let said = Said::Human(self.heard(&message, (&branch, &lead), minutes));
-        let Some(entry) = self.say_on(&branch, said, minutes) else { return };
+        let told = self.told_with(&branch);
+        let Some(entry) = self.say_knowing(&branch, (said, told), minutes) else { return };
         self.hand_over(&branch, entry.id, minutes);
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
         let turn = self.next_turn();

@@ -232,7 +232,8 @@ impl Assistant {
         let lead = self.quoted(&turned.message);
         let heard = self.heard(&turned.message, (&turned.branch, &lead), minutes);
         let again = Heard { images: heard.images.clone(), ..Heard::note(context::heard(&heard)) };
-        if let Some(entry) = self.say_on(&turned.branch, Said::Human(again), minutes) {
+        let told = self.told_with(&turned.branch);
+        if let Some(entry) = self.say_knowing(&turned.branch, (Said::Human(again), told), minutes) {
             self.hand_over(&turned.branch.clone(), entry.id, minutes);
         }
         self.open(turned, Owed::SinceBefore, minutes);

@@ -104,15 +104,9 @@ impl Assistant {
         let label = self.label_of(&run.branch);
         let said = match (&ended.ending, words(ended)) {
             (Ending::Finished, words) if !words.trim().is_empty() => words,
-            (Ending::Failed(failure), _) => {
-                return minutes
-                    .results
-                    .push((turn, plain(call, context::agent_failed(&run.name, &failure.of_a_job()))));
-            }
-            (Ending::Finished | Ending::Interrupted, _) => {
-                return minutes
-                    .results
-                    .push((turn, plain(call, context::agent_failed(&run.name, "it was stopped."))));
+            // Why may be what words from outside wanted.
+            (Ending::Failed(_) | Ending::Finished | Ending::Interrupted, _) => {
+                return minutes.results.push((turn, failed(call, context::agent_failed(&run.name))));
             }
         };
         let stays_clean =
@@ -121,7 +115,7 @@ impl Assistant {
             let result = ToolResult { call, text: said, outcome: Outcome::Done, label };
             return minutes.results.push((turn, result));
         }
-        let text = context::shown_to_the_human(label);
+        let text = context::SHOWN_TO_THE_HUMAN.to_owned();
         let outcome = Outcome::Shown(Showing::Words(context::from_outside(&said, label)));
         if let (Some(origin), Some(running)) = (self.origin_of(run, minutes), self.running.get_mut(&branch)) {
             running.readings.push(Reading { call: call.clone(), origin });
@@ -164,6 +158,6 @@ fn words(ended: &Ended) -> String {
     last.unwrap_or_default()
 }
 
-fn plain(call: String, text: String) -> ToolResult {
+fn failed(call: String, text: String) -> ToolResult {
     ToolResult { call, text, outcome: Outcome::Failed, label: Label::PLAIN }
 }

@@ -11,7 +11,7 @@ use super::{Answer, Assistant, Effect, Minutes, Shown};
 use crate::context::{self, QUOTED, Reader, TOLD};
 use crate::conversation::{Branch, EntryId, Heard};
 use crate::inbox::{Kept, KeptId};
-use crate::label::Label;
+use crate::label::{Label, Realms};
 use crate::record::{Message, Reading, Record, ReportChange, SurfaceName};
 use crate::report::{Report, ReportId, read_out};
 
@@ -27,6 +27,18 @@ impl Assistant {
         minutes: &Minutes,
     ) -> Heard {
         self.heard_by(self.reader(branch), (message, lead), minutes)
+    }
+
+    /// What is known of the reports that are told on `branch` now. Of those from outside only that they are there is
+    /// told, and that is decided where private things may be.
+    pub(super) fn told_with(&self, branch: &Branch) -> Label {
+        match self.reader(branch) {
+            Reader::Nobody => Label::PLAIN,
+            Reader::Main | Reader::Fork => {
+                let known = |report: &Report| Label { outside: Realms::NONE, ..report.label };
+                self.memory.reports.waiting.iter().map(known).fold(Label::PLAIN, Label::join)
+            }
+        }
     }
 
     /// Who reads on `branch`.

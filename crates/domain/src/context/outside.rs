@@ -22,28 +22,28 @@ pub fn to_be_read(question: &str, words: &str) -> String {
     )
 }
 
-/// What main reads instead of words from outside.
-pub fn shown_to_the_human(label: Label) -> String {
-    format!(
-        "what came back is from {}, so a reader without tools has read it and its answer was shown to the human, not to \
-         you. tell them it is there. to talk about what it says, they reply to it, or you open a side conversation \
-         with `enter_fork` and look there.",
-        sources(label)
-    )
-}
+/// What main reads instead of words from outside. It does not say from where: those words may have chosen that.
+pub const SHOWN_TO_THE_HUMAN: &str = "what came back is from outside, so a reader without tools has read it and its answer \
+    was shown to the human, not to you. tell them it is there. to talk about what it says, they reply to it, or you open \
+    a side conversation with `enter_fork` and look there.";
 
 /// What the human is shown of words from outside.
 pub fn from_outside(words: &str, label: Label) -> String {
     format!("from {}:\n{words}", sources(label))
 }
 
-/// What main reads of a report whose words are from outside.
-pub fn stub(from: &str, label: Label, words: &str) -> String {
+/// What a model reads of reports whose words are from outside: that there are some, and nothing that those words could
+/// have chosen.
+pub fn stub(from: &str) -> String {
+    // The name of a side conversation, or the number of a card, says how much happened before.
+    let from = match from.split(['/', ':']).next() {
+        Some("fork") => "a side conversation",
+        Some("card") => "a card",
+        _ => from,
+    };
     format!(
-        "{from} left {} characters from {}. the human can read them with `ollim-bot updates`; you can in a side \
-         conversation.",
-        words.chars().count(),
-        sources(label)
+        "{from} read words from outside and left something for the human, which is not shown to you. they read it with \
+         `ollim-bot updates`; you can in a side conversation."
     )
 }
 
@@ -70,6 +70,6 @@ pub fn no_such_agent(name: &str, names: &[&str]) -> String {
 }
 
 /// Whoever was asked came to nothing.
-pub fn agent_failed(name: &str, why: &str) -> String {
-    format!("Error: `{name}` could not finish: {why} go on without it, or try once more.")
+pub fn agent_failed(name: &str) -> String {
+    format!("Error: `{name}` could not finish. go on without it, or try once more.")
 }

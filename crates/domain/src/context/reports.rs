@@ -31,10 +31,27 @@ pub fn preface(sent: &Zoned, reports: &[Report], reader: Reader, now: &Zoned) ->
         Reader::Nobody => return stamp(sent),
     };
     let (told, reports): (Vec<&Report>, Vec<&Report>) =
-        reports.iter().partition(|report| report.from == TOLD);
+        once_each(reports).into_iter().partition(|report| report.from == TOLD);
     let parts = [meanwhile(&told, now), updates(&reports, note, now)];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     format!("{} {}\n\n", stamp(sent), parts.collect::<Vec<_>>().join("\n\n"))
+}
+
+/// The reports, and of those with words from outside only the first of each who left some.
+fn once_each(reports: &[Report]) -> Vec<&Report> {
+    let mut left: Vec<String> = Vec::new();
+    let mut shown = Vec::new();
+    for report in reports {
+        if report.label.is_tainted() {
+            let told = stub(&report.from);
+            if left.contains(&told) {
+                continue;
+            }
+            left.push(told);
+        }
+        shown.push(report);
+    }
+    shown
 }
 
 /// What the human said while nobody was there to think about it.
@@ -67,7 +84,7 @@ fn listed(head: String, reports: &[&Report], hidden: usize, (where_else, now): (
     }
     // One line each: what a report says must not look like another one.
     let words = |report: &Report| match report.label.is_tainted() {
-        true => stub(&report.from, report.label, &report.text),
+        true => stub(&report.from),
         false => report.text.split_whitespace().collect::<Vec<_>>().join(" "),
     };
     let line = |report: &&Report| format!("- ({}) {}", ago(report.at, now.timestamp()), words(report));

@@ -3,7 +3,7 @@
 
 use super::deed::{Corner, Deed, Power, To};
 use super::{Allowed, Authority, Mode, Refused, Shut};
-use crate::place::Place;
+use crate::place::{Place, PlacedTool};
 use crate::tool::ToolCall;
 use crate::tool::pattern::{MAIN, Pattern};
 
@@ -24,6 +24,8 @@ pub(super) fn cell(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell 
     let (tainted, unattended) = (authority.knows.is_tainted(), is_unattended(authority.place));
     match deed.power {
         Power::Tells if tainted && unattended && call.input.says_yes("critical") => shut(Shut::Critical),
+        // What becomes main carries its words there, so the human decides.
+        Power::Tells if tainted && call.name == PlacedTool::Save.name() => Cell::Ask,
         Power::Tells => Cell::Free(Allowed::OwnTool),
         Power::Reads => Cell::Free(Allowed::Reads),
         Power::Notes => notes(call, deed, authority),

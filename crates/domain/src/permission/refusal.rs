@@ -88,9 +88,9 @@ impl Refused {
                 "Error: `{name}` was called without a `file_path`, so nobody can say whether it may write there. call \
                  it again with one."
             ),
-            Self::Deferred(ApprovalId(number)) => format!(
-                "Error: `{name}` needs the human's yes, so it was not run. card {number} shows it to them, and it is \
-                 done exactly so if they say yes within a day. do not call it again. go on without it."
+            Self::Deferred(_) => format!(
+                "Error: `{name}` needs the human's yes, so it was not run. a card shows it to them, and it is done exactly \
+                 so if they say yes within a day. do not call it again. go on without it."
             ),
             Self::Shut(shut) => shut.told(name),
             Self::Unasked => format!(
@@ -107,9 +107,9 @@ impl Refused {
             Self::Cancelled(_) => format!(
                 "Error: cancelled, not run. something else came before the human said yes or no to `{name}`."
             ),
-            Self::Unanswered(ApprovalId(number)) => format!(
-                "Error: no answer yet, so `{name}` was not run. approval {number} stays open for the human, and you will \
-                 be told if they allow it. do not call it again before that. go on without it, and tell them."
+            Self::Unanswered(_) => format!(
+                "Error: no answer yet, so `{name}` was not run. the approval stays open for the human, and you will be \
+                 told if they allow it. do not call it again before that. go on without it, and tell them."
             ),
         }
     }

@@ -132,7 +132,7 @@ fn starting_over_takes_a_late_yes_back() {
             asks 1> inbox_remove {"number":1}
             -- 08:10
             asks 1> inbox_remove {"number":1} (nobody waits)
-            main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. approval 1 stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
+            main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. the approval stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
             main> assistant: I will wait.
             human> /allow 1
             asks 1> allowed (terminal)

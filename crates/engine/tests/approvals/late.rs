@@ -20,7 +20,7 @@ fn a_late_yes_lets_exactly_that_call_run_once() {
         asks 1> inbox_remove {"number":1}
         -- 08:10
         asks 1> inbox_remove {"number":1} (nobody waits)
-        main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. approval 1 stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
+        main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. the approval stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
         main> assistant: I will wait.
         -- 11:00
         human> /allow 1
@@ -54,7 +54,7 @@ fn a_late_yes_is_for_nothing_else() {
         asks 1> inbox_remove {"number":1}
         -- 08:10
         asks 1> inbox_remove {"number":1} (nobody waits)
-        main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. approval 1 stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
+        main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. the approval stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
         main> assistant: I will wait.
         human> /allow 1
         asks 1> allowed (terminal)
@@ -91,7 +91,7 @@ fn an_approval_expires_after_a_day() {
         asks 1> inbox_remove {"number":1}
         -- 08:10
         asks 1> inbox_remove {"number":1} (nobody waits)
-        main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. approval 1 stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
+        main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. the approval stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
         main> assistant: I will wait.
         -- 07:59
         -- 08:01
@@ -115,7 +115,7 @@ fn an_approval_survives_a_crash() {
             asks 1> inbox_remove {"number":1}
             -- crash
             asks 1> inbox_remove {"number":1} (nobody waits)
-            main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. approval 1 stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
+            main> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. the approval stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
             main> assistant: Still open.
             human> /allow 1
             asks 1> allowed (terminal)
@@ -149,13 +149,13 @@ fn a_late_yes_is_heard_where_it_was_asked_or_on_main() {
         fork/3fdabe86> calls inbox_remove {"number":1}
         asks 1> inbox_remove {"number":1}
         asks 1> inbox_remove {"number":1} (nobody waits)
-        fork/3fdabe86> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. approval 1 stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
+        fork/3fdabe86> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. the approval stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
         fork/3fdabe86> assistant: First waits.
         human> and the tea
         fork/3fdabe86> calls inbox_remove {"number":2}
         asks 2> inbox_remove {"number":2}
         asks 2> inbox_remove {"number":2} (nobody waits)
-        fork/3fdabe86> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. approval 2 stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
+        fork/3fdabe86> inbox_remove: Error: no answer yet, so `inbox_remove` was not run. the approval stays open for the human, and you will be told if they allow it. do not call it again before that. go on without it, and tell them.
         fork/3fdabe86> assistant: Second waits.
         human> /allow 1
         asks 1> allowed (terminal)

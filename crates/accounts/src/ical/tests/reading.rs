@@ -152,6 +152,9 @@ fn words_are_unfolded_and_unescaped() {
         (event.details.location.as_deref(), event.details.link.as_deref()),
         (Some("Here"), Some("https://example.org/x"))
     );
+    let cut = text.replace("DTSTART", "DTS\r\n TART").replace("SUMMARY;", "SUMM\n ARY;");
+    let cut: Vec<u8> = cut.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+    assert_eq!(seen(&cut, FROM, UNTIL).events, [event], "a fold may stand anywhere");
     let latin = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:a\nDTSTART:20261102T080000Z\nSUMMARY:caf\xe9\nEND:VEVENT\nEND:VCALENDAR\n";
     assert_eq!(seen(latin, FROM, UNTIL).events[0].summary, "café", "in the letters of western Europe too");
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use accounts::Trouble;
+use accounts::caldav::{CalDavCalendar, CalDavTasks};
 use accounts::calendar::{Calendar, LocalCalendar};
 use accounts::google::{Connection, Google};
 use accounts::mail::Mailbox;
@@ -22,7 +23,7 @@ const TASKS: &str = "tasks.md";
 const CALENDAR: &str = "calendar.ics";
 
 /// The tasks.
-pub(super) fn tasks(
+pub fn tasks(
     settings: &Settings,
     disk: Arc<dyn Disk>,
     clock: &Arc<dyn Clock>,
@@ -32,13 +33,14 @@ pub(super) fn tasks(
             let shelf = Arc::new(DataShelf::new(disk, &settings.paths));
             Ok(Arc::new(LocalTasks::new(shelf, settings.paths.root().join(TASKS))))
         }
+        Keeper::CalDav(server) => Ok(Arc::new(CalDavTasks::new(server.clone(), Arc::clone(clock))?)),
         Keeper::Google => Ok(Arc::new(account(settings, disk, clock)?)),
         Keeper::Wrong(what) => Err(Trouble::Unconnected(what.clone())),
     }
 }
 
 /// The calendar.
-pub(super) fn calendar(
+pub fn calendar(
     settings: &Settings,
     disk: Arc<dyn Disk>,
     clock: &Arc<dyn Clock>,
@@ -49,13 +51,14 @@ pub(super) fn calendar(
             let path = settings.paths.root().join(CALENDAR);
             Ok(Arc::new(LocalCalendar::new(shelf, path, Arc::clone(clock))))
         }
+        Keeper::CalDav(server) => Ok(Arc::new(CalDavCalendar::new(server.clone(), Arc::clone(clock))?)),
         Keeper::Google => Ok(Arc::new(account(settings, disk, clock)?)),
         Keeper::Wrong(what) => Err(Trouble::Unconnected(what.clone())),
     }
 }
 
 /// The mailbox.
-pub(super) fn mailbox(
+pub fn mailbox(
     settings: &Settings,
     disk: Arc<dyn Disk>,
     clock: &Arc<dyn Clock>,

@@ -1,0 +1,162 @@
+//! A Radicale of its own for each test: on a free port of this machine, with a temporary folder, ended with the test.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use accounts::caldav::{CalDavCalendar, CalDavTasks, Limits, Secret, Settings};
+use engine::ports::Clock;
+use jiff::Zoned;
+use reqwest::{Client, Method};
+use tempfile::TempDir;
+
+/// A server, and the one human it knows.
+pub struct Stage {
+    server: Child,
+    url: String,
+    client: Client,
+    folder: TempDir,
+}
+
+/// A clock that stands still.
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Zoned {
+        "2026-11-16T12:00[Europe/Berlin]".parse().unwrap()
+    }
+
+    fn boot(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing but the environment can tell where it is")]
+fn python() -> PathBuf {
+    match std::env::var_os("OLLIM_TEST_RADICALE") {
+        Some(path) => path.into(),
+        None => panic!("set OLLIM_TEST_RADICALE to a python that has radicale, or run `cargo xtask test`"),
+    }
+}
+
+impl Stage {
+    /// A server with two calendars for events and one for tasks.
+    pub async fn new() -> Self {
+        // It brings every small file to the disk, which is not what is tested here.
+        let memory = Path::new("/dev/shm");
+        let folder =
+            if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        std::fs::write(folder.path().join("users"), "me:secret\n").unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let mut server = Command::new(python())
+            .args(["-m", "radicale", "--config", "", "--logging-level", "info"])
+            .args(["--server-hosts", &format!("127.0.0.1:{port}")])
+            .args(["--storage-filesystem-folder", &path("data"), "--auth-type", "htpasswd"])
+            .args(["--auth-htpasswd-filename", &path("users"), "--auth-htpasswd-encryption", "plain"])
+            .args(["--server-max-content-length", "100000000", "--auth-delay", "0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(server.stderr.take().unwrap()).lines();
+        let ready = log.by_ref().any(|line| line.unwrap().contains("server ready"));
+        assert!(ready, "Radicale ended before it listened");
+        // Somebody must go on to read, or it would wait for that some day.
+        std::thread::spawn(move || log.count());
+        let url = format!("http://127.0.0.1:{port}");
+        let client = wire::client(&url.parse().unwrap(), |builder| builder).unwrap();
+        let stage = Self { server, url, client, folder };
+        for (folder, name, kind) in
+            [("yonder", "Empty", "VEVENT"), ("work", "My work", "VEVENT"), ("todo", "To do", "VTODO")]
+        {
+            stage.make(folder, name, kind).await;
+        }
+        stage
+    }
+
+    async fn make(&self, folder: &str, name: &str, kind: &str) {
+        let body = format!(
+            "<C:mkcalendar xmlns:D=\"DAV:\" xmlns:C=\"urn:ietf:params:xml:ns:caldav\"><D:set><D:prop>\
+             <D:displayname>{name}</D:displayname><C:supported-calendar-component-set><C:comp name=\"{kind}\"/>\
+             </C:supported-calendar-component-set></D:prop></D:set></C:mkcalendar>"
+        );
+        self.send("MKCALENDAR", &format!("{folder}/"), &body).await;
+    }
+
+    /// Another client sends something.
+    async fn send(&self, method: &str, path: &str, body: &str) -> String {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let request =
+            self.client.request(method, format!("{}/me/{path}", self.url)).basic_auth("me", Some("secret"));
+        let response =
+            request.header("Content-Type", "text/calendar").body(body.to_owned()).send().await.unwrap();
+        assert!(response.status().is_success(), "{path}: {}", response.status());
+        response.text().await.unwrap()
+    }
+
+    /// Another client puts an object there.
+    pub async fn put(&self, path: &str, object: &str) {
+        self.send("PUT", path, object).await;
+    }
+
+    /// Many objects lie there already.
+    pub fn fill(&self, calendar: &str, objects: impl Iterator<Item = (String, String)>) {
+        let place = self.folder.path().join("data/collection-root/me").join(calendar);
+        for (name, object) in objects {
+            std::fs::write(place.join(name), object).unwrap();
+        }
+    }
+
+    /// What another client reads.
+    pub async fn get(&self, path: &str) -> String {
+        self.send("GET", path, "").await
+    }
+
+    fn settings(&self, path: &str, name: Option<&str>) -> Settings {
+        Settings {
+            url: format!("{}{path}", self.url),
+            user: "me".into(),
+            password: Secret::kept_by(|| "secret".into()),
+            name: name.map(str::to_owned),
+            limits: Limits { patience: Duration::from_secs(600), ..Limits::HOUSE },
+        }
+    }
+
+    /// A window on the calendar for work.
+    pub fn calendar(&self) -> CalDavCalendar {
+        self.calendar_at("", Some("work"))
+    }
+
+    /// A window on a calendar.
+    pub fn calendar_at(&self, path: &str, name: Option<&str>) -> CalDavCalendar {
+        CalDavCalendar::new(self.settings(path, name), Arc::new(Noon)).unwrap()
+    }
+
+    /// A window that bears only so many bytes at once.
+    pub fn narrow(&self, biggest: usize) -> CalDavCalendar {
+        let mut settings = self.settings("", Some("work"));
+        settings.limits.biggest = biggest;
+        CalDavCalendar::new(settings, Arc::new(Noon)).unwrap()
+    }
+
+    /// Somebody who does not know the password.
+    pub fn stranger(&self) -> CalDavCalendar {
+        let settings = Settings { password: Secret::kept_by(|| "guess".into()), ..self.settings("", None) };
+        CalDavCalendar::new(settings, Arc::new(Noon)).unwrap()
+    }
+
+    /// A window on the tasks.
+    pub fn tasks(&self) -> CalDavTasks {
+        CalDavTasks::new(self.settings("", None), Arc::new(Noon)).unwrap()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}

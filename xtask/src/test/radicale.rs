@@ -1,0 +1,71 @@
+//! The tests of CalDAV with a real Radicale, which is installed outside the repository first.
+
+use std::path::{Path, PathBuf};
+
+use super::Length;
+use super::machine::Machine;
+use super::report::{self, Report};
+use super::step::{NotRun, Outcome, Program};
+
+/// The version the tests were written for.
+const VERSION: &str = "3.9.0";
+
+/// Where the tests look for a python that has it; a human who has one elsewhere can say so.
+const VARIABLE: &str = "OLLIM_TEST_RADICALE";
+
+/// Installs the server and runs the tests that need it. Without it the step fails: nobody may take that for a pass.
+pub fn steps(report: &mut Report, root: &Path, length: Length) {
+    report.step("radicale tests", || {
+        let named = Machine.variable(VARIABLE).map(PathBuf::from);
+        match (named, Machine.cache(&format!("radicale-{VERSION}"))) {
+            (Some(python), _) if has_it(&python) => tests(&python, root, length),
+            (Some(python), _) => unready(format!("{VARIABLE}: {} has no radicale", python.display())),
+            (None, Some(home)) => install(&home).and(|| tests(&python_of(&home), root, length)),
+            (None, None) => unready("there is no home folder to install radicale into".to_owned()),
+        }
+    });
+}
+
+fn unready(why: String) -> Outcome {
+    Outcome::NotRun(NotRun::Required, why)
+}
+
+fn python_of(home: &Path) -> PathBuf {
+    home.join("bin/python")
+}
+
+fn has_it(python: &Path) -> bool {
+    Machine.has(&python.display().to_string(), &["-m", "radicale", "--version"])
+}
+
+fn install(home: &Path) -> Outcome {
+    let python = python_of(home);
+    if has_it(&python) {
+        return Outcome::Passed(Vec::new());
+    }
+    if !Machine.has("python3", &["-c", "import venv, ensurepip"]) {
+        let installed = Machine.install(&["python3", "python3-venv"]);
+        if !installed.passed() {
+            return installed;
+        }
+    }
+    let package = format!("radicale=={VERSION}");
+    let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", &package];
+    let made = Program::new("python3", &["-m", "venv", &home.display().to_string()]).run();
+    made.and(|| Program::new(&python.display().to_string(), &words).run())
+}
+
+fn tests(python: &Path, root: &Path, length: Length) -> Outcome {
+    let mut words = vec!["test", "--package", "accounts", "--test", "radicale", "--color", "never", "--"];
+    words.push("--include-ignored");
+    if length == Length::Usual {
+        words.extend(["--skip", "long::"]);
+    }
+    let outcome =
+        Program::new("cargo", &words).within(root).with(VARIABLE, python).counting(report::libtest).run();
+    // A run that found no test must not look like one that passed.
+    if outcome == Outcome::Passed(report::libtest("")) {
+        return Outcome::Failed(Vec::new(), "no test with radicale was found\n".to_owned());
+    }
+    outcome
+}
