@@ -3,6 +3,7 @@
 mod accounts;
 mod history;
 mod jobs;
+mod kit;
 mod mail;
 mod names;
 mod verbs;
@@ -26,6 +27,7 @@ pub use jobs::{
     EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
     RoutineKeys,
 };
+pub use kit::{Kit, ServersAction, SkillsAction};
 pub use mail::{GoogleAction, MailAction, Most};
 pub use verbs::{Ease, InboxAction, Verb};
 
@@ -61,7 +63,7 @@ exit codes: 0 ok · 1 failed · 2 usage · 3 ambiguous · 75 already running · 
 
 /// A proactive assistant for one person.
 #[derive(Debug, Parser)]
-#[command(name = "ollim-bot", version, before_help = EXAMPLES, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "ollim-bot", version, disable_help_subcommand = true, before_help = EXAMPLES, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
     /// What to do; without it: run, and chat if this is a terminal.
     #[command(subcommand)]
@@ -144,6 +146,15 @@ pub enum Command {
     Look(Look),
     #[command(flatten)]
     Order(Order),
+    #[command(flatten)]
+    Kit(Kit),
+    #[command(flatten)]
+    Inner(Inner),
+}
+
+/// What only processes of ours ask of each other.
+#[derive(Debug, Subcommand)]
+pub enum Inner {
     /// Become a program that ends when the process called PARENT does
     #[command(hide = true)]
     Leash {
@@ -153,11 +164,34 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         line: Vec<OsString>,
     },
-    /// Print a script that completes commands in your shell
-    Completion {
-        /// bash, zsh, fish, elvish or powershell
-        shell: Shell,
-    },
+    /// Run a command that reaches nothing but what is named here
+    #[command(hide = true)]
+    Cage(Cage),
+}
+
+/// A command, and what it may reach.
+#[derive(Debug, Args)]
+pub struct Cage {
+    /// Who started this
+    pub parent: i32,
+    /// What may be read
+    #[arg(long = "data")]
+    pub data: PathBuf,
+    /// What of its top may not
+    #[arg(long)]
+    pub shut: Vec<String>,
+    /// What may be written
+    #[arg(long)]
+    pub work: PathBuf,
+    /// How long a process may compute
+    #[arg(long)]
+    pub seconds: u64,
+    /// Let it reach other machines
+    #[arg(long)]
+    pub network: bool,
+    /// The command
+    #[arg(last = true)]
+    pub command: String,
 }
 
 /// What can be looked at, whether or not the assistant runs.
@@ -204,6 +238,15 @@ pub enum Look {
         #[arg(value_name = "ID")]
         id: Vec<String>,
     },
+    /// How something is done: the commands, one of them, a topic, or where words stand in the documentation
+    #[command(
+        before_help = "examples:\n  ollim-bot help\n  ollim-bot help routine add\n  ollim-bot help permissions\n  \
+        ollim-bot help search quiet hours"
+    )]
+    Help {
+        /// A command, a topic, or `search` and words
+        words: Vec<String>,
+    },
     /// What would happen between two times, with the routines and reminders as they are
     #[command(after_help = simulate::HELP)]
     Simulate(simulate::Wanted),
@@ -211,6 +254,11 @@ pub enum Look {
     Status,
     /// What is wrong, and what to do about it
     Doctor,
+    /// Print a script that completes commands in your shell
+    Completion {
+        /// bash, zsh, fish, elvish or powershell
+        shell: Shell,
+    },
 }
 
 /// What can be wanted of the assistant, besides talking.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::{Assistant, Event, Look, Memory, Shown};
-use domain::context::{REFERENCES, Reference, instructions};
+use domain::context::{REFERENCES, Reference, agents, instructions};
 use domain::cost::Purse;
 use domain::dice::Dice;
 use domain::inbox::KeptId;
@@ -129,7 +129,7 @@ impl House {
         let (desk, pile) = Desk::new();
         let world = World {
             model: Arc::clone(&model),
-            hands: Arc::new(Toolbox::new(workshop::workshop(settings, &journal))),
+            hands: Arc::new(Toolbox::new(workshop::workshop(settings, (&journal, &disk), &mut notices))),
             journal: journal.clone(),
             surface: stage.clone(),
             instructions: instructions(&settings.names.value),
@@ -163,7 +163,7 @@ impl House {
         }
         house.follow_jobs(settings, Arc::clone(&disk), (&desk, &clock)).await?;
         let chores = chores(journal.clone(), clock.clone(), stage.clone(), doors);
-        house.spawn(after_a_check(Check::new(settings), journal.clone(), chores));
+        house.spawn(after_a_check(settings, (journal.clone(), doors), chores));
         let ports = Wiring {
             desk: desk.clone(),
             journal,
@@ -292,10 +292,24 @@ fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &mut 
     choices
 }
 
-/// Checks the tool lists of the files, and goes on with `chores`.
-async fn after_a_check(check: Check, journal: Arc<Journal>, chores: impl Future<Output = ()>) {
-    check.log(&journal).await;
-    chores.await;
+/// Places the subagents, checks the tool lists of the files, and goes on with `chores`.
+fn after_a_check<C: Future<Output = ()> + Send + 'static>(
+    settings: &Settings,
+    (journal, doors): (Arc<Journal>, Doors),
+    chores: C,
+) -> impl Future<Output = ()> + Send + use<C> {
+    let check = Check::new(settings);
+    let agents = match doors {
+        Doors::LocalAndPage => agents::bundled(&settings.names.value),
+        Doors::Asked | Doors::Local => Vec::new(),
+    };
+    async move {
+        if let Err(problem) = journal.place_agents(agents).await {
+            tracing::warn!(problem, "The subagents could not be placed; the next start tries again.");
+        }
+        check.log(&journal).await;
+        chores.await;
+    }
 }
 
 /// Tells the assistant what changes in the job files.

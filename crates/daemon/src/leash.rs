@@ -13,7 +13,7 @@ use models::claude::Leash;
 use crate::exit::Failed;
 
 /// What our own binary is called by a process of ours, whatever became of the file since.
-const OURSELVES: &str = "/proc/self/exe";
+pub const OURSELVES: &str = "/proc/self/exe";
 
 /// The words that start a program on a leash.
 pub fn leash() -> Leash {

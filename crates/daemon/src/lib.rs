@@ -1,6 +1,7 @@
 //! The program: settings, wiring, signals, and the command line. Only this room sees every other.
 
 mod brain;
+mod cage;
 mod chat;
 mod claude;
 mod cli;
@@ -12,11 +13,13 @@ mod greeting;
 pub mod house;
 mod job_files;
 mod leash;
+pub mod lenders;
 pub mod own;
 mod pairing;
 mod reach;
 mod seating;
 pub mod settings;
+pub mod skills;
 mod tool_lists;
 mod vitals;
 mod voice;
@@ -31,7 +34,7 @@ use journal::Paths;
 use journal::disk::{Disk, RealDisk};
 use tracing_subscriber::filter::LevelFilter;
 
-use cli::{Cli, Command};
+use cli::{Cli, Command, Inner, Look};
 use exit::Failed;
 use settings::Settings;
 
@@ -55,11 +58,15 @@ pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
 }
 
 fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
-    if let Some(Command::Completion { shell }) = &cli.command {
+    if let Some(Command::Look(Look::Completion { shell })) = &cli.command {
         return commands::completion::print(*shell);
     }
-    if let Some(Command::Leash { parent, line }) = &cli.command {
-        return leash::become_leashed(*parent, line).map(|never| match never {});
+    if let Some(Command::Look(Look::Help { words })) = &cli.command {
+        return commands::help::show(words, &cli.output);
+    }
+    // A process of ours is what it was started as, before it reads anything.
+    if let Some(Command::Inner(asked)) = &cli.command {
+        return inner(asked);
     }
     let environment = cli.place.environment();
     let paths = Paths::new(environment.data_dir()?);
@@ -72,6 +79,14 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     // A terminal that is still being read cannot be told to stop, and must not keep us.
     runtime.shutdown_background();
     done
+}
+
+/// Does what a process of ours asks of another.
+fn inner(asked: &Inner) -> Result<ExitCode, Failed> {
+    match asked {
+        Inner::Leash { parent, line } => leash::become_leashed(*parent, line).map(|never| match never {}),
+        Inner::Cage(cage) => Ok(cage::run(cage)),
+    }
 }
 
 /// The log goes to stderr.

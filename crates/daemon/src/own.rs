@@ -13,7 +13,8 @@ use journal::disk::Disk;
 use tokio::runtime::Handle;
 
 use crate::cli::{
-    Cli, Command, HistoryAction, InboxAction, Look, Order, ReminderAction, RoutineAction, Verb,
+    Cli, Command, HistoryAction, InboxAction, Kit, Look, Order, ReminderAction, RoutineAction, SkillsAction,
+    Verb,
 };
 use crate::commands;
 use crate::settings::Settings;
@@ -41,23 +42,27 @@ impl OwnCommands {
     /// Runs one command, given as its words with or without the name of the program before them.
     pub fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(async move {
-            let mut cli = match read(words) {
-                Ok(cli) => cli,
-                Err(Unread::Help(text)) => return Ok(text),
-                Err(Unread::Wrong(text)) => return Err(text),
-            };
-            let voice = Voice::listener();
-            cli.output.voice = voice.clone();
-            let here = self.clone();
-            let handle = Handle::current();
-            // A look at the disk blocks, and nobody who waits for other things may wait for it.
-            let work = tokio::task::spawn_blocking(move || handle.block_on(here.obey(cli)));
-            match work.await {
-                Ok(Ok(())) => Ok(voice.heard()),
-                Ok(Err(why)) => Err([voice.heard(), why].join("\n").trim().to_owned()),
-                Err(_) => Err("the command broke off; nothing more is known.".to_owned()),
+            match read(words) {
+                Ok(cli) => self.told(cli).await,
+                Err(Unread::Help(text)) => Ok(text),
+                Err(Unread::Wrong(text)) => Err(text),
             }
         })
+    }
+
+    /// Does what `cli` says, whoever may say it, and gives what it told.
+    pub(crate) async fn told(&self, mut cli: Cli) -> Result<String, String> {
+        let voice = Voice::listener();
+        cli.output.voice = voice.clone();
+        let here = self.clone();
+        let handle = Handle::current();
+        // A look at the disk blocks, and nobody who waits for other things may wait for it.
+        let work = tokio::task::spawn_blocking(move || handle.block_on(here.obey(cli)));
+        match work.await {
+            Ok(Ok(())) => Ok(voice.heard()),
+            Ok(Err(why)) => Err([voice.heard(), why].join("\n").trim().to_owned()),
+            Err(_) => Err("the command broke off; nothing more is known.".to_owned()),
+        }
     }
 
     async fn obey(self, cli: Cli) -> Result<(), String> {
@@ -122,13 +127,16 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
         },
         Command::Look(look) => look_refusal(look),
         Command::Order(Order::Config { value, .. }) if value.is_empty() => None,
-        Command::Order(_)
+        Command::Kit(Kit::Skills { action: None | Some(SkillsAction::List | SkillsAction::Show { .. }) }) => {
+            None
+        }
+        Command::Kit(_)
+        | Command::Order(_)
         | Command::Run { .. }
         | Command::Chat { .. }
         | Command::Tui
         | Command::Open
-        | Command::Leash { .. }
-        | Command::Completion { .. } => Some(FOR_THE_HUMAN),
+        | Command::Inner(_) => Some(FOR_THE_HUMAN),
     }
 }
 
@@ -150,11 +158,12 @@ fn look_refusal(look: &Look) -> Option<&'static str> {
         }
         Look::Sessions { .. }
         | Look::History { .. }
+        | Look::Help { .. }
         | Look::Cost { .. }
         | Look::Updates
         | Look::Why { .. }
         | Look::Status => None,
-        Look::Simulate(_) | Look::Doctor => Some(FOR_THE_HUMAN),
+        Look::Simulate(_) | Look::Doctor | Look::Completion { .. } => Some(FOR_THE_HUMAN),
     }
 }
 
@@ -198,7 +207,8 @@ mod tests {
         ] {
             assert_eq!(told(line), "run", "{line}");
         }
-        assert!(told("ollim-bot help").starts_with("help: examples:"));
+        assert_eq!(told("ollim-bot help search quiet"), "run");
+        assert_eq!(told("skills"), "run");
         assert!(told("routine --help").starts_with("help: "));
     }
 
@@ -229,6 +239,7 @@ mod tests {
             assert_eq!(told(line), FOR_THE_HUMAN, "{line}");
         }
         assert_eq!(told(""), FOR_THE_HUMAN);
+        assert_eq!(told("skills accept x"), FOR_THE_HUMAN);
         assert_eq!(told("inbox add"), NO_STDIN);
         assert_eq!(told("inbox add -"), NO_STDIN);
         assert_eq!(told("routine run a1b2"), NO_RUN);

@@ -9,6 +9,7 @@ pub mod log;
 mod mailbox;
 mod places;
 mod spend;
+mod web;
 mod zone;
 
 use std::collections::BTreeMap;

@@ -1,20 +1,82 @@
 //! The workshop of this house: what its tools work with, and what is off here and why.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use journal::Journal;
+use journal::disk::Disk;
+use tools::cage::Kernel;
 use tools::files::{Files, Folders, Keeper};
+use tools::shell::{NetworkRule, OwnCommands, Shell};
+use tools::web::{Fetch, Public, Search, System};
 use tools::{Part, Workshop};
 
+use crate::cage;
+use crate::own;
 use crate::settings::Settings;
+use crate::skills::SkillShelf;
+use crate::skills::running::InTheDataDirectory;
 
 /// The folder of the data directory in which commands work. What they leave there has no history.
 const WORK: &str = "work";
 
-/// All of it.
-pub fn workshop(settings: &Settings, journal: &Arc<Journal>) -> Workshop {
-    Workshop { files: files(settings, journal) }
+/// All of it. What the human should know about what is off goes into `notices`.
+pub fn workshop(
+    settings: &Settings,
+    (journal, disk): (&Arc<Journal>, &Arc<dyn Disk>),
+    notices: &mut Vec<String>,
+) -> Workshop {
+    let shell = shell(settings, Kernel::look());
+    if let Part::Off(why) = &shell {
+        notices.push(format!("i cannot run commands here: {why}."));
+    }
+    let own: Arc<dyn OwnCommands> = Arc::new(Ours(own::OwnCommands::new(settings, Arc::clone(disk))));
+    let skills = Part::On(skills(settings, journal));
+    let fetch = Part::On(Fetch::new(Arc::new(System), Arc::new(Public)));
+    Workshop {
+        files: files(settings, journal),
+        shell,
+        own: Part::On(own),
+        fetch,
+        search: search(settings),
+        skills,
+    }
+}
+
+fn search(settings: &Settings) -> Part<Search> {
+    match &settings.places.search {
+        Some(engine) => Part::On(Search::new(engine.clone())),
+        None => Part::Off("no search engine is set. the human can set OLLIM_SEARCH_URL".to_owned()),
+    }
+}
+
+/// How commands are run on this `kernel`.
+fn shell(settings: &Settings, kernel: Kernel) -> Part<Shell> {
+    if let Some(why) = cage::missing(kernel) {
+        return Part::Off(why);
+    }
+    let data = settings.paths.root().to_owned();
+    let work = data.join(WORK);
+    match DirBuilder::new().recursive(true).mode(0o700).create(&work) {
+        Ok(()) => Part::On(Shell {
+            cage: cage::words(),
+            data,
+            shut: Vec::new(),
+            work,
+            zone: settings.zone.value.iana_name().unwrap_or("UTC").to_owned(),
+            network: NetworkRule::WhenAsked,
+        }),
+        Err(error) => Part::Off(format!("{} cannot be made ({error})", work.display())),
+    }
+}
+
+fn skills(settings: &Settings, journal: &Arc<Journal>) -> Arc<dyn tools::skill::Skills> {
+    let own = own::OwnCommands::new(settings, journal.disk());
+    let commands = InTheDataDirectory { own, root: settings.paths.root().to_owned() };
+    Arc::new(SkillShelf::new(Arc::clone(journal), Arc::new(commands)))
 }
 
 fn files(settings: &Settings, journal: &Arc<Journal>) -> Part<Arc<Files>> {
@@ -32,5 +94,14 @@ struct InHistory(Arc<Journal>);
 impl Keeper for InHistory {
     fn written(&self, path: &Path, message: String) {
         self.0.commit(path, message);
+    }
+}
+
+/// Our own commands, as the shell knows them.
+struct Ours(own::OwnCommands);
+
+impl OwnCommands for Ours {
+    fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
+        self.0.run(words)
     }
 }

@@ -3,6 +3,7 @@
 //! The order is fixed: tools, instructions, what was said. Nothing before the newest words changes between
 //! two requests on a branch, so what was read once can be read again from the vendor's cache.
 
+pub mod agents;
 mod approving;
 mod forking;
 mod instructions;

@@ -3,6 +3,7 @@
 //! Write-ahead logging with full synchronisation: a transaction that returned survives a power cut. The
 //! schema has a number; a database of a later number is left alone.
 
+mod accepted;
 mod approvals;
 mod aside;
 mod attention;

@@ -23,6 +23,10 @@ pub trait Disk: Send + Sync {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// At most `most` bytes of a file, starting at `from`: fewer where it ends.
     fn read_part(&self, path: &Path, from: u64, most: usize) -> io::Result<Vec<u8>>;
+    /// Where `path` is, at the end of its links. A disk without links has nothing to follow.
+    fn real(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_owned())
+    }
     /// What is at `path`, at the end of its links: nothing, if they lead nowhere.
     fn look(&self, path: &Path) -> io::Result<Option<Seen>>;
     /// What tells the thing at `path` from what was there before: nothing, if nothing is there.

@@ -4,6 +4,7 @@
 //! is told; it is never reset in silence. A file that is there and cannot be read is an error, because to go on
 //! as if it were empty would end in overwriting it.
 
+pub mod agents;
 pub mod config;
 pub mod fork_messages;
 pub mod history;

@@ -1,5 +1,6 @@
 //! The data directory: the log in SQLite, the files people read, and their git history.
 
+mod acceptance;
 pub mod db;
 pub mod disk;
 pub mod files;
@@ -34,10 +35,12 @@ use futures_util::future::BoxFuture;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
+pub use acceptance::{accept, hash_of, refuse};
 pub use db::KnownDevice;
 use db::{Database, PathCache};
 use disk::Disk;
 use files::Found;
+use files::agents::Agents;
 use files::model_places::{ModelPlace, ModelPlaces};
 use files::tool_lists::ToolLists;
 use keeper::Keeper;
@@ -87,6 +90,11 @@ impl Journal {
     /// Puts `path`, which was written, into the history with `message`. Returns at once.
     pub fn commit(&self, path: &Path, message: String) {
         self.git.commit(path, message);
+    }
+
+    /// The disk it is on.
+    pub fn disk(&self) -> Arc<dyn Disk> {
+        Arc::clone(&self.disk)
     }
 
     /// The session under which `branch` speaks: nothing, if nothing was said there.
@@ -154,6 +162,14 @@ impl Journal {
         let (paths, disk) = (self.paths.clone(), Arc::clone(&self.disk));
         let keeper = Keeper::new("documents", ()).map_err(|error| error.to_string())?;
         let placed = keeper.ask(move |()| files::reference::place(&*disk, paths.root(), documents).map(drop));
+        placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
+    }
+
+    /// Places the subagents that come with the program, by name and text; those that a person changed stay.
+    pub async fn place_agents(&self, bundled: Vec<(&'static str, String)>) -> Result<(), String> {
+        let agents = Agents::new(Arc::clone(&self.disk), self.paths.root());
+        let keeper = Keeper::new("subagents", ()).map_err(|error| error.to_string())?;
+        let placed = keeper.ask(move |()| agents.place(&bundled));
         placed.await.unwrap_or(Ok(())).map_err(|error| error.to_string())
     }
 

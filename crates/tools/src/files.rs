@@ -25,6 +25,7 @@ pub(crate) use write::WRITE;
 use crate::{Done, Workshop};
 pub use place::Folders;
 use place::Inside;
+pub(crate) use place::is_closed;
 use root::Root;
 
 /// Keeps the history of files that were written. It must return at once, and cannot fail.

@@ -4,17 +4,23 @@
 //! input is held against the tool's own schema first. Whatever goes wrong is told in words the model can act on, and
 //! starts with `Error`.
 
+#[cfg(target_os = "linux")]
+pub mod cage;
 mod chain;
 mod embed;
 pub mod files;
 mod fork;
 mod inbox;
+pub mod mcp;
 mod ping;
 mod plain;
 mod routine;
 mod schedule;
 mod schema;
+pub mod shell;
+pub mod skill;
 mod status;
+pub mod web;
 mod workshop;
 
 use std::sync::Arc;
@@ -54,7 +60,7 @@ enum Work {
 }
 
 /// All tools, in the order in which the model is told of them.
-const TOOLS: [Tool; 18] = [
+const TOOLS: [Tool; 22] = [
     inbox::ADD,
     inbox::LIST,
     inbox::REMOVE,
@@ -73,6 +79,10 @@ const TOOLS: [Tool; 18] = [
     files::EDIT,
     files::GLOB,
     files::GREP,
+    shell::BASH,
+    web::FETCH,
+    web::SEARCH,
+    skill::SKILL,
 ];
 
 /// A schema that takes an object and asks for nothing in it.

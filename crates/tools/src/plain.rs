@@ -10,6 +10,11 @@ pub fn is_hidden(c: char) -> bool {
         | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// `text` without what nobody sees, and without the signs that steer a terminal.
+pub fn cleaned(text: &str) -> String {
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !(c.is_control() || is_hidden(*c))).collect()
+}
+
 /// The first `most` characters of `text`, and whether there are more.
 pub fn beginning(text: &str, most: usize) -> (&str, Rest) {
     match text.char_indices().nth(most) {
@@ -30,6 +35,16 @@ pub enum Rest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_nobody_sees_is_left_out() {
+        let check = |text: &str, expected: &str| assert_eq!(cleaned(text), expected, "{text:?}");
+        check("plain\ttext\nand é 日本", "plain\ttext\nand é 日本");
+        check("pay\u{200b}\u{feff}ment", "payment");
+        check("a\u{202e}txt.exe\u{202c}", "atxt.exe");
+        check("hi\u{e0041}\u{e0042}\u{e01ef}", "hi");
+        check("\u{1b}[2Jx\u{0}\r\n", "[2Jx\n");
+    }
 
     #[test]
     fn a_beginning_ends_between_characters() {

@@ -44,7 +44,7 @@ fn the_model_is_told_of_all_tools() {
     for tool in PlacedTool::ALL {
         assert!(names.contains(&tool.name()), "{} is missing", tool.name());
     }
-    assert_eq!(names.len(), PlacedTool::ALL.len() + 10);
+    assert_eq!(names.len(), PlacedTool::ALL.len() + 14);
     for name in [
         "inbox_add",
         "inbox_list",
@@ -56,6 +56,10 @@ fn the_model_is_told_of_all_tools() {
         "Edit",
         "Glob",
         "Grep",
+        "Bash",
+        "WebFetch",
+        "WebSearch",
+        "Skill",
     ] {
         assert!(names.contains(&name), "{name} is missing");
     }
@@ -289,7 +293,10 @@ fn only_what_destroys_something_is_asked_for() {
             "inbox_remove" => Class::Acts,
             "inbox_add" => Class::Notes,
             "schedule" => Class::Plans,
-            "Read" | "Glob" | "Grep" => Class::Reads,
+            "Bash" => Class::Shell,
+            "WebFetch" => Class::Fetches,
+            "WebSearch" => Class::Searches,
+            "Read" | "Glob" | "Grep" | "Skill" => Class::Reads,
             "Write" | "Edit" => Class::Edits,
             _ => Class::Own,
         };

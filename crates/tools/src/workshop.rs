@@ -5,12 +5,25 @@
 use std::sync::Arc;
 
 use crate::files::Files;
+use crate::shell::{OwnCommands, Shell};
+use crate::skill::Skills;
+use crate::web::{Fetch, Search};
 
 /// What there is to work with.
 #[derive(Default)]
 pub struct Workshop {
     /// The files of the data directory.
     pub files: Part<Arc<Files>>,
+    /// How commands are run.
+    pub shell: Part<Shell>,
+    /// Our own commands.
+    pub own: Part<Arc<dyn OwnCommands>>,
+    /// Pages of the web.
+    pub fetch: Part<Fetch>,
+    /// A search engine.
+    pub search: Part<Search>,
+    /// The skills.
+    pub skills: Part<Arc<dyn Skills>>,
 }
 
 /// One part of the workshop.

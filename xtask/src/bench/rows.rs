@@ -123,6 +123,7 @@ pub const ROWS: &[Row] = &[
         Target::AtMost(ms(2.0)),
         Probe::Divan("say_with_ten_updates/100000"),
     ),
+    row("a command starts in its cage", Target::AtMost(ms(25.0)), Probe::Divan("caged_shell")),
     row("first look at 100,000 job files", Target::AtMost(ms(2000.0)), Probe::Divan("first_look/100000")),
     row("one changed job file of 100,000", Target::AtMost(ms(10.0)), Probe::Divan("one_changed_file/100000")),
     row(

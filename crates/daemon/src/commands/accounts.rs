@@ -27,7 +27,6 @@ use crate::cli::{Account, CalAction, GoogleAction, Output, TaskAction};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::settings::Settings;
-use crate::voice::note;
 
 /// What a command has to tell.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +64,7 @@ pub async fn run(
     };
     answer(output, &told.value, &told.text);
     for aside in &told.aside {
-        note(aside);
+        output.voice.note(aside);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 32] = [
+const KNOWN: [&str; 35] = [
     "TERM",
     "NO_COLOR",
     "VISUAL",
@@ -29,6 +29,9 @@ const KNOWN: [&str; 32] = [
     "OLLIM_CALDAV_CALENDAR",
     "OLLIM_CALDAV_TASKS",
     "OLLIM_LOG",
+    "OLLIM_SEARCH_URL",
+    "OLLIM_SEARCH_KEY",
+    "OLLIM_SEARCH_KEY_FILE",
     "ANTHROPIC_API_KEY_FILE",
     "OPENAI_API_KEY",
     "OPENAI_API_KEY_FILE",

@@ -7,10 +7,12 @@ use journal::Paths;
 use surfaces::discord::Token;
 use surfaces::discord::wire::net::{DISCORD, Net};
 use surfaces::terminal::screen::Look;
+use tools::web::Engine;
 
 use super::Environment;
 use super::accounts::{self, Accounts};
 use super::file::File;
+use super::web;
 use crate::exit::Failed;
 
 /// Where the human can be, and what they keep elsewhere.
@@ -24,6 +26,10 @@ pub struct Places {
     pub terminal: Terminal,
     /// The tasks and the calendar.
     pub accounts: Accounts,
+    /// The search engine that finds pages for us.
+    pub search: Option<Engine>,
+    /// Where programs are found, if that is known.
+    pub programs: Option<String>,
 }
 
 /// What the terminal before us can do.
@@ -60,7 +66,10 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
         ))
     })?;
     let accounts = accounts::read(environment, paths);
-    Ok(Places { page, discord: discord(environment), terminal: terminal(environment), accounts })
+    let search = web::read(environment, paths)?;
+    let (discord, terminal) = (discord(environment), terminal(environment));
+    let programs = environment.get("PATH").map(str::to_owned);
+    Ok(Places { page, discord, terminal, accounts, search, programs })
 }
 
 fn terminal(environment: &Environment) -> Terminal {

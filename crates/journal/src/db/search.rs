@@ -19,7 +19,7 @@ const WORDS: usize = 20;
 /// The most matches that are ranked.
 const RANKED: usize = 300;
 /// The most matches that are looked at for those that fit.
-const LOOKED_AT: usize = 20_000;
+const LOOKED_AT: usize = 2_000;
 /// From how many letters on a word is looked for by its beginning only if it is rare itself: shorter beginnings are
 /// kept in the index.
 const LONG: usize = 4;

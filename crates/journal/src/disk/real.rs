@@ -4,7 +4,7 @@
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
@@ -28,6 +28,10 @@ impl Disk for RealDisk {
         let mut bytes = Vec::with_capacity(most.min(4096));
         file.take(most as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    fn real(&self, path: &Path) -> io::Result<PathBuf> {
+        std::fs::canonicalize(path)
     }
 
     fn look(&self, path: &Path) -> io::Result<Option<Seen>> {

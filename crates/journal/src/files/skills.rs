@@ -11,6 +11,17 @@ use crate::disk::{Disk, Seen};
 use crate::frontmatter::wire::{self, SkillKeys};
 use crate::frontmatter::{BadFile, BadText, Head, Value, read, split, untrue};
 
+/// A skill, as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The name of its directory.
+    pub directory: String,
+    /// The text of its file, whole: what the human accepts.
+    pub text: String,
+    /// What it says.
+    pub skill: SkillSpec,
+}
+
 /// The directory `skills`.
 #[derive(Clone)]
 pub struct Skills {
@@ -37,6 +48,31 @@ impl Skills {
             }
         }
         Ok(listing)
+    }
+
+    /// SK-3: the skill whose directory is called `name`: nothing, if there is none. One that lies elsewhere, by its name
+    /// or by a link, is refused.
+    pub fn find(&self, name: &str) -> Result<Option<Kept>, BadFile> {
+        let path = self.dir.join(name).join("SKILL.md");
+        let bad = |bad| BadFile { path: path.clone(), bad };
+        let is_name = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0']);
+        if !is_name {
+            return Err(bad(BadText::whole("a skill is called like its directory in `skills`")));
+        }
+        if !self.is_there(&path) {
+            return Ok(None);
+        }
+        if !self.is_inside(&path) {
+            return Err(bad(BadText::whole("it is a link that leads out of `skills`, so it is not read")));
+        }
+        let text = text_of(&*self.disk, &path).map_err(bad)?;
+        let skill = parse(&text).map_err(bad)?;
+        Ok(Some(Kept { directory: name.to_owned(), text, skill }))
+    }
+
+    fn is_inside(&self, path: &Path) -> bool {
+        let real = (self.disk.real(&self.dir), self.disk.real(path));
+        matches!(real, (Ok(dir), Ok(path)) if path.starts_with(&dir))
     }
 
     /// Reads one `SKILL.md`.

@@ -1,13 +1,15 @@
-//! The tool lists that files declare: those of routines, reminders, skills and webhooks.
+//! The tool lists that files declare: those of routines, reminders, skills, subagents and webhooks.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use domain::agent::Agent;
 use domain::schedule::{Reminder, Routine, Terms, WebhookSpec};
 use domain::tool::pattern::{Declared, Source};
 use jiff::tz::TimeZone;
 
 use super::Trouble;
+use super::agents::Agents;
 use super::items::{Item, Items};
 use super::skills::Skills;
 use crate::disk::Disk;
@@ -38,6 +40,12 @@ pub fn tool_lists(disk: &Arc<dyn Disk>, data: &Path, zone: &TimeZone) -> ToolLis
             Some(Declared { source: Source::Skill(skill.name), tools: skill.allowed_tools? })
         };
         listing.items.into_iter().filter_map(|filed| list(filed.item)).collect()
+    }));
+    add(Agents::new(Arc::clone(disk), data).list().map(|(agents, bad)| {
+        // SA-3: what cannot be used is named.
+        bad.iter().for_each(|bad| tracing::warn!("left out: {bad}"));
+        let list = |agent: Agent| Declared { source: Source::Subagent(agent.name), tools: agent.tools };
+        agents.into_iter().map(list).collect()
     }));
     add(listed(place, |it: &WebhookSpec| declared(Source::Webhook(it.id.clone()), &it.terms)));
     lists

@@ -101,6 +101,23 @@ pub(crate) struct SkillKeys {
     pub allowed_tools: Option<Vec<String>>,
 }
 
+/// The keys of a subagent.
+#[derive(Deserialize)]
+pub(crate) struct AgentKeys {
+    pub name: Option<String>,
+    pub description: Option<String>,
+    pub model: Option<String>,
+    pub tools: Option<Tools>,
+}
+
+/// Tools, as a list or as one text with commas.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Tools {
+    List(Vec<String>),
+    Text(String),
+}
+
 /// The one key that says who a file is, whatever else is wrong with it.
 #[derive(Deserialize)]
 pub(crate) struct IdKey {

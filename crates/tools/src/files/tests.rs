@@ -57,7 +57,7 @@ impl Rig {
         let kept = Arc::new(Remembered::default());
         let folders = Folders { data: at("data"), home: Some(dir.path().to_owned()) };
         let files = Arc::new(Files::open(folders, vec!["work".to_owned()], kept.clone()).unwrap());
-        let toolbox = Toolbox::new(Workshop { files: Part::On(files.clone()) });
+        let toolbox = Toolbox::new(Workshop { files: Part::On(files.clone()), ..Workshop::default() });
         let runtime = Builder::new_current_thread().build().unwrap();
         Self { dir, kept, files, toolbox, desk: Desk::new().0, runtime }
     }

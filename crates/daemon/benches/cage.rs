@@ -1,0 +1,29 @@
+//! What it takes to start a command in its cage, and to hear that it has ended.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
+
+use std::process::{Command, Stdio};
+
+use divan::Bencher;
+
+fn main() {
+    divan::main();
+}
+
+/// A shell that does nothing, from our asking to its end.
+#[divan::bench(sample_count = 100)]
+fn caged_shell(bencher: Bencher) {
+    let dir = tempfile::tempdir().unwrap();
+    let work = dir.path().join("work");
+    std::fs::create_dir(&work).unwrap();
+    bencher.bench_local(|| {
+        let mut cage = Command::new(env!("CARGO_BIN_EXE_ollim-bot"));
+        cage.args(["cage", &std::process::id().to_string(), "--seconds", "60", "--data"]).arg(dir.path());
+        cage.arg("--work").arg(&work).args(["--", "true"]).stdin(Stdio::piped());
+        let mut cage = cage.spawn().unwrap();
+        // Waiting closes the input, which would end the cage.
+        let lifeline = cage.stdin.take();
+        assert!(cage.wait().unwrap().success());
+        drop(lifeline);
+    });
+}

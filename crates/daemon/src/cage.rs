@@ -1,0 +1,38 @@
+//! The cage: our own binary is started first, gives up what it could do, and runs a command of the model.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use tools::cage::{Kernel, Network, Plan, SHELLS, UNMADE};
+
+use crate::cli::Cage;
+use crate::leash::OURSELVES;
+
+/// The words that start a cage; what it may reach follows.
+pub fn words() -> Vec<String> {
+    vec![OURSELVES.to_owned(), "cage".to_owned()]
+}
+
+/// Why there can be no cage on this machine: half a sentence.
+pub fn missing(kernel: Kernel) -> Option<String> {
+    let no_shell = || "there is no bash on this machine".to_owned();
+    let shell = SHELLS.iter().any(|shell| Path::new(shell).exists());
+    kernel.strength().err().or_else(|| (!shell).then(no_shell))
+}
+
+/// Runs the command of `cage`, and ends as it does.
+pub fn run(cage: &Cage) -> ExitCode {
+    let plan = Plan {
+        data: cage.data.clone(),
+        shut: cage.shut.clone(),
+        work: cage.work.clone(),
+        network: if cage.network { Network::On } else { Network::Off },
+        seconds: cage.seconds,
+    };
+    tools::cage::run(cage.parent, &plan, &cage.command).unwrap_or_else(|why| {
+        // Nobody else can be told.
+        let _ = writeln!(std::io::stderr(), "{why}.");
+        ExitCode::from(UNMADE)
+    })
+}

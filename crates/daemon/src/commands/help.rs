@@ -1,0 +1,175 @@
+//! `ollim-bot help`: the commands, one of them, or a topic of the documentation, which is part of the binary.
+
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use serde_json::json;
+
+use super::answer;
+use crate::cli::{Cli, Output};
+use crate::exit::Failed;
+
+/// A topic, and what there is to say about it.
+struct Topic {
+    name: &'static str,
+    text: &'static str,
+}
+
+/// The documentation.
+const TOPICS: [Topic; 15] = [
+    Topic { name: "first-steps", text: include_str!("../../../../docs/help/first-steps.md") },
+    Topic { name: "reminders", text: include_str!("../../../../docs/help/reminders.md") },
+    Topic { name: "routines", text: include_str!("../../../../docs/help/routines.md") },
+    Topic { name: "forks", text: include_str!("../../../../docs/help/forks.md") },
+    Topic { name: "updates", text: include_str!("../../../../docs/help/updates.md") },
+    Topic { name: "permissions", text: include_str!("../../../../docs/help/permissions.md") },
+    Topic { name: "tasks-calendar-mail", text: include_str!("../../../../docs/help/tasks-calendar-mail.md") },
+    Topic { name: "history", text: include_str!("../../../../docs/help/history.md") },
+    Topic {
+        name: "skills-and-subagents",
+        text: include_str!("../../../../docs/help/skills-and-subagents.md"),
+    },
+    Topic { name: "mcp", text: include_str!("../../../../docs/help/mcp.md") },
+    Topic { name: "discord", text: include_str!("../../../../docs/help/discord.md") },
+    Topic { name: "webhooks", text: include_str!("../../../../docs/help/webhooks.md") },
+    Topic { name: "cost", text: include_str!("../../../../docs/help/cost.md") },
+    Topic { name: "backup", text: include_str!("../../../../docs/help/backup.md") },
+    Topic { name: "troubleshooting", text: include_str!("../../../../docs/help/troubleshooting.md") },
+];
+
+/// How many places are told.
+const PLACES: usize = 8;
+
+/// Tells what `words` ask for. A topic wins over a command of the same name: it leads there.
+pub fn show(words: &[String], output: &Output) -> Result<ExitCode, Failed> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let text = match words.as_slice() {
+        [] => format!("{}\n\n{}", commands(&[]).unwrap_or_default(), topics()),
+        ["search"] => return Err(Failed::Usage("search for what? write words after it.".to_owned())),
+        ["search", looked_for @ ..] => search(&looked_for.join(" "))?,
+        [name] if topic(name).is_some() => both(name),
+        words => commands(words).ok_or_else(|| unknown(&words.join(" ")))?,
+    };
+    answer(output, &json!({ "text": text }), &text);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn topic(name: &str) -> Option<&'static Topic> {
+    TOPICS.iter().find(|topic| topic.name == name)
+}
+
+/// A topic, and how the command of the same name is written, if there is one.
+fn both(name: &str) -> String {
+    let text = topic(name).map_or("", |topic| topic.text.trim_end());
+    match commands(&[name]) {
+        Some(help) => format!("{text}\n\n{help}"),
+        None => text.to_owned(),
+    }
+}
+
+/// How the command of these words is written: nothing, if there is none.
+fn commands(words: &[&str]) -> Option<String> {
+    let mut command = Cli::command();
+    command.build();
+    let mut found = &mut command;
+    for word in words {
+        found = found.find_subcommand_mut(word)?;
+    }
+    Some(found.render_long_help().to_string().trim_end().to_owned())
+}
+
+fn topics() -> String {
+    let names: Vec<&str> = TOPICS.iter().map(|topic| topic.name).collect();
+    format!("topics (ollim-bot help TOPIC, ollim-bot help search WORDS):\n  {}", names.join(", "))
+}
+
+/// The parts of the documentation that have all words, those with most of them first.
+fn search(words: &str) -> Result<String, Failed> {
+    let wanted: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    let mut found: Vec<(usize, String)> = Vec::new();
+    for topic in &TOPICS {
+        for part in parts(topic.text) {
+            let lower = part.to_lowercase();
+            if wanted.iter().all(|word| lower.contains(word.as_str())) {
+                let count = wanted.iter().map(|word| lower.matches(word.as_str()).count()).sum();
+                found.push((count, format!("[{}]\n{part}", topic.name)));
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(Failed::NotDone(format!(
+            "nothing in the documentation has `{words}` in it. {}",
+            topics()
+        )));
+    }
+    found.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let parts: Vec<String> = found.into_iter().take(PLACES).map(|(_, part)| part).collect();
+    Ok(parts.join("\n\n"))
+}
+
+/// A page in parts, each from its heading to the next.
+fn parts(page: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for line in page.lines() {
+        match parts.last_mut() {
+            Some(part) if !line.starts_with('#') => *part += &format!("\n{line}"),
+            _ => parts.push(line.to_owned()),
+        }
+    }
+    parts.iter().map(|part| part.trim_end().to_owned()).collect()
+}
+
+fn unknown(words: &str) -> Failed {
+    let search = "`ollim-bot help search WORDS` looks for words.";
+    Failed::Usage(format!("there is no command and no topic called `{words}`. {search}\n{}", topics()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(line: &str) -> Result<String, Failed> {
+        let output = Output { voice: crate::voice::Voice::listener(), ..Output::default() };
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        show(&words, &output).map(|_| output.voice.heard())
+    }
+
+    /// SA-10: the guide answers from these: a topic is told whole, a search tells the parts that have the words.
+    #[test]
+    fn the_documentation_is_told_by_topic_and_by_words() {
+        assert!(told("cost").unwrap().starts_with("# Cost\n"));
+        assert!(told("forks").unwrap().contains("`/save` makes the side conversation the main one."));
+        let found = told("search ping budget").unwrap();
+        assert!(found.starts_with("[updates]\n# Pings\n"), "{found}");
+        assert!(!found.contains("# Updates"), "only the part that has the words");
+        let nothing = told("search zeppelin").unwrap_err().to_string();
+        assert!(nothing.contains("`zeppelin`") && nothing.contains("first-steps, reminders"), "{nothing}");
+    }
+
+    #[test]
+    fn commands_are_told_as_before() {
+        let all = told("").unwrap();
+        assert!(all.starts_with("examples:\n  ollim-bot  ") && all.contains("topics ("), "{all}");
+        assert!(told("routine add").unwrap().contains("--cron"));
+        let history = told("history").unwrap();
+        assert!(
+            history.starts_with("# History") && history.contains("Usage: ollim-bot history"),
+            "{history}"
+        );
+        assert!(told("nonsense").unwrap_err().to_string().contains("no command and no topic"));
+    }
+
+    /// A page that names a command names one that there is.
+    #[test]
+    fn the_documentation_names_only_commands_that_exist() {
+        for topic in &TOPICS {
+            for written in topic.text.split('`').skip(1).step_by(2) {
+                let Some(line) = written.strip_prefix("ollim-bot ") else { continue };
+                let name = line.split_whitespace().next().unwrap_or_default();
+                let known = name.starts_with('-') || name == "help" || commands(&[name]).is_some();
+                let soon = ["mail"].contains(&name);
+                assert!(known || soon, "{}: `{written}`", topic.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The tools that other agents get, each a command of ours.
+
+use clap::Parser;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::cli::Cli;
+use crate::own::OwnCommands;
+
+/// A tool that is lent.
+struct Lent {
+    name: &'static str,
+    description: &'static str,
+    /// What it is given, as a JSON Schema.
+    schema: &'static str,
+    /// The words of the command that it is, or what is wrong with what it was given.
+    words: fn(Value) -> Result<Vec<String>, String>,
+    effect: Effect,
+}
+
+/// What a tool does to the human's things.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// It looks at them.
+    Looks,
+    /// It adds to them.
+    Adds,
+}
+
+const TOOLS: [Lent; 8] = [
+    Lent {
+        name: "capture",
+        description: "Keeps or plans something in plain words, such as `call the dentist tomorrow at 10`. Words without \
+                      a time go to the inbox.",
+        schema: r#"{"type":"object","required":["text"],"properties":{"text":{"type":"string","minLength":1,"maxLength":4000}},"additionalProperties":false}"#,
+        words: |input| {
+            let Text { text } = read(input)?;
+            Ok(vec!["add".to_owned(), "--".to_owned(), said("text", text)?])
+        },
+        effect: Effect::Adds,
+    },
+    Lent {
+        name: "today",
+        description: "Tells what is left of today, or what a day brings: `tomorrow`, `friday`, `24.12.`, `week`.",
+        schema: r#"{"type":"object","properties":{"day":{"type":"string"}},"additionalProperties":false}"#,
+        words: |input| {
+            let Day { day } = read(input)?;
+            let day = day.map(|day| said("day", day)).transpose()?;
+            let day = day.into_iter().flat_map(|day| ["--".to_owned(), day]);
+            Ok(["today".to_owned()].into_iter().chain(day).collect())
+        },
+        effect: Effect::Looks,
+    },
+    Lent {
+        name: "inbox",
+        description: "Lists what was kept without a time, oldest first.",
+        schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
+        words: |input| read(input).map(|Nothing {}| line(&["inbox", "list"])),
+        effect: Effect::Looks,
+    },
+    Lent {
+        name: "reminders",
+        description: "Lists the reminders that are still to come, with their times.",
+        schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
+        words: |input| read(input).map(|Nothing {}| line(&["reminder", "list"])),
+        effect: Effect::Looks,
+    },
+    Lent {
+        name: "tasks_list",
+        description: "Lists the tasks that are still to be done.",
+        schema: r#"{"type":"object","properties":{},"additionalProperties":false}"#,
+        words: |input| read(input).map(|Nothing {}| line(&["tasks", "list"])),
+        effect: Effect::Looks,
+    },
+    Lent {
+        name: "tasks_add",
+        description: "Adds a task, with the day it is due (YYYY-MM-DD) if there is one.",
+        schema: r#"{"type":"object","required":["title"],"properties":{"title":{"type":"string","minLength":1,"maxLength":1000},"due":{"type":"string"},"notes":{"type":"string"}},"additionalProperties":false}"#,
+        words: |input| {
+            let Task { title, due, notes } = read(input)?;
+            let flag = |name: &str, value: Option<String>| value.map(|value| format!("--{name}={value}"));
+            let flags = flag("due", due).into_iter().chain(flag("notes", notes));
+            let title = ["--".to_owned(), said("title", title)?];
+            Ok(line(&["tasks", "add"]).into_iter().chain(flags).chain(title).collect())
+        },
+        effect: Effect::Adds,
+    },
+    Lent {
+        name: "calendar",
+        description: "Tells what is in the calendar in the next days, today included (7 if `days` is not given).",
+        schema: r#"{"type":"object","properties":{"days":{"type":"integer","minimum":1,"maximum":366}},"additionalProperties":false}"#,
+        words: |input| {
+            let Days { days } = read(input)?;
+            Ok(line(&["cal", "upcoming", &format!("--days={}", days.unwrap_or(7))]))
+        },
+        effect: Effect::Looks,
+    },
+    Lent {
+        name: "history_search",
+        description: "Finds where words were said in the human's conversations with the assistant, the best places first. \
+                      `since` is a length such as `7d` or a day such as `2026-11-01`.",
+        schema: r#"{"type":"object","required":["words"],"properties":{"words":{"type":"string","minLength":1,"maxLength":400},"since":{"type":"string"},"page":{"type":"integer","minimum":1}},"additionalProperties":false}"#,
+        words: |input| {
+            let Looked { words, since, page } = read(input)?;
+            let since = since.map(|since| format!("--since={since}"));
+            let page = page.map(|page| format!("--page={page}"));
+            let words = ["--".to_owned(), said("words", words)?];
+            Ok(line(&["history", "search"]).into_iter().chain(since).chain(page).chain(words).collect())
+        },
+        effect: Effect::Looks,
+    },
+];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Day {
+    day: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Task {
+    title: String,
+    due: Option<String>,
+    notes: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Days {
+    days: Option<u16>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Looked {
+    words: String,
+    since: Option<String>,
+    page: Option<u32>,
+}
+
+/// Lends the tools.
+pub struct Lending {
+    own: OwnCommands,
+}
+
+impl Lending {
+    /// By these commands.
+    pub fn new(own: OwnCommands) -> Self {
+        Self { own }
+    }
+
+    /// Does what the tool `name` does with `input`: nothing, if there is no such tool.
+    pub async fn call(&self, name: &str, input: &Value) -> Option<Result<String, String>> {
+        let tool = TOOLS.iter().find(|tool| tool.name == name)?;
+        let input = if input.is_null() { json!({}) } else { input.clone() };
+        Some(match (tool.words)(input).and_then(|words| parsed(&words)) {
+            Ok(cli) => self.own.told(cli).await,
+            Err(wrong) => Err(format!("that does not fit `{name}`: {wrong}")),
+        })
+    }
+}
+
+/// The tools, as they are listed.
+pub fn list() -> Vec<Value> {
+    let tool = |tool: &Lent| {
+        let schema: Value = serde_json::from_str(tool.schema).unwrap_or_default();
+        let notes = json!({ "readOnlyHint": tool.effect == Effect::Looks, "destructiveHint": false });
+        json!({ "name": tool.name, "description": tool.description, "inputSchema": schema, "annotations": notes })
+    };
+    TOOLS.iter().map(tool).collect()
+}
+
+fn parsed(words: &[String]) -> Result<Cli, String> {
+    let line = ["ollim-bot"].into_iter().chain(words.iter().map(String::as_str));
+    Cli::try_parse_from(line).map_err(|error| error.to_string().trim_end().to_owned())
+}
+
+fn read<T: DeserializeOwned>(input: Value) -> Result<T, String> {
+    serde_json::from_value(input).map_err(|error| format!("{error}."))
+}
+
+/// Words that say something, and do not ask for what comes in.
+fn said(field: &str, text: String) -> Result<String, String> {
+    match text.trim() {
+        "" | "-" => Err(format!("`{field}` says nothing. write what is meant.")),
+        _ => Ok(text),
+    }
+}
+
+fn line(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(name: &str, input: Value) -> Result<Vec<String>, String> {
+        let tool = TOOLS.iter().find(|tool| tool.name == name).unwrap();
+        (tool.words)(input).inspect(|words| drop(parsed(words).unwrap()))
+    }
+
+    /// Whatever another agent writes is words, never a flag of ours.
+    #[test]
+    fn what_comes_from_elsewhere_is_never_a_flag() {
+        let check = |name: &str, input: Value, expected: &[&str]| {
+            assert_eq!(words(name, input).unwrap(), expected, "{name}");
+        };
+        check("capture", json!({"text": "--data-dir /x"}), &["add", "--", "--data-dir /x"]);
+        check("today", json!({"day": "--json"}), &["today", "--", "--json"]);
+        check("today", json!({}), &["today"]);
+        check("calendar", json!({"days": 3}), &["cal", "upcoming", "--days=3"]);
+        check(
+            "tasks_add",
+            json!({"title": "-x", "due": "2026-11-20", "notes": "--y"}),
+            &["tasks", "add", "--due=2026-11-20", "--notes=--y", "--", "-x"],
+        );
+        check(
+            "history_search",
+            json!({"words": "--json", "since": "7d"}),
+            &["history", "search", "--since=7d", "--", "--json"],
+        );
+        for (name, wrong) in [
+            ("capture", json!({"text": "-"})),
+            ("capture", json!({"text": " "})),
+            ("capture", json!({})),
+            ("capture", json!({"text": 1})),
+            ("inbox", json!({"x": 1})),
+            ("today", json!([1])),
+            ("calendar", json!({"days": -1})),
+        ] {
+            assert!(words(name, wrong.clone()).is_err(), "{name} {wrong}");
+        }
+    }
+
+    #[test]
+    fn every_tool_has_a_schema_that_takes_an_object() {
+        for tool in list() {
+            assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");
+        }
+    }
+}

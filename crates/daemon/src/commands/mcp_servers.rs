@@ -1,0 +1,108 @@
+//! `ollim-bot mcp-servers`: what the servers of others offer, and what of that the human has accepted.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use engine::ports::Clock;
+use journal::disk::Disk;
+use serde_json::{Value, json};
+use tools::mcp::{Offer, Offered, Pins};
+
+use super::answer;
+use crate::cli::{Output, ServersAction};
+use crate::clock::SystemClock;
+use crate::exit::Failed;
+use crate::lenders::{OnDisk, name_of, named, servers};
+use crate::settings::Settings;
+
+/// Does what was asked for.
+pub async fn run(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    action: &ServersAction,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    match action {
+        ServersAction::List => list(settings, &*disk, output).await,
+        ServersAction::Accept { name } => accept(settings, &*disk, name, output).await,
+        ServersAction::Remove { name } => {
+            journal::refuse(&settings.paths, &name_of(name)).map_err(Failed::NotDone)?;
+            let text =
+                format!("no tool of {name} is used any more. its entry in mcp.json is yours to take out.");
+            answer(output, &json!({ "ok": true, "server": name }), &text);
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+async fn list(settings: &Settings, disk: &dyn Disk, output: &Output) -> Result<ExitCode, Failed> {
+    let (named, wrong) = named(settings, disk);
+    let pins: Arc<dyn Pins> = Arc::new(OnDisk(settings.paths.clone()));
+    let (mut lines, mut values) = (Vec::new(), Vec::new());
+    for Offered { server, tools, complaints } in servers(named, settings, &pins).offers().await {
+        let mut told = Vec::new();
+        match &tools {
+            Ok(offers) => {
+                lines.push(server.clone());
+                for offer in offers {
+                    let standing = match pins.is_accepted(&server, &offer.fingerprint()).await {
+                        true => "accepted",
+                        false => "not accepted",
+                    };
+                    lines.push(format!("  {:<32}  {standing:<14}  {}", offer.tool, first_line(offer)));
+                    told.push(value(offer, standing));
+                }
+            }
+            Err(why) => lines.push(format!("{server}\n  ! {why}")),
+        }
+        lines.extend(complaints.iter().map(|complaint| format!("  ! {complaint}")));
+        values.push(json!({ "server": server, "tools": told, "error": tools.err(), "invalid": complaints }));
+    }
+    lines.extend(wrong.iter().map(|wrong| format!("! {wrong}")));
+    if lines.is_empty() {
+        lines.push("no servers. `ollim-bot help mcp` says how one is named in mcp.json.".to_owned());
+    }
+    answer(output, &json!({ "servers": values, "invalid": wrong }), &lines.join("\n"));
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn accept(
+    settings: &Settings,
+    disk: &dyn Disk,
+    name: &str,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    let (mut named, _) = named(settings, disk);
+    named.retain(|named| named.name == name);
+    let pins: Arc<dyn Pins> = Arc::new(OnDisk(settings.paths.clone()));
+    let offered = servers(named, settings, &pins).offers().await.pop();
+    let offered = offered.ok_or_else(|| {
+        Failed::NotDone(format!(
+            "no server is called `{name}` in mcp.json. `ollim-bot help mcp` says how one is named."
+        ))
+    })?;
+    let offers = offered.tools.map_err(Failed::NotDone)?;
+    let now = SystemClock::new(settings.zone.value.clone()).now().timestamp();
+    for offer in &offers {
+        let kept = journal::accept(&settings.paths, &name_of(name), &offer.fingerprint(), now);
+        kept.map_err(Failed::NotDone)?;
+    }
+    let lines = offers.iter().map(|offer| format!("  {:<32}  {}", offer.tool, first_line(offer)));
+    let text = format!("accepted {name}, as it is now:\n{}", lines.collect::<Vec<_>>().join("\n"));
+    let values: Vec<Value> = offers.iter().map(|offer| value(offer, "accepted")).collect();
+    answer(output, &json!({ "server": name, "tools": values }), &text);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn first_line(offer: &Offer) -> String {
+    offer.description.lines().next().unwrap_or_default().chars().take(100).collect()
+}
+
+fn value(offer: &Offer, standing: &str) -> Value {
+    json!({
+        "name": offer.name,
+        "description": offer.description,
+        "standing": standing,
+        "fingerprint": offer.fingerprint(),
+    })
+}

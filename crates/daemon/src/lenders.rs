@@ -1,0 +1,77 @@
+//! The servers of others, as `mcp.json` in the data directory names them, and what the human has accepted of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use journal::disk::{Disk, Seen};
+use journal::{Journal, Paths};
+use models::claude::Leash;
+use tools::mcp::{Named, Pins, Servers, Surroundings, read};
+
+use crate::leash::leash;
+use crate::settings::Settings;
+
+/// The most bytes of `mcp.json`.
+const LARGEST: u64 = 1 << 20;
+
+/// Where programs are found if nobody says.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// What a server is called where it is accepted.
+pub fn name_of(server: &str) -> String {
+    format!("server:{server}")
+}
+
+/// The servers that the file names, and what is wrong with it.
+pub fn named(settings: &Settings, disk: &dyn Disk) -> (Vec<Named>, Vec<String>) {
+    let path = settings.paths.root().join("mcp.json");
+    let wrong = |why: String| (Vec::new(), vec![format!("mcp.json cannot be read: {why}.")]);
+    match disk.look(&path) {
+        Ok(None) => (Vec::new(), Vec::new()),
+        Ok(Some(Seen::File(..=LARGEST))) => match disk.read(&path) {
+            Ok(bytes) => read(&String::from_utf8_lossy(&bytes)),
+            Err(error) => wrong(error.to_string()),
+        },
+        Ok(Some(Seen::File(_) | Seen::Directory | Seen::Strange)) => wrong("it is no small file".to_owned()),
+        Err(error) => wrong(error.to_string()),
+    }
+}
+
+/// Somebody for each of these servers.
+pub fn servers(named: Vec<Named>, settings: &Settings, pins: &Arc<dyn Pins>) -> Servers {
+    let path = settings.places.programs.clone().unwrap_or_else(|| PATH.to_owned());
+    let home = settings.home.clone().map(|home| ("HOME".to_owned(), home));
+    let known = [("PATH".to_owned(), path), ("LANG".to_owned(), "C.UTF-8".to_owned())];
+    let environment: BTreeMap<String, String> = known.into_iter().chain(home).collect();
+    let leash = match leash() {
+        Leash::By(words) => words,
+        Leash::None => Vec::new(),
+    };
+    let around = Surroundings { leash, environment, directory: settings.paths.root().to_owned() };
+    Servers::new(named, &around, pins)
+}
+
+/// What the human has accepted, where an assistant runs.
+pub struct InTheJournal(pub Arc<Journal>);
+
+impl Pins for InTheJournal {
+    fn is_accepted<'a>(&'a self, server: &'a str, fingerprint: &'a str) -> BoxFuture<'a, bool> {
+        Box::pin(async move {
+            // What nobody can look up was not accepted.
+            self.0.is_accepted(name_of(server), fingerprint.to_owned()).await.unwrap_or(false)
+        })
+    }
+}
+
+/// What the human has accepted, whether or not an assistant runs.
+pub struct OnDisk(pub Paths);
+
+impl Pins for OnDisk {
+    fn is_accepted<'a>(&'a self, server: &'a str, fingerprint: &'a str) -> BoxFuture<'a, bool> {
+        let found = journal::peek(&self.0).ok().flatten();
+        let accepted =
+            found.is_some_and(|found| found.is_accepted(&name_of(server), fingerprint).unwrap_or(false));
+        Box::pin(async move { accepted })
+    }
+}

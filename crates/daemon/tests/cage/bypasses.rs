@@ -1,0 +1,163 @@
+//! I7: commands written so that somebody who reads commands would let them pass.
+
+use crate::rig::{Rig, is_empty};
+use tools::shell::NetworkRule;
+
+/// Ways to write a file: `@` is where.
+const WRITES: [&str; 42] = [
+    "touch @",
+    "echo x>@",
+    "echo x > @",
+    "echo x>>@",
+    "printf x | tee @",
+    "tee @ <<< x",
+    "tee -a @ </dev/null",
+    "cp /etc/passwd @",
+    "cp -f /etc/passwd @",
+    "dd if=/dev/zero of=@ count=1",
+    "sort -o @ /etc/passwd",
+    "sort -uo @ /etc/passwd",
+    "sort --output=@ /etc/passwd",
+    "sed -n w@ /etc/passwd",
+    "sed -n 'w @' /etc/passwd",
+    "awk 'BEGIN{print 1 > \"@\"}'",
+    "perl -e 'open F, q(>@); print F 1'",
+    "install /etc/passwd @",
+    "ln -s /etc @",
+    "mkdir @",
+    "mkdir -p @/a",
+    "cat /etc/passwd 1>@",
+    "cat</etc/passwd>@",
+    "echo${IFS}x>@",
+    "touch${IFS}@",
+    "t\\ouch @",
+    "'touch' @",
+    "\"to\"uch @",
+    "$(echo touch) @",
+    "`echo touch` @",
+    "eval touch @",
+    "command touch @",
+    "builtin printf x > @",
+    "exec 3>@",
+    ": >@",
+    ">@",
+    "(touch @)",
+    "{ touch @; }",
+    "if :; then touch @; fi",
+    "for f in @; do touch $f; done",
+    "cat > @ <<END\nx\nEND",
+    "echo x > >(cat >@)",
+];
+
+/// Ways to wrap a command: `@C` is it, and `@Q` is it quoted for a shell.
+const WRAPS: [&str; 48] = [
+    "@C",
+    "env bash -c @Q",
+    "env -i bash -c @Q",
+    "env -S 'bash -c' @Q",
+    "A=1 bash -c @Q",
+    "time bash -c @Q",
+    "time -p bash -c @Q",
+    "nice bash -c @Q",
+    "nice -n 5 bash -c @Q",
+    "nohup bash -c @Q",
+    "timeout 5 bash -c @Q",
+    "flock l bash -c @Q",
+    "flock l -c @Q",
+    "echo | xargs -I% bash -c @Q",
+    "xargs -n1 -a /etc/hostname bash -c @Q",
+    "find . -maxdepth 0 -exec bash -c @Q ;",
+    "stdbuf -o0 bash -c @Q",
+    "setarch $(uname -m) bash -c @Q",
+    "bash -c @Q",
+    "sh -c @Q",
+    "bash -xec @Q",
+    "bash -lc @Q",
+    "bash <<< @Q",
+    "eval @Q",
+    "exec bash -c @Q",
+    "command bash -c @Q",
+    "builtin eval @Q",
+    "trap @Q EXIT",
+    "true && @C",
+    "false || @C",
+    "true; @C",
+    "true & @C",
+    "echo | @C",
+    "! @C",
+    "(@C)",
+    "ollim-bot help; @C",
+    "ollim-bot help && @C",
+    "ollim-bot help | @C",
+    "ollim-bot help & @C",
+    "ollim-bot help\n@C",
+    "ollim-bot `@C`",
+    "ollim-bot $(@C)",
+    "ollim-bot \"$(@C)\"",
+    "ollim-bot <(@C)",
+    "ollim-bot help || @C",
+    "ollim-bot\tx\n@C",
+    "ollim-bot() { :; }; ollim-bot; @C",
+    "alias ollim-bot=true; @C",
+];
+
+/// 2,000 and more commands that would each write `marker`.
+fn bypasses(marker: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    for wrap in WRAPS {
+        for write in WRITES {
+            let write = write.replace('@', marker);
+            let quoted = format!("'{}'", write.replace('\'', "'\\''"));
+            commands.push(wrap.replace("@C", &write).replace("@Q", &quoted));
+        }
+    }
+    commands
+}
+
+/// I7: every one of them is handed to the cage as it is. A program that prints what it is given stands in for it.
+#[test]
+fn every_bypass_is_handed_to_the_cage() {
+    let rig = Rig::with(vec!["/bin/echo".to_owned()], NetworkRule::Never);
+    let commands = bypasses("/nowhere");
+    assert!(commands.len() >= 2_000, "{}", commands.len());
+    for command in commands {
+        let told = rig.bash(&command).unwrap();
+        assert!(told.starts_with(&std::process::id().to_string()), "{command:?}: {told}");
+        assert!(told.ends_with(&format!("-- {}", command.trim_end())), "{command:?}: {told}");
+    }
+}
+
+/// I7: a few of each kind, run for real: none writes where it should not.
+#[test]
+fn some_bypasses_write_nothing() {
+    write_nothing(37);
+}
+
+/// I7: all of them.
+#[test]
+#[ignore = "starts 2,000 cages, which takes a minute or two"]
+fn all_bypasses_write_nothing() {
+    write_nothing(1);
+}
+
+/// Runs every `each`th of them. The first is also run where it can write, so that we know it would.
+fn write_nothing(each: usize) {
+    let rig = Rig::new();
+    let before = rig.untouchable();
+    let marker = rig.data().join("marker");
+    let commands = bypasses(marker.to_str().unwrap());
+    for command in commands.iter().step_by(each) {
+        let _ = rig.bash(command);
+        assert!(!marker.exists(), "{command:?} wrote outside of its folder");
+    }
+    assert_eq!(rig.untouchable(), before);
+    let written = bypasses(rig.work().join("marker").to_str().unwrap());
+    let mut wrote = 0;
+    for command in written.iter().step_by(each) {
+        rig.sweep();
+        let _ = rig.bash(command);
+        wrote += usize::from(!is_empty(&rig.work()));
+    }
+    let tried = commands.len().div_ceil(each);
+    assert!(wrote * 2 > tried, "only {wrote} of {tried} write even where they may: the others prove nothing");
+}

@@ -1,0 +1,191 @@
+//! A data directory with secrets in and around it, and a toolbox whose shell is in a real cage.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use domain::conversation::Json;
+use domain::tool::{Outcome, ToolCall};
+use domain::turn::TurnId;
+use engine::desk::Desk;
+use engine::ports::Hands;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+use tools::shell::{NetworkRule, OwnCommands, Shell};
+use tools::{Part, Toolbox, Workshop};
+
+/// What nobody may read.
+pub const SECRET: &str = "the-secret-of-the-house";
+
+/// Says what it was asked.
+struct Echo;
+
+impl OwnCommands for Echo {
+    fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move { Ok(format!("own: {}", words.join("|"))) })
+    }
+}
+
+pub struct Rig {
+    dir: TempDir,
+    toolbox: Toolbox,
+    desk: Desk,
+    runtime: Runtime,
+}
+
+impl Rig {
+    pub fn new() -> Self {
+        let ours = vec![env!("CARGO_BIN_EXE_ollim-bot").to_owned(), "cage".to_owned()];
+        Self::with(ours, NetworkRule::Never)
+    }
+
+    pub fn with_network() -> Self {
+        let ours = vec![env!("CARGO_BIN_EXE_ollim-bot").to_owned(), "cage".to_owned()];
+        Self::with(ours, NetworkRule::WhenAsked)
+    }
+
+    /// With another program in the place of the cage.
+    pub fn with(cage: Vec<String>, network: NetworkRule) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |path: &str| dir.path().join(path);
+        for folder in ["data/notes", "data/state", "data/.git/hooks", "data/work", "home/.ssh"] {
+            fs::create_dir_all(at(folder)).unwrap();
+        }
+        for closed in ["data/state/secret", "data/.git/config", "home/.ssh/id", "data/shut"] {
+            fs::write(at(closed), SECRET).unwrap();
+        }
+        fs::write(at("data/notes/n.md"), "a note\nsecond line\n").unwrap();
+        let (data, work) = (at("data"), at("data/work"));
+        let zone = "Europe/Madrid".to_owned();
+        let shell = Shell { cage, data, shut: vec!["shut".to_owned()], work, zone, network };
+        let workshop =
+            Workshop { shell: Part::On(shell), own: Part::On(Arc::new(Echo)), ..Workshop::default() };
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        Self { dir, toolbox: Toolbox::new(workshop), desk: Desk::new().0, runtime }
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    pub fn work(&self) -> PathBuf {
+        self.data().join("work")
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    pub fn bash(&self, command: &str) -> Result<String, String> {
+        self.call(json!({ "command": command }))
+    }
+
+    /// What the model reads after a call of `Bash`.
+    pub fn call(&self, input: Value) -> Result<String, String> {
+        self.runtime.block_on(self.calling(input))
+    }
+
+    async fn calling(&self, input: Value) -> Result<String, String> {
+        let call = ToolCall { id: "c".to_owned(), name: "Bash".to_owned(), input: Json(input.to_string()) };
+        let result = self.toolbox.run(TurnId(1), &call, &self.desk).await;
+        match result.outcome == Outcome::Done {
+            true => Ok(result.text),
+            false => Err(result.text),
+        }
+    }
+
+    /// Runs `command`, which makes the file `ready` and then waits for `go`. While it waits, `look` is shown its
+    /// processes.
+    pub fn with_running(&self, command: &str, look: impl FnOnce(&[PathBuf])) -> Result<String, String> {
+        let (ready, go) = (self.work().join("ready"), self.work().join("go"));
+        let looking = async {
+            while !ready.exists() {
+                tokio::task::yield_now().await;
+            }
+            look(&self.processes());
+            fs::write(&go, "").unwrap();
+        };
+        let calling = self.calling(json!({ "command": command }));
+        self.runtime.block_on(async {
+            let mut calling = std::pin::pin!(calling);
+            tokio::select! {
+                // It should wait to be looked at: whoever reads the answer sees why it did not.
+                ended = &mut calling => panic!("it did not wait: {ended:?}"),
+                () = looking => calling.await,
+            }
+        })
+    }
+
+    /// The processes that work in our folder.
+    pub fn processes(&self) -> Vec<PathBuf> {
+        let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+        all.filter(|path| fs::read_link(path.join("cwd")).is_ok_and(|cwd| cwd.starts_with(self.work())))
+            .collect()
+    }
+
+    /// Waits until no process works in our folder: the system needs a moment to take away what was ended.
+    pub fn all_gone(&self) {
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while !self.processes().is_empty() {
+            assert!(std::time::Instant::now() < end, "these go on: {:?}", self.processes());
+            std::thread::yield_now();
+        }
+    }
+
+    /// All that a command must leave as it is: what is in it, and who may do what with it.
+    pub fn untouchable(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+        let mut found = BTreeMap::new();
+        let mut folders = vec![self.dir.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).unwrap().flatten().filter(|entry| entry.path() != self.work())
+            {
+                let meta = entry.metadata().unwrap();
+                if meta.is_dir() {
+                    folders.push(entry.path());
+                }
+                found.insert(
+                    entry.path(),
+                    (meta.permissions().mode(), fs::read(entry.path()).unwrap_or_default()),
+                );
+            }
+        }
+        found
+    }
+
+    /// Takes away what commands have left in their folder.
+    pub fn sweep(&self) {
+        for entry in fs::read_dir(self.work()).unwrap().flatten() {
+            match entry.file_type().unwrap().is_dir() {
+                true => fs::remove_dir_all(entry.path()).unwrap(),
+                false => fs::remove_file(entry.path()).unwrap(),
+            }
+        }
+    }
+}
+
+/// Listens on loopback: the port, and how many have come.
+pub fn listen() -> (u16, impl Fn() -> usize) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let heard = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&heard);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            count.fetch_add(1, Ordering::SeqCst);
+            let _ = stream.write_all(b"hello\n");
+        }
+    });
+    (port, move || heard.load(Ordering::SeqCst))
+}
+
+/// Whether `path` is a folder that holds nothing.
+pub fn is_empty(path: &Path) -> bool {
+    fs::read_dir(path).unwrap().next().is_none()
+}

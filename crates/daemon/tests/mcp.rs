@@ -1,0 +1,145 @@
+//! Our server for other agents, spoken to over its wire: the real program on pipes.
+
+use serde_json::{Value, json};
+use testkit::kill::{Program, stderr, stdout};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+/// Sends `lines` and gives what comes back, one value a line.
+fn spoken(program: &Program, lines: &[String]) -> Vec<Value> {
+    let output = program.run_reading(&["mcp"], &(lines.join("\n") + "\n"));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = stdout(&output);
+    told.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
+}
+
+fn ask(id: u32, method: &str, params: Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+}
+
+fn call(id: u32, name: &str, arguments: Value) -> String {
+    ask(id, "tools/call", json!({ "name": name, "arguments": arguments }))
+}
+
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
+}
+
+/// Another agent keeps, lists and searches, with an assistant that runs and without one.
+#[test]
+fn another_agent_keeps_lists_and_searches() {
+    let program = Program::offline(BINARY);
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+    let lines = [
+        ask(1, "initialize", hello),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string(),
+        ask(2, "tools/list", json!({})),
+        call(3, "capture", json!({ "text": "call the dentist tomorrow at 10" })),
+        call(4, "capture", json!({ "text": "buy milk" })),
+        call(5, "inbox", json!({})),
+        call(6, "reminders", json!({})),
+        call(7, "today", json!({ "day": "tomorrow" })),
+        call(8, "tasks_add", json!({ "title": "write the report", "due": "2026-12-24" })),
+        call(9, "tasks_list", Value::Null),
+        call(10, "calendar", json!({ "days": 2 })),
+        call(11, "history_search", json!({ "words": "dentist" })),
+    ];
+    let check = |program: &Program| {
+        let answers = spoken(program, &lines);
+        assert_eq!(
+            answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect::<Vec<_>>(),
+            (1..=11).collect::<Vec<_>>()
+        );
+        assert_eq!(answers[0]["result"]["protocolVersion"], "2025-06-18");
+        assert_eq!(answers[1]["result"]["tools"].as_array().unwrap().len(), 8);
+        assert!(text(&answers[2]).contains("call the dentist"), "{}", answers[2]);
+        assert!(text(&answers[4]).contains("buy milk"), "{}", answers[4]);
+        assert!(text(&answers[5]).contains("call the dentist"), "{}", answers[5]);
+        assert!(text(&answers[6]).contains("call the dentist"), "{}", answers[6]);
+        assert!(text(&answers[8]).contains("write the report"), "{}", answers[8]);
+        assert!(answers[2..].iter().all(|answer| answer["result"]["isError"] == false), "{answers:?}");
+    };
+    check(&program);
+    let running = program.start();
+    check(&program);
+    running.terminate();
+}
+
+/// What is wrong is answered, and the next message is heard.
+#[test]
+fn what_is_wrong_is_answered_and_the_next_message_is_heard() {
+    let program = Program::offline(BINARY);
+    let lines = [
+        "not json".to_owned(),
+        "[]".to_owned(),
+        String::new(),
+        ask(1, "resources/list", json!({})),
+        call(2, "rm", json!({})),
+        call(3, "capture", json!({ "text": "-" })),
+        call(4, "inbox", json!({ "other": 1 })),
+        json!({ "jsonrpc": "2.0", "id": 99, "result": {} }).to_string(),
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled" }).to_string(),
+        ask(5, "initialize", json!({ "protocolVersion": "1999-01-01" })),
+        ask(6, "ping", json!({})),
+    ];
+    let answers = spoken(&program, &lines);
+    let codes: Vec<Value> = answers.iter().map(|answer| answer["error"]["code"].clone()).collect();
+    assert_eq!(codes[..4], [json!(-32700), json!(-32600), json!(-32601), json!(-32602)]);
+    assert_eq!(answers[4]["result"]["isError"], true);
+    assert!(text(&answers[5]).starts_with("that does not fit `inbox`"), "{}", answers[5]);
+    assert_eq!(answers[6]["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(answers[7], json!({ "jsonrpc": "2.0", "id": 6, "result": {} }));
+    assert_eq!(answers.len(), 8);
+}
+
+/// Somebody who never ends a line is left.
+#[test]
+fn a_message_without_an_end_is_refused() {
+    let program = Program::offline(BINARY);
+    let output = program.run_reading(&["mcp"], &"x".repeat((1 << 20) + 10));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).contains("longer than 1 MB"), "{}", stdout(&output));
+}
+
+const HELLO: &str = r#"{"id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}"#;
+const TOOLS: &str = r#"{"id":2,"result":{"tools":[{"name":"note","description":"Keeps a note.","inputSchema":{"type":"object"}}]}}"#;
+
+/// A server of somebody else is listed, accepted, and off again when it changes.
+#[test]
+fn what_a_server_offers_is_accepted_as_it_is() {
+    let program = Program::offline(BINARY);
+    program.run(&["chat", "--once", "hello"]);
+    let said = |line: &[&str]| {
+        let output = program.run(line);
+        assert_eq!(output.status.code(), Some(0), "{line:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    assert!(said(&["mcp-servers"]).contains("no servers"));
+    let write = |tools: &str| {
+        let script = format!(
+            "while read -r line; do case \"$line\" in *initialize\\\"*) echo '{HELLO}';; *tools/list*) echo '{tools}';; esac; done"
+        );
+        let server = json!({ "command": "sh", "args": ["-c", script] });
+        let file = json!({ "mcpServers": { "notes": server, "gone": { "command": "/no/such/program" }, "x y": {} } });
+        std::fs::write(program.data().join("mcp.json"), file.to_string()).expect("a file");
+    };
+    write(TOOLS);
+    let listed = said(&["mcp-servers", "list"]);
+    assert!(
+        listed.contains("notes\n  note                              not accepted    Keeps a note."),
+        "{listed}"
+    );
+    assert!(listed.contains("the server `gone` ") && listed.contains("`x y` is left out"), "{listed}");
+    assert!(said(&["mcp-servers", "accept", "notes"]).contains("accepted notes"));
+    assert!(said(&["mcp-servers"]).contains("  accepted        Keeps a note."));
+    write(&TOOLS.replace("Keeps", "Sends"));
+    assert!(said(&["mcp-servers"]).contains("not accepted    Sends a note."));
+    write(TOOLS);
+    assert!(said(&["mcp-servers"]).contains("  accepted        Keeps"));
+    said(&["mcp-servers", "remove", "notes"]);
+    assert!(said(&["mcp-servers"]).contains("not accepted    Keeps"));
+    let unknown = program.run(&["mcp-servers", "accept", "nobody"]);
+    assert_eq!(unknown.status.code(), Some(1));
+}

@@ -1,0 +1,32 @@
+//! What the human has accepted by its content: what a file may use, a skill's commands, a server's tools.
+
+use jiff::Timestamp;
+use rusqlite::params;
+
+use super::Database;
+
+impl Database {
+    /// Whether the human has accepted `name` with the content of this hash.
+    pub fn is_accepted(&self, name: &str, hash: &str) -> rusqlite::Result<bool> {
+        let sql = "SELECT 1 FROM accepted WHERE name = ? AND hash = ?";
+        self.connection.prepare_cached(sql)?.exists([name, hash])
+    }
+
+    /// The hashes with which `name` was accepted, the newest first.
+    pub fn accepted(&self, name: &str) -> rusqlite::Result<Vec<String>> {
+        let sql = "SELECT hash FROM accepted WHERE name = ? ORDER BY at DESC, rowid DESC";
+        self.connection.prepare_cached(sql)?.query_map([name], |row| row.get(0))?.collect()
+    }
+
+    /// Accepts `name` with the content of this hash.
+    pub fn accept(&self, name: &str, hash: &str, at: Timestamp) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO accepted (name, hash, at) VALUES (?, ?, ?) \
+                   ON CONFLICT (name, hash) DO UPDATE SET at = excluded.at";
+        self.connection.execute(sql, params![name, hash, at.as_microsecond()]).map(drop)
+    }
+
+    /// Accepts `name` no more, whatever its content.
+    pub fn refuse(&self, name: &str) -> rusqlite::Result<()> {
+        self.connection.execute("DELETE FROM accepted WHERE name = ?", [name]).map(drop)
+    }
+}

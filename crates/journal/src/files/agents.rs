@@ -1,0 +1,131 @@
+//! The subagents: `.claude/agents/<name>.md`.
+//!
+//! Those that come with the program are placed there, and replaced by newer ones for as long as nobody edits them:
+//! what was placed is known by its hash, in `state/agents.json`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use domain::agent::Agent;
+use domain::schedule::{Invalid, ModelName};
+
+use super::Trouble;
+use super::items::{is_markdown, text_of};
+use crate::acceptance::hash_of;
+use crate::disk::{Disk, Seen, replace};
+use crate::frontmatter::wire::{self, AgentKeys, Tools};
+use crate::frontmatter::{BadFile, BadText, read, split, untrue};
+
+/// The directory of the subagents.
+#[derive(Clone)]
+pub struct Agents {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    placed: PathBuf,
+}
+
+impl Agents {
+    /// The directory in the data directory `data`.
+    pub fn new(disk: Arc<dyn Disk>, data: &Path) -> Self {
+        Self {
+            disk,
+            dir: data.join(".claude").join("agents"),
+            placed: data.join("state").join("agents.json"),
+        }
+    }
+
+    /// SA-1, SA-4: places what comes with the program, by name and text; what somebody edited stays as it is.
+    pub fn place(&self, bundled: &[(&str, String)]) -> io::Result<()> {
+        let known = self.known();
+        let mut placed = known.clone();
+        for (name, text) in bundled {
+            let (path, hash) = (self.dir.join(format!("{name}.md")), hash_of(text));
+            let there = match self.disk.look(&path)? {
+                None => None,
+                Some(Seen::File(_)) => Some(hash_of(&String::from_utf8_lossy(&self.disk.read(&path)?))),
+                // Something else is there, and it is not ours.
+                Some(Seen::Directory | Seen::Strange) => continue,
+            };
+            let is_ours = there.is_none() || there.as_ref() == known.get(*name);
+            if is_ours && there.as_ref() != Some(&hash) {
+                replace(&*self.disk, &path, text.as_bytes())?;
+            }
+            if is_ours || there.as_ref() == Some(&hash) {
+                placed.insert((*name).to_owned(), hash);
+            }
+        }
+        if placed == known {
+            return Ok(());
+        }
+        replace(&*self.disk, &self.placed, serde_json::to_string(&placed)?.as_bytes())
+    }
+
+    /// SA-2, SA-3: all subagents by the name of their file, and the files that are left out.
+    pub fn list(&self) -> Result<(Vec<Agent>, Vec<BadFile>), Trouble> {
+        let (mut agents, mut bad, mut names) = (Vec::new(), Vec::new(), BTreeSet::new());
+        for path in self.paths()? {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let agent = text_of(&*self.disk, &path).and_then(|text| parse(&text, &stem));
+            let twice = |agent: Agent| match names.insert(agent.name.clone()) {
+                true => Ok(agent),
+                false => Err(BadText::whole(format!("another file is called `{}` too", agent.name))),
+            };
+            match agent.and_then(twice) {
+                Ok(agent) => agents.push(agent),
+                Err(wrong) => bad.push(BadFile { path, bad: wrong }),
+            }
+        }
+        Ok((agents, bad))
+    }
+
+    fn paths(&self) -> Result<Vec<PathBuf>, Trouble> {
+        if self.disk.look(&self.dir).map_err(Trouble::reading(&self.dir))?.is_none() {
+            return Ok(Vec::new());
+        }
+        let listed = self.disk.list(&self.dir).map_err(Trouble::reading(&self.dir))?;
+        let mut paths: Vec<PathBuf> =
+            listed.into_iter().map(|listed| listed.path).filter(|path| is_markdown(path)).collect();
+        paths.sort();
+        Ok(paths)
+    }
+
+    /// What was placed, by its hash. A file that cannot be read says nothing, so everything counts as edited.
+    fn known(&self) -> BTreeMap<String, String> {
+        let bytes = self.disk.read(&self.placed).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+}
+
+/// Reads the text of a subagent whose file is called `stem`.
+pub fn parse(text: &str, stem: &str) -> Result<Agent, BadText> {
+    let split = split(text)?;
+    checked(read(&split)?, stem, split.body.trim().to_owned()).map_err(|invalid| untrue(&split, invalid))
+}
+
+fn checked(keys: AgentKeys, stem: &str, prompt: String) -> Result<Agent, Invalid> {
+    let tools = match wire::required("tools", keys.tools)? {
+        Tools::List(tools) => tools,
+        Tools::Text(text) => listed(&text),
+    };
+    let name = keys.name.filter(|name| !name.trim().is_empty()).unwrap_or_else(|| stem.to_owned());
+    let description = keys.description.unwrap_or_default();
+    let model = keys.model.as_deref().and_then(ModelName::read);
+    Ok(Agent { name, description, model, tools, prompt })
+}
+
+/// The patterns in a text, split at commas that do not stand in brackets.
+fn listed(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let at_comma = |letter: char| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    };
+    let tools = text.split(at_comma).map(str::trim).filter(|tool| !tool.is_empty());
+    tools.map(str::to_owned).collect()
+}

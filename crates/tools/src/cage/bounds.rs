@@ -1,0 +1,40 @@
+//! How much a command in the cage may use, and what it is no longer.
+
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit, setrlimit, setsid, umask};
+use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+
+use super::Plan;
+
+const MB: u64 = 1024 * 1024;
+
+/// The longest file, the most memory of a process that is its own, the most that it may map at all, and the most files
+/// it may have open. How many processes there are is watched from outside: the system counts them by user.
+const FILE: u64 = 256 * MB;
+const MEMORY: u64 = 1024 * MB;
+const MAPPED: u64 = 8 * 1024 * MB;
+const OPEN: u64 = 512;
+
+/// Sets all of it, for this process and those it starts.
+pub fn set(plan: &Plan) -> Result<(), String> {
+    let told = |what: &str, error: rustix::io::Errno| format!("{what} ({error})");
+    umask(Mode::RWXG | Mode::RWXO);
+    setsid().map_err(|error| told("it cannot be set apart", error))?;
+    rustix::process::chdir(&plan.work).map_err(|error| told("its folder cannot be entered", error))?;
+    let limits = [
+        (Resource::Core, 0),
+        (Resource::Cpu, plan.seconds),
+        (Resource::Fsize, FILE),
+        (Resource::Data, MEMORY),
+        (Resource::As, MAPPED),
+        (Resource::Nofile, OPEN),
+    ];
+    for (resource, most) in limits {
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        setrlimit(resource, limit).map_err(|error| told("its limits cannot be set", error))?;
+    }
+    // Whoever runs us as the superuser does not run this as one.
+    let none = CapabilitySet::empty();
+    let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    set_capabilities(None, none).map_err(|error| told("its rights cannot be taken away", error))
+}

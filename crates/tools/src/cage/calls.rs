@@ -1,0 +1,139 @@
+//! Which system calls there are in the cage.
+//!
+//! Two filters, and what either refuses is refused. The first lets through what ordinary programs need and answers all
+//! else, also what later kernels invent, as a system that does not know it. The second refuses, among those, what
+//! reaches other processes, other machines or the rights of files, which the rules about files do not cover.
+
+mod known;
+
+use std::collections::BTreeMap;
+
+use libc::{c_long, *};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter,
+};
+
+use super::{Network, Strength};
+
+type Calls = BTreeMap<c_long, Vec<SeccompRule>>;
+
+/// Leaves this process, and those it starts, the calls that a caged command may make.
+pub fn restrict(network: Network, strength: Strength) -> Result<(), String> {
+    let told = |error: seccompiler::Error| format!("the system calls cannot be shut ({error})");
+    let refused = refused(network, strength).map_err(|error| told(error.into()))?;
+    let known = known::ALL.iter().flat_map(|calls| calls.iter()).chain(refused.keys());
+    let known: Calls = known.map(|call| (*call, Vec::new())).collect();
+    let (allow, refuse) = (SeccompAction::Allow, |error: i32| SeccompAction::Errno(error.cast_unsigned()));
+    for (calls, otherwise, matching) in
+        [(refused, allow.clone(), refuse(EPERM)), (known, refuse(ENOSYS), allow)]
+    {
+        let program = filter(calls, otherwise, matching).map_err(|error| told(error.into()))?;
+        apply_filter(&program).map_err(told)?;
+    }
+    Ok(())
+}
+
+fn filter(
+    calls: Calls,
+    otherwise: SeccompAction,
+    matching: SeccompAction,
+) -> Result<BpfProgram, seccompiler::BackendError> {
+    let here = TargetArch::try_from(std::env::consts::ARCH)?;
+    SeccompFilter::new(calls, otherwise, matching, here)?.try_into()
+}
+
+/// What is refused though programs may know it: always, or with these arguments.
+fn refused(network: Network, strength: Strength) -> Result<Calls, seccompiler::BackendError> {
+    let mut refused: Calls =
+        known::REFUSED.iter().flat_map(|calls| calls.iter()).map(|call| (*call, Vec::new())).collect();
+    refused.insert(SYS_clone, NAMESPACES.iter().map(|flag| rule([has(0, *flag)])).collect::<Result<_, _>>()?);
+    refused
+        .insert(SYS_ioctl, COMMANDS.iter().map(|command| rule([is(1, *command)])).collect::<Result<_, _>>()?);
+    // A pair of datagram sockets can be pointed at somebody else.
+    let pair = [rule([is_not(0, family(AF_UNIX))]), rule([masked(1, 0xf, SOCK_DGRAM)])];
+    refused.insert(SYS_socketpair, pair.into_iter().collect::<Result<_, _>>()?);
+    let reach = [is_not(0, family(AF_INET)), is_not(0, family(AF_INET6))];
+    refused.insert(
+        SYS_socket,
+        match network {
+            Network::Off => Vec::new(),
+            Network::On => vec![rule(reach)?],
+        },
+    );
+    // Only about the process itself: its number, or nobody's.
+    for call in
+        [SYS_prlimit64, SYS_sched_setaffinity, SYS_sched_setattr, SYS_sched_setparam, SYS_sched_setscheduler]
+    {
+        refused.insert(call, vec![rule([is_not(0, 0)])?]);
+    }
+    refused.insert(SYS_setpriority, vec![rule([is(0, PRIO_USER as u64)])?, rule([is_not(1, 0)])?]);
+    // Times are set by an open file, never by a path.
+    refused.insert(SYS_utimensat, vec![rule([long_is_not(1, 0)])?]);
+    refused.insert(SYS_fchmod, modes()?);
+    if strength == Strength::WithoutSignals {
+        refused.insert(SYS_kill, vec![rule([is_not(0, 0)])?]);
+        refused.extend(
+            [SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo]
+                .map(|call| (call, Vec::new())),
+        );
+    }
+    Ok(refused)
+}
+
+/// Others are never let in. The superuser owns more than what is theirs, and changes no file's rights at all.
+fn modes() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(Vec::new());
+    }
+    (0..12).map(|bit| 1 << bit).filter(|bit| bit & 0o700 == 0).map(|bit| rule([has(1, bit)])).collect()
+}
+
+/// The flags of `clone` that make another world.
+const NAMESPACES: [u64; 7] = [
+    CLONE_NEWNS as u64,
+    CLONE_NEWCGROUP as u64,
+    CLONE_NEWUTS as u64,
+    CLONE_NEWIPC as u64,
+    CLONE_NEWUSER as u64,
+    CLONE_NEWPID as u64,
+    CLONE_NEWNET as u64,
+];
+
+/// Commands to devices and files: typing into a terminal, the menus of the console, and the flags of files.
+const COMMANDS: [u64; 4] = [0x5412, 0x541c, 0x4008_6602, 0x401c_5820];
+
+type Condition = Result<SeccompCondition, seccompiler::BackendError>;
+
+fn rule<const N: usize>(conditions: [Condition; N]) -> Result<SeccompRule, seccompiler::BackendError> {
+    SeccompRule::new(conditions.into_iter().collect::<Result<_, _>>()?)
+}
+
+fn is(argument: u8, value: u64) -> Condition {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)
+}
+
+fn is_not(argument: u8, value: u64) -> Condition {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value)
+}
+
+fn long_is_not(argument: u8, value: u64) -> Condition {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, value)
+}
+
+fn has(argument: u8, flag: u64) -> Condition {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(flag), flag)
+}
+
+fn masked(argument: u8, mask: u64, value: i32) -> Condition {
+    SeccompCondition::new(
+        argument,
+        SeccompCmpArgLen::Dword,
+        SeccompCmpOp::MaskedEq(mask),
+        u64::from(value.cast_unsigned()),
+    )
+}
+
+fn family(family: i32) -> u64 {
+    u64::from(family.cast_unsigned())
+}

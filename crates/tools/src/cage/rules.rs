@@ -1,0 +1,159 @@
+//! Which files there are in the cage.
+//!
+//! What is not named here is not there: the home of the human, other processes, devices, the state of the assistant.
+//! Names at the top of the data directory are opened without following links, so that none of them can be made to mean
+//! another place.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope, make_bitflags,
+};
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
+
+use super::{Network, Plan};
+use crate::files::is_closed;
+
+/// What every kernel must know that can make a cage.
+const LEAST: ABI = ABI::V3;
+
+/// Programs and what they need to run.
+const PROGRAMS: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
+
+/// What programs look up about the machine. Nothing here is a secret.
+const FACTS: [&str; 20] = [
+    "/etc/alternatives",
+    "/etc/bash.bashrc",
+    "/etc/ca-certificates",
+    "/etc/fonts",
+    "/etc/group",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/localtime",
+    "/etc/magic",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/perl",
+    "/etc/pki",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+];
+
+/// What is looked up about other machines.
+const ADDRESSES: [&str; 6] =
+    ["/etc/gai.conf", "/etc/host.conf", "/etc/hosts", "/etc/protocols", "/etc/resolv.conf", "/etc/services"];
+
+/// Devices that hold nothing.
+const DEVICES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
+
+/// The most names at the top of the data directory that can be read.
+const NAMES: usize = 1000;
+
+/// Leaves this process the files of `plan`, and no others.
+pub fn restrict(plan: &Plan) -> Result<(), String> {
+    let told = |error: &dyn std::fmt::Display| format!("the files cannot be shut ({error})");
+    if let Some(open) = PROGRAMS.iter().find(|open| lies_in(&plan.data, open)) {
+        return Err(format!("the data directory lies in {open}, which every program can read"));
+    }
+    let mut rules = Rules(ruleset(plan.network).map_err(|error| told(&error))?);
+    let run = make_bitflags!(AccessFs::{Execute | ReadFile | ReadDir});
+    let look = make_bitflags!(AccessFs::{ReadFile | ReadDir});
+    let exchange = make_bitflags!(AccessFs::{ReadFile | WriteFile | Truncate});
+    let addresses: &[&str] = match plan.network {
+        Network::On => &ADDRESSES,
+        Network::Off => &[],
+    };
+    PROGRAMS.iter().try_for_each(|path| rules.add(path, run))?;
+    FACTS.iter().chain(addresses).try_for_each(|path| rules.add(path, look))?;
+    DEVICES.iter().try_for_each(|path| rules.add(path, exchange))?;
+    for entry in readable(plan).map_err(|error| told(&error))? {
+        rules.add_open(&entry, look)?;
+    }
+    let make = make_bitflags!(AccessFs::{
+        WriteFile | Truncate | RemoveDir | RemoveFile | MakeDir | MakeReg | MakeSym | Refer
+    });
+    let work = shut_link(&plan.work).map_err(|error| told(&error))?;
+    rules.add_open(&work, run | make)?;
+    let status = rules.0.restrict_self().map_err(|error| told(&error))?;
+    match (status.ruleset, status.no_new_privs) {
+        (RulesetStatus::NotEnforced, _) | (_, false) => Err("this kernel does not shut files".to_owned()),
+        (RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced, true) => Ok(()),
+    }
+}
+
+/// What is forbidden unless a rule allows it. The least there must be is all about files; what newer kernels can forbid
+/// besides is taken where it is there, and seccomp forbids it everywhere.
+fn ruleset(network: Network) -> Result<RulesetCreated, landlock::RulesetError> {
+    let ruleset = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(LEAST))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::IoctlDev)?
+        .handle_access(AccessFs::ResolveUnix)?
+        .scope(Scope::from_all(ABI::V6))?;
+    match network {
+        Network::Off => ruleset.handle_access(AccessNet::from_all(ABI::V4))?.create(),
+        Network::On => ruleset.create(),
+    }
+}
+
+struct Rules(RulesetCreated);
+
+impl Rules {
+    /// Allows `access` beneath `path`, if it is there.
+    fn add(&mut self, path: &str, access: BitFlags<AccessFs>) -> Result<(), String> {
+        match openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(open) => self.add_open(&open, access),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn add_open(&mut self, open: &OwnedFd, access: BitFlags<AccessFs>) -> Result<(), String> {
+        let told = |error: &dyn std::fmt::Display| format!("the files cannot be shut ({error})");
+        let stat = fstat(open).map_err(|error| told(&error))?;
+        let access = match FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+            true => access,
+            false => access & AccessFs::from_file(LEAST),
+        };
+        let rule = PathBeneath::new(open.as_fd(), access);
+        (&mut self.0).add_rule(rule).map(drop).map_err(|error| told(&error))
+    }
+}
+
+/// What at the top of the data directory may be read.
+fn readable(plan: &Plan) -> rustix::io::Result<Vec<OwnedFd>> {
+    let data = openat(CWD, &plan.data, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut found = Vec::new();
+    for entry in Dir::read_from(&data)?.take(NAMES) {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy();
+        if name == "." || name == ".." || is_closed(0, &name) || plan.shut.iter().any(|shut| *shut == name) {
+            continue;
+        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(open) = openat(&data, entry.file_name(), flags, Mode::empty()) else { continue };
+        let kind = FileType::from_raw_mode(fstat(&open)?.st_mode);
+        if matches!(kind, FileType::RegularFile | FileType::Directory) {
+            found.push(open);
+        }
+    }
+    Ok(found)
+}
+
+/// Opens a folder that must not be a link.
+fn shut_link(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty())
+}
+
+fn lies_in(path: &Path, open: &str) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| PathBuf::from(path));
+    real(path).starts_with(real(Path::new(open)))
+}

@@ -1,0 +1,41 @@
+//! What a call came to: words, up to a bound; what is not words is named.
+
+use serde_json::Value;
+
+/// The most bytes of an answer.
+const MOST: usize = 100 * 1024;
+
+/// The words of the result of a call, or of its failure.
+pub(super) fn words(result: &Value) -> Result<String, String> {
+    let parts = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut text = parts.iter().map(part).collect::<Vec<_>>().join("\n");
+    if parts.is_empty() && result["structuredContent"].is_object() {
+        text = result["structuredContent"].to_string();
+    }
+    let text = cut(text);
+    match result["isError"].as_bool() {
+        Some(true) => Err(if text.is_empty() { "the server says that it failed.".to_owned() } else { text }),
+        Some(false) | None => Ok(text),
+    }
+}
+
+fn part(part: &Value) -> String {
+    let word = |key: &str| part[key].as_str().unwrap_or_default();
+    match word("type") {
+        "text" => word("text").to_owned(),
+        "resource" => part["resource"]["text"].as_str().unwrap_or("[a resource without words]").to_owned(),
+        "resource_link" => format!("[a link: {}]", word("uri")),
+        "image" | "audio" => {
+            format!("[{}: {}, {} bytes]", word("type"), word("mimeType"), word("data").len())
+        }
+        _ => "[something that cannot be read]".to_owned(),
+    }
+}
+
+fn cut(text: String) -> String {
+    if text.len() <= MOST {
+        return text;
+    }
+    let end = (0..=MOST).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}\n[cut here: the server said {} bytes, and {MOST} are read]", &text[..end], text.len())
+}

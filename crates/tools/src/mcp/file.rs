@@ -1,0 +1,104 @@
+//! `mcp.json`: which servers there are.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The most servers.
+const MOST: usize = 20;
+
+/// A server, and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// What it is called: letters, digits and hyphens, and single underscores.
+    pub name: String,
+    /// How it is reached.
+    pub server: Server,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Server {
+    /// A program that we start.
+    Program {
+        /// The program.
+        command: String,
+        /// Its words.
+        args: Vec<String>,
+        /// The variables that it gets.
+        env: BTreeMap<String, String>,
+    },
+    /// An address.
+    Address {
+        /// Where it is.
+        url: String,
+        /// What is sent along, such as a key.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(rename = "mcpServers", default)]
+    servers: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Keys {
+    command: Option<String>,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    url: Option<String>,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+}
+
+/// Reads the text of `mcp.json`: the servers, and what is wrong with those that are left out.
+pub fn read(text: &str) -> (Vec<Named>, Vec<String>) {
+    let file: File = match serde_json::from_str(text) {
+        Ok(file) => file,
+        Err(error) => {
+            let like = "write {\"mcpServers\": {\"name\": {\"command\": \"program\", \"args\": []}}}";
+            return (Vec::new(), vec![format!("mcp.json cannot be read: {error}. {like}.")]);
+        }
+    };
+    let (mut servers, mut wrong) = (Vec::new(), Vec::new());
+    for (name, value) in file.servers {
+        match server(&name, value) {
+            Ok(_) if servers.len() == MOST => {
+                wrong.push(format!("mcp.json: `{name}` is one more than {MOST} servers."))
+            }
+            Ok(server) => servers.push(Named { name, server }),
+            Err(why) => wrong.push(format!("mcp.json: `{name}` is left out: {why}.")),
+        }
+    }
+    (servers, wrong)
+}
+
+fn server(name: &str, value: Value) -> Result<Server, String> {
+    if !is_name(name) {
+        return Err(
+            "a name is 1 to 32 letters, digits and hyphens, or single underscores between them".to_owned()
+        );
+    }
+    let Keys { command, args, env, url, headers } =
+        serde_json::from_value(value).map_err(|error| error.to_string())?;
+    match (command, url) {
+        (Some(command), None) if !command.trim().is_empty() => Ok(Server::Program { command, args, env }),
+        (None, Some(url)) if url.starts_with("http://") || url.starts_with("https://") => {
+            Ok(Server::Address { url, headers })
+        }
+        (None, Some(url)) => Err(format!("`{url}` is no address that begins with http:// or https://")),
+        _ => Err("it has either a `command` or a `url`".to_owned()),
+    }
+}
+
+/// Two underscores stand between the server and the tool in the name that the model knows.
+fn is_name(name: &str) -> bool {
+    let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    let apart = !name.contains("__") && !name.starts_with('_') && !name.ends_with('_');
+    (1..=32).contains(&name.len()) && letters && apart
+}

@@ -1,0 +1,143 @@
+//! Who talks to one server: it is started when it is needed, left when it misbehaves, and started anew the next time.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+use super::file::{Named, Server};
+use super::http::Posts;
+use super::line::{Line, Trouble};
+use super::offer::Offer;
+use super::stdio::Pipes;
+use super::{Offered, PATIENCE, Pins, Surroundings, content, rpc};
+
+/// The most pages of tools.
+const PAGES: usize = 10;
+
+/// What is wanted of a server.
+pub(super) enum Wish {
+    /// What it offers.
+    List(oneshot::Sender<Offered>),
+    /// To call a tool.
+    Call {
+        /// The tool, as the server calls it.
+        tool: String,
+        /// What it is given.
+        input: Value,
+        /// Who waits for the answer.
+        answer: oneshot::Sender<Result<String, String>>,
+    },
+}
+
+/// The keeper of one server.
+pub(super) struct Keeper {
+    named: Named,
+    around: Surroundings,
+    pins: Arc<dyn Pins>,
+    talk: Option<Talk>,
+}
+
+/// A line that stands, and what was offered on it.
+struct Talk {
+    line: Box<dyn Line>,
+    offers: Vec<Offer>,
+    complaints: Vec<String>,
+}
+
+impl Keeper {
+    pub(super) fn new(named: Named, around: Surroundings, pins: Arc<dyn Pins>) -> Self {
+        Self { named, around, pins, talk: None }
+    }
+
+    /// Does what is wished, one wish after the other.
+    pub(super) async fn keep(mut self, mut wishes: mpsc::Receiver<Wish>) {
+        while let Some(wish) = wishes.recv().await {
+            match wish {
+                Wish::List(answer) => drop(answer.send(self.list().await)),
+                // Who does not wait any more does not want it done either.
+                Wish::Call { answer, .. } if answer.is_closed() => {}
+                Wish::Call { tool, input, answer } => drop(answer.send(self.call(&tool, input).await)),
+            }
+        }
+    }
+
+    async fn list(&mut self) -> Offered {
+        // What it offers is asked anew: it may have changed.
+        self.talk = None;
+        let (tools, complaints) = match self.ready().await {
+            Ok(talk) => (Ok(talk.offers.clone()), talk.complaints.clone()),
+            Err(why) => (Err(why), Vec::new()),
+        };
+        Offered { server: self.named.name.clone(), tools, complaints }
+    }
+
+    async fn call(&mut self, tool: &str, input: Value) -> Result<String, String> {
+        let server = self.named.name.clone();
+        let offer = self.ready().await?.offers.iter().find(|offer| offer.tool == tool).cloned();
+        let offer = offer.ok_or_else(|| format!("the server `{server}` does not offer `{tool}` now."))?;
+        if !self.pins.is_accepted(&server, &offer.fingerprint()).await {
+            return Err(format!(
+                "`{}` is off: your human has not accepted it as it is now. `ollim-bot mcp-servers accept {server}` does.",
+                offer.name
+            ));
+        }
+        let Some(talk) = &mut self.talk else { return Err(self.told("is gone")) };
+        let asked = talk.line.ask("tools/call", json!({ "name": tool, "arguments": input }));
+        match timeout(PATIENCE, asked).await {
+            Ok(Ok(result)) => content::words(&result),
+            Ok(Err(Trouble::Refused(why))) => Err(format!("the server `{server}` refuses: {why}")),
+            Ok(Err(Trouble::Broken(why))) => Err(self.leave(&why)),
+            Err(_) => Err(self.leave("did not answer in time")),
+        }
+    }
+
+    /// A line that stands, with what is offered on it now.
+    async fn ready(&mut self) -> Result<&Talk, String> {
+        let stands = self.talk.as_mut().is_some_and(|talk| !talk.line.tools_changed());
+        if !stands {
+            // An old line is let go of first, so that there is never a second program.
+            self.talk = None;
+            self.talk = match timeout(PATIENCE, self.open()).await {
+                Ok(Ok(talk)) => Some(talk),
+                Ok(Err(Trouble::Refused(why) | Trouble::Broken(why))) => return Err(self.told(&why)),
+                Err(_) => return Err(self.told("did not answer in time")),
+            };
+        }
+        self.talk.as_ref().ok_or_else(|| self.told("is gone"))
+    }
+
+    async fn open(&self) -> Result<Talk, Trouble> {
+        let mut line: Box<dyn Line> = match &self.named.server {
+            Server::Program { command, args, env } => {
+                Box::new(Pipes::start((command, args), env, &self.around)?)
+            }
+            Server::Address { url, headers } => Box::new(Posts::new(url, headers)?),
+        };
+        line.ask("initialize", rpc::hello()).await?;
+        line.tell("notifications/initialized").await?;
+        let (mut listed, mut params) = (Vec::new(), json!({}));
+        for _ in 0..PAGES {
+            let mut page = line.ask("tools/list", params).await?;
+            let Value::Array(tools) = page["tools"].take() else {
+                return Err(Trouble::broken("does not say which tools it has"));
+            };
+            listed.extend(tools);
+            let Some(cursor) = page["nextCursor"].as_str() else { break };
+            params = json!({ "cursor": cursor });
+        }
+        let (offers, complaints) = Offer::read(&self.named.name, &listed);
+        Ok(Talk { line, offers, complaints })
+    }
+
+    /// Leaves the line, because the server misbehaves; gives what is told of it.
+    fn leave(&mut self, why: &str) -> String {
+        self.talk = None;
+        format!("{} nobody knows whether the call was carried out.", self.told(why))
+    }
+
+    fn told(&self, why: &str) -> String {
+        format!("the server `{}` {why}.", self.named.name)
+    }
+}

@@ -1,0 +1,191 @@
+//! One command: started in its cage, heard, and ended with all that it started.
+
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::heap::{Before, unbearable};
+use super::output::Ends;
+use super::{NetworkRule, Shell};
+use crate::cage::{Network, UNMADE};
+
+/// How often the processes of a command are looked at, and how many looks pass between close ones.
+const LOOK: Duration = Duration::from_millis(25);
+const CLOSE: u32 = 20;
+/// How long its last words may take when all of it was ended.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+impl Shell {
+    /// The network of a call, if it may have what it asks for.
+    pub(super) fn network(&self, asked: Network) -> Result<Network, String> {
+        match (asked, self.network) {
+            (Network::Off, _) => Ok(Network::Off),
+            (Network::On, NetworkRule::WhenAsked) => Ok(Network::On),
+            (Network::On, NetworkRule::Never) => {
+                Err("commands have no network here. read pages with `WebFetch`.".to_owned())
+            }
+        }
+    }
+
+    /// Runs `command` in a cage.
+    pub(super) async fn run(
+        &self,
+        command: &str,
+        most: Duration,
+        network: Network,
+    ) -> Result<String, String> {
+        let until = Instant::now() + most;
+        let (mut caged, output) = self.start(command, most, network)?;
+        let (before, group) = (Before::look(&self.work), caged.group);
+        let mut ends = Ends::default();
+        let end = tokio::select! {
+            end = timeout_at(until, caged.ended(output, &mut ends)) => end.unwrap_or(End::Late),
+            why = watch(group, before, &self.work) => End::Stopped(why),
+        };
+        drop(caged);
+        told(end, ends.told(), most)
+    }
+
+    fn start(&self, command: &str, most: Duration, network: Network) -> Result<(Caged, Receiver), String> {
+        let wrong = |error: std::io::Error| format!("the command cannot be started: {error}.");
+        let [program, words @ ..] = self.cage.as_slice() else { return Err("no cage is named.".to_owned()) };
+        let (output, writer) = std::io::pipe().map_err(wrong)?;
+        let mut line = Command::new(program);
+        line.args(words).arg(std::process::id().to_string());
+        line.arg("--data").arg(&self.data).arg("--work").arg(&self.work);
+        line.args(["--seconds", &(most.as_secs() + 5).to_string()]);
+        line.args(self.shut.iter().flat_map(|shut| ["--shut", shut]));
+        if network == Network::On {
+            line.arg("--network");
+        }
+        line.arg("--").arg(command);
+        line.env_clear().envs(self.environment()).current_dir(&self.work).kill_on_drop(true);
+        line.stdin(Stdio::piped()).stdout(writer.try_clone().map_err(wrong)?).stderr(writer);
+        let mut child = line.spawn().map_err(wrong)?;
+        // Whoever keeps the line keeps the end of the pipe that the child writes to.
+        drop(line);
+        let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let group = group.ok_or("the command has ended already.")?;
+        let output = Receiver::from_owned_fd(output.into()).map_err(wrong)?;
+        let lifeline = child.stdin.take();
+        Ok((Caged { child, group, _lifeline: lifeline }, output))
+    }
+
+    /// J3: all that a command finds in its environment. Nothing of ours is passed on.
+    fn environment(&self) -> [(&'static str, String); 6] {
+        let work = self.work.to_string_lossy().into_owned();
+        [
+            ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin".to_owned()),
+            ("HOME", work.clone()),
+            ("TMPDIR", work),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("TERM", "dumb".to_owned()),
+            ("TZ", self.zone.clone()),
+        ]
+    }
+}
+
+/// A command under way. Dropping it ends all that it started.
+struct Caged {
+    child: Child,
+    group: Pid,
+    /// The cage ends when nobody holds this.
+    _lifeline: Option<ChildStdin>,
+}
+
+impl Drop for Caged {
+    fn drop(&mut self) {
+        // Nobody is left to end if this fails.
+        let _ = kill_process_group(self.group, Signal::KILL);
+    }
+}
+
+/// How a command ended.
+enum End {
+    /// By itself.
+    Done(ExitStatus),
+    /// It took too long.
+    Late,
+    /// It was stopped, for this reason.
+    Stopped(String),
+}
+
+impl Caged {
+    /// Hears the command until it ends, and then its last words.
+    async fn ended(&mut self, mut output: Receiver, ends: &mut Ends) -> End {
+        let mut chunk = vec![0; 64 * 1024];
+        loop {
+            tokio::select! {
+                biased;
+                read = output.read(&mut chunk) => match read {
+                    Ok(count) if count > 0 => ends.take(&chunk[..count]),
+                    // Nobody writes any more; it may go on in silence.
+                    Ok(_) | Err(_) => break,
+                },
+                status = self.child.wait() => {
+                    // What it left behind must not keep us waiting.
+                    let _ = kill_process_group(self.group, Signal::KILL);
+                    let _ = timeout(LAST_WORDS, rest(&mut output, ends, &mut chunk)).await;
+                    return finished(status);
+                }
+            }
+        }
+        finished(self.child.wait().await)
+    }
+}
+
+async fn rest(output: &mut Receiver, ends: &mut Ends, chunk: &mut [u8]) {
+    while let Ok(count @ 1..) = output.read(chunk).await {
+        ends.take(&chunk[..count]);
+    }
+}
+
+fn finished(status: std::io::Result<ExitStatus>) -> End {
+    match status {
+        Ok(status) => End::Done(status),
+        Err(error) => End::Stopped(format!("nobody knows how it ended ({error})")),
+    }
+}
+
+/// Looks at the processes of a command until they are too much to bear, and says why.
+async fn watch(group: Pid, before: Before, work: &std::path::Path) -> String {
+    let mut looks = 0_u32;
+    loop {
+        sleep(LOOK).await;
+        looks += 1;
+        if let Some(why) = before.too_much_written(work) {
+            return why;
+        }
+        if looks.is_multiple_of(CLOSE) || before.is_suspicious() {
+            let looked = tokio::task::spawn_blocking(move || unbearable(group)).await;
+            if let Ok(Some(why)) = looked {
+                return why;
+            }
+        }
+    }
+}
+
+/// What the model reads.
+fn told(end: End, output: String, most: Duration) -> Result<String, String> {
+    let said = if output.trim().is_empty() { "(it printed nothing)" } else { output.trim_end() };
+    match end {
+        End::Done(status) => match status.code() {
+            Some(0) => Ok(said.to_owned()),
+            Some(code) if code == i32::from(UNMADE) => Err(format!("no sandbox could be made: {said}")),
+            Some(code) => Ok(format!("{said}\n(exit code {code})")),
+            None => Ok(format!("{said}\n({status})")),
+        },
+        End::Late => Err(format!(
+            "the command was ended after {} seconds, with all that it started. it had printed:\n{said}",
+            most.as_secs_f32()
+        )),
+        End::Stopped(why) => {
+            Err(format!("the command was ended, with all that it started: {why}. it had printed:\n{said}"))
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Skills: instructions with a name, and commands in them whose output takes their place.
+//!
+//! How a command is run is somebody else's matter (`Commands`), so that it can be done in a cage. Here it is decided
+//! which are run, how long they may take, and what stands in their place.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use domain::context::skills::{ALL, EACH, Ran, commands, expand, words};
+use domain::tool::{Class, ToolSpec};
+use futures_util::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::{Instant, timeout};
+
+use crate::{Done, Tool, Work, Workshop, parsed};
+
+/// SK-4: loads a skill in a conversation.
+pub(crate) const SKILL: Tool = Tool {
+    spec: ToolSpec {
+        name: "Skill",
+        description: "Gives the instructions of a skill by its name. `ollim-bot skills list` names them.",
+        schema: r#"{"type":"object","required":["skill"],"properties":{"skill":{"type":"string","minLength":1}}}"#,
+        class: Class::Reads,
+    },
+    work: Work::Does(load),
+};
+
+#[derive(Deserialize)]
+struct Wanted {
+    skill: String,
+}
+
+fn load(workshop: &Workshop, input: Value) -> Done<'_> {
+    Box::pin(async move {
+        let Wanted { skill } = parsed(input)?;
+        workshop.skills.get(SKILL.spec.name)?.load(skill.trim()).await
+    })
+}
+
+/// Runs the commands of skills.
+pub trait Commands: Send + Sync {
+    /// Runs the program of these words, without a shell, in the data directory. When the future is dropped, it and its
+    /// children are killed.
+    fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Ended>;
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It ran to its end: its code, what it printed, and what it said on the side.
+    Code(i32, String, String),
+    /// There is no such program.
+    NotFound,
+    /// It could not be started, for this reason.
+    Unstarted(String),
+}
+
+/// Where skills are found.
+pub trait Skills: Send + Sync {
+    /// The instructions of the skill `name`, as the model reads them, or why there are none.
+    fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, String>>;
+}
+
+/// Whether the human has accepted a skill as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acceptance {
+    /// Its commands are run.
+    Accepted,
+    /// They are not.
+    NotAccepted,
+}
+
+/// The time and the results that all skills of one job share.
+pub struct Expansion<'a> {
+    commands: &'a dyn Commands,
+    ends: Instant,
+    ran: BTreeMap<String, Ran>,
+}
+
+impl<'a> Expansion<'a> {
+    /// SK-7: from now on there is so much time, for all of them together.
+    pub fn new(commands: &'a dyn Commands) -> Self {
+        Self { commands, ends: Instant::now() + ALL, ran: BTreeMap::new() }
+    }
+
+    /// SK-5 to SK-8: `instructions`, with what their commands print in the place of the commands.
+    pub async fn expand(&mut self, instructions: &str, acceptance: Acceptance) -> String {
+        let found = commands(instructions);
+        if acceptance == Acceptance::NotAccepted {
+            let not = found.iter().map(|command| ((*command).to_owned(), Ran::NotAccepted)).collect();
+            return expand(instructions, &not);
+        }
+        for command in found {
+            if !self.ran.contains_key(command) {
+                let ran = self.run(command).await;
+                self.ran.insert(command.to_owned(), ran);
+            }
+        }
+        expand(instructions, &self.ran)
+    }
+
+    async fn run(&self, command: &str) -> Ran {
+        let left = self.ends.saturating_duration_since(Instant::now());
+        if left == Duration::ZERO {
+            return Ran::Skipped;
+        }
+        let Some(words) = words(command) else { return Ran::Unreadable };
+        match timeout(EACH.min(left), self.commands.run(&words)).await {
+            Err(_) => Ran::TimedOut,
+            Ok(Ended::Code(0, printed, _)) => Ran::Printed(printed),
+            Ok(Ended::Code(code, _, stderr)) => Ran::Failed(code, stderr),
+            Ok(Ended::NotFound) => Ran::NotFound,
+            // SK-8: any other trouble at the start is a failure too.
+            Ok(Ended::Unstarted(why)) => Ran::Failed(-1, why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Programs that are played: each takes so many seconds, and ends so.
+    #[derive(Default)]
+    struct Played {
+        programs: BTreeMap<&'static str, (u64, Ended)>,
+        ran: Mutex<Vec<String>>,
+    }
+
+    impl Played {
+        fn with(mut self, name: &'static str, seconds: u64, ended: Ended) -> Self {
+            self.programs.insert(name, (seconds, ended));
+            self
+        }
+    }
+
+    impl Commands for Played {
+        fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Ended> {
+            self.ran.lock().unwrap().push(words.join(" "));
+            let (seconds, ended) =
+                self.programs.get(words[0].as_str()).cloned().unwrap_or((0, Ended::NotFound));
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                ended
+            })
+        }
+    }
+
+    fn prints(text: &str) -> Ended {
+        Ended::Code(0, text.to_owned(), String::new())
+    }
+
+    /// SK-6, SK-8: what each command prints stands in its place, and the same one runs once for all skills.
+    #[tokio::test(start_paused = true)]
+    async fn the_same_command_runs_once() {
+        let played = Played::default().with("date", 1, prints("monday\n")).with(
+            "broken",
+            0,
+            Ended::Code(2, "half".to_owned(), "no such mail\n".to_owned()),
+        );
+        let mut expansion = Expansion::new(&played);
+        let first = expansion.expand("today is !`date`, !`date`. !`nothing x`", Acceptance::Accepted).await;
+        assert_eq!(first, "today is monday, monday. [command not found: nothing x]");
+        let second = expansion.expand("!`date` !`broken 'a b'` !`open '`", Acceptance::Accepted).await;
+        assert_eq!(
+            second,
+            "monday [command failed (exit 2): broken 'a b': no such mail] [command parse error: open ']"
+        );
+        assert_eq!(*played.ran.lock().unwrap(), ["date", "nothing x", "broken a b"]);
+    }
+
+    /// SK-7, SK-8: ten seconds each, thirty in all; then nothing is run any more.
+    #[tokio::test(start_paused = true)]
+    async fn commands_have_ten_seconds_each_and_thirty_in_all() {
+        let names = ["a", "b", "c"];
+        let played =
+            names.iter().fold(Played::default(), |played, name| played.with(name, 60, prints("late")));
+        let played = played.with("quick", 9, prints("in time")).with("late", 2, prints("too late"));
+        let mut expansion = Expansion::new(&played);
+        let told = expansion.expand("!`quick` !`a` !`b` !`late` !`c`", Acceptance::Accepted).await;
+        assert_eq!(
+            told,
+            "in time [command timed out: a] [command timed out: b] [command timed out: late] \
+             [command skipped (total timeout): c]",
+            "nine, ten and ten are gone when the fourth begins, which has one second left"
+        );
+    }
+
+    /// What the human did not accept is not run, and says so.
+    #[tokio::test(start_paused = true)]
+    async fn what_was_not_accepted_is_not_run() {
+        let played = Played::default().with("date", 0, prints("monday"));
+        let told = Expansion::new(&played).expand("it is !`date`", Acceptance::NotAccepted).await;
+        assert_eq!(told, "it is [command not accepted: date]");
+        assert!(played.ran.lock().unwrap().is_empty());
+    }
+}

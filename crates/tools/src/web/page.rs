@@ -1,0 +1,241 @@
+//! Pages: what a server sent, as text that a person would read.
+
+use std::collections::BTreeMap;
+
+use dom_smoothie::{Config, Readability, TextMode};
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+
+use crate::plain::cleaned;
+
+/// How many elements a page may have within one another, and in all, to be looked at closely.
+const DEPTH: usize = 256;
+const ELEMENTS: usize = 50_000;
+/// How far into a page it may say how it is written.
+const BEGINNING: usize = 2_048;
+
+/// What a server says it sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A page.
+    Html,
+    /// Words as they are.
+    Text,
+}
+
+/// What `content_type` is, if it can be read. Without one, the bytes say it.
+pub fn kind(content_type: &str, bytes: &[u8]) -> Result<Kind, String> {
+    let named = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let looks_like_a_page = || bytes.trim_ascii_start().first() == Some(&b'<');
+    match named.as_str() {
+        "text/html" | "application/xhtml+xml" => Ok(Kind::Html),
+        "application/pdf" => Err("it is a PDF, which i cannot read".to_owned()),
+        "" if bytes.contains(&0) => Err("it is not text".to_owned()),
+        "" if looks_like_a_page() => Ok(Kind::Html),
+        "" => Ok(Kind::Text),
+        text if text.starts_with("text/") => Ok(Kind::Text),
+        "application/json"
+        | "application/xml"
+        | "application/javascript"
+        | "application/yaml"
+        | "application/toml" => Ok(Kind::Text),
+        other if other.ends_with("+json") || other.ends_with("+xml") => Ok(Kind::Text),
+        other => Err(format!("it is `{other}`, and i read only text")),
+    }
+}
+
+/// The text of `bytes`, in the letters that the server, the first bytes or the page itself name.
+pub fn decoded(content_type: &str, bytes: &[u8]) -> String {
+    let named = |text: &str| {
+        let (_, rest) = text.split_once("charset=")?;
+        let label = rest.trim_start_matches(['"', '\'']).split(['"', '\'', ';', ' ', '>', '/']).next()?;
+        Encoding::for_label(label.as_bytes())
+    };
+    let beginning = String::from_utf8_lossy(&bytes[..bytes.len().min(BEGINNING)]).to_ascii_lowercase();
+    let guess = || if std::str::from_utf8(bytes).is_ok() { UTF_8 } else { WINDOWS_1252 };
+    let encoding =
+        named(&content_type.to_ascii_lowercase()).or_else(|| named(&beginning)).unwrap_or_else(guess);
+    // Marks at the beginning win over what is named.
+    encoding.decode(bytes).0.into_owned()
+}
+
+/// What a person would read of a page: its main part, or else all its words.
+pub fn readable(html: &str, url: &str) -> String {
+    let main = match is_bearable(html) {
+        true => main_part(html, url),
+        false => None,
+    };
+    cleaned(&main.unwrap_or_else(|| stripped(html))).trim().to_owned()
+}
+
+fn main_part(html: &str, url: &str) -> Option<String> {
+    let config =
+        Config { text_mode: TextMode::Markdown, max_elements_to_parse: ELEMENTS, ..Config::default() };
+    let article = Readability::new(html, Some(url), Some(config)).ok()?.parse().ok()?;
+    let text = article.text_content.trim();
+    (!text.is_empty()).then(|| format!("# {}\n\n{text}", article.title.trim()))
+}
+
+/// Whether what looks at pages closely can bear this one: it steps into every element of an element.
+fn is_bearable(html: &str) -> bool {
+    // Drawings and formulas nest what elsewhere ends by itself.
+    let lower = html.to_ascii_lowercase();
+    let nests_all = lower.contains("<svg") || lower.contains("<math");
+    let mut open: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut depth, mut all) = (0_usize, 0_usize);
+    for (at, _) in lower.match_indices('<') {
+        let rest = &lower[at + 1..];
+        let (closing, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
+        let name = rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        all += usize::from(!closing);
+        if all > ELEMENTS {
+            return false;
+        }
+        if name.is_empty() || ALONE.contains(&name) || (!nests_all && ENDS_ALONE.contains(&name)) {
+            continue;
+        }
+        let count = open.entry(name).or_default();
+        match closing {
+            true if *count > 0 => (*count, depth) = (*count - 1, depth - 1),
+            true => {}
+            false => (*count, depth) = (*count + 1, depth + 1),
+        }
+        if depth > DEPTH {
+            return false;
+        }
+    }
+    true
+}
+
+/// Elements that hold nothing, and elements that end where the next one begins.
+const ALONE: [&str; 14] = [
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
+    "param",
+];
+const ENDS_ALONE: [&str; 12] =
+    ["p", "li", "dd", "dt", "option", "optgroup", "tr", "td", "th", "tbody", "thead", "tfoot"];
+
+/// All words of a page, without its marks, scripts and styles.
+pub fn stripped(html: &str) -> String {
+    let (mut text, mut rest) = (String::new(), html);
+    while let Some(at) = rest.find('<') {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let silent = ["script", "style", "noscript", "template", "head"].into_iter().find(|name| {
+            let tag = rest.get(1..=name.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(name));
+            tag && rest[1 + name.len()..].starts_with([' ', '>', '\n', '\t', '/'])
+        });
+        let end = match silent {
+            Some(name) => close(rest, &format!("</{name}")),
+            None if rest.starts_with("<!--") => rest.find("-->").map(|end| end + 2),
+            None => rest.find('>'),
+        };
+        text.push(if rest.starts_with("<b>") || rest.starts_with("</b>") { ' ' } else { '\n' });
+        rest = end.map_or("", |end| rest.get(end + 1..).unwrap_or_default());
+    }
+    text.push_str(rest);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(unescaped);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Where the mark that begins with `tag` ends.
+fn close(text: &str, tag: &str) -> Option<usize> {
+    let begin =
+        text.as_bytes().windows(tag.len()).position(|part| part.eq_ignore_ascii_case(tag.as_bytes()))?;
+    text[begin..].find('>').map(|end| begin + end)
+}
+
+fn unescaped(line: &str) -> String {
+    [
+        ("&nbsp;", " "),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&#x27;", "'"),
+        ("&amp;", "&"),
+    ]
+    .into_iter()
+    .fold(line.to_owned(), |line, (escaped, plain)| line.replace(escaped, plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_main_part_of_a_page_is_read_and_what_is_hidden_is_not() {
+        let words = "Tea is best with water that has just boiled. ".repeat(20);
+        let html = format!(
+            "<html><head><title>Tea</title><script>steal()</script></head><body><nav><a href=/x>Menu</a></nav><article>\
+             <h2>How to</h2><p>{words}</p><p>So\u{200b}me <b>bold</b> words &amp; a <a href=\"/more\">link</a>. {words}</p>\
+             </article></body></html>"
+        );
+        let text = readable(&html, "https://example.org/tea");
+        assert!(text.starts_with("# Tea\n\n"), "{text}");
+        assert!(text.contains("Some **bold** words & a [link](https://example.org/more)"), "{text}");
+        assert!(!text.contains("steal") && !text.contains("Menu"), "{text}");
+    }
+
+    #[test]
+    fn a_page_without_a_main_part_is_read_whole() {
+        let text = readable(
+            "<p>Hello <i>you</i><style>p{}</style><!-- <p>no --></p><SCRIPT>x<y</SCRIPT>&lt;3",
+            "https://a.org",
+        );
+        assert!(text.contains("Hello") && text.contains("you") && text.contains("<3"), "{text}");
+        assert!(!text.contains("p{}") && !text.contains("no") && !text.contains("x<y"), "{text}");
+        assert_eq!(readable("", "https://a.org"), "");
+    }
+
+    #[test]
+    fn letters_are_read_as_the_server_or_the_page_says() {
+        let check =
+            |kind: &str, bytes: &[u8], expected: &str| assert_eq!(decoded(kind, bytes), expected, "{kind}");
+        check("text/html; charset=ISO-8859-1", b"caf\xe9", "café");
+        check(
+            "text/html",
+            b"<meta charset=\"windows-1251\">\xef\xf0\xe8",
+            "<meta charset=\"windows-1251\">при",
+        );
+        check("text/html; charset=\"Shift_JIS\"", b"\x93\xfa\x96{", "日本");
+        check("text/plain", "naïve".as_bytes(), "naïve");
+        check("text/plain", b"na\xefve", "naïve");
+        check("text/plain", b"\xff\xfea\0b\0", "ab");
+        check("text/plain; charset=nonsense", "ü".as_bytes(), "ü");
+    }
+
+    #[test]
+    fn what_is_no_text_is_named() {
+        assert_eq!(kind("Text/HTML; charset=x", b""), Ok(Kind::Html));
+        assert_eq!(kind("application/ld+json", b""), Ok(Kind::Text));
+        assert_eq!(kind("", b"  <html>"), Ok(Kind::Html));
+        assert_eq!(kind("", b"words"), Ok(Kind::Text));
+        assert!(kind("application/pdf", b"").unwrap_err().contains("PDF"));
+        assert!(kind("image/png", b"").unwrap_err().contains("image/png"));
+        assert!(kind("", b"\0").is_err());
+    }
+
+    /// Pages that are made to break who reads them.
+    #[test]
+    fn a_hostile_page_is_read_as_far_as_can_be_borne() {
+        let many = |part: &str, count: usize| part.repeat(count);
+        for html in [
+            many("<div>", 200_000),
+            many("<b><p>", 100_000),
+            many("<div></span>", 200_000),
+            format!("<svg>{}", many("<td>", 200_000)),
+            many("<table><tr><td>", 50_000),
+            many("<p>x", 200_000),
+            many("<a href=x>", 100_000),
+            many("<", 500_000),
+            many("<!--", 200_000),
+            many("<script>", 50_000),
+            many("&amp;", 200_000),
+            format!("<div>{}deep{}", many("<div>", DEPTH - 2), many("</div>", DEPTH - 2)),
+            format!("<{}>", many("a", 1_000_000)),
+        ] {
+            let text = readable(&html, "https://a.org");
+            assert!(text.len() <= 2 * html.len() + 100, "{} of {}", text.len(), html.len());
+        }
+    }
+}

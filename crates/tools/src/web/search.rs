@@ -1,0 +1,182 @@
+//! Asking a search engine: the one that the human has set up.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use domain::tool::{Class, ToolSpec};
+use reqwest::{Client, Url};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::body;
+use super::page::stripped;
+use crate::plain::{beginning, cleaned};
+use crate::{Done, Tool, Work, Workshop, parsed, words};
+
+/// Searches the web.
+pub(crate) const SEARCH: Tool = Tool {
+    spec: ToolSpec {
+        name: "WebSearch",
+        description: "Searches the web: titles, addresses and a few words of each, to be read with `WebFetch`.",
+        schema: r#"{"type":"object","required":["query"],"properties":{"query":{"type":"string","minLength":1}}}"#,
+        class: Class::Searches,
+    },
+    work: Work::Does(search),
+};
+
+/// The most results, the most characters of a title and of what is told of it, and of a question.
+const RESULTS: usize = 10;
+const TITLE: usize = 200;
+const SNIPPET: usize = 400;
+const QUESTION: usize = 400;
+/// The most bytes of an answer, and how long it may take.
+const BYTES: usize = 2 * 1024 * 1024;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A key, looked up whenever it is needed. It is never shown.
+#[derive(Clone)]
+pub struct Key(Arc<dyn Fn() -> String + Send + Sync>);
+
+impl Key {
+    /// The key that `look` finds.
+    pub fn kept_by(look: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(look))
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
+/// A search engine.
+#[derive(Clone, Debug)]
+pub enum Engine {
+    /// One that speaks like SearXNG, at this address.
+    Open(Url),
+    /// One that speaks like Brave and wants a key.
+    Keyed(Url, Key),
+}
+
+/// Asks a search engine.
+pub struct Search {
+    engine: Engine,
+    client: OnceLock<Result<Client, String>>,
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    query: String,
+}
+
+fn search(workshop: &Workshop, input: Value) -> Done<'_> {
+    Box::pin(async move {
+        let Wanted { query } = parsed(input)?;
+        workshop.search.get(SEARCH.spec.name)?.results(&words("query", query)?).await
+    })
+}
+
+/// An answer of either kind.
+#[derive(Default, Deserialize)]
+struct Answer {
+    #[serde(default)]
+    results: Vec<Found>,
+    #[serde(default)]
+    web: Section,
+}
+
+#[derive(Default, Deserialize)]
+struct Section {
+    #[serde(default)]
+    results: Vec<Found>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    #[serde(default)]
+    title: String,
+    url: String,
+    #[serde(default, alias = "description")]
+    content: Option<String>,
+}
+
+impl Search {
+    /// Asks `engine`.
+    pub fn new(engine: Engine) -> Self {
+        Self { engine, client: OnceLock::new() }
+    }
+
+    /// What is found for `query`, as a list.
+    pub async fn results(&self, query: &str) -> Result<String, String> {
+        let asked = tokio::time::timeout(PATIENCE, self.ask(beginning(query.trim(), QUESTION).0)).await;
+        let answer = asked.map_err(|_| "the search engine takes too long.".to_owned())??;
+        let found = answer.web.results.into_iter().chain(answer.results);
+        let lines: Vec<String> = found.filter_map(line).take(RESULTS).collect();
+        match lines.is_empty() {
+            true => Ok("(nothing found)".to_owned()),
+            false => Ok(lines.join("\n")),
+        }
+    }
+
+    async fn ask(&self, query: &str) -> Result<Answer, String> {
+        let wrong = |why: String| format!("the search engine cannot be asked: {why}.");
+        let (url, key) = self.engine.question(query);
+        let made = self.client.get_or_init(|| wire::client(&url, |builder| builder.referer(false)));
+        let mut request = made.as_ref().map_err(|why| wrong(why.clone()))?.get(url);
+        if let Some(key) = key {
+            request = request.header("X-Subscription-Token", key);
+        }
+        let response = request.header("Accept", "application/json").send().await;
+        // The address is not told: it may hold a name that is nobody's business.
+        let response = response.map_err(|error| wrong(wire::reason(&error.without_url())))?;
+        if !response.status().is_success() {
+            return Err(format!("the search engine answers {}.", response.status()));
+        }
+        let body = body::read(response, BYTES).await.map_err(wrong)?;
+        serde_json::from_slice(&body.bytes).map_err(|_| {
+            "the search engine does not answer in JSON. if it is SearXNG, its settings must allow the format json.".to_owned()
+        })
+    }
+}
+
+impl Engine {
+    /// The engine at `url`: one that wants a key, if there is one.
+    pub fn read(url: &str, key: Option<Key>) -> Result<Self, String> {
+        let wrong = || format!("`{url}` is no address. write it like https://searx.example.org.");
+        let base =
+            Url::parse(url).ok().filter(|url| ["http", "https"].contains(&url.scheme())).ok_or_else(wrong)?;
+        Ok(match key {
+            Some(key) => Self::Keyed(base, key),
+            None => Self::Open(base),
+        })
+    }
+
+    /// Where to ask for `query`, and with what key.
+    fn question(&self, query: &str) -> (Url, Option<String>) {
+        match self {
+            Self::Open(base) => {
+                let mut url = base.clone();
+                if !url.path().ends_with("/search") {
+                    url.set_path(&format!("{}/search", base.path().trim_end_matches('/')));
+                }
+                url.query_pairs_mut().append_pair("q", query).append_pair("format", "json");
+                (url, None)
+            }
+            Self::Keyed(base, key) => {
+                let mut url = base.clone();
+                url.query_pairs_mut().append_pair("q", query).append_pair("count", &RESULTS.to_string());
+                (url, Some((key.0)()))
+            }
+        }
+    }
+}
+
+/// One result, if its address is one of a page.
+fn line(found: Found) -> Option<String> {
+    let url = Url::parse(&found.url).ok().filter(|url| ["http", "https"].contains(&url.scheme()))?;
+    let plain = |text: &str, most| beginning(&cleaned(&stripped(text)).replace('\n', " "), most).0.to_owned();
+    let content = plain(&found.content.unwrap_or_default(), SNIPPET);
+    Some(format!("- {}\n  {url}\n  {content}", plain(&found.title, TITLE)))
+}

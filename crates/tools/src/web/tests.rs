@@ -1,0 +1,245 @@
+//! Pages of a loopback server, under names that a played resolver knows.
+
+mod astray;
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::sync::{Arc, Mutex};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures_util::future::BoxFuture;
+
+use super::guard::Resolver;
+use super::{Engine, Fetch, Key, Public, Reach, Search};
+
+/// An address of the public net: here it leads to this machine.
+const SOMEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(93, 184, 216, 34));
+
+/// The one allowance that tests have: one public address leads here. Our own addresses stay as closed as ever.
+struct Played;
+
+impl Reach for Played {
+    fn dial(&self, address: IpAddr) -> Option<IpAddr> {
+        match address == SOMEWHERE {
+            true => Some(Ipv4Addr::LOCALHOST.into()),
+            false => Public.dial(address),
+        }
+    }
+}
+
+/// Names and what they lead to, one answer after the other; the last one stays.
+#[derive(Default)]
+struct Names(Mutex<BTreeMap<String, Vec<Vec<IpAddr>>>>);
+
+impl Names {
+    fn set(&self, name: &str, answers: Vec<Vec<IpAddr>>) {
+        self.0.lock().unwrap().insert(name.to_owned(), answers);
+    }
+}
+
+impl Resolver for Names {
+    fn addresses<'a>(&'a self, name: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        let mut names = self.0.lock().unwrap();
+        let answers = names.get_mut(name.trim_end_matches('.'));
+        let answer = answers.map(|answers| match answers.len() {
+            0 | 1 => answers.first().cloned().unwrap_or_default(),
+            _ => answers.remove(0),
+        });
+        let answer = answer.ok_or_else(|| io::Error::other("no such name"));
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+/// A server on loopback: what it was asked, and what it answers to a path.
+struct Server {
+    port: u16,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    fn start(answer: impl Fn(&str) -> Vec<u8> + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let (mut request, mut chunk) = (Vec::new(), [0; 4096]);
+                while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+                    match stream.read(&mut chunk) {
+                        Ok(count) if count > 0 => request.extend_from_slice(&chunk[..count]),
+                        Ok(_) | Err(_) => break,
+                    }
+                }
+                let request = String::from_utf8_lossy(&request).into_owned();
+                let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
+                noted.lock().unwrap().push(request);
+                let _ = stream.write_all(&answer(&path));
+            }
+        });
+        Self { port, asked }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+}
+
+fn answer(status: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let head =
+        format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+    [head.as_bytes(), body].concat()
+}
+
+fn text(body: &str) -> Vec<u8> {
+    answer("200 OK", "Content-Type: text/plain\r\n", body.as_bytes())
+}
+
+fn packed(body: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(body).unwrap();
+    answer("200 OK", "Content-Type: text/plain\r\nContent-Encoding: gzip\r\n", &encoder.finish().unwrap())
+}
+
+fn reader(names: Arc<Names>) -> Fetch {
+    Fetch::new(names, Arc::new(Played))
+}
+
+/// A reader that knows the server as `public.test`.
+fn at_home(server: &Server) -> (Fetch, impl Fn(&str) -> String) {
+    let names = Arc::new(Names::default());
+    names.set("public.test", vec![vec![SOMEWHERE]]);
+    let port = server.port;
+    (reader(names), move |path: &str| format!("http://public.test:{port}{path}"))
+}
+
+fn site(path: &str) -> Vec<u8> {
+    let on = |to: &str| answer("302 Found", &format!("Location: {to}\r\nSet-Cookie: a=b\r\n"), b"");
+    match path {
+        "/page" => answer("200 OK", "Content-Type: text/html\r\n", b"<title>T</title><p>a page</p>"),
+        "/json" => answer("200 OK", "Content-Type: application/json\r\n", b"{\"a\": 1}"),
+        "/pdf" => answer("200 OK", "Content-Type: application/pdf\r\n", b"%PDF"),
+        "/picture" => answer("200 OK", "Content-Type: image/png\r\n", b"\x89PNG"),
+        "/missing" => answer("404 Not Found", "", b"no"),
+        "/packed" => packed(b"unpacked words"),
+        "/bomb" => packed(&vec![b'x'; 50_000_000]),
+        "/odd" => answer("200 OK", "Content-Type: text/plain\r\nContent-Encoding: br\r\n", b"x"),
+        "/long" => text(&"ü".repeat(60_000)),
+        "/hidden" => text("pay\u{200b} \u{202e}now\u{202c}\u{1b}[31m"),
+        "/empty" => text(" \n"),
+        "/on" => on("/json"),
+        "/circle" => on("/circle"),
+        "/nowhere" => answer("302 Found", "", b""),
+        "/away" => on("http://evil.test/?secret"),
+        "/file" => on("file:///etc/passwd"),
+        _ => text(path),
+    }
+}
+
+#[tokio::test]
+async fn a_page_is_read_as_text() {
+    let server = Server::start(site);
+    let (web, at) = at_home(&server);
+    let read = async |path: &str| web.page(&at(path)).await;
+    assert!(read("/page").await.unwrap().contains("a page"));
+    assert_eq!(read("/json").await.as_deref(), Ok("{\"a\": 1}"));
+    assert_eq!(read("/on").await.as_deref(), Ok("{\"a\": 1}"));
+    assert_eq!(read("/packed").await.as_deref(), Ok("unpacked words"));
+    assert_eq!(read("/hidden").await.as_deref(), Ok("pay now[31m"));
+    assert_eq!(read("/empty").await.as_deref(), Ok("(the page is empty)"));
+    let long = read("/long").await.unwrap();
+    assert!(long.ends_with("(the page goes on: these are its first 50000 characters)"));
+    let bomb = read("/bomb").await.unwrap();
+    assert!(bomb.chars().count() < 51_000 && bomb.contains("the page goes on"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_told_in_words() {
+    let server = Server::start(site);
+    let (web, at) = at_home(&server);
+    for (path, why) in [
+        ("/pdf", "it is a PDF"),
+        ("/picture", "`image/png`"),
+        ("/missing", "answers 404"),
+        ("/odd", "packed as `br`"),
+        ("/circle", "on and on"),
+        ("/nowhere", "does not say where"),
+    ] {
+        let told = web.page(&at(path)).await.unwrap_err();
+        assert!(told.contains(why), "{path}: {told}");
+    }
+    for (address, why) in [
+        ("", "is no address"),
+        ("example.org", "is no address"),
+        ("ftp://public.test/", "must begin with http"),
+        ("file:///etc/passwd", "must begin with http"),
+        ("http://me:pass@public.test/", "a name or a password"),
+        ("http://unknown.test/", "no such name"),
+    ] {
+        let told = web.page(address).await.unwrap_err();
+        assert!(told.contains(why), "{address}: {told}");
+    }
+}
+
+/// A page is asked for once in a while, and nobody is told who we are or where we come from.
+#[tokio::test]
+async fn a_page_is_asked_for_plainly_and_once() {
+    let server = Server::start(site);
+    let (web, at) = at_home(&server);
+    web.page(&at("/on")).await.unwrap();
+    web.page(&at("/on")).await.unwrap();
+    let asked = server.asked();
+    assert_eq!(asked.len(), 2, "two steps, and none again: {asked:?}");
+    for request in asked {
+        let request = request.to_ascii_lowercase();
+        for header in ["cookie:", "referer:", "authorization:"] {
+            assert!(!request.contains(header), "{request}");
+        }
+        assert!(request.contains("user-agent: mozilla/5.0 (compatible; ollim-bot)"), "{request}");
+    }
+}
+
+/// Who allowed one place has not allowed another: a page that is elsewhere is named, and not read.
+#[tokio::test]
+async fn a_page_that_is_elsewhere_is_named_and_not_read() {
+    let server = Server::start(site);
+    let (web, at) = at_home(&server);
+    let told = web.page(&at("/away")).await.unwrap();
+    assert!(told.contains("another place: http://evil.test/?secret"), "{told}");
+    let told = web.page(&at("/file")).await.unwrap();
+    assert!(told.contains("another place: file:///etc/passwd"), "{told}");
+    assert_eq!(server.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn both_kinds_of_search_engines_are_understood() {
+    let server = Server::start(|path| {
+        match path.starts_with("/sx/search?q=green+tea&format=json") {
+        true => answer("200 OK", "", br#"{"results":[{"title":"Tea","url":"https://tea.org/","content":"hot","engine":"x"},
+            {"title":"Bad","url":"javascript:alert(1)"}],"answers":[]}"#),
+        false if path.starts_with("/brave?q=green+tea&count=10") => answer("200 OK", "",
+            br#"{"web":{"results":[{"title":"<b>Tea</b>","url":"https://tea.org/a","description":"very <strong>hot</strong>"}]}}"#),
+        false if path.starts_with("/html") => text("<html>"),
+        false if path.starts_with("/none") => text("{}"),
+        false => answer("401 Unauthorized", "", b""),
+    }
+    });
+    let at = |path: &str| format!("http://127.0.0.1:{}{path}", server.port).parse().unwrap();
+    let ask = async |engine: Engine| Search::new(engine).results("green tea").await;
+    assert_eq!(ask(Engine::Open(at("/sx/"))).await.as_deref(), Ok("- Tea\n  https://tea.org/\n  hot"));
+    let key = Key::kept_by(|| "k-1".to_owned());
+    assert!(!format!("{key:?}").contains("k-1"));
+    let found = ask(Engine::Keyed(at("/brave"), key)).await.unwrap();
+    assert!(found.contains("https://tea.org/a") && found.contains("hot") && !found.contains('<'), "{found}");
+    assert!(
+        server
+            .asked()
+            .iter()
+            .any(|request| request.to_ascii_lowercase().contains("x-subscription-token: k-1"))
+    );
+    assert_eq!(ask(Engine::Open(at("/none"))).await.as_deref(), Ok("(nothing found)"));
+    assert!(ask(Engine::Open(at("/html"))).await.unwrap_err().contains("must allow the format json"));
+    assert!(ask(Engine::Open(at("/else"))).await.unwrap_err().contains("answers 401"));
+}

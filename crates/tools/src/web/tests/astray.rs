@@ -1,0 +1,159 @@
+//! I10: addresses that lead to machines of our own, in every disguise.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+
+use super::{Names, SOMEWHERE, Server, answer, reader, text};
+
+/// Addresses that are not on the public net.
+const OWN: [&str; 20] = [
+    "127.0.0.1",
+    "127.1.2.3",
+    "127.255.255.254",
+    "0.0.0.0",
+    "0.1.2.3",
+    "10.0.0.1",
+    "10.255.255.255",
+    "100.64.0.1",
+    "100.100.100.200",
+    "169.254.169.254",
+    "169.254.0.1",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.168.0.1",
+    "192.168.255.254",
+    "192.0.0.192",
+    "198.18.0.1",
+    "224.0.0.1",
+    "240.0.0.1",
+    "255.255.255.255",
+];
+
+/// More of them, as they are written today.
+const NEW: [&str; 16] = [
+    "::",
+    "::1",
+    "fc00::1",
+    "fd00:ec2::254",
+    "fe80::1",
+    "fec0::1",
+    "ff02::1",
+    "2001:db8::1",
+    "2001::7f00:1",
+    "2002:7f00:1::",
+    "2002:a00:1::1",
+    "64:ff9b::7f00:1",
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::1",
+    "100::1",
+    "5f00::1",
+];
+
+/// Every way to write an old address that some program understands.
+fn disguises(address: Ipv4Addr) -> Vec<String> {
+    let [a, b, c, d] = address.octets();
+    let (number, tail) = (address.to_bits(), u32::from(c) << 8 | u32::from(d));
+    let wide: String = address.to_string().chars().map(wide).collect();
+    vec![
+        address.to_string(),
+        format!("{address}."),
+        number.to_string(),
+        format!("{number:#x}"),
+        format!("{number:#X}"),
+        format!("0{number:o}"),
+        format!("{a:#x}.{b:#x}.{c:#x}.{d:#x}"),
+        format!("0{a:o}.0{b:o}.0{c:o}.0{d:o}"),
+        format!("{a}.{b}.{tail}"),
+        format!("{a:#x}.{b}.0{tail:o}"),
+        format!("{a}%2E{b}%2e{c}.{d}"),
+        wide,
+        format!("[::ffff:{address}]"),
+        format!("[::ffff:{:x}:{:x}]", number >> 16, number & 0xffff),
+        format!("[::{address}]"),
+        format!("[64:ff9b::{address}]"),
+        format!("[2002:{:x}:{:x}::]", number >> 16, number & 0xffff),
+        format!("[0:0:0:0:0:ffff:{address}]"),
+    ]
+}
+
+fn wide(c: char) -> char {
+    match c {
+        '0'..='9' => char::from_u32(u32::from(c) - 0x30 + 0xff10).unwrap(),
+        _ => '。',
+    }
+}
+
+/// I10: more than 500 addresses; nobody of our own machines is ever asked.
+#[tokio::test]
+async fn no_address_leads_to_a_machine_of_our_own() {
+    let own = Server::start(|_| text("the secret of this machine"));
+    let names = Arc::new(Names::default());
+    let mut hosts: Vec<String> = OWN.iter().flat_map(|address| disguises(address.parse().unwrap())).collect();
+    hosts.extend(NEW.iter().map(|address| format!("[{address}]")));
+    hosts.extend(["localhost", "localhost.", "LOCALHOST", "a.localhost"].map(str::to_owned));
+    for (n, address) in OWN.iter().chain(&NEW).enumerate() {
+        let address: IpAddr = address.parse().unwrap();
+        names.set(&format!("own{n}.test"), vec![vec![address]]);
+        names.set(&format!("mixed{n}.test"), vec![vec![SOMEWHERE, address]]);
+        hosts.extend([format!("own{n}.test"), format!("OWN{n}.test."), format!("mixed{n}.test")]);
+    }
+    for name in ["localhost", "a.localhost"] {
+        names.set(name, vec![vec![Ipv4Addr::LOCALHOST.into()]]);
+    }
+    let web = reader(names);
+    let mut tried = 0;
+    for host in &hosts {
+        for address in [
+            format!("http://{host}:{}/", own.port),
+            format!("http://public.test@{host}:{}/", own.port),
+            format!("HTTP:\\\\{host}:{}\\", own.port),
+        ] {
+            let told = web.page(&address).await.expect_err(&address);
+            assert!(!told.contains("secret"), "{address}: {told}");
+            tried += 1;
+        }
+    }
+    assert!(tried >= 500, "{tried}");
+    assert_eq!(own.asked(), Vec::<String>::new());
+}
+
+/// I10: a page that sends us to a machine of our own, under the same name too.
+#[tokio::test]
+async fn no_page_sends_us_to_a_machine_of_our_own() {
+    let own = Server::start(|_| text("the secret of this machine"));
+    let port = own.port;
+    let server = Server::start(move |path| {
+        let host = path.trim_start_matches('/');
+        answer("301 Moved Permanently", &format!("Location: http://{host}:{port}/\r\n"), b"")
+    });
+    let names = Arc::new(Names::default());
+    names.set("public.test", vec![vec![SOMEWHERE]]);
+    let web = reader(names);
+    for address in OWN {
+        for host in disguises(address.parse().unwrap()).into_iter().filter(|host| host.is_ascii()) {
+            let told = web.page(&format!("http://public.test:{}/{host}", server.port)).await;
+            assert!(!told.unwrap_or_else(|refused| refused).contains("secret"), "{host}");
+        }
+    }
+    assert!(server.asked().len() > 300);
+    assert_eq!(own.asked(), Vec::<String>::new());
+}
+
+/// I10: a name that leads to a public address when it is looked at, and to ours when it is used.
+#[tokio::test]
+async fn a_name_that_changes_its_mind_is_asked_again() {
+    let here: IpAddr = Ipv4Addr::LOCALHOST.into();
+    let server = Server::start(|path| match path {
+        "/first" => answer("302 Found", "Location: /second\r\n", b""),
+        _ => text("the secret of this machine"),
+    });
+    let names = Arc::new(Names::default());
+    names.set("rebind.test", vec![vec![SOMEWHERE], vec![here]]);
+    let web = reader(names.clone());
+    let told = web.page(&format!("http://rebind.test:{}/first", server.port)).await.unwrap_err();
+    assert!(told.contains("not on the public net"), "{told}");
+    assert_eq!(server.asked().len(), 1, "the second step was not made");
+    names.set("rebind.test", vec![vec![here], vec![SOMEWHERE]]);
+    assert!(web.page(&format!("http://rebind.test:{}/second", server.port)).await.is_err());
+    assert_eq!(server.asked().len(), 0);
+}
