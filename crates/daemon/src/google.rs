@@ -12,8 +12,9 @@ use accounts::google::{Addresses, File, Google, Keep};
 use engine::ports::Clock;
 use journal::Paths;
 use journal::disk::{self, Disk};
+use surfaces::connecting::Connecting;
 
-pub use connector::Connector;
+use connector::Connector;
 
 use crate::settings::Settings;
 
@@ -29,6 +30,11 @@ pub fn account(settings: &Settings, disk: Arc<dyn Disk>, clock: &Arc<dyn Clock>)
     let addresses = addresses.map_err(|bad| Trouble::Unconnected(format!("OLLIM_GOOGLE_BASE: {bad}")))?;
     let keep = Arc::new(Files { paths: settings.paths.clone(), disk });
     Google::new(addresses, keep, Arc::clone(clock))
+}
+
+/// Who connects it from a surface elsewhere.
+pub fn connector(settings: &Settings, disk: Arc<dyn Disk>, clock: &Arc<dyn Clock>) -> Arc<dyn Connecting> {
+    Arc::new(Connector::new(account(settings, disk, clock)))
 }
 
 /// The files of the account.

@@ -20,7 +20,6 @@ use journal::disk::Disk;
 use journal::jobs::{self, JobBook};
 use journal::{Journal, Opened, Place};
 use surfaces::client::Client;
-use surfaces::connecting::Connecting;
 use surfaces::discord::dm;
 use surfaces::discord::dm::line::{self, Line};
 use surfaces::discord::wire::net::Net;
@@ -36,7 +35,6 @@ use tools::Toolbox;
 use crate::brain::{self, Surroundings};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
-use crate::google::{self, Connector};
 use crate::job_files::Shelf;
 use crate::pairing::KeptDevices;
 use crate::settings::{Discord, Settings};
@@ -213,8 +211,6 @@ impl House {
         let wire = Net::new(base, &token).map_err(|wrong| Failed::Configuration(wrong.to_string()))?;
         let line = line::Told::new(Line::Connecting);
         let read = line.subscribe();
-        let google = google::account(settings, wiring.disk.clone(), &wiring.clock);
-        let google: Arc<dyn Connecting> = Arc::new(Connector::new(google));
         let ports = dm::Ports {
             desk: wiring.desk.clone(),
             journal: wiring.journal.clone(),
@@ -222,7 +218,7 @@ impl House {
             outbox: wiring.journal.clone(),
             stage: wiring.stage.clone(),
             clock: wiring.clock.clone(),
-            google,
+            google: crate::google::connector(settings, wiring.disk.clone(), &wiring.clock),
             line,
         };
         let seed = seed()?;
