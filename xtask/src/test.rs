@@ -44,6 +44,7 @@ impl Test {
         });
         report.step("build", || cargo(&root, &["build", "--workspace", "--bins"]).run());
         report.step("tmux", tmux);
+        report.step("dovecot", dovecot);
         report.step("tests", || tests(&root, length));
         report.step("doc tests", || doc_tests(&root));
         report.step("documentation", || documentation(&root));
@@ -89,6 +90,15 @@ fn tmux() -> Outcome {
     match Machine.has("tmux", &["-V"]) {
         true => Outcome::Passed(Vec::new()),
         false => Machine.install(&["tmux"]),
+    }
+}
+
+/// Mail is read from a real server. It is no program of everybody's path, and its parts are packages of their own.
+fn dovecot() -> Outcome {
+    let is_there = |path: &str| Machine.has("test", &["-x", path]);
+    match is_there("/usr/sbin/dovecot") && is_there("/usr/lib/dovecot/imap") {
+        true => Outcome::Passed(Vec::new()),
+        false => Machine.install(&["dovecot-imapd"]),
     }
 }
 

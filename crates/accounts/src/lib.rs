@@ -6,10 +6,14 @@ pub mod caldav;
 pub mod calendar;
 mod charset;
 mod dice;
+pub mod google;
 mod ical;
 pub mod mail;
+mod oauth;
+mod secret;
 pub mod shelf;
 pub mod tasks;
 mod trouble;
 
+pub use secret::Secret;
 pub use trouble::Trouble;

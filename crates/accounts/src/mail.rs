@@ -1,5 +1,12 @@
 //! Mail, which is only ever read, wherever it lies.
 
+pub(crate) mod charset;
+mod html;
+pub mod imap;
+pub(crate) mod legible;
+pub(crate) mod mime;
+mod transfer;
+
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 

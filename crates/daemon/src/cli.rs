@@ -4,6 +4,7 @@ mod accounts;
 mod history;
 mod jobs;
 mod kit;
+mod mail;
 mod names;
 mod verbs;
 
@@ -27,6 +28,7 @@ pub use jobs::{
     RoutineKeys,
 };
 pub use kit::{Kit, ServersAction, SkillsAction};
+pub use mail::{GoogleAction, MailAction, Most};
 pub use verbs::{Ease, InboxAction, Verb};
 
 const EXAMPLES: &str = "\
@@ -46,6 +48,7 @@ examples:
   ollim-bot reminder add --delay 20 -m \"take the bread out\"
   ollim-bot tasks add \"renew the passport\" --due 2026-12-01
   ollim-bot cal upcoming                 what stands in the calendar
+  ollim-bot mail unread                  what came and was not read
   ollim-bot cost --days 7                what the model cost, and who spent it
   ollim-bot sessions tree                how the conversation went, drawn
   ollim-bot why                          how the last answer came about

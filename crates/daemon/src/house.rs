@@ -171,7 +171,7 @@ impl House {
             brain: model.name().to_owned(),
             discord: None,
         };
-        let discord = house.enter_discord((&settings.places.discord, doors), &ports)?;
+        let discord = house.enter_discord((settings, doors), &ports)?;
         house.open_doors(settings, Wiring { discord, ..ports }, doors).await?;
         house.notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
         Ok(house)
@@ -196,10 +196,10 @@ impl House {
     /// Lives in the direct messages of Discord, if there is a token.
     fn enter_discord(
         &mut self,
-        (discord, doors): (&Discord, Doors),
+        (settings, doors): (&Settings, Doors),
         wiring: &Wiring,
     ) -> Result<Option<line::Read>, Failed> {
-        let (token, base) = match discord {
+        let (token, base) = match &settings.places.discord {
             _ if doors != Doors::LocalAndPage => return Ok(None),
             Discord::Off => return Ok(None),
             Discord::Wrong(why) => {
@@ -218,6 +218,7 @@ impl House {
             outbox: wiring.journal.clone(),
             stage: wiring.stage.clone(),
             clock: wiring.clock.clone(),
+            google: crate::google::connector(settings, wiring.disk.clone(), &wiring.clock),
             line,
         };
         let seed = seed()?;

@@ -9,6 +9,7 @@ mod cli;
 mod clock;
 mod commands;
 mod exit;
+mod google;
 mod greeting;
 pub mod house;
 mod job_files;

@@ -6,6 +6,7 @@ mod environment;
 mod file;
 mod key;
 pub mod log;
+mod mailbox;
 mod places;
 mod spend;
 mod web;
@@ -26,6 +27,7 @@ use models::{anthropic, claude, openai};
 pub use accounts::{Accounts, Keeper};
 pub use environment::Environment;
 use file::File;
+pub use mailbox::Mail;
 pub use places::{Discord, Places, Terminal};
 pub use spend::Spend;
 

@@ -5,9 +5,12 @@
 
 use std::error::Error;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, ClientBuilder, Url};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::ConfigVerifierExt;
 
 /// A client for `address`, made as `shape` says. What is wrong is told in a few words.
 pub fn client(address: &Url, shape: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
@@ -28,6 +31,18 @@ pub fn provide() {
 /// The certificates that we bring.
 pub fn our_certificates() -> Result<Vec<Certificate>, reqwest::Error> {
     webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().map(|root| Certificate::from_der(root)).collect()
+}
+
+/// Whose certificates are believed on lines that do not speak HTTP: those of the machine, or else ours.
+pub fn tls() -> Arc<ClientConfig> {
+    provide();
+    Arc::new(ClientConfig::with_platform_verifier().unwrap_or_else(|_| tls_with_our_certificates()))
+}
+
+fn tls_with_our_certificates() -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().cloned());
+    ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()
 }
 
 fn with_our_certificates(builder: ClientBuilder) -> Result<ClientBuilder, reqwest::Error> {
@@ -73,5 +88,6 @@ mod tests {
     fn a_machine_without_certificates_uses_ours() {
         provide();
         assert!(with_our_certificates(Client::builder()).unwrap().build().is_ok());
+        tls_with_our_certificates();
     }
 }

@@ -1,6 +1,9 @@
-//! The command line of what the human keeps elsewhere, or in files of their own: tasks and a calendar.
+//! The command line of what the human keeps elsewhere, or in files of their own: tasks, a calendar
+//! and mail.
 
 use clap::{Subcommand, value_parser};
+
+use super::mail::{GoogleAction, MailAction};
 
 /// What is kept.
 #[derive(Debug, Subcommand)]
@@ -21,6 +24,24 @@ pub enum Account {
         /// What to do with it; without it: what is today
         #[command(subcommand)]
         action: Option<CalAction>,
+    },
+    /// Mail, which is only read: unread, search, read, labels
+    #[command(
+        visible_alias = "gmail",
+        before_help = "examples:\n  ollim-bot mail unread\n  ollim-bot mail search from:ann invoice --max 5\n  \
+        ollim-bot mail read 18c2f0a9d3e4b517\n  ollim-bot mail labels"
+    )]
+    Mail {
+        /// What to look at
+        #[command(subcommand)]
+        action: MailAction,
+    },
+    /// The account at Google: connect, status, disconnect
+    #[command(before_help = "examples:\n  ollim-bot google connect\n  ollim-bot google status")]
+    Google {
+        /// What to do with it
+        #[command(subcommand)]
+        action: GoogleAction,
     },
 }
 

@@ -1,9 +1,12 @@
-//! `ollim-bot tasks` and `ollim-bot cal`: what the human keeps, wherever it is kept.
+//! `ollim-bot tasks`, `cal`, `mail` and `google`: what the human keeps, wherever it is kept.
 //!
 //! Everything is told as a value first and printed in one place, so that it can be asked for without a shell too.
 
 mod cal;
+mod connecting;
+mod google;
 pub mod keepers;
+mod mail;
 mod shelf;
 mod tasks;
 mod times;
@@ -13,13 +16,14 @@ use std::sync::Arc;
 
 use accounts::Trouble;
 use accounts::calendar::Calendar;
+use accounts::mail::Mailbox;
 use accounts::tasks::TaskList;
 use engine::ports::Clock;
 use journal::disk::Disk;
 use serde_json::Value;
 
 use super::answer;
-use crate::cli::{Account, CalAction, Output, TaskAction};
+use crate::cli::{Account, CalAction, GoogleAction, Output, TaskAction};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::settings::Settings;
@@ -48,7 +52,16 @@ pub async fn run(
     disk: Arc<dyn Disk>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
-    let told = tell(wanted, settings, disk).await.map_err(failed)?;
+    let told = match wanted {
+        // What goes wrong elsewhere is no mistake of the command line.
+        Account::Mail { .. } | Account::Google { .. } => {
+            let told = attended(wanted, settings, disk).await;
+            told.map_err(|trouble| Failed::NotDone(trouble.to_string()))?
+        }
+        Account::Tasks { .. } | Account::Cal { .. } => {
+            attended(wanted, settings, disk).await.map_err(failed)?
+        }
+    };
     answer(output, &told.value, &told.text);
     for aside in &told.aside {
         output.voice.note(aside);
@@ -56,7 +69,22 @@ pub async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Does what was asked for, and tells it.
+/// The same as [`tell`], with a human before us who can connect what is not connected yet.
+async fn attended(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> Result<Told, Trouble> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
+    let connects = matches!(wanted, Account::Google { action: GoogleAction::Connect });
+    if connects || keepers::is_google(&wanted, settings) {
+        let account = crate::google::account(settings, Arc::clone(&disk), &clock)?;
+        let before = account.connection()?;
+        keepers::ready(&account, &wanted).await?;
+        if connects && before != account.connection()? {
+            return google::told(&account, "google is connected.");
+        }
+    }
+    tell(wanted, settings, disk).await
+}
+
+/// Does what was asked for, and tells it. Nobody is asked to connect anything.
 pub async fn tell(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> Result<Told, Trouble> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
     match wanted {
@@ -70,6 +98,13 @@ pub async fn tell(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> 
             let desk = CalDesk { calendar: calendar.as_ref(), clock: clock.as_ref() };
             desk.tell(action.unwrap_or(CalAction::Today)).await
         }
+        Account::Mail { action } => {
+            let mailbox = keepers::mailbox(settings, disk, &clock)?;
+            MailDesk { mailbox: mailbox.as_ref(), clock: clock.as_ref() }.tell(action).await
+        }
+        Account::Google { action } => {
+            google::tell(action, &crate::google::account(settings, disk, &clock)?).await
+        }
     }
 }
 
@@ -82,6 +117,12 @@ struct TaskDesk<'a> {
 /// Somebody who answers what is asked about the calendar.
 struct CalDesk<'a> {
     calendar: &'a dyn Calendar,
+    clock: &'a dyn Clock,
+}
+
+/// Somebody who answers what is asked about mail.
+struct MailDesk<'a> {
+    mailbox: &'a dyn Mailbox,
     clock: &'a dyn Clock,
 }
 

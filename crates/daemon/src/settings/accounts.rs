@@ -1,8 +1,9 @@
-//! Who keeps the tasks and the calendar: files of the data directory, unless something else is set.
+//! Who keeps the tasks, the calendar and mail: files of the data directory, unless something else is set.
 
 use accounts::caldav::{Limits, Secret, Settings};
 use journal::Paths;
 
+use super::mailbox::{self, Mail};
 use super::{Environment, key};
 
 /// What the human keeps, and where.
@@ -12,6 +13,10 @@ pub struct Accounts {
     pub tasks: Keeper,
     /// The calendar.
     pub calendar: Keeper,
+    /// The mail.
+    pub mail: Mail,
+    /// Where a server that plays Google is, if one does.
+    pub played_google: Option<String>,
 }
 
 /// Who keeps something.
@@ -33,6 +38,8 @@ pub fn read(environment: &Environment, paths: &Paths) -> Accounts {
     Accounts {
         tasks: keeper(["OLLIM_TASKS", "OLLIM_CALDAV_TASKS"]),
         calendar: keeper(["OLLIM_CALENDAR", "OLLIM_CALDAV_CALENDAR"]),
+        mail: mailbox::read(environment, paths),
+        played_google: environment.get("OLLIM_GOOGLE_BASE").map(str::to_owned),
     }
 }
 

@@ -7,7 +7,7 @@ use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 30] = [
+const KNOWN: [&str; 35] = [
     "TERM",
     "NO_COLOR",
     "VISUAL",
@@ -38,6 +38,11 @@ const KNOWN: [&str; 30] = [
     "OPENAI_BASE_URL",
     "DISCORD_TOKEN",
     "DISCORD_API_BASE",
+    "OLLIM_GOOGLE_BASE",
+    "OLLIM_IMAP_URL",
+    "OLLIM_IMAP_USER",
+    "OLLIM_IMAP_PASSWORD",
+    "OLLIM_IMAP_PASSWORD_FILE",
 ];
 
 /// What the environment says. An empty variable says nothing.

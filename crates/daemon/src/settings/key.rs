@@ -29,6 +29,13 @@ pub const ANTHROPIC: Vendor =
 pub const OPENAI: Vendor =
     Vendor { variable: "OPENAI_API_KEY", file_variable: "OPENAI_API_KEY_FILE", file: "openai.key" };
 
+/// The mailbox.
+pub const IMAP: Vendor = Vendor {
+    variable: "OLLIM_IMAP_PASSWORD",
+    file_variable: "OLLIM_IMAP_PASSWORD_FILE",
+    file: "imap.password",
+};
+
 /// A CalDAV server.
 pub const CALDAV: Vendor = Vendor {
     variable: "OLLIM_CALDAV_PASSWORD",

@@ -8,6 +8,7 @@ mod cards;
 mod commands;
 mod day;
 mod faults;
+mod google;
 mod owner;
 mod planned;
 mod rig;

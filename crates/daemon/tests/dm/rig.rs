@@ -33,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
 use crate::bridge::Bridge;
+use crate::google::Account;
 
 /// What the model says to something: words as they come, with the time before each, and then calls.
 #[derive(Clone, Debug, Default)]
@@ -120,6 +121,7 @@ pub struct Rig {
     pub clock: Arc<VirtualClock>,
     pub discord: Discord,
     pub bridge: Bridge,
+    pub google: Arc<Account>,
     model: Arc<Speaker>,
     pub life: Option<Life>,
     lives: u64,
@@ -187,7 +189,7 @@ impl Rig {
         let bridge = Bridge::new(&discord);
         let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let model = Arc::new(Speaker(Mutex::new((Box::new(speaks), 0))));
-        Self { dir, clock, discord, bridge, model, life: None, lives: 0 }
+        Self { dir, clock, discord, bridge, google: Arc::default(), model, life: None, lives: 0 }
     }
 
     /// Everything starts, as after a crash.
@@ -232,6 +234,7 @@ impl Rig {
             outbox: held,
             stage: stage.clone(),
             clock: self.clock.clone(),
+            google: self.google.clone(),
             line: dm::line::Told::default(),
         };
         let token = Token::read(&self.discord.token()).unwrap();

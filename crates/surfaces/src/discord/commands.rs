@@ -24,10 +24,10 @@ pub(super) use registering::register;
 use std::collections::BTreeMap;
 
 use self::pressing::Pressed;
-use self::reply::give;
-use self::table::{ABOUT, Command, Manner};
-use super::dm::Shared;
+use self::reply::{Reply, give};
+use self::table::{ABOUT, CONNECT, Command, Manner};
 use super::dm::pressing::{acknowledge, refuse};
+use super::dm::{Shared, connecting};
 use super::events::{Asked, Interaction};
 use super::message::Callback;
 
@@ -43,6 +43,7 @@ pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
             let form = Callback::Form(remind::form(message));
             let _ = acknowledge(shared, interaction, &form).await;
         }
+        Asked::Command { name, .. } if name == CONNECT => connect(shared, interaction).await,
         Asked::Command { name, given, .. } => match Command::named(name) {
             Some(command) => {
                 let manner = command.manner(given.len());
@@ -62,6 +63,20 @@ pub(super) async fn answer(shared: &Shared, interaction: &Interaction) {
         }
         Asked::Filled { custom_id, fields, .. } => filled(shared, interaction, (custom_id, fields)).await,
         Asked::Unknown => {}
+    }
+}
+
+/// GO-8, GO-9: the address is for the human alone; how it ends is said when it does.
+async fn connect(shared: &Shared, interaction: &Interaction) {
+    let mut ends = None;
+    let begins = async {
+        let (text, ended) = connecting::begin(shared).await;
+        ends = ended;
+        Reply::glance(&text)
+    };
+    give(shared, interaction, Manner::LookUp, begins).await;
+    if let Some(ended) = ends {
+        connecting::end(shared, ended).await;
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod carrier;
 mod catching_up;
+pub(super) mod connecting;
 mod dressing;
 mod eyes;
 mod hearing;
@@ -37,6 +38,7 @@ use super::gateway::{Beginning, Ended, Gateway, Told};
 use super::rest::Rest;
 use super::wire::Wire;
 use super::{Snowflake, Token};
+use crate::connecting::Connecting;
 use crate::stage::Stage;
 
 /// How much of the gateway's news may wait.
@@ -64,6 +66,8 @@ pub struct Ports {
     pub stage: Arc<Stage>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
+    /// The account at Google, which can be connected here.
+    pub google: Arc<dyn Connecting>,
     /// Where it is told how the line is.
     pub line: line::Told,
 }
@@ -194,6 +198,7 @@ async fn run(
     loops.spawn(inside.clone().run_until_cancelled_owned(Hearing::new(Arc::clone(&shared)).run(heard)));
     loops.spawn(inside.clone().run_until_cancelled_owned(Carrier::new(Arc::clone(&shared)).run()));
     loops.spawn(inside.clone().run_until_cancelled_owned(sort(Arc::clone(&shared), telling, news)));
+    loops.spawn(inside.clone().run_until_cancelled_owned(connecting::watch(Arc::clone(&shared))));
     errands.spawn(inside.clone().run_until_cancelled_owned(commands::register(Arc::clone(&shared))));
     let ended = tokio::select! {
         ended = gateway.run(told, stop.clone()) => Some(ended),

@@ -1,16 +1,22 @@
-//! Who keeps the tasks and the calendar, as the settings say.
+//! Who keeps the tasks, the calendar and mail, as the settings say.
 
 use std::sync::Arc;
 
 use accounts::Trouble;
 use accounts::caldav::{CalDavCalendar, CalDavTasks};
 use accounts::calendar::{Calendar, LocalCalendar};
+use accounts::google::{Connection, Google};
+use accounts::mail::Mailbox;
+use accounts::mail::imap::{self, Imap};
 use accounts::tasks::{LocalTasks, TaskList};
 use engine::ports::Clock;
 use journal::disk::Disk;
 
+use super::connecting;
 use super::shelf::DataShelf;
-use crate::settings::{Keeper, Settings};
+use crate::cli::Account;
+use crate::google::account;
+use crate::settings::{Accounts, Keeper, Mail, Settings};
 
 /// The files of the data directory that people read and edit.
 const TASKS: &str = "tasks.md";
@@ -28,7 +34,7 @@ pub fn tasks(
             Ok(Arc::new(LocalTasks::new(shelf, settings.paths.root().join(TASKS))))
         }
         Keeper::CalDav(server) => Ok(Arc::new(CalDavTasks::new(server.clone(), Arc::clone(clock))?)),
-        Keeper::Google => Err(unconnected()),
+        Keeper::Google => Ok(Arc::new(account(settings, disk, clock)?)),
         Keeper::Wrong(what) => Err(Trouble::Unconnected(what.clone())),
     }
 }
@@ -46,12 +52,46 @@ pub fn calendar(
             Ok(Arc::new(LocalCalendar::new(shelf, path, Arc::clone(clock))))
         }
         Keeper::CalDav(server) => Ok(Arc::new(CalDavCalendar::new(server.clone(), Arc::clone(clock))?)),
-        Keeper::Google => Err(unconnected()),
+        Keeper::Google => Ok(Arc::new(account(settings, disk, clock)?)),
         Keeper::Wrong(what) => Err(Trouble::Unconnected(what.clone())),
     }
 }
 
-fn unconnected() -> Trouble {
-    let files = "set OLLIM_TASKS=local and OLLIM_CALENDAR=local to use files.";
-    Trouble::Unconnected(format!("google is not connected. {files}"))
+/// The mailbox.
+pub fn mailbox(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Arc<dyn Mailbox>, Trouble> {
+    match &settings.places.accounts.mail {
+        Mail::Google => Ok(Arc::new(account(settings, disk, clock)?)),
+        Mail::Imap { server, user, password } => {
+            let (server, user, password) = (server.clone(), user.clone(), password.clone());
+            Ok(Arc::new(Imap::new(imap::Settings { server, user, password, tls: wire::tls() })))
+        }
+        Mail::Wrong(what) => Err(Trouble::Unconnected(what.clone())),
+    }
+}
+
+/// Whether what is wanted is kept at Google.
+pub(super) fn is_google(wanted: &Account, settings: &Settings) -> bool {
+    let Accounts { tasks, calendar, mail, .. } = &settings.places.accounts;
+    match wanted {
+        Account::Tasks { .. } => matches!(tasks, Keeper::Google),
+        Account::Cal { .. } => matches!(calendar, Keeper::Google),
+        Account::Mail { .. } => matches!(mail, Mail::Google),
+        Account::Google { .. } => false,
+    }
+}
+
+/// Sees to it that the account is connected. Who wants mail and has nothing set up hears of both ways.
+pub(super) async fn ready(google: &Google, wanted: &Account) -> Result<(), Trouble> {
+    match (wanted, google.connection()?) {
+        (Account::Mail { .. }, Connection::NoClient) => Err(Trouble::Unconnected(format!(
+            "no mailbox is set up. for one that speaks IMAP, set OLLIM_IMAP_URL (such as imaps://mail.example.org), \
+             OLLIM_IMAP_USER and OLLIM_IMAP_PASSWORD_FILE. for gmail: {}",
+            google.not_connected()
+        ))),
+        _ => connecting::ready(google).await,
+    }
 }

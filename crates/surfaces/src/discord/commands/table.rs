@@ -8,6 +8,9 @@ use serde_json::{Map, Value, json};
 /// The command on a message.
 pub(super) const ABOUT: &str = "Remind me about this";
 
+/// The command that connects an account.
+pub(super) const CONNECT: &str = "google-auth";
+
 /// The most choices of an option.
 pub(super) const CHOICES: usize = 25;
 
@@ -220,6 +223,7 @@ pub(super) const COMMANDS: &[Command] = &[
         ],
         (Glance, Work),
     ),
+    alone(CONNECT, "lets me read mail, and keep tasks and events, at google", LookUp),
     alone("help", "what i can do here", Glance),
 ];
 

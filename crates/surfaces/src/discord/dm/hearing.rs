@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 
 use super::sending::say_aside;
 use super::sign_in::SESSION;
-use super::{Shared, catching_up, pictures};
+use super::{Shared, catching_up, connecting, pictures};
 use crate::discord::events::{Author, Message, Quoted, Reaction, Sort, Turn};
 use crate::discord::gateway::Session;
 use crate::discord::{Snowflake, commands};
@@ -97,6 +97,9 @@ impl Hearing {
         }
         if self.dealt.len() > DEALT {
             self.dealt.pop_first();
+        }
+        if connecting::is_taken(&self.shared, &message.content).await {
+            return self.saw(message.id).await;
         }
         self.shared.has_room().await;
         let id = message.id;

@@ -1,0 +1,61 @@
+//! Google: one account for tasks, calendar and mail, reached with a token that the human gave us.
+
+mod access;
+mod addresses;
+mod calendar;
+mod call;
+mod files;
+mod gmail;
+mod refusal;
+mod sign_in;
+mod tasks;
+mod wire;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::ports::Clock;
+use reqwest::Client;
+
+use crate::Trouble;
+
+pub use addresses::{Addresses, BadBase};
+pub use files::{Connection, File, Keep};
+pub use sign_in::{Ended, PATIENCE, Paste, Pasted, SignIn};
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long an answer may take.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// What we ask the human for: tasks, the events of calendars, and to read mail.
+pub const SCOPES: [&str; 3] = [
+    "https://www.googleapis.com/auth/tasks",
+    "https://www.googleapis.com/auth/calendar.events",
+    "https://www.googleapis.com/auth/gmail.readonly",
+];
+
+/// The human's account at Google.
+#[derive(Clone)]
+pub struct Google {
+    client: Client,
+    addresses: Addresses,
+    keep: Arc<dyn Keep>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Google {
+    /// The account whose files `keep` holds. Nobody is called yet.
+    pub fn new(addresses: Addresses, keep: Arc<dyn Keep>, clock: Arc<dyn Clock>) -> Result<Self, Trouble> {
+        let client =
+            ::wire::client(&addresses.token, |builder| builder.connect_timeout(CONNECT).timeout(ANSWER));
+        Ok(Self { client: client.map_err(Trouble::Away)?, addresses, keep, clock })
+    }
+}
+
+impl fmt::Debug for Google {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Google").field("addresses", &self.addresses).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,122 @@
+//! A token that is good now: the one we keep, or a new one for it.
+
+use jiff::Timestamp;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Response, Url};
+use serde::Deserialize;
+
+use super::files::{Credentials, File, Token};
+use super::refusal::{self, Refusal};
+use super::{Google, call};
+use crate::{Secret, Trouble};
+
+/// What Google answers when it gives a token.
+#[derive(Deserialize)]
+struct Granted {
+    access_token: String,
+    refresh_token: Option<String>,
+    expires_in: Option<i64>,
+    scope: Option<String>,
+}
+
+impl Google {
+    /// A token for a request.
+    pub(super) async fn access(&self) -> Result<Secret, Trouble> {
+        let token = self.token()?.ok_or_else(|| self.not_connected())?;
+        match token.is_fresh(self.clock.now().timestamp()) {
+            true => Ok(token.access),
+            false => self.renew(token).await,
+        }
+    }
+
+    /// Another token than `refused`: a neighbour may have renewed it meanwhile.
+    pub(super) async fn access_instead_of(&self, refused: &Secret) -> Result<Secret, Trouble> {
+        let token = self.token()?.ok_or_else(|| self.not_connected())?;
+        match token.access == *refused {
+            true => self.renew(token).await,
+            false => Ok(token.access),
+        }
+    }
+
+    async fn renew(&self, old: Token) -> Result<Secret, Trouble> {
+        let client = self.credentials()?;
+        let Some(refresh) = old.refresh.clone() else { return Err(self.not_connected()) };
+        let form = [("grant_type", "refresh_token"), ("refresh_token", refresh.reveal())];
+        match self.ask_for_token(&client, &form).await? {
+            Ok(granted) => {
+                let token = self.token_of(granted, Some(&old));
+                self.keep_token(&token, &client)?;
+                Ok(token.access)
+            }
+            Err(refused) if refused.is_for_good() => {
+                self.revoked(&refresh)?;
+                Err(Trouble::Unconnected(
+                    "google has taken back what you gave me. run `ollim-bot google connect` in a terminal, or \
+                     /google-auth in discord."
+                        .to_owned(),
+                ))
+            }
+            Err(refused) => Err(refused.hiding(&[&refresh, &client.secret]).about_sign_in()),
+        }
+    }
+
+    /// Forgets a token that is no longer good, and leaves a mark for whoever tells the human. A token that came
+    /// meanwhile stays.
+    fn revoked(&self, refresh: &Secret) -> Result<(), Trouble> {
+        let kept = self.token()?;
+        if kept.is_some_and(|kept| kept.refresh.as_ref() != Some(refresh)) {
+            return Ok(());
+        }
+        self.replace(File::Revoked, b"")?;
+        self.remove(File::Token)
+    }
+
+    /// Asks for a token; what Google refuses is the inner error.
+    pub(super) async fn ask_for_token(
+        &self,
+        client: &Credentials,
+        form: &[(&str, &str)],
+    ) -> Result<Result<GrantedToken, Refusal>, Trouble> {
+        let who = [("client_id", client.id.as_str()), ("client_secret", client.secret.reveal())];
+        let form: Vec<_> = form.iter().chain(&who).copied().collect();
+        let response = self.post_form(self.addresses.token.clone(), &form).await?;
+        if !response.status().is_success() {
+            return Ok(Err(refusal::read(response).await));
+        }
+        let body = call::body(response).await?;
+        match serde_json::from_slice(&body) {
+            Ok(granted) => Ok(Ok(GrantedToken(granted))),
+            Err(_) => Err(Trouble::Garbled(
+                "google answered with something else than a token. try again.".to_owned(),
+            )),
+        }
+    }
+
+    pub(super) async fn post_form(&self, address: Url, form: &[(&str, &str)]) -> Result<Response, Trouble> {
+        let mut encoded = address.clone();
+        encoded.query_pairs_mut().clear().extend_pairs(form);
+        let body = encoded.query().unwrap_or_default().to_owned();
+        let request =
+            self.client.post(address).header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(body);
+        request.send().await.map_err(|error| call::unanswered(&error))
+    }
+
+    /// The token that was granted. What Google does not repeat is as it was.
+    pub(super) fn token_of(&self, GrantedToken(granted): GrantedToken, old: Option<&Token>) -> Token {
+        let scopes = granted.scope.map(|scope| scope.split_whitespace().map(str::to_owned).collect());
+        Token {
+            access: Secret::new(granted.access_token),
+            refresh: granted.refresh_token.map(Secret::new).or_else(|| old?.refresh.clone()),
+            scopes: scopes.or_else(|| Some(old?.scopes.clone())).unwrap_or_default(),
+            expires: granted.expires_in.and_then(|seconds| self.in_seconds(seconds)),
+        }
+    }
+
+    fn in_seconds(&self, seconds: i64) -> Option<Timestamp> {
+        // Whatever is answered, it is asked again within a day.
+        Timestamp::from_second(self.clock.now().timestamp().as_second() + seconds.clamp(0, 86_400)).ok()
+    }
+}
+
+/// A token as it was granted, which nobody prints.
+pub(super) struct GrantedToken(Granted);

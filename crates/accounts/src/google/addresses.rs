@@ -1,0 +1,96 @@
+//! Where Google is: its real addresses, or a server on this machine that plays it.
+
+use reqwest::Url;
+
+/// An address that cannot stand for Google. The human must act.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not an address on this machine. a server that plays google is at an address like http://127.0.0.1:8080."
+)]
+pub struct BadBase(String);
+
+/// Where each part of Google is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// Where the human says yes.
+    pub consent: Url,
+    /// Where a yes becomes a token.
+    pub token: Url,
+    /// Where a token is given back.
+    pub revoke: Url,
+    /// Gmail.
+    pub gmail: Url,
+    /// The tasks.
+    pub tasks: Url,
+    /// The calendar.
+    pub calendar: Url,
+}
+
+impl Addresses {
+    /// The real ones.
+    pub fn real() -> Result<Self, BadBase> {
+        Ok(Self {
+            consent: read("https://accounts.google.com/o/oauth2/v2/auth")?,
+            token: read("https://oauth2.googleapis.com/token")?,
+            revoke: read("https://oauth2.googleapis.com/revoke")?,
+            gmail: read("https://gmail.googleapis.com/gmail/v1/users/me")?,
+            tasks: read("https://tasks.googleapis.com/tasks/v1/lists/@default/tasks")?,
+            calendar: read("https://www.googleapis.com/calendar/v3/calendars/primary/events")?,
+        })
+    }
+
+    /// Those of a server on this machine. Tokens are for Google, so no other machine may stand for it.
+    pub fn played_at(base: &str) -> Result<Self, BadBase> {
+        let address = read(base)?;
+        if !wire::is_loopback(&address) || address.scheme() != "http" {
+            return Err(BadBase(base.to_owned()));
+        }
+        let base = base.trim_end_matches('/');
+        let at = |path: &str| read(&format!("{base}{path}"));
+        Ok(Self {
+            consent: at("/o/oauth2/v2/auth")?,
+            token: at("/token")?,
+            revoke: at("/revoke")?,
+            gmail: at("/gmail/v1/users/me")?,
+            tasks: at("/tasks/v1/lists/@default/tasks")?,
+            calendar: at("/calendar/v3/calendars/primary/events")?,
+        })
+    }
+}
+
+fn read(address: &str) -> Result<Url, BadBase> {
+    address.parse().map_err(|_| BadBase(address.to_owned()))
+}
+
+/// The address of what is called `parts` below `base`.
+pub fn below(base: &Url, parts: &[&str]) -> Url {
+    let mut address = base.clone();
+    if let Ok(mut path) = address.path_segments_mut() {
+        path.extend(parts);
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_may_play_google() {
+        assert!(Addresses::real().is_ok());
+        let played = Addresses::played_at("http://127.0.0.1:8080/").unwrap();
+        assert_eq!(played.token.as_str(), "http://127.0.0.1:8080/token");
+        for bad in
+            ["http://10.0.0.1", "https://oauth2.example.com", "127.0.0.1:8080", "", "https://127.0.0.1"]
+        {
+            let refused = Addresses::played_at(bad).unwrap_err().to_string();
+            assert!(refused.contains("http://127.0.0.1:8080"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_one_part_of_a_path_whatever_is_in_it() {
+        let base: Url = "http://127.0.0.1/a".parse().unwrap();
+        assert_eq!(below(&base, &["b/c", "d?e"]).as_str(), "http://127.0.0.1/a/b%2Fc/d%3Fe");
+    }
+}

@@ -1,0 +1,40 @@
+//! Bytes of a text, read in the character set that it says it has, or in the one that it really has.
+
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+
+/// The text of `bytes`, which claim to be written in `label`.
+///
+/// Whoever says one thing and sends UTF-8 is believed by the bytes: hardly anything else looks like it. Character
+/// sets that switch with an escape are the exception, because all their bytes are plain ones.
+pub fn read(bytes: &[u8], label: Option<&str>) -> String {
+    let claimed = label.and_then(|label| Encoding::for_label(label.trim().as_bytes()));
+    let escapes = bytes.contains(&0x1b);
+    match (std::str::from_utf8(bytes), claimed) {
+        (Ok(text), _) if !escapes => text.to_owned(),
+        (Ok(text), None) => text.to_owned(),
+        (_, Some(claimed)) if claimed != UTF_8 => claimed.decode(bytes).0.into_owned(),
+        (Ok(text), Some(_)) => text.to_owned(),
+        // What is neither UTF-8 nor says what it is comes from western machines, most of the time.
+        (Err(_), Some(_)) => String::from_utf8_lossy(bytes).into_owned(),
+        (Err(_), None) => WINDOWS_1252.decode(bytes).0.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_read_in_its_own_letters_whatever_it_claims() {
+        let check = |bytes: &[u8], label: Option<&str>, text: &str| assert_eq!(read(bytes, label), text);
+        check("Grüße".as_bytes(), Some("utf-8"), "Grüße");
+        check("Grüße".as_bytes(), Some("iso-8859-1"), "Grüße");
+        check("Grüße".as_bytes(), None, "Grüße");
+        check(b"Gr\xfc\xdfe", Some("ISO-8859-1"), "Grüße");
+        check(b"Gr\xfc\xdfe", None, "Grüße");
+        check(b"Gr\xfc\xdfe", Some("no-such-set"), "Grüße");
+        check(b"Gr\xfc\xdfe", Some("utf-8"), "Gr\u{fffd}\u{fffd}e");
+        check(b"\x1b$B$3$s\x1b(B", Some("iso-2022-jp"), "こん");
+        check(b"\x93quoted\x94", Some("windows-1252"), "“quoted”");
+    }
+}

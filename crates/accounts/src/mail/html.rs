@@ -1,0 +1,103 @@
+//! Text out of HTML: what a page would say aloud. Nothing that it points to is ever fetched.
+
+use mail_parser::decoders::html::add_html_token;
+
+/// The blocks whose insides nobody reads.
+const UNREAD: [&str; 4] = ["style", "script", "head", "title"];
+
+/// The words between the tags, with one space where there were several or a tag stood.
+pub fn text_of(html: &str) -> String {
+    let mut words = String::with_capacity(html.len() / 2);
+    let mut rest = html;
+    while let Some((before, tag)) = rest.split_once('<') {
+        words.push_str(before);
+        rest = match opens_tag(tag) {
+            true => {
+                words.push(' ');
+                after(tag)
+            }
+            false => {
+                words.push('<');
+                tag
+            }
+        };
+    }
+    words.push_str(rest);
+    unescaped(&words).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A `<` that no name follows is only a sign.
+fn opens_tag(tag: &str) -> bool {
+    tag.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?'))
+}
+
+/// What follows a tag, or the block that it opens. What never ends goes to the end.
+fn after(tag: &str) -> &str {
+    if let Some(comment) = tag.strip_prefix("!--") {
+        return comment.split_once("-->").map_or("", |(_, rest)| rest);
+    }
+    let name = tag.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    let Some(unread) = UNREAD.iter().find(|unread| unread.eq_ignore_ascii_case(name)) else {
+        return tag.split_once('>').map_or("", |(_, rest)| rest);
+    };
+    let end = find_end(tag, unread).unwrap_or(tag.len());
+    tag[end..].split_once('>').map_or("", |(_, rest)| rest)
+}
+
+fn find_end(block: &str, name: &str) -> Option<usize> {
+    block.match_indices("</").map(|(at, _)| at).find(|at| {
+        let closing = block.as_bytes().get(at + 2..at + 2 + name.len());
+        closing.is_some_and(|closing| closing.eq_ignore_ascii_case(name.as_bytes()))
+    })
+}
+
+/// Text with `&amp;` and its like as the signs they stand for.
+fn unescaped(text: &str) -> String {
+    /// The longest name of a sign.
+    const LONGEST: usize = 34;
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let name = rest.bytes().take(LONGEST).position(|byte| byte == b';');
+        match name
+            .filter(|end| rest[1..*end].bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'#'))
+        {
+            Some(end) => {
+                add_html_token(&mut plain, &rest.as_bytes()[..=end], false);
+                rest = &rest[end + 1..];
+            }
+            None => {
+                plain.push('&');
+                rest = &rest[1..];
+            }
+        }
+    }
+    plain + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// GO-23: style blocks and tags are removed, spaces are collapsed.
+    #[test]
+    fn html_becomes_the_words_that_it_shows() {
+        let check = |html: &str, text: &str| assert_eq!(text_of(html), text, "{html}");
+        check("<p>Hello</p>\n\n<p>you &amp; me</p>", "Hello you & me");
+        check("<STYLE type='text/css'>p { color: red }</Style >kept", "kept");
+        check("<head><title>no</title></head><body>yes</body>", "yes");
+        check("<script>if (1 < 2) alert('</p>')</script>calm", "calm");
+        check("a<!-- <b>hidden</b> -- > -->b", "a b");
+        check(
+            "1 < 2 && 3 > 2 &lt;b&gt; &#8217;&#x1F600; &euro; &unknown; &",
+            "1 < 2 && 3 > 2 <b> ’😀 € &unknown; &",
+        );
+        check("<header>top</header><img src=\"http://evil.example/pixel\" alt=x>end", "top end");
+        check("<a href='x'>unfinished", "unfinished");
+        check("text <unfinished", "text");
+        check("text <style>never ends", "text");
+        check("ü<br/>ß<", "ü ß<");
+    }
+}

@@ -1,0 +1,97 @@
+//! The name of a letter: a number in a folder, with the number that says which numbering that is.
+
+use std::fmt;
+
+use super::folder::Folder;
+use crate::Trouble;
+
+/// The name of a letter: `1731780000.42`, or `1731780000.42.Archive%2F2025` for one that is not in the inbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Id {
+    /// Which numbering.
+    pub validity: u32,
+    /// The number.
+    pub uid: u32,
+    /// The folder.
+    pub folder: Folder,
+}
+
+impl Id {
+    /// Reads a name.
+    pub fn read(text: &str) -> Result<Self, Trouble> {
+        let wrong = || {
+            Trouble::Wrong("that is not the id of a message. ids stand first in a list of them.".to_owned())
+        };
+        let mut parts = text.splitn(3, '.');
+        let mut number = || parts.next().and_then(|part| part.parse().ok()).filter(|number| *number > 0);
+        let (validity, uid) = (number(), number());
+        let folder = match parts.next() {
+            None => Some(Folder::inbox()),
+            Some(name) => unescaped(name).map(Folder::named),
+        };
+        match (validity, uid, folder) {
+            (Some(validity), Some(uid), Some(folder)) => Ok(Self { validity, uid, folder }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.validity, self.uid)?;
+        if self.folder.name == Folder::inbox().name {
+            return Ok(());
+        }
+        f.write_str(".")?;
+        for byte in self.folder.name.bytes() {
+            match byte.is_ascii_alphanumeric() || b"_-".contains(&byte) {
+                true => write!(f, "{}", char::from(byte))?,
+                false => write!(f, "%{byte:02X}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unescaped(name: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = name.as_bytes();
+    while let Some((byte, after)) = rest.split_first() {
+        rest = match byte {
+            b'%' => {
+                let hex = std::str::from_utf8(after.get(..2)?).ok()?;
+                bytes.push(u8::from_str_radix(hex, 16).ok()?);
+                &after[2..]
+            }
+            _ => {
+                bytes.push(*byte);
+                after
+            }
+        };
+    }
+    let plain = bytes.iter().all(|byte| (0x20..0x7f).contains(byte));
+    String::from_utf8(bytes).ok().filter(|name| plain && !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_one_word_and_reads_back() {
+        let check = |folder: &str, text: &str| {
+            let id = Id { validity: 17, uid: 42, folder: Folder::named(folder.to_owned()) };
+            assert_eq!(id.to_string(), text);
+            assert_eq!(Id::read(text).unwrap(), id);
+        };
+        check("INBOX", "17.42");
+        check("Archive/2025", "17.42.Archive%2F2025");
+        check("A \"b\" 100%", "17.42.A%20%22b%22%20100%25");
+        check("&ANw-ber.uns", "17.42.%26ANw-ber%2Euns");
+        for bad in
+            ["", "17", "17.", "a.b", "0.1", "1.0", "17.42.", "17.42.%0D%0AX", "17.42.%4", "-1.2", "18c2f0"]
+        {
+            assert!(Id::read(bad).is_err(), "{bad}");
+        }
+    }
+}

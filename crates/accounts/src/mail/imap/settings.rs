@@ -1,0 +1,106 @@
+//! Where the mailbox is, who we are there, and how the line is made secret.
+
+use std::sync::Arc;
+
+use reqwest::Url;
+use rustls::ClientConfig;
+
+use crate::Secret;
+
+/// An address that is no mailbox. The human must act.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not the address of a mailbox. write it like imaps://mail.example.org; imap:// takes STARTTLS."
+)]
+pub struct BadAddress(String);
+
+/// How a line is made secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Security {
+    /// From its beginning.
+    Tls,
+    /// After a few words, before the password.
+    StartTls,
+    /// Not at all: only for this machine.
+    Plain,
+}
+
+/// Where a mailbox is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The machine.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// How the line is made secret.
+    pub security: Security,
+}
+
+/// A mailbox, and who we are there.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where it is.
+    pub server: Server,
+    /// Our name there.
+    pub user: String,
+    /// What proves it.
+    pub password: Secret,
+    /// Whose certificates are believed.
+    pub tls: Arc<ClientConfig>,
+}
+
+impl Server {
+    /// Reads an address: `imaps://` is secret from its beginning, `imap://` before the password, and on this machine
+    /// it need not be.
+    pub fn read(text: &str) -> Result<Self, BadAddress> {
+        let bad = || BadAddress(without_password(text));
+        let address: Url = text.trim().parse().map_err(|_| bad())?;
+        let host = address.host_str().map(|host| host.trim_matches(['[', ']'])).unwrap_or_default();
+        let plain = address.path().trim_matches('/').is_empty()
+            && address.query().is_none()
+            && address.username().is_empty()
+            && address.password().is_none();
+        let security = match address.scheme() {
+            "imaps" => Security::Tls,
+            "imap" if wire::is_loopback(&address) => Security::Plain,
+            "imap" => Security::StartTls,
+            _ => return Err(bad()),
+        };
+        if host.is_empty() || !plain {
+            return Err(bad());
+        }
+        let usual = if security == Security::Tls { 993 } else { 143 };
+        Ok(Self { host: host.to_owned(), port: address.port().unwrap_or(usual), security })
+    }
+}
+
+/// Whoever writes the password into the address should not read it in an error.
+fn without_password(text: &str) -> String {
+    match text.rsplit_once('@') {
+        Some((_, host)) => format!("...@{host}"),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_says_how_the_line_is_made_secret() {
+        let check = |text: &str, host: &str, port: u16, security: Security| {
+            assert_eq!(Server::read(text), Ok(Server { host: host.to_owned(), port, security }));
+        };
+        check("imaps://mail.example.org", "mail.example.org", 993, Security::Tls);
+        check(" imaps://mail.example.org:1993/ ", "mail.example.org", 1993, Security::Tls);
+        check("imap://mail.example.org", "mail.example.org", 143, Security::StartTls);
+        check("imap://127.0.0.1:1143", "127.0.0.1", 1143, Security::Plain);
+        check("imap://[::1]:1143", "::1", 1143, Security::Plain);
+        check("imap://localhost", "localhost", 143, Security::Plain);
+        for bad in ["mail.example.org", "https://mail.example.org", "imaps://", "imaps://host/INBOX", ""] {
+            assert_eq!(Server::read(bad), Err(BadAddress(bad.to_owned())));
+        }
+        let told = Server::read("imaps://me:hunter2@mail.example.org").unwrap_err().to_string();
+        assert!(!told.contains("hunter2") && told.contains("imaps://mail.example.org"), "{told}");
+    }
+}

@@ -1,0 +1,52 @@
+//! Words of others, made fit to be read: nothing in them commands a terminal, turns the line around or hides.
+
+/// One line of at most `most` characters.
+pub fn line(text: &str, most: usize) -> String {
+    let seen: String = text.chars().filter(|c| c.is_whitespace() || is_seen(*c)).collect();
+    let words: Vec<&str> = seen.split_whitespace().collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
+}
+
+/// Several lines, each as it was written.
+pub fn lines(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}', '\u{85}'], "\n");
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || is_seen(*c)).collect()
+}
+
+/// Whether a character is there to be seen. Joiners stay: some scripts, and pictures of people, need them.
+fn is_seen(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+    let hides = matches!(
+        c,
+        '\u{AD}' | '\u{34F}' | '\u{180E}' | '\u{200B}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}'
+            | '\u{206A}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}' | '\u{E0000}'..='\u{E007F}'
+    );
+    !c.is_control() && !turns && !hides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_one_line_and_not_too_long() {
+        assert_eq!(line("  two\r\n\twords ", 100), "two words");
+        assert_eq!(line("four letters", 4), "four…");
+        assert_eq!(line("äöüß", 2), "äö…");
+        assert_eq!(line("", 4), "");
+    }
+
+    #[test]
+    fn nothing_commands_turns_around_or_hides() {
+        assert_eq!(line("\u{1b}[2Jred\u{7}", 100), "[2Jred");
+        assert_eq!(line("invoice\u{202E}fdp.exe", 100), "invoicefdp.exe");
+        assert_eq!(line("a\u{200B}b\u{FEFF}c\u{E0041}d", 100), "abcd");
+        assert_eq!(lines("a\r\nb\rc\u{2028}d\te\0f\u{9b}g"), "a\nb\nc\nd\tefg");
+        assert_eq!(line("👩\u{200D}🚀", 100), "👩\u{200D}🚀");
+    }
+}

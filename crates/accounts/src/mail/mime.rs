@@ -1,0 +1,326 @@
+//! A letter as it travels, read: headers with their encoded words, and the part of the body that a human reads.
+//!
+//! Every letter can be read, however broken: the worst that comes of it is a letter without words.
+
+use mail_parser::parsers::MessageStream;
+use mail_parser::{HeaderForm, HeaderValue, Message, MessageParser, MessagePart, MimeHeaders, PartType};
+
+use super::html::text_of;
+use super::{Heading, Letter, charset, legible, transfer};
+
+/// The most characters of a body that are told.
+const BODY: usize = 3_000;
+/// The most characters of a header in an opened letter: a letter can go to thousands.
+const HEADER: usize = 1_000;
+/// The most characters of a header in a list.
+const LISTED: usize = 200;
+/// How deep letters are looked for in letters, and parts in parts.
+const DEPTH: usize = 16;
+
+/// What stands on a letter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Envelope {
+    /// `From`.
+    pub from: String,
+    /// `To`.
+    pub to: String,
+    /// `Date`.
+    pub date: String,
+    /// `Subject`.
+    pub subject: String,
+}
+
+impl Envelope {
+    /// What `value` says of each header.
+    pub fn new(value: impl Fn(&str) -> Option<String>) -> Self {
+        let value = |name| value(name).unwrap_or_default();
+        Self { from: value("From"), to: value("To"), date: value("Date"), subject: value("Subject") }
+    }
+
+    /// The heading of a letter called `id`.
+    pub fn heading(&self, id: String, at: Option<jiff::Timestamp>) -> Heading {
+        let subject = legible::line(&self.subject, LISTED);
+        Heading { id, at, from: legible::line(&sender(&self.from), LISTED), subject }
+    }
+
+    /// The letter with this body.
+    pub fn letter(&self, body: Option<Body>) -> Letter {
+        let line = |text: &str| legible::line(text, HEADER);
+        Letter {
+            from: line(&self.from),
+            to: line(&self.to),
+            date: line(&self.date),
+            subject: line(&self.subject),
+            body: body.and_then(Body::told),
+        }
+    }
+}
+
+/// The part of a letter that is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// Written as text.
+    Plain(String),
+    /// Written as HTML.
+    Html(String),
+}
+
+impl Body {
+    /// Whether nobody could read anything in it.
+    pub fn is_blank(&self) -> bool {
+        match self {
+            Self::Plain(text) => legible::lines(text).trim().is_empty(),
+            Self::Html(html) => legible::lines(&text_of(html)).trim().is_empty(),
+        }
+    }
+
+    /// Its words, not too many of them.
+    fn told(self) -> Option<String> {
+        let text = match self {
+            Self::Plain(text) => legible::lines(&text),
+            Self::Html(html) => legible::lines(&text_of(&html)),
+        };
+        let text = text.trim();
+        match text.char_indices().nth(BODY) {
+            _ if text.is_empty() => None,
+            Some((end, _)) => Some(format!("{}\n... (truncated)", &text[..end])),
+            None => Some(text.to_owned()),
+        }
+    }
+}
+
+/// Who wrote it: the text before `<` without its quotes, or the address.
+fn sender(from: &str) -> String {
+    let (name, address) = from.split_once('<').unwrap_or((from, ""));
+    let name = name.trim().trim_matches(['"', '\'']).trim();
+    match name.is_empty() {
+        true => address.split('>').next().unwrap_or_default().trim().to_owned(),
+        false => name.to_owned(),
+    }
+}
+
+/// A header's value with its encoded words read.
+pub fn words(value: &str) -> String {
+    let value = format!("{}\n", value.replace(['\r', '\n'], " "));
+    text(MessageStream::new(value.as_bytes()).parse_unstructured())
+}
+
+fn text(value: HeaderValue<'_>) -> String {
+    value.into_text().unwrap_or_default().into_owned()
+}
+
+/// The envelope of a letter of which `raw` is the beginning.
+pub fn envelope(raw: &[u8]) -> Envelope {
+    let Some(message) = MessageParser::default().parse_headers(raw) else { return Envelope::default() };
+    of_message(&message)
+}
+
+fn of_message(message: &Message<'_>) -> Envelope {
+    Envelope::new(|name| message.header_as(name, HeaderForm::Text).into_iter().next().map(text))
+}
+
+/// The letter of which `raw` is all, or as much as is read of it.
+pub fn letter(raw: &[u8]) -> Letter {
+    match MessageParser::default().parse(raw) {
+        Some(message) => of_message(&message).letter(body(&message)),
+        None => Envelope::default().letter(None),
+    }
+}
+
+/// The first text that is no attachment, or else the first HTML; if there is neither, those of a letter inside.
+fn body(message: &Message<'_>) -> Option<Body> {
+    let mut found = Found::default();
+    found.look_at(message, 0, DEPTH);
+    found.plain.or(found.html).or(found.enclosed)
+}
+
+#[derive(Default)]
+struct Found {
+    plain: Option<Body>,
+    html: Option<Body>,
+    enclosed: Option<Body>,
+}
+
+impl Found {
+    fn look_at(&mut self, message: &Message<'_>, part: u32, depth: usize) {
+        let Some(found) = message.part(part).filter(|_| depth > 0) else { return };
+        match &found.body {
+            PartType::Multipart(parts) => {
+                for part in parts {
+                    self.look_at(message, *part, depth - 1);
+                }
+            }
+            PartType::Message(inner) => {
+                if self.enclosed.is_none() {
+                    self.enclosed = body_inside(inner, depth - 1);
+                }
+            }
+            PartType::Text(_) if !is_attached(found) => {
+                keep(&mut self.plain, || Body::Plain(written(message, found)));
+            }
+            PartType::Html(_) if !is_attached(found) => {
+                keep(&mut self.html, || Body::Html(written(message, found)));
+            }
+            PartType::Text(_) | PartType::Html(_) | PartType::Binary(_) | PartType::InlineBinary(_) => {}
+        }
+    }
+}
+
+fn body_inside(message: &Message<'_>, depth: usize) -> Option<Body> {
+    let mut found = Found::default();
+    found.look_at(message, 0, depth);
+    found.plain.or(found.html).or(found.enclosed)
+}
+
+/// The first that says something stays.
+fn keep(place: &mut Option<Body>, body: impl FnOnce() -> Body) {
+    if place.is_none() {
+        *place = Some(body()).filter(|body| !body.is_blank());
+    }
+}
+
+/// The text of a part, from its bytes: letters that are cut short or name a wrong character set are read too.
+fn written(message: &Message<'_>, part: &MessagePart<'_>) -> String {
+    let bytes = message.raw_message.get(part.offset_body as usize..part.offset_end as usize);
+    let encoding = part.content_transfer_encoding().unwrap_or_default();
+    let label = part.content_type().and_then(|kind| kind.attribute("charset"));
+    charset::read(&transfer::unwrapped(bytes.unwrap_or_default(), encoding), label)
+}
+
+/// Calendars, signatures and other kinds of text are not what somebody wrote.
+fn is_attached(part: &MessagePart<'_>) -> bool {
+    let kind = part.content_type().and_then(|kind| kind.subtype());
+    let other = kind.is_some_and(|kind| !["plain", "html"].iter().any(|own| own.eq_ignore_ascii_case(kind)));
+    other || part.content_disposition().is_some_and(mail_parser::ContentType::is_attachment)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(raw: &str, expected: &expect_test::Expect) {
+        let letter = letter(raw.replace('\n', "\r\n").as_bytes());
+        let Letter { from, to, date, subject, body } = letter;
+        expected.assert_eq(&format!("{from} | {to} | {date} | {subject}\n{}", body.unwrap_or_default()));
+    }
+
+    /// GO-23, GO-25: headers are found whatever their case; the first text is the body, depth first.
+    #[test]
+    fn the_first_text_of_nested_parts_is_the_body() {
+        check(
+            "fROM: =?utf-8?Q?J=C3=BCrgen?= <j@example.org>\nTO: a@example.org,\n b@example.org\n\
+             date: Mon, 16 Nov 2026 08:00:00 +0100\nSUBJECT: =?iso-8859-1?B?R3L832U=?=\n\
+             MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=out\n\n\
+             --out\nContent-Type: text/plain; name=notes.txt\n\
+             Content-Disposition: attachment; filename=notes.txt\n\nnot this\n\
+             --out\nContent-Type: multipart/alternative; boundary=in\n\n\
+             --in\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n\
+             Gr=C3=BC=C3=9Fe!\n--in\nContent-Type: text/html\n\n<b>nor this</b>\n--in--\n--out--\n",
+            &expect![[r#"
+                Jürgen <j@example.org> | a@example.org, b@example.org | Mon, 16 Nov 2026 08:00:00 +0100 | Grüße
+                Grüße!"#]],
+        );
+    }
+
+    /// GO-23: without text the HTML is read, without its styles and tags.
+    #[test]
+    fn html_alone_is_read_as_text() {
+        check(
+            "Subject: s\nContent-Type: text/html; charset=utf-8\n\n\
+             <style>p{}</style><p>Hello&nbsp;<b>you</b></p><img src='http://tracker.example/x.png'>",
+            &expect![[r#"
+                 |  |  | s
+                Hello you"#]],
+        );
+    }
+
+    #[test]
+    fn a_blank_text_does_not_hide_the_html_and_a_forwarded_letter_is_opened() {
+        check(
+            "Content-Type: multipart/alternative; boundary=b\n\n--b\nContent-Type: text/plain\n\n \n\
+             --b\nContent-Type: text/html\n\n<p>words</p>\n--b--\n",
+            &expect![[r#"
+                 |  |  | 
+                words"#]],
+        );
+        check(
+            "Subject: Fwd\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\
+             Content-Type: message/rfc822\n\nSubject: inner\n\nwhat was forwarded\n--b--\n",
+            &expect![[r#"
+                 |  |  | Fwd
+                what was forwarded"#]],
+        );
+    }
+
+    #[test]
+    fn broken_letters_are_read_as_far_as_they_go() {
+        check(
+            "Subject: cut\nContent-Type: multipart/mixed; boundary=never\n\n--never\n\
+             Content-Type: text/plain\nContent-Transfer-Encoding: base64\n\nSGVsbG8gdGhlc",
+            &expect![[r#"
+                 |  |  | cut
+                Hello the"#]],
+        );
+        check(
+            "Subject: =?utf-8?B?bad=?= =?no-such?Q?x?=\nContent-Type: text/plain; charset=no-such-set\n\nstill here",
+            &expect![[r#"
+                 |  |  | m�x
+                still here"#]],
+        );
+        assert_eq!(letter(b""), Envelope::default().letter(None));
+        let unfinished = "--b\r\nContent-Type: message/rfc822\r\n\r\n".repeat(2);
+        letter(
+            format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{unfinished}\r\n--b--\r\n").as_bytes(),
+        );
+    }
+
+    #[test]
+    fn a_letter_that_names_the_wrong_character_set_is_read() {
+        let raw = b"Content-Type: text/plain; charset=us-ascii\r\n\r\nGr\xfc\xdfe".to_vec();
+        assert_eq!(letter(&raw).body.as_deref(), Some("Grüße"));
+        let raw = "Content-Type: text/plain; charset=iso-8859-1\r\n\r\nGrüße".as_bytes().to_vec();
+        assert_eq!(letter(&raw).body.as_deref(), Some("Grüße"));
+    }
+
+    /// GO-23: three thousand characters, and a line that says that there was more.
+    #[test]
+    fn a_long_letter_is_cut() {
+        let body = letter(format!("\r\n{}", "ü".repeat(3_001)).as_bytes()).body.unwrap();
+        assert_eq!(body, format!("{}\n... (truncated)", "ü".repeat(3_000)));
+        let body = letter(format!("\r\n{}", "ü".repeat(3_000)).as_bytes()).body.unwrap();
+        assert_eq!(body, "ü".repeat(3_000));
+    }
+
+    /// GO-22: the name without its quotes, or the address.
+    #[test]
+    fn the_sender_is_a_name_or_an_address() {
+        let check = |from: &str, sender_is: &str| assert_eq!(sender(from), sender_is);
+        check("\"Ann Bell\" <ann@example.org>", "Ann Bell");
+        check("Ann <ann@example.org>", "Ann");
+        check("<ann@example.org>", "ann@example.org");
+        check("ann@example.org", "ann@example.org");
+        check("\"\" <ann@example.org>", "ann@example.org");
+        check("", "");
+    }
+
+    proptest! {
+        /// Whatever arrives, it can be read, and what is read is bounded and commands nothing.
+        #[test]
+        fn every_letter_can_be_read(raw in proptest::collection::vec(any::<u8>(), 0..2_000)) {
+            let Letter { subject, body, .. } = letter(&raw);
+            prop_assert!(subject.chars().count() <= HEADER + 1);
+            prop_assert!(!subject.contains(char::is_control));
+            let body = body.unwrap_or_default();
+            prop_assert!(body.chars().count() <= BODY + 20);
+            prop_assert!(!body.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
+        }
+
+        #[test]
+        fn every_multipart_can_be_read(parts in proptest::collection::vec("(--b(--)?|Content-Type: (text/(plain|html)|multipart/mixed; boundary=b|message/rfc822)|Content-Transfer-Encoding: (base64|quoted-printable)|[ -~]{0,20})?\r\n", 0..40)) {
+            letter(format!("Content-Type: multipart/mixed; boundary=b\r\n\r\n{}", parts.concat()).as_bytes());
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Signing in: by a browser on this machine, by a pasted address, or not at all.
+
+use accounts::google::{Connection, Ended, File, Pasted};
+use accounts::mail::Mailbox;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::rig::Rig;
+
+/// What a browser shows at an address: its status line, where it is sent on to, and the page.
+async fn browse(address: &str) -> (String, Option<String>, String) {
+    let rest = address.strip_prefix("http://").expect("an address");
+    let (host, target) =
+        rest.split_once('/').map_or((rest, String::new()), |(host, target)| (host, target.to_owned()));
+    let mut stream = TcpStream::connect(host).await.unwrap();
+    let request = format!("GET /{target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, page) = answer.split_once("\r\n\r\n").expect("an answer");
+    let location = head
+        .lines()
+        .find_map(|line| line.to_lowercase().starts_with("location: ").then(|| line[10..].to_owned()));
+    (head.lines().next().unwrap().to_owned(), location, page.to_owned())
+}
+
+/// GO-7, GO-9, GO-10: the human says yes in a browser here, which ends at a small page; the token is kept.
+#[tokio::test]
+async fn a_browser_on_this_machine_brings_the_answer() {
+    let rig = Rig::apart().await;
+    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
+    rig.files.put(File::Revoked, "");
+    let sign_in = rig.google.begin().await.unwrap();
+    let url = sign_in.url();
+    let (ended, page) = tokio::join!(sign_in.wait(), async {
+        let (_, location, _) = browse(&url).await;
+        let location = location.expect("google sends the browser back");
+        let stranger = location.replace("state=", "state=x");
+        assert!(browse(&stranger).await.0.contains("404"), "an answer to another question changes nothing");
+        assert!(
+            browse(&format!("{}/favicon.ico", &location[..location.find("/?").unwrap()]))
+                .await
+                .0
+                .contains("404")
+        );
+        browse(&location).await
+    });
+    assert_eq!(ended, Ok(Ended::Connected));
+    assert!(page.0.contains("200") && page.2.contains("You can close this window."), "{page:?}");
+    assert_eq!(rig.google.connection(), Ok(Connection::Connected));
+    assert_eq!(rig.files.get(File::Revoked), None, "the mark of an earlier end is gone");
+    rig.google.labels().await.unwrap();
+}
+
+/// GO-1, GO-7: what is asked for is tasks, events and reading mail, and nothing else; so that it can be renewed.
+#[tokio::test]
+async fn no_more_is_asked_for_than_is_needed() {
+    let rig = Rig::apart().await;
+    browse(&rig.google.begin().await.unwrap().url()).await;
+    let asked = rig.server.world().requests[0].clone();
+    assert_eq!(
+        asked.asks("scope"),
+        Some(
+            "https://www.googleapis.com/auth/tasks https://www.googleapis.com/auth/calendar.events \
+             https://www.googleapis.com/auth/gmail.readonly"
+        )
+    );
+    assert_eq!(
+        (asked.asks("access_type"), asked.asks("code_challenge_method")),
+        (Some("offline"), Some("S256"))
+    );
+}
+
+/// GO-9: a browser on another machine ends nowhere; its address is pasted.
+#[tokio::test]
+async fn a_pasted_address_brings_the_answer() {
+    let rig = Rig::apart().await;
+    let sign_in = rig.google.begin().await.unwrap();
+    let (_, location, _) = browse(&sign_in.url()).await;
+    let paste = sign_in.paste();
+    assert_eq!(paste.offer("good morning"), Pasted::NotForUs);
+    assert_eq!(paste.offer("http://127.0.0.1:1/?state=x&code=y"), Pasted::Stranger);
+    assert_eq!(paste.offer(&format!(" {}\n", location.unwrap())), Pasted::Taken);
+    assert_eq!(sign_in.wait().await, Ok(Ended::Connected));
+    assert_eq!(rig.google.connection(), Ok(Connection::Connected));
+}
+
+/// GO-7: a code is worth nothing without the proof that belongs to it.
+#[tokio::test]
+async fn a_code_of_another_sign_in_is_refused() {
+    let rig = Rig::apart().await;
+    let (mine, other) = (rig.google.begin().await.unwrap(), rig.google.begin().await.unwrap());
+    let theirs = browse(&other.url()).await.1.unwrap();
+    let code = theirs.split("code=").nth(1).unwrap().split('&').next().unwrap();
+    let own = browse(&mine.url()).await.1.unwrap();
+    let own_code = own.split("code=").nth(1).unwrap().split('&').next().unwrap();
+    assert_eq!(mine.paste().offer(&own.replace(own_code, code)), Pasted::Taken);
+    let trouble = mine.wait().await.unwrap_err().to_string();
+    assert_eq!(trouble, "google does not know that code any more. connect once more.");
+    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
+}
+
+/// GO-9: a no is told, and changes nothing.
+#[tokio::test]
+async fn a_no_changes_nothing() {
+    let rig = Rig::apart().await;
+    let sign_in = rig.google.begin().await.unwrap();
+    let location = browse(&sign_in.url()).await.1.unwrap();
+    let denied = location.replace("code=", "error=access_denied&x=");
+    assert_eq!(sign_in.paste().offer(&denied), Pasted::Taken);
+    let trouble = sign_in.wait().await.unwrap_err().to_string();
+    assert_eq!(trouble, "google was not connected: access_denied. nothing has changed.");
+}
+
+/// GO-9: after five minutes nobody is waited for any more.
+#[tokio::test(start_paused = true)]
+async fn nobody_is_waited_for_longer_than_five_minutes() {
+    let rig = Rig::apart().await;
+    let sign_in = rig.google.begin().await.unwrap();
+    let began = tokio::time::Instant::now();
+    assert_eq!(sign_in.wait().await, Ok(Ended::NobodyCame));
+    assert_eq!(began.elapsed().as_secs(), 300);
+}
+
+/// GO-11: one that is given up no longer has a door.
+#[tokio::test]
+async fn a_sign_in_that_is_given_up_closes_its_door() {
+    let rig = Rig::apart().await;
+    let sign_in = rig.google.begin().await.unwrap();
+    let location = browse(&sign_in.url()).await.1.unwrap();
+    let host = location.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
+    drop(sign_in);
+    assert!(TcpStream::connect(host).await.is_err());
+}
+
+/// GO-5: without a client there is nothing to begin, and the way to one is told.
+#[tokio::test]
+async fn without_a_client_the_way_to_one_is_told() {
+    let rig = Rig::apart().await;
+    rig.files.put(File::Credentials, "");
+    let trouble = rig.google.begin().await.unwrap_err().to_string();
+    assert!(trouble.starts_with("state/credentials.json: line "), "{trouble}");
+    let empty = std::sync::Arc::new(crate::rig::Files::default());
+    let clock = std::sync::Arc::new(crate::rig::Still);
+    let addresses = accounts::google::Addresses::played_at(&rig.server.url()).unwrap();
+    let google = accounts::google::Google::new(addresses, empty, clock).unwrap();
+    assert_eq!(google.connection(), Ok(Connection::NoClient));
+    let trouble = google.begin().await.unwrap_err().to_string();
+    assert!(trouble.contains("4. put that file at state/credentials.json"), "{trouble}");
+}
+
+#[tokio::test]
+async fn who_disconnects_gives_the_token_back() {
+    let rig = Rig::connected().await;
+    rig.google.disconnect().await.unwrap();
+    assert_eq!(rig.server.world().refresh, Vec::<String>::new());
+    assert_eq!(rig.files.get(File::Token), None);
+    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
+    rig.hold("2026-11-16T08:00:00Z");
+    rig.fail("/revoke", 500, "");
+    rig.google.disconnect().await.unwrap();
+    assert_eq!(rig.files.get(File::Token), None, "a google that fails does not keep us connected");
+}

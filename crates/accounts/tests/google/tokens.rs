@@ -1,0 +1,136 @@
+//! Tokens: good ones are used, old ones renewed, those that were taken back forgotten.
+
+use accounts::Trouble;
+use accounts::google::{Connection, File};
+use accounts::mail::Mailbox;
+
+use crate::rig::{REFRESH, Rig};
+
+/// GO-3: a good token is used as it is.
+#[tokio::test]
+async fn a_good_token_is_used() {
+    let rig = Rig::connected().await;
+    rig.google.labels().await.unwrap();
+    assert_eq!(rig.asked(), ["GET /gmail/v1/users/me/labels"]);
+}
+
+/// GO-2, GO-3: one that has ended is renewed and kept, and what Google does not repeat stays.
+#[tokio::test]
+async fn an_old_token_is_renewed_and_kept() {
+    let rig = Rig::connected().await;
+    rig.hold("2026-11-16T07:00:30.123456Z");
+    rig.google.labels().await.unwrap();
+    rig.google.labels().await.unwrap();
+    let labels = "GET /gmail/v1/users/me/labels";
+    assert_eq!(rig.asked(), ["POST /token", labels, labels]);
+    let token = rig.files.token();
+    assert_eq!(token["refresh_token"], REFRESH);
+    assert_eq!(token["scopes"][0], "a");
+    assert_eq!(token["expiry"], "2026-11-16T07:59:59Z");
+    assert!(
+        token["client_id"].is_string()
+            && token["client_secret"].is_string()
+            && token["token_uri"].is_string()
+    );
+}
+
+/// GO-3: a token that is refused in the middle of something is renewed once, and the same is asked again.
+#[tokio::test]
+async fn a_token_that_is_refused_meanwhile_is_renewed_once() {
+    let rig = Rig::connected().await;
+    rig.server.world().access.clear();
+    rig.google.labels().await.unwrap();
+    let labels = "GET /gmail/v1/users/me/labels";
+    assert_eq!(rig.asked(), [labels, "POST /token", labels]);
+
+    rig.fail("labels", 401, "");
+    rig.fail("labels", 401, "");
+    let trouble = rig.google.labels().await.unwrap_err();
+    assert_eq!(
+        trouble.to_string(),
+        "google does not accept our token. run `ollim-bot google connect` again."
+    );
+    assert!(rig.files.get(File::Token).is_some());
+}
+
+/// GO-4: a grant that was taken back is forgotten, and a mark is left for whoever tells the human.
+#[tokio::test]
+async fn a_grant_that_was_taken_back_is_forgotten_and_marked() {
+    let rig = Rig::connected().await;
+    rig.hold("2026-11-16T06:00:00Z");
+    rig.server.world().refresh.clear();
+    let trouble = rig.google.labels().await.unwrap_err();
+    assert!(matches!(trouble, Trouble::Unconnected(_)), "{trouble:?}");
+    assert!(trouble.to_string().starts_with("google has taken back what you gave me."), "{trouble}");
+    assert!(trouble.to_string().contains("/google-auth"), "{trouble}");
+    assert_eq!(rig.files.get(File::Token), None);
+    assert_eq!(rig.files.get(File::Revoked).as_deref(), Some(""));
+    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
+    let trouble = rig.google.labels().await.unwrap_err().to_string();
+    assert!(trouble.starts_with("google is not connected."), "{trouble}");
+}
+
+/// GO-4: trouble that passes keeps the token.
+#[tokio::test]
+async fn trouble_that_passes_keeps_the_token() {
+    let check = async |status: u16, body: &str, expected: &str| {
+        let rig = Rig::connected().await;
+        rig.hold("2026-11-16T06:00:00Z");
+        rig.fail("/token", status, body);
+        assert_eq!(rig.google.labels().await.unwrap_err().to_string(), expected);
+        assert!(rig.files.get(File::Token).is_some(), "{status}");
+        assert_eq!(rig.files.get(File::Revoked), None, "{status}");
+        rig.google.labels().await.unwrap();
+    };
+    let later = |status: u16| format!("google has trouble of its own ({status}). try again later.");
+    check(500, r#"{"error":"internal_failure"}"#, &later(500)).await;
+    check(503, "<html>busy</html>", &later(503)).await;
+    check(429, "", "google says that we ask too often. try again in a few minutes.").await;
+    check(200, "not a token", "google answered with something else than a token. try again.").await;
+    let client = "google does not know the client in state/credentials.json. download the file once more, then run \
+                  `ollim-bot google connect`.";
+    check(401, r#"{"error":"invalid_client"}"#, client).await;
+}
+
+#[tokio::test]
+async fn nobody_at_the_other_end_is_told_in_a_sentence() {
+    let rig = Rig::connected().await;
+    let Rig { server, google, files } = rig;
+    drop(server);
+    let trouble = google.labels().await.unwrap_err();
+    assert!(trouble.to_string().starts_with("google cannot be reached: "), "{trouble}");
+    assert!(files.get(File::Token).is_some());
+}
+
+/// GO-6: whether it is connected follows from the files alone.
+#[tokio::test]
+async fn the_files_tell_whether_it_is_connected() {
+    let rig = Rig::connected().await;
+    rig.hold("2020-01-01T00:00:00Z");
+    assert_eq!(rig.google.connection(), Ok(Connection::Connected));
+    rig.files.put(File::Token, r#"{"token":"t","expiry":"2020-01-01T00:00:00Z"}"#);
+    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
+    rig.files.put(File::Token, r#"{"token":"t","expiry":"2026-12-01T00:00:00Z"}"#);
+    assert_eq!(rig.google.connection(), Ok(Connection::Connected));
+    rig.files.put(File::Token, "{}");
+    assert_eq!(rig.google.connection(), Ok(Connection::Apart));
+    assert_eq!(rig.asked(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_broken_file_is_named_with_its_remedy() {
+    let rig = Rig::connected().await;
+    rig.files.put(File::Token, "{\n\"token\": oops");
+    let trouble = rig.google.labels().await.unwrap_err().to_string();
+    assert_eq!(
+        trouble,
+        "state/token.json: line 2 is not JSON. run `ollim-bot google connect` to make it anew."
+    );
+    rig.hold("2020-01-01T00:00:00Z");
+    rig.files.put(File::Credentials, "{\"installed\":{}}");
+    let trouble = rig.google.labels().await.unwrap_err().to_string();
+    assert!(
+        trouble.starts_with("state/credentials.json: there is no client_id and client_secret"),
+        "{trouble}"
+    );
+}

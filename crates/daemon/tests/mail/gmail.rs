@@ -1,0 +1,164 @@
+//! Mail at Google: lists, a letter, labels, and what is said when it fails.
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+use testkit::google::{Fault, mail};
+use testkit::kill::{Program, stderr, stdout};
+
+use crate::rig::connected;
+
+fn check(program: &Program, arguments: &[&str], expected: &Expect) {
+    let output = program.run(arguments);
+    let code = output.status.code().expect("an end");
+    expected.assert_eq(&format!("{}{}(exit {code})\n", stdout(&output), stderr(&output)));
+}
+
+/// GO-22: an id, the local time, who, what; and what stands there if something is missing.
+#[test]
+fn unread_and_found_mail_is_listed() {
+    let (google, program) = connected();
+    let mut odd = mail("18c2", ("<news@example.org>", ""), "");
+    odd["internalDate"] = json!(null);
+    google.server().world().mails =
+        vec![mail("18c1", ("\"Bell, Ann\" <ann@example.org>", "=?utf-8?Q?Gr=C3=BC=C3=9Fe?="), "x"), odd];
+    for name in ["mail", "gmail"] {
+        check(
+            &program,
+            &[name, "unread"],
+            &expect![[r#"
+                  18c1  2026-11-16 09:00  Bell, Ann  Grüße
+                  18c2  (no date)      news@example.org  (no subject)
+                (exit 0)
+            "#]],
+        );
+        check(
+            &program,
+            &[name, "search", "ann", "--max", "1"],
+            &expect![[r#"
+              18c1  2026-11-16 09:00  Bell, Ann  Grüße
+            (exit 0)
+        "#]],
+        );
+        check(
+            &program,
+            &[name, "search", "-from:nobody"],
+            &expect![[r#"
+            no messages
+            (exit 0)
+        "#]],
+        );
+    }
+    let requests = google.server().world().requests.clone();
+    assert_eq!(requests[0].asks("maxResults"), Some("20"));
+    assert!(requests.iter().any(|request| request.asks("q") == Some("-from:nobody")));
+    program.run(&["mail", "search", "--max", "3", "from:ann", "is:unread"]);
+    let asked = google.server().world().requests.last().expect("a request").clone();
+    assert_eq!((asked.asks("q"), asked.asks("maxResults")), (Some("from:ann is:unread"), Some("3")));
+}
+
+/// GO-23: what stands on a letter, then its words.
+#[test]
+fn a_letter_is_read() {
+    let (google, program) = connected();
+    google.server().world().mails = vec![
+        mail("18c1", ("Ann <ann@example.org>", "Lunch?"), "Are you free\r\non Monday?\u{1b}[31m\r\n"),
+        mail("18c2", ("Ann <ann@example.org>", ""), ""),
+    ];
+    check(
+        &program,
+        &["mail", "read", "18c1"],
+        &expect![[r#"
+            from:    Ann <ann@example.org>
+            to:      me@example.org
+            date:    Mon, 16 Nov 2026 08:00:00 +0100
+            subject: Lunch?
+
+            Are you free
+            on Monday?[31m
+            (exit 0)
+        "#]],
+    );
+    check(
+        &program,
+        &["gmail", "read", "18c2"],
+        &expect![[r#"
+            from:    Ann <ann@example.org>
+            to:      me@example.org
+            date:    Mon, 16 Nov 2026 08:00:00 +0100
+            subject: 
+
+            (no text body)
+            (exit 0)
+        "#]],
+    );
+}
+
+/// GO-24: two spaces, the id, two spaces, the name.
+#[test]
+fn labels_are_listed() {
+    let (_google, program) = connected();
+    check(
+        &program,
+        &["mail", "labels"],
+        &expect![[r#"
+              INBOX  INBOX
+              Label_1  Familie/Grüße
+            (exit 0)
+        "#]],
+    );
+}
+
+#[test]
+fn programs_get_json() {
+    let (google, program) = connected();
+    google.server().world().mails = vec![mail("18c1", ("Ann <ann@example.org>", "Lunch?"), "hi")];
+    let json = |arguments: &[&str]| -> Value {
+        let output = program.run(arguments);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stdout(&output)))
+    };
+    let heading = json!({ "id": "18c1", "at": "2026-11-16T08:00:00Z", "from": "Ann", "subject": "Lunch?" });
+    assert_eq!(json(&["mail", "unread", "--json"]), json!({ "messages": [heading] }));
+    assert_eq!(json(&["mail", "read", "18c1", "--json"])["body"], "hi");
+    assert_eq!(json(&["mail", "labels", "--json"])["labels"][0], json!({ "id": "INBOX", "name": "INBOX" }));
+    let failed = json(&["mail", "read", "nope", "--json"]);
+    assert_eq!((&failed["ok"], &failed["error"]["code"]), (&json!(false), &json!(1)));
+}
+
+/// GO-26: one plain line, and exit code 1.
+#[test]
+fn what_google_refuses_is_one_line() {
+    let (google, program) = connected();
+    let fault = |status: u16, body: &str| Fault {
+        path: "gmail",
+        status,
+        retry_after: Some(9),
+        body: body.to_owned(),
+    };
+    google.server().world().faults.extend([fault(429, ""), fault(500, "<html>oops</html>")]);
+    check(
+        &program,
+        &["mail", "unread"],
+        &expect![[r#"
+        error: google says that we ask too often. try again in 9 s.
+        (exit 1)
+    "#]],
+    );
+    check(
+        &program,
+        &["mail", "labels"],
+        &expect![[r#"
+        error: google has trouble of its own (500). try again later.
+        (exit 1)
+    "#]],
+    );
+    check(
+        &program,
+        &["mail", "read", "nope"],
+        &expect![[r#"
+        error: google has no message `nope`.
+        (exit 1)
+    "#]],
+    );
+    assert_eq!(program.run(&["mail", "unread", "--max", "0"]).status.code(), Some(2));
+    assert_eq!(program.run(&["mail"]).status.code(), Some(2));
+}

@@ -1,0 +1,188 @@
+//! Connecting the account at Google: in a terminal, and why not elsewhere; and that no secret is ever shown.
+
+use std::fs::{Permissions, set_permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+use testkit::google::{CLIENT_SECRET, Fault};
+use testkit::kill::{Pane, Program, contents, stderr, stdout};
+
+use crate::rig::{ACCESS, BINARY, REFRESH, apart, connected, write};
+
+/// GO-5: without a client the steps are told, and where its file belongs.
+#[test]
+fn without_a_client_the_steps_are_told() {
+    let program = Program::offline(BINARY);
+    for arguments in [&["google", "connect"][..], &["mail", "unread"]] {
+        let output = program.run(arguments);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{}", stderr(&output));
+        let place = program.data().join("state/credentials.json").display().to_string();
+        for words in ["1. open https://console.cloud.google.com", &place, "`ollim-bot google connect`"] {
+            assert!(stderr(&output).contains(words), "{}", stderr(&output));
+        }
+    }
+    assert!(!program.data().exists(), "looking makes no directory");
+}
+
+/// GO-5: where nobody can answer, no browser is waited for: the way is told instead.
+#[test]
+fn where_nobody_can_answer_nobody_is_waited_for() {
+    let (google, program) = apart();
+    for arguments in [&["google", "connect"][..], &["mail", "unread"]] {
+        let output = program.run(arguments);
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(
+            stderr(&output),
+            "error: google is not connected. run `ollim-bot google connect` in a terminal, or /google-auth in discord.\n"
+        );
+    }
+    assert!(google.server().world().requests.is_empty());
+}
+
+/// GO-5, GO-9: in a terminal the address is shown, and the one of a browser elsewhere can be pasted.
+#[test]
+fn in_a_terminal_the_human_connects_it() {
+    let (google, program) = apart();
+    let pane = Pane::open(&program, &["google", "connect"], (2_000, 20));
+    let screen = pane.until("the address", |screen| screen.contains("paste its address here"));
+    let url = screen.lines().find(|line| line.starts_with("http://")).expect("an address").to_owned();
+    pane.says("http://127.0.0.1:1/?code=x");
+    pane.until("a remark", |screen| screen.contains("that is not the address i wait for"));
+    let pasted = testkit::kill::wait(location(&url));
+    pane.says(&pasted);
+    pane.until("the end", |screen| {
+        screen.contains("google is connected.") && screen.contains("ended with 0")
+    });
+    let status = program.run(&["google", "status"]);
+    assert_eq!(stdout(&status), "google is connected.\n");
+    let token = program.data().join("state/token.json");
+    assert_eq!(std::fs::metadata(token).expect("a token").permissions().mode() & 0o777, 0o600);
+    assert_eq!(program.run(&["mail", "labels"]).status.code(), Some(0));
+
+    let ended = program.run(&["google", "disconnect", "--json"]);
+    assert_eq!(stdout(&ended), "{\"google\":\"not connected\"}\n");
+    assert!(google.server().world().refresh.is_empty());
+}
+
+/// Where Google sends the browser that opened `url`.
+async fn location(url: &str) -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let (host, target) = url.strip_prefix("http://").expect("an address").split_once('/').expect("a path");
+    let mut stream = tokio::net::TcpStream::connect(host).await.expect("a line");
+    let request = format!("GET /{target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("a question");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("an answer");
+    let line = answer.lines().find_map(|line| line.strip_prefix("location: "));
+    line.unwrap_or_else(|| panic!("{answer}")).to_owned()
+}
+
+/// GO-12, GO-13, GO-14: whoever is connected has the tasks at Google, with the same commands.
+#[test]
+fn tasks_are_kept_at_google_once_it_is_connected() {
+    let (google, program) = connected();
+    let says = |arguments: &[&str]| stdout(&program.run(arguments));
+    assert_eq!(says(&["tasks", "list"]), "no tasks\n");
+    assert_eq!(says(&["tasks", "add", "Milk", "--due", "2026-11-20"]), "added task-0: 2026-11-20 -- Milk\n");
+    assert_eq!(says(&["tasks", "list"]), "  task-0  2026-11-20    [ ]  Milk\n");
+    assert_eq!(says(&["tasks", "done", "task-0"]), "completed task-0\n");
+    assert_eq!(says(&["tasks", "list", "--all"]), "  task-0  2026-11-20    [x]  Milk\n");
+    assert_eq!(google.server().world().tasks[0]["status"], "completed");
+    assert!(!program.data().join("tasks.md").exists());
+}
+
+/// GO-17, GO-18, GO-19, GO-20, GO-21: and the events, told as those of any other calendar.
+#[test]
+fn events_are_kept_at_google_once_it_is_connected() {
+    let (google, program) = connected();
+    let says = |arguments: &[&str]| stdout(&program.run(arguments));
+    let (start, end) = ("2099-11-20T12:00", "2099-11-20T13:00");
+    assert_eq!(says(&["cal", "add", "Lunch", "--start", start, "--end", end]), "created event0: Lunch\n");
+    assert_eq!(google.server().world().events[0]["start"]["dateTime"], "2099-11-20T12:00:00+01:00");
+    assert!(
+        says(&["cal", "show", "event0"])
+            .starts_with("title:       Lunch\nwhen:        2099-11-20  12:00-13:00")
+    );
+    assert_eq!(says(&["cal", "today"]), "no events\n");
+    assert_eq!(says(&["cal", "update", "event0", "--summary", "Late lunch"]), "updated event0\n");
+    assert_eq!(says(&["cal", "delete", "event0"]), "deleted event0\n");
+    let gone = program.run(&["cal", "show", "event0"]);
+    assert_eq!(
+        (gone.status.code(), stderr(&gone).as_str()),
+        (Some(1), "error: google has no event `event0`.\n")
+    );
+}
+
+#[test]
+fn a_base_that_is_not_this_machine_is_refused() {
+    let mut program = Program::offline(BINARY);
+    program.set("OLLIM_GOOGLE_BASE", "https://google.example.com");
+    let output = program.run(&["google", "status"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        stderr(&output).starts_with("error: OLLIM_GOOGLE_BASE: `https://google.example.com`"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+/// J2: files that others can read are not used.
+#[test]
+fn a_token_that_others_can_read_is_refused() {
+    let (_google, program) = connected();
+    let token = program.data().join("state/token.json");
+    set_permissions(&token, Permissions::from_mode(0o644)).expect("a file of ours");
+    let output = program.run(&["mail", "unread"]);
+    let expected =
+        format!("error: {}: others can read this file. make it yours alone: chmod 600\n", token.display());
+    assert_eq!((output.status.code(), stderr(&output)), (Some(1), expected));
+}
+
+/// J1, GO-4: whatever happens to the token, none of the secrets is in anything we say or leave behind.
+#[test]
+fn no_secret_leaves_its_file() {
+    let (google, mut program) = connected();
+    program.set("OLLIM_LOG", "debug");
+    let mut said = String::new();
+    let mut run = |arguments: &[&str]| {
+        let output = program.run(arguments);
+        said.push_str(&(stdout(&output) + &stderr(&output)));
+    };
+    run(&["google", "status"]);
+    run(&["mail", "unread"]);
+    let echo = format!(r#"{{"error":{{"code":400,"message":"bad token {ACCESS}"}}}}"#);
+    google.server().world().faults.push_back(Fault {
+        path: "gmail",
+        status: 400,
+        retry_after: None,
+        body: echo,
+    });
+    run(&["mail", "labels", "--json"]);
+    let old = json!({ "token": ACCESS, "refresh_token": REFRESH, "expiry": "2020-01-01T00:00:00Z" });
+    write(&program, "token.json", &old.to_string());
+    let echo = format!(r#"{{"error":"internal","error_description":"{REFRESH} {CLIENT_SECRET}"}}"#);
+    google.server().world().faults.push_back(Fault {
+        path: "token",
+        status: 500,
+        retry_after: None,
+        body: echo,
+    });
+    let mut run = |arguments: &[&str]| {
+        let output = program.run(arguments);
+        said.push_str(&(stdout(&output) + &stderr(&output)));
+    };
+    run(&["mail", "labels"]);
+    google.server().world().refresh.clear();
+    run(&["mail", "labels"]);
+    run(&["google", "connect"]);
+    assert!(said.contains("google has taken back what you gave me"), "{said}");
+    let left = contents(program.data());
+    for secret in [ACCESS, REFRESH, CLIENT_SECRET] {
+        assert!(!said.contains(secret), "{said}");
+        for (path, bytes) in &left {
+            let holds = String::from_utf8_lossy(bytes).contains(secret);
+            assert!(!holds || path.ends_with("credentials.json"), "{}", path.display());
+        }
+    }
+    assert!(program.data().join("state/google_auth_revoked").exists());
+}

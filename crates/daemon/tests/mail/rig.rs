@@ -1,0 +1,46 @@
+//! The program, with an account at a played Google.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+use serde_json::json;
+use testkit::google::{CLIENT, CLIENT_SECRET, GoogleElsewhere};
+use testkit::kill::Program;
+
+pub const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+pub const ACCESS: &str = "ya29.access-canary";
+pub const REFRESH: &str = "1//refresh-canary";
+
+/// Writes a file of `state/` that nobody else may read.
+pub fn write(program: &Program, name: &str, text: &str) {
+    let state = program.data().join("state");
+    DirBuilder::new().recursive(true).mode(0o700).create(&state).expect("a directory");
+    write_at(&state.join(name), text);
+}
+
+pub fn write_at(path: &Path, text: &str) {
+    let file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).expect("a file");
+}
+
+/// A client is there, and no token.
+pub fn apart() -> (GoogleElsewhere, Program) {
+    let google = GoogleElsewhere::open();
+    let mut program = Program::offline(BINARY);
+    program.set("OLLIM_GOOGLE_BASE", &google.server().url());
+    let client = json!({ "installed": { "client_id": CLIENT, "client_secret": CLIENT_SECRET } });
+    write(&program, "credentials.json", &client.to_string());
+    (google, program)
+}
+
+/// There is a token that is good for long.
+pub fn connected() -> (GoogleElsewhere, Program) {
+    let (google, program) = apart();
+    google.server().world().access.push(ACCESS.to_owned());
+    google.server().world().refresh.push(REFRESH.to_owned());
+    let token = json!({ "token": ACCESS, "refresh_token": REFRESH, "expiry": "2100-01-01T00:00:00Z" });
+    write(&program, "token.json", &token.to_string());
+    (google, program)
+}

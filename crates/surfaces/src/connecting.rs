@@ -1,0 +1,42 @@
+//! Connecting an account elsewhere from where the human is: the address that they open, and what they bring back.
+
+use futures_util::future::BoxFuture;
+
+/// An account elsewhere that the human can connect. Only one attempt is waited for: a new one takes its place.
+pub trait Connecting: Send + Sync {
+    /// Begins to wait for the human.
+    fn begin(&self) -> BoxFuture<'_, Begun>;
+
+    /// Offers something that the human wrote to whoever waits.
+    fn offer(&self, text: &str) -> Offered;
+
+    /// Whether the human took back elsewhere what they gave us, and has not been told here yet.
+    fn is_taken_back(&self) -> bool;
+
+    /// They have been told.
+    fn told_so(&self);
+}
+
+/// What came of beginning.
+pub enum Begun {
+    /// There is nothing to wait for: this is why.
+    Told(String),
+    /// The human is waited for.
+    Waiting {
+        /// What they open.
+        address: String,
+        /// How it ended, in a few words; nothing, if nobody came or another attempt took its place.
+        ended: BoxFuture<'static, Option<String>>,
+    },
+}
+
+/// What became of something that the human wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// It was what is waited for.
+    Taken,
+    /// It looks like that, but answers another question.
+    Stranger,
+    /// It has nothing to do with it.
+    NotForUs,
+}

@@ -1,0 +1,243 @@
+//! A real Dovecot on loopback, with a mailbox in a temporary folder.
+//!
+//! It runs without any right: as whoever runs the test, or as nobody if that is root, because Dovecot gives root no
+//! mail. What is in the mailbox are plain files, so a test sees what a reader has changed.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a fixture that cannot be made stops the test at once, with its reason"
+)]
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, FileTimes};
+use std::net::TcpStream;
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+use rustix::process::{Pid, Signal, getgid, getuid, kill_process};
+use tempfile::TempDir;
+
+use crate::kill::{free_port, wait};
+
+/// Who has the mailbox.
+pub const USER: &str = "ann@example.org";
+/// What proves it.
+pub const PASSWORD: &str = "c0rrect \"hörse\" canary";
+
+/// Where Debian keeps it, which is not where everybody looks.
+const PLACES: [&str; 3] = ["/usr/sbin/dovecot", "/usr/local/sbin/dovecot", "/usr/bin/dovecot"];
+/// Who runs it for root.
+const NOBODY: u32 = 65_534;
+
+/// A running Dovecot. Dropping it ends it.
+pub struct Dovecot {
+    place: TempDir,
+    child: Child,
+    /// The port where lines are plain, or become secret when asked to.
+    pub port: u16,
+    /// The port where lines are secret from their beginning.
+    pub tls_port: u16,
+}
+
+impl Dovecot {
+    /// Starts one whose mailbox `fill` has filled.
+    ///
+    /// # Panics
+    /// If there is none on this machine: its tests cannot pass without it.
+    pub fn start(fill: impl FnOnce(&Maildir)) -> Self {
+        let place = tempfile::tempdir().expect("a place");
+        let program = PLACES.iter().find(|place| Path::new(place).exists());
+        let program = program.expect("Dovecot (Debian: dovecot-imapd); `cargo xtask test` installs it");
+        let (port, tls_port) = (free_port(), free_port());
+        certify(place.path());
+        let maildir = Maildir(place.path().join("mail"));
+        maildir.make("");
+        fill(&maildir);
+        let config = place.path().join("dovecot.conf");
+        let (user, group) = who();
+        fs::write(&config, settings(place.path(), (&user, &group), (port, tls_port))).expect("a file");
+        fs::write(place.path().join("users"), format!("{USER}:{{PLAIN}}{PASSWORD}::::::\n")).expect("a file");
+        let mut command = Command::new(program);
+        command.arg("-F").arg("-c").arg(&config).stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(File::create(place.path().join("stderr")).expect("a file"));
+        if getuid().is_root() {
+            give(place.path());
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let child = command.spawn().expect("Dovecot starts");
+        let mut dovecot = Self { place, child, port, tls_port };
+        dovecot.await_opening();
+        dovecot
+    }
+
+    /// The mailbox.
+    pub fn maildir(&self) -> Maildir {
+        Maildir(self.place.path().join("mail"))
+    }
+
+    /// The certificate that it shows.
+    pub fn certificate(&self) -> PathBuf {
+        self.place.path().join("cert.pem")
+    }
+
+    /// Looks until the door is open.
+    fn await_opening(&mut self) {
+        wait(async {
+            while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+                if let Ok(Some(status)) = self.child.try_wait() {
+                    let said = fs::read_to_string(self.place.path().join("stderr")).unwrap_or_default();
+                    let log = fs::read_to_string(self.place.path().join("log")).unwrap_or_default();
+                    panic!("Dovecot ended with {status}: {said}{log}");
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+    }
+}
+
+impl Drop for Dovecot {
+    fn drop(&mut self) {
+        if let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// A mailbox as files.
+pub struct Maildir(PathBuf);
+
+impl Maildir {
+    /// Makes a folder; its name is the one on the wire, and blank is the inbox.
+    ///
+    /// # Panics
+    /// If there is no room.
+    pub fn make(&self, folder: &str) {
+        for part in ["cur", "new", "tmp"] {
+            fs::create_dir_all(self.folder(folder).join(part)).expect("a folder");
+        }
+    }
+
+    /// Puts a letter that nobody read into a folder, so many seconds after the year 2026 began.
+    ///
+    /// # Panics
+    /// If there is no room.
+    pub fn put(&self, folder: &str, (name, seconds): (&str, u64), letter: &[u8]) {
+        let path = self.folder(folder).join(name);
+        fs::write(&path, letter).expect("a letter");
+        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600 + seconds);
+        let file = File::options().write(true).open(&path).expect("a letter");
+        file.set_times(FileTimes::new().set_modified(at)).expect("a date");
+    }
+
+    /// The names of all letters, which say what was done with each.
+    pub fn letters(&self) -> BTreeSet<PathBuf> {
+        let mut letters = BTreeSet::new();
+        collect(&self.0, &mut letters);
+        letters
+    }
+
+    fn folder(&self, folder: &str) -> PathBuf {
+        match folder {
+            "" => self.0.clone(),
+            folder => self.0.join(format!(".{folder}")),
+        }
+    }
+}
+
+fn collect(folder: &Path, letters: &mut BTreeSet<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        let inside = path.parent().is_some_and(|above| above.ends_with("cur") || above.ends_with("new"));
+        match path.is_dir() {
+            true => collect(&path, letters),
+            false if inside => drop(letters.insert(path)),
+            false => {}
+        }
+    }
+}
+
+/// The names of who runs it.
+fn who() -> (String, String) {
+    let (user, group) = match getuid().is_root() {
+        true => (NOBODY, NOBODY),
+        false => (getuid().as_raw(), getgid().as_raw()),
+    };
+    let name = |database: &str, id: u32| {
+        let output = Command::new("getent").args([database, &id.to_string()]).output().expect("getent");
+        let line = String::from_utf8_lossy(&output.stdout).into_owned();
+        line.split(':').next().unwrap_or_default().to_owned()
+    };
+    (name("passwd", user), name("group", group))
+}
+
+/// Gives everything to nobody.
+fn give(place: &Path) {
+    chown(place, Some(NOBODY), Some(NOBODY)).expect("root may");
+    if place.is_dir() {
+        for entry in fs::read_dir(place).expect("a folder").flatten() {
+            give(&entry.path());
+        }
+    }
+}
+
+/// A certificate for this machine, which only who is told so believes.
+fn certify(place: &Path) {
+    let words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
+                 -addext subjectAltName=DNS:localhost,IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE \
+                 -keyout key.pem -out cert.pem";
+    let made = Command::new("openssl").args(words.split_whitespace()).current_dir(place).output();
+    let made = made.expect("openssl, which comes with Dovecot");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
+fn settings(place: &Path, (user, group): (&str, &str), (port, tls_port): (u16, u16)) -> String {
+    let place = place.display();
+    format!(
+        "base_dir = {place}/run
+state_dir = {place}/state
+log_path = {place}/log
+protocols = imap
+listen = 127.0.0.1
+default_internal_user = {user}
+default_internal_group = {group}
+default_login_user = {user}
+mail_location = maildir:{place}/mail
+first_valid_uid = 1
+ssl = yes
+ssl_cert = <{place}/cert.pem
+ssl_key = <{place}/key.pem
+passdb {{
+  driver = passwd-file
+  args = {place}/users
+}}
+userdb {{
+  driver = static
+  args = uid={user} gid={group} home={place}/home
+}}
+namespace inbox {{
+  inbox = yes
+  separator = /
+  mailbox Trash {{
+    special_use = \\Trash
+  }}
+}}
+service imap-login {{
+  chroot =
+  inet_listener imap {{
+    port = {port}
+  }}
+  inet_listener imaps {{
+    port = {tls_port}
+    ssl = yes
+  }}
+}}
+service anvil {{
+  chroot =
+}}
+"
+    )
+}

@@ -1,0 +1,112 @@
+//! Consent and tokens: a code is good once, for who asked for it, and with its proof.
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::door::Answer;
+use super::{CLIENT, CLIENT_SECRET, Received, World};
+
+/// A code that was given out.
+#[derive(Clone, Debug)]
+pub struct Code {
+    /// The code.
+    pub code: String,
+    /// What its proof must lead to.
+    pub challenge: String,
+    /// Where the human was sent back to.
+    pub redirect: String,
+}
+
+/// The human says yes: where the browser goes then. Nothing, if the question was a wrong one.
+pub(super) fn consent(world: &mut World, received: &Received) -> Option<String> {
+    let asks = |name: &str| received.asks(name).map(str::to_owned);
+    let right = asks("client_id")? == CLIENT
+        && asks("response_type")? == "code"
+        && asks("access_type")? == "offline"
+        && asks("code_challenge_method")? == "S256"
+        && asks("scope")?.split(' ').count() == 3;
+    let (redirect, state) = (asks("redirect_uri")?, asks("state")?);
+    if !right || !redirect.starts_with("http://127.0.0.1:") || state.len() < 16 {
+        return None;
+    }
+    let code = format!("4/code-canary-{}", world.requests.len());
+    let address =
+        format!("{redirect}/?state={state}&code={code}&scope=https://www.googleapis.com/auth/tasks");
+    world.codes.push(Code { code, challenge: asks("code_challenge")?, redirect });
+    Some(address)
+}
+
+/// A code or a refresh token becomes an access token.
+pub(super) fn token(world: &mut World, form: &[(String, String)]) -> Answer {
+    let says = |name: &str| form.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let refused = |error: &str, why: &str| json!({ "error": error, "error_description": why });
+    if says("client_id") != Some(CLIENT) || says("client_secret") != Some(CLIENT_SECRET) {
+        return (401, refused("invalid_client", "The OAuth client was not found."));
+    }
+    let number = world.requests.len();
+    let access = format!("ya29.access-canary-{number}");
+    match says("grant_type") {
+        Some("refresh_token")
+            if world.refresh.iter().any(|good| Some(good.as_str()) == says("refresh_token")) =>
+        {
+            world.access.push(access.clone());
+            (200, json!({ "access_token": access, "expires_in": 3599, "token_type": "Bearer" }))
+        }
+        Some("authorization_code")
+            if take(world, says("code"), says("redirect_uri"), says("code_verifier")) =>
+        {
+            let refresh = format!("1//refresh-canary-{number}");
+            world.access.push(access.clone());
+            world.refresh.push(refresh.clone());
+            let scope =
+                "https://www.googleapis.com/auth/tasks https://www.googleapis.com/auth/gmail.readonly";
+            (
+                200,
+                json!({ "access_token": access, "refresh_token": refresh, "expires_in": 3599,
+                "token_type": "Bearer", "scope": scope }),
+            )
+        }
+        Some("refresh_token" | "authorization_code") => {
+            (400, refused("invalid_grant", "Token has been expired or revoked."))
+        }
+        _ => (400, refused("unsupported_grant_type", "Invalid grant_type")),
+    }
+}
+
+/// Whether a code is good. It is gone either way.
+fn take(world: &mut World, code: Option<&str>, redirect: Option<&str>, verifier: Option<&str>) -> bool {
+    let Some(at) = world.codes.iter().position(|known| Some(known.code.as_str()) == code) else {
+        return false;
+    };
+    let known = world.codes.remove(at);
+    let proven = verifier.is_some_and(|verifier| base64_url(&Sha256::digest(verifier)) == known.challenge);
+    proven && redirect == Some(known.redirect.as_str())
+}
+
+/// A token is given back.
+pub(super) fn revoke(world: &mut World, form: &[(String, String)]) -> Answer {
+    let says = |token: &String| form.iter().any(|(key, value)| key == "token" && value == token);
+    let before = world.refresh.len();
+    world.refresh.retain(|token| !says(token));
+    match world.refresh.len() < before {
+        true => {
+            world.access.clear();
+            (200, json!({}))
+        }
+        false => (400, json!({ "error": "invalid_token" })),
+    }
+}
+
+/// Base64 as addresses have it, by another hand than our client's.
+pub(super) fn base64_url(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
+        let number = three.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte))
+            << (8 * (3 - three.len()));
+        for place in (0..=three.len()).map(|place| 18 - 6 * place) {
+            text.push(char::from(LETTERS[(number >> place & 63) as usize]));
+        }
+    }
+    text
+}
