@@ -101,7 +101,7 @@ pub fn a_call_of_a_tool_that_nobody_has_is_answered_with_those_there_are(told_by
         &expect![[r#"
             human> do it
             main> calls rm_rf {}
-            main> rm_rf: Error: there is no tool called `rm_rf`. the tools are: inbox_add, inbox_list, inbox_remove, schedule, status, discord_embed, ping_user, follow_up_chain, enter_fork, report_updates, save_context, exit_fork, compact_session. use one of those, or answer in words.
+            main> rm_rf: Error: there is no tool called `rm_rf`. the tools are: inbox_add, inbox_list, inbox_remove, schedule, status, discord_embed, ping_user, follow_up_chain, enter_fork, report_updates, save_context, exit_fork, compact_session, Read, Write, Edit, Glob, Grep, Bash, WebFetch, WebSearch, Skill, Task, mcp. use one of those, or answer in words.
             main> assistant: Sorry.
         "#]],
     );

@@ -20,7 +20,7 @@ const SCHEMA: &str = concat!(
 const SOUND: &str = r#"
     INSERT INTO heads VALUES ('main', NULL, 's1');
     INSERT INTO moves (id, at, branch, why, to_session) VALUES (1, 1, 'main', 'created', 's1');
-    INSERT INTO entries (id, parent, depth, at, kind, body) VALUES
+    INSERT INTO entries VALUES
         (1, NULL, 1, 10, 'human', '{"preface":"[t]","text":"remember milk"}'),
         (2, 1, 2, 11, 'assistant', '{"blocks":[{"text":"ok "},{"call":{"id":"c1","name":"add","input":"{}"}}]}'),
         (3, 2, 3, 12, 'tools', '{"results":[{"call":"c1","text":"kept"}]}'),
@@ -32,9 +32,9 @@ const SOUND: &str = r#"
         (3, 30, 'page', 'and salt', NULL);
     INSERT INTO turns (id, branch, message, opened, attempts, closed, ending) VALUES
         (1, 'main', 1, 10, 1, 14, 'finished'), (2, 'main', 2, 20, 3, NULL, NULL);
-    INSERT INTO decisions VALUES (1, 1, 11, 'c1', 'add', '{}', 'own-tool', ';'), (2, 2, 21, 'c2', 'add', '{}', 'own-tool', ';');
-    INSERT INTO reports VALUES (1, 5, 'routine:mail', 'one', 1, 'counted', 5, ';'),
-        (2, 6, 'routine:mail', 'two', 1, 'quoted', 5, ';'), (3, 7, 'routine:mail', 'three', NULL, NULL, NULL, ';');
+    INSERT INTO decisions VALUES (1, 1, 11, 'c1', 'add', '{}', 'own-tool'), (2, 2, 21, 'c2', 'add', '{}', 'own-tool');
+    INSERT INTO reports VALUES (1, 5, 'routine:mail', 'one', 1, 'counted', 5),
+        (2, 6, 'routine:mail', 'two', 1, 'quoted', 5), (3, 7, 'routine:mail', 'three', NULL, NULL, NULL);
 "#;
 
 const CREATED: &str = r#"{"session_id":"s1","event":"created","timestamp":"t","parent_session_id":null}"#;
