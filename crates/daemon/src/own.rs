@@ -13,8 +13,8 @@ use journal::disk::Disk;
 use tokio::runtime::Handle;
 
 use crate::cli::{
-    Cli, Command, HistoryAction, InboxAction, Kit, Look, Order, ReminderAction, RoutineAction, SkillsAction,
-    Verb,
+    Account, Cli, Command, HistoryAction, InboxAction, Kit, Look, Order, ReminderAction, RoutineAction,
+    ServersAction, SkillsAction, Verb,
 };
 use crate::commands;
 use crate::settings::Settings;
@@ -116,7 +116,10 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
     let Some(command) = &cli.command else { return Some(FOR_THE_HUMAN) };
     match command {
         Command::Verb(verb) => verb_refusal(verb),
-        Command::Account(_) => None,
+        Command::Account(Account::Google { .. }) => Some(FOR_THE_HUMAN),
+        Command::Account(_) | Command::Kit(Kit::McpServers { action: None | Some(ServersAction::List) }) => {
+            None
+        }
         Command::Routine { action } => match action {
             Some(RoutineAction::Run(_)) => Some(NO_RUN),
             Some(_) | None => None,

@@ -24,6 +24,7 @@ mod trouble;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use domain::agent::Agent;
 use domain::assistant::{Answer, Assistant, Event, Look, Request, Saying};
 use domain::context::{Names, instructions};
 use domain::conversation::{Conversation, Image};
@@ -369,8 +370,9 @@ impl Story {
         };
         // Other dice after each message, so that no name is thrown twice over a restart.
         let dice = Dice::new(6 + memory.messages.next.0);
-        let assistant =
-            Assistant::new(memory, hands.tools(), self.manner.room, dice).choosing_from(choices());
+        let assistant = Assistant::new(memory, hands.tools(), self.manner.room, dice)
+            .choosing_from(choices())
+            .asking(agents(&names));
         let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
         let mut tasks = JoinSet::new();
         let enter = self.runtime.enter();
@@ -386,4 +388,11 @@ impl Story {
 /// In memory, where there is some: a story is about order, and does not wait for disks.
 fn quick_directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory")
+}
+
+/// The agents that come with the program.
+fn agents(names: &Names) -> Arc<[Agent]> {
+    let texts = domain::context::agents::bundled(names);
+    let agent = |(name, text): (&str, String)| journal::files::agents::parse(&text, name).expect("an agent");
+    texts.into_iter().map(agent).collect()
 }

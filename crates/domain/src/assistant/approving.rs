@@ -120,8 +120,10 @@ impl Assistant {
         minutes.records.push(Record::Approval(ApprovalChange::Spent(id, used, minutes.at)));
         let ApprovalId(number) = id;
         minutes.shown.push(Shown::Notice(format!("card {number}: {}", first_line(&result.text))));
-        let text = format!("the human said yes to card {number}, and it was carried out: {}", result.text);
-        self.report((&format!("card:{number}"), result.label), text, &mut minutes);
+        // What the call said, and what came of it, may be words from outside: main hears that it was done.
+        let text =
+            "a call that the human said yes to was carried out; they have seen what came of it.".to_owned();
+        self.report(("card", Label::PLAIN), text, &mut minutes);
         minutes.effects()
     }
 
@@ -140,6 +142,11 @@ impl Assistant {
             (Verdict::Deny, _) => "denied.",
             (Verdict::Allow, Waits::Turn) => "allowed, this once.",
             (Verdict::Always, Waits::Turn) => "allowed, and so is this tool until /clear or a restart.",
+            (Verdict::Allow | Verdict::Always, Waits::Nobody) if !self.still_talks(&approval.branch) => {
+                // Its words must not become main's: it is done as it was asked, and nobody is told them.
+                self.carry_out(&approval, &mut minutes);
+                "allowed. i had gone on without it, so i do exactly that now, once."
+            }
             (Verdict::Allow | Verdict::Always, Waits::Card) => {
                 self.carry_out(&approval, &mut minutes);
                 "allowed. i do exactly that now, once."
@@ -150,6 +157,11 @@ impl Assistant {
             }
         };
         (Answer::Told(text.to_owned()), minutes.effects())
+    }
+
+    /// Whether the human still talks on `branch`.
+    fn still_talks(&self, branch: &Branch) -> bool {
+        *branch == Branch::Main || self.memory.fork.as_ref().is_some_and(|fork| fork.branch == *branch)
     }
 
     /// A yes that nobody waits for any more is good for one call, and the model is told to make it.

@@ -125,6 +125,7 @@ impl Assistant {
         }
         self.wants.deadlines.remove(branch);
         let Some(run) = self.memory.turns.runs.remove(branch) else { return };
+        self.tell_asker_nothing(&run, minutes);
         self.keep_stand(&run, minutes);
         let head = self.memory.conversation.head(branch).cloned();
         if let Some(Head { entry: Some(entry), session, label }) = head {

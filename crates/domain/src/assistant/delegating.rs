@@ -100,6 +100,9 @@ impl Assistant {
     /// Somebody has done what they were asked, or could not: who asked hears it.
     pub(super) fn tell_asker(&mut self, run: &Run, ended: &Ended, minutes: &mut Minutes) {
         let Some(Asker { turn, call }) = run.doings.asker.clone() else { return };
+        if let Some(run) = self.memory.turns.runs.get_mut(&run.branch) {
+            Arc::make_mut(run).doings.asker = None;
+        }
         let Some((branch, _)) = self.run_of(turn) else { return };
         let label = self.label_of(&run.branch);
         let said = match (&ended.ending, words(ended)) {
@@ -137,6 +140,13 @@ impl Assistant {
         let origins = vec![Origin { id: entry, ..newest.origin }];
         Arc::make_mut(&mut self.memory.messages.sent).keep(&origins, minutes.at);
         minutes.records.push(Record::from(SentChange::Kept(origins)));
+    }
+
+    /// Somebody ended without a word: who asked does not wait for ever.
+    pub(super) fn tell_asker_nothing(&mut self, run: &Run, minutes: &mut Minutes) {
+        if let Some(Asker { turn, call }) = run.doings.asker.clone() {
+            minutes.results.push((turn, failed(call, context::agent_failed(&run.name))));
+        }
     }
 
     /// Nobody waits any more for what the turn `asked` asked of somebody.

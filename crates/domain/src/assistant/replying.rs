@@ -74,7 +74,10 @@ impl Assistant {
 
     /// What `reply` replies to, as it is quoted on `branch`: words from outside are not, where there are none.
     fn quotation(&self, reply: &ReplyTo, branch: &Branch) -> String {
-        let outside = self.memory.messages.sent.label(reply.to).is_some_and(|label| label.is_tainted());
+        let running = self.memory.turns.runs.values().find(|run| run.sent.contains(&reply.to));
+        let label = running.map(|run| self.label_of(&run.branch));
+        let label = label.or_else(|| self.memory.messages.sent.label(reply.to));
+        let outside = label.is_some_and(|label| label.is_tainted());
         match outside && !self.label_of(branch).is_tainted() {
             true => context::NOT_QUOTED.to_owned(),
             false => context::quotation(&reply.words),

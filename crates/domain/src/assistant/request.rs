@@ -236,6 +236,7 @@ impl Assistant {
         let minutes = Minutes::at(now);
         let Saying { surface, text, images, reply_to, mark } = saying;
         let to = reply_to.map_or(Address::Here, Address::Reply);
+        self.memory.messages.remember_links(&text);
         let (id, at) = (self.next_message(), minutes.at);
         self.hear(Message { id, at, surface, to, text, images, mark }, minutes)
     }
@@ -252,7 +253,6 @@ impl Assistant {
         let id = message.id;
         minutes.records.push(Record::Message(MessageChange::Received(message.clone())));
         self.memory.messages.remember(message.mark);
-        self.memory.messages.remember_links(&message.text);
         let recalled = self.recall_try(&message, &minutes);
         self.memory.messages.waiting.push_back(message);
         self.cued_by_talk(&mut minutes);

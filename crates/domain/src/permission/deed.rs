@@ -137,7 +137,8 @@ fn shell(call: &ToolCall) -> Deed {
 /// Where an address leads: nowhere that anybody declared, if it cannot be read.
 fn address(url: &str) -> To {
     let url = url.trim();
-    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let rest =
+        ["https://", "http://"].into_iter().find_map(|scheme| url.strip_prefix(scheme)).unwrap_or_default();
     let host = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     let host = host.rsplit_once('@').map_or(host, |_| "");
     let host = host.split_once(':').map_or(host, |(host, _)| host).trim_end_matches('.');

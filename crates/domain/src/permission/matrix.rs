@@ -65,6 +65,8 @@ fn egress(call: &ToolCall, deed: &Deed, authority: &Authority) -> Cell {
         (false, false) => Cell::Ask,
         (true, _) if typed => Cell::Free(Allowed::Context),
         (true, true) if private => shut(Shut::Leak),
+        // Nobody knows what a tool of others does with what words from outside want.
+        (true, true) if deed.to == To::Server => Cell::Ask,
         (true, _) if !private => Cell::Free(Allowed::Context),
         (true, _) if searches || names_host(call, authority) => Cell::Free(Allowed::Context),
         (true, _) => Cell::Ask,
@@ -83,7 +85,7 @@ pub(super) fn said_before(deed: &Deed, authority: &Authority, session: Option<Al
     let tainted = authority.knows.is_tainted();
     match (session, authority.mode) {
         (Some(granted @ (Allowed::Granted(_) | Allowed::Approved(_))), _) => Some(granted),
-        (Some(allowed), _) if !(tainted && deed.power.is_grave()) => Some(allowed),
+        (Some(allowed), _) if !tainted => Some(allowed),
         (_, Mode::Bypass) if !tainted && deed.power != Power::Authority => Some(Allowed::Mode(Mode::Bypass)),
         (_, Mode::AcceptEdits) if !tainted && deed.power == Power::Notes => {
             Some(Allowed::Mode(Mode::AcceptEdits))

@@ -29,8 +29,8 @@ pub fn power(words: &[String]) -> (Power, Label) {
     let change = |power, realm| (power, Label::private(realm));
     match (word(0), word(1)) {
         ("" | "help" | "--help" | "--version" | "status", _) => (Power::Tells, Label::PLAIN),
-        ("history" | "sessions" | "updates", _) => foreign(Realm::History),
-        ("now" | "today" | "cost" | "why" | "pings", _) | ("inbox", "" | "list") => private(Realm::Tasks),
+        ("history" | "sessions" | "updates" | "why" | "pings", _) => foreign(Realm::History),
+        ("now" | "today" | "cost", _) | ("inbox", "" | "list") => private(Realm::Tasks),
         ("mail" | "gmail", _) => foreign(Realm::Mail),
         ("tasks", "" | "list") => private(Realm::Tasks),
         ("tasks", "add" | "done" | "update") => change(Power::Reversible, Realm::Tasks),

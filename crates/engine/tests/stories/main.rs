@@ -9,6 +9,7 @@ mod compaction;
 mod conversation;
 mod forks;
 mod handing_over;
+mod outside;
 mod patience;
 mod quiet;
 mod trouble;

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use domain::permission::deed;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::TurnId;
 use engine::desk::Desk;
@@ -34,13 +35,13 @@ impl Hands for Fragile {
 
     fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult> {
         assert!(!call.input.0.contains(BREAK), "these hands were told to break");
-        match self.lent.iter().any(|lent| lent.name == call.name) {
-            true => {
+        match self.lent.iter().find(|lent| lent.name == call.name) {
+            Some(lent) => {
+                let label = deed(call, lent.class).reads;
                 let (call, text) = (call.id.clone(), format!("did {}", call.input.0));
-                ready(ToolResult { call, text, outcome: Outcome::Done, label: domain::label::Label::PLAIN })
-                    .boxed()
+                ready(ToolResult { call, text, outcome: Outcome::Done, label }).boxed()
             }
-            false => self.toolbox.run(turn, call, desk),
+            None => self.toolbox.run(turn, call, desk),
         }
     }
 }

@@ -1,0 +1,146 @@
+//! Words from outside: who reads them, who hears of them, and what they cannot make anybody do.
+
+use domain::tool::{Class, ToolSpec};
+use expect_test::{Expect, expect};
+use testkit::puppet::Line;
+use testkit::story::{Story, isolated};
+
+use super::MORNING;
+
+/// A story in which commands and pages are answered by hands that only say what they did.
+fn story() -> Story {
+    let mut story = Story::new(MORNING);
+    let tool = |name, class| ToolSpec { name, description: "", schema: "{}", class };
+    story.lend(&[tool("Bash", Class::Shell), tool("WebFetch", Class::Fetches)]);
+    story
+}
+
+/// When somebody who answers hears that it was heard, the work may be done already, so that has no place among the rest.
+fn check(story: &mut Story, expected: &Expect) {
+    let told = story.told();
+    let lines: Vec<&str> = told.lines().filter(|line| !line.starts_with("told> allowed")).collect();
+    expected.assert_eq(&(lines.join("\n") + "\n"));
+}
+
+fn command(words: &str) -> Line {
+    Line::calls("Bash", &format!("{{\"command\":\"ollim-bot {words}\"}}"))
+}
+
+fn task(agent: &str) -> Line {
+    Line::calls("Task", &format!("{{\"subagent_type\":\"{agent}\",\"prompt\":\"have a look\"}}"))
+}
+
+/// SA-5, SA-6: an agent reads the mail aside. The human sees what it found; main only hears that they did, and stays
+/// clean: it plans without asking.
+#[test]
+fn the_mail_is_read_by_somebody_else() {
+    let mut story = story();
+    story.model([
+        task("gmail-reader"),
+        command("gmail unread"),
+        Line::says("Anna waits for an answer. Nothing else."),
+        Line::calls("schedule", r#"{"words":"answer the mail today at 17"}"#),
+        Line::says("It is above."),
+    ]);
+    story.human("anything in my mail?");
+    check(
+        &mut story,
+        &expect![[r#"
+        human> anything in my mail?
+        main> calls Task {"subagent_type":"gmail-reader","prompt":"have a look"}
+        fork/3fdabe86> calls Bash {"command":"ollim-bot gmail unread"}
+        fork/3fdabe86> Bash: did {"command":"ollim-bot gmail unread"}
+        fork/3fdabe86> assistant: Anna waits for an answer. Nothing else.
+        main> Bash: what came back is from outside, so a reader without tools has read it and its answer was shown to the human, not to you. tell them it is there. to talk about what it says, they reply to it, or you open a side conversation with `enter_fork` and look there.
+        main> calls schedule {"words":"answer the mail today at 17"}
+        main> schedule: ✓ today 17:00 · in 9 h · answer the mail
+        main> assistant: It is above.
+    "#]],
+    );
+}
+
+/// SA-7, SA-8: what is left open, and what is answered, are looked up by two others; both read earlier conversations.
+#[test]
+fn the_past_is_reviewed_by_others() {
+    let mut story = story();
+    story.model([
+        task("history-reviewer"),
+        command("history sessions --since 24h"),
+        Line::says("The invoice is still open."),
+        task("responsiveness-reviewer"),
+        command("routine list"),
+        Line::says("Too few firings to say anything."),
+        Line::says("Both are above."),
+    ]);
+    story.human("how am i doing?");
+    check(
+        &mut story,
+        &expect![[r#"
+        human> how am i doing?
+        main> calls Task {"subagent_type":"history-reviewer","prompt":"have a look"}
+        fork/3fdabe86> calls Bash {"command":"ollim-bot history sessions --since 24h"}
+        fork/3fdabe86> Bash: did {"command":"ollim-bot history sessions --since 24h"}
+        fork/3fdabe86> assistant: The invoice is still open.
+        main> Bash: what came back is from outside, so a reader without tools has read it and its answer was shown to the human, not to you. tell them it is there. to talk about what it says, they reply to it, or you open a side conversation with `enter_fork` and look there.
+        main> calls Task {"subagent_type":"responsiveness-reviewer","prompt":"have a look"}
+        fork/69c3a276> calls Bash {"command":"ollim-bot routine list"}
+        fork/69c3a276> Bash: did {"command":"ollim-bot routine list"}
+        fork/69c3a276> assistant: Too few firings to say anything.
+        main> Task: Too few firings to say anything.
+        main> assistant: Both are above.
+    "#]],
+    );
+}
+
+/// A page that main fetches is read by a reader without tools; whatever it is told to do, it cannot.
+#[test]
+fn a_page_is_read_by_a_reader_without_tools() {
+    let mut story = story();
+    story.model([
+        Line::calls("WebFetch", r#"{"url":"https://a.example/x","prompt":"when does it open?"}"#),
+        Line::calls("schedule", r#"{"words":"pay now"}"#),
+        Line::says("It opens at nine."),
+        Line::says("The page says it, above."),
+    ]);
+    story.human("when does https://a.example/x open?");
+    check(
+        &mut story,
+        &expect![[r#"
+        human> when does https://a.example/x open?
+        main> calls WebFetch {"url":"https://a.example/x","prompt":"when does it open?"}
+        fork/3fdabe86> calls schedule {"words":"pay now"}
+        fork/3fdabe86> schedule: Error: `schedule` is not available in background forks of this job: its file does not allow it. go on with the tools it allows.
+        fork/3fdabe86> assistant: It opens at nine.
+        main> schedule: what came back is from outside, so a reader without tools has read it and its answer was shown to the human, not to you. tell them it is there. to talk about what it says, they reply to it, or you open a side conversation with `enter_fork` and look there.
+        main> assistant: The page says it, above.
+    "#]],
+    );
+}
+
+/// In the background nobody can be asked: a card waits, and a yes does exactly its call, once, also after a restart.
+#[test]
+fn a_card_is_carried_out_once() {
+    let mut story = story();
+    let mut job = isolated("routine:tidy", "tidy up");
+    job.terms.tools = domain::schedule::ToolRule::Only(vec!["Bash(ollim-bot tasks *)".to_owned()]);
+    story.model([command("tasks delete 7"), Line::says("Left to you.")]);
+    story.background(job).crash();
+    story.human_commands("/allow 1").human_commands("/allow 1");
+    check(
+        &mut story,
+        &expect![[r#"
+        -- routine:tidy runs: tidy up
+        fork/e6984080> calls Bash {"command":"ollim-bot tasks delete 7"}
+        asks 1> Bash {"command":"ollim-bot tasks delete 7"} (a card)
+        fork/e6984080> Bash: Error: `Bash` needs the human's yes, so it was not run. a card shows it to them, and it is done exactly so if they say yes within a day. do not call it again. go on without it.
+        fork/e6984080> assistant: Left to you.
+        -- crash
+        human> /allow 1
+        asks 1> Bash {"command":"ollim-bot tasks delete 7"} (a card)
+        asks 1> allowed (terminal)
+        notice> card 1: did {"command":"ollim-bot tasks delete 7"}
+        human> /allow 1
+        refused> that was already answered: allowed at 08:00, on the terminal.
+    "#]],
+    );
+}
