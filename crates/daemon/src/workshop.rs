@@ -5,12 +5,13 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use domain::permission::OUTSIDE;
+use domain::label::{Label, Realm};
+use domain::permission::{OUTSIDE, own_command};
 use futures_util::future::BoxFuture;
 use journal::Journal;
 use journal::disk::Disk;
 use tools::cage::Kernel;
-use tools::files::{Files, Folders, Keeper};
+use tools::files::{Files, Folders, Keeper as FileKeeper};
 use tools::mcp::{Pins, Servers};
 use tools::shell::{NetworkRule, OwnCommands, Shell};
 use tools::web::{Fetch, Public, Search, System};
@@ -19,7 +20,7 @@ use tools::{Part, Workshop};
 use crate::cage;
 use crate::lenders;
 use crate::own;
-use crate::settings::Settings;
+use crate::settings::{Keeper, Settings};
 use crate::skills::SkillShelf;
 use crate::skills::running::InTheDataDirectory;
 
@@ -36,7 +37,10 @@ pub fn workshop(
     if let Part::Off(why) = &shell {
         notices.push(format!("i cannot run commands here: {why}."));
     }
-    let own: Arc<dyn OwnCommands> = Arc::new(Ours(own::OwnCommands::new(settings, Arc::clone(disk))));
+    let own: Arc<dyn OwnCommands> = Arc::new(Ours {
+        commands: own::OwnCommands::new(settings, Arc::clone(disk)),
+        calendar: calendar(settings),
+    });
     let skills = Part::On(skills(settings, journal));
     let fetch = Part::On(Fetch::new(Arc::new(System), Arc::new(Public)));
     Workshop {
@@ -107,17 +111,35 @@ fn files(settings: &Settings, journal: &Arc<Journal>) -> Part<Arc<Files>> {
 /// DD-14: what the tools write goes into the history of the data directory.
 struct InHistory(Arc<Journal>);
 
-impl Keeper for InHistory {
+impl FileKeeper for InHistory {
     fn written(&self, path: &Path, message: String) {
         self.0.commit(path, message);
     }
 }
 
+/// What is known of the calendar: in a file of the human's own nobody else writes.
+fn calendar(settings: &Settings) -> Label {
+    match settings.places.accounts.calendar {
+        Keeper::Local => Label::private(Realm::Calendar),
+        Keeper::CalDav(_) | Keeper::Google | Keeper::Wrong(_) => Label::both(Realm::Calendar),
+    }
+}
+
 /// Our own commands, as the shell knows them.
-struct Ours(own::OwnCommands);
+struct Ours {
+    commands: own::OwnCommands,
+    calendar: Label,
+}
 
 impl OwnCommands for Ours {
     fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
-        self.0.run(words)
+        self.commands.run(words)
+    }
+
+    fn label(&self, words: &[String]) -> Label {
+        match words.first().is_some_and(|first| first == "cal") {
+            true => self.calendar,
+            false => own_command::power(words).1,
+        }
     }
 }

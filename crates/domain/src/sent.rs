@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::conversation::{EntryId, SessionId};
 use crate::cost::Source;
-use crate::label::Label;
+use crate::label::{Label, Realm};
 
 /// How long a reply finds its run, and a button its question.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -92,6 +92,8 @@ pub struct Inquiry {
     pub prompt: String,
     /// When it was kept.
     pub at: Timestamp,
+    /// What is known of what it asks.
+    pub label: Label,
 }
 
 /// What is known of what was sent.
@@ -119,6 +121,12 @@ impl Sent {
                 None => Found::Expired(Gone::Elsewhere),
             },
         }
+    }
+
+    /// What is known of the words of the message `id`: nothing, if no run of ours sent it.
+    pub fn label(&self, id: SentId) -> Option<Label> {
+        let of_others = Label::outside(Realm::Report);
+        self.origins.get(&id).map(|origin| origin.end.as_ref().map_or(of_others, |end| end.label))
     }
 
     /// MT-6, MT-8: keeps `origins` beside all others that are not too old.
@@ -193,7 +201,7 @@ mod tests {
     fn a_question_is_asked_once() {
         let inquiry = |id: &str, hours| {
             let prompt = "what now?".to_owned();
-            Inquiry { id: InquiryId(id.to_owned()), prompt, at: at(hours) }
+            Inquiry { id: InquiryId(id.to_owned()), prompt, at: at(hours), label: Label::PLAIN }
         };
         let mut sent = Sent::default();
         sent.register(inquiry("0a1b2c3d", 0));

@@ -63,7 +63,12 @@ fn sent() -> Origin {
 }
 
 fn inquiry() -> Inquiry {
-    Inquiry { id: InquiryId("2a1b2c3d".to_owned()), prompt: "x".to_owned(), at: at() }
+    Inquiry {
+        id: InquiryId("2a1b2c3d".to_owned()),
+        prompt: "x".to_owned(),
+        at: at(),
+        label: domain::label::Label::PLAIN,
+    }
 }
 
 fn kinds() -> Vec<Kind> {

@@ -129,7 +129,12 @@ fn a_question_that_was_asked_is_not_asked_again() {
     let dir = tempfile::tempdir().unwrap();
     let opened = open_at(&dir, now());
     let id = InquiryId("0a1b2c3d".to_owned());
-    let inquiry = Inquiry { id: id.clone(), prompt: "what now?".to_owned(), at: now() };
+    let inquiry = Inquiry {
+        id: id.clone(),
+        prompt: "what now?".to_owned(),
+        at: now(),
+        label: domain::label::Label::PLAIN,
+    };
     write_all(&opened, vec![vec![Record::from(SentChange::Asks(inquiry.clone()))]]);
     let before = std::fs::read(dir.path().join("state/inquiries.json")).unwrap();
     assert_eq!(file(&dir, "inquiries.json")["0a1b2c3d"]["prompt"], "what now?");

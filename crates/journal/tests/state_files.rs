@@ -154,8 +154,12 @@ fn a_message_is_kept_with_the_session_of_its_run() {
 fn a_buttons_question_is_kept_under_its_number() {
     let disk = Arc::new(MemoryDisk::default());
     let mut file = Inquiries::new(disk.clone(), state());
-    let inquiry =
-        |id: &str| Inquiry { id: InquiryId(id.to_owned()), prompt: "what now?".to_owned(), at: at() };
+    let inquiry = |id: &str| Inquiry {
+        id: InquiryId(id.to_owned()),
+        prompt: "what now?".to_owned(),
+        at: at(),
+        label: domain::label::Label::PLAIN,
+    };
     file.replace(&[inquiry("0a1b2c3d"), inquiry("1a1b2c3d")]).unwrap();
     let expected = json!({"prompt": "what now?", "ts": 1_772_742_660.402_133});
     assert_eq!(kept(&disk, "inquiries.json").unwrap()["0a1b2c3d"], expected);

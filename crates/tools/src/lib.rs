@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 use domain::assistant::{Answer, Request};
 use domain::label::Label;
-use domain::permission::deed;
-use domain::tool::{Caption, Outcome, Showing, ToolCall, ToolResult, ToolSpec};
+use domain::permission::{deed, own_command};
+use domain::tool::{Caption, Class, Outcome, Showing, ToolCall, ToolResult, ToolSpec};
 use domain::turn::TurnId;
 use engine::desk::Desk;
 use engine::ports::Hands;
@@ -104,6 +104,19 @@ impl Toolbox {
     }
 }
 
+impl Toolbox {
+    /// What is known of what comes of `call`, whether it works or not.
+    fn label(&self, call: &ToolCall) -> Label {
+        let class = TOOLS.iter().find(|tool| tool.spec.name == call.name).map(|tool| tool.spec.class);
+        let Some(class) = class else { return Label::PLAIN };
+        let command = call.input.text("command").filter(|_| class == Class::Shell);
+        match (command.and_then(|command| own_command::words(&command)), &self.workshop.own) {
+            (Some(words), Part::On(own)) => own.label(&words),
+            (Some(_), Part::Off(_)) | (None, _) => deed(call, class).reads,
+        }
+    }
+}
+
 impl Hands for Toolbox {
     fn tools(&self) -> Arc<[ToolSpec]> {
         TOOLS.iter().map(|tool| tool.spec.clone()).collect()
@@ -124,15 +137,9 @@ impl Hands for Toolbox {
                 },
                 Err(reason) => failed(reason),
             };
-            ToolResult { call: call.id.clone(), text, outcome, label: label(call) }
+            ToolResult { call: call.id.clone(), text, outcome, label: self.label(call) }
         })
     }
-}
-
-/// What is known of what comes of `call`, whether it works or not.
-fn label(call: &ToolCall) -> Label {
-    let class = TOOLS.iter().find(|tool| tool.spec.name == call.name).map(|tool| tool.spec.class);
-    class.map_or(Label::PLAIN, |class| deed(call, class).reads)
 }
 
 /// What is to be done about a call.

@@ -10,6 +10,7 @@ mod run;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use domain::label::Label;
 use domain::permission::own_command;
 use domain::tool::{Class, ToolSpec};
 use futures_util::future::BoxFuture;
@@ -42,6 +43,11 @@ const BYTES: usize = 100_000;
 pub trait OwnCommands: Send + Sync {
     /// Runs the command of these words, without the name of the program, and returns what it would print.
     fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>>;
+
+    /// What is known of what it prints. Who keeps something in files of the human's own knows better than the name.
+    fn label(&self, words: &[String]) -> Label {
+        own_command::power(words).1
+    }
 }
 
 /// How commands are run.

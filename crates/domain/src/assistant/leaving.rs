@@ -134,6 +134,10 @@ impl Assistant {
             |branch: &Branch| self.memory.conversation.head(branch).map(|head| head.session.clone());
         let (from, to, at) = (session(&Branch::Main), session(&fork.branch), minutes.at);
         let lost = self.lost_by_saving(fork);
+        let outside = match self.label_of(&fork.branch).is_tainted() {
+            true => " words from outside are in it, so i ask you before i change or send anything.",
+            false => "",
+        };
         let Some(moves) = self.memory.conversation.promote(&fork.branch, at) else {
             return (Why::Dropped, "there was nothing to save.".to_owned());
         };
@@ -147,7 +151,7 @@ impl Assistant {
         self.memory.turns.filled.remove(&Branch::Main);
         let filled = self.memory.turns.filled.remove(&fork.branch);
         self.memory.turns.filled.extend(filled.map(|filled| (Branch::Main, filled)));
-        (Why::Promoted, format!("it is the main conversation now.{lost} /undo takes that back."))
+        (Why::Promoted, format!("it is the main conversation now.{lost}{outside} /undo takes that back."))
     }
 
     /// What main will not know any more. It stays in the tree.

@@ -43,9 +43,9 @@ impl Assistant {
                 Some(why) => {
                     (Answer::Told(self.waits(branch, &showing, why, &mut minutes)), minutes.effects())
                 }
-                None => self.show_aside(showing, now),
+                None => self.show_aside(showing, self.label_of(branch), now),
             },
-            (Ok(()), Urgency::Critical) => self.show_aside(showing, now),
+            (Ok(()), Urgency::Critical) => self.show_aside(showing, self.label_of(branch), now),
         }
     }
 

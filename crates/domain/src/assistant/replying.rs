@@ -22,6 +22,10 @@ use crate::sent::{End, Found, Gone, InquiryId, Origin, SentId};
 const PRESSED_ASIDE: &str = "that button goes on with a background run, and we are in a side conversation already. \
     leave it first (/save, /report or /exit), then press it again.";
 
+/// A button whose words may be anybody's.
+const FOREIGN_BUTTON: &str = "that button was made by a run that had read words from outside, so i don't take it for your words. \
+    say it yourself, or reply to its message.";
+
 impl Assistant {
     /// Where `message` is heard, and what stands before its words there: nothing, if it is not heard at all.
     pub(super) fn arrive(&mut self, message: &Message, minutes: &mut Minutes) -> Option<(Branch, String)> {
@@ -65,13 +69,22 @@ impl Assistant {
             (Found::Unknown, _) => None,
         };
         minutes.shown.extend(notice.map(|text| Shown::Notice(text.to_owned())));
-        (self.here(), context::quotation(&reply.words))
+        (self.here(), self.quotation(reply, &self.here()))
+    }
+
+    /// What `reply` replies to, as it is quoted on `branch`: words from outside are not, where there are none.
+    fn quotation(&self, reply: &ReplyTo, branch: &Branch) -> String {
+        let outside = self.memory.messages.sent.label(reply.to).is_some_and(|label| label.is_tainted());
+        match outside && !self.label_of(branch).is_tainted() {
+            true => context::NOT_QUOTED.to_owned(),
+            false => context::quotation(&reply.words),
+        }
     }
 
     /// What is quoted before the words of `message` where no run is gone on with.
     pub(super) fn quoted(&self, message: &Message) -> String {
         match &message.to {
-            Address::Reply(reply) => context::quotation(&reply.words),
+            Address::Reply(reply) => self.quotation(reply, &self.here()),
             Address::Here | Address::Branch(_) | Address::Button(..) => String::new(),
         }
     }
@@ -137,12 +150,23 @@ impl Assistant {
         let Some(asked) = sent.inquiry(&inquiry, minutes.at) else {
             return refused("that option has expired, or was used already. ask me again in words.");
         };
+        if self.is_foreign_here(&inquiry, minutes.at)
+            && !matches!(sent.origin(on, minutes.at), Found::Live(..))
+        {
+            return refused(FOREIGN_BUTTON);
+        }
         let text = format!("[button] {}", asked.prompt);
         if let Err(full) = self.has_room() {
             return refused(&full);
         }
         let (id, at, to) = (self.next_message(), minutes.at, Address::Button(on, inquiry));
         self.hear(Message { id, at, surface, to, text, images: Vec::new(), mark: None }, minutes)
+    }
+
+    /// Whether a button was made where words from outside were, and would be heard where there are none.
+    fn is_foreign_here(&self, inquiry: &InquiryId, at: jiff::Timestamp) -> bool {
+        let label = self.memory.messages.sent.inquiry(inquiry, at).map(|inquiry| inquiry.label);
+        label.is_some_and(|label| label.is_tainted()) && !self.label_of(&self.here()).is_tainted()
     }
 
     /// IF-6, XB-16, XB-17: the pressed button is heard in its run, or here. If somebody has opened a fork in the
@@ -162,6 +186,11 @@ impl Assistant {
             }
             (Found::Live(origin, end), None) => {
                 (self.go_on_with(origin, end, minutes), context::FORK_PRESSED.to_owned())
+            }
+            (Found::Expired(_) | Found::Unknown, _) if self.is_foreign_here(inquiry, minutes.at) => {
+                minutes.records.push(Record::Message(MessageChange::Dropped(message.id)));
+                minutes.shown.push(Shown::Notice(FOREIGN_BUTTON.to_owned()));
+                return None;
             }
             (Found::Expired(_) | Found::Unknown, _) => (self.here(), String::new()),
         };
@@ -212,7 +241,12 @@ mod tests {
             };
             Origin { id, session, parent: None, at: now().timestamp(), end: Some(end) }
         };
-        let inquiry = Inquiry { id: inquiry(), prompt: "answer Anna".to_owned(), at: now().timestamp() };
+        let inquiry = Inquiry {
+            id: inquiry(),
+            prompt: "answer Anna".to_owned(),
+            at: now().timestamp(),
+            label: crate::label::Label::PLAIN,
+        };
         let mut memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(20)));
         memory.messages.sent = Arc::new(Sent::new(vec![origin(MAIL), origin(TEA)], vec![inquiry]));
         let mut assistant = Assistant::new(memory, Arc::new([]), Room::HOUSE, Dice::new(7));

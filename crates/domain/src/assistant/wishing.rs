@@ -9,6 +9,7 @@ use crate::conversation::Branch;
 use crate::cost::Source;
 use crate::embed::{Action, Embed, Footer};
 use crate::fork::Exit;
+use crate::label::Label;
 use crate::permission::{Authority, links};
 use crate::place::{Place, PlacedTool};
 use crate::record::{Record, SentChange};
@@ -41,14 +42,16 @@ impl Assistant {
     }
 
     pub(super) fn wished(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let Some(Authority { place, .. }) = self.authority(turn) else { return super::request::gone() };
+        let Some(Authority { place, knows: label, .. }) = self.authority(turn) else {
+            return super::request::gone();
+        };
         if let Err(sentence) = place.admits(wish.tool()) {
             return (Answer::Refused(sentence.to_owned()), Vec::new());
         }
         let tool = wish.tool().name();
         match (wish, place) {
-            (Wish::Show(embed, _), Place::Main(_)) => self.show(embed, Footer::None, now),
-            (Wish::Show(embed, _), Place::Fork) => self.show(embed, Footer::Fork, now),
+            (Wish::Show(embed, _), Place::Main(_)) => self.show(embed, (Footer::None, label), now),
+            (Wish::Show(embed, _), Place::Fork) => self.show(embed, (Footer::Fork, label), now),
             (Wish::FollowUp(wait), Place::Background(_) | Place::Main(_)) => self.follow_up(turn, wait, now),
             (wish, Place::Background(_)) => self.wished_aside(turn, wish, now),
             // MC-20: main may speak while a fork is open, and forks are never nested.
@@ -89,13 +92,13 @@ impl Assistant {
 
     /// The embed is part of the tool's result, which is written down before anybody sees it. XB-6: what its
     /// buttons ask is kept now, each under a number of its own.
-    fn show(&mut self, embed: Embed, footer: Footer, now: &Zoned) -> (Answer, Vec<Effect>) {
+    fn show(&mut self, embed: Embed, (footer, label): (Footer, Label), now: &Zoned) -> (Answer, Vec<Effect>) {
         let mut minutes = Minutes::at(now);
         let mut embed = Embed { footer, ..embed }.fitted();
         for button in &mut embed.buttons {
             if let Action::Ask(prompt) = &button.action {
                 let (id, prompt) = (InquiryId(self.dice.id8()), prompt.clone());
-                let inquiry = Inquiry { id: id.clone(), prompt, at: minutes.at };
+                let inquiry = Inquiry { id: id.clone(), prompt, at: minutes.at, label };
                 Arc::make_mut(&mut self.memory.messages.sent).register(inquiry.clone());
                 minutes.records.push(Record::from(SentChange::Asks(inquiry)));
                 button.action = Action::Inquire(id);
@@ -105,9 +108,14 @@ impl Assistant {
     }
 
     /// What a background run shows now.
-    pub(super) fn show_aside(&mut self, showing: Showing, now: &Zoned) -> (Answer, Vec<Effect>) {
+    pub(super) fn show_aside(
+        &mut self,
+        showing: Showing,
+        label: Label,
+        now: &Zoned,
+    ) -> (Answer, Vec<Effect>) {
         match showing {
-            Showing::Embed(embed) => self.show(embed, Footer::Background, now),
+            Showing::Embed(embed) => self.show(embed, (Footer::Background, label), now),
             Showing::Words(_) => (Answer::Shown(showing), Vec::new()),
         }
     }

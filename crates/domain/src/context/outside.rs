@@ -27,6 +27,10 @@ pub const SHOWN_TO_THE_HUMAN: &str = "what came back is from outside, so a reade
     was shown to the human, not to you. tell them it is there. to talk about what it says, they reply to it, or you open \
     a side conversation with `enter_fork` and look there.";
 
+/// What stands instead of a quotation of words from outside.
+pub const NOT_QUOTED: &str =
+    "[replying to a message whose words are from outside, which are not shown to you]";
+
 /// What the human is shown of words from outside.
 pub fn from_outside(words: &str, label: Label) -> String {
     format!("from {}:\n{words}", sources(label))

@@ -15,6 +15,7 @@ DROP TABLE pictured;
 
 -- The labels of what a report says, of what is held, and of what was known when a call was decided upon.
 ALTER TABLE reports ADD COLUMN label TEXT NOT NULL DEFAULT ';';
+ALTER TABLE inquiries ADD COLUMN label TEXT NOT NULL DEFAULT ';';
 ALTER TABLE held ADD COLUMN label TEXT NOT NULL DEFAULT ';';
 ALTER TABLE decisions ADD COLUMN label TEXT NOT NULL DEFAULT ';';
 

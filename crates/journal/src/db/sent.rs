@@ -29,7 +29,7 @@ impl Database {
 
     /// What buttons ask that nobody has pressed.
     pub fn inquiries(&self) -> rusqlite::Result<Vec<Inquiry>> {
-        let sql = "SELECT id, prompt, at FROM inquiries WHERE asked IS NULL ORDER BY id";
+        let sql = "SELECT id, prompt, at, label FROM inquiries WHERE asked IS NULL ORDER BY id";
         self.connection.prepare(sql)?.query_map([], inquiry)?.collect()
     }
 
@@ -81,7 +81,12 @@ fn origin(row: &Row<'_>) -> rusqlite::Result<Origin> {
 }
 
 fn inquiry(row: &Row<'_>) -> rusqlite::Result<Inquiry> {
-    Ok(Inquiry { id: InquiryId(row.get(0)?), prompt: row.get(1)?, at: time_in(row, 2)? })
+    Ok(Inquiry {
+        id: InquiryId(row.get(0)?),
+        prompt: row.get(1)?,
+        at: time_in(row, 2)?,
+        label: label_in(row, 3)?,
+    })
 }
 
 /// Writes down what happened to what was sent.
@@ -137,7 +142,7 @@ fn keep_origin(transaction: &Transaction<'_>, origin: &Origin, how: &str) -> rus
 }
 
 fn keep_inquiry(transaction: &Transaction<'_>, inquiry: &Inquiry, how: &str) -> rusqlite::Result<()> {
-    let sql = format!("{how} INTO inquiries (id, prompt, at) VALUES (?, ?, ?)");
-    let row = params![inquiry.id.0, inquiry.prompt, inquiry.at.as_microsecond()];
+    let sql = format!("{how} INTO inquiries (id, prompt, at, label) VALUES (?, ?, ?, ?)");
+    let row = params![inquiry.id.0, inquiry.prompt, inquiry.at.as_microsecond(), inquiry.label.to_string()];
     transaction.prepare_cached(&sql)?.execute(row).map(drop)
 }

@@ -82,7 +82,12 @@ impl Record {
     }
 
     fn inquiry(&self, id: &str) -> Option<Inquiry> {
-        Some(Inquiry { id: InquiryId(id.to_owned()), prompt: self.prompt.clone(), at: instant(self.ts)? })
+        Some(Inquiry {
+            id: InquiryId(id.to_owned()),
+            prompt: self.prompt.clone(),
+            at: instant(self.ts)?,
+            label: domain::label::Label::PLAIN,
+        })
     }
 }
 
