@@ -174,9 +174,15 @@ fn asked_to_end_it_ends_and_leaves_only_its_memory() {
     assert_eq!(
         names,
         [
+            ".claude/agents/gmail-reader.md",
+            ".claude/agents/guide.md",
+            ".claude/agents/history-reviewer.md",
+            ".claude/agents/responsiveness-reviewer.md",
+            ".claude/agents/user-proxy.md",
             ".gitignore",
             "routine-reminder-spec.md",
             "skill-spec.md",
+            "state/agents.json",
             "state/bot.lock",
             "state/journal.db",
             "state/session_history.jsonl",
