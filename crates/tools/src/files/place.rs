@@ -132,5 +132,9 @@ pub fn is_closed(depth: usize, name: &str) -> bool {
     let seen: String = name.chars().filter(|c| !is_hidden(*c)).flat_map(char::to_lowercase).collect();
     let seen = seen.replace('ſ', "s");
     let seen = seen.trim_end_matches(['.', ' ']);
-    (depth == 0 && seen.trim_start() == STATE) || seen == HISTORY || seen == "git~1" || seen.starts_with(LOG)
+    // The list of servers may hold their keys.
+    (depth == 0 && [STATE, "mcp.json"].contains(&seen.trim_start()))
+        || seen == HISTORY
+        || seen == "git~1"
+        || seen.starts_with(LOG)
 }
