@@ -142,11 +142,6 @@ impl Assistant {
             (Verdict::Deny, _) => "denied.",
             (Verdict::Allow, Waits::Turn) => "allowed, this once.",
             (Verdict::Always, Waits::Turn) => "allowed, and so is this tool until /clear or a restart.",
-            (Verdict::Allow | Verdict::Always, Waits::Nobody) if !self.still_talks(&approval.branch) => {
-                // Its words must not become main's: it is done as it was asked, and nobody is told them.
-                self.carry_out(&approval, &mut minutes);
-                "allowed. i had gone on without it, so i do exactly that now, once."
-            }
             (Verdict::Allow | Verdict::Always, Waits::Card) => {
                 self.carry_out(&approval, &mut minutes);
                 "allowed. i do exactly that now, once."
@@ -157,11 +152,6 @@ impl Assistant {
             }
         };
         (Answer::Told(text.to_owned()), minutes.effects())
-    }
-
-    /// Whether the human still talks on `branch`.
-    fn still_talks(&self, branch: &Branch) -> bool {
-        *branch == Branch::Main || self.memory.fork.as_ref().is_some_and(|fork| fork.branch == *branch)
     }
 
     /// A yes that nobody waits for any more is good for one call, and the model is told to make it.
