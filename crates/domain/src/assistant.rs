@@ -250,12 +250,18 @@ impl Assistant {
                 let turned = Turned { turn, branch, message, sending };
                 match &ended.ending {
                     // Half an answer is not kept: the whole one is still to come.
-                    Ending::Failed(why @ Failure::BadKey(_)) if !self.goes_out_as_written(&turned) => {
+                    Ending::Failed(why @ Failure::BadKey(_))
+                        if !self.goes_out_as_written(&turned) && !self.is_asked_for(&turned.branch) =>
+                    {
                         // It is there, and waits for the human.
                         self.wants.away = None;
                         self.hold(turned, why, &mut minutes);
                     }
-                    Ending::Failed(why) if why.is_away() && self.can_wait(&turned, &ended) => {
+                    Ending::Failed(why)
+                        if why.is_away()
+                            && self.can_wait(&turned, &ended)
+                            && !self.is_asked_for(&turned.branch) =>
+                    {
                         self.model_away((turned, &ended), why, &mut minutes);
                     }
                     Ending::Interrupted if self.wants.tried.recalled.contains(&turn) => {

@@ -105,10 +105,13 @@ impl Toolbox {
 }
 
 impl Toolbox {
-    /// What is known of what comes of `call`, whether it works or not.
-    fn label(&self, call: &ToolCall) -> Label {
+    /// What is known of what comes of `call`. Why something failed is said in our own words, but for servers of others.
+    fn label(&self, call: &ToolCall, outcome: &Outcome) -> Label {
         let class = TOOLS.iter().find(|tool| tool.spec.name == call.name).map(|tool| tool.spec.class);
         let Some(class) = class else { return Label::PLAIN };
+        if *outcome == Outcome::Failed && class != Class::Foreign {
+            return Label::PLAIN;
+        }
         let command = call.input.text("command").filter(|_| class == Class::Shell);
         match (command.and_then(|command| own_command::words(&command)), &self.workshop.own) {
             (Some(words), Part::On(own)) => own.label(&words),
@@ -137,7 +140,12 @@ impl Hands for Toolbox {
                 },
                 Err(reason) => failed(reason),
             };
-            ToolResult { call: call.id.clone(), text, outcome, label: self.label(call) }
+            ToolResult {
+                call: call.id.clone(),
+                text,
+                outcome: outcome.clone(),
+                label: self.label(call, &outcome),
+            }
         })
     }
 }

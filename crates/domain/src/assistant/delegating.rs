@@ -142,6 +142,11 @@ impl Assistant {
         minutes.records.push(Record::from(SentChange::Kept(origins)));
     }
 
+    /// Whether a turn waits for what is done on `branch`: then that does not wait for a model that is away.
+    pub(super) fn is_asked_for(&self, branch: &Branch) -> bool {
+        self.memory.turns.runs.get(branch).is_some_and(|run| run.doings.asker.is_some())
+    }
+
     /// Somebody ended without a word: who asked does not wait for ever.
     pub(super) fn tell_asker_nothing(&mut self, run: &Run, minutes: &mut Minutes) {
         if let Some(Asker { turn, call }) = run.doings.asker.clone() {
