@@ -129,7 +129,7 @@ fn an_answer_is_explained() {
         "it answers what you said in the terminal: \"keep milk\"",
         "2 calls of anthropic:",
         "% of them from the cache",
-        "inbox_add (own-tool)",
+        "inbox_add (context)",
         "it was finished after ",
     ] {
         assert!(told.contains(words), "{words}: {told}");
