@@ -24,7 +24,6 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// The message that it answers.
     /// The message that it answers, if it answers one now.
     pub(super) fn message(&self) -> Option<&Message> {
         match &self.errand {
