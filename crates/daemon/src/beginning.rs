@@ -1,5 +1,6 @@
 //! The beginning: what is read before the assistant can be made.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use domain::agent::Agent;
@@ -21,7 +22,10 @@ pub async fn purse(settings: &Settings, journal: &Journal, now: Zoned) -> Result
 /// SA-1, SA-3: who can be sent out with a question. Those that come with the program are placed first.
 pub async fn subagents(settings: &Settings, journal: &Journal, doors: Doors) -> Arc<[Agent]> {
     let bundled = match doors {
-        Doors::LocalAndPage => agents::bundled(&settings.names.value),
+        Doors::LocalAndPage => {
+            link_skills(settings.paths.root());
+            agents::bundled(&settings.names.value)
+        }
         Doors::Asked | Doors::Local => Vec::new(),
     };
     let found = journal.agents(bundled).await;
@@ -31,4 +35,22 @@ pub async fn subagents(settings: &Settings, journal: &Journal, doors: Doors) -> 
         })
         .unwrap_or_default()
         .into()
+}
+
+/// SU-6, SK-4: other programs that know skills find ours where they look for them. What is there already stays, unless it
+/// leads nowhere.
+fn link_skills(root: &Path) {
+    let (skills, link) = (root.join("skills"), root.join(".claude/skills"));
+    if !skills.is_dir() || link.exists() {
+        return;
+    }
+    let made = std::fs::create_dir_all(root.join(".claude")).and_then(|()| {
+        if link.is_symlink() {
+            std::fs::remove_file(&link)?;
+        }
+        std::os::unix::fs::symlink("../skills", &link)
+    });
+    if let Err(error) = made {
+        tracing::warn!(%error, "Other programs will not find the skills: the link to them could not be made.");
+    }
 }

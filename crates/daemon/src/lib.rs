@@ -24,7 +24,7 @@ pub mod skills;
 mod tool_lists;
 mod vitals;
 mod voice;
-mod workshop;
+pub mod workshop;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use domain::permission::own_command;
 use futures_util::future::BoxFuture;
 use journal::disk::Disk;
 use tokio::runtime::Handle;
@@ -43,7 +44,13 @@ impl OwnCommands {
     pub fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(async move {
             match read(words) {
-                Ok(cli) => self.told(cli).await,
+                // What was told before it failed may be words from outside; why it failed is said by us.
+                Ok(cli) => {
+                    self.told(cli).await.map_err(|half| match own_command::power(words).1.is_tainted() {
+                        true => half.why,
+                        false => half.whole(),
+                    })
+                }
                 Err(Unread::Help(text)) => Ok(text),
                 Err(Unread::Wrong(text)) => Err(text),
             }
@@ -51,7 +58,7 @@ impl OwnCommands {
     }
 
     /// Does what `cli` says, whoever may say it, and gives what it told.
-    pub(crate) async fn told(&self, mut cli: Cli) -> Result<String, String> {
+    pub(crate) async fn told(&self, mut cli: Cli) -> Result<String, Half> {
         let voice = Voice::listener();
         cli.output.voice = voice.clone();
         let here = self.clone();
@@ -60,8 +67,11 @@ impl OwnCommands {
         let work = tokio::task::spawn_blocking(move || handle.block_on(here.obey(cli)));
         match work.await {
             Ok(Ok(())) => Ok(voice.heard()),
-            Ok(Err(why)) => Err([voice.heard(), why].join("\n").trim().to_owned()),
-            Err(_) => Err("the command broke off; nothing more is known.".to_owned()),
+            Ok(Err(why)) => Err(Half { heard: voice.heard(), why }),
+            Err(_) => {
+                let why = "the command broke off; nothing more is known.".to_owned();
+                Err(Half { heard: String::new(), why })
+            }
         }
     }
 
@@ -72,6 +82,21 @@ impl OwnCommands {
             Ok(done) => done.map(drop).map_err(|failed| failed.to_string()),
             Err(_) => Err(format!("the command took longer than {} s and was left.", LONGEST.as_secs())),
         }
+    }
+}
+
+/// What a command leaves that failed.
+pub(crate) struct Half {
+    /// What it told before.
+    heard: String,
+    /// Why it failed.
+    why: String,
+}
+
+impl Half {
+    /// Both.
+    pub(crate) fn whole(self) -> String {
+        [self.heard, self.why].join("\n").trim().to_owned()
     }
 }
 

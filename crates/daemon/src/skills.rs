@@ -5,20 +5,11 @@ pub mod running;
 
 use std::sync::Arc;
 
-use domain::context::skills::section;
+use domain::context::skills::{Loaded, NamedSkills, Outside, section};
 use futures_util::future::BoxFuture;
 use journal::files::skills::{Kept, Skills};
 use journal::{Journal, hash_of};
 use tools::skill::{Acceptance, Commands, Expansion};
-
-/// What a job gets of its skills.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Loaded {
-    /// SK-10: the section before what the job is told; empty, if nothing was loaded.
-    pub section: String,
-    /// SK-12: the tools that they bring along, in order, each once.
-    pub tools: Vec<String>,
-}
 
 /// The skills, and who runs their commands.
 pub struct SkillShelf {
@@ -39,30 +30,33 @@ impl SkillShelf {
         Self { skills, journal, commands }
     }
 
-    /// SK-9: loads the skills of these names, in order; those that are missing are left out.
-    pub async fn for_job(&self, names: &[String]) -> Loaded {
-        let mut expansion = Expansion::new(&*self.commands);
+    /// SK-9, SK-12: loads the skills of these names, in order; those that are missing are left out. What the human has
+    /// not accepted as it is runs no command and brings no tool along.
+    async fn loaded(&self, wanted: &NamedSkills) -> Loaded {
+        let mut expansion = Expansion::new(&*self.commands, wanted.outside);
         let (mut loaded, mut tools) = (Vec::new(), Vec::<String>::new());
-        for name in names {
+        for name in &wanted.names {
             let Some(kept) = self.find(name).await else { continue };
-            for tool in kept.skill.allowed_tools.iter().flatten() {
+            let acceptance = self.acceptance(&kept).await;
+            let brought = kept.skill.allowed_tools.iter().flatten();
+            for tool in brought.filter(|_| acceptance == Acceptance::Accepted) {
                 if !tools.contains(tool) {
                     tools.push(tool.clone());
                 }
             }
-            loaded.push((kept.skill.name.clone(), self.expanded(&mut expansion, &kept).await));
+            let text = expansion.expand(kept.skill.instructions.as_str(), acceptance).await;
+            loaded.push((kept.skill.name.clone(), text));
         }
-        Loaded { section: section(&loaded), tools }
+        Loaded { section: section(&loaded), tools, label: expansion.label() }
     }
 
-    async fn expanded(&self, expansion: &mut Expansion<'_>, kept: &Kept) -> String {
+    async fn acceptance(&self, kept: &Kept) -> Acceptance {
         let accepted = self.journal.is_accepted(name_of(&kept.directory), hash_of(&kept.text)).await;
-        let acceptance = match accepted {
+        match accepted {
             Ok(true) => Acceptance::Accepted,
             // What nobody can look up was not accepted.
             Ok(false) | Err(_) => Acceptance::NotAccepted,
-        };
-        expansion.expand(kept.skill.instructions.as_str(), acceptance).await
+        }
     }
 
     /// SK-3: the skill of that name: nothing, if it is missing or cannot be read, which is told in the log.
@@ -81,7 +75,14 @@ impl tools::skill::Skills for SkillShelf {
                     "there is no skill called `{name}`. `ollim-bot skills list` names those that there are."
                 )
             })?;
-            Ok(self.expanded(&mut Expansion::new(&*self.commands), &kept).await)
+            // Who asks hears no more from outside than who asks has heard: those commands they can run themselves.
+            let mut expansion = Expansion::new(&*self.commands, Outside::Withheld);
+            let acceptance = self.acceptance(&kept).await;
+            Ok(expansion.expand(kept.skill.instructions.as_str(), acceptance).await)
         })
+    }
+
+    fn for_job<'a>(&'a self, wanted: &'a NamedSkills) -> BoxFuture<'a, Loaded> {
+        Box::pin(self.loaded(wanted))
     }
 }

@@ -22,7 +22,7 @@ use crate::lenders;
 use crate::own;
 use crate::settings::{Keeper, Settings};
 use crate::skills::SkillShelf;
-use crate::skills::running::InTheDataDirectory;
+use crate::skills::running::InTheCage;
 
 /// The folder of the data directory in which commands work. What they leave there has no history.
 const WORK: &str = "work";
@@ -37,11 +37,8 @@ pub fn workshop(
     if let Part::Off(why) = &shell {
         notices.push(format!("i cannot run commands here: {why}."));
     }
-    let own: Arc<dyn OwnCommands> = Arc::new(Ours {
-        commands: own::OwnCommands::new(settings, Arc::clone(disk)),
-        calendar: calendar(settings),
-    });
-    let skills = Part::On(skills(settings, journal));
+    let own: Arc<dyn OwnCommands> = Arc::new(Ours::new(settings, Arc::clone(disk)));
+    let skills = Part::On(skills(settings, journal, &shell));
     let fetch = Part::On(Fetch::new(Arc::new(System), Arc::new(Public)));
     Workshop {
         files: files(settings, journal),
@@ -93,9 +90,12 @@ fn shell(settings: &Settings, kernel: Kernel) -> Part<Shell> {
     }
 }
 
-fn skills(settings: &Settings, journal: &Arc<Journal>) -> Arc<dyn tools::skill::Skills> {
-    let own = own::OwnCommands::new(settings, journal.disk());
-    let commands = InTheDataDirectory { own, root: settings.paths.root().to_owned() };
+fn skills(settings: &Settings, journal: &Arc<Journal>, shell: &Part<Shell>) -> Arc<dyn tools::skill::Skills> {
+    let shell = match shell {
+        Part::On(shell) => Part::On(shell.clone()),
+        Part::Off(why) => Part::Off(why.clone()),
+    };
+    let commands = InTheCage { own: Ours::new(settings, journal.disk()), shell };
     Arc::new(SkillShelf::new(Arc::clone(journal), Arc::new(commands)))
 }
 
@@ -125,10 +125,17 @@ fn calendar(settings: &Settings) -> Label {
     }
 }
 
-/// Our own commands, as the shell knows them.
-struct Ours {
+/// Our own commands, as the shell and the skills know them.
+pub struct Ours {
     commands: own::OwnCommands,
     calendar: Label,
+}
+
+impl Ours {
+    /// The commands where `settings` say.
+    pub fn new(settings: &Settings, disk: Arc<dyn Disk>) -> Self {
+        Self { commands: own::OwnCommands::new(settings, disk), calendar: calendar(settings) }
+    }
 }
 
 impl OwnCommands for Ours {

@@ -4,13 +4,17 @@
 
 use std::sync::Arc;
 
-use daemon::own::OwnCommands;
 use daemon::settings::{Environment, Settings};
 use daemon::skills::SkillShelf;
-use daemon::skills::running::InTheDataDirectory;
+use daemon::skills::running::InTheCage;
+use daemon::workshop::Ours;
+use domain::context::skills::{NamedSkills, Outside};
+use domain::label::{Label, Realm};
 use journal::disk::RealDisk;
 use journal::{Place, open};
 use testkit::kill::{Program, stderr, stdout};
+use tools::Part;
+use tools::shell::{NetworkRule, Shell};
 use tools::skill::{Commands, Ended, Skills as _};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
@@ -41,9 +45,24 @@ fn settings(program: &Program) -> Settings {
     Settings::read(&environment).expect("settings")
 }
 
-fn commands(settings: &Settings) -> InTheDataDirectory {
-    let own = OwnCommands::new(settings, Arc::new(RealDisk));
-    InTheDataDirectory { own, root: settings.paths.root().to_owned() }
+/// Commands as the program runs them, with the real binary as the cage.
+fn commands(settings: &Settings) -> InTheCage {
+    let data = settings.paths.root().to_owned();
+    let work = data.join("work");
+    std::fs::create_dir_all(&work).expect("a folder to work in");
+    let shell = Shell {
+        cage: vec![BINARY.to_owned(), "cage".to_owned()],
+        data,
+        shut: vec!["outside".to_owned(), "work".to_owned()],
+        work,
+        zone: "UTC".to_owned(),
+        network: NetworkRule::Never,
+    };
+    InTheCage { own: Ours::new(settings, Arc::new(RealDisk)), shell: Part::On(shell) }
+}
+
+fn named(names: &[&str], outside: Outside) -> NamedSkills {
+    NamedSkills { names: names.iter().map(|name| (*name).to_owned()).collect(), outside }
 }
 
 fn shelf(settings: &Settings) -> SkillShelf {
@@ -53,14 +72,15 @@ fn shelf(settings: &Settings) -> SkillShelf {
     SkillShelf::new(Arc::new(journal.expect("a journal").journal), Arc::new(commands(settings)))
 }
 
-/// SK-5, SK-8 to SK-12: what a job gets of its skills, before the human has accepted them, after, and after a change.
+/// SK-5, SK-8 to SK-10, SK-12, BF-4, I6: what a job gets of its skills, before the human has accepted them, after, and after
+/// a change. What was not accepted runs nothing and brings no tool along.
 #[tokio::test]
 async fn commands_run_only_in_skills_that_were_accepted() {
     let program = with_skills();
     let settings = settings(&program);
-    let names: Vec<String> = ["plain", "nobody", "../x", "tidy"].map(str::to_owned).to_vec();
+    let names = named(&["plain", "nobody", "../x", "tidy"], Outside::Told);
     let loaded = shelf(&settings).for_job(&names).await;
-    assert_eq!(loaded.tools, ["WebFetch", "Read(**.md)"]);
+    assert_eq!(loaded.tools, Vec::<String>::new());
     assert!(
         loaded.section.starts_with(
             "SKILL INSTRUCTIONS:\n### plain\nBe kind.\n\n### tidy\nIt is [command not accepted: echo monday]."
@@ -69,17 +89,60 @@ async fn commands_run_only_in_skills_that_were_accepted() {
         loaded.section
     );
     assert!(said(&program, &["skills", "accept", "tidy"]).contains("runs echo monday"));
-    let loaded = shelf(&settings).for_job(&names).await.section;
+    said(&program, &["skills", "accept", "plain"]);
+    let loaded = shelf(&settings).for_job(&names).await;
     let expected = "It is monday. no pending reminders [command failed (exit 4): sh -c 'echo no >&2; exit 4': no] \
                     [command not found: no-such-program]\n";
-    assert!(loaded.ends_with(expected), "{loaded}");
+    assert!(loaded.section.ends_with(expected), "{}", loaded.section);
+    assert_eq!(loaded.tools, ["WebFetch", "Read(**.md)"]);
+    let private = Label::private(Realm::Files).join(Label::private(Realm::Tasks));
+    assert_eq!(loaded.label, private, "what was printed is the human's own");
     let file = program.data().join("skills/tidy/SKILL.md");
     std::fs::write(file, TIDY.replace("monday", "tuesday")).expect("a file");
     let changed = shelf(&settings).load("tidy").await.expect("a skill");
     assert!(changed.starts_with("It is [command not accepted: echo tuesday]"), "{changed}");
     let none = shelf(&settings).load("nobody").await.expect_err("none");
     assert!(none.contains("`ollim-bot skills list`"), "{none}");
-    assert_eq!(shelf(&settings).for_job(&[]).await.section, "");
+    assert_eq!(shelf(&settings).for_job(&named(&[], Outside::Told)).await.section, "");
+}
+
+/// SK-1, SK-4: a skill is a folder with its instructions and what else it needs beside them; a conversation loads it by
+/// its name, and reads the rest when it wants to. What tells words from outside is not run there.
+#[tokio::test]
+async fn a_conversation_loads_a_skill_and_reads_what_lies_beside_it() {
+    let program = Program::offline(BINARY);
+    let dir = program.data().join("skills/trip");
+    std::fs::create_dir_all(&dir).expect("a directory");
+    std::fs::write(dir.join("packing.md"), "two socks").expect("a file");
+    let text = "---\nname: trip\ndescription: \"Plans a trip.\"\n---\nRead packing.md. !`cat skills/trip/packing.md` \
+                !`ollim-bot mail unread`\n";
+    std::fs::write(dir.join("SKILL.md"), text).expect("a file");
+    let settings = settings(&program);
+    let shelf = shelf(&settings);
+    said(&program, &["skills", "accept", "trip"]);
+    let told = shelf.load("trip").await.expect("a skill");
+    assert!(
+        told.starts_with("Read packing.md. two socks [command not run here: ollim-bot mail unread"),
+        "{told}"
+    );
+    let loaded = shelf.for_job(&named(&["trip"], Outside::Told)).await;
+    assert!(loaded.label.is_tainted(), "a job in the background hears it, and is known to have: {loaded:?}");
+}
+
+/// SK-4, SU-6: other programs find the skills too, by a link that is placed at the start; one that leads nowhere is replaced,
+/// and what somebody put there stays.
+#[test]
+fn other_programs_find_the_skills() {
+    let program = with_skills();
+    let link = program.data().join(".claude/skills");
+    std::fs::create_dir_all(program.data().join(".claude")).expect("a directory");
+    std::os::unix::fs::symlink("../nowhere", &link).expect("a link");
+    program.start().terminate();
+    assert!(std::fs::read_to_string(link.join("tidy/SKILL.md")).expect("a skill").contains("Tidies up"));
+    std::fs::remove_file(&link).expect("a link");
+    std::fs::create_dir(&link).expect("somebody's own");
+    program.start().terminate();
+    assert!(!link.is_symlink() && link.is_dir());
 }
 
 #[test]
@@ -107,7 +170,7 @@ async fn until(there: impl Fn() -> bool) {
     }
 }
 
-/// SK-6, SK-8: no shell, the data directory, nothing of our environment, and children go with their parent.
+/// SK-6, SK-8, I6: no shell, the data directory, the cage, nothing of our environment, and children go with their parent.
 #[tokio::test]
 async fn a_command_knows_nothing_of_us_and_leaves_nobody_behind() {
     let program = with_skills();
@@ -119,7 +182,8 @@ async fn a_command_knows_nothing_of_us_and_leaves_nobody_behind() {
     assert_eq!(run(&["echo", "$HOME;", "|"]).await, Ended::Code(0, "$HOME; |\n".to_owned(), String::new()));
     let Ended::Code(0, environment, _) = run(&["env"]).await else { panic!("it runs") };
     let names: Vec<&str> = environment.lines().filter_map(|line| line.split('=').next()).collect();
-    assert!(names.iter().all(|name| ["PATH", "HOME", "LANG", "TERM"].contains(name)), "{names:?}");
+    let known = ["PATH", "HOME", "LANG", "TERM", "TMPDIR", "TZ", "DATA", "PWD", "OLDPWD", "SHLVL", "_"];
+    assert!(names.iter().all(|name| known.contains(name)), "{names:?}");
     let Ended::Code(0, here, _) = run(&["pwd", "-P"]).await else { panic!("it runs") };
     assert!(
         here.trim_end().ends_with(&*program.data().file_name().expect("a name").to_string_lossy()),
@@ -127,15 +191,35 @@ async fn a_command_knows_nothing_of_us_and_leaves_nobody_behind() {
     );
     let Ended::Code(0, much, _) = run(&["seq", "1", "100000"]).await else { panic!("it runs") };
     assert_eq!(much.len(), 64 * 1024);
-    let file = program.data().join("child");
-    let line = format!("sleep 600 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; wait", file.display());
-    let line = ["sh", "-c", &line];
-    tokio::select! {
-        ended = run(&line) => panic!("{ended:?}"),
-        () = until(|| file.exists()) => {}
+    std::fs::create_dir_all(program.data().join("state")).expect("a directory");
+    std::fs::write(program.data().join("state/key"), "secret").expect("a file");
+    for wrong in [
+        "cat state/key",
+        "cat /etc/shadow",
+        "touch skills/tidy/x",
+        "touch routines/x.md",
+        "bash -c 'echo > /dev/tcp/127.0.0.1/9'",
+    ] {
+        let words = domain::context::skills::words(wrong).expect("words");
+        let Ended::Code(code, printed, _) = commands.run(&words).await else { panic!("{wrong} is run") };
+        assert!(code != 0 && printed.is_empty(), "{wrong}: {code} {printed}");
     }
-    let child = std::fs::read_to_string(&file).expect("a number");
-    let stat = format!("/proc/{}/stat", child.trim());
+    let line = "sleep 600 & echo $! > \"$HOME/new\"; mv \"$HOME/new\" \"$HOME/child\"; wait";
+    let child = || {
+        let rooms = std::fs::read_dir(program.data().join("work")).expect("rooms").flatten();
+        let numbers = rooms.filter_map(|room| std::fs::read_to_string(room.path().join("child")).ok());
+        numbers.into_iter().next()
+    };
+    let started = async {
+        until(|| child().is_some()).await;
+        child().unwrap_or_default()
+    };
+    let line = ["sh", "-c", line];
+    let number = tokio::select! {
+        ended = run(&line) => panic!("{ended:?}"),
+        number = started => number,
+    };
+    let stat = format!("/proc/{}/stat", number.trim());
     until(|| std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z "))).await;
 }
 

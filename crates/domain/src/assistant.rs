@@ -28,6 +28,7 @@ mod holding;
 mod leaving;
 mod lightening;
 mod listing;
+mod loading;
 mod memory;
 mod minutes;
 mod persisting;

@@ -7,6 +7,7 @@ mod carrying;
 pub mod commands;
 pub mod desk;
 pub mod drive;
+mod loading;
 pub mod played;
 pub mod ports;
 pub mod reins;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use domain::assistant::Shown;
 use domain::context::Context;
+use domain::context::skills::{Loaded, NamedSkills};
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, Usage};
 use domain::cost::{Report as Spending, Source};
 use domain::explanation::{Explained, Subject};
@@ -91,6 +92,11 @@ pub trait Hands: Send + Sync {
 
     /// Runs one call of `turn` that was allowed. Whatever goes wrong is a result the model can read.
     fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult>;
+
+    /// Loads the skills that a job wants. What is missing or broken is left out: most hands know none.
+    fn skills<'a>(&'a self, _wanted: &'a NamedSkills) -> BoxFuture<'a, Loaded> {
+        Box::pin(std::future::ready(Loaded::default()))
+    }
 }
 
 /// Where facts are kept.

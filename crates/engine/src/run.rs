@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::carrying::Carrying;
 use crate::desk::{Desk, Letter};
 use crate::drive::World;
+use crate::loading::Loading;
 use crate::ports::{Clock, Unwritten};
 use crate::turns::Turns;
 
@@ -33,6 +34,8 @@ pub struct House {
     pub(crate) turns: Turns,
     /// What the human said yes to after its run had gone on.
     pub(crate) carrying: Carrying,
+    /// The skills of jobs that are about to begin.
+    pub(crate) loading: Loading,
     world: World,
     /// What happened but could not be written down yet, oldest first.
     owed: VecDeque<Event>,
@@ -59,6 +62,7 @@ impl House {
         (desk, pile): (Desk, mpsc::Receiver<Letter>),
     ) -> Self {
         let carrying = Carrying::new(Arc::clone(&world.hands), desk.clone());
+        let loading = Loading::new(Arc::clone(&world.hands));
         let turns = Turns::new(world.clone(), desk);
         Self {
             assistant,
@@ -66,6 +70,7 @@ impl House {
             pile,
             turns,
             carrying,
+            loading,
             world,
             owed: VecDeque::new(),
             next_try: Instant::now(),
@@ -88,6 +93,9 @@ impl House {
                 Some((id, result)) = self.carrying.next(), if self.carrying.any() => {
                     self.happened(Event::Carried(id, result)).await;
                 }
+                Some((key, loaded)) = self.loading.next(), if self.loading.any() => {
+                    self.happened(Event::SkillsLoaded(key, loaded)).await;
+                }
                 Some(letter) = self.pile.recv() => self.open(letter).await,
                 () = tokio::time::sleep_until(self.next_look), if self.assistant.waits_for_key() => {
                     self.look_for_key().await;
@@ -100,6 +108,7 @@ impl House {
         }
         self.turns.end().await;
         self.carrying.end().await;
+        self.loading.end().await;
     }
 
     /// How long to wait before a look at the clock: never longer than a while, because a machine that sleeps stops
@@ -197,6 +206,7 @@ impl House {
                 Effect::Decide(turn, id, decision) => self.turns.decide(turn, id, decision),
                 Effect::Answer(turn, result) => self.turns.answer(turn, result),
                 Effect::Carry(approval) => self.carrying.start(approval),
+                Effect::LoadSkills(key, wanted) => self.loading.start(key, wanted),
                 Effect::Interrupt(turn) => self.turns.interrupt(turn),
                 Effect::Show(shown) => self.world.surface.show(&shown),
             }

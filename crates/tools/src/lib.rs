@@ -27,7 +27,8 @@ mod workshop;
 use std::sync::Arc;
 
 use domain::assistant::{Answer, Request};
-use domain::label::Label;
+use domain::context::skills::{Loaded, NamedSkills};
+use domain::label::{Label, Realms};
 use domain::permission::{deed, own_command};
 use domain::tool::{Caption, Class, Outcome, Showing, ToolCall, ToolResult, ToolSpec};
 use domain::turn::TurnId;
@@ -105,17 +106,21 @@ impl Toolbox {
 }
 
 impl Toolbox {
-    /// What is known of what comes of `call`. Why something failed is said in our own words, but for servers of others.
+    /// What is known of what comes of `call`. Why something failed is said in our own words, but for servers of others
+    /// and for what a command printed before it was ended.
     fn label(&self, call: &ToolCall, outcome: &Outcome) -> Label {
         let class = TOOLS.iter().find(|tool| tool.spec.name == call.name).map(|tool| tool.spec.class);
         let Some(class) = class else { return Label::PLAIN };
-        if *outcome == Outcome::Failed && class != Class::Foreign {
-            return Label::PLAIN;
-        }
         let command = call.input.text("command").filter(|_| class == Class::Shell);
-        match (command.and_then(|command| own_command::words(&command)), &self.workshop.own) {
+        let words = command.and_then(|command| own_command::words(&command));
+        let quotes = class == Class::Foreign || (class == Class::Shell && words.is_none());
+        let known = match (words, &self.workshop.own) {
             (Some(words), Part::On(own)) => own.label(&words),
             (Some(_), Part::Off(_)) | (None, _) => deed(call, class).reads,
+        };
+        match *outcome == Outcome::Failed && !quotes {
+            true => Label { outside: Realms::NONE, ..known },
+            false => known,
         }
     }
 }
@@ -128,6 +133,13 @@ impl Hands for Toolbox {
     fn caption(&self, call: &ToolCall) -> String {
         let input: Value = serde_json::from_str(&call.input.0).unwrap_or_default();
         Caption::of(&call.name, |key| input[key].as_str().map(str::to_owned)).plain()
+    }
+
+    fn skills<'a>(&'a self, wanted: &'a NamedSkills) -> BoxFuture<'a, Loaded> {
+        match &self.workshop.skills {
+            Part::On(skills) => skills.for_job(wanted),
+            Part::Off(_) => Box::pin(std::future::ready(Loaded::default())),
+        }
     }
 
     fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult> {

@@ -5,6 +5,7 @@
 
 mod heap;
 mod output;
+mod program;
 mod run;
 
 use std::path::PathBuf;

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::context::skills::{ALL, EACH, Ran, commands, expand, words};
+use domain::context::skills::{ALL, EACH, Loaded, NamedSkills, Outside, Ran, commands, expand, words};
+use domain::label::Label;
 use domain::tool::{Class, ToolSpec};
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -43,6 +44,9 @@ pub trait Commands: Send + Sync {
     /// Runs the program of these words, without a shell, in the data directory. When the future is dropped, it and its
     /// children are killed.
     fn run<'a>(&'a self, words: &'a [String]) -> BoxFuture<'a, Ended>;
+
+    /// What is known of what they print.
+    fn label(&self, words: &[String]) -> Label;
 }
 
 /// How a command ended.
@@ -60,6 +64,9 @@ pub enum Ended {
 pub trait Skills: Send + Sync {
     /// The instructions of the skill `name`, as the model reads them, or why there are none.
     fn load<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<String, String>>;
+
+    /// SK-9: what a job gets of the skills that it names, in order; those that are missing are left out.
+    fn for_job<'a>(&'a self, wanted: &'a NamedSkills) -> BoxFuture<'a, Loaded>;
 }
 
 /// Whether the human has accepted a skill as it is.
@@ -74,14 +81,21 @@ pub enum Acceptance {
 /// The time and the results that all skills of one job share.
 pub struct Expansion<'a> {
     commands: &'a dyn Commands,
+    outside: Outside,
     ends: Instant,
     ran: BTreeMap<String, Ran>,
+    label: Label,
 }
 
 impl<'a> Expansion<'a> {
-    /// SK-7: from now on there is so much time, for all of them together.
-    pub fn new(commands: &'a dyn Commands) -> Self {
-        Self { commands, ends: Instant::now() + ALL, ran: BTreeMap::new() }
+    /// SK-7: from now on there is so much time, for all of them together. Words from outside are told or not.
+    pub fn new(commands: &'a dyn Commands, outside: Outside) -> Self {
+        Self { commands, outside, ends: Instant::now() + ALL, ran: BTreeMap::new(), label: Label::PLAIN }
+    }
+
+    /// What is known of all that the commands printed.
+    pub fn label(&self) -> Label {
+        self.label
     }
 
     /// SK-5 to SK-8: `instructions`, with what their commands print in the place of the commands.
@@ -100,12 +114,17 @@ impl<'a> Expansion<'a> {
         expand(instructions, &self.ran)
     }
 
-    async fn run(&self, command: &str) -> Ran {
+    async fn run(&mut self, command: &str) -> Ran {
         let left = self.ends.saturating_duration_since(Instant::now());
         if left == Duration::ZERO {
             return Ran::Skipped;
         }
         let Some(words) = words(command) else { return Ran::Unreadable };
+        let label = self.commands.label(&words);
+        if label.is_tainted() && self.outside == Outside::Withheld {
+            return Ran::Withheld;
+        }
+        self.label = self.label.join(label);
         match timeout(EACH.min(left), self.commands.run(&words)).await {
             Err(_) => Ran::TimedOut,
             Ok(Ended::Code(0, printed, _)) => Ran::Printed(printed),
@@ -120,6 +139,8 @@ impl<'a> Expansion<'a> {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+
+    use domain::label::Realm;
 
     use super::*;
 
@@ -147,6 +168,13 @@ mod tests {
                 ended
             })
         }
+
+        fn label(&self, words: &[String]) -> Label {
+            match words[0].as_str() {
+                "mail" => Label::both(Realm::Mail),
+                _ => Label::PLAIN,
+            }
+        }
     }
 
     fn prints(text: &str) -> Ended {
@@ -161,7 +189,7 @@ mod tests {
             0,
             Ended::Code(2, "half".to_owned(), "no such mail\n".to_owned()),
         );
-        let mut expansion = Expansion::new(&played);
+        let mut expansion = Expansion::new(&played, Outside::Told);
         let first = expansion.expand("today is !`date`, !`date`. !`nothing x`", Acceptance::Accepted).await;
         assert_eq!(first, "today is monday, monday. [command not found: nothing x]");
         let second = expansion.expand("!`date` !`broken 'a b'` !`open '`", Acceptance::Accepted).await;
@@ -179,7 +207,7 @@ mod tests {
         let played =
             names.iter().fold(Played::default(), |played, name| played.with(name, 60, prints("late")));
         let played = played.with("quick", 9, prints("in time")).with("late", 2, prints("too late"));
-        let mut expansion = Expansion::new(&played);
+        let mut expansion = Expansion::new(&played, Outside::Told);
         let told = expansion.expand("!`quick` !`a` !`b` !`late` !`c`", Acceptance::Accepted).await;
         assert_eq!(
             told,
@@ -193,8 +221,24 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_was_not_accepted_is_not_run() {
         let played = Played::default().with("date", 0, prints("monday"));
-        let told = Expansion::new(&played).expand("it is !`date`", Acceptance::NotAccepted).await;
+        let told =
+            Expansion::new(&played, Outside::Told).expand("it is !`date`", Acceptance::NotAccepted).await;
         assert_eq!(told, "it is [command not accepted: date]");
         assert!(played.ran.lock().unwrap().is_empty());
+    }
+
+    /// I4: what a command tells from outside is known where it is told, and not run where it must not be.
+    #[tokio::test(start_paused = true)]
+    async fn words_from_outside_are_known_or_withheld() {
+        let played = Played::default().with("mail", 0, prints("win money")).with("date", 0, prints("monday"));
+        let mut told = Expansion::new(&played, Outside::Told);
+        assert_eq!(told.expand("!`date`", Acceptance::Accepted).await, "monday");
+        assert_eq!(told.label(), Label::PLAIN);
+        assert_eq!(told.expand("!`date` !`mail`", Acceptance::Accepted).await, "monday win money");
+        assert_eq!(told.label(), Label::both(Realm::Mail));
+        let mut clean = Expansion::new(&played, Outside::Withheld);
+        let text = clean.expand("!`date` !`mail`", Acceptance::Accepted).await;
+        assert!(text.starts_with("monday [command not run here: mail"), "{text}");
+        assert_eq!((clean.label(), played.ran.lock().unwrap().len()), (Label::PLAIN, 3));
     }
 }

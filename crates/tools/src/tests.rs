@@ -5,8 +5,9 @@ use domain::context::{Names, instructions, overhead};
 use domain::conversation::Json;
 use domain::embed::{Action, Colour, Stands, Style};
 use domain::inbox::KeptId;
+use domain::label::{Label, Realm};
 use domain::place::PlacedTool;
-use domain::tool::{Class, ToolCall};
+use domain::tool::{Class, Outcome, ToolCall};
 use domain::turn::TurnId;
 use domain::wish::{Asked, Urgency, Wish};
 use engine::ports::Hands;
@@ -313,4 +314,28 @@ fn only_what_destroys_something_is_asked_for() {
     assert!(refused("inbox_remove", r#"{"number":0}"#).contains("at least 1"));
     assert!(refused("inbox_remove", r#"{"number":"3"}"#).contains("`number` must be a whole number"));
     assert!(refused("inbox_remove", "{}").contains("`number` is missing"));
+}
+
+/// I4: what a command printed before it was ended is as private as what it prints in the end, and with a network it is
+/// from outside; why a tool of ours failed is in our own words.
+#[test]
+fn what_failed_is_labelled_by_what_it_may_quote() {
+    let toolbox = Toolbox::default();
+    let label = |name: &str, input: Value, outcome: Outcome| {
+        let call = ToolCall { id: "c".to_owned(), name: name.to_owned(), input: Json(input.to_string()) };
+        toolbox.label(&call, &outcome)
+    };
+    let (files, web) = (Label::private(Realm::Files), Label::outside(Realm::Web));
+    for outcome in [Outcome::Done, Outcome::Failed] {
+        let label = |name: &str, input: Value| label(name, input, outcome.clone());
+        assert_eq!(label("Bash", json!({"command": "cat notes/a; sleep 200"})), files);
+        assert_eq!(label("Bash", json!({"command": "curl x", "network": true})), files.join(web));
+        assert!(label("mcp", json!({"tool": "mcp__a__b"})).is_tainted());
+    }
+    let mail = json!({"command": "ollim-bot mail unread"});
+    assert_eq!(label("Bash", mail.clone(), Outcome::Done), Label::both(Realm::Mail));
+    assert_eq!(label("Bash", mail, Outcome::Failed), Label::private(Realm::Mail));
+    let page = json!({"url": "https://a.example"});
+    assert_eq!(label("WebFetch", page.clone(), Outcome::Done), web);
+    assert_eq!(label("WebFetch", page, Outcome::Failed), Label::PLAIN);
 }

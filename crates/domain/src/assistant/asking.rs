@@ -18,6 +18,7 @@ impl Assistant {
             Event::Undelivered(charge) => self.refund(charge, now),
             Event::Seen(surface) => self.seen_on(surface, now),
             Event::Carried(id, result) => self.carried(id, &result, now),
+            Event::SkillsLoaded(key, loaded) => self.skills_loaded(&key, &loaded, now),
         }
     }
 

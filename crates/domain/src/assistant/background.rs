@@ -10,6 +10,7 @@ use jiff::{Timestamp, Zoned};
 use super::{Answer, Aside as Beside, Assistant, Effect, Ending, Errand, Minutes, Shown, Spot};
 use crate::conversation::{Branch, Entry, Head, Said, Why};
 use crate::cost::Account;
+use crate::label::Label;
 use crate::place::Aside;
 use crate::record::{ForkChange, Record, SentChange, SessionChange, Showed};
 use crate::run::{Busy, Doings, Job, Kind, Run};
@@ -32,13 +33,20 @@ impl Assistant {
             );
         }
         let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
-        self.set_off(job, None, &mut minutes);
+        self.set_off((job, Label::PLAIN), None, &mut minutes);
         (Answer::Begun(turn), minutes.effects())
     }
 
-    /// Sets off a run for `job`, which was `due` by the clock or not, and gives its branch.
-    pub(super) fn set_off(&mut self, job: Job, due: Option<Timestamp>, minutes: &mut Minutes) -> Branch {
+    /// Sets off a run for `job`, in whose words is what `label` says, and which was `due` by the clock or not. Gives its
+    /// branch.
+    pub(super) fn set_off(
+        &mut self,
+        (job, label): (Job, Label),
+        due: Option<Timestamp>,
+        minutes: &mut Minutes,
+    ) -> Branch {
         let (run, text) = self.branch_off(job, due, minutes);
+        self.memory.conversation.know(&run.branch, label);
         self.say_first(run.branch.clone(), text, minutes);
         run.branch.clone()
     }

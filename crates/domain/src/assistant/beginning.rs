@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::compacting::Compacting;
 use super::{Assistant, Errand, Minutes, Owed, Purpose, Running, Sending, Shown, Spot, Start, Tends, Turned};
 use crate::conversation::{Branch, Said};
+use crate::label::Label;
 use crate::record::{Message, MessageChange, Opened, Record, TurnChange};
 use crate::turn::TurnId;
 
@@ -57,7 +58,7 @@ impl Assistant {
             self.memory.main.before = self.memory.conversation.head(&branch).and_then(Spot::of);
         }
         let said = Said::Human(self.heard(&message, (&branch, &lead), minutes));
-        let told = self.told_with(&branch);
+        let told = self.told_with(&branch).join(self.begun_with(&branch));
         let Some(entry) = self.say_knowing(&branch, (said, told), minutes) else { return };
         self.hand_over(&branch, entry.id, minutes);
         minutes.records.push(Record::Message(MessageChange::Taken(message.id, entry.id)));
@@ -65,6 +66,12 @@ impl Assistant {
         // Words from before the start have waited long enough.
         let owed = if message.id < self.wants.since { Owed::SinceBefore } else { Owed::Now };
         self.open(Turned { turn, branch, message, sending: Sending::First }, owed, minutes);
+    }
+
+    /// What is known of the words that a run begins with, besides what they show.
+    fn begun_with(&self, branch: &Branch) -> Label {
+        let begins = self.memory.turns.runs.contains_key(branch);
+        if begins { self.label_of(branch) } else { Label::PLAIN }
     }
 
     pub(super) fn next_turn(&mut self) -> TurnId {

@@ -7,9 +7,11 @@ use super::Known;
 use crate::approval::{Approval, ApprovalId, Closed};
 use crate::card::Card;
 use crate::compaction::{Gate, Summary};
+use crate::context::skills::{Loaded, NamedSkills};
 use crate::conversation::{Branch, Entry, EntryId, Said, Usage, Why};
 use crate::cost::{Account, Call, Source};
 use crate::failure::Failure;
+use crate::occurrence::Key;
 use crate::permission::Decision;
 use crate::record::{Charge, MessageId, Record, SurfaceName};
 use crate::schedule::FileNews;
@@ -37,6 +39,8 @@ pub enum Event {
     Seen(SurfaceName),
     /// This came of a call that was carried out.
     Carried(ApprovalId, ToolResult),
+    /// The skills of an occurrence that waits for them are loaded.
+    SkillsLoaded(Key, Loaded),
 }
 
 /// Whether files were looked at before.
@@ -91,6 +95,8 @@ pub enum Effect {
     Answer(TurnId, ToolResult),
     /// Carry out a call that the human said yes to after its run had gone on.
     Carry(Approval),
+    /// Load the skills of an occurrence that waits for them.
+    LoadSkills(Key, NamedSkills),
     /// Ask a turn to end; what was said stays said.
     Interrupt(TurnId),
     /// Show something wherever the human is.

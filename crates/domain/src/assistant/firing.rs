@@ -5,8 +5,10 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::gathering::put_plainly;
+use super::loading::with_tools;
 use super::planning::taken_away;
 use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
+use crate::context::skills::Loaded;
 use crate::context::{self, Preamble, Scheduled, Where};
 use crate::conversation::Branch;
 use crate::cost::Source;
@@ -41,15 +43,30 @@ impl Assistant {
         }
     }
 
-    /// Does the job once, now. If there is no room for it, or another must end first, it is done a while later.
+    /// Does the job once, now, or as soon as its skills are loaded.
     pub(super) fn try_once(&mut self, planned: &Arc<Planned>, occurrence: Occurrence, minutes: &mut Minutes) {
+        match self.wanted(planned, minutes) {
+            Some(wanted) => self.load_first(occurrence, wanted, minutes),
+            None => self.try_with(planned, occurrence, &Loaded::default(), minutes),
+        }
+    }
+
+    /// Does the job once, with its skills. If there is no room for it, or another must end first, it is done a while
+    /// later.
+    pub(super) fn try_with(
+        &mut self,
+        planned: &Arc<Planned>,
+        occurrence: Occurrence,
+        loaded: &Loaded,
+        minutes: &mut Minutes,
+    ) {
         let full = planned.charter().terms().is_some() && self.memory.turns.runs.len() >= RUNS;
         if full || self.waits_for_check(planned) {
             let again = minutes.at + wait_after(1, self.dice.roll());
             return self.stands(occurrence, Stage::Again(again), minutes);
         }
         let occurrence = Occurrence { tries: occurrence.tries + 1, ..occurrence };
-        let prompt = self.prompt(planned, &occurrence, minutes);
+        let prompt = self.prompt(planned, (&occurrence, loaded), minutes);
         let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else {
             return self.put_to_main(occurrence, prompt, minutes);
         };
@@ -58,28 +75,33 @@ impl Assistant {
             Kind::Isolated => Aside::Isolated(follow(planned)),
             Kind::Persistent => Aside::Persistent,
         };
-        let terms = Terms { tools: allowance(terms, kind), ..terms.clone() };
+        let terms = Terms { tools: with_tools(allowance(terms, kind), &loaded.tools), ..terms.clone() };
         let (source, name) = (occurrence.key.source.clone(), occurrence.name.clone());
         let job = Job { source, name, aside, terms, prompt: Prompt::new(&prompt) };
-        let branch = self.set_off(job, Some(occurrence.key.due), minutes);
+        let branch = self.set_off((job, loaded.label), Some(occurrence.key.due), minutes);
         self.stands(occurrence, Stage::Running(branch), minutes);
     }
 
     /// SC-14, SC-21 to SC-25: what the job is told, with what we put before it.
-    fn prompt(&self, planned: &Planned, occurrence: &Occurrence, minutes: &Minutes) -> String {
+    fn prompt(
+        &self,
+        planned: &Planned,
+        (occurrence, loaded): (&Occurrence, &Loaded),
+        minutes: &Minutes,
+    ) -> String {
         let now = minutes.at.to_zoned(minutes.zone.clone());
         let due = occurrence.key.due.to_zoned(minutes.zone.clone());
         let late = match occurrence.lateness {
             Lateness::Late => context::late(&due, &now),
             Lateness::OnTime => String::new(),
         };
-        let preamble = self.preamble(planned, occurrence, &now);
+        let preamble = self.preamble(planned, (occurrence, loaded), &now);
         let at = match planned.charter().terms() {
             None => Where::Main,
             Some(terms) => Where::Aside { preamble: &preamble, reporting: terms.voice.reporting },
         };
         let (id, body) = (planned.id().as_str(), planned.message().as_str());
-        let scheduled = Scheduled { id, at, late: &late, skills: "", body };
+        let scheduled = Scheduled { id, at, late: &late, skills: &loaded.section, body };
         match &planned.what {
             What::Routine(_) => scheduled.routine(),
             What::Reminder(reminder) => scheduled.reminder(&reminder.chain),
@@ -87,7 +109,12 @@ impl Assistant {
     }
 
     /// PR-1: what holds for a run of `planned`: nothing, for a job on main.
-    fn preamble(&self, planned: &Planned, occurrence: &Occurrence, now: &Zoned) -> String {
+    fn preamble(
+        &self,
+        planned: &Planned,
+        (occurrence, loaded): (&Occurrence, &Loaded),
+        now: &Zoned,
+    ) -> String {
         let Some((terms, kind)) = planned.charter().terms().zip(kind(planned)) else { return String::new() };
         let around = (&occurrence.key.source, occurrence.key.due);
         let preamble = Preamble {
@@ -96,7 +123,7 @@ impl Assistant {
             busy: self.busy(),
             budget: self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now)).at(now),
             ahead: self.memory.plans.agenda.around(around, now.timestamp()),
-            tools: as_told(&allowance(terms, kind), terms.voice),
+            tools: as_told(&with_tools(allowance(terms, kind), &loaded.tools), terms.voice),
         };
         preamble.write(now)
     }

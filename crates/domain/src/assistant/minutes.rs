@@ -5,7 +5,9 @@ use jiff::{Timestamp, Zoned};
 
 use super::{Effect, Shown, Start};
 use crate::approval::{Approval, ApprovalId};
+use crate::context::skills::NamedSkills;
 use crate::conversation::Usage;
+use crate::occurrence::Key;
 use crate::permission::Decision;
 use crate::record::{Closed, Record, TurnChange};
 use crate::tool::ToolResult;
@@ -24,6 +26,8 @@ pub(super) struct Minutes {
     pub(super) results: Vec<(TurnId, ToolResult)>,
     /// Calls that are carried out because the human said yes to their cards.
     pub(super) carried: Vec<Approval>,
+    /// Skills that are loaded for an occurrence.
+    pub(super) loads: Vec<(Key, NamedSkills)>,
     pub(super) starts: Vec<Start>,
     /// Turns that are asked to end.
     pub(super) interrupts: Vec<TurnId>,
@@ -33,8 +37,9 @@ impl Minutes {
     pub(super) fn at(now: &Zoned) -> Self {
         let (at, zone) = (now.timestamp(), now.time_zone().clone());
         let (records, shown, decided) = (Vec::new(), Vec::new(), Vec::new());
-        let (results, carried, starts, interrupts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { at, zone, records, shown, decided, results, carried, starts, interrupts }
+        let (results, carried, loads) = (Vec::new(), Vec::new(), Vec::new());
+        let (starts, interrupts) = (Vec::new(), Vec::new());
+        Self { at, zone, records, shown, decided, results, carried, loads, starts, interrupts }
     }
 
     pub(super) fn close(&mut self, turn: TurnId, ending: Ending, usage: Usage) {
@@ -53,6 +58,7 @@ impl Minutes {
             .chain(decided)
             .chain(self.results.into_iter().map(|(turn, result)| Effect::Answer(turn, result)))
             .chain(self.carried.into_iter().map(Effect::Carry))
+            .chain(self.loads.into_iter().map(|(key, wanted)| Effect::LoadSkills(key, wanted)))
             .chain(self.interrupts.into_iter().map(Effect::Interrupt))
             .chain(self.starts.into_iter().map(Effect::StartTurn))
             .collect()

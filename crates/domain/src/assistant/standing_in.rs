@@ -231,6 +231,7 @@ impl Minutes {
                 Effect::Decide(turn, id, decision) => self.decided.push((turn, id, decision)),
                 Effect::Answer(turn, result) => self.results.push((turn, result)),
                 Effect::Carry(approval) => self.carried.push(approval),
+                Effect::LoadSkills(key, wanted) => self.loads.push((key, wanted)),
                 Effect::Interrupt(turn) => self.interrupts.push(turn),
             }
         }

@@ -36,9 +36,13 @@ impl Assistant {
     /// The addresses that the human wrote: to us, or into the file of the job that runs.
     fn links_for(&self, branch: &Branch, running: &Running) -> Vec<String> {
         let source = self.memory.turns.runs.get(branch).map(|run| &run.source);
-        let job = matches!(source, Some(Source::Routine(_) | Source::Reminder(_)));
-        let told = running.message().filter(|_| job).map_or("", |message| message.text.as_str());
-        self.memory.messages.links.iter().cloned().chain(links(told)).collect()
+        let Some(source @ (Source::Routine(_) | Source::Reminder(_))) = source else {
+            return self.memory.messages.links.iter().cloned().collect();
+        };
+        // What it was told may hold what commands of its skills printed, which nobody wrote; its file does not.
+        let planned = self.memory.plans.agenda.get(source).map(|plan| plan.planned.message().as_str());
+        let told = running.message().map_or("", |message| message.text.as_str());
+        self.memory.messages.links.iter().cloned().chain(links(planned.unwrap_or(told))).collect()
     }
 
     pub(super) fn wished(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::label::Label;
+
 /// SK-7: the longest that one command may take.
 pub const EACH: Duration = Duration::from_secs(10);
 /// SK-7: the longest that all commands of a job may take.
@@ -13,11 +15,42 @@ pub const ALL: Duration = Duration::from_secs(30);
 /// SK-8: the most characters of what a command prints.
 const MOST: usize = 2_000;
 
+/// Skills that a job names, to be loaded before it begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedSkills {
+    /// Their names, in order.
+    pub names: Vec<String>,
+    /// Whether words from outside may be among what their commands print.
+    pub outside: Outside,
+}
+
+/// What becomes of words from outside that a command of a skill prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outside {
+    /// They stand in the place of the command, and the label says so.
+    Told,
+    /// The command is not run: who reads this must not have read them.
+    Withheld,
+}
+
+/// What a job gets of its skills.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// SK-10: the section before what the job is told; empty, if nothing was loaded.
+    pub section: String,
+    /// SK-12: the tools that they bring along, in order, each once.
+    pub tools: Vec<String>,
+    /// What is known of what their commands printed.
+    pub label: Label,
+}
+
 /// What became of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ran {
     /// It printed this.
     Printed(String),
+    /// It was not run: what it prints are words from outside.
+    Withheld,
     /// Its words cannot be told apart.
     Unreadable,
     /// It took too long.
@@ -37,6 +70,9 @@ impl Ran {
     fn tell(&self, command: &str) -> String {
         match self {
             Self::Printed(text) => cut(text.trim_end_matches(['\n', '\r'])),
+            Self::Withheld => {
+                format!("[command not run here: {command}: it tells words from outside. run it with Bash]")
+            }
             Self::Unreadable => format!("[command parse error: {command}]"),
             Self::TimedOut => format!("[command timed out: {command}]"),
             Self::NotFound => format!("[command not found: {command}]"),

@@ -77,6 +77,7 @@ impl Work {
         let Some((occurrence, _)) = &self.due else { return Some(self.quiet()) };
         Some(match &occurrence.stage {
             Stage::Running(_) | Stage::Asked(_) => "it is still being done".to_owned(),
+            Stage::Again(_) if occurrence.tries == 0 => "it is about to begin".to_owned(),
             Stage::Again(_) => "it failed, and is tried again".to_owned(),
             Stage::Queued => "it waits for the one before it".to_owned(),
             Stage::Ended(End::Done(_)) => self.quiet(),
@@ -149,6 +150,9 @@ impl Work {
             Stage::Running(branch) => format!("it goes on in {branch}."),
             Stage::Asked(_) => {
                 "it waits for its turn in our main conversation, or is being answered there.".to_owned()
+            }
+            Stage::Again(at) if occurrence.tries == 0 => {
+                format!("it has not begun yet, and is tried on {} at the latest.", time(*at, zone))
             }
             Stage::Again(at) => format!("it failed, and is tried again on {}.", time(*at, zone)),
             Stage::Queued => "it waits until the one before it has ended.".to_owned(),

@@ -127,11 +127,13 @@ fn shell(call: &ToolCall) -> Deed {
         let (power, reads) = own_command::power(&words);
         return Deed { power, to: To::Nobody, reads };
     }
-    let power = match call.input.says_yes("network") {
-        true => Power::Networked,
-        false => Power::Caged,
+    let files = Label::private(Realm::Files);
+    let (power, reads) = match call.input.says_yes("network") {
+        // What it fetches and prints was written by anybody.
+        true => (Power::Networked, files.join(Label::outside(Realm::Web))),
+        false => (Power::Caged, files),
     };
-    Deed { power, to: To::Nobody, reads: Label::private(Realm::Files) }
+    Deed { power, to: To::Nobody, reads }
 }
 
 /// Where an address leads: nowhere that anybody declared, if it cannot be read.

@@ -12,13 +12,17 @@ const SIGNS: &str = ";&|<>`$(){}[]*?~#!\\\n\r\0";
 
 /// The words of `command`, if it is one command of ours and nothing else; the first is what is asked of the program.
 pub fn words(command: &str) -> Option<Vec<String>> {
-    let mut words = split(command.trim())?;
-    match words.first()?.as_str() {
-        OURSELVES => drop(words.remove(0)),
-        HISTORY => words[0] = "history".to_owned(),
-        _ => return None,
+    ours(&split(command.trim())?)
+}
+
+/// The same words without the name of the program, if they begin with it.
+pub fn ours(words: &[String]) -> Option<Vec<String>> {
+    let (first, rest) = words.split_first()?;
+    match first.as_str() {
+        OURSELVES => Some(rest.to_vec()),
+        HISTORY => Some([&["history".to_owned()], rest].concat()),
+        _ => None,
     }
-    Some(words)
 }
 
 /// What a command has power over, and what it reads. What is not known here is taken for the worst.

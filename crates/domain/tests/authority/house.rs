@@ -175,7 +175,7 @@ impl House {
                     drop(self.results.insert((turn, result.call.clone()), result))
                 }
                 Effect::Carry(approval) => panic!("nobody said yes to {approval:?}"),
-                Effect::Decide(..) | Effect::Interrupt(_) | Effect::Show(_) => {}
+                Effect::Decide(..) | Effect::Interrupt(_) | Effect::LoadSkills(..) | Effect::Show(_) => {}
             }
         }
     }

@@ -158,7 +158,11 @@ impl Life {
                 Effect::Show(Shown::Said { branch: Branch::Main, entry }) => {
                     self.seen.push(entry.said.text())
                 }
-                Effect::Show(_) | Effect::Decide(..) | Effect::Answer(..) | Effect::Carry(_) => {}
+                Effect::Show(_)
+                | Effect::Decide(..)
+                | Effect::Answer(..)
+                | Effect::LoadSkills(..)
+                | Effect::Carry(_) => {}
             }
         }
     }

@@ -13,6 +13,7 @@ mod persistent;
 mod prompts;
 mod reach;
 mod seeds;
+mod skills;
 mod sweeps;
 mod times;
 

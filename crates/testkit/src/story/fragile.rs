@@ -2,7 +2,10 @@
 //! lent for one story and only say that they did their work.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use domain::context::skills::{Loaded, NamedSkills, Outside, section};
+use domain::label::{Label, Realm};
 use domain::permission::deed;
 use domain::tool::{Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::TurnId;
@@ -31,6 +34,23 @@ impl Fragile {
 impl Hands for Fragile {
     fn tools(&self) -> Arc<[ToolSpec]> {
         self.toolbox.tools().iter().chain(&self.lent).cloned().collect()
+    }
+
+    /// Skills that are played: one says its own name; `tasks` brings a tool along, `letters` tells words from outside, and
+    /// `slow` takes 20 seconds.
+    fn skills<'a>(&'a self, wanted: &'a NamedSkills) -> BoxFuture<'a, Loaded> {
+        let has = |name: &str| wanted.names.iter().any(|named| named == name);
+        let known = wanted.names.iter().filter(|name| name.as_str() != "missing");
+        let told: Vec<(String, String)> = known.map(|name| (name.clone(), format!("Mind {name}."))).collect();
+        let tools = if has("tasks") { vec!["Bash(ollim-bot tasks *)".to_owned()] } else { Vec::new() };
+        let told_outside = has("letters") && wanted.outside == Outside::Told;
+        let label = if told_outside { Label::both(Realm::Mail) } else { Label::PLAIN };
+        let takes = if has("slow") { 20 } else { 0 };
+        let loaded = Loaded { section: section(&told), tools, label };
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_secs(takes)).await;
+            loaded
+        })
     }
 
     fn run<'a>(&'a self, turn: TurnId, call: &'a ToolCall, desk: &'a Desk) -> BoxFuture<'a, ToolResult> {

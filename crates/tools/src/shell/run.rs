@@ -56,9 +56,17 @@ impl Shell {
     }
 
     fn start(&self, command: &str, most: Duration, network: Network) -> Result<(Caged, Receiver), String> {
-        let wrong = |error: std::io::Error| format!("the command cannot be started: {error}.");
+        let (output, writer) = std::io::pipe().map_err(unstarted)?;
+        let mut line = self.line(command, most, network)?;
+        line.current_dir(&self.work).stdout(writer.try_clone().map_err(unstarted)?).stderr(writer);
+        let caged = Caged::start(line)?;
+        let output = Receiver::from_owned_fd(output.into()).map_err(unstarted)?;
+        Ok((caged, output))
+    }
+
+    /// The line that runs `command` in a cage.
+    pub(super) fn line(&self, command: &str, most: Duration, network: Network) -> Result<Command, String> {
         let [program, words @ ..] = self.cage.as_slice() else { return Err("no cage is named.".to_owned()) };
-        let (output, writer) = std::io::pipe().map_err(wrong)?;
         let mut line = Command::new(program);
         line.args(words).arg(std::process::id().to_string());
         line.arg("--data").arg(&self.data).arg("--work").arg(&self.work);
@@ -68,16 +76,8 @@ impl Shell {
             line.arg("--network");
         }
         line.arg("--").arg(command);
-        line.env_clear().envs(self.environment()).current_dir(&self.work).kill_on_drop(true);
-        line.stdin(Stdio::piped()).stdout(writer.try_clone().map_err(wrong)?).stderr(writer);
-        let mut child = line.spawn().map_err(wrong)?;
-        // Whoever keeps the line keeps the end of the pipe that the child writes to.
-        drop(line);
-        let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        let group = group.ok_or("the command has ended already.")?;
-        let output = Receiver::from_owned_fd(output.into()).map_err(wrong)?;
-        let lifeline = child.stdin.take();
-        Ok((Caged { child, group, _lifeline: lifeline }, output))
+        line.env_clear().envs(self.environment()).kill_on_drop(true).stdin(Stdio::piped());
+        Ok(line)
     }
 
     /// J3: all that a command finds in its environment. Nothing of ours is passed on.
@@ -95,10 +95,14 @@ impl Shell {
     }
 }
 
+fn unstarted(error: std::io::Error) -> String {
+    format!("the command cannot be started: {error}.")
+}
+
 /// A command under way. Dropping it ends all that it started.
-struct Caged {
-    child: Child,
-    group: Pid,
+pub(super) struct Caged {
+    pub(super) child: Child,
+    pub(super) group: Pid,
     /// The cage ends when nobody holds this.
     _lifeline: Option<ChildStdin>,
 }
@@ -121,6 +125,15 @@ enum End {
 }
 
 impl Caged {
+    /// Starts `line`. Whoever keeps the line keeps the ends of the pipes that the child writes to, so it is not kept.
+    pub(super) fn start(mut line: Command) -> Result<Self, String> {
+        let mut child = line.spawn().map_err(unstarted)?;
+        let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let group = group.ok_or("the command has ended already.")?;
+        let lifeline = child.stdin.take();
+        Ok(Self { child, group, _lifeline: lifeline })
+    }
+
     /// Hears the command until it ends, and then its last words.
     async fn ended(&mut self, mut output: Receiver, ends: &mut Ends) -> End {
         let mut chunk = vec![0; 64 * 1024];
@@ -158,7 +171,7 @@ fn finished(status: std::io::Result<ExitStatus>) -> End {
 }
 
 /// Looks at the processes of a command until they are too much to bear, and says why.
-async fn watch(group: Pid, before: Before, work: &std::path::Path) -> String {
+pub(super) async fn watch(group: Pid, before: Before, work: &std::path::Path) -> String {
     let mut looks = 0_u32;
     loop {
         sleep(LOOK).await;

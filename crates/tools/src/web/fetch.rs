@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::body::{self, Body, Whole};
 use super::cache::Cache;
-use super::guard::{Guard, Reach, Resolver};
+use super::guard::{Guard, NOT_PUBLIC, Reach, Resolver};
 use super::page::{self, Kind};
 use crate::plain::{Rest, beginning, cleaned};
 use crate::{Done, Tool, Work, Workshop, parsed};
@@ -75,8 +75,10 @@ impl Fetch {
             return Ok(page);
         }
         let read = tokio::time::timeout(PATIENCE, self.read(url.clone())).await;
+        // Why it cannot be read is told in our own words, and of the address that was asked for: what it sends us on
+        // to, and what it calls itself, are words of its own.
         let read = read.map_err(|_| format!("`{url}` took longer than {} seconds.", PATIENCE.as_secs()))?;
-        match read? {
+        match read.map_err(|why| format!("`{url}` cannot be read: {}.", why.trim_end_matches('.')))? {
             Read::Page(page) => {
                 self.cache.keep(url.as_str(), &page);
                 Ok(page)
@@ -95,38 +97,37 @@ impl Fetch {
             }
             let next = response.headers().get(LOCATION).and_then(|next| next.to_str().ok());
             let next = next.and_then(|next| url.join(next).ok());
-            let next = next.ok_or_else(|| format!("`{url}` sends us on, but does not say where."))?;
+            let next = next.ok_or("it sends us on, but does not say where")?;
             // Who allowed one machine has not allowed another.
             if !is_same_place(&url, &next) {
                 return Ok(Read::Elsewhere(cleaned(next.as_str())));
             }
             url = next;
         }
-        Err(format!("`{url}` sends us on and on."))
+        Err("it sends us on and on".to_owned())
     }
 
     async fn ask(&self, url: &Url) -> Result<Response, String> {
-        self.guard.admits(url).map_err(|why| format!("{}.", why.trim_end_matches('.')))?;
+        self.guard.admits(url)?;
         let request = self.client()?.get(url.clone());
         let request = request.header(ACCEPT, "text/html, text/*;q=0.9, application/json;q=0.8, */*;q=0.1");
         let answered = request.header(ACCEPT_ENCODING, "gzip").send().await;
-        answered.map_err(|error| format!("`{url}` cannot be read: {}.", wire::reason(&error)))
+        answered.map_err(|error| trouble(&error))
     }
 
     async fn told(&self, response: Response, url: &Url) -> Result<String, String> {
         let status = response.status();
         if !status.is_success() {
-            return Err(format!("`{url}` answers {status}."));
+            return Err(format!("it answers {status}"));
         }
         let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_owned();
-        let wrong = |why: String| format!("`{url}` cannot be read: {why}.");
         // What cannot be read is not even fetched.
         if !content_type.is_empty() {
-            page::kind(&content_type, b"").map_err(wrong)?;
+            page::kind(&content_type, b"")?;
         }
-        let Body { bytes, whole } = body::read(response, BYTES).await.map_err(wrong)?;
-        let kind = page::kind(&content_type, &bytes).map_err(wrong)?;
+        let Body { bytes, whole } = body::read(response, BYTES).await?;
+        let kind = page::kind(&content_type, &bytes)?;
         let address = url.to_string();
         let text = tokio::task::spawn_blocking(move || {
             let text = page::decoded(&content_type, &bytes);
@@ -135,7 +136,7 @@ impl Fetch {
                 Kind::Text => cleaned(&text),
             }
         });
-        let text = text.await.map_err(|_| wrong("what reads pages broke on it".to_owned()))?;
+        let text = text.await.map_err(|_| "what reads pages broke on it".to_owned())?;
         Ok(cut(&text, whole))
     }
 
@@ -156,6 +157,19 @@ impl Fetch {
             wire::client(&anywhere, shape)
         });
         made.as_ref().map_err(|why| format!("no page can be read: {why}."))
+    }
+}
+
+/// Why nobody answered, in words of ours: names in a certificate, say, are words of whoever made it.
+fn trouble(error: &reqwest::Error) -> String {
+    let reason = wire::reason(error);
+    let certificate = wire::chain(error).any(|cause| cause.to_string().contains("certificate"));
+    match () {
+        () if reason.ends_with(NOT_PUBLIC) || reason.ends_with("has no address") => reason,
+        () if error.is_timeout() => "it takes too long".to_owned(),
+        () if certificate => "its certificate is not good".to_owned(),
+        () if error.is_connect() => "nobody answers there".to_owned(),
+        () => "it breaks off".to_owned(),
     }
 }
 

@@ -95,6 +95,9 @@ impl Resolve for Guard {
     }
 }
 
+/// How the sentence about a machine ends that must not be reached.
+pub const NOT_PUBLIC: &str = "is not on the public net, and only that is read";
+
 fn unreachable(host: &str) -> String {
-    format!("`{host}` is not on the public net, and only that is read")
+    format!("`{host}` {NOT_PUBLIC}")
 }

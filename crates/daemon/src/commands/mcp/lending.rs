@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::cli::Cli;
-use crate::own::OwnCommands;
+use crate::own::{Half, OwnCommands};
 
 /// A tool that is lent.
 struct Lent {
@@ -166,7 +166,7 @@ impl Lending {
         let tool = TOOLS.iter().find(|tool| tool.name == name)?;
         let input = if input.is_null() { json!({}) } else { input.clone() };
         Some(match (tool.words)(input).and_then(|words| parsed(&words)) {
-            Ok(cli) => self.own.told(cli).await,
+            Ok(cli) => self.own.told(cli).await.map_err(Half::whole),
             Err(wrong) => Err(format!("that does not fit `{name}`: {wrong}")),
         })
     }

@@ -1,0 +1,86 @@
+//! One program by its words, in a cage without a network: nothing of them means anything to a shell.
+
+use std::io;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use super::Shell;
+use super::heap::Before;
+use super::run::{Caged, watch};
+use crate::cage::{Network, UNMADE};
+use crate::skill::Ended;
+
+/// The most bytes of what a program prints that are kept.
+const MOST: u64 = 64 * 1024;
+/// How bash says that there is no such program.
+const UNFOUND: i32 = 127;
+
+impl Shell {
+    /// Runs the program of these words where the human's files are, for so long at most. Dropping this ends it, with
+    /// all that it started.
+    pub async fn program(&self, words: &[String], most: Duration) -> Ended {
+        let room = match tempfile::Builder::new().prefix("run-").tempdir_in(&self.work) {
+            Ok(room) => room,
+            Err(error) => return Ended::Unstarted(format!("there is no folder to work in: {error}")),
+        };
+        let shell = Self { work: room.path().to_owned(), ..self.clone() };
+        match shell.caged(words, most) {
+            Err(why) => Ended::Unstarted(why),
+            Ok(caged) => {
+                let (group, before) = (caged.group, Before::look(&shell.work));
+                tokio::select! {
+                    ended = heard(caged) => ended.unwrap_or_else(|error| Ended::Unstarted(error.to_string())),
+                    why = watch(group, before, &shell.work) => Ended::Unstarted(why),
+                }
+            }
+        }
+    }
+
+    fn caged(&self, words: &[String], most: Duration) -> Result<Caged, String> {
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        let mut line =
+            self.line(&format!("cd \"$DATA\" && exec -- {}", words.join(" ")), most, Network::Off)?;
+        line.current_dir(&self.work).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Caged::start(line)
+    }
+}
+
+/// The word, whatever is in it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+async fn heard(mut caged: Caged) -> io::Result<Ended> {
+    let (stdout, stderr) = (caged.child.stdout.take(), caged.child.stderr.take());
+    let (printed, said, status) = tokio::join!(text(stdout), text(stderr), caged.child.wait());
+    // A signal has no code; a shell would say so.
+    let (code, said) = (status?.code().unwrap_or(128), said?);
+    Ok(match code {
+        UNFOUND => Ended::NotFound,
+        code if code == i32::from(UNMADE) => Ended::Unstarted(format!("no sandbox could be made: {said}")),
+        code => Ended::Code(code, printed?, said),
+    })
+}
+
+/// What comes, up to a bound; the rest is read and forgotten, so that nobody waits for a reader.
+async fn text(pipe: Option<impl AsyncRead + Unpin>) -> io::Result<String> {
+    let Some(mut pipe) = pipe else { return Ok(String::new()) };
+    let mut bytes = Vec::new();
+    (&mut pipe).take(MOST).read_to_end(&mut bytes).await?;
+    tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_means_itself_to_a_shell() {
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
+        assert_eq!(quoted(""), "''");
+    }
+}
