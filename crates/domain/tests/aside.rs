@@ -69,6 +69,7 @@ impl Life {
                 Effect::Decide(..)
                 | Effect::Answer(..)
                 | Effect::Carry(_)
+                | Effect::LoadSkills(..)
                 | Effect::Interrupt(_)
                 | Effect::Show(_) => {}
             }

@@ -155,7 +155,7 @@ impl House {
                 Some((turn, ended)) = self.turns.next(), if turns > 0 => {
                     self.happened(Event::TurnEnded(turn, ended)).await;
                 }
-                Some((key, loaded)) = self.loading.next(), if self.loading.any() => {
+                Some((key, loaded)) = self.beside.loading.next(), if self.beside.loading.any() => {
                     self.happened(Event::SkillsLoaded(key, loaded)).await;
                 }
                 Some(letter) = self.pile.recv() => self.open(letter).await,

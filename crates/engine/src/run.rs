@@ -32,10 +32,7 @@ pub struct House {
     clock: Arc<dyn Clock>,
     pub(crate) pile: mpsc::Receiver<Letter>,
     pub(crate) turns: Turns,
-    /// What the human said yes to after its run had gone on.
-    pub(crate) carrying: Carrying,
-    /// The skills of jobs that are about to begin.
-    pub(crate) loading: Loading,
+    pub(crate) beside: Beside,
     world: World,
     /// What happened but could not be written down yet, oldest first.
     owed: VecDeque<Event>,
@@ -45,6 +42,14 @@ pub struct House {
     next_look: Instant,
     /// Whether the human has been told that writing fails.
     told: Told,
+}
+
+/// What is done beside the turns.
+pub(crate) struct Beside {
+    /// What the human said yes to after its run had gone on.
+    pub(crate) carrying: Carrying,
+    /// The skills of jobs that are about to begin.
+    pub(crate) loading: Loading,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,8 +74,7 @@ impl House {
             clock,
             pile,
             turns,
-            carrying,
-            loading,
+            beside: Beside { carrying, loading },
             world,
             owed: VecDeque::new(),
             next_try: Instant::now(),
@@ -90,10 +94,10 @@ impl House {
                 Some((turn, ended)) = self.turns.next(), if self.turns.any() => {
                     self.happened(Event::TurnEnded(turn, ended)).await;
                 }
-                Some((id, result)) = self.carrying.next(), if self.carrying.any() => {
+                Some((id, result)) = self.beside.carrying.next(), if self.beside.carrying.any() => {
                     self.happened(Event::Carried(id, result)).await;
                 }
-                Some((key, loaded)) = self.loading.next(), if self.loading.any() => {
+                Some((key, loaded)) = self.beside.loading.next(), if self.beside.loading.any() => {
                     self.happened(Event::SkillsLoaded(key, loaded)).await;
                 }
                 Some(letter) = self.pile.recv() => self.open(letter).await,
@@ -107,8 +111,8 @@ impl House {
             }
         }
         self.turns.end().await;
-        self.carrying.end().await;
-        self.loading.end().await;
+        self.beside.carrying.end().await;
+        self.beside.loading.end().await;
     }
 
     /// How long to wait before a look at the clock: never longer than a while, because a machine that sleeps stops
@@ -205,8 +209,8 @@ impl House {
                 Effect::StartTurn(start) => self.turns.start(start),
                 Effect::Decide(turn, id, decision) => self.turns.decide(turn, id, decision),
                 Effect::Answer(turn, result) => self.turns.answer(turn, result),
-                Effect::Carry(approval) => self.carrying.start(approval),
-                Effect::LoadSkills(key, wanted) => self.loading.start(key, wanted),
+                Effect::Carry(approval) => self.beside.carrying.start(approval),
+                Effect::LoadSkills(key, wanted) => self.beside.loading.start(key, wanted),
                 Effect::Interrupt(turn) => self.turns.interrupt(turn),
                 Effect::Show(shown) => self.world.surface.show(&shown),
             }

@@ -36,6 +36,10 @@ impl Assistant {
     /// The addresses that the human wrote: to us, or into the file of the job that runs.
     fn links_for(&self, branch: &Branch, running: &Running) -> Vec<String> {
         let source = self.memory.turns.runs.get(branch).map(|run| &run.source);
+        // Who works for somebody with words from outside may fetch no more than they.
+        if matches!(source, Some(Source::Agent(_))) && self.label_of(branch).is_tainted() {
+            return Vec::new();
+        }
         let Some(source @ (Source::Routine(_) | Source::Reminder(_))) = source else {
             return self.memory.messages.links.iter().cloned().collect();
         };

@@ -150,7 +150,7 @@ fn address(url: &str) -> To {
 /// The addresses in words of the human.
 pub fn links(words: &str) -> impl Iterator<Item = String> {
     let link = |word: &str| {
-        let word = word.trim_matches(|c: char| "<>()[]{}\"'`,;.!?".contains(c));
+        let word = word.trim_matches(|c: char| "<>()[]{}\"'`,;:.!?".contains(c));
         let known = word.starts_with("https://") || word.starts_with("http://");
         known.then(|| word.to_owned())
     };

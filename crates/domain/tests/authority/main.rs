@@ -2,14 +2,23 @@
 //! allow, nothing private leaves, and what was read is never forgotten.
 #![expect(clippy::expect_used, clippy::panic, reason = "a life that cannot be lived stops the test at once")]
 
+mod benign;
+mod histories;
 mod house;
+mod injection;
+mod mind;
+mod policy;
+mod wicked;
 
 use std::ops::Range;
 
 use domain::assistant::{Step, Way};
+use domain::cost::Source;
 use domain::dice::Dice;
 use domain::permission::Power;
-use house::{House, Ran, world};
+use house::{House, Ran};
+use mind::{Mind, Moment, world};
+use wicked::Wicked;
 
 /// What a human does in one life, by the dice: talk, step aside and back, and let jobs run.
 fn live(house: &mut House, seed: u64) {
@@ -50,7 +59,7 @@ fn live(house: &mut House, seed: u64) {
 }
 
 fn lived(seed: u64, outside: u64, private: u64) -> House {
-    let mut house = House::new(seed, world(outside, private));
+    let mut house = House::new(Box::new(Wicked(seed)), world(outside, private));
     live(&mut house, seed);
     house
 }
@@ -64,7 +73,7 @@ fn deeds(house: &House) -> Vec<String> {
     };
     let told = |ran: &Ran| format!("{} {}", ran.call.name, ran.call.input.0);
     let inside = |ran: &&Ran| !ran.call.input.0.contains("\"outside/");
-    house.ran.iter().filter(grave).filter(inside).map(told).collect()
+    house.seen.ran.iter().filter(grave).filter(inside).map(told).collect()
 }
 
 /// I1, I3: what ran was decided upon before it ran, and never was it words from outside, private things and a deed
@@ -74,8 +83,8 @@ fn nothing_runs_where_outside_words_private_things_and_a_deed_meet() {
     let (mut calls, mut tainted) = (0, 0);
     for seed in 0..400 {
         let house = lived(seed, seed, seed);
-        calls += house.ran.len();
-        for ran in &house.ran {
+        calls += house.seen.ran.len();
+        for ran in &house.seen.ran {
             tainted += usize::from(ran.knows.is_tainted());
             assert_ne!(ran.power, Power::Human, "{ran:?}");
             assert!(!ran.call.input.0.contains("state/"), "{ran:?}");
@@ -105,7 +114,7 @@ fn outside_differs(seeds: Range<u64>, at_least: usize) {
     for seed in seeds {
         let (one, other) = (lived(seed, 1, 5), lived(seed, 2, 5));
         assert_eq!(deeds(&one), deeds(&other), "life {seed}");
-        differed += usize::from(one.ran != other.ran);
+        differed += usize::from(one.seen.ran != other.seen.ran);
     }
     assert!(differed > at_least, "the model never noticed a difference: {differed}");
 }
@@ -130,13 +139,13 @@ fn private_differs(seeds: Range<u64>, at_least: usize) {
             let leaves = matches!(ran.power, Power::Egress | Power::Networked);
             leaves && !ran.typed && ran.call.name != "WebSearch"
         };
-        house.ran.iter().filter(outward).map(|ran| ran.call.input.0.clone()).collect()
+        house.seen.ran.iter().filter(outward).map(|ran| ran.call.input.0.clone()).collect()
     };
     let mut differed = 0;
     for seed in seeds {
         let (one, other) = (lived(seed, 5, 1), lived(seed, 5, 2));
         assert_eq!(leaves(&one), leaves(&other), "life {seed}");
-        differed += usize::from(one.ran != other.ran);
+        differed += usize::from(one.seen.ran != other.seen.ran);
     }
     assert!(differed > at_least, "the model never noticed a difference: {differed}");
 }
@@ -147,4 +156,34 @@ fn what_was_read_is_never_forgotten() {
     for seed in 0..300 {
         lived(seed, 3, 4).labels_hold();
     }
+}
+
+/// Asks an agent to read the mail and then fetch what the human typed once.
+struct Sender;
+
+impl Mind for Sender {
+    fn seed(&self) -> u64 {
+        1
+    }
+
+    fn calls(&self, moment: &Moment<'_>) -> Vec<(String, String)> {
+        let call = |name: &str, input: &str| vec![(name.to_owned(), input.to_owned())];
+        match (moment.source, moment.step) {
+            (Source::Agent(_), 0) => call("Bash", r#"{"command":"ollim-bot mail unread"}"#),
+            (Source::Agent(_), 1) => call("WebFetch", r#"{"url":"https://typed.example/page"}"#),
+            (Source::Main, 0) => call("Task", r#"{"subagent_type":"reader","prompt":"look"}"#),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// I12: an agent that has read words from outside fetches nothing by itself, not even what the human typed: who sent it would
+/// be asked.
+#[test]
+fn an_agent_with_outside_words_fetches_nothing_by_itself() {
+    let mut house = House::new(Box::new(Sender), world(1, 1));
+    house.human("see https://typed.example/page");
+    assert!(house.seen.ran.iter().any(|ran| ran.call.name == "Bash"), "{:?}", house.seen.tried);
+    assert!(house.seen.tried.iter().any(|call| call.name == "WebFetch"), "{:?}", house.seen.tried);
+    assert!(!house.seen.ran.iter().any(|ran| ran.call.name == "WebFetch"), "{:?}", house.seen.ran);
 }

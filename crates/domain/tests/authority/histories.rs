@@ -1,0 +1,162 @@
+//! Histories: what is known of words, whatever becomes of the branch that they were said on, against a second reckoning.
+
+use std::collections::BTreeMap;
+
+use domain::conversation::{Branch, Conversation, Entry, EntryId, Head, Heard, Said};
+use domain::dice::Dice;
+use domain::label::{Label, Realm};
+use domain::tool::{Outcome, ToolResult};
+use jiff::Timestamp;
+
+/// A tree that grows by the dice, and what was really put into it.
+struct History {
+    conversation: Conversation,
+    entries: BTreeMap<EntryId, Entry>,
+    /// What came in with each entry, as whoever put it there knows.
+    truth: BTreeMap<EntryId, Label>,
+    /// What a branch was begun with, before its first words.
+    begun: BTreeMap<Branch, Label>,
+    /// Where branches stood, to go back to.
+    stood: Vec<Head>,
+    dice: Dice,
+}
+
+impl History {
+    fn new(seed: u64) -> Self {
+        let mut conversation = Conversation::new(BTreeMap::new(), EntryId(1));
+        let mut dice = Dice::new(seed);
+        conversation.create(Branch::Main, dice.session(), Timestamp::UNIX_EPOCH);
+        let (entries, truth, begun) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { conversation, entries, truth, begun, stood: Vec::new(), dice }
+    }
+
+    fn roll(&mut self, most: u64) -> u64 {
+        self.dice.roll() % most
+    }
+
+    fn label(&mut self) -> Label {
+        let realm = Realm::ALL[self.roll(11) as usize];
+        match self.roll(6) {
+            0 => Label::both(realm),
+            1 => Label::outside(realm),
+            2 => Label::private(realm),
+            _ => Label::PLAIN,
+        }
+    }
+
+    fn branch(&mut self) -> Option<Branch> {
+        let branches: Vec<Branch> = self.conversation.branches().map(|(branch, _)| branch.clone()).collect();
+        (!branches.is_empty()).then(|| branches[self.roll(branches.len() as u64) as usize].clone())
+    }
+
+    fn keep(&mut self, branch: &Branch, entry: Option<Entry>, put: Label) {
+        let Some(entry) = entry else { return };
+        let begun = self.begun.remove(branch).unwrap_or(Label::PLAIN);
+        self.truth.insert(entry.id, put.join(begun));
+        self.entries.insert(entry.id, entry);
+    }
+
+    /// Something happens: words, results, forks, summaries, promotions, going back, ends, restarts.
+    fn happens(&mut self) {
+        let at = Timestamp::UNIX_EPOCH;
+        let Some(branch) = self.branch() else { return };
+        match self.roll(9) {
+            0 | 1 => {
+                let label = self.label();
+                let result =
+                    ToolResult { call: String::new(), text: String::new(), outcome: Outcome::Done, label };
+                let entry = self.conversation.say(&branch, Said::Tools(vec![result]), at);
+                self.keep(&branch, entry, label);
+            }
+            2 => {
+                let more = self.label();
+                let entry = self.conversation.say_knowing(&branch, (Said::Human(heard("hello")), more), at);
+                self.keep(&branch, entry, more.join(Label::private(Realm::Chat)));
+            }
+            3 => {
+                let (fork, session) = (self.dice.branch(), self.dice.session());
+                self.conversation.fork(&branch, fork, session, at);
+            }
+            4 => self.summed_up(&branch, at),
+            5 => self.promoted(&branch, at),
+            6 => {
+                let stood = self.conversation.head(&branch).cloned();
+                self.stood.extend(stood);
+                let back = self.roll(self.stood.len() as u64) as usize;
+                let (fork, to) = (self.dice.branch(), self.stood[back].clone());
+                match self.roll(2) {
+                    // A session of its own goes on from where it stood.
+                    0 => drop(self.conversation.branch_off(fork, to, at)),
+                    _ => drop(self.conversation.undo(&branch, to, at)),
+                }
+            }
+            7 => self.begins_with(at),
+            _ => self.restarts(),
+        }
+    }
+
+    fn summed_up(&mut self, branch: &Branch, at: Timestamp) {
+        let session = self.dice.session();
+        let summed = self.conversation.compact(branch, "so far".to_owned(), session, at);
+        self.keep(branch, summed.map(|(entry, _)| entry), Label::PLAIN);
+    }
+
+    fn promoted(&mut self, branch: &Branch, at: Timestamp) {
+        if *branch != Branch::Main {
+            self.conversation.promote(branch, at);
+        }
+    }
+
+    /// A branch that begins with nothing but what somebody else knew: an agent, a reader.
+    fn begins_with(&mut self, at: Timestamp) {
+        let (branch, session, label) = (self.dice.branch(), self.dice.session(), self.label());
+        self.conversation.create(branch.clone(), session, at);
+        self.conversation.know(&branch, label);
+        self.begun.insert(branch.clone(), label);
+        let entry = self.conversation.say(&branch, Said::Human(heard("look")), at);
+        self.keep(&branch, entry, Label::private(Realm::Chat));
+    }
+
+    /// The program starts anew: all that is left is what was kept as words.
+    fn restarts(&mut self) {
+        let next = self.entries.keys().next_back().map_or(EntryId(1), |last| EntryId(last.0 + 1));
+        let read = |head: &Head| {
+            let kept = head.entry.map(|entry| self.entries[&entry].label.to_string());
+            let label = kept.map_or(Label::PLAIN, |kept| kept.parse().expect("a label"));
+            Head { label, ..head.clone() }
+        };
+        let heads = self.conversation.branches().map(|(branch, head)| (branch.clone(), read(head))).collect();
+        self.conversation = Conversation::new(heads, next);
+    }
+
+    /// All that was ever read on the way to an entry, reckoned from the beginning.
+    fn reckoned(&self, entry: Option<EntryId>) -> Label {
+        let way = std::iter::successors(entry, |id| self.entries[id].parent);
+        way.map(|id| self.truth[&id]).fold(Label::PLAIN, Label::join)
+    }
+}
+
+fn heard(text: &str) -> Heard {
+    Heard { preface: String::new(), text: text.to_owned(), images: Vec::new() }
+}
+
+/// I4: 20,000 histories of forks, summaries, promotions, ways back, sessions that go on and restarts: no label is lost, and
+/// none is made up.
+#[test]
+fn no_label_is_lost_in_any_history() {
+    let mut tainted = 0_usize;
+    for seed in 0..20_000 {
+        let mut history = History::new(seed);
+        for _ in 0..24 {
+            history.happens();
+        }
+        for (branch, head) in history.conversation.branches() {
+            assert_eq!(head.label, history.reckoned(head.entry), "{branch} in history {seed}");
+            tainted += usize::from(head.label.is_tainted());
+        }
+        for entry in history.entries.values() {
+            assert_eq!(entry.label, history.reckoned(Some(entry.id)), "{entry:?} in history {seed}");
+        }
+    }
+    assert!(tainted > 20_000, "{tainted}");
+}

@@ -1,0 +1,285 @@
+//! The policy, read a second time from its table: what runs is never more than that.
+
+use domain::approval::{ApprovalId, Consent, Grant};
+use domain::conversation::Json;
+use domain::dice::Dice;
+use domain::label::{Label, Realm};
+use domain::permission::{Authority, Mode, decide};
+use domain::place::{Aside, Follow, Place};
+use domain::schedule::ToolRule;
+use domain::tool::{ToolCall, ToolSpec};
+use jiff::Timestamp;
+
+use crate::house::TOOLS;
+
+/// The columns of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    /// It tells the human, looks at something, writes where words of anybody lie, or runs in the cage.
+    Harmless,
+    Alarm,
+    Note,
+    Authority,
+    Reversible,
+    Destructive,
+    Typed,
+    Fetch,
+    Search,
+    Server,
+    Networked,
+    Never,
+}
+
+use Column as C;
+
+/// Calls, and the column that each belongs to, by hand. `#` is any word.
+const CALLS: [(&str, &str, Column); 30] = [
+    ("report_updates", r##"{"message":"#"}"##, C::Harmless),
+    ("ping_user", r##"{"message":"#"}"##, C::Harmless),
+    ("ping_user", r##"{"message":"#","critical":true}"##, C::Alarm),
+    ("Task", r##"{"subagent_type":"reader","prompt":"#"}"##, C::Harmless),
+    ("save_context", "{}", C::Reversible),
+    ("inbox_add", r##"{"text":"#"}"##, C::Note),
+    ("inbox_remove", r##"{"number":1}"##, C::Destructive),
+    ("schedule", r##"{"words":"#"}"##, C::Reversible),
+    ("Read", r##"{"file_path":"notes/#.md"}"##, C::Harmless),
+    ("Read", r##"{"file_path":"outside/#.md"}"##, C::Harmless),
+    ("Write", r##"{"file_path":"notes/#.md"}"##, C::Note),
+    ("Write", r##"{"file_path":"outside/#.md"}"##, C::Harmless),
+    ("Write", r##"{"file_path":"./Routines/#.md"}"##, C::Authority),
+    ("Write", r##"{"file_path":"outside/../reminders./#.md"}"##, C::Authority),
+    ("Edit", r##"{"file_path":".claude/agents/#.md"}"##, C::Authority),
+    ("Edit", r##"{"file_path":"MCP.json"}"##, C::Authority),
+    ("Write", r##"{"file_path":"notes/../STATE/#.json"}"##, C::Never),
+    ("Write", "{}", C::Never),
+    ("Bash", r##"{"command":"ollim-bot mail search #"}"##, C::Harmless),
+    ("Bash", r##"{"command":"ollim-bot tasks add #"}"##, C::Reversible),
+    ("Bash", r##"{"command":"ollim-bot cal delete #"}"##, C::Destructive),
+    ("Bash", r##"{"command":"ollim-bot routine add -m #"}"##, C::Authority),
+    ("Bash", r##"{"command":"ollim-bot config model #"}"##, C::Never),
+    ("Bash", r##"{"command":"ollim-bot tasks add #; ls"}"##, C::Harmless),
+    ("Bash", r##"{"command":"curl #","network":true}"##, C::Networked),
+    ("WebFetch", r##"{"url":"https://typed.example/page"}"##, C::Typed),
+    ("WebFetch", r##"{"url":"https://#.example/page"}"##, C::Fetch),
+    ("WebSearch", r##"{"query":"#"}"##, C::Search),
+    ("mcp__notes__add", r##"{"text":"#"}"##, C::Server),
+    ("no_such_tool", "{}", C::Never),
+];
+
+/// What the table says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum May {
+    Run,
+    Ask,
+    Not,
+}
+
+fn may(column: Column, knows: Label, unattended: bool) -> May {
+    let (tainted, private) = (knows.is_tainted(), knows.is_private());
+    let ask_if = |asks: bool| if asks { May::Ask } else { May::Run };
+    match column {
+        C::Never => May::Not,
+        C::Harmless => May::Run,
+        C::Alarm if tainted && unattended => May::Not,
+        C::Alarm => May::Run,
+        C::Note | C::Reversible => ask_if(tainted),
+        C::Authority | C::Destructive => May::Ask,
+        C::Networked if tainted || unattended => May::Not,
+        C::Networked => May::Ask,
+        C::Typed => ask_if(tainted && !unattended),
+        C::Search | C::Fetch | C::Server if unattended && tainted && private => May::Not,
+        C::Search => ask_if(tainted && !unattended),
+        C::Fetch if unattended => ask_if(private),
+        C::Server if unattended => ask_if(private || tainted),
+        C::Fetch | C::Server => May::Ask,
+    }
+}
+
+struct Case {
+    call: ToolCall,
+    column: Column,
+    authority: Authority,
+    consent: Consent,
+    granted: bool,
+}
+
+fn specs() -> Vec<ToolSpec> {
+    TOOLS.map(|(name, class)| ToolSpec { name, description: "", schema: "{}", class }).to_vec()
+}
+
+fn label(dice: &mut Dice) -> Label {
+    let realm = Realm::ALL[(dice.roll() % 11) as usize];
+    [Label::PLAIN, Label::private(realm), Label::outside(realm), Label::both(realm)]
+        [(dice.roll() % 4) as usize]
+}
+
+fn list(dice: &mut Dice) -> Vec<String> {
+    let names = ["Bash", "Read", "Write(**.md)", "Edit(**.md)", "WebFetch", "WebSearch", "mcp__notes__add"];
+    let own = [
+        "schedule",
+        "inbox_add",
+        "inbox_remove",
+        "Task",
+        "report_updates",
+        "ping_user",
+        "Bash(ollim-bot tasks *)",
+    ];
+    names
+        .iter()
+        .chain(&own)
+        .filter(|_| !dice.roll().is_multiple_of(3))
+        .map(|name| (*name).to_owned())
+        .collect()
+}
+
+fn rule(dice: &mut Dice) -> ToolRule {
+    match dice.roll() % 5 {
+        0 => ToolRule::Usual,
+        1 => ToolRule::Except(list(dice)),
+        _ => ToolRule::Only(list(dice)),
+    }
+}
+
+fn call(dice: &mut Dice) -> (ToolCall, Column) {
+    let (name, input, column) = CALLS[(dice.roll() % CALLS.len() as u64) as usize];
+    let input = Json(input.replace('#', &format!("x{:x}", dice.roll() & 0xffff)));
+    (ToolCall { id: "c".to_owned(), name: name.to_owned(), input }, column)
+}
+
+fn case(dice: &mut Dice) -> Case {
+    let (call, column) = call(dice);
+    let place = match dice.roll() % 4 {
+        0 => Place::Main(Follow::Alone),
+        1 => Place::Fork,
+        2 => Place::Background(Aside::Forked(Follow::Alone)),
+        _ => Place::Background(Aside::Isolated(Follow::Alone)),
+    };
+    let tools = match place {
+        Place::Background(_) => rule(dice),
+        Place::Main(_) | Place::Fork => ToolRule::Usual,
+    };
+    let mode = Mode::ALL[(dice.roll() % 4) as usize];
+    let links = vec!["https://typed.example/page".to_owned()];
+    let authority = Authority { place, tools, mode, knows: label(dice), links };
+    let always =
+        TOOLS.iter().filter(|_| dice.roll().is_multiple_of(4)).map(|(name, _)| (*name).to_owned()).collect();
+    let granted = dice.roll().is_multiple_of(8);
+    let grant = Grant { id: ApprovalId(1), call: call.clone(), until: Timestamp::MAX };
+    let grants = if granted { vec![grant] } else { Vec::new() };
+    Case { call, column, authority, consent: Consent { always, grants }, granted }
+}
+
+/// Whether a yes of before lets a call through that would be asked for.
+fn was_allowed(case: &Case) -> bool {
+    let Authority { mode, knows, place, .. } = &case.authority;
+    let clean = !knows.is_tainted();
+    match place {
+        Place::Background(_) => false,
+        Place::Main(_) | Place::Fork => {
+            let mode = match mode {
+                Mode::Bypass => case.column != C::Authority,
+                Mode::AcceptEdits => case.column == C::Note,
+                Mode::DontAsk | Mode::Ask => false,
+            };
+            case.granted || (clean && (mode || case.consent.always.contains(&case.call.name)))
+        }
+    }
+}
+
+/// I1: 100,000 calls of a hostile model, anywhere, knowing anything, whatever the human has said before: what runs is among
+/// what the table lets run.
+#[test]
+fn what_runs_is_never_more_than_the_table_says() {
+    let (tools, mut dice) = (specs(), Dice::new(41));
+    let (mut ran, mut asked, mut refused) = (0, 0, 0);
+    for number in 0..100_000 {
+        let case = case(&mut dice);
+        let Case { call, column, authority, consent, .. } = &case;
+        let unattended = matches!(authority.place, Place::Background(_));
+        let Some(decision) = decide(call, &tools, authority, consent) else {
+            asked += 1;
+            assert_ne!(
+                may(*column, authority.knows, unattended),
+                May::Not,
+                "{number}: {call:?} {authority:?}"
+            );
+            continue;
+        };
+        if decision.refusal().is_some() {
+            refused += 1;
+            continue;
+        }
+        ran += 1;
+        assert_eq!(decision.knows, authority.knows, "what was known is written down with it");
+        let runs = match may(*column, authority.knows, unattended) {
+            May::Run => true,
+            May::Ask => was_allowed(&case),
+            May::Not => false,
+        };
+        assert!(runs, "{number}: {call:?} ran as {column:?} with {authority:?} and {consent:?}");
+        let own = ["report_updates", "ping_user", "save_context"].contains(&call.name.as_str());
+        if let (ToolRule::Only(listed), true) = (&authority.tools, unattended) {
+            let named = listed.iter().any(|line| line.split('(').next() == Some(&call.name));
+            assert!(named || own, "{number}: nobody declared {call:?}: {listed:?}");
+        }
+    }
+    assert!(
+        ran > 10_000 && asked > 10_000 && refused > 10_000,
+        "{ran} ran, {asked} asked, {refused} refused"
+    );
+}
+
+/// How much a decision lets happen.
+fn weight(call: &ToolCall, tools: &[ToolSpec], authority: &Authority) -> u8 {
+    match decide(call, tools, authority, &Consent::default()) {
+        Some(decision) if decision.refusal().is_some() => 0,
+        None => 1,
+        Some(_) => 2,
+    }
+}
+
+/// I12: 10,000 families of runs, agents and their agents: whoever works for somebody may do no more than they, and knows no
+/// less.
+#[test]
+fn nobody_in_a_family_may_do_more_than_who_sent_them() {
+    let (tools, mut dice, mut less) = (specs(), Dice::new(17), 0);
+    for number in 0..10_000 {
+        let from_main = dice.roll().is_multiple_of(2);
+        // Who talks with the human knows what they said.
+        let knows =
+            if from_main { label(&mut dice).join(Label::private(Realm::Chat)) } else { label(&mut dice) };
+        let (mode, links) = (Mode::Ask, vec!["https://typed.example/page".to_owned()]);
+        let place = Place::Background(Aside::Forked(Follow::Alone));
+        let mut parent = match from_main {
+            true => {
+                Authority { place: Place::Main(Follow::Alone), tools: ToolRule::Usual, mode, knows, links }
+            }
+            false => Authority { place, tools: rule(&mut dice), mode, knows, links },
+        };
+        for depth in 0..=dice.roll() % 3 {
+            let own = Box::new(ToolRule::Only(list(&mut dice)));
+            let is_run = matches!(parent.place, Place::Background(_));
+            let tools_of_child = match is_run {
+                true => ToolRule::Within(Box::new(parent.tools.clone()), own),
+                false => *own,
+            };
+            let place = Place::Background(Aside::Isolated(Follow::Alone));
+            let knows = parent.knows.join(label(&mut dice));
+            // As it is with agents: see `an_agent_with_outside_words_fetches_nothing_by_itself`.
+            let links = if knows.is_tainted() { Vec::new() } else { parent.links.clone() };
+            let child = Authority { place, tools: tools_of_child, knows, links, ..parent.clone() };
+            for _ in 0..4 {
+                let (call, _) = call(&mut dice);
+                // What only works in the background is nobody's power.
+                if ["ping_user", "report_updates", "save_context"].contains(&call.name.as_str()) {
+                    continue;
+                }
+                let (above, below) = (weight(&call, &tools, &parent), weight(&call, &tools, &child));
+                less += usize::from(below < above);
+                assert!(below <= above, "{number}/{depth}: {call:?}\n{parent:?}\n{child:?}");
+            }
+            parent = child;
+        }
+    }
+    assert!(less > 5_000, "{less}");
+}
