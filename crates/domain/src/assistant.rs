@@ -13,6 +13,7 @@ mod carding;
 mod chaining;
 mod changing;
 mod choosing;
+mod chores;
 mod clearing;
 mod compacting;
 mod cueing;

@@ -65,6 +65,7 @@ impl Life {
                 Effect::Decide(..)
                 | Effect::Answer(..)
                 | Effect::Carry(_)
+                | Effect::LoadSkills(..)
                 | Effect::Interrupt(_)
                 | Effect::Show(_) => {}
             }

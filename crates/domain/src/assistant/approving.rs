@@ -106,7 +106,7 @@ impl Assistant {
     }
 
     /// A card was answered with a yes: exactly its call is carried out, once.
-    fn carry_out(&mut self, approval: &Approval, minutes: &mut Minutes) {
+    pub(super) fn carry_out(&mut self, approval: &Approval, minutes: &mut Minutes) {
         let rule = Rule::Allowed(Allowed::Approved(approval.id));
         let decision = Decision { call: approval.call.clone(), rule, knows: Label::PLAIN };
         minutes.records.push(Record::Turn(TurnChange::Decided(approval.turn, decision, minutes.at)));
@@ -118,6 +118,9 @@ impl Assistant {
         let mut minutes = Minutes::at(now);
         let used = Some(result.call.clone());
         minutes.records.push(Record::Approval(ApprovalChange::Spent(id, used, minutes.at)));
+        if self.chore_done(id, result, &mut minutes).is_some() {
+            return minutes.effects();
+        }
         let ApprovalId(number) = id;
         minutes.shown.push(Shown::Notice(format!("card {number}: {}", first_line(&result.text))));
         // What the call said, and what came of it, may be words from outside: main hears that it was done.
@@ -248,7 +251,7 @@ impl Assistant {
     }
 
     /// Closes an approval, and tells the turn that waits for it.
-    fn close(&mut self, approval: &Approval, how: How, by: SurfaceName, minutes: &mut Minutes) {
+    pub(super) fn close(&mut self, approval: &Approval, how: How, by: SurfaceName, minutes: &mut Minutes) {
         let Approval { id, turn, .. } = *approval;
         let closed = Closed { id, turn, call: approval.call.clone(), how, by, at: minutes.at };
         self.memory.approvals.open.retain(|open| open.id != id);
@@ -332,7 +335,8 @@ mod tests {
             | Effect::Interrupt(_)
             | Effect::Decide(..)
             | Effect::Answer(..)
-            | Effect::Carry(_) => false,
+            | Effect::Carry(_)
+            | Effect::LoadSkills(..) => false,
         });
         let shown = effects
             .iter()

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use jiff::Zoned;
 
+use super::chores::Chore;
 use super::forking::{Beginning, refused};
 use super::leaving::Way;
 use super::{Answer, Assistant, Effect, Minutes, Press, Shown};
@@ -115,10 +116,9 @@ impl Assistant {
             Action::Leave(Exiting::Save) => self.leave_asked(Way::Save, now),
             Action::Leave(Exiting::Report) => self.leave_asked(Way::Report(String::new()), now),
             Action::Leave(Exiting::Drop) => self.leave_asked(Way::Drop, now),
-            Action::TaskDone(_) | Action::TaskDelete(_) => {
-                refused("there is no task list yet. tell me instead.")
-            }
-            Action::EventDelete(_) => refused("there is no task list or calendar yet. tell me instead."),
+            Action::TaskDone(id) => self.press_chore(surface, (on, Chore::TaskDone, &id), now),
+            Action::TaskDelete(id) => self.press_chore(surface, (on, Chore::TaskDelete, &id), now),
+            Action::EventDelete(id) => self.press_chore(surface, (on, Chore::EventDelete, &id), now),
             Action::Card(card, act) => self.card_pressed(surface, (&card, act), now),
             Action::Posted(key, act) => match self.memory.messages.cards.posted(&key).cloned() {
                 Some(card) => self.card_pressed(surface, (&card, act), now),

@@ -74,7 +74,8 @@ enum May {
     Not,
 }
 
-fn may(column: Column, knows: Label, unattended: bool) -> May {
+fn may(column: Column, Authority { place, knows, .. }: &Authority) -> May {
+    let unattended = matches!(place, Place::Background(_));
     let (tainted, private) = (knows.is_tainted(), knows.is_private());
     let ask_if = |asks: bool| if asks { May::Ask } else { May::Run };
     match column {
@@ -198,11 +199,7 @@ fn what_runs_is_never_more_than_the_table_says() {
         let unattended = matches!(authority.place, Place::Background(_));
         let Some(decision) = decide(call, &tools, authority, consent) else {
             asked += 1;
-            assert_ne!(
-                may(*column, authority.knows, unattended),
-                May::Not,
-                "{number}: {call:?} {authority:?}"
-            );
+            assert_ne!(may(*column, authority), May::Not, "{number}: {call:?} {authority:?}");
             continue;
         };
         if decision.refusal().is_some() {
@@ -211,7 +208,7 @@ fn what_runs_is_never_more_than_the_table_says() {
         }
         ran += 1;
         assert_eq!(decision.knows, authority.knows, "what was known is written down with it");
-        let runs = match may(*column, authority.knows, unattended) {
+        let runs = match may(*column, authority) {
             May::Run => true,
             May::Ask => was_allowed(&case),
             May::Not => false,

@@ -1,5 +1,7 @@
 //! Buttons: pressed once, into the run that showed them or where the human is.
 
+use domain::schedule::ToolRule;
+use domain::tool::{Class, ToolSpec};
 use expect_test::expect;
 use testkit::puppet::Line;
 use testkit::story::{Story, forked};
@@ -112,23 +114,70 @@ fn a_button_expires() {
     assert!(story.told().contains("refused> that option has expired"), "{}", story.told());
 }
 
+fn lending(mut story: Story) -> Story {
+    story.lend(&[ToolSpec { name: "Bash", description: "", schema: "{}", class: Class::Shell }]);
+    story
+}
+
+/// XB-12, XB-13, XB-14, PU-9: a button does its chore at once, the human sees what came of it, and main hears of it once.
+#[test]
+fn a_button_does_its_chore_and_main_hears_of_it() {
+    for (action, seen, heard) in [
+        ("task_done:7", "notice> done: buy milk", "User completed task \"buy milk\""),
+        ("task_del:7", "notice> deleted: buy milk", "User deleted task \"buy milk\""),
+        (
+            "event_del:7",
+            "notice> deleted from the calendar: buy milk",
+            "User deleted calendar event \"buy milk\"",
+        ),
+    ] {
+        let mut story = lending(story());
+        let embed = format!(r#"{{"title":"Milk","buttons":[{{"label":"Go","action":"{action}"}}]}}"#);
+        story.model([Line::calls("discord_embed", &embed), Line::says("Well?"), Line::says("Good.")]);
+        story.human("good morning").human_presses(3, "Go").hears("buy milk").human("and now?");
+        assert!(story.told().contains(seen), "{action}: {}", story.told());
+        assert!(read_last(&story).contains(heard), "{action}: {}", read_last(&story));
+        story.model([Line::says("Nothing.")]).human("and now?");
+        assert!(!read_last(&story).contains(heard), "{action}: it is heard once");
+    }
+}
+
+/// I5, XB-13: a button that was made with words from outside around may not mean what it says: the human is asked first, and
+/// sees the call.
+#[test]
+fn a_button_from_outside_is_asked_about_first() {
+    let mut story = lending(story());
+    let embed = r#"{"title":"Mail","buttons":[{"label":"Looks good","action":"task_del:7"}]}"#;
+    let mail = Line::calls("Bash", r#"{"command":"ollim-bot mail unread"}"#);
+    story.model([Line::says("Morning."), mail, Line::calls("discord_embed", embed), Line::says("Done.")]);
+    let mut job = forked("routine:mail", "[routine-bg:mail] Triage my mail.");
+    job.terms.tools = ToolRule::Only(["Bash", "discord_embed"].map(str::to_owned).to_vec());
+    story.human("good morning").background(job).human_presses(7, "Looks good");
+    let told = story.told();
+    let (_, after) = told.split_once("human> [Looks good]").unwrap_or_default();
+    assert!(after.contains("ollim-bot tasks delete 7") && !after.contains("deleted: "), "{told}");
+    story.human_commands("/allow 1").hears("deleted: buy milk");
+}
+
+/// XB-15: what cannot be done is told with its reason, and how to make it work; nothing ends because of it.
+#[test]
+fn a_chore_that_cannot_be_done_says_why() {
+    let mut story = shown();
+    story.human_presses(5, "Done").hears("that did not work: ");
+    assert!(story.told().contains("`Bash` is off") || story.told().contains("is off: "), "{}", story.told());
+}
+
 /// XB-7, XB-11, XB-18: what cannot be done says so, and what is put away is gone.
 #[test]
 fn other_buttons_do_what_they_say() {
     let mut story = shown();
-    story
-        .human_presses(5, "Done")
-        .human_presses(5, "Odd")
-        .human_presses(5, "Close")
-        .human_presses(5, "Close");
+    story.human_presses(5, "Odd").human_presses(5, "Close").human_presses(5, "Close");
     let told = story.told();
-    let rest = told.split_once("human> [Done]").map(|(_, rest)| rest).unwrap_or_default();
+    let rest = told.split_once("human> [Odd]").map(|(_, rest)| rest).unwrap_or_default();
     check(
         rest,
         &expect![[r#"
 
-        refused> there is no task list yet. tell me instead.
-        human> [Odd]
         refused> unknown action: nobody knows what `snooze` does. tell me instead.
         human> [Close]
         -- 5 is put away

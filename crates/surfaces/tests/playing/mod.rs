@@ -244,7 +244,7 @@ async fn perform(
             Effect::Show(shown) => house.stage.show(&shown),
             Effect::Interrupt(turn) => stops[&turn].cancel(),
             // Nothing that is played here is asked for.
-            Effect::Decide(..) | Effect::Answer(..) | Effect::Carry(_) => {}
+            Effect::Decide(..) | Effect::Answer(..) | Effect::Carry(_) | Effect::LoadSkills(..) => {}
             Effect::StartTurn(start) => {
                 let stop = CancellationToken::new();
                 stops.insert(start.turn, stop.clone());

@@ -58,10 +58,18 @@ impl Hands for Fragile {
         match self.lent.iter().find(|lent| lent.name == call.name) {
             Some(lent) => {
                 let label = deed(call, lent.class).reads;
-                let (call, text) = (call.id.clone(), format!("did {}", call.input.0));
+                let (call, text) = (call.id.clone(), told(&call.input.0));
                 ready(ToolResult { call, text, outcome: Outcome::Done, label }).boxed()
             }
             None => self.toolbox.run(turn, call, desk),
         }
+    }
+}
+
+/// What a lent tool says: that it did its work; and what it was done to, if it is asked for in a form for programs.
+fn told(input: &str) -> String {
+    match input.contains("--json") {
+        true => "{\"task\":{\"id\":\"7\",\"title\":\"buy milk\"}}".to_owned(),
+        false => format!("did {input}"),
     }
 }
