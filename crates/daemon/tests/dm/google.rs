@@ -66,7 +66,7 @@ impl Connecting for Account {
     }
 }
 
-/// GO-8, GO-9, MC-4: the address is for the human alone, the pasted one is heard by nobody else, and a short message
+/// SL-15, GO-8, GO-9, MC-4: the address is for the human alone, the pasted one is heard by nobody else, and a short message
 /// says that it is done.
 #[tokio::test(start_paused = true)]
 async fn google_is_connected_by_a_pasted_address() {

@@ -39,7 +39,7 @@ fn where_nobody_can_answer_nobody_is_waited_for() {
     assert!(google.server().world().requests.is_empty());
 }
 
-/// GO-5, GO-9: in a terminal the address is shown, and the one of a browser elsewhere can be pasted.
+/// DD-9, GO-5, GO-9: in a terminal the address is shown, and the one of a browser elsewhere can be pasted.
 #[test]
 fn in_a_terminal_the_human_connects_it() {
     let (google, program) = apart();

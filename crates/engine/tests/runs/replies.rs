@@ -310,7 +310,7 @@ fn a_reply_to_an_old_message_is_quoted() {
     );
 }
 
-/// MT-12: any other message is quoted, and one that is not there is not.
+/// AT-5, MT-12: any other message is quoted, and one that is not there is not.
 #[test]
 fn a_reply_to_any_other_message_quotes_it() {
     let mut story = story();

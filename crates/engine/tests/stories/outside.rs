@@ -92,6 +92,39 @@ fn the_past_is_reviewed_by_others() {
     );
 }
 
+/// SA-9, SA-10: a run in the background asks what the human would want, and main asks the guide; both answer from what they
+/// may look at, and nothing else.
+#[test]
+fn somebody_answers_for_the_human_and_for_the_house() {
+    let mut story = story();
+    let mut job = isolated("routine:plan", "plan my day");
+    job.terms.tools = domain::schedule::ToolRule::Only(vec!["Task".to_owned(), "Bash".to_owned()]);
+    story.model([
+        task("user-proxy"),
+        command("history search walks"),
+        command("tasks add walk"),
+        Line::says("Yes. Confidence: MEDIUM, one source."),
+        Line::says("A walk it is."),
+    ]);
+    story.background(job);
+    let told = story.told();
+    assert!(told.contains(r#"Bash: did {"command":"ollim-bot history search walks"}"#), "{told}");
+    assert!(told.contains("Bash: Error: `Bash` is not available"), "it only looks: {told}");
+    assert!(told.contains("Task: Yes. Confidence: MEDIUM, one source."), "{told}");
+    story.model([
+        task("guide"),
+        command("help search quiet"),
+        command("config quiet off"),
+        Line::says("Say `quiet until 9`."),
+        Line::says("Like that."),
+    ]);
+    story.human("how do i get some quiet?");
+    let told = story.told();
+    assert!(told.contains(r#"Bash: did {"command":"ollim-bot help search quiet"}"#), "{told}");
+    assert_eq!(told.matches("Bash: Error: `Bash` is not available").count(), 2, "it changes nothing: {told}");
+    assert!(told.contains("main> Task: Say `quiet until 9`."), "our own documents are not outside: {told}");
+}
+
 /// A page that main fetches is read by a reader without tools; whatever it is told to do, it cannot.
 #[test]
 fn a_page_is_read_by_a_reader_without_tools() {

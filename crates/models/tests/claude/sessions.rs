@@ -32,6 +32,7 @@ async fn a_program_that_was_killed_between_turns_goes_on_where_it_was() {
     rig.claude.close().await;
 }
 
+/// EN-11: a connection that is lost is told as such, and the next message works.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn a_program_that_was_killed_in_a_turn_says_so_and_the_next_message_works() {
@@ -56,6 +57,7 @@ async fn a_program_that_was_killed_in_a_turn_says_so_and_the_next_message_works(
     rig.claude.close().await;
 }
 
+/// EN-3: a fork of a session is a new one that begins with its history; the session itself goes on.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn a_fork_shares_the_past_and_leaves_its_parent_untouched() {
@@ -177,7 +179,7 @@ async fn a_program_that_waits_for_a_tool_is_not_taken_for_idle() {
     rig.claude.close().await;
 }
 
-/// EN-9, CP-6 as the program really does it: it sums up inside the turn, and answers that turn itself.
+/// EN-9, CP-6: as the program really does it: it sums up inside the turn, and answers that turn itself.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn a_conversation_that_grew_too_long_is_summed_up_and_the_message_is_answered_once() {

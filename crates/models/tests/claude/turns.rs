@@ -8,6 +8,7 @@ use testkit::model_server::{Act, Gate};
 
 use crate::stage::{Rig, Talk, runs};
 
+/// EN-5: an answer comes word by word, and ends with its result; the next goes on.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn one_turn_streams_and_the_next_goes_on_in_the_same_process() {
@@ -75,7 +76,7 @@ async fn an_interrupted_answer_is_half_kept_and_the_next_message_works() {
     rig.claude.close().await;
 }
 
-/// MC-27, IF-4: a way to think holds from the next message on, in the same process; a fork has its own.
+/// EN-4, MC-27, IF-4: a way to think holds from the next message on, in the same process; a fork has its own.
 #[tokio::test]
 #[ignore = "needs the claude program: `cargo xtask test` installs it"]
 async fn the_mode_and_the_thinking_change_while_it_runs() {

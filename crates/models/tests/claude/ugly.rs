@@ -199,7 +199,7 @@ async fn a_program_that_dies_in_a_turn_is_quoted() {
     assert_eq!(failed, Failure::Broken("the claude program ended: no such flag".to_owned()));
 }
 
-/// It died between two turns, and nobody noticed until it was written to.
+/// EN-11: it died between two turns, and nobody noticed until it was written to.
 #[tokio::test]
 async fn a_program_that_never_heard_the_message_is_started_again() {
     let script =

@@ -85,7 +85,7 @@ async fn a_tool_is_called_once_the_human_has_accepted_it() {
     assert!(rig.call("note").await.contains("is not a tool of a server"));
 }
 
-/// A tool that becomes another is off until it is accepted again, whether the server says so or not.
+/// I11: a tool that becomes another is off until it is accepted again, whether the server says so or not.
 #[tokio::test]
 async fn a_tool_that_changes_is_off_until_it_is_accepted_again() {
     let dir = tempfile::tempdir().unwrap();
@@ -152,7 +152,7 @@ async fn a_program_that_is_not_there_is_told() {
     assert!(told.contains("the server `gone` cannot be started"), "{told}");
 }
 
-/// J3: a program gets what the file names and the few variables that all need, and nothing else of ours.
+/// I11, J3: a program gets what the file names and the few variables that all need, and nothing else of ours.
 #[tokio::test]
 async fn a_program_knows_only_the_variables_it_is_given() {
     let call = r#"printf '{"id":3,"result":{"content":[{"type":"text","text":"%s"}]}}\n' "$(env | cut -d= -f1 | sort | tr '\n' ' ')""#;
@@ -228,7 +228,7 @@ async fn a_server_at_an_address_answers_with_documents_or_events() {
     assert!(!asked[0].contains("mcp-session-id") && asked[3].contains("mcp-session-id: s1"), "{asked:?}");
 }
 
-/// What is sent along is for that address alone: nobody follows where it points.
+/// I11: what is sent along is for that address alone: nobody follows where it points.
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     let (other, elsewhere, _theirs) = web(vec![http("200 OK", "", HELLO)]).await;

@@ -13,6 +13,7 @@ use testkit::model_server::{Act, ModelServer, Piece};
 
 use super::stage::{ask, context, human, model, play, result, settings};
 
+/// ST-1, ST-3: words are heard in the order in which they come, and together they are the answer.
 #[tokio::test]
 async fn words_come_in_order_and_are_the_whole_answer() {
     let text = "Grüße aus dem 🦀-Land!\n\n\"quoted\", \\escaped\\, and\ttabs. ".repeat(20);
