@@ -1,12 +1,14 @@
 // The day as a picture: what was and what comes, in a row for each kind, and under the same hours how many pings are
 // left. A number in a mark is that of its line in the list.
 
+import { make } from "./bubbles.js";
 import { path, svg } from "./marks.js";
 import { STATES, clock } from "./strip.js";
 
 const STEP = 26; // pixels between two marks that would stand on each other
 const MANY = 40; // more marks than this in a row have no numbers
 const CURVE = 44;
+const BAR = 21;
 
 // Rows of marks, over one axis. `marks` have a row, a time, a kind and a number.
 export function dayplot(rows, day, width) {
@@ -21,6 +23,38 @@ export function dayplot(rows, day, width) {
   }
   return parts;
 }
+
+// What stands in the calendar, as bars: each has its letter, and its words where there is room for them.
+export function appointments(events, day) {
+  const timed = events.filter(({ kind }) => kind === "time");
+  const label = `calendar: ${events.map(booked).join("; ")}`;
+  const ends = [];
+  const placed = timed.map((event) => {
+    const [from, to] = [share(event.from, day), share(event.to, day)].map((at) => Math.min(100, Math.max(0, at)));
+    let level = ends.findIndex((end) => end <= from);
+    if (level < 0) level = Math.min(ends.length, 3);
+    ends[level] = to;
+    return { event, from, wide: Math.max(to - from, 0.6), level };
+  });
+  const height = BAR * Math.max(1, ends.length) + 6;
+  const drawn = ground(day, height, label);
+  for (const { event, from, wide, level } of placed) {
+    const place = svg("svg", { x: `${from}%`, y: level * BAR + 4, width: `${wide}%`, height: BAR - 3, class: "booked" });
+    place.append(svg("rect", { width: "100%", height: BAR - 3, rx: 4 }));
+    place.appendChild(svg("text", { x: 5, y: 13 })).textContent = event.name;
+    place.appendChild(svg("title")).textContent = booked(event);
+    drawn.append(place);
+  }
+  for (const event of events.filter(({ kind }) => kind === "day")) {
+    const place = drawn.appendChild(svg("svg", { x: 0, y: 0, width: "100%", height: 4, class: "booked" }));
+    place.append(svg("rect", { width: "100%", height: 3 }));
+    place.appendChild(svg("title")).textContent = booked(event);
+  }
+  return drawn;
+}
+
+export const booked = ({ name, from, to, kind, place }) =>
+  `${kind === "day" ? "all day" : `${clock(from)} to ${clock(to)}`} ${name}${place ? `, ${place}` : ""}`;
 
 // How many pings are left: solid until now, dotted after it; a triangle for each ping, a square for each that was held.
 export function curve(pings, budget, day) {
@@ -134,4 +168,10 @@ function big(kind) {
 export function axis(day, node, tick) {
   const end = day.hours.length ? [{ at: day.to, hour: 24 }] : [];
   node.replaceChildren(...[...day.hours, ...end].map((hour) => tick(hour, day)));
+}
+
+export function dayTick({ at, hour }, { from, to }) {
+  const node = make("span", "", String(hour).padStart(2, "0"));
+  node.style.left = `${((Date.parse(at) - Date.parse(from)) / (Date.parse(to) - Date.parse(from))) * 100}%`;
+  return node;
 }

@@ -41,7 +41,11 @@ impl Cards {
 
     /// All that rang together under `key`, in the order in which they are told.
     pub fn under(&self, key: &PostKey) -> Vec<&Card> {
-        self.all.values().filter(|(_, post)| post == key).map(|(card, _)| card).collect()
+        let all = self.all.values().filter(|(_, post)| post == key).map(|(card, _)| card);
+        let mut all: Vec<&Card> = all.collect();
+        // The order they rang in: a number means the same thing after a press as before it.
+        all.sort_by_key(|card| card.place());
+        all
     }
 
     /// The newest open card with which `is` agrees.
