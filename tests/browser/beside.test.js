@@ -77,9 +77,10 @@ test("a file is looked at as it was, and brought back", async () => {
   await into(page, "files");
   const row = page.locator("#files li", { hasText: "routines/water.md" }).first();
   await row.locator("text=edit").click();
-  const text = await row.locator("textarea").inputValue();
+  const text = await row.locator("textarea:not([disabled])").inputValue();
   for (const hours of ["8,18", "7,18"]) {
     if (!(await row.locator("textarea").count())) await row.locator("text=edit").click();
+    await page.waitForFunction(() => document.querySelector("#files textarea:not([disabled])")?.value.includes("water"));
     await row.locator("textarea:not([disabled])").fill(text.replace("9,18", hours));
     await row.locator("text=save").first().click();
     await row.locator("textarea").waitFor({ state: "detached" });

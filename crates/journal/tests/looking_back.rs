@@ -142,7 +142,7 @@ async fn every_ping_is_there_with_what_became_of_it() {
     assert!(pings.iter().all(|ping| ping.name.as_deref() == Some("my mail")));
     assert_eq!(journal.pings(minute(5), 1).await.unwrap().len(), 1);
     let begun = journal.begun(2).await.unwrap();
-    assert_eq!(begun, [(minute(30), minute(31)), (minute(20), minute(21))]);
+    assert_eq!(begun, [(minute(40), minute(41)), (minute(30), minute(31))]);
 }
 
 #[tokio::test]

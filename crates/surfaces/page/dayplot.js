@@ -9,6 +9,7 @@ const STEP = 26; // pixels between two marks that would stand on each other
 const MANY = 40; // more marks than this in a row have no numbers
 const CURVE = 44;
 const BAR = 21;
+const LETTER = 6.2; // pixels of a letter in a bar, about
 
 // Rows of marks, over one axis. `marks` have a row, a time, a kind and a number.
 export function dayplot(rows, day, width) {
@@ -24,24 +25,34 @@ export function dayplot(rows, day, width) {
   return parts;
 }
 
-// What stands in the calendar, as bars: each has its letter, and its words where there is room for them.
-export function appointments(events, day) {
+// What stands in the calendar, as bars, each with its words.
+export function appointments(events, day, width) {
   const timed = events.filter(({ kind }) => kind === "time");
   const label = `calendar: ${events.map(booked).join("; ")}`;
   const ends = [];
   const placed = timed.map((event) => {
     const [from, to] = [share(event.from, day), share(event.to, day)].map((at) => Math.min(100, Math.max(0, at)));
-    let level = ends.findIndex((end) => end <= from);
+    const wide = Math.max(to - from, 0.6);
+    // Words that do not fit into their bar stand beside it: after it, or before it at the end of the day.
+    const words = ((event.name.length * LETTER + 10) / Math.max(width, 100)) * 100;
+    const where = words <= wide ? "in" : from + wide + words <= 100 ? "after" : from >= words ? "before" : "in";
+    const begins = where === "before" ? from - words : from;
+    let level = ends.findIndex((end) => end <= begins);
     if (level < 0) level = Math.min(ends.length, 3);
-    ends[level] = to;
-    return { event, from, wide: Math.max(to - from, 0.6), level };
+    ends[level] = where === "after" ? from + wide + words : from + wide;
+    return { event, from, wide, where, level };
   });
   const height = BAR * Math.max(1, ends.length) + 6;
   const drawn = ground(day, height, label);
-  for (const { event, from, wide, level } of placed) {
-    const place = svg("svg", { x: `${from}%`, y: level * BAR + 4, width: `${wide}%`, height: BAR - 3, class: "booked" });
+  for (const { event, from, wide, where, level } of placed) {
+    const place = svg("svg", { x: `${from}%`, y: level * BAR + 4, width: `${wide}%`, height: BAR - 3, class: "booked", overflow: where === "in" ? "hidden" : "visible" });
     place.append(svg("rect", { width: "100%", height: BAR - 3, rx: 4 }));
-    place.appendChild(svg("text", { x: 5, y: 13 })).textContent = event.name;
+    const told = {
+      in: { x: 5 },
+      after: { x: "100%", dx: 5, class: "beside" },
+      before: { x: -5, "text-anchor": "end", class: "beside" },
+    };
+    place.appendChild(svg("text", { y: 13, ...told[where] })).textContent = event.name;
     place.appendChild(svg("title")).textContent = booked(event);
     drawn.append(place);
   }

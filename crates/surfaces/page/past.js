@@ -32,10 +32,18 @@ export class Past {
       this.now = text;
       say(this.none, versions.length ? "" : "nothing of it was kept yet. each change from now on is, if git is installed.");
       this.list.replaceChildren(...versions.map((version) => this.row(version)));
+      await this.mark(versions[0]);
     } catch (error) {
       say(this.none, "");
       say(this.wrong, error.message);
     }
+  }
+
+  // What it says now needs no way back.
+  async mark(newest) {
+    if (!newest || (await assistant.version(this.file, newest.id)).text !== this.now) return;
+    const row = this.list.firstElementChild;
+    row.querySelector(".buttons").replaceWith(make("span", "under", "what it says now"));
   }
 
   row({ id, at, what }) {

@@ -233,7 +233,7 @@ export class Today extends View {
     ];
     axis(window, hours, dayTick);
     const { events, notes } = this.calendar ?? { events: [], notes: [] };
-    const drawn = [...(events.length ? [["calendar", appointments(events, window)]] : []), ...dayplot(rows, window, plots.clientWidth || 320), [`pings ${Math.floor(pings.budget.available)} of ${pings.budget.capacity}`, curve(pings.pings.filter(({ lane }) => lane !== "you asked"), pings.budget, window)]];
+    const drawn = [...(events.length ? [["calendar", appointments(events, window, plots.clientWidth - 90)]] : []), ...dayplot(rows, window, plots.clientWidth || 320), [`pings ${Math.floor(pings.budget.available)} of ${pings.budget.capacity}`, curve(pings.pings.filter(({ lane }) => lane !== "you asked"), pings.budget, window)]];
     plots.replaceChildren(...drawn.flatMap(([name, picture]) => [make("span", "row-name", name), picture]));
     node.hidden = false;
     say(this.picture.notes, [...events.filter(({ kind }) => kind === "day").map(booked), ...notes].join(" · "));

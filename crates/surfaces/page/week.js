@@ -63,7 +63,7 @@ export class Week {
       rows.push(...marks.map((mark) => [mark.number, name, clock(mark.at), mark.name, STATES[mark.kind]]));
       const [[, picture]] = dayplot([{ name, marks }], here, this.plots.clientWidth - 90);
       const cell = make("div");
-      cell.append(...(booked.length ? [appointments(booked, here)] : []), picture);
+      cell.append(...(booked.length ? [appointments(booked, here, this.plots.clientWidth - 90)] : []), picture);
       return [make("span", "row-name", name), cell];
     });
     axis(days[0], this.hours, dayTick);

@@ -155,11 +155,12 @@ async fn the_calendar_is_told_apart_and_what_is_wrong_with_it_too() {
     let rig = Rig::new().await;
     let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap();
     let event = |name: &str, when| Appointment { name: name.to_owned(), place: None, when };
-    rig.shelf.calendar.send_replace(Ok(vec![
+    let booked = vec![
         event("a long day", Slot::Days("2026-11-15".parse().unwrap(), "2026-11-16".parse().unwrap())),
         event("dentist", Slot::Timed(at("2026-11-15T14:00Z"), at("2026-11-15T14:30Z"))),
         event("another day", Slot::Timed(at("2026-11-17T14:00Z"), at("2026-11-17T14:30Z"))),
-    ]));
+    ];
+    rig.shelf.calendar.send_modify(|calendar| *calendar = Ok(booked));
     let told = get(&rig, "/api/calendar").await;
     let names: Vec<&str> =
         told["events"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
@@ -170,7 +171,7 @@ async fn the_calendar_is_told_apart_and_what_is_wrong_with_it_too() {
         get(&rig, "/api/calendar?from=2026-11-17&to=2026-11-18").await["events"][0]["name"],
         "another day"
     );
-    rig.shelf.calendar.send_replace(Err("the server does not answer.".to_owned()));
+    rig.shelf.calendar.send_modify(|calendar| *calendar = Err("the server does not answer.".to_owned()));
     let answer = rig.send(&rig.own("GET", "/api/calendar", "")).await;
     assert_eq!((answer.status, answer.sentence().as_str()), (500, "the server does not answer."));
     assert_eq!(get(&rig, "/api/today").await["broken"], 0, "the day is there without it");
