@@ -8,7 +8,7 @@ import { bars, line, ticks } from "./plots.js";
 
 const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 const PARTS = ["morning", "midday", "afternoon", "evening"];
-const WORDS = { open: "no reaction", refused: "not let through", held: "held for the digest" };
+const WORDS = { open: "no reaction", refused: "not let through", held: "held back" };
 const outcome = (name) => WORDS[name] ?? name;
 
 export class Pings extends View {
