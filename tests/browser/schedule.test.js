@@ -81,12 +81,12 @@ test("a job is run now, and the strip tells by itself that it was done", async (
 
 test("a job is paused by a line in its file, and goes on without it", async () => {
   const before = home.file("routines/stretch.md");
-  await row("routine:stretch").locator("text=pause").click();
+  await row("routine:stretch").locator('text="pause"').click();
   await row("routine:stretch").locator("text=resume").waitFor();
   assert.equal(await row("routine:stretch").locator(".next").innerText(), "paused");
   assert.match(home.file("routines/stretch.md"), /^paused: true$/m);
   await row("routine:stretch").locator("text=resume").click();
-  await row("routine:stretch").locator("text=pause").waitFor();
+  await row("routine:stretch").locator('text="pause"').waitFor();
   assert.equal(home.file("routines/stretch.md"), before);
 });
 
