@@ -171,16 +171,15 @@ impl Card {
         }
     }
 
-    /// Where it stands among those that rang with it: the place of its line in what was said.
-    pub(super) fn place(&self) -> usize {
+    /// Where it may stand among those that rang with it: the places of its line in what was said.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> {
         let is_line = |at: usize| {
             let (before, after) = (&self.said[..at], &self.said[at + self.words.len()..]);
             let number = before.rsplit('\n').next().unwrap_or_default().strip_suffix(". ");
             let ends = after.is_empty() || after.starts_with('\n') || after.starts_with(BETWEEN);
             ends && number.is_some_and(|number| number.parse::<usize>().is_ok())
         };
-        let found = self.said.match_indices(&self.words).map(|(at, _)| at).find(|at| is_line(*at));
-        found.unwrap_or(usize::MAX)
+        self.said.match_indices(&self.words).map(|(at, _)| at).filter(move |at| is_line(*at))
     }
 
     /// It in one line among others.
@@ -341,21 +340,21 @@ mod tests {
         let ids = |kept: &crate::card::Cards| -> Vec<String> {
             kept.under(&post).iter().map(|card| card.id.to_string()).collect()
         };
-        assert_eq!(ids(&kept), ["d1", "a1", "c1", "b1"]);
+        assert_eq!(ids(&kept), ["d1", "a1", "b1", "c1"]);
         let menu = together_sheet(&kept.under(&post), None).menu.unwrap();
         assert_eq!(
             menu.options,
-            ["done · 1. call mum", "done · 2. call", "done · 3. call", "done · 4. a. b · call"]
+            ["done · 1. call mum", "done · 2. call", "done · 3. a. b · call", "done · 4. call"]
         );
-        for (option, id) in menu.options.iter().zip(["d1", "a1", "c1", "b1"]) {
+        for (option, id) in menu.options.iter().zip(["d1", "a1", "b1", "c1"]) {
             let (act, chosen) = chosen_of(option, &kept.under(&post)).unwrap();
             assert_eq!((act, chosen.to_string().as_str()), (DONE, id));
         }
         let done = Card { state: State::Done(now().timestamp()), ..kept.under(&post)[1].clone() };
         kept.keep(done.clone(), post.clone());
-        assert_eq!(ids(&kept), ["d1", "a1", "c1", "b1"]);
+        assert_eq!(ids(&kept), ["d1", "a1", "b1", "c1"]);
         let sheet = together_sheet(&kept.under(&post), Some(&done.id));
-        assert!(sheet.words.contains("\n2. ~~call~~ done\n3. call\n"), "{}", sheet.words);
+        assert!(sheet.words.ends_with("\n2. ~~call~~ done\n3. a. b · call\n4. call"), "{}", sheet.words);
         assert_eq!(sheet.buttons.last().map(|button| button.action.clone()), Some(done.undo().action));
         assert!(chosen_of("done · 2. call", &kept.under(&post)).is_none(), "it is settled");
     }

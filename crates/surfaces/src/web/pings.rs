@@ -71,10 +71,9 @@ struct Which {
 pub(super) async fn dislike(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
     let Which { ping } = read(&app, request, BODY_BYTES).await?;
     let press = Press { surface: SurfaceName::Page, on: SentId(ping), action: Action::Dislike };
-    match app.ports().desk.ask(Ask::Press(press)).await {
-        Answer::Noted => Ok(Json(Obeyed { ok: true, text: None, turn: None })),
-        answer => Err(unexpected(answer)),
-    }
+    let answer = app.ports().desk.ask(Ask::Press(press)).await;
+    let Answer::Noted = answer else { return Err(unexpected(answer)) };
+    Ok(Json(Obeyed { ok: true, text: None, turn: None }))
 }
 
 fn broken(unreadable: Unreadable) -> Refusal {

@@ -20,10 +20,9 @@ pub(super) async fn plans(shared: &Shared) -> Result<Box<Plans>, String> {
 
 /// What the human's words for times mean: as the assistant reads them, so that what is offered is what is planned.
 pub(in crate::discord) async fn habits(shared: &Shared) -> Habits {
-    match shared.ports.desk.ask(Request::Tell(Question::Attention)).await {
-        Answer::Attention(attention) => attention.calm.quiet.habits(),
-        _ => Habits::default(),
-    }
+    let answer = shared.ports.desk.ask(Request::Tell(Question::Attention)).await;
+    let Answer::Attention(attention) = answer else { return Habits::default() };
+    attention.calm.quiet.habits()
 }
 
 /// How much waits.
