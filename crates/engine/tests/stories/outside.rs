@@ -110,7 +110,7 @@ fn somebody_answers_for_the_human_and_for_the_house() {
     let told = story.told();
     assert!(told.contains(r#"Bash: did {"command":"ollim-bot history search walks"}"#), "{told}");
     assert!(told.contains("Bash: Error: `Bash` is not available"), "it only looks: {told}");
-    assert!(told.contains("Task: Yes. Confidence: MEDIUM, one source."), "{told}");
+    assert!(told.contains(": Yes. Confidence: MEDIUM, one source."), "{told}");
     story.model([
         task("guide"),
         command("help search quiet"),
@@ -122,7 +122,7 @@ fn somebody_answers_for_the_human_and_for_the_house() {
     let told = story.told();
     assert!(told.contains(r#"Bash: did {"command":"ollim-bot help search quiet"}"#), "{told}");
     assert_eq!(told.matches("Bash: Error: `Bash` is not available").count(), 2, "it changes nothing: {told}");
-    assert!(told.contains("main> Task: Say `quiet until 9`."), "our own documents are not outside: {told}");
+    assert!(told.contains(": Say `quiet until 9`."), "our own documents are not outside: {told}");
 }
 
 /// A page that main fetches is read by a reader without tools; whatever it is told to do, it cannot.
