@@ -44,12 +44,18 @@ impl Running {
     /// Asks the control socket for `path`, and says how long the whole answer took.
     pub fn ask(&self, path: &str) -> anyhow::Result<Duration> {
         let began = Instant::now();
+        self.told(path)?;
+        Ok(began.elapsed())
+    }
+
+    /// What the control socket answers to `path`.
+    pub fn told(&self, path: &str) -> anyhow::Result<String> {
         let mut stream = UnixStream::connect(&self.socket)?;
         stream.write_all(request(path, "localhost").as_bytes())?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
         ensure!(answer.starts_with(b"HTTP/1.1 200"), "{path}: {}", String::from_utf8_lossy(&answer));
-        Ok(began.elapsed())
+        Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 
     /// Follows what is shown, as an open page does, for as long as the connection is kept.
