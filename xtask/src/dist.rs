@@ -50,11 +50,11 @@ impl Dist {
         ];
         let mut sums = String::new();
         for (name, bytes) in &files {
-            write(&out.join(name), bytes, !name.ends_with(".deb"))?;
+            write(&out.join(name), bytes, if name.ends_with(".deb") { 0o644 } else { 0o755 })?;
             sums.push_str(&format!("{}  {name}\n", hex(&Sha256::digest(bytes))));
             say(format!("{name}: {:.2} MB", bytes.len() as f64 / 1e6));
         }
-        write(&out.join(SUMS), sums.as_bytes(), false)?;
+        write(&out.join(SUMS), sums.as_bytes(), 0o644)?;
         say(format!("the static binary is built {how}"));
         for (name, binary) in [("release binary", &plain), ("static binary", &alone)] {
             say(format!("{name}: {}", trial::version(binary)?));
@@ -129,10 +129,9 @@ fn cargo(program: Program) -> anyhow::Result<()> {
     }
 }
 
-fn write(path: &Path, bytes: &[u8], runs: bool) -> anyhow::Result<()> {
+fn write(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
-    let mode = if runs { 0o755 } else { 0o644 };
     Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
 }
 

@@ -16,6 +16,7 @@ use testkit::oracle::examine;
 use day::{Died, come_to_rest, heard, log, shifted};
 
 const SUM_UP: &str = "compact_session";
+const KEEP: &str = "keep it short";
 
 const MORNING: &str = "2026-11-16T08:59:00+01:00[Europe/Madrid]";
 
@@ -38,8 +39,12 @@ fn reply(request: &Value) -> Act {
     let told = last.map(|message| message["content"].to_string()).unwrap_or_default();
     let newest = told.rsplit("[2026-11-").next().unwrap_or_default();
     let in_doubt = newest.contains(UNKNOWN_OUTCOME) && request["messages"].to_string().contains(SUM_UP);
+    // Whoever is asked for a summary is told what to keep.
+    if told.contains(KEEP) {
+        return Act::says("[2026-11-16 09:00] I am routine r, and keep it short.");
+    }
     match newest.contains("routine r\\n") || newest.contains("routine r\"") || in_doubt {
-        true => Act::calls(SUM_UP, &json!({ "instructions": "keep it short" })),
+        true => Act::calls(SUM_UP, &json!({ "instructions": KEEP })),
         false => day::reply(request),
     }
 }

@@ -67,7 +67,6 @@ fn connected(binary: &Path, dir: &Path) -> anyhow::Result<()> {
     let began = Instant::now();
     while !running.told("/api/health")?.contains("\"connected\"") {
         ensure!(began.elapsed() < PATIENCE, "it does not connect to the played Discord");
-        std::thread::sleep(Duration::from_millis(20));
     }
     for _ in 0..REQUESTS {
         running.ask("/api/today")?;

@@ -4,7 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 
@@ -42,7 +43,6 @@ pub fn version(binary: &Path) -> anyhow::Result<String> {
 /// Whether it finds `localhost` by name, as it finds every server: a static binary can fail in nothing but this.
 pub fn finds_by_name(binary: &Path) -> anyhow::Result<Found> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
-    listener.set_nonblocking(true)?;
     let home = std::env::temp_dir().join(format!("ollim-dist-{}", std::process::id()));
     std::fs::create_dir_all(&home)?;
     let url = format!("http://localhost:{}/v1", listener.local_addr()?.port());
@@ -57,18 +57,14 @@ pub fn finds_by_name(binary: &Path) -> anyhow::Result<Found> {
         .stderr(Stdio::null())
         .spawn()
         .with_context(|| format!("cannot start {}", binary.display()))?;
-    let began = Instant::now();
-    let mut found = Found::No;
-    while found == Found::No && began.elapsed() < PATIENCE && child.try_wait()?.is_none() {
-        match listener.accept() {
-            Ok((mut caller, _)) => {
-                found = Found::Yes;
-                let _ = caller.read(&mut [0; 1024]);
-                let _ = caller.write_all(b"HTTP/1.1 401 no\r\ncontent-length: 0\r\n\r\n");
-            }
-            Err(_) => std::thread::sleep(Duration::from_millis(10)),
-        }
-    }
+    let (called, heard) = mpsc::channel();
+    std::thread::spawn(move || {
+        let Ok((mut caller, _)) = listener.accept() else { return };
+        let _ = caller.read(&mut [0; 1024]);
+        let _ = caller.write_all(b"HTTP/1.1 401 no\r\ncontent-length: 0\r\n\r\n");
+        let _ = called.send(());
+    });
+    let found = if heard.recv_timeout(PATIENCE).is_ok() { Found::Yes } else { Found::No };
     // It may have ended by itself.
     let _ = child.kill();
     child.wait()?;

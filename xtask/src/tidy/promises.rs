@@ -18,12 +18,12 @@ pub fn are_kept(files: &[SourceFile]) -> Vec<Complaint> {
         .filter(|name| !named.contains(&name.as_str()))
         .map(|name| Complaint::of(page, format!("{name} is not promised here")))
         .collect();
-    for promise in promises.iter().filter(|promise| !promise.is_open) {
+    for promise in promises.iter().filter(|promise| promise.open.is_none()) {
         if promise.tests.is_empty() {
             let what = format!("{} names no test: write `path/to/file.rs::name_of_the_test`", promise.name);
             complaints.push(Complaint::at(page, promise.line, what));
         }
-        if !promise.has_command {
+        if promise.command.is_none() {
             let what = format!("{} does not say how its tests are run: `cargo nextest run …`", promise.name);
             complaints.push(Complaint::at(page, promise.line, what));
         }
@@ -43,9 +43,9 @@ struct Promise<'a> {
     name: &'a str,
     line: usize,
     tests: Vec<(usize, &'a str)>,
-    has_command: bool,
-    /// It says itself that it is not kept yet.
-    is_open: bool,
+    command: Option<usize>,
+    /// Where it says itself that it is not kept yet.
+    open: Option<usize>,
 }
 
 fn promises(page: &SourceFile) -> Vec<Promise<'_>> {
@@ -54,11 +54,11 @@ fn promises(page: &SourceFile) -> Vec<Promise<'_>> {
         let line = at + 1;
         if let Some(title) = text.strip_prefix("## ") {
             let name = title.split([' ', ':']).next().unwrap_or_default();
-            promises.push(Promise { name, line, tests: Vec::new(), has_command: false, is_open: false });
+            promises.push(Promise { name, line, tests: Vec::new(), command: None, open: None });
         }
         let Some(promise) = promises.last_mut() else { continue };
-        promise.is_open |= text.starts_with("Not kept yet: ");
-        promise.has_command |= text.contains("cargo nextest run ");
+        promise.open = promise.open.or(text.starts_with("Not kept yet: ").then_some(line));
+        promise.command = promise.command.or(text.contains("cargo nextest run ").then_some(line));
         let tests = text.split('`').skip(1).step_by(2).filter(|code| code.contains(".rs::"));
         promise.tests.extend(tests.map(|test| (line, test)));
     }
