@@ -27,6 +27,7 @@ use journal::disk::RealDisk;
 use journal::jobs::JobBook;
 use journal::{Opened, Paths, Place};
 use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
@@ -94,7 +95,8 @@ async fn measure() {
     lay_out(dir.path(), first);
     let (asked, mut all) = mpsc::unbounded_channel();
     let stop = CancellationToken::new();
-    let house = tokio::spawn(open(dir.path(), asked).await.run(stop.clone()));
+    let mut tasks = JoinSet::new();
+    tasks.spawn(open(dir.path(), asked).await.run(stop.clone()));
     let (mut at_once, mut alone) = (Vec::new(), Vec::new());
     while at_once.len() + alone.len() < usize::try_from(AT_ONCE + ALONE).unwrap() {
         let (words, at) = all.recv().await.unwrap();
@@ -103,7 +105,7 @@ async fn measure() {
         if number < AT_ONCE { at_once.push(late) } else { alone.push(late) }
     }
     stop.cancel();
-    house.await.unwrap();
+    while tasks.join_next().await.is_some() {}
     at_once.sort_unstable();
     alone.sort_unstable();
     let mut out = std::io::stdout();

@@ -146,7 +146,8 @@ fn a_day_makes_it_no_larger() {
     assert!(idle.kilobytes < 80_000, "{idle:?}");
     let (first, second) = (connected.day(), connected.day());
     assert!(second.kilobytes < first.kilobytes * 105 / 100, "{idle:?} {first:?} {second:?}");
-    assert!(second.files <= first.files + 2, "{idle:?} {first:?} {second:?}");
+    // Lines to others come and go; one file for each of the fifty jobs would be seen.
+    assert!(second.files <= idle.files + 10, "{idle:?} {first:?} {second:?}");
     assert_eq!(second.threads, first.threads, "{idle:?}");
 }
 
@@ -159,7 +160,9 @@ fn ninety_days_make_it_no_larger() {
     days.extend((5..90).map(|_| connected.day()));
     let (early, late) = (days[4], days[89]);
     assert!(late.kilobytes < early.kilobytes * 105 / 100, "{days:?}");
-    assert!(late.files <= early.files + 2, "{days:?}");
+    // Lines to others come and go, so the fewest of five days count.
+    let fewest = |days: &[Holds]| days.iter().map(|holds| holds.files).min();
+    assert!(fewest(&days[85..]) <= fewest(&days[..5]).map(|files| files + 2), "{days:?}");
     assert_eq!(late.threads, early.threads, "{days:?}");
     let state = state(connected.program.data());
     assert!(state < 50_000, "{state} KB of state");

@@ -2,13 +2,10 @@
 
 use fuzzing::{DOORS, Door, corpus, knock, try_one};
 
-fn door(name: &str) -> &'static Door {
-    DOORS.iter().find(|door| door.name == name).unwrap()
-}
-
 fn check(doors: &[&str], seed: u64, times: u64) {
-    for name in doors {
-        if let Err(broken) = knock(door(name), seed, times) {
+    for door in DOORS.iter().filter(|door| doors.contains(&door.name)) {
+        let name = door.name;
+        if let Err(broken) = knock(door, seed, times) {
             let shown = String::from_utf8_lossy(&broken.bytes).into_owned();
             panic!("{name}, seed {seed}: {}\n{:?}\n{shown}", broken.said, broken.bytes);
         }
