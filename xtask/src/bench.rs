@@ -14,7 +14,6 @@ use crate::tree::{self, SourceFile};
 
 pub mod amount;
 mod claude;
-mod discord;
 pub mod divan;
 pub mod footprint;
 pub mod rows;
@@ -104,6 +103,7 @@ impl Shelf {
 
     fn measure(&mut self, row: &Row) -> anyhow::Result<Option<Amount>> {
         match row.probe {
+            rows::Probe::Nothing => Ok(None),
             rows::Probe::Divan(bench) => Ok(self.median(bench)),
             rows::Probe::Ratio(bench, other) => Ok(self.ratio(bench, other)),
             rows::Probe::Program(words, read) => {

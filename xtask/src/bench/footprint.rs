@@ -4,12 +4,11 @@
 //! socket must answer. The real disk is what people have; a directory of memory shows our own part.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use clap::Args;
 
-use super::discord::Discord;
 use super::running::Running;
 use crate::out::say;
 use crate::test::step::{Outcome, Program, target_folder};
@@ -21,8 +20,6 @@ const STARTS: usize = 15;
 const REQUESTS: usize = 50;
 /// A directory that costs no flushing, where there is one.
 const MEMORY: &str = "/dev/shm";
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// A key that is never used: nobody is called at the start.
 const KEY: (&str, &str) = ("ANTHROPIC_API_KEY", "none");
 
@@ -53,27 +50,8 @@ fn measure(binary: &Path, scratch: &Scratch) -> anyhow::Result<()> {
     let place = long.to_str().context("a path that is no text")?;
     cargo(&["run", "--quiet", "--package", "testkit", "--bin", "long-life", "--", place])?;
     starts("1 M entries", || Running::start(binary, &long, &[]))?;
-    idle(Running::start(binary, &long, &[])?)?;
-    connected(binary, &empty)
-}
-
-/// What it holds when it is connected to Discord and a page is open.
-fn connected(binary: &Path, dir: &Path) -> anyhow::Result<()> {
-    let discord = Discord::play()?;
-    let variables: Vec<_> =
-        discord.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let running = start_anew(binary, dir, &variables)?;
-    let page = running.follow()?;
-    let began = Instant::now();
-    while !running.told("/api/health")?.contains("\"connected\"") {
-        ensure!(began.elapsed() < PATIENCE, "it does not connect to the played Discord");
-    }
-    for _ in 0..REQUESTS {
-        running.ask("/api/today")?;
-    }
-    say(format!("idle memory, connected: {} B", running.resident()?));
-    drop(page);
-    running.end()
+    captures(start_anew(binary, &empty, &[])?)?;
+    idle(Running::start(binary, &long, &[])?)
 }
 
 fn start_anew(binary: &Path, dir: &Path, environment: &[(&str, &str)]) -> anyhow::Result<Running> {
@@ -91,6 +69,16 @@ fn starts(what: &str, start: impl Fn() -> anyhow::Result<Running>) -> anyhow::Re
         running.end()?;
     }
     tell(&format!("start to ready, {what}"), took);
+    Ok(())
+}
+
+/// How long it takes until something is stored, for nineteen times out of twenty.
+fn captures(running: Running) -> anyhow::Result<()> {
+    let capture = |nth: usize| running.capture(&format!("call number {nth} tomorrow at 10"));
+    let mut took = (0..REQUESTS * 2).map(capture).collect::<anyhow::Result<Vec<Duration>>>()?;
+    running.end()?;
+    took.sort_unstable();
+    say(format!("capture, p95: {} ns", took[took.len() * 95 / 100].as_nanos()));
     Ok(())
 }
 
@@ -116,7 +104,7 @@ fn tell(what: &str, mut took: Vec<Duration>) {
     say(format!("{what}: {} ns", took[took.len() / 2].as_nanos()));
 }
 
-pub(super) fn cargo(words: &[&str]) -> anyhow::Result<()> {
+fn cargo(words: &[&str]) -> anyhow::Result<()> {
     match Program::new("cargo", words).within(&tree::root()).run() {
         Outcome::Passed(_) => Ok(()),
         Outcome::Failed(_, said) => bail!("`cargo {}` failed:\n{said}", words.join(" ")),
