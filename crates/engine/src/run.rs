@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Answer, Assistant, Effect, Event, Request, Shown};
+use domain::assistant::{Answer, Assistant, Effect, Event, Memory, Request, Shown};
 use jiff::SignedDuration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -113,6 +113,11 @@ impl House {
         self.turns.end().await;
         self.beside.carrying.end().await;
         self.beside.loading.end().await;
+    }
+
+    /// What the assistant keeps in mind.
+    pub fn knows(&self) -> &Memory {
+        self.assistant.memory()
     }
 
     /// How long to wait before a look at the clock: never longer than a while, because a machine that sleeps stops
