@@ -10,7 +10,7 @@ use domain::inbox::KeptId;
 use domain::model::Choices;
 use domain::record::MessageId;
 use domain::schedule::FileNews;
-use engine::desk::Desk;
+use engine::desk::{Desk, Errand};
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
 use engine::run::House as Engine;
@@ -26,7 +26,7 @@ use surfaces::stage::Stage;
 use surfaces::web::door::{bind, bind_file, serve_tcp, serve_unix};
 use surfaces::web::vitals::Health;
 use surfaces::web::{App, Limits, Ports};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
@@ -39,6 +39,7 @@ use crate::job_files::Shelf;
 use crate::pairing::KeptDevices;
 use crate::settings::{Discord, Settings};
 use crate::tool_lists::Check;
+use crate::updating::{Attendant, attend};
 use crate::vitals::Pulse;
 use crate::workshop;
 
@@ -98,6 +99,7 @@ pub struct House {
     /// What it knew when it started.
     pub known: Known,
     model: Arc<dyn Model>,
+    renewed: Arc<Notify>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -144,6 +146,7 @@ impl House {
                 .minding(purse)
                 .choosing_from(choices);
         let assistant = reaching(assistant, &settings.places.discord, doors);
+        let (desk, errands) = desk.with_errands();
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
@@ -151,6 +154,7 @@ impl House {
             notices,
             known,
             model: Arc::clone(&model),
+            renewed: Arc::default(),
             stop: CancellationToken::new(),
             tasks: JoinSet::new(),
         };
@@ -171,6 +175,7 @@ impl House {
             brain: model.name().to_owned(),
             discord: None,
         };
+        house.attend((settings, doors), &ports, errands);
         let discord = house.enter_discord((settings, doors), &ports)?;
         house.open_doors(settings, Wiring { discord, ..ports }, doors).await?;
         house.notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
@@ -191,6 +196,33 @@ impl House {
             watched.map_err(|error| Failed::NotDone(format!("the job files cannot be followed: {error}")))?;
         self.spawn(follow(news, watch, desk.clone()));
         Ok(())
+    }
+
+    /// Attends to what is wanted of the program itself, where it runs for long.
+    fn attend(
+        &mut self,
+        (settings, doors): (&Settings, Doors),
+        wiring: &Wiring,
+        errands: mpsc::Receiver<Errand>,
+    ) {
+        if doors != Doors::LocalAndPage {
+            return;
+        }
+        let attendant = Attendant {
+            desk: wiring.desk.clone(),
+            stage: wiring.stage.clone(),
+            settings: settings.clone(),
+            disk: wiring.disk.clone(),
+            clock: wiring.clock.clone(),
+            renewed: Arc::clone(&self.renewed),
+        };
+        self.spawn(attend(attendant, errands));
+    }
+
+    /// Until the process is to start again.
+    pub fn renewed(&self) -> impl Future<Output = ()> + use<> {
+        let renewed = Arc::clone(&self.renewed);
+        async move { renewed.notified().await }
     }
 
     /// Lives in the direct messages of Discord, if there is a token.

@@ -38,6 +38,19 @@ pub struct CostWire {
     /// By day and source, in the order of the days.
     by_day_and_source: Vec<DayWire>,
     unattended: UnattendedWire,
+    /// What will have been spent; null, before a whole day has passed.
+    forecast: Option<ForecastWire>,
+}
+
+/// What will have been spent, and what that follows from.
+#[derive(Serialize)]
+struct ForecastWire {
+    dollars_today: f64,
+    dollars_this_month: f64,
+    dollars_a_day: f64,
+    planned_runs: u64,
+    days: u16,
+    words: String,
 }
 
 /// Some calls, added up. Dollars are those of the calls with a known price; the others are counted apart.
@@ -99,6 +112,14 @@ impl From<&Report> for CostWire {
                 .map(|((day, name), total)| DayWire { day: day.to_string(), row: row((name.clone(), total)) })
                 .collect(),
             unattended: unattended(report),
+            forecast: report.forecast.map(|seen| ForecastWire {
+                dollars_today: seen.today.as_dollars(),
+                dollars_this_month: seen.month.as_dollars(),
+                dollars_a_day: seen.a_day.as_dollars(),
+                planned_runs: seen.runs,
+                days: seen.days,
+                words: seen.tell(),
+            }),
         }
     }
 }
