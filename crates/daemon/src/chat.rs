@@ -37,15 +37,12 @@ pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -
         (Err(failed), Proof::Owed) if !matches!(failed, Failed::Running(_)) => {
             return Err(match updating::go_back(&*disk, &settings.paths, &failed.to_string()) {
                 Proof::Back => updating::become_again(settings, &disk, &program),
-                Proof::None | Proof::Owed | Proof::Told(_) => failed,
+                Proof::None | Proof::Owed => failed,
             });
         }
         (opened, _) => opened?,
     };
-    house.notices.extend(updating::proven(&*disk, &settings.paths));
-    if let Proof::Told(text) = proof {
-        house.notices.push(text);
-    }
+    updating::proven(&*disk, &settings.paths);
     let attached = if std::io::stdin().is_terminal() { attached } else { Attached::Never };
     greeting::greet(settings, &house);
     let client = house.client.clone();
@@ -76,7 +73,7 @@ async fn open_within(settings: &Settings, disk: &Arc<dyn Disk>, proof: &Proof) -
         Proof::Owed => tokio::time::timeout(READY_WITHIN, opened).await.unwrap_or_else(|_| {
             Err(Failed::NotDone(format!("it was not ready within {} s", READY_WITHIN.as_secs())))
         }),
-        Proof::None | Proof::Back | Proof::Told(_) => opened.await,
+        Proof::None | Proof::Back => opened.await,
     }
 }
 

@@ -39,7 +39,7 @@ use crate::job_files::Shelf;
 use crate::pairing::KeptDevices;
 use crate::settings::{Discord, Settings};
 use crate::tool_lists::Check;
-use crate::updating::{Attendant, attend};
+use crate::updating::{self, Attendant, attend};
 use crate::vitals::Pulse;
 use crate::workshop;
 
@@ -119,14 +119,13 @@ impl House {
         doors: Doors,
     ) -> Result<Self, Failed> {
         brain::check(settings)?;
-        let opened = journal::open(place(settings, &disk, clock.now().timestamp()))?;
-        let Opened { journal, mut memory, mut notices } = opened;
+        let now = clock.now().timestamp();
+        let Opened { journal, mut memory, mut notices } = journal::open(place(settings, &disk, now))?;
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
-        let around =
-            Surroundings { journal: journal.clone(), surface: stage.clone(), now: clock.now().timestamp() };
+        let around = Surroundings { journal: journal.clone(), surface: stage.clone(), now };
         let (model, notice) = brain::brain(settings, around).await?;
         notices.extend(notice);
-        let (desk, pile) = Desk::new();
+        let ((desk, errands), pile) = with_errands(Desk::new());
         let world = World {
             model: Arc::clone(&model),
             hands: Arc::new(Toolbox::new(workshop::workshop(settings, (&journal, &disk), &mut notices))),
@@ -142,11 +141,9 @@ impl House {
         let choices = choices(settings, model.name(), &mut memory, &mut notices);
         let known = Known::of(&memory);
         let assistant =
-            Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?))
-                .minding(purse)
-                .choosing_from(choices);
-        let assistant = reaching(assistant, &settings.places.discord, doors);
-        let (desk, errands) = desk.with_errands();
+            Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?));
+        let assistant =
+            reaching(assistant.minding(purse).choosing_from(choices), &settings.places.discord, doors);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
@@ -283,6 +280,9 @@ impl House {
             ),
             Doors::Asked | Doors::Local => None,
         };
+        if doors == Doors::LocalAndPage {
+            self.notices.extend(updating::told(&*wiring.disk, &settings.paths));
+        }
         let page = port.as_ref().map(|port| port.page()).unwrap_or_default();
         let app = wiring.app(settings, page.clone(), self.notices.clone()).await?;
         let file = bind_file(&settings.paths.state(), SOCKET)?;
@@ -294,6 +294,11 @@ impl House {
         }
         Ok(())
     }
+}
+
+/// A desk at which errands are taken too.
+fn with_errands<P>((desk, pile): (Desk, P)) -> ((Desk, mpsc::Receiver<Errand>), P) {
+    (desk.with_errands(), pile)
 }
 
 /// Where everything is kept, and who opens it when.

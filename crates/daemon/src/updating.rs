@@ -18,7 +18,7 @@ use std::time::Duration;
 pub use apply::Renewer;
 pub use attending::{Attendant, attend};
 pub use checkout::{Checkout, News};
-pub use proving::{Proof, go_back, prove, proven};
+pub use proving::{Proof, go_back, prove, proven, told};
 pub use restart::become_again;
 
 use crate::settings::Upgrade;

@@ -203,7 +203,7 @@ fn a_restart_is_the_same_process_and_nothing_leaks() {
     let told = running.command("/restart").unwrap();
     assert!(told.to_string().contains("back in a few seconds"), "{told}");
     // The line ends with the process that held it.
-    while events.next().is_ok() {}
+    while events.next().is_some() {}
     let health = wait_for_health(&running);
     assert_eq!(health["pid"], running.pid());
     running.converse("hello again").unwrap();
@@ -255,6 +255,9 @@ fn a_new_program_that_does_not_start_gives_its_place_back() {
     });
     std::fs::write(state.join("update.json"), mark.to_string()).unwrap();
     let running = program.start();
+    let notices = running.get("/api/health").unwrap()["notices"].to_string();
+    assert!(notices.contains("i am the new version now"), "{notices}");
+    running.converse("hello").unwrap();
     assert!(!state.join("update.json").exists(), "it is ready, so it is proven");
     running.terminate();
 }

@@ -59,7 +59,7 @@ impl Renewer<'_> {
         match self.made(&from, &news).await {
             Ok(()) => Ok(Applied { news }),
             Err(trouble) => {
-                let _ = remove(self.disk, &self.new());
+                let _ = remove(self.disk, &self.laid());
                 self.checkout.go_back(&from).await;
                 mark::clear(self.disk, &state);
                 Err(trouble)
@@ -81,16 +81,16 @@ impl Renewer<'_> {
         self.exchange(from, news).map_err(ours)
     }
 
-    fn new(&self) -> PathBuf {
+    fn laid(&self) -> PathBuf {
         beside(&self.program, ".new")
     }
 
     /// Lays what was built beside the program.
     fn lay(&self, built: &Path) -> std::io::Result<()> {
-        remove(self.disk, &self.new())?;
+        remove(self.disk, &self.laid())?;
         let bytes = self.disk.read(built)?;
-        self.disk.create(&self.new(), &bytes)?;
-        self.disk.let_run(&self.new())
+        self.disk.create(&self.laid(), &bytes)?;
+        self.disk.let_run(&self.laid())
     }
 
     /// L2: the new program must open a copy of everything and say that it is ready, within a minute.
@@ -98,7 +98,7 @@ impl Renewer<'_> {
         let copy = tempfile::Builder::new().prefix("ollim-update-").tempdir().map_err(ours)?;
         let data = copy.path().join("data");
         self.copy(&data)?;
-        let (new, data) = (self.new(), data.to_string_lossy().into_owned());
+        let (new, data) = (self.laid(), data.to_string_lossy().into_owned());
         let line = [&*new.to_string_lossy(), "--data-dir", &data, "self-check"];
         let said = run(&line, (copy.path(), READY_WITHIN)).await;
         match said {
@@ -141,7 +141,7 @@ impl Renewer<'_> {
             journal: journal.map(|standing| standing.found),
         };
         mark::write(self.disk, &self.settings.paths.state(), &unproven)?;
-        self.disk.rename(&self.new(), &self.program)?;
+        self.disk.rename(&self.laid(), &self.program)?;
         self.program.parent().map_or(Ok(()), |dir| self.disk.sync_dir(dir))
     }
 }

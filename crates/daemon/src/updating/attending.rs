@@ -131,11 +131,8 @@ impl Attendant {
     }
 
     async fn may(&self, wanted: Renewal) -> Result<(), String> {
-        match self.desk.ask(Request::Tell(Question::MayRenew(wanted))).await {
-            Answer::Noted => Ok(()),
-            Answer::Refused(why) => Err(why),
-            other => Err(format!("{other:?}")),
-        }
+        let answer = self.desk.ask(Request::Tell(Question::MayRenew(wanted))).await;
+        if let Answer::Refused(why) = answer { Err(why) } else { Ok(()) }
     }
 
     fn tell(&self, text: String) {

@@ -22,19 +22,13 @@ pub enum Proof {
     Owed,
     /// The one before is back in its place, and is to be started.
     Back,
-    /// The human is told this.
-    Told(String),
 }
 
 /// What this start has to do with an update of `paths`.
 pub fn prove(disk: &dyn Disk, paths: &Paths) -> Proof {
     let state = paths.state();
     match mark::read(disk, &state) {
-        None | Some(Mark::Pulling { .. }) => Proof::None,
-        Some(Mark::WentBack { why }) => {
-            mark::clear(disk, &state);
-            Proof::Told(format!("the new version did not start ({why}), so i went back to the one before."))
-        }
+        None | Some(Mark::Pulling { .. } | Mark::WentBack { .. }) => Proof::None,
         Some(Mark::Unproven { starts, .. }) if starts >= STARTS => go_back(disk, paths, "it ended too often"),
         Some(Mark::Unproven { from, commits, program, starts, journal }) => {
             let mark = Mark::Unproven { from, commits, program, starts: starts + 1, journal };
@@ -46,11 +40,25 @@ pub fn prove(disk: &dyn Disk, paths: &Paths) -> Proof {
     }
 }
 
-/// The new program is ready: what the human hears of it.
-pub fn proven(disk: &dyn Disk, paths: &Paths) -> Option<String> {
-    let Some(Mark::Unproven { commits, .. }) = mark::read(disk, &paths.state()) else { return None };
-    mark::clear(disk, &paths.state());
-    Some(format!("i am the new version now:{}", News { commits }.tell()))
+/// What the human hears of an update when the program starts.
+pub fn told(disk: &dyn Disk, paths: &Paths) -> Option<String> {
+    match mark::read(disk, &paths.state())? {
+        Mark::Pulling { .. } => None,
+        Mark::Unproven { commits, .. } => {
+            Some(format!("i am the new version now:{}", News { commits }.tell()))
+        }
+        Mark::WentBack { why } => {
+            mark::clear(disk, &paths.state());
+            Some(format!("the new version did not start ({why}), so i went back to the one before."))
+        }
+    }
+}
+
+/// The new program is ready.
+pub fn proven(disk: &dyn Disk, paths: &Paths) {
+    if let Some(Mark::Unproven { .. }) = mark::read(disk, &paths.state()) {
+        mark::clear(disk, &paths.state());
+    }
 }
 
 /// Puts the program from before back in its place, with the journal that it can read.
