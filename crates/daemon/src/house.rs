@@ -6,9 +6,7 @@ use std::time::Duration;
 use domain::assistant::{Assistant, Event, Look, Memory, Shown};
 use domain::context::{REFERENCES, Reference, instructions};
 use domain::dice::Dice;
-use domain::inbox::KeptId;
 use domain::model::Choices;
-use domain::record::MessageId;
 use domain::schedule::FileNews;
 use engine::desk::{Desk, Errand};
 use engine::drive::{CALLS, World};
@@ -36,6 +34,7 @@ use crate::brain::{self, Surroundings};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::job_files::Shelf;
+use crate::known::Known;
 use crate::pairing::KeptDevices;
 use crate::settings::{Discord, Settings};
 use crate::tool_lists::Check;
@@ -60,32 +59,6 @@ pub enum Doors {
     Local,
     /// The page too.
     LocalAndPage,
-}
-
-/// What the assistant knew when it started, as far as the human is greeted with it.
-#[derive(Clone, Debug)]
-pub struct Known {
-    /// Whether it knows the human already.
-    pub human: Acquaintance,
-    /// The quiet hours.
-    pub quiet: String,
-}
-
-/// Whether we have met before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acquaintance {
-    /// Never: nothing was said or kept yet.
-    New,
-    /// We have.
-    Known,
-}
-
-impl Known {
-    fn of(memory: &Memory) -> Self {
-        let new = memory.messages.next == MessageId(1) && memory.inbox.next == KeptId(1);
-        let human = if new { Acquaintance::New } else { Acquaintance::Known };
-        Self { human, quiet: memory.chosen.settings.calm.quiet.to_string() }
-    }
 }
 
 /// The assistant, running in this process.

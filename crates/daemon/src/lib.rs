@@ -13,6 +13,7 @@ mod google;
 mod greeting;
 pub mod house;
 mod job_files;
+mod known;
 mod leash;
 pub mod lenders;
 pub mod own;

@@ -29,9 +29,8 @@ pub(super) async fn show(
 pub struct CostWire {
     date: String,
     days: u16,
-    today: TotalWire,
-    week: TotalWire,
-    month: TotalWire,
+    #[serde(flatten)]
+    spans: SpansWire,
     by_source: Vec<RowWire>,
     by_model: Vec<RowWire>,
     by_day: Vec<RowWire>,
@@ -51,6 +50,14 @@ struct ForecastWire {
     planned_runs: u64,
     days: u16,
     words: String,
+}
+
+/// The spans that are always told.
+#[derive(Serialize)]
+struct SpansWire {
+    today: TotalWire,
+    week: TotalWire,
+    month: TotalWire,
 }
 
 /// Some calls, added up. Dollars are those of the calls with a known price; the others are counted apart.
@@ -100,9 +107,11 @@ impl From<&Report> for CostWire {
         Self {
             date: report.date.to_string(),
             days: report.days,
-            today: (&report.today).into(),
-            week: (&report.week).into(),
-            month: (&report.month).into(),
+            spans: SpansWire {
+                today: (&report.today).into(),
+                week: (&report.week).into(),
+                month: (&report.month).into(),
+            },
             by_source: lists.sources.iter().map(named).collect(),
             by_model: lists.models.iter().map(named).collect(),
             by_day: lists.days.iter().map(|(day, total)| row((day.to_string(), total))).collect(),
