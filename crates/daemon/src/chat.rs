@@ -23,21 +23,58 @@ use crate::greeting;
 use crate::house::{Doors, House, SOCKET};
 use crate::seating;
 use crate::settings::Settings;
+use crate::updating::{self, Proof, READY_WITHIN};
 use crate::voice::{note, print};
 
 /// Runs until it is told to stop; with a terminal, the human talks here.
 pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -> Result<ExitCode, Failed> {
-    let mut house = House::open(settings, Arc::clone(&disk), Doors::LocalAndPage).await?;
+    let program = updating::program(&settings.places.upgrade)?;
+    let proof = updating::prove(&*disk, &settings.paths);
+    if proof == Proof::Back {
+        return Err(updating::become_again(settings, &disk, &program));
+    }
+    let mut house = match (open_within(settings, &disk, &proof).await, &proof) {
+        (Err(failed), Proof::Owed) if !matches!(failed, Failed::Running(_)) => {
+            return Err(match updating::go_back(&*disk, &settings.paths, &failed.to_string()) {
+                Proof::Back => updating::become_again(settings, &disk, &program),
+                Proof::None | Proof::Owed => failed,
+            });
+        }
+        (opened, _) => opened?,
+    };
+    updating::proven(&*disk, &settings.paths);
     let attached = if std::io::stdin().is_terminal() { attached } else { Attached::Never };
     greeting::greet(settings, &house);
     let client = house.client.clone();
+    let renewed = house.renewed();
     let ended = tokio::select! {
-        ended = talk_or_wait(&client, (settings, &disk), attached) => ended,
-        () = told_to_stop() => Ok(()),
+        ended = talk_or_wait(&client, (settings, &disk), attached) => ended.map(|()| Ended::ForGood),
+        () = told_to_stop() => Ok(Ended::ForGood),
+        () = renewed => Ok(Ended::ToStartAgain),
         () = house.fell() => Err(fell()),
     };
     house.close().await;
-    ended.map(|()| ExitCode::SUCCESS)
+    match ended? {
+        Ended::ForGood => Ok(ExitCode::SUCCESS),
+        Ended::ToStartAgain => Err(updating::become_again(settings, &disk, &program)),
+    }
+}
+
+/// Why the assistant ends.
+enum Ended {
+    ForGood,
+    ToStartAgain,
+}
+
+/// Opens everything; a new program has so long to become ready.
+async fn open_within(settings: &Settings, disk: &Arc<dyn Disk>, proof: &Proof) -> Result<House, Failed> {
+    let opened = House::open(settings, Arc::clone(disk), Doors::LocalAndPage);
+    match proof {
+        Proof::Owed => tokio::time::timeout(READY_WITHIN, opened).await.unwrap_or_else(|_| {
+            Err(Failed::NotDone(format!("it was not ready within {} s", READY_WITHIN.as_secs())))
+        }),
+        Proof::None | Proof::Back => opened.await,
+    }
 }
 
 /// Whether the human may talk here.

@@ -227,6 +227,9 @@ pub enum Look {
         /// How the list is added up
         #[arg(long, value_enum, default_value_t = CostBy::Source)]
         by: CostBy,
+        /// Tell only what today and this month will have cost, and what that follows from
+        #[arg(long)]
+        forecast: bool,
     },
     /// What forks and background runs left for the main conversation, all that it has not read
     #[command(after_help = "example:\n  ollim-bot updates --json")]

@@ -2,7 +2,8 @@
 
 use std::io::IsTerminal;
 
-use crate::house::{Acquaintance, House};
+use crate::house::House;
+use crate::known::Acquaintance;
 use crate::settings::{Brain, Discord, Guessed, Settings};
 use crate::voice::print;
 

@@ -6,11 +6,9 @@ use std::time::Duration;
 use domain::assistant::{Assistant, Event, Look, Memory, Shown};
 use domain::context::{REFERENCES, Reference, instructions};
 use domain::dice::Dice;
-use domain::inbox::KeptId;
 use domain::model::Choices;
-use domain::record::MessageId;
 use domain::schedule::FileNews;
-use engine::desk::Desk;
+use engine::desk::{Desk, Errand};
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
 use engine::run::House as Engine;
@@ -26,7 +24,7 @@ use surfaces::stage::Stage;
 use surfaces::web::door::{bind, bind_file, serve_tcp, serve_unix};
 use surfaces::web::vitals::Health;
 use surfaces::web::{App, Limits, Ports};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
@@ -38,9 +36,11 @@ use crate::clock::SystemClock;
 use crate::commands::accounts::keepers;
 use crate::exit::Failed;
 use crate::job_files::Shelf;
+use crate::known::Known;
 use crate::pairing::KeptDevices;
 use crate::settings::{Discord, Settings};
 use crate::tool_lists::Check;
+use crate::updating::{self, Attendant, attend};
 use crate::vitals::Pulse;
 use crate::workshop;
 
@@ -63,32 +63,6 @@ pub enum Doors {
     LocalAndPage,
 }
 
-/// What the assistant knew when it started, as far as the human is greeted with it.
-#[derive(Clone, Debug)]
-pub struct Known {
-    /// Whether it knows the human already.
-    pub human: Acquaintance,
-    /// The quiet hours.
-    pub quiet: String,
-}
-
-/// Whether we have met before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acquaintance {
-    /// Never: nothing was said or kept yet.
-    New,
-    /// We have.
-    Known,
-}
-
-impl Known {
-    fn of(memory: &Memory) -> Self {
-        let new = memory.messages.next == MessageId(1) && memory.inbox.next == KeptId(1);
-        let human = if new { Acquaintance::New } else { Acquaintance::Known };
-        Self { human, quiet: memory.chosen.settings.calm.quiet.to_string() }
-    }
-}
-
 /// The assistant, running in this process.
 pub struct House {
     /// How to talk to it.
@@ -100,6 +74,7 @@ pub struct House {
     /// What it knew when it started.
     pub known: Known,
     model: Arc<dyn Model>,
+    renewed: Arc<Notify>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
 }
@@ -119,14 +94,13 @@ impl House {
         doors: Doors,
     ) -> Result<Self, Failed> {
         brain::check(settings)?;
-        let opened = journal::open(place(settings, &disk, clock.now().timestamp()))?;
-        let Opened { journal, mut memory, mut notices } = opened;
+        let now = clock.now().timestamp();
+        let Opened { journal, mut memory, mut notices } = journal::open(place(settings, &disk, now))?;
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
-        let around =
-            Surroundings { journal: journal.clone(), surface: stage.clone(), now: clock.now().timestamp() };
+        let around = Surroundings { journal: journal.clone(), surface: stage.clone(), now };
         let (model, notice) = brain::brain(settings, around).await?;
         notices.extend(notice);
-        let (desk, pile) = Desk::new();
+        let ((desk, errands), pile) = with_errands(Desk::new());
         let world = World {
             model: Arc::clone(&model),
             hands: Arc::new(Toolbox::new(workshop::workshop(settings, (&journal, &disk), &mut notices))),
@@ -142,10 +116,9 @@ impl House {
         let choices = choices(settings, model.name(), &mut memory, &mut notices);
         let known = Known::of(&memory);
         let assistant =
-            Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?))
-                .minding(purse)
-                .choosing_from(choices);
-        let assistant = reaching(assistant, &settings.places.discord, doors);
+            Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?));
+        let assistant =
+            reaching(assistant.minding(purse).choosing_from(choices), &settings.places.discord, doors);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
@@ -153,6 +126,7 @@ impl House {
             notices,
             known,
             model: Arc::clone(&model),
+            renewed: Arc::default(),
             stop: CancellationToken::new(),
             tasks: JoinSet::new(),
         };
@@ -173,6 +147,7 @@ impl House {
             brain: model.name().to_owned(),
             discord: None,
         };
+        house.attend((settings, doors), &ports, errands);
         let discord = house.enter_discord((settings, doors), &ports)?;
         house.open_doors(settings, Wiring { discord, ..ports }, doors).await?;
         house.notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
@@ -193,6 +168,33 @@ impl House {
             watched.map_err(|error| Failed::NotDone(format!("the job files cannot be followed: {error}")))?;
         self.spawn(follow(news, watch, desk.clone()));
         Ok(())
+    }
+
+    /// Attends to what is wanted of the program itself, where it runs for long.
+    fn attend(
+        &mut self,
+        (settings, doors): (&Settings, Doors),
+        wiring: &Wiring,
+        errands: mpsc::Receiver<Errand>,
+    ) {
+        if doors != Doors::LocalAndPage {
+            return;
+        }
+        let attendant = Attendant {
+            desk: wiring.desk.clone(),
+            stage: wiring.stage.clone(),
+            settings: settings.clone(),
+            disk: wiring.disk.clone(),
+            clock: wiring.clock.clone(),
+            renewed: Arc::clone(&self.renewed),
+        };
+        self.spawn(attend(attendant, errands));
+    }
+
+    /// Until the process is to start again.
+    pub fn renewed(&self) -> impl Future<Output = ()> + use<> {
+        let renewed = Arc::clone(&self.renewed);
+        async move { renewed.notified().await }
     }
 
     /// Lives in the direct messages of Discord, if there is a token.
@@ -253,6 +255,9 @@ impl House {
             ),
             Doors::Asked | Doors::Local => None,
         };
+        if doors == Doors::LocalAndPage {
+            self.notices.extend(updating::told(&*wiring.disk, &settings.paths));
+        }
         let page = port.as_ref().map(|port| port.page()).unwrap_or_default();
         let app = wiring.app(settings, page.clone(), self.notices.clone()).await?;
         let file = bind_file(&settings.paths.state(), SOCKET)?;
@@ -264,6 +269,11 @@ impl House {
         }
         Ok(())
     }
+}
+
+/// A desk at which errands are taken too.
+fn with_errands<P>((desk, pile): (Desk, P)) -> ((Desk, mpsc::Receiver<Errand>), P) {
+    (desk.with_errands(), pile)
 }
 
 /// Where everything is kept, and who opens it when.

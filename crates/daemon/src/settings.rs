@@ -9,6 +9,7 @@ pub mod log;
 mod mailbox;
 mod places;
 mod spend;
+mod upgrade;
 mod web;
 mod zone;
 
@@ -30,6 +31,7 @@ use file::File;
 pub use mailbox::Mail;
 pub use places::{Discord, Places, Terminal};
 pub use spend::Spend;
+pub use upgrade::Upgrade;
 
 use crate::exit::Failed;
 

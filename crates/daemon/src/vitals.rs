@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use domain::conversation::Branch;
-use domain::cost::{Limit, Report};
+use domain::cost::{LOOKS_BACK, Limit, Report};
 use engine::ports::{Clock, Unreadable};
 use futures_util::future::BoxFuture;
 use journal::Journal;
 use surfaces::discord::dm::line;
 use surfaces::web::vitals::{Health, Vitals};
+
+use crate::planned::planned;
 
 /// What does not change while it runs, and the journal for what does.
 pub struct Pulse {
@@ -35,6 +37,12 @@ impl Vitals for Pulse {
     }
 
     fn cost(&self, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>> {
-        Box::pin(self.journal.report(self.clock.now(), days, self.limit))
+        Box::pin(async move {
+            let now = self.clock.now();
+            let long = self.journal.report(now.clone(), LOOKS_BACK, self.limit).await?;
+            let planned = planned(self.journal.paths().root(), &self.journal.disk(), &now);
+            let report = self.journal.report(now, days, self.limit).await?;
+            Ok(Report { forecast: long.foresee(&planned), ..report })
+        })
     }
 }

@@ -38,6 +38,7 @@ mod planning;
 mod plans;
 mod posting;
 mod quieting;
+mod renewing;
 mod replying;
 mod reporting;
 mod request;

@@ -3,6 +3,7 @@
 mod specs;
 
 use crate::record::SurfaceName;
+use crate::renewal::Renew;
 
 use crate::assistant::Request;
 use crate::explanation::Subject;
@@ -15,6 +16,8 @@ pub enum Command {
     Ask(Request),
     /// Something that stands in the journal. Nobody has to wait for the assistant.
     Look(Look),
+    /// Something is wanted of the program itself.
+    Renew(Renew),
     /// Which commands there are.
     Help,
 }
@@ -93,7 +96,7 @@ mod tests {
     use crate::settings::Setting;
     use crate::thinking::Thinking;
 
-    /// SL-4..SL-10, SL-12, SL-13: each command is read with what follows it, or told what would be right.
+    /// SL-4..SL-10, SL-12..SL-14: each command is read with what follows it, or told what would be right.
     #[test]
     fn a_command_is_read_with_what_follows_it() {
         let check = |text: &str, expected: Result<Command, &str>| match (read(text), expected) {
@@ -131,6 +134,9 @@ mod tests {
         let hour = Choice::Setting(Setting::AutoUpdateHour, "24".to_owned());
         check("/config auto_update_hour  24 ", chooses(hour));
         check("/config colour red", Err("colour: there is no such setting"));
+        check("/update", Ok(Command::Renew(Renew::Update)));
+        check("/restart", Ok(Command::Renew(Renew::Restart)));
+        check("/restart now", Err("`/restart` stands alone"));
         check("/help", Ok(Command::Help));
         check("/compacted", Err("there is no command `/compacted`"));
         check("/", Err("/compact [what to mind]"));

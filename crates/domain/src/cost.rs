@@ -4,6 +4,8 @@
 //! then, and the reader is told. The rule for unattended work is a function of three values, so that it can be
 //! asked before every single call.
 
+mod alert;
+mod forecast;
 mod limit;
 mod money;
 mod price;
@@ -15,6 +17,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+pub use alert::alert;
+pub use forecast::{Forecast, LOOKS_BACK, Times};
 pub use limit::{Day, Limit, Refusal, may_spend};
 pub use money::Micros;
 pub use price::{Price, Prices};

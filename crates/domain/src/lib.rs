@@ -31,6 +31,7 @@ pub mod ping_budget;
 pub mod place;
 pub mod post;
 pub mod record;
+pub mod renewal;
 pub mod report;
 pub mod run;
 pub mod schedule;

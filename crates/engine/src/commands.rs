@@ -26,6 +26,7 @@ pub async fn obey(
             |Unreadable(why)| Answer::Refused(format!("i can't read that: {why}")),
             Answer::Told,
         ),
+        Ok(Command::Renew(wanted)) => desk.renew(wanted).await,
         Ok(Command::Help) => Answer::Told(command::list()),
         Err(why) => Answer::Refused(why),
     }

@@ -27,6 +27,21 @@ pub enum Upkeep {
         #[arg(long)]
         replace: bool,
     },
+    /// Become the newest version, where the program runs from a git checkout of its source
+    #[command(
+        after_help = "What was built is looked over before it takes the place of this one, and the one from before \
+        is kept beside it. [update] in settings.toml says where the source is and what builds it."
+    )]
+    Update {
+        /// Only tell whether there is a newer one
+        #[arg(long)]
+        check: bool,
+    },
+    /// Start the running assistant again, when nothing goes on
+    Restart,
+    /// Open everything as a start would, and say whether that went well
+    #[command(hide = true)]
+    SelfCheck,
     /// Bring the journal of an older version up to date now, and keep the one from before
     #[command(after_help = "A start does the same by itself.")]
     Migrate {

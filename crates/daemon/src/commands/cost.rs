@@ -1,29 +1,62 @@
 //! `ollim-bot cost`: what the model cost. Read from the disk, so it works whether or not it runs.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use domain::cost::{Limit, Report, Total, short};
+use domain::cost::{Forecast, LOOKS_BACK, Limit, Report, Total, short};
 use engine::ports::Clock;
+use journal::disk::Disk;
 use surfaces::web::cost::CostWire;
 
 use super::answer;
 use crate::cli::{CostBy, Output};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
+use crate::planned::planned;
 use crate::settings::Settings;
 
 /// Shows it.
-pub fn show(settings: &Settings, days: u16, by: CostBy, output: &Output) -> Result<ExitCode, Failed> {
+pub fn show(
+    settings: &Settings,
+    (disk, days): (Arc<dyn Disk>, u16),
+    by: CostBy,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
-    let now = SystemClock::new(settings.zone.value.clone()).now();
-    let limit = settings.spend.purse.limit;
-    let report = match journal::peek(&settings.paths).map_err(|error| failed(&error))? {
-        Some(database) => database.report(&now, days, limit).map_err(|error| failed(&error))?,
-        None => Report::new(&now, days, limit),
-    };
+    let mut report = read(settings, days)?;
+    report.forecast = foreseen(settings, &disk)?;
     let value = serde_json::to_value(CostWire::from(&report)).map_err(|error| failed(&error))?;
     answer(output, &value, &tell(&report, by));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows what will have been spent.
+pub fn foresee(settings: &Settings, disk: Arc<dyn Disk>, output: &Output) -> Result<ExitCode, Failed> {
+    let mut report = read(settings, LOOKS_BACK)?;
+    report.forecast = foreseen(settings, &disk)?;
+    let text = report.forecast.map_or_else(
+        || "a forecast needs a whole day on which a model was called. ask again tomorrow.".to_owned(),
+        |seen| seen.tell(),
+    );
+    let value =
+        serde_json::to_value(CostWire::from(&report)).map_err(|error| Failed::NotDone(error.to_string()))?;
+    answer(output, &value["forecast"], &text);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn foreseen(settings: &Settings, disk: &Arc<dyn Disk>) -> Result<Option<Forecast>, Failed> {
+    let now = SystemClock::new(settings.zone.value.clone()).now();
+    Ok(read(settings, LOOKS_BACK)?.foresee(&planned(settings.paths.root(), disk, &now)))
+}
+
+fn read(settings: &Settings, days: u16) -> Result<Report, Failed> {
+    let failed = |error: &dyn std::fmt::Display| Failed::NotDone(error.to_string());
+    let now = SystemClock::new(settings.zone.value.clone()).now();
+    let limit = settings.spend.purse.limit;
+    match journal::peek(&settings.paths).map_err(|error| failed(&error))? {
+        Some(database) => database.report(&now, days, limit).map_err(|error| failed(&error)),
+        None => Ok(Report::new(&now, days, limit)),
+    }
 }
 
 fn tell(report: &Report, by: CostBy) -> String {
@@ -47,11 +80,12 @@ fn tell(report: &Report, by: CostBy) -> String {
     let width = totals.iter().chain(&list).map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     let lines = |rows: &[(String, Total)]| -> String { rows.iter().map(|row| line(row, width)).collect() };
     format!(
-        "{}\n{span}, by {word}:\n{}\n{}{}",
+        "{}\n{span}, by {word}:\n{}\n{}{}{}",
         lines(&totals),
         lines(&list),
         allowance(report),
-        unpriced(report)
+        unpriced(report),
+        report.forecast.map(|seen| format!("\n{}", seen.tell())).unwrap_or_default()
     )
 }
 

@@ -36,6 +36,7 @@ use crate::exit::Failed;
 use crate::settings::Settings;
 use changing::Changes;
 pub use rows::{Row, rows};
+pub use times::fires;
 
 /// A kind of job.
 pub trait Job: Item {

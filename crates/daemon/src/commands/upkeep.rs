@@ -4,6 +4,7 @@ mod export;
 mod import;
 mod migrate;
 mod ticking;
+mod update;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,6 +27,9 @@ pub async fn run(
             export::export(settings, &*disk, (&file, with_secrets), output)
         }
         Upkeep::Import { file, replace } => import::import(settings, &*disk, (&file, replace), output),
+        Upkeep::Update { check } => update::update(settings, (disk, check), output).await,
+        Upkeep::Restart => crate::chat::obey_if_running(settings, "/restart", output).await,
+        Upkeep::SelfCheck => update::check_self(settings, disk, output).await,
         Upkeep::Migrate { check } => migrate::migrate(settings, (&*disk, check), output),
     }
 }

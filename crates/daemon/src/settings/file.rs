@@ -18,6 +18,16 @@ pub struct File {
     pub page: Page,
     pub spend: Spend,
     pub prices: BTreeMap<String, Price>,
+    pub update: Update,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Update {
+    pub checkout: String,
+    pub build: String,
+    pub binary: String,
+    pub program: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -12,6 +12,7 @@ use tools::web::Engine;
 use super::Environment;
 use super::accounts::{self, Accounts};
 use super::file::File;
+use super::upgrade::{self, Upgrade};
 use super::web;
 use crate::exit::Failed;
 
@@ -30,6 +31,8 @@ pub struct Places {
     pub search: Option<Engine>,
     /// Where programs are found, if that is known.
     pub programs: Option<String>,
+    /// Where a newer program comes from.
+    pub upgrade: Upgrade,
 }
 
 /// What the terminal before us can do.
@@ -69,7 +72,8 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
     let search = web::read(environment, paths)?;
     let (discord, terminal) = (discord(environment), terminal(environment));
     let programs = environment.get("PATH").map(str::to_owned);
-    Ok(Places { page, discord, terminal, accounts, search, programs })
+    let upgrade = upgrade::read(file);
+    Ok(Places { page, discord, terminal, accounts, search, programs, upgrade })
 }
 
 fn terminal(environment: &Environment) -> Terminal {

@@ -49,6 +49,7 @@ impl Assistant {
                 (Answer::Plans(Box::new(self.memory.plans.clone())), Vec::new())
             }
             Request::Tell(Question::Setting(setting)) => self.tell_setting(setting),
+            Request::Tell(Question::MayRenew(wanted)) => self.may_renew(wanted, now),
             Request::Choose(Choice::Model(name)) => self.choose_model(&name, now),
             Request::Press(press) => self.press(press, now),
             Request::Plan(planning) => self.plan(planning, now),

@@ -17,6 +17,7 @@ use crate::inbox::KeptId;
 use crate::permission::Ruling;
 use crate::ping_budget::{Pace, PingBudget};
 use crate::record::{Address, Mark, Message, MessageChange, MessageId, Record, ReplyTo, SurfaceName};
+use crate::renewal::Renewal;
 use crate::report::ReportId;
 use crate::run::Job;
 use crate::schedule::Rest;
@@ -123,6 +124,8 @@ pub enum Question {
     Settings,
     /// What is this set to?
     Setting(Setting),
+    /// May the program look for a newer one of itself, or become it, or end?
+    MayRenew(Renewal),
 }
 
 /// What can be chosen.

@@ -1,8 +1,8 @@
 //! What the assistant writes down of calls, and what it remembers of them.
 
-use super::{Assistant, Known, Minutes, Record, Running};
+use super::{Assistant, Known, Minutes, Record, Running, Shown};
 use crate::conversation::Branch;
-use crate::cost::{Call, Purse, Source, Spent};
+use crate::cost::{Call, Purse, Source, Spent, alert};
 
 impl Assistant {
     /// The same, knowing prices and limits.
@@ -26,7 +26,8 @@ impl Assistant {
             self.wants.refusal = Known::Unknown;
             self.wants.away = None;
         }
-        let mut day = self.purse.day.on(minutes.zone.to_datetime(minutes.at).date());
+        let before = self.purse.day.on(minutes.zone.to_datetime(minutes.at).date());
+        let mut day = before;
         for call in calls {
             self.fill(branch, &account.source, &call);
             let cost = self.purse.prices.of(&call);
@@ -35,6 +36,7 @@ impl Assistant {
             day.count(&spent);
             minutes.records.push(Record::Spent(spent));
         }
+        minutes.shown.extend(alert(&before, &day, &self.purse.limit).map(Shown::Notice));
         self.purse.day = day;
     }
 
@@ -55,7 +57,7 @@ mod tests {
 
     use jiff::Zoned;
 
-    use super::super::{Answer, Memory, Progress, Request, Saying};
+    use super::super::{Answer, Effect, Memory, Progress, Request, Saying};
     use super::*;
     use crate::compaction::Room;
     use crate::conversation::{Conversation, EntryId, Usage};
@@ -112,6 +114,29 @@ mod tests {
         let mut waited = working(Account::answer_on(&Branch::Main));
         assert_eq!(asks(&mut waited, vec![call("known", 1_000)], "15T08:01"), Answer::Noted);
         assert_eq!(waited.purse.day.cost, Micros(0), "what is waited for does not count");
+    }
+
+    /// E4: the human hears once that the limit is near and once that it is reached, also when the program was started
+    /// again in between; the next day it is news again.
+    #[test]
+    fn the_human_hears_of_each_limit_once_a_day() {
+        let heard = |assistant: &mut Assistant, tokens: u64, time: &str| {
+            let spent = Progress::MaySpend(vec![call("known", tokens)]);
+            let (_, effects) = assistant.asked(Request::Turn(TurnId(1), spent), &at(time));
+            effects.iter().filter(|effect| matches!(effect, Effect::Show(Shown::Notice(_)))).count()
+        };
+        let mut assistant = working(routine());
+        assert_eq!(heard(&mut assistant, 79, "15T08:01"), 0);
+        assert_eq!(heard(&mut assistant, 1, "15T08:02"), 1);
+        assert_eq!(heard(&mut assistant, 10, "15T08:03"), 0);
+        // What the ledger says is what a start begins with.
+        let day = assistant.purse.day;
+        let mut again = working(routine());
+        again.purse.day = day;
+        assert_eq!(heard(&mut again, 5, "15T08:04"), 0);
+        assert_eq!(heard(&mut again, 5, "15T08:05"), 1);
+        assert_eq!(heard(&mut again, 50, "15T08:06"), 0);
+        assert_eq!(heard(&mut again, 85, "16T08:00"), 1);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::attention::Ease;
 use crate::explanation::Subject;
 use crate::ping_budget::Pace;
 use crate::record::SurfaceName;
+use crate::renewal::Renew;
 use crate::settings::Setting;
 
 /// Commands about one thing.
@@ -211,7 +212,7 @@ const CALM: [Spec; 4] = [
     },
 ];
 
-const CHOICES: [Spec; 5] = [
+const CHOICES: [Spec; 7] = [
     Spec {
         name: "/model",
         also: &[],
@@ -239,6 +240,20 @@ const CHOICES: [Spec; 5] = [
         takes: "[setting] [value]",
         does: "tells the settings, tells one, or changes one for good",
         read: config,
+    },
+    Spec {
+        name: "/update",
+        also: &[],
+        takes: "",
+        does: "makes me the newest version, if there is one and i run from its source",
+        read: |_| Ok(Command::Renew(Renew::Update)),
+    },
+    Spec {
+        name: "/restart",
+        also: &[],
+        takes: "",
+        does: "starts me again, when nothing goes on",
+        read: |_| Ok(Command::Renew(Renew::Restart)),
     },
     Spec { name: "/help", also: &[], takes: "", does: "tells these commands", read: |_| Ok(Command::Help) },
 ];

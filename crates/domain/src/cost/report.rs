@@ -1,12 +1,12 @@
 //! The report: what was spent today, in the last days, and on whose account.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::{ToSpan, Zoned};
 
-use super::{Day, Limit, Micros, Spent};
-use crate::conversation::Usage;
+use super::{Day, Forecast, Limit, Micros, Spent};
+use crate::conversation::{Branch, Usage};
 
 /// Some calls, added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +59,8 @@ pub struct Report {
     pub unattended: Day,
     /// What it may use.
     pub limit: Limit,
+    /// What will have been spent, if somebody reckoned it.
+    pub forecast: Option<Forecast>,
 }
 
 /// The days of the report, added up by what one may ask for.
@@ -72,6 +74,8 @@ pub struct Lists {
     pub days: BTreeMap<Date, Total>,
     /// By day and account.
     pub days_of: BTreeMap<(Date, String), Total>,
+    /// The branches of each account: a run has one of its own.
+    pub runs: BTreeMap<String, BTreeSet<Branch>>,
 }
 
 /// The spans that are always told.
@@ -92,6 +96,7 @@ impl Report {
             lists: Lists::default(),
             unattended: Day::fresh(date),
             limit,
+            forecast: None,
         }
     }
 
@@ -136,6 +141,7 @@ impl Lists {
         self.models.entry(spent.call.model.clone()).or_default().add(spent);
         self.days.entry(date).or_default().add(spent);
         let source = spent.account.source.to_string();
+        self.runs.entry(source.clone()).or_default().insert(spent.branch.clone());
         self.days_of.entry((date, source)).or_default().add(spent);
     }
 }
@@ -146,7 +152,6 @@ mod tests {
 
     use super::super::{Account, Attended, Call, Source};
     use super::*;
-    use crate::conversation::Branch;
     use crate::turn::TurnId;
 
     fn spent(model: &str, account: Account, cost: Option<u64>) -> Spent {

@@ -29,15 +29,35 @@ pub(super) async fn show(
 pub struct CostWire {
     date: String,
     days: u16,
-    today: TotalWire,
-    week: TotalWire,
-    month: TotalWire,
+    #[serde(flatten)]
+    spans: SpansWire,
     by_source: Vec<RowWire>,
     by_model: Vec<RowWire>,
     by_day: Vec<RowWire>,
     /// By day and source, in the order of the days.
     by_day_and_source: Vec<DayWire>,
     unattended: UnattendedWire,
+    /// What will have been spent; null, before a whole day has passed.
+    forecast: Option<ForecastWire>,
+}
+
+/// What will have been spent, and what that follows from.
+#[derive(Serialize)]
+struct ForecastWire {
+    dollars_today: f64,
+    dollars_this_month: f64,
+    dollars_a_day: f64,
+    planned_runs: u64,
+    days: u16,
+    words: String,
+}
+
+/// The spans that are always told.
+#[derive(Serialize)]
+struct SpansWire {
+    today: TotalWire,
+    week: TotalWire,
+    month: TotalWire,
 }
 
 /// Some calls, added up. Dollars are those of the calls with a known price; the others are counted apart.
@@ -87,9 +107,11 @@ impl From<&Report> for CostWire {
         Self {
             date: report.date.to_string(),
             days: report.days,
-            today: (&report.today).into(),
-            week: (&report.week).into(),
-            month: (&report.month).into(),
+            spans: SpansWire {
+                today: (&report.today).into(),
+                week: (&report.week).into(),
+                month: (&report.month).into(),
+            },
             by_source: lists.sources.iter().map(named).collect(),
             by_model: lists.models.iter().map(named).collect(),
             by_day: lists.days.iter().map(|(day, total)| row((day.to_string(), total))).collect(),
@@ -99,6 +121,14 @@ impl From<&Report> for CostWire {
                 .map(|((day, name), total)| DayWire { day: day.to_string(), row: row((name.clone(), total)) })
                 .collect(),
             unattended: unattended(report),
+            forecast: report.forecast.map(|seen| ForecastWire {
+                dollars_today: seen.today.as_dollars(),
+                dollars_this_month: seen.month.as_dollars(),
+                dollars_a_day: seen.a_day.as_dollars(),
+                planned_runs: seen.runs,
+                days: seen.days,
+                words: seen.tell(),
+            }),
         }
     }
 }

@@ -224,6 +224,8 @@ pub(super) const COMMANDS: &[Command] = &[
         (Glance, Work),
     ),
     alone(CONNECT, "lets me read mail, and keep tasks and events, at google", LookUp),
+    alone("update", "makes me the newest version, if there is one", Work),
+    alone("restart", "starts me again, when nothing goes on", Work),
     alone("help", "what i can do here", Glance),
 ];
 

@@ -1,0 +1,65 @@
+//! `ollim-bot update` and `self-check`: the newest version of the program, and whether it is well.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use journal::disk::Disk;
+use serde_json::json;
+use surfaces::client::{Client, Unanswered};
+
+use super::super::answer;
+use crate::chat;
+use crate::cli::Output;
+use crate::exit::Failed;
+use crate::house::{Doors, House, SOCKET};
+use crate::settings::Settings;
+use crate::updating::{Checkout, News, Renewer, UNAVAILABLE, program};
+
+/// Becomes the newest version, or only looks whether there is one.
+pub async fn update(
+    settings: &Settings,
+    (disk, check): (Arc<dyn Disk>, bool),
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    let program = program(&settings.places.upgrade)?;
+    let Some(checkout) = Checkout::find(&settings.places.upgrade, &program) else {
+        return Err(Failed::NotDone(UNAVAILABLE.to_owned()));
+    };
+    let client = Client::new(&settings.paths.state(), SOCKET);
+    let runs = !matches!(client.get("/api/health").await, Err(Unanswered::NotRunning));
+    if runs && !check {
+        return chat::obey_if_running(settings, "/update", output).await;
+    }
+    let renewer = Renewer { settings, disk: &*disk, checkout, program };
+    let failed = |trouble| Failed::NotDone(format!("{trouble}."));
+    let Some(news) = renewer.look().await.map_err(failed)? else {
+        answer(output, &json!({ "ok": true, "commits": [] }), "already up to date.");
+        return Ok(ExitCode::SUCCESS);
+    };
+    let value = json!({ "ok": true, "commits": news.commits });
+    if check {
+        answer(output, &value, &told("there is a newer version:", &news));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let applied = renewer.apply(news).await.map_err(failed)?;
+    answer(output, &value, &told("updated. the next start is the new version:", &applied.news));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn told(head: &str, news: &News) -> String {
+    format!("{head}{}", news.tell())
+}
+
+/// Opens everything, as a start would, and says whether that went well.
+pub async fn check_self(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    let house = House::open(settings, disk, Doors::Asked).await?;
+    let health = house.client.get("/api/health").await;
+    house.close().await;
+    health?;
+    output.voice.print("ready");
+    Ok(ExitCode::SUCCESS)
+}

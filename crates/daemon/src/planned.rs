@@ -1,0 +1,38 @@
+//! How often each routine still comes today and this month, for who reckons what that will cost.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use domain::cost::{Source, Times};
+use domain::schedule::Routine;
+use jiff::Zoned;
+use journal::disk::Disk;
+use journal::files::items::Items;
+
+use crate::commands::jobs::{fires, rows};
+
+/// More than a routine that comes every minute has in a month.
+const MOST: usize = 50_000;
+
+/// How often each routine in the data directory `root` comes after `now`, by whose account it is.
+pub fn planned(root: &Path, disk: &Arc<dyn Disk>, now: &Zoned) -> BTreeMap<String, Times> {
+    let zone = now.time_zone();
+    let items = Items::<Routine>::new(Arc::clone(disk), root, zone.clone());
+    let midnight =
+        now.tomorrow().and_then(|day| day.start_of_day()).unwrap_or_else(|_| now.clone()).timestamp();
+    let next_month = now.last_of_month().and_then(|day| day.tomorrow()).and_then(|day| day.start_of_day());
+    let next_month = next_month.unwrap_or_else(|_| now.clone()).timestamp();
+    let mut planned = BTreeMap::new();
+    for row in rows(&items).unwrap_or_default() {
+        let source = row.source(Source::Routine).to_string();
+        let Ok(job) = row.job else { continue };
+        let mut times = Times::default();
+        for fire in fires(&job.what, now.timestamp(), zone).take(MOST).take_while(|fire| *fire < next_month) {
+            times.today += u64::from(fire < midnight);
+            times.month += 1;
+        }
+        planned.insert(source, times);
+    }
+    planned
+}

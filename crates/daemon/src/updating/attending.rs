@@ -1,0 +1,149 @@
+//! Attending: who waits for `/update` and `/restart`, and looks for updates by itself.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::assistant::{Answer, Question, Request, Shown};
+use domain::renewal::{Renew, Renewal};
+use engine::desk::{Desk, Errand};
+use engine::ports::{Clock, Surface};
+use jiff::Timestamp;
+use journal::disk::Disk;
+use surfaces::stage::Stage;
+use tokio::sync::{Notify, mpsc};
+
+use super::checkout::{Checkout, News};
+use super::{Renewer, UNAVAILABLE, program};
+use crate::settings::Settings;
+
+/// SC-7, UP-3: how often to ask whether it is time to look.
+const EVERY: Duration = Duration::from_secs(300);
+
+/// How often to ask whether nothing goes on any more.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Who attends.
+pub struct Attendant {
+    /// How the assistant is asked.
+    pub desk: Desk,
+    /// Where the human hears of it.
+    pub stage: Arc<Stage>,
+    /// What is set.
+    pub settings: Settings,
+    /// The disk.
+    pub disk: Arc<dyn Disk>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Told when the process is to start again.
+    pub renewed: Arc<Notify>,
+}
+
+/// Waits for errands, and looks by itself, until the end.
+pub async fn attend(attendant: Attendant, mut errands: mpsc::Receiver<Errand>) {
+    let mut last = None;
+    loop {
+        tokio::select! {
+            errand = errands.recv() => match errand {
+                Some(Errand { wanted: Renew::Restart, reply }) => {
+                    let may = attendant.may(Renewal::Asked).await;
+                    let _ = reply.send(restarting(&may));
+                    if may.is_ok() {
+                        attendant.renewed.notify_one();
+                    }
+                }
+                Some(Errand { wanted: Renew::Update, reply }) => attendant.update(reply).await,
+                None => return,
+            },
+            () = tokio::time::sleep(EVERY) => attendant.by_itself(&mut last).await,
+        }
+    }
+}
+
+impl Attendant {
+    /// UP-8: at once, whatever the hour. What is being said is not cut short.
+    async fn update(&self, reply: tokio::sync::oneshot::Sender<Answer>) {
+        let Some(program) = self.program() else {
+            let _ = reply.send(Answer::Refused(UNAVAILABLE.to_owned()));
+            return;
+        };
+        let renewer = self.renewer(&program);
+        let Some(renewer) = renewer else {
+            let _ = reply.send(Answer::Refused(UNAVAILABLE.to_owned()));
+            return;
+        };
+        match renewer.look().await {
+            Ok(None) => drop(reply.send(Answer::Told("already up to date.".to_owned()))),
+            Err(trouble) => drop(reply.send(Answer::Refused(format!("i could not look: {trouble}.")))),
+            Ok(Some(news)) => {
+                let text = format!(
+                    "updating. i build it, look it over, and restart when nothing goes on.{}",
+                    news.tell()
+                );
+                let _ = reply.send(Answer::Told(text));
+                self.become_new(&renewer, news, Renewal::Asked).await;
+            }
+        }
+    }
+
+    /// UP-3, UP-4: looks when that is wanted, and becomes the new one in its hour.
+    async fn by_itself(&self, last: &mut Option<Timestamp>) {
+        if self.may(Renewal::Look(*last)).await.is_err() {
+            return;
+        }
+        *last = Some(self.clock.now().timestamp());
+        let Some(program) = self.program() else { return };
+        let Some(renewer) = self.renewer(&program) else { return };
+        match renewer.look().await {
+            Ok(Some(news)) if self.may(Renewal::ByMyself).await.is_ok() => {
+                self.become_new(&renewer, news, Renewal::ByMyself).await;
+            }
+            Ok(_) => {}
+            Err(trouble) => tracing::warn!(%trouble, "It could not be looked for a newer version."),
+        }
+    }
+
+    async fn become_new(&self, renewer: &Renewer<'_>, news: News, how: Renewal) {
+        match renewer.apply(news).await {
+            Err(trouble) => {
+                tracing::error!(%trouble, "The update failed.");
+                self.tell(format!("the update failed: {trouble}. i go on as i am."));
+            }
+            Ok(applied) => {
+                // UP-6: what began meanwhile ends first. The hour was looked at before.
+                let ends = if how == Renewal::ByMyself { Renewal::Asked } else { how };
+                while self.may(ends).await.is_err() {
+                    tokio::time::sleep(AGAIN).await;
+                }
+                self.tell(format!("updated; i restart.{}", applied.news.tell()));
+                self.renewed.notify_one();
+            }
+        }
+    }
+
+    fn program(&self) -> Option<PathBuf> {
+        program(&self.settings.places.upgrade).ok()
+    }
+
+    fn renewer(&self, program: &std::path::Path) -> Option<Renewer<'_>> {
+        let checkout = Checkout::find(&self.settings.places.upgrade, program)?;
+        Some(Renewer { settings: &self.settings, disk: &*self.disk, checkout, program: program.to_owned() })
+    }
+
+    async fn may(&self, wanted: Renewal) -> Result<(), String> {
+        let answer = self.desk.ask(Request::Tell(Question::MayRenew(wanted))).await;
+        if let Answer::Refused(why) = answer { Err(why) } else { Ok(()) }
+    }
+
+    fn tell(&self, text: String) {
+        self.stage.show(&Shown::Notice(text));
+    }
+}
+
+/// SL-14, UP-9: what whoever wants a restart hears.
+fn restarting(may: &Result<(), String>) -> Answer {
+    match may {
+        Ok(()) => Answer::Told("restarting. i am back in a few seconds.".to_owned()),
+        Err(why) => Answer::Refused(format!("not now: {why}")),
+    }
+}

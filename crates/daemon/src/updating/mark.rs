@@ -1,0 +1,57 @@
+//! The mark: how far an update came, for whoever starts after it was cut short.
+
+use std::path::{Path, PathBuf};
+
+use journal::disk::{Disk, remove, replace};
+use serde::{Deserialize, Serialize};
+
+/// How far it came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "stage", rename_all = "snake_case")]
+pub enum Mark {
+    /// The source goes on from this commit; the program is still the one of that commit.
+    Pulling {
+        /// The commit.
+        from: String,
+    },
+    /// A new program is in its place and has not yet said that it is ready.
+    Unproven {
+        /// The commit of the one before.
+        from: String,
+        /// What is new.
+        commits: Vec<String>,
+        /// The file that was replaced.
+        program: PathBuf,
+        /// How often the new one was started.
+        starts: u32,
+        /// The format of the journal before.
+        journal: Option<i64>,
+    },
+    /// The new one did not start, and the one before is back.
+    WentBack {
+        /// Why.
+        why: String,
+    },
+}
+
+/// The mark in the directory `state`; one that cannot be read is none.
+pub fn read(disk: &dyn Disk, state: &Path) -> Option<Mark> {
+    serde_json::from_slice(&disk.read(&path(state)).ok()?).ok()
+}
+
+/// Leaves `mark`.
+pub fn write(disk: &dyn Disk, state: &Path, mark: &Mark) -> std::io::Result<()> {
+    let text = serde_json::to_vec(mark).map_err(std::io::Error::other)?;
+    replace(disk, &path(state), &text)
+}
+
+/// Takes it away.
+pub fn clear(disk: &dyn Disk, state: &Path) {
+    if let Err(error) = remove(disk, &path(state)) {
+        tracing::warn!(%error, "The mark of an update stays.");
+    }
+}
+
+fn path(state: &Path) -> PathBuf {
+    state.join("update.json")
+}

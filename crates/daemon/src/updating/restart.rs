@@ -1,0 +1,37 @@
+//! Starting again: this process becomes the program that now has its name, with the same words.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use domain::schedule::Moment;
+use engine::ports::Clock;
+use journal::disk::Disk;
+use journal::files::history::{EventKind, History, SessionEvent};
+use journal::files::sessions::Sessions;
+
+use crate::clock::SystemClock;
+use crate::exit::Failed;
+use crate::settings::Settings;
+
+/// UP-9: becomes `program`, after everything was closed. UP-10: whatever is still open closes by itself then.
+pub fn become_again(settings: &Settings, disk: &Arc<dyn Disk>, program: &Path) -> Failed {
+    note_down(settings, disk);
+    let error = Command::new(program).args(std::env::args_os().skip(1)).exec();
+    Failed::NotDone(format!("{} cannot be started again: {error}.", program.display()))
+}
+
+/// Tells the history of the sessions, if there is one.
+fn note_down(settings: &Settings, disk: &Arc<dyn Disk>) {
+    let now = SystemClock::new(settings.zone.value.clone()).now();
+    let state = settings.paths.state();
+    let session = Sessions::new(Arc::clone(disk), &state).load(now.timestamp());
+    let Some(session) = session.ok().and_then(|found| found.value) else { return };
+    let event = SessionEvent { session, kind: EventKind::Restarting, at: Moment::of(&now), parent: None };
+    let told = History::open(Arc::clone(disk), &state, now.timestamp())
+        .and_then(|mut found| found.value.append(&event).map(drop));
+    if let Err(error) = told {
+        tracing::warn!(%error, "The history of the sessions does not tell of this restart.");
+    }
+}

@@ -1,0 +1,64 @@
+//! Programs that help to update: each has so much time, and what it says is told if it fails.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::process::Command;
+
+/// Why an update stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// A program refused.
+    #[error("`{command}` ended with {status}{said}")]
+    Failed {
+        /// What was run.
+        command: String,
+        /// How it ended.
+        status: String,
+        /// The last of what it said.
+        said: String,
+    },
+    /// A program took too long.
+    #[error("`{command}` took longer than {seconds} s")]
+    TooLong {
+        /// What was run.
+        command: String,
+        /// How long it had.
+        seconds: u64,
+    },
+    /// Something of ours did not work.
+    #[error("{0}")]
+    Ours(String),
+}
+
+/// Runs `line` in `dir`, and gives what it said on stdout.
+pub async fn run(line: &[&str], (dir, most): (&Path, Duration)) -> Result<String, Trouble> {
+    run_with(line, (dir, most), &[]).await
+}
+
+/// The same, with variables.
+pub async fn run_with(
+    line: &[&str],
+    (dir, most): (&Path, Duration),
+    variables: &[(&str, &Path)],
+) -> Result<String, Trouble> {
+    let command = line.join(" ");
+    let [program, words @ ..] = line else { return Err(Trouble::Ours("there is nothing to run".to_owned())) };
+    let mut child = Command::new(program);
+    child.args(words).current_dir(dir).stdin(Stdio::null()).env("GIT_TERMINAL_PROMPT", "0");
+    child.envs(variables.iter().copied()).kill_on_drop(true);
+    let ended = match tokio::time::timeout(most, child.output()).await {
+        Err(_) => return Err(Trouble::TooLong { command, seconds: most.as_secs() }),
+        Ok(Err(error)) => return Err(Trouble::Ours(format!("`{command}` cannot be started: {error}"))),
+        Ok(Ok(ended)) => ended,
+    };
+    if ended.status.success() {
+        return Ok(String::from_utf8_lossy(&ended.stdout).trim().to_owned());
+    }
+    let status = ended.status.code().map_or("a signal".to_owned(), |code| code.to_string());
+    let said = String::from_utf8_lossy(&ended.stderr);
+    let said = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let said = if said.is_empty() { String::new() } else { format!(": {}", said.trim()) };
+    Err(Trouble::Failed { command, status, said })
+}

@@ -1,0 +1,79 @@
+//! Alerts: the human hears once that the limit of the day is near, and once that it is reached.
+//!
+//! They follow from what was counted before and after a call. What was counted is in the ledger, so nobody hears twice
+//! of a day, whoever was started again in between.
+
+use super::{Day, Limit, short};
+
+/// How much of the limit is near, in percent.
+const NEAR: u64 = 80;
+
+/// What to say when a day goes from `before` to `after`: nothing, if no limit was passed.
+pub fn alert(before: &Day, after: &Day, limit: &Limit) -> Option<String> {
+    let passes = |before: u64, after: u64, most: u64, percent: u64| {
+        let bound = (u128::from(most) * u128::from(percent)).div_ceil(100);
+        most > 0 && u128::from(before) < bound && u128::from(after) >= bound
+    };
+    let money = limit.money.map(|most| (before.cost.0, after.cost.0, most.0));
+    let tokens = limit.tokens.map(|most| (before.tokens, after.tokens, most));
+    let passed = |percent: u64| {
+        let of = |numbers: Option<(u64, u64, u64)>| {
+            numbers.is_some_and(|(before, after, most)| passes(before, after, most, percent))
+        };
+        (of(money), of(tokens))
+    };
+    let used = |(by_money, _): (bool, bool)| match (by_money, limit.money, limit.tokens) {
+        (true, Some(most), _) => format!("{} of {most}", after.cost),
+        (_, _, most) => format!("{} of {} tokens", short(after.tokens), short(most.unwrap_or_default())),
+    };
+    match (passed(100), passed(NEAR)) {
+        ((false, false), (false, false)) => None,
+        ((false, false), near) => Some(format!(
+            "work nobody waits for has used {} of what it may today. at the limit it waits until tomorrow; \
+             `ollim-bot cost` tells who spent it.",
+            used(near)
+        )),
+        (full, _) => Some(format!(
+            "work nobody waits for has used all that it may today ({}). it goes on tomorrow; you and i go on as \
+             always. `[spend]` in settings.toml sets the limit.",
+            used(full)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::super::Micros;
+    use super::*;
+
+    #[test]
+    fn each_limit_is_told_once_when_it_is_passed() {
+        let day =
+            |cost: u64, tokens: u64| Day { cost: Micros(cost), tokens, ..Day::fresh(date(2026, 11, 15)) };
+        let limit = Limit { money: Some(Micros(5_000_000)), tokens: Some(1_000) };
+        let check = |before: Day, after: Day, says: Option<&str>| {
+            let said = alert(&before, &after, &limit);
+            match (&said, says) {
+                (Some(said), Some(says)) => assert!(said.contains(says), "{said}"),
+                (said, says) => assert_eq!(said.is_some(), says.is_some(), "{said:?}"),
+            }
+        };
+        check(day(0, 0), day(3_999_999, 0), None);
+        check(day(3_999_999, 0), day(4_000_000, 0), Some("has used $4.00 of $5.00 of what"));
+        check(day(4_000_000, 0), day(4_999_999, 799), None);
+        check(
+            day(4_999_999, 799),
+            day(5_000_000, 799),
+            Some("has used all that it may today ($5.00 of $5.00)"),
+        );
+        check(day(0, 799), day(0, 800), Some("800 of 1.0k tokens of what"));
+        check(day(0, 0), day(9_000_000, 0), Some("has used all"));
+        check(day(5_000_000, 1_000), day(6_000_000, 2_000), None);
+        let none = Limit::default();
+        assert_eq!(alert(&day(0, 0), &day(u64::MAX, u64::MAX), &none), None);
+        let nothing = Limit { money: Some(Micros(0)), tokens: None };
+        assert_eq!(alert(&day(0, 0), &day(1, 1), &nothing), None, "who set it to nothing knows it");
+    }
+}
