@@ -7,6 +7,7 @@ mod kit;
 mod mail;
 mod names;
 mod verbs;
+mod webhook;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ pub use jobs::{
 pub use kit::{Kit, ServersAction, SkillsAction};
 pub use mail::{GoogleAction, MailAction, Most};
 pub use verbs::{Ease, InboxAction, Verb};
+pub use webhook::{NewWebhook, TestWebhook, WebhookAction};
 
 const EXAMPLES: &str = "\
 examples:

@@ -1,5 +1,6 @@
 //! The wiring: the one place where every room meets its neighbours.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +36,7 @@ use crate::beginning;
 use crate::brain::{self, Surroundings};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
+use crate::hooks;
 use crate::job_files::Shelf;
 use crate::pairing::KeptDevices;
 use crate::settings::{Discord, Settings};
@@ -170,9 +172,11 @@ impl House {
             disk,
             brain: model.name().to_owned(),
             discord: None,
+            hooks: None,
         };
+        let hooks = house.let_programs_call((settings, doors), &ports).await;
         let discord = house.enter_discord((settings, doors), &ports)?;
-        house.open_doors(settings, Wiring { discord, ..ports }, doors).await?;
+        house.open_doors(settings, Wiring { discord, hooks, ..ports }, doors).await?;
         house.notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
         Ok(house)
     }
@@ -224,6 +228,14 @@ impl House {
         let seed = seed()?;
         self.tasks.spawn(dm::live(Arc::new(wire), token, ports, seed, self.stop.clone()));
         Ok(Some(read))
+    }
+
+    /// WH-1: lets other programs call, if that is wanted.
+    async fn let_programs_call(&mut self, place: (&Settings, Doors), wiring: &Wiring) -> Option<SocketAddr> {
+        let opened = hooks::open(place, wiring.disk.clone(), &mut self.notices).await?;
+        let address = opened.address;
+        self.tasks.spawn(opened.serve((wiring.desk.clone(), wiring.clock.clone()), self.stop.clone()));
+        Some(address)
     }
 
     /// Does `chores` until the end.
@@ -340,12 +352,15 @@ struct Wiring {
     disk: Arc<dyn Disk>,
     brain: String,
     discord: Option<line::Read>,
+    hooks: Option<SocketAddr>,
 }
 
 impl Wiring {
     async fn app(self, settings: &Settings, page: String, notices: Vec<String>) -> Result<App, Failed> {
-        let discord = self.discord.as_ref().map(|_| "discord");
-        let surfaces = ["terminal", "page"].into_iter().chain(discord).map(str::to_owned).collect();
+        let discord = self.discord.as_ref().map(|_| "discord".to_owned());
+        let hooks = self.hooks.map(|address| format!("webhooks http://{address}/hook/"));
+        let surfaces =
+            ["terminal", "page"].map(str::to_owned).into_iter().chain(discord).chain(hooks).collect();
         let fixed = Health {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),

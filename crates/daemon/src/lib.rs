@@ -11,6 +11,7 @@ mod commands;
 mod exit;
 mod google;
 mod greeting;
+mod hooks;
 pub mod house;
 mod job_files;
 mod leash;

@@ -10,6 +10,7 @@ mod mailbox;
 mod places;
 mod spend;
 mod web;
+mod webhooks;
 mod zone;
 
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ use file::File;
 pub use mailbox::Mail;
 pub use places::{Discord, Places, Terminal};
 pub use spend::Spend;
+pub use webhooks::{Secrets, Webhooks};
 
 use crate::exit::Failed;
 

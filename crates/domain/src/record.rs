@@ -10,10 +10,11 @@ use crate::attention::AttentionChange;
 use crate::card::Card;
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::{Source, Spent};
+use crate::delivery::Delivery;
 use crate::fork::{Entering, Fork};
 use crate::inbox::{Kept, KeptId};
 use crate::label::Label;
-use crate::occurrence::Occurrence;
+use crate::occurrence::{Key, Occurrence};
 use crate::permission::Decision;
 use crate::ping_budget::PingBudget;
 use crate::post::{PostChange, PostKey};
@@ -92,6 +93,17 @@ pub enum PlanChange {
     Rest(Rest),
     /// This was changed last and can be taken back; nothing, once it was.
     Last(Option<Box<Replanned>>),
+    /// Something happened to a delivery.
+    Delivery(Box<DeliveryChange>),
+}
+
+/// What happened to a delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeliveryChange {
+    /// It came, as this occurrence of its webhook.
+    Came(Key, Delivery),
+    /// It has ended.
+    Ended(Key),
 }
 
 /// Where the session of a persistent routine stands.

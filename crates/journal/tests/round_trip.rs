@@ -158,7 +158,8 @@ fn webhook() -> impl Strategy<Value = WebhookSpec> {
     );
     (id(), schema, knowing(), terms(), words()).prop_map(|(id, schema, knowing, terms, template)| {
         let fields = serde_json::Value::Object(schema.into_iter().collect()).to_string();
-        WebhookSpec { id, fields, knowing, terms, template: Prompt::new(&template) }
+        let (entrance, deliver) = (Entrance::default(), None);
+        WebhookSpec { id, fields, entrance, knowing, terms, deliver, template: Prompt::new(&template) }
     })
 }
 

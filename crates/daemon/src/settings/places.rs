@@ -13,6 +13,7 @@ use super::Environment;
 use super::accounts::{self, Accounts};
 use super::file::File;
 use super::web;
+use super::webhooks::{self, Webhooks};
 use crate::exit::Failed;
 
 /// Where the human can be, and what they keep elsewhere.
@@ -30,6 +31,8 @@ pub struct Places {
     pub search: Option<Engine>,
     /// Where programs are found, if that is known.
     pub programs: Option<String>,
+    /// Whether other programs can call.
+    pub webhooks: Webhooks,
 }
 
 /// What the terminal before us can do.
@@ -69,7 +72,8 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
     let search = web::read(environment, paths)?;
     let (discord, terminal) = (discord(environment), terminal(environment));
     let programs = environment.get("PATH").map(str::to_owned);
-    Ok(Places { page, discord, terminal, accounts, search, programs })
+    let webhooks = webhooks::read(environment, paths);
+    Ok(Places { page, discord, terminal, accounts, search, programs, webhooks })
 }
 
 fn terminal(environment: &Environment) -> Terminal {

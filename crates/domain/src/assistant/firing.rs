@@ -138,6 +138,7 @@ impl Assistant {
     pub(super) fn settle(&mut self, occurrence: Occurrence, end: End, minutes: &mut Minutes) {
         let key = occurrence.key.clone();
         self.memory.plans.open.remove_mut(&key);
+        self.delivery_ended(&key, minutes);
         let planned = self.plan_of(&occurrence);
         if let End::Done(_) = &end {
             self.memory.plans.failing.remove(&key.source);
@@ -222,7 +223,7 @@ impl Assistant {
     }
 
     /// A8: tried again after a while, three times in all.
-    fn failed(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
+    pub(super) fn failed(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
         if occurrence.tries < TRIES {
             let again = minutes.at + wait_after(occurrence.tries, self.dice.roll());
             return self.stands(occurrence, Stage::Again(again), minutes);
@@ -231,7 +232,7 @@ impl Assistant {
     }
 
     /// A8: it is not tried again: the human is told, and hears a reminder's own words.
-    fn not_done(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
+    pub(super) fn not_done(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
         let name = occurrence.name.clone();
         if let Source::Reminder(_) = occurrence.key.source {
             self.ensure_main(minutes);

@@ -38,6 +38,9 @@ pub fn power(words: &[String]) -> (Power, Label) {
         ("cal", "add" | "update") => change(Power::Reversible, Realm::Calendar),
         ("routine" | "reminder", "" | "list" | "show" | "next") => private(Realm::Tasks),
         ("skills", "" | "list" | "show") => private(Realm::Files),
+        ("webhook", "" | "list" | "show") => private(Realm::Files),
+        ("webhook", "test") if !words.iter().any(|word| word == "--send") => private(Realm::Files),
+        ("webhook", _) => change(Power::Authority, Realm::Files),
         ("mcp-servers", "" | "list") => foreign(Realm::Server),
         ("reminder", "add") if !widens(words) => change(Power::Reversible, Realm::Tasks),
         ("add" | "done" | "move" | "undo" | "pause" | "resume", _) | ("reminder", "cancel") => {
