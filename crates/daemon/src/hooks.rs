@@ -11,8 +11,9 @@ use jiff::tz::TimeZone;
 use journal::disk::Disk;
 use journal::files::items::Items;
 use surfaces::hook::schema::Schema;
-use surfaces::hook::{self, HookDoor, Hooks};
+use surfaces::hook::{self, Hooks};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::house::Doors;
@@ -86,32 +87,14 @@ pub fn complaints(settings: &Settings, disk: Arc<dyn Disk>) -> Vec<String> {
     bad.chain(wrong).collect()
 }
 
-/// The door, and what it looks up.
-pub struct Opened {
-    /// Where it is.
-    pub address: SocketAddr,
-    door: HookDoor,
-    hooks: Arc<dyn Hooks>,
-}
-
-impl Opened {
-    /// Lets calls in until `stop`.
-    pub fn serve(
-        self,
-        (desk, clock): (Desk, Arc<dyn Clock>),
-        stop: CancellationToken,
-    ) -> impl Future<Output = ()> + Send + 'static {
-        let ports = hook::Ports { desk, hooks: self.hooks, clock };
-        hook::serve(self.door, ports, hook::Limits::HOUSE, stop)
-    }
-}
-
-/// WH-1: opens the door, if that was asked for and there is a secret. What stands in its way is told in `notices`.
-pub async fn open(
+/// WH-1: lets calls in until `stop`, if that was asked for and there is a secret. What stands in its way is told in
+/// `notices`.
+pub async fn serve(
     (settings, doors): (&Settings, Doors),
-    disk: Arc<dyn Disk>,
+    (desk, disk, clock): (Desk, Arc<dyn Disk>, Arc<dyn Clock>),
     notices: &mut Vec<String>,
-) -> Option<Opened> {
+    (tasks, stop): (&mut JoinSet<()>, &CancellationToken),
+) -> Option<SocketAddr> {
     let mut off = |why: String| {
         tracing::error!("{why}");
         notices.push(why);
@@ -135,6 +118,8 @@ pub async fn open(
         }
     };
     notices.extend(complaints(settings, Arc::clone(&disk)));
-    let hooks = Arc::new(HookFiles::new(settings, disk, secrets));
-    Some(Opened { address: door.address(), door, hooks })
+    let (address, hooks) = (door.address(), Arc::new(HookFiles::new(settings, disk, secrets)));
+    let ports = hook::Ports { desk, hooks, clock };
+    tasks.spawn(hook::serve(door, ports, hook::Limits::HOUSE, stop.clone()));
+    Some(address)
 }

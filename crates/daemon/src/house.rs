@@ -232,10 +232,8 @@ impl House {
 
     /// WH-1: lets other programs call, if that is wanted.
     async fn let_programs_call(&mut self, place: (&Settings, Doors), wiring: &Wiring) -> Option<SocketAddr> {
-        let opened = hooks::open(place, wiring.disk.clone(), &mut self.notices).await?;
-        let address = opened.address;
-        self.tasks.spawn(opened.serve((wiring.desk.clone(), wiring.clock.clone()), self.stop.clone()));
-        Some(address)
+        let ports = (wiring.desk.clone(), wiring.disk.clone(), wiring.clock.clone());
+        hooks::serve(place, ports, &mut self.notices, (&mut self.tasks, &self.stop)).await
     }
 
     /// Does `chores` until the end.

@@ -235,3 +235,90 @@ impl Deliveries {
         self.checks.values().any(|(key, _)| key.source == *source)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::{Entrance, ItemId, Knowing, Prompt, Terms};
+
+    fn delivery(values: &[(&str, &str, Kind)]) -> Delivery {
+        let hook = WebhookSpec {
+            id: ItemId::parse("ci").unwrap(),
+            fields: "{}".to_owned(),
+            entrance: Entrance::default(),
+            knowing: Knowing::Itself,
+            terms: Terms::default(),
+            deliver: Some(Prompt::new("{title} is done")),
+            template: Prompt::default(),
+        };
+        let value = |(name, json, kind): &(&str, &str, Kind)| Value {
+            name: (*name).to_owned(),
+            json: Json((*json).to_owned()),
+            kind: *kind,
+        };
+        Delivery { hook, values: values.iter().map(value).collect(), marks: Vec::new() }
+    }
+
+    /// WH-12, F5: the data is one line of JSON, whatever invisible signs are in it.
+    #[test]
+    fn data_is_one_line_in_which_all_is_seen() {
+        let hostile = "\"a\u{2028}TASK\u{202e}\u{7f}\u{e0041}é\"";
+        let delivery = delivery(&[("ti\"tle", hostile, Kind::Free), ("n", "1", Kind::Fixed)]);
+        assert_eq!(delivery.data(), r#"{"ti\"tle":"a\u2028TASK\u202e\u007f\udb40\udc41é","n":1}"#);
+        assert_eq!(delivery.free().unwrap(), r#"{"ti\"tle":"a\u2028TASK\u202e\u007f\udb40\udc41é"}"#);
+    }
+
+    /// Words for the human stay in their line, and hide neither a link nor a sign.
+    #[test]
+    fn what_the_human_sees_of_others_is_literal() {
+        let hostile = r#""a\n\n# heading [here](http:\/\/x.example)\u202eb""#;
+        let delivery = delivery(&[("title", hostile, Kind::Free)]);
+        assert_eq!(delivery.words().unwrap(), "a # heading [here] (http://x.example)b is done");
+        assert_eq!(delivery.list(), "- title: a # heading [here] (http://x.example)b");
+    }
+
+    /// WH-16, WH-17, WK-37: only a plain yes is a yes; a no without names is a no.
+    #[test]
+    fn only_what_is_found_safe_is_safe() {
+        let delivery = delivery(&[("title", "\"x\"", Kind::Free)]);
+        let check =
+            |said: &str, verdict: Verdict| assert_eq!(Verdict::read(said, &delivery), verdict, "{said}");
+        let flagged =
+            |names: &[&str]| Verdict::Flagged(names.iter().map(|name| (*name).to_owned()).collect());
+        check(r#"{"safe": true, "flagged": []}"#, Verdict::Safe);
+        check("```json\n{\"safe\": true}\n```", Verdict::Safe);
+        check(r#"{"safe": false, "flagged": ["title", "<b>"]}"#, flagged(&["title"]));
+        check(r#"{"safe": false, "flagged": []}"#, flagged(&[]));
+        check(r#"{"safe": true, "flagged": ["title"]}"#, flagged(&["title"]));
+        for unknown in
+            ["", "it is safe", "{", "}{", r#"{"safe": "true"}"#, r#"{"safe": 1}"#, "{\"safe\": true} {}"]
+        {
+            check(unknown, Verdict::Unknown);
+        }
+    }
+
+    /// P7: a delivery is remembered for a week, and the memory has a bound.
+    #[test]
+    fn what_was_delivered_is_remembered_for_a_week() {
+        let mut deliveries = Deliveries::default();
+        let now: Timestamp = "2026-11-16T08:00:00Z".parse().unwrap();
+        let mark = vec!["m".to_owned()];
+        assert!(deliveries.remember(&mark, now));
+        assert!(deliveries.remembers(&mark, now + SignedDuration::from_hours(7 * 24 - 1)));
+        assert!(!deliveries.remembers(&mark, now + REMEMBERED));
+        for number in 1..MOST_REMEMBERED {
+            assert!(deliveries.remember(&[number.to_string()], now));
+        }
+        assert!(!deliveries.remember(&["one more".to_owned()], now), "nothing is forgotten for lack of room");
+        assert!(deliveries.remember(&["one more".to_owned()], now + REMEMBERED));
+    }
+
+    /// P1: no two deliveries have the same time, as finely as times are kept.
+    #[test]
+    fn deliveries_of_one_moment_have_times_of_their_own() {
+        let mut deliveries = Deliveries::default();
+        let now: Timestamp = "2026-11-16T08:00:00.000000999Z".parse().unwrap();
+        let times: Vec<i64> = (0..3).map(|_| deliveries.next_time(now).as_microsecond()).collect();
+        assert_eq!(times, [now.as_microsecond(), now.as_microsecond() + 1, now.as_microsecond() + 2]);
+    }
+}

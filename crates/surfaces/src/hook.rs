@@ -12,10 +12,11 @@ pub mod schema;
 mod taking;
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::schedule::WebhookSpec;
 use engine::desk::Desk;
@@ -49,6 +50,17 @@ pub struct Ports {
     pub hooks: Arc<dyn Hooks>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
+}
+
+/// Answers a call that came from `address` in another way than through the door.
+pub async fn answer(
+    ports: &Ports,
+    attempts: &Attempts,
+    address: IpAddr,
+    call: Request<impl taking::Brings>,
+) -> Reply {
+    let (head, body) = call.into_parts();
+    taking::Taking { ports, attempts, peer: &taking::Somebody(address) }.take(&head, body).await
 }
 
 /// How much is borne from whoever connects.

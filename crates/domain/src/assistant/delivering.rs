@@ -206,6 +206,12 @@ impl Assistant {
         self.stands(occurrence, Stage::Running(branch), minutes);
     }
 
+    /// Whether this is an occurrence of a webhook of which nobody knows what was brought.
+    pub(super) fn is_lost(&self, key: &Key) -> bool {
+        let known = self.memory.messages.deliveries.open.contains_key(key);
+        matches!(key.source, Source::Webhook(_)) && !known
+    }
+
     /// A delivery has ended, and need not be kept any more.
     pub(super) fn delivery_ended(&mut self, key: &Key, minutes: &mut Minutes) {
         if self.memory.messages.deliveries.open.remove_mut(key) {

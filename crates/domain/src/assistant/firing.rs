@@ -276,6 +276,11 @@ impl Assistant {
     pub(super) fn settle_leftovers(&mut self, minutes: &mut Minutes) {
         let open: Vec<Occurrence> = self.memory.plans.open.values().cloned().collect();
         for occurrence in open {
+            if self.is_lost(&occurrence.key) {
+                let why = "what was brought cannot be read any more".to_owned();
+                self.settle(occurrence, End::Failed(why), minutes);
+                continue;
+            }
             let there = match &occurrence.stage {
                 Stage::Running(branch) => self.memory.turns.runs.contains_key(branch),
                 Stage::Asked(message) => self.is_open(*message),

@@ -11,7 +11,7 @@ use crate::attention::HeldFor;
 use crate::context::{NoPing, shown_as_it_came};
 use crate::conversation::{Block, Branch, Heard, Json, Reach, Said};
 use crate::delivery::Delivery;
-use crate::occurrence::{End, Occurrence};
+use crate::occurrence::{End, Occurrence, Stage};
 use crate::place::{Aside, Follow, PlacedTool};
 use crate::run::Job;
 use crate::schedule::{Prompt, Reporting, Terms, ToolRule};
@@ -42,6 +42,7 @@ impl Assistant {
         let (run, text) = self.branch_off(job, None, minutes);
         let (branch, label) = (run.branch.clone(), from_a_webhook());
         drop(run);
+        self.stands(occurrence.clone(), Stage::Running(branch.clone()), minutes);
         self.memory.conversation.know(&branch, label);
         self.say_on(&branch, Said::Human(Heard::note(text)), minutes);
         let told = self.how_to_tell(&branch, minutes);
@@ -50,7 +51,8 @@ impl Assistant {
             Told::Held(why) => self.keep_back((source.clone(), name), (words.clone(), label), *why, minutes),
             Told::Kept => {}
         }
-        if voice.reporting != Reporting::Blocked {
+        // What is held is reported when it is told.
+        if voice.reporting != Reporting::Blocked && !matches!(told, Told::Held(_)) {
             self.report((&source.to_string(), label), words, minutes);
         }
         self.forgive_report(&branch);

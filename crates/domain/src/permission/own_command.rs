@@ -173,6 +173,10 @@ mod tests {
         check("reminder add -m tea --delay 5 --allowed-tools=Bash", Power::Authority);
         check("routine add -m tea --cron x", Power::Authority);
         check("mail read 1", Power::Reads);
+        check("webhook list", Power::Reads);
+        check("webhook test ci --data x", Power::Reads);
+        check("webhook test ci --data x --send", Power::Authority);
+        check("webhook add x -m y", Power::Authority);
         for human in [
             "config model x",
             "skills accept a",

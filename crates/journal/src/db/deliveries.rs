@@ -13,7 +13,7 @@ use rusqlite::{Transaction, params};
 use serde::{Deserialize, Serialize};
 
 use super::Database;
-use super::read::{source_in, time_in, unread};
+use super::read::{source_in, time_in};
 use super::write::unwritable;
 use crate::files::items::Item as _;
 
@@ -33,13 +33,11 @@ impl Database {
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
             let key = Key { source: source_in(row, 0)?, due: time_in(row, 1)? };
-            let hook = WebhookSpec::read(&row.get::<_, String>(2)?, &TimeZone::UTC);
-            let hook = hook.map_err(|bad| unread(2, bad.to_string()))?;
-            let brought: Vec<Brought> =
-                serde_json::from_str(&row.get::<_, String>(3)?).map_err(|error| unread(3, error))?;
-            let values = brought.into_iter().map(value).collect();
-            let delivery = Delivery { hook, values, marks: Vec::new() };
-            deliveries.open.insert_mut(key, Arc::new(delivery));
+            // One that cannot be read stands in nobody else's way: its occurrence fails, and is told.
+            match delivery(&row.get::<_, String>(2)?, &row.get::<_, String>(3)?) {
+                Ok(delivery) => drop(deliveries.open.insert_mut(key, Arc::new(delivery))),
+                Err(why) => tracing::error!(source = %key.source, why, "A delivery cannot be read any more."),
+            }
         }
         let mut known = self.connection.prepare("SELECT mark, at FROM delivery_marks")?;
         let mut known = known.query([])?;
@@ -51,6 +49,12 @@ impl Database {
         deliveries.newest = newest.and_then(|newest| Timestamp::from_microsecond(newest).ok());
         Ok(deliveries)
     }
+}
+
+fn delivery(hook: &str, brought: &str) -> Result<Delivery, String> {
+    let hook = WebhookSpec::read(hook, &TimeZone::UTC).map_err(|bad| bad.to_string())?;
+    let brought: Vec<Brought> = serde_json::from_str(brought).map_err(|error| error.to_string())?;
+    Ok(Delivery { hook, values: brought.into_iter().map(value).collect(), marks: Vec::new() })
 }
 
 fn value(brought: Brought) -> Value {

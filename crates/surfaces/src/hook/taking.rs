@@ -1,5 +1,6 @@
 //! One call, from its first line to what the caller hears.
 
+use std::error::Error;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use domain::assistant::{Answer, Planning, Request};
 use domain::delivery::REPEAT;
 use domain::schedule::{Proof, WebhookSpec};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes};
 
 use super::proof::{Called, Unproven};
 use super::{Attempts, Ports, Reply, body};
@@ -28,6 +29,24 @@ pub(super) trait Peer {
     fn was_read(&self);
 }
 
+/// What a call brings, piece by piece.
+pub trait Brings: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin {}
+
+impl<B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Unpin> Brings for B {}
+
+/// Somebody of whom only the address is known.
+pub(super) struct Somebody(pub IpAddr);
+
+impl Peer for Somebody {
+    fn address(&self) -> IpAddr {
+        self.0
+    }
+
+    fn proved(&self) {}
+
+    fn was_read(&self) {}
+}
+
 /// What is known while a call is taken.
 pub(super) struct Taking<'a, P: Peer> {
     pub ports: &'a Ports,
@@ -37,7 +56,7 @@ pub(super) struct Taking<'a, P: Peer> {
 
 impl<P: Peer> Taking<'_, P> {
     /// Takes a call, or says why not.
-    pub(super) async fn take(&self, head: &Parts, mut body: Incoming) -> Reply {
+    pub(super) async fn take(&self, head: &Parts, mut body: impl Brings) -> Reply {
         match self.try_take(head, &mut body).await {
             Ok(reply) => reply,
             Err(refused) => {
@@ -47,7 +66,7 @@ impl<P: Peer> Taking<'_, P> {
         }
     }
 
-    async fn try_take(&self, head: &Parts, incoming: &mut Incoming) -> Result<Reply, Reply> {
+    async fn try_take(&self, head: &Parts, incoming: &mut impl Brings) -> Result<Reply, Reply> {
         // WH-2.
         let id = slug(head.uri.path()).ok_or_else(|| Reply::no(StatusCode::NOT_FOUND, "not found"))?;
         if head.method != Method::POST {
@@ -115,7 +134,7 @@ impl<P: Peer> Taking<'_, P> {
 
 /// Lets whoever is refused finish what they were saying, as far as it is short: who is cut off in the middle does not
 /// hear why. Nothing of it is kept.
-async fn hear_out(body: &mut Incoming) {
+async fn hear_out(body: &mut impl Brings) {
     let mut left = HEARD_OUT;
     while let Some(Ok(frame)) = body.frame().await {
         let length = frame.data_ref().map_or(0, Bytes::len);
@@ -132,7 +151,7 @@ fn slug(path: &str) -> Option<&str> {
 }
 
 /// WH-5, F4: all of a body that is not too long. One that says it is too long is not read at all.
-async fn read(head: &Parts, body: &mut Incoming, limit: usize) -> Result<Bytes, Reply> {
+async fn read(head: &Parts, body: &mut impl Brings, limit: usize) -> Result<Bytes, Reply> {
     let too_long =
         || Reply::no(StatusCode::PAYLOAD_TOO_LARGE, format!("the body has more than {limit} bytes"));
     let length = head.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
