@@ -185,6 +185,15 @@ impl Verdict {
     }
 }
 
+/// What happened to a delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeliveryChange {
+    /// It came, as this occurrence of its webhook.
+    Came(Key, Delivery),
+    /// It has ended.
+    Ended(Key),
+}
+
 /// What is kept in mind of deliveries. Copies share what did not change.
 #[derive(Clone, Debug, Default)]
 pub struct Deliveries {

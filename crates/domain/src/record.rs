@@ -10,11 +10,11 @@ use crate::attention::AttentionChange;
 use crate::card::Card;
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::{Source, Spent};
-use crate::delivery::Delivery;
+use crate::delivery::DeliveryChange;
 use crate::fork::{Entering, Fork};
 use crate::inbox::{Kept, KeptId};
 use crate::label::Label;
-use crate::occurrence::{Key, Occurrence};
+use crate::occurrence::Occurrence;
 use crate::permission::Decision;
 use crate::ping_budget::PingBudget;
 use crate::post::{PostChange, PostKey};
@@ -95,15 +95,6 @@ pub enum PlanChange {
     Last(Option<Box<Replanned>>),
     /// Something happened to a delivery.
     Delivery(Box<DeliveryChange>),
-}
-
-/// What happened to a delivery.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DeliveryChange {
-    /// It came, as this occurrence of its webhook.
-    Came(Key, Delivery),
-    /// It has ended.
-    Ended(Key),
 }
 
 /// Where the session of a persistent routine stands.
@@ -208,12 +199,6 @@ pub enum ForkChange {
     Doing(Branch, Box<Doings>),
     /// It has ended.
     Ran(Branch),
-}
-
-impl From<SentChange> for Record {
-    fn from(change: SentChange) -> Self {
-        Self::Message(MessageChange::Sent(change))
-    }
 }
 
 /// What happened to what was sent to the human.

@@ -9,13 +9,13 @@ use domain::assistant::{
 use domain::compaction::Room;
 use domain::conversation::{Block, Conversation, EntryId, Json, Reach, Said, Text, Usage};
 use domain::cost::Source;
-use domain::delivery::{Delivery, Kind, REPEAT, Value, WAITING};
+use domain::delivery::{Delivery, DeliveryChange, Kind, REPEAT, Value, WAITING};
 use domain::dice::Dice;
 use domain::label::Realm;
 use domain::model::Choices;
 use domain::occurrence::{End, Occurrence, Stage};
 use domain::place::Aside;
-use domain::record::{DeliveryChange, ForkChange, PlanChange, Record};
+use domain::record::{ForkChange, PlanChange, Record};
 use domain::run::Run;
 use domain::schedule::{
     Entrance, ItemId, Knowing, Pings, Prompt, Terms, Thinking, ToolRule, Voice, WebhookSpec,
@@ -126,10 +126,11 @@ impl House {
     fn prompt(&self) -> String {
         let branch = &self.runs().last().unwrap().branch;
         let said = self.records.iter().find_map(|record| match record {
-            Record::Said(on, entry) if on == branch => Some(entry.said.text()),
+            Record::Said(on, entry) if on == branch => Some(entry.said.clone()),
             _ => None,
         });
-        said.unwrap()
+        let Some(Said::Human(heard)) = said else { panic!("nothing was said first") };
+        heard.preface + &heard.text
     }
 }
 

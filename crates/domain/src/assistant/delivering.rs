@@ -12,12 +12,12 @@ use super::{Answer, Assistant, Effect, Ended, Minutes, RUNS, Shown, Tends};
 use crate::context::{self, Preamble};
 use crate::conversation::Branch;
 use crate::cost::Source;
-use crate::delivery::{Delivery, REPEAT, Verdict, WAITING};
+use crate::delivery::{Delivery, DeliveryChange, REPEAT, Verdict, WAITING};
 use crate::label::{Label, Realm};
 use crate::occurrence::{End, Key, Occurrence, Stage, TRIES, wait_after};
 use crate::ping_budget::PingBudget;
 use crate::place::{Aside, Follow};
-use crate::record::{DeliveryChange, PlanChange};
+use crate::record::PlanChange;
 use crate::run::{Job, Kind};
 use crate::schedule::{Knowing, Lateness, ModelName, Prompt, Terms, Thinking, ToolRule, allowance, as_told};
 

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use domain::conversation::Json;
-use domain::delivery::{Deliveries, Delivery, Kind, REMEMBERED, Value};
+use domain::delivery::{Deliveries, Delivery, DeliveryChange, Kind, REMEMBERED, Value};
 use domain::occurrence::Key;
-use domain::record::DeliveryChange;
 use domain::schedule::WebhookSpec;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
