@@ -6,6 +6,7 @@ mod jobs;
 mod kit;
 mod mail;
 mod names;
+mod upkeep;
 mod verbs;
 mod webhook;
 
@@ -30,6 +31,7 @@ pub use jobs::{
 };
 pub use kit::{Kit, ServersAction, SkillsAction};
 pub use mail::{GoogleAction, MailAction, Most};
+pub use upkeep::Upkeep;
 pub use verbs::{Ease, InboxAction, Verb};
 pub use webhook::{NewWebhook, TestWebhook, WebhookAction};
 
@@ -58,6 +60,7 @@ examples:
   ollim-bot simulate --from 2026-03-27 --to 2026-04-03
   ollim-bot config model.main opus       change a setting (without words: tell all of them)
   ollim-bot compact \"keep the recipes\"   sum up a long conversation (--undo takes it back)
+  ollim-bot export backup.tar.gz         everything in one archive (import puts it elsewhere)
   ollim-bot doctor                       what is wrong, and what to do about it";
 
 const EXIT_CODES: &str = "\
@@ -295,6 +298,8 @@ pub enum Order {
     },
     /// Try again what waits because the model refused the key
     Retry,
+    #[command(flatten)]
+    Upkeep(Upkeep),
 }
 
 /// How spending is added up.

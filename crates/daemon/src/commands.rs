@@ -17,6 +17,7 @@ pub mod simulate;
 mod skills;
 mod status;
 mod updates;
+mod upkeep;
 mod verbs;
 mod webhook;
 mod why;
@@ -129,6 +130,7 @@ async fn order(
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     let command = match wanted {
+        Order::Upkeep(wanted) => return upkeep::run(wanted, settings, disk, output).await,
         Order::Retry => return chat::obey_if_running(settings, "/retry", output).await,
         Order::Config { setting, value } if value.is_empty() => {
             return config::show(settings, disk, setting.as_deref(), output);

@@ -1,5 +1,7 @@
 //! `ollim-bot doctor`: what is wrong, and what to do about it. It only looks.
 
+mod holdings;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,7 +74,8 @@ pub async fn examine(
     settings: Result<&Settings, &Failed>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
-    let mut findings = vec![data(paths), journal(paths), disk(paths), clock(), running(paths).await];
+    let mut findings =
+        vec![data(paths), found(paths), journal(paths), disk(paths), clock(), running(paths).await];
     match settings {
         Ok(settings) => {
             findings.extend([zone(settings), model(settings).await]);
@@ -126,6 +129,10 @@ fn data(paths: &Paths) -> Finding {
         ),
         Ok(_) => finding("data", State::Fine, root.display().to_string()),
     }
+}
+
+fn found(paths: &Paths) -> Finding {
+    finding("found", State::Fine, holdings::holdings(paths, &RealDisk))
 }
 
 fn journal(paths: &Paths) -> Finding {

@@ -57,6 +57,11 @@ const STEPS: [(i64, &str); 9] = [
     (9, include_str!("format_9.sql")),
 ];
 
+/// The format this program writes.
+pub fn known() -> i64 {
+    FORMAT
+}
+
 /// Adds what the database lacks, all or nothing; leaves one of a later format alone.
 pub fn bring_up_to_date(connection: &Connection) -> Result<(), Unopened> {
     let found = check_known(connection)?;
