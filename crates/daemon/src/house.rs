@@ -172,11 +172,9 @@ impl House {
             disk,
             brain: model.name().to_owned(),
             discord: None,
-            hooks: None,
         };
-        let hooks = house.let_programs_call((settings, doors), &ports).await;
         let discord = house.enter_discord((settings, doors), &ports)?;
-        house.open_doors(settings, Wiring { discord, hooks, ..ports }, doors).await?;
+        house.open_doors(settings, Wiring { discord, ..ports }, doors).await?;
         house.notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
         Ok(house)
     }
@@ -230,12 +228,6 @@ impl House {
         Ok(Some(read))
     }
 
-    /// WH-1: lets other programs call, if that is wanted.
-    async fn let_programs_call(&mut self, place: (&Settings, Doors), wiring: &Wiring) -> Option<SocketAddr> {
-        let ports = (wiring.desk.clone(), wiring.disk.clone(), wiring.clock.clone());
-        hooks::serve(place, ports, &mut self.notices, (&mut self.tasks, &self.stop)).await
-    }
-
     /// Does `chores` until the end.
     fn spawn(&mut self, chores: impl Future<Output = ()> + Send + 'static) {
         let stop = self.stop.clone();
@@ -262,7 +254,10 @@ impl House {
             Doors::Asked | Doors::Local => None,
         };
         let page = port.as_ref().map(|port| port.page()).unwrap_or_default();
-        let app = wiring.app(settings, page.clone(), self.notices.clone()).await?;
+        let ports = (wiring.desk.clone(), wiring.disk.clone(), wiring.clock.clone());
+        let tasks = (&mut self.tasks, &self.stop);
+        let hooks = hooks::serve((settings, doors), ports, &mut self.notices, tasks).await;
+        let app = wiring.app(settings, (page.clone(), hooks), self.notices.clone()).await?;
         let file = bind_file(&settings.paths.state(), SOCKET)?;
         self.tasks.spawn(serve_unix(file, app.clone(), self.stop.clone()));
         if let Some(port) = port {
@@ -350,13 +345,17 @@ struct Wiring {
     disk: Arc<dyn Disk>,
     brain: String,
     discord: Option<line::Read>,
-    hooks: Option<SocketAddr>,
 }
 
 impl Wiring {
-    async fn app(self, settings: &Settings, page: String, notices: Vec<String>) -> Result<App, Failed> {
+    async fn app(
+        self,
+        settings: &Settings,
+        (page, hooks): (String, Option<SocketAddr>),
+        notices: Vec<String>,
+    ) -> Result<App, Failed> {
         let discord = self.discord.as_ref().map(|_| "discord".to_owned());
-        let hooks = self.hooks.map(|address| format!("webhooks http://{address}/hook/"));
+        let hooks = hooks.map(|address| format!("webhooks http://{address}/hook/"));
         let surfaces =
             ["terminal", "page"].map(str::to_owned).into_iter().chain(discord).chain(hooks).collect();
         let fixed = Health {

@@ -189,7 +189,7 @@ impl Verdict {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryChange {
     /// It came, as this occurrence of its webhook.
-    Came(Key, Delivery),
+    Came(Key, Arc<Delivery>),
     /// It has ended.
     Ended(Key),
 }

@@ -94,7 +94,7 @@ pub enum PlanChange {
     /// This was changed last and can be taken back; nothing, once it was.
     Last(Option<Box<Replanned>>),
     /// Something happened to a delivery.
-    Delivery(Box<DeliveryChange>),
+    Delivery(DeliveryChange),
 }
 
 /// Where the session of a persistent routine stands.

@@ -7,7 +7,7 @@ use domain::assistant::{
     Answer, Assistant, Effect, Ended, Event, Left, Look, Memory, Planning, Request, Shown, Start,
 };
 use domain::compaction::Room;
-use domain::conversation::{Block, Conversation, EntryId, Json, Reach, Said, Text, Usage};
+use domain::conversation::{Block, Branch, Conversation, Entry, EntryId, Json, Reach, Said, Text, Usage};
 use domain::cost::Source;
 use domain::delivery::{Delivery, DeliveryChange, Kind, REPEAT, Value, WAITING};
 use domain::dice::Dice;
@@ -90,45 +90,56 @@ impl House {
     }
 
     fn runs(&self) -> Vec<&Run> {
-        let run = |record: &'_ Record| matches!(record, Record::Fork(ForkChange::Running(_)));
-        let runs = self.records.iter().filter(|record| run(record));
-        runs.filter_map(|record| match record {
-            Record::Fork(ForkChange::Running(run)) => Some(run),
-            _ => None,
-        })
-        .collect()
+        let mut all = Vec::new();
+        for record in &self.records {
+            if let Record::Fork(ForkChange::Running(run)) = record {
+                all.push(run);
+            }
+        }
+        all
     }
 
     fn occurrences(&self) -> Vec<&Occurrence> {
-        let one = |record| match record {
-            &Record::Plan(PlanChange::Occurred(ref occurrence)) => Some(occurrence),
-            _ => None,
-        };
-        self.records.iter().filter_map(one).collect()
+        let mut all = Vec::new();
+        for record in &self.records {
+            if let Record::Plan(PlanChange::Occurred(occurrence)) = record {
+                all.push(occurrence);
+            }
+        }
+        all
     }
 
     fn end(&self) -> &End {
-        match &self.occurrences().last().unwrap().stage {
-            Stage::Ended(end) => end,
-            other => panic!("it has not ended: {other:?}"),
-        }
+        let Stage::Ended(end) = &self.occurrences().last().unwrap().stage else { panic!("it has not ended") };
+        end
     }
 
     fn notices(&self) -> Vec<&str> {
-        let notice = |shown| match shown {
-            &Shown::Notice(ref text) => Some(text.as_str()),
-            _ => None,
-        };
-        self.shown.iter().filter_map(notice).collect()
+        let mut all = Vec::new();
+        for shown in &self.shown {
+            if let Shown::Notice(text) = shown {
+                all.push(text.as_str());
+            }
+        }
+        all
+    }
+
+    fn said_on(&self, branch: &Branch) -> Vec<&Entry> {
+        let mut all = Vec::new();
+        for record in &self.records {
+            if let Record::Said(on, entry) = record
+                && on == branch
+            {
+                all.push(entry);
+            }
+        }
+        all
     }
 
     /// What was said first on the branch of the run that began last.
     fn prompt(&self) -> String {
         let branch = &self.runs().last().unwrap().branch;
-        let said = self.records.iter().find_map(|record| match record {
-            Record::Said(on, entry) if on == branch => Some(entry.said.clone()),
-            _ => None,
-        });
+        let said = self.said_on(branch).first().map(|entry| entry.said.clone());
         let Some(Said::Human(heard)) = said else { panic!("nothing was said first") };
         heard.preface + &heard.text
     }
@@ -162,7 +173,8 @@ fn free(marks: &[&str]) -> Delivery {
 fn a_call_is_looked_at_by_somebody_without_tools_and_then_run_with_the_least() {
     let mut house = House::with("anthropic:x");
     assert_eq!(house.deliver(free(&["a"])), Answer::Noted);
-    let came = |record: &Record| matches!(record, Record::Plan(PlanChange::Delivery(change)) if matches!(**change, DeliveryChange::Came(..)));
+    let came =
+        |record: &Record| matches!(record, Record::Plan(PlanChange::Delivery(DeliveryChange::Came(..))));
     assert!(house.records.iter().any(came), "it is on disk before anybody hears of it");
     let check = house.runs()[0].clone();
     assert_eq!((&check.source, &check.terms.tools), (&Source::Reader, &ToolRule::Only(Vec::new())));
@@ -183,10 +195,8 @@ fn a_call_is_looked_at_by_somebody_without_tools_and_then_run_with_the_least() {
     let prompt = house.prompt();
     assert!(prompt.contains("[webhook:ci] "), "{prompt}");
     assert!(prompt.ends_with("in the data above.\nLook at {title}."), "{prompt}");
-    let entries = house.records.iter().filter_map(|record| match record {
-        Record::Said(branch, entry) if *branch == run.branch => Some(entry),
-        _ => None,
-    });
+    let entries = house.said_on(&run.branch);
+    assert!(!entries.is_empty());
     for entry in entries {
         assert!(entry.label.outside.has(Realm::Webhook), "{entry:?}");
     }
@@ -276,9 +286,9 @@ fn words_for_the_human_go_out_without_a_model() {
     let mut house = House::with("anthropic:x");
     house.deliver(brought(hook("", Some("{title} is done")), "\"build 4\"", Kind::Free, &[]));
     assert!(house.starts.is_empty(), "no model is asked");
-    let sent = house.shown.iter().find_map(|shown| match shown {
-        Shown::Aside(domain::assistant::Aside::Sent { source, entry }) => Some((source.to_string(), entry)),
-        _ => None,
+    let sent = house.shown.iter().find_map(|shown| {
+        let Shown::Aside(domain::assistant::Aside::Sent { source, entry }) = shown else { return None };
+        Some((source.to_string(), entry))
     });
     let (source, entry) = sent.unwrap();
     assert_eq!((source.as_str(), entry.said.text().as_str()), ("webhook:ci", "build 4 is done"));

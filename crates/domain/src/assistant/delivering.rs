@@ -60,8 +60,7 @@ impl Assistant {
             stage: Stage::Queued,
             since: minutes.at,
         };
-        let came = DeliveryChange::Came(key, Delivery::clone(&delivery));
-        minutes.plan(Some(PlanChange::Delivery(Box::new(came))));
+        minutes.plan(Some(PlanChange::Delivery(DeliveryChange::Came(key, delivery))));
         self.stands(occurrence, Stage::Queued, minutes);
     }
 
@@ -216,7 +215,7 @@ impl Assistant {
     pub(super) fn delivery_ended(&mut self, key: &Key, minutes: &mut Minutes) {
         if self.memory.messages.deliveries.open.remove_mut(key) {
             let ended = DeliveryChange::Ended(key.clone());
-            minutes.plan(Some(PlanChange::Delivery(Box::new(ended))));
+            minutes.plan(Some(PlanChange::Delivery(ended)));
         }
     }
 }

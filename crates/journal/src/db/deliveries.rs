@@ -34,7 +34,7 @@ impl Database {
             let key = Key { source: source_in(row, 0)?, due: time_in(row, 1)? };
             // One that cannot be read stands in nobody else's way: its occurrence fails, and is told.
             match delivery(&row.get::<_, String>(2)?, &row.get::<_, String>(3)?) {
-                Ok(delivery) => drop(deliveries.open.insert_mut(key, Arc::new(delivery))),
+                Ok(delivery) => deliveries.open.insert_mut(key, Arc::new(delivery)),
                 Err(why) => tracing::error!(source = %key.source, why, "A delivery cannot be read any more."),
             }
         }

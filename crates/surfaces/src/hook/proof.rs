@@ -195,6 +195,9 @@ fn canonical(value: &serde_json::Value) -> String {
         serde_json::Value::Array(items) => {
             format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(","))
         }
-        plain => plain.to_string(),
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Number(_)
+        | serde_json::Value::String(_) => value.to_string(),
     }
 }

@@ -112,15 +112,17 @@ impl<P: Peer> Taking<'_, P> {
                 );
             }
         })?;
-        match self.ports.desk.ask(Request::Plan(Planning::Deliver(Box::new(delivery)))).await {
-            Answer::Noted => Ok(Reply::Accepted),
-            Answer::Told(text) if text == REPEAT => Ok(Reply::Repeat),
-            Answer::Refused(why) => Err(Reply::no(StatusCode::TOO_MANY_REQUESTS, why)),
-            other => {
-                tracing::error!(?other, "A delivery was answered in a way that nobody knows.");
-                Err(Reply::no(StatusCode::SERVICE_UNAVAILABLE, "not taken; try again later"))
-            }
+        let answer = self.ports.desk.ask(Request::Plan(Planning::Deliver(Box::new(delivery)))).await;
+        if answer == Answer::Noted {
+            return Ok(Reply::Accepted);
         }
+        if matches!(&answer, Answer::Told(text) if text == REPEAT) {
+            return Ok(Reply::Repeat);
+        }
+        // It is not on disk: there is no room for it, the disk fails, or the house is closing.
+        let why =
+            if let Answer::Refused(why) = answer { why } else { "not taken; try again later".to_owned() };
+        Err(Reply::no(StatusCode::TOO_MANY_REQUESTS, why))
     }
 
     /// A call that proves nothing counts as a bad attempt.

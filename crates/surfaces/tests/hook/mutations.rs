@@ -11,7 +11,6 @@ use crate::rig::{Call, Rig};
 fn mutated(mut call: Call, dice: &mut Dice) -> Call {
     let below = |dice: &mut Dice, most: usize| usize::try_from(dice.roll() % most.max(1) as u64).unwrap();
     // The number of a call of GitHub is not signed, and who may say `bearer` may say it in capitals.
-    let at = 0;
     let header = |call: &mut Call, dice: &mut Dice| {
         let signed = call.headers.iter().position(|(name, _)| name == "x-hub-signature-256");
         let bearer = call.headers.iter().position(|(name, _)| name == "authorization");
@@ -22,10 +21,9 @@ fn mutated(mut call: Call, dice: &mut Dice) -> Call {
         0 => {
             let index = header(&mut call, dice);
             let value = &mut call.headers[index].1;
-            let start = if is_bearer { 7 } else { at };
+            let start = if is_bearer { 7 } else { 0 };
             let place = start + below(dice, value.len() - start);
             value[place] ^= 1 << below(dice, 7);
-            // What is no header at all is turned away before.
             if value[place] < 32 || value[place] == 127 {
                 value[place] = b'~';
             }

@@ -125,7 +125,8 @@ impl Rig {
 
     /// How many deliveries were taken in.
     pub fn taken(&self) -> usize {
-        let came = |record: &&Record| matches!(record, Record::Plan(PlanChange::Delivery(change)) if matches!(**change, DeliveryChange::Came(..)));
+        let came =
+            |record: &&Record| matches!(record, Record::Plan(PlanChange::Delivery(DeliveryChange::Came(..))));
         self.records.borrow().iter().filter(came).count()
     }
 

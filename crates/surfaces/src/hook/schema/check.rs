@@ -23,7 +23,7 @@ impl Checker<'_> {
         let words = match schema {
             Value::Bool(false) => return self.note(path, "must not be there"),
             Value::Object(words) => words,
-            _ => return,
+            Value::Null | Value::Bool(true) | Value::Number(_) | Value::String(_) | Value::Array(_) => return,
         };
         // Draft 7: beside a reference, nothing else counts.
         if let Some(named) = words.get("$ref").and_then(Value::as_str).and_then(|name| named(self.root, name))

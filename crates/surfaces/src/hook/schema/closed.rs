@@ -93,9 +93,9 @@ impl<'a> Walk<'a> {
 
     /// The schemas that speak of the item `index`.
     fn within(&self, schemas: &[&'a Value], index: usize) -> Vec<&'a Value> {
-        let item = |schema: &&'a Value| match schema.get("items")? {
-            Value::Array(all) => all.get(index),
-            one => Some(one),
+        let item = |schema: &&'a Value| {
+            let items = schema.get("items")?;
+            items.as_array().map_or(Some(items), |all| all.get(index))
         };
         let found: Vec<&Value> = schemas.iter().filter_map(item).collect();
         self.parts(&found)
