@@ -32,9 +32,11 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
+use crate::appointments::Appointments;
 use crate::beginning;
 use crate::brain::{self, Surroundings};
 use crate::clock::SystemClock;
+use crate::commands::accounts::keepers;
 use crate::exit::Failed;
 use crate::hooks;
 use crate::job_files::Shelf;
@@ -372,6 +374,7 @@ impl Wiring {
         };
         let (root, zone) = (settings.paths.root().to_owned(), settings.zone.value.clone());
         let devices = KeptDevices::load(self.journal.clone()).await;
+        let calendar = keepers::calendar(settings, Arc::clone(&self.disk), &self.clock);
         let ports = Ports {
             desk: self.desk,
             journal: self.journal.clone(),
@@ -386,6 +389,7 @@ impl Wiring {
                 limit: settings.spend.purse.limit,
             }),
             devices: Arc::new(devices.map_err(|error| Failed::NotDone(error.to_string()))?),
+            calendar: Arc::new(Appointments(calendar)),
             job_files: Arc::new(Shelf { disk: self.disk, root, zone }),
             clock: self.clock,
         };
