@@ -32,3 +32,8 @@ pub async fn subagents(settings: &Settings, journal: &Journal, doors: Doors) -> 
         .unwrap_or_default()
         .into()
 }
+
+/// What the dice of this start are seeded with.
+pub fn seed() -> Result<u64, Failed> {
+    getrandom::u64().map_err(|error| Failed::NotDone(format!("the system gives no random numbers: {error}")))
+}

@@ -144,7 +144,7 @@ impl House {
         let choices = choices(settings, model.name(), &mut memory, &mut notices);
         let known = Known::of(&memory);
         let assistant =
-            Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?))
+            Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(beginning::seed()?))
                 .minding(purse)
                 .choosing_from(choices);
         let assistant = reaching(assistant, &settings.places.discord, doors);
@@ -225,7 +225,7 @@ impl House {
             google: crate::google::connector(settings, wiring.disk.clone(), &wiring.clock),
             line,
         };
-        let seed = seed()?;
+        let seed = beginning::seed()?;
         self.tasks.spawn(dm::live(Arc::new(wire), token, ports, seed, self.stop.clone()));
         Ok(Some(read))
     }
@@ -395,8 +395,4 @@ impl Wiring {
         };
         Ok(App::new(ports, Limits::HOUSE))
     }
-}
-
-fn seed() -> Result<u64, Failed> {
-    getrandom::u64().map_err(|error| Failed::NotDone(format!("the system gives no random numbers: {error}")))
 }
