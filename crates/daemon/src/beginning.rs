@@ -54,3 +54,8 @@ fn link_skills(root: &Path) {
         tracing::warn!(%error, "Other programs will not find the skills: the link to them could not be made.");
     }
 }
+
+/// What the dice of this start are seeded with.
+pub fn seed() -> Result<u64, Failed> {
+    getrandom::u64().map_err(|error| Failed::NotDone(format!("the system gives no random numbers: {error}")))
+}

@@ -8,6 +8,7 @@ mod mail;
 mod names;
 mod upkeep;
 mod verbs;
+mod webhook;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -32,6 +33,7 @@ pub use kit::{Kit, ServersAction, SkillsAction};
 pub use mail::{GoogleAction, MailAction, Most};
 pub use upkeep::Upkeep;
 pub use verbs::{Ease, InboxAction, Verb};
+pub use webhook::{NewWebhook, TestWebhook, WebhookAction};
 
 const EXAMPLES: &str = "\
 examples:

@@ -19,6 +19,7 @@ mod status;
 mod updates;
 mod upkeep;
 mod verbs;
+mod webhook;
 mod why;
 
 use std::process::ExitCode;
@@ -28,7 +29,9 @@ use journal::Paths;
 use journal::disk::Disk;
 
 use crate::chat::{self, Attached};
-use crate::cli::{Cli, Command, Kit, Look, Order, Output, ServersAction, SessionsShape, SkillsAction};
+use crate::cli::{
+    Cli, Command, Kit, Look, Order, Output, ServersAction, SessionsShape, SkillsAction, WebhookAction,
+};
 use crate::exit::Failed;
 use crate::settings::Settings;
 use crate::voice::Voice;
@@ -91,6 +94,9 @@ pub async fn run(
         Some(Command::Kit(Kit::Mcp)) => mcp::serve(&settings, disk).await,
         Some(Command::Kit(Kit::Skills { action })) => {
             skills::run(&settings, disk, &action.unwrap_or(SkillsAction::List), output)
+        }
+        Some(Command::Kit(Kit::Webhook { action })) => {
+            webhook::run(&settings, disk, action.unwrap_or(WebhookAction::List), output).await
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The wiring: the one place where every room meets its neighbours.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +36,7 @@ use crate::brain::{self, Surroundings};
 use crate::clock::SystemClock;
 use crate::commands::accounts::keepers;
 use crate::exit::Failed;
+use crate::hooks;
 use crate::job_files::Shelf;
 use crate::known::Known;
 use crate::pairing::KeptDevices;
@@ -116,9 +118,10 @@ impl House {
         let choices = choices(settings, model.name(), &mut memory, &mut notices);
         let known = Known::of(&memory);
         let assistant =
-            Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(seed()?));
-        let assistant =
-            reaching(assistant.minding(purse).choosing_from(choices), &settings.places.discord, doors);
+            Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(beginning::seed()?))
+                .minding(purse)
+                .choosing_from(choices);
+        let assistant = reaching(assistant, &settings.places.discord, doors);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
             client: Client::new(&settings.paths.state(), SOCKET),
@@ -225,7 +228,7 @@ impl House {
             google: crate::google::connector(settings, wiring.disk.clone(), &wiring.clock),
             line,
         };
-        let seed = seed()?;
+        let seed = beginning::seed()?;
         self.tasks.spawn(dm::live(Arc::new(wire), token, ports, seed, self.stop.clone()));
         Ok(Some(read))
     }
@@ -259,7 +262,10 @@ impl House {
             self.notices.extend(updating::told(&*wiring.disk, &settings.paths));
         }
         let page = port.as_ref().map(|port| port.page()).unwrap_or_default();
-        let app = wiring.app(settings, page.clone(), self.notices.clone()).await?;
+        let ports = (wiring.desk.clone(), wiring.disk.clone(), wiring.clock.clone());
+        let tasks = (&mut self.tasks, &self.stop);
+        let hooks = hooks::serve((settings, doors), ports, &mut self.notices, tasks).await;
+        let app = wiring.app(settings, (page.clone(), hooks), self.notices.clone()).await?;
         let file = bind_file(&settings.paths.state(), SOCKET)?;
         self.tasks.spawn(serve_unix(file, app.clone(), self.stop.clone()));
         if let Some(port) = port {
@@ -355,9 +361,16 @@ struct Wiring {
 }
 
 impl Wiring {
-    async fn app(self, settings: &Settings, page: String, notices: Vec<String>) -> Result<App, Failed> {
-        let discord = self.discord.as_ref().map(|_| "discord");
-        let surfaces = ["terminal", "page"].into_iter().chain(discord).map(str::to_owned).collect();
+    async fn app(
+        self,
+        settings: &Settings,
+        (page, hooks): (String, Option<SocketAddr>),
+        notices: Vec<String>,
+    ) -> Result<App, Failed> {
+        let discord = self.discord.as_ref().map(|_| "discord".to_owned());
+        let hooks = hooks.map(|address| format!("webhooks http://{address}/hook/"));
+        let surfaces =
+            ["terminal", "page"].map(str::to_owned).into_iter().chain(discord).chain(hooks).collect();
         let fixed = Health {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -393,8 +406,4 @@ impl Wiring {
         };
         Ok(App::new(ports, Limits::HOUSE))
     }
-}
-
-fn seed() -> Result<u64, Failed> {
-    getrandom::u64().map_err(|error| Failed::NotDone(format!("the system gives no random numbers: {error}")))
 }

@@ -12,6 +12,7 @@ mod commands;
 mod exit;
 mod google;
 mod greeting;
+mod hooks;
 pub mod house;
 mod job_files;
 mod known;

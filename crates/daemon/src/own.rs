@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 
 use crate::cli::{
     Account, Cli, Command, HistoryAction, InboxAction, Kit, Look, Order, ReminderAction, RoutineAction,
-    ServersAction, SkillsAction, Verb,
+    ServersAction, SkillsAction, Verb, WebhookAction,
 };
 use crate::commands;
 use crate::settings::Settings;
@@ -158,6 +158,12 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
         Command::Kit(Kit::Skills { action: None | Some(SkillsAction::List | SkillsAction::Show { .. }) }) => {
             None
         }
+        Command::Kit(Kit::Webhook { action: Some(WebhookAction::Test(wanted)) }) => match wanted {
+            wanted if wanted.send => Some(FOR_THE_HUMAN),
+            wanted if wanted.data.as_deref() == Some("-") => Some(NO_STDIN),
+            _ => None,
+        },
+        Command::Kit(Kit::Webhook { .. }) => None,
         Command::Kit(_)
         | Command::Order(_)
         | Command::Run { .. }

@@ -11,6 +11,7 @@ mod places;
 mod spend;
 mod upgrade;
 mod web;
+mod webhooks;
 mod zone;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ pub use mailbox::Mail;
 pub use places::{Discord, Places, Terminal};
 pub use spend::Spend;
 pub use upgrade::Upgrade;
+pub use webhooks::{Secrets, Webhooks};
 
 use crate::exit::Failed;
 

@@ -18,6 +18,7 @@ mod clearing;
 mod compacting;
 mod cueing;
 mod delegating;
+mod delivering;
 mod digesting;
 mod effect;
 mod finding;
@@ -46,6 +47,7 @@ mod resting;
 mod running;
 mod spending;
 mod standing_in;
+mod telling;
 mod tending;
 mod undoing;
 mod wishing;
@@ -315,6 +317,7 @@ impl Assistant {
         }
         if let Some(run) = self.memory.turns.runs.get(&turned.branch).cloned() {
             self.tell_asker(&run, &ended, minutes);
+            self.note_verdict(&turned.branch, &ended);
         }
         self.dismiss(turned.turn, minutes);
         let Turned { turn, branch, message, .. } = turned;

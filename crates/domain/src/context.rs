@@ -20,6 +20,7 @@ mod retold;
 mod scheduled;
 pub mod skills;
 mod stamp;
+mod webhook;
 
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ pub use reports::{QUOTED, Reader, TOLD, preface};
 pub use retold::{RETOLD_CHARS, retold};
 pub use scheduled::{Scheduled, Where, late};
 pub use stamp::stamp;
+pub use webhook::{called, shown_as_it_came, to_be_checked};
 
 use crate::conversation::{Block, Branch, Heard, Reach, Said};
 use crate::thinking::Thinking;

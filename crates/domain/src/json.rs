@@ -53,6 +53,38 @@ impl Json {
     }
 }
 
+impl Json {
+    /// What it says of `key`, if this is an object that says yes or no of it.
+    pub fn says(&self, key: &str) -> Option<bool> {
+        match read(&self.0)? {
+            Value::Object(fields) => match fields.get(key)? {
+                Value::Plain(word) => word.parse().ok(),
+                Value::Text(_) | Value::List(_) | Value::Object(_) => None,
+            },
+            Value::Plain(_) | Value::Text(_) | Value::List(_) => None,
+        }
+    }
+
+    /// The texts in the list called `key`, if this is an object that has one.
+    pub fn texts(&self, key: &str) -> Vec<String> {
+        let Some(Value::Object(mut fields)) = read(&self.0) else { return Vec::new() };
+        let Some(Value::List(items)) = fields.remove(key) else { return Vec::new() };
+        let text = |item| match item {
+            Value::Text(text) => Some(text),
+            Value::Plain(_) | Value::List(_) | Value::Object(_) => None,
+        };
+        items.into_iter().filter_map(text).collect()
+    }
+
+    /// The text that it is, or itself if it is no text.
+    pub fn plainly(&self) -> String {
+        match read(&self.0) {
+            Some(Value::Text(text)) => text,
+            Some(Value::Plain(_) | Value::List(_) | Value::Object(_)) | None => self.0.clone(),
+        }
+    }
+}
+
 fn read(text: &str) -> Option<Value> {
     let mut reader = Reader(text.chars().peekable());
     let value = reader.value(DEPTH)?;

@@ -14,6 +14,7 @@ pub mod compaction;
 pub mod context;
 pub mod conversation;
 pub mod cost;
+pub mod delivery;
 pub mod dice;
 pub mod embed;
 pub mod explanation;

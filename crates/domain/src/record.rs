@@ -10,6 +10,7 @@ use crate::attention::AttentionChange;
 use crate::card::Card;
 use crate::conversation::{Branch, Entry, EntryId, Image, Move, SessionId, Usage};
 use crate::cost::{Source, Spent};
+use crate::delivery::DeliveryChange;
 use crate::fork::{Entering, Fork};
 use crate::inbox::{Kept, KeptId};
 use crate::label::Label;
@@ -92,6 +93,8 @@ pub enum PlanChange {
     Rest(Rest),
     /// This was changed last and can be taken back; nothing, once it was.
     Last(Option<Box<Replanned>>),
+    /// Something happened to a delivery.
+    Delivery(DeliveryChange),
 }
 
 /// Where the session of a persistent routine stands.
@@ -196,12 +199,6 @@ pub enum ForkChange {
     Doing(Branch, Box<Doings>),
     /// It has ended.
     Ran(Branch),
-}
-
-impl From<SentChange> for Record {
-    fn from(change: SentChange) -> Self {
-        Self::Message(MessageChange::Sent(change))
-    }
 }
 
 /// What happened to what was sent to the human.

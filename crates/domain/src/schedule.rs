@@ -20,6 +20,7 @@ mod rhythm;
 mod routine;
 mod skill;
 mod slug;
+pub mod template;
 mod terms;
 mod webhook;
 
@@ -40,7 +41,7 @@ pub use routine::Routine;
 pub use skill::SkillSpec;
 pub use slug::slug;
 pub use terms::{ModelName, Terms, Thinking, ToolRule};
-pub use webhook::WebhookSpec;
+pub use webhook::{BYTES, Entrance, MOST_BYTES, Proof, WebhookSpec};
 
 /// Why something cannot be what was asked for: the field, what is wrong with it, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

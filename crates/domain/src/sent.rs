@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::conversation::{EntryId, SessionId};
 use crate::cost::Source;
 use crate::label::{Label, Realm};
+use crate::record::{MessageChange, Record, SentChange};
 
 /// How long a reply finds its run, and a button its question.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -157,6 +158,12 @@ impl Sent {
 /// Whether what was kept at `at` is no longer known.
 pub fn is_old(at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(at) >= KEPT
+}
+
+impl From<SentChange> for Record {
+    fn from(change: SentChange) -> Self {
+        Self::Message(MessageChange::Sent(change))
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod body;
 mod cards;
 mod changes;
 mod damage;
+mod deliveries;
 mod devices;
 mod embed_body;
 mod explain;

@@ -56,6 +56,7 @@ impl PlanFiles {
                 | PlanChange::Forgotten(_)
                 | PlanChange::Occurred(_)
                 | PlanChange::Rest(_)
+                | PlanChange::Delivery(_)
                 | PlanChange::Last(_) => Ok(()),
             };
             warn(followed);

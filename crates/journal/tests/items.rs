@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use domain::dice::Dice;
 use domain::schedule::{
-    Chain, Charter, Cron, ItemId, Knowing, Moment, Pings, Prompt, Reminder, Reporting, Rhythm, Routine,
-    Terms, Thinking, ToolRule, WebhookSpec,
+    Chain, Charter, Cron, ItemId, Knowing, Moment, Pings, Prompt, Proof, Reminder, Reporting, Rhythm,
+    Routine, Terms, Thinking, ToolRule, WebhookSpec,
 };
 use expect_test::{Expect, expect};
 use jiff::tz::TimeZone;
@@ -179,6 +179,30 @@ fn a_reminder_is_read_as_it_is_written() {
         "id: x\nrun-at: 2026-03-05\nmax-chain: many",
         expect!["line 4: `max-chain`: invalid u32; write a whole number like `0` or `3`"],
     );
+}
+
+/// WH-3, WH-10: how calls are proven, what is picked of them and what is delivered stands in the file; what contradicts
+/// itself is named.
+#[test]
+fn a_webhook_says_how_it_is_called() {
+    let text = "---\nid: \"gh\"\nfields: {}\nauth: \"github\"\npick: {\"repo\":\"/repository/full_name\"}\nmax-bytes: 65536\n\
+        deliver: \"{repo} was pushed\"\n---\n\n";
+    let webhook = WebhookSpec::read(text, &zone()).unwrap();
+    assert_eq!(webhook.entrance.proof, Proof::GitHub);
+    assert_eq!(webhook.entrance.limit(), 65_536);
+    assert_eq!(webhook.words(), "{repo} was pushed");
+    assert_eq!(webhook.to_text(), text);
+    let wrong = |head: &str, said: &str| {
+        let told = read::<WebhookSpec>(&format!("id: x\nfields: {{}}\n{head}")).unwrap_err();
+        assert!(told.contains(said), "{told}");
+    };
+    wrong("auth: magic", "`auth`: \"magic\" is unknown; write `bearer`, `standard` or `github`");
+    wrong("max-bytes: 65537", "`max-bytes`: 65537 is not possible; write a number from 1 to 65536");
+    wrong(
+        "pick: {a: b}",
+        "`pick`: \"b\" of `a` is no place in a call; write it like `/repository/full_name`",
+    );
+    wrong("deliver: x", "`deliver`: cannot stand beside an instruction; keep `deliver` and no text below");
 }
 
 /// DD-48: a webhook brings its schema, which stays what it is.

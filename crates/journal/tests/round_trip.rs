@@ -2,9 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a made-up value is a valid one")]
 
 use domain::schedule::{
-    Beat, Chain, Charter, Cron, IfMissed, ItemId, Knowing, Manner, ModelName, Moment, Overlap, Pings, Prompt,
-    Reminder, Reporting, Rest, Rhythm, Routine, SkillSpec, Standing, Terms, Thinking, ToolRule, Voice,
-    WebhookSpec, Zone,
+    Beat, Chain, Charter, Cron, Entrance, IfMissed, ItemId, Knowing, Manner, ModelName, Moment, Overlap,
+    Pings, Prompt, Proof, Reminder, Reporting, Rest, Rhythm, Routine, SkillSpec, Standing, Terms, Thinking,
+    ToolRule, Voice, WebhookSpec, Zone,
 };
 use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp, civil};
@@ -156,9 +156,25 @@ fn webhook() -> impl Strategy<Value = WebhookSpec> {
         (words(), prop_oneof![words().prop_map(serde_json::Value::from), any::<i32>().prop_map(Into::into)]),
         0..4,
     );
-    (id(), schema, knowing(), terms(), words()).prop_map(|(id, schema, knowing, terms, template)| {
-        let fields = serde_json::Value::Object(schema.into_iter().collect()).to_string();
-        WebhookSpec { id, fields, knowing, terms, template: Prompt::new(&template) }
+    let told = (words(), any::<bool>());
+    (id(), schema, entrance(), knowing(), terms(), told).prop_map(
+        |(id, schema, entrance, knowing, terms, told)| {
+            let fields = serde_json::Value::Object(schema.into_iter().collect()).to_string();
+            // One that only delivers has words for that, and nothing else.
+            let (words, delivers) = (Prompt::new(&told.0), told.1 && !told.0.trim().is_empty());
+            let (deliver, template) = if delivers { (Some(words), Prompt::default()) } else { (None, words) };
+            WebhookSpec { id, fields, entrance, knowing, terms, deliver, template }
+        },
+    )
+}
+
+fn entrance() -> impl Strategy<Value = Entrance> {
+    let proof = prop_oneof![Just(Proof::Bearer), Just(Proof::Standard), Just(Proof::GitHub)];
+    let pick = proptest::collection::btree_map(words(), words().prop_map(|words| format!("/{words}")), 0..3);
+    (proof, pick, proptest::option::of(1_u32..=65_536)).prop_map(|(proof, pick, bytes)| Entrance {
+        proof,
+        pick: pick.into_iter().collect(),
+        bytes,
     })
 }
 

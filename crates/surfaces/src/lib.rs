@@ -3,6 +3,7 @@
 pub mod client;
 pub mod connecting;
 pub mod discord;
+pub mod hook;
 pub mod stage;
 pub mod terminal;
 pub mod tui;

@@ -2,6 +2,8 @@
 
 use clap::Subcommand;
 
+use super::WebhookAction;
+
 /// What the assistant is lent.
 #[derive(Debug, Subcommand)]
 pub enum Kit {
@@ -12,6 +14,17 @@ pub enum Kit {
         /// What to do with them; without it: a list
         #[command(subcommand)]
         action: Option<SkillsAction>,
+    },
+    /// What other programs can call: list, show, add, test
+    #[command(
+        before_help = "examples:\n  ollim-bot webhook list\n  ollim-bot webhook add build --field name --field \"result=passed|failed\" \\\n    \
+        --deliver \"{name} has {result}\"\n  \
+        ollim-bot webhook test build --data '{\"name\": \"site\", \"result\": \"passed\"}'"
+    )]
+    Webhook {
+        /// What to do with them; without it: a list
+        #[command(subcommand)]
+        action: Option<WebhookAction>,
     },
     /// Be a server for other agents: they can keep, list and search with it (MCP, on stdin and stdout)
     #[command(before_help = "example, in the settings of another agent:\n  \

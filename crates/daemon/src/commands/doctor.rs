@@ -21,8 +21,9 @@ use super::answer;
 use super::jobs::{Job, Row, rows};
 use crate::cli::Output;
 use crate::exit::Failed;
+use crate::hooks;
 use crate::house::SOCKET;
-use crate::settings::{Brain, Settings};
+use crate::settings::{Brain, Settings, Webhooks};
 use crate::tool_lists::Check;
 
 /// The least room that is fine, and the least that still works.
@@ -82,6 +83,7 @@ pub async fn examine(
             findings.extend(tool_lists(settings));
             findings.extend(job_files::<Routine>(settings));
             findings.extend(job_files::<Reminder>(settings));
+            findings.extend(webhooks(settings));
         }
         Err(wrong) => findings.push(finding("settings", State::Wrong, wrong.to_string())),
     }
@@ -279,6 +281,21 @@ fn job_files<K: Job>(settings: &Settings) -> Vec<Finding> {
         Ok(rows) => rows.into_iter().filter_map(told).collect(),
         Err(trouble) => vec![finding("jobs", State::Wrong, trouble.to_string())],
     }
+}
+
+/// Whether other programs can call, and the webhooks that they cannot.
+fn webhooks(settings: &Settings) -> Vec<Finding> {
+    let what = "hooks";
+    let door = match &settings.places.webhooks {
+        Webhooks::Off => None,
+        Webhooks::On(port, _) => {
+            Some(finding(what, State::Fine, format!("POST http://127.0.0.1:{port}/hook/ID")))
+        }
+        Webhooks::Wrong(why) => Some(finding(what, State::Wrong, why.clone())),
+    };
+    let complaints = hooks::complaints(settings, Arc::new(RealDisk));
+    let complaints = complaints.into_iter().map(|complaint| finding(what, State::Warning, complaint));
+    door.into_iter().chain(complaints).collect()
 }
 
 async fn running(paths: &Paths) -> Finding {

@@ -46,8 +46,13 @@ fn running(mut health: Value, next: Value) -> Value {
 fn told(health: &Value, next: &Value) -> String {
     let word = |name: &str| health[name].as_str().unwrap_or("none yet").to_owned();
     let discord = health["discord"].as_str().map(|line| format!("\n  discord   {line}")).unwrap_or_default();
+    let hooks = health["surfaces"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let hooks: String = hooks
+        .filter_map(|surface| surface.strip_prefix("webhooks "))
+        .map(|at| format!("\n  webhooks  {at}ID"))
+        .collect();
     let text = format!(
-        "running (pid {})\n  brain     {}\n  page      {}{discord}\n  data      {}\n  time zone {}\n  session   {}\n  next      {}",
+        "running (pid {})\n  brain     {}\n  page      {}{discord}{hooks}\n  data      {}\n  time zone {}\n  session   {}\n  next      {}",
         health["pid"],
         word("brain"),
         word("page"),

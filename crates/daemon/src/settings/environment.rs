@@ -7,7 +7,7 @@ use super::claude_code::PASSED_ON;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 35] = [
+const KNOWN: [&str; 38] = [
     "TERM",
     "NO_COLOR",
     "VISUAL",
@@ -43,6 +43,9 @@ const KNOWN: [&str; 35] = [
     "OLLIM_IMAP_USER",
     "OLLIM_IMAP_PASSWORD",
     "OLLIM_IMAP_PASSWORD_FILE",
+    "WEBHOOK_PORT",
+    "WEBHOOK_SECRET",
+    "WEBHOOK_SECRET_FILE",
 ];
 
 /// What the environment says. An empty variable says nothing.

@@ -14,6 +14,7 @@ use super::accounts::{self, Accounts};
 use super::file::File;
 use super::upgrade::{self, Upgrade};
 use super::web;
+use super::webhooks::{self, Webhooks};
 use crate::exit::Failed;
 
 /// Where the human can be, and what they keep elsewhere.
@@ -33,6 +34,8 @@ pub struct Places {
     pub programs: Option<String>,
     /// Where a newer program comes from.
     pub upgrade: Upgrade,
+    /// Whether other programs can call.
+    pub webhooks: Webhooks,
 }
 
 /// What the terminal before us can do.
@@ -73,7 +76,8 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
     let (discord, terminal) = (discord(environment), terminal(environment));
     let programs = environment.get("PATH").map(str::to_owned);
     let upgrade = upgrade::read(file);
-    Ok(Places { page, discord, terminal, accounts, search, programs, upgrade })
+    let webhooks = webhooks::read(environment, paths);
+    Ok(Places { page, discord, terminal, accounts, search, programs, upgrade, webhooks })
 }
 
 fn terminal(environment: &Environment) -> Terminal {

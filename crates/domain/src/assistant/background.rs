@@ -148,6 +148,9 @@ impl Assistant {
         minutes.records.extend(ended.map(Record::Moved));
         self.memory.turns.filled.remove(branch);
         self.wants.refused.remove(branch);
+        if self.check_ended(branch, minutes) {
+            return;
+        }
         match (run.due, ending) {
             (Some(due), _) => self.run_settled((&run, due), ending, minutes),
             (None, Ending::Failed(failure)) if run.doings.asker.is_none() => {

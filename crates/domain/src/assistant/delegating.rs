@@ -164,7 +164,7 @@ impl Assistant {
 }
 
 /// What somebody said last.
-fn words(ended: &Ended) -> String {
+pub(super) fn words(ended: &Ended) -> String {
     let Left::Said(said) = &ended.left else { return String::new() };
     let last = said.iter().rev().find_map(|said| match said {
         Said::Assistant(blocks, _) => Some(blocks.text()),

@@ -165,6 +165,7 @@ impl Assistant {
     pub(super) fn settle(&mut self, occurrence: Occurrence, end: End, minutes: &mut Minutes) {
         let key = occurrence.key.clone();
         self.memory.plans.open.remove_mut(&key);
+        self.delivery_ended(&key, minutes);
         let planned = self.plan_of(&occurrence);
         if let End::Done(_) = &end {
             self.memory.plans.failing.remove(&key.source);
@@ -249,7 +250,7 @@ impl Assistant {
     }
 
     /// A8: tried again after a while, three times in all.
-    fn failed(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
+    pub(super) fn failed(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
         if occurrence.tries < TRIES {
             let again = minutes.at + wait_after(occurrence.tries, self.dice.roll());
             return self.stands(occurrence, Stage::Again(again), minutes);
@@ -258,7 +259,7 @@ impl Assistant {
     }
 
     /// A8: it is not tried again: the human is told, and hears a reminder's own words.
-    fn not_done(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
+    pub(super) fn not_done(&mut self, occurrence: Occurrence, why: &str, minutes: &mut Minutes) {
         let name = occurrence.name.clone();
         if let Source::Reminder(_) = occurrence.key.source {
             self.ensure_main(minutes);
@@ -302,6 +303,11 @@ impl Assistant {
     pub(super) fn settle_leftovers(&mut self, minutes: &mut Minutes) {
         let open: Vec<Occurrence> = self.memory.plans.open.values().cloned().collect();
         for occurrence in open {
+            if self.is_lost(&occurrence.key) {
+                let why = "what was brought cannot be read any more".to_owned();
+                self.settle(occurrence, End::Failed(why), minutes);
+                continue;
+            }
             let there = match &occurrence.stage {
                 Stage::Running(branch) => self.memory.turns.runs.contains_key(branch),
                 Stage::Asked(message) => self.is_open(*message),

@@ -12,6 +12,7 @@ use crate::approval::Approvals;
 use crate::attention::Attending;
 use crate::card::Cards;
 use crate::conversation::{Branch, Conversation, EntryId, Head};
+use crate::delivery::Deliveries;
 use crate::fork::{Entering, Fork};
 use crate::inbox::Inbox;
 use crate::label::Label;
@@ -79,6 +80,8 @@ pub struct Messages {
     pub attending: Attending,
     /// The addresses that the human wrote since the start, oldest first, shared with every copy of this memory.
     pub links: Arc<VecDeque<String>>,
+    /// What was brought to webhooks.
+    pub deliveries: Deliveries,
     /// The number of the next message.
     pub next: MessageId,
 }
@@ -183,6 +186,7 @@ impl Memory {
                 cards: Arc::default(),
                 attending: Attending::default(),
                 links: Arc::default(),
+                deliveries: Deliveries::default(),
                 next: MessageId(1),
             },
             reports: Reports { waiting: Arc::default(), next: ReportId(1) },

@@ -77,38 +77,51 @@ impl Assistant {
 
     /// BF-21: whether the run on `branch` may reach the human now. If it may, a ping is set aside for it.
     fn may_ping(&mut self, branch: &Branch, urgency: Urgency, minutes: &Minutes) -> Result<(), String> {
+        let reporting = self.memory.turns.runs.get(branch).map(|run| run.terms.voice.reporting);
+        match self.refuses_ping(branch, urgency, minutes) {
+            Some(why) => Err(no_ping(why, reporting.unwrap_or_default())),
+            None => Ok(()),
+        }
+    }
+
+    /// Why the run on `branch` may not reach the human now: nothing, if it may, and a ping is set aside for it.
+    pub(super) fn refuses_ping(
+        &mut self,
+        branch: &Branch,
+        urgency: Urgency,
+        minutes: &Minutes,
+    ) -> Option<NoPing> {
         let now = minutes.at.to_zoned(minutes.zone.clone());
         let budget = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(&now)).at(&now);
         let (normal, critical) = self.set_aside();
-        let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else { return Ok(()) };
-        let reporting = run.terms.voice.reporting;
+        let run = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut)?;
         if run.terms.voice.pings == Pings::Never {
-            return Err(no_ping(NoPing::Disabled, reporting));
+            return Some(NoPing::Disabled);
         }
         let doings = &run.doings;
         let asked = |wanted: Urgency| doings.asked.contains(&wanted);
         match urgency {
             Urgency::Normal if !doings.pings.is_empty() || asked(Urgency::Normal) => {
-                return Err(no_ping(NoPing::AlreadySent, reporting));
+                return Some(NoPing::AlreadySent);
             }
             Urgency::Normal if doings.busy == Busy::Talking => {
-                return Err(no_ping(NoPing::MidConversation, reporting));
+                return Some(NoPing::MidConversation);
             }
-            Urgency::Normal if !budget.allows(normal) => return Err(no_ping(NoPing::Exhausted, reporting)),
+            Urgency::Normal if !budget.allows(normal) => return Some(NoPing::Exhausted),
             Urgency::Critical if doings.pings.contains(&Urgency::Critical) || asked(Urgency::Critical) => {
-                return Err(no_ping(NoPing::CriticalSent, reporting));
+                return Some(NoPing::CriticalSent);
             }
             Urgency::Critical if budget.critical.count + critical >= CRITICAL => {
-                return Err(no_ping(NoPing::CriticalExhausted, reporting));
+                return Some(NoPing::CriticalExhausted);
             }
             Urgency::Normal | Urgency::Critical => {}
         }
         run.doings.asked.push(urgency);
-        Ok(())
+        None
     }
 
     /// How many pings are set aside, of either kind.
-    fn set_aside(&self) -> (u32, u32) {
+    pub(super) fn set_aside(&self) -> (u32, u32) {
         let count = |wanted: Urgency| {
             let asked = self.memory.turns.runs.values().flat_map(|run| &run.doings.asked);
             u32::try_from(asked.filter(|asked| **asked == wanted).count()).unwrap_or(u32::MAX)

@@ -141,6 +141,7 @@ impl Assistant {
             Planning::Words(words) => self.plan_words(&words, now),
             Planning::Capture(words) => self.capture(&words, now),
             Planning::Remind(what, when) => self.plan_apart(what, &when, now),
+            Planning::Deliver(delivery) => self.deliver(*delivery, now),
         }
     }
 
@@ -164,6 +165,7 @@ impl Assistant {
         }
         self.try_failed(minutes);
         self.begin_queued(minutes);
+        self.tend_deliveries(minutes);
         self.catch_up(&mut missed, minutes);
         if !missed.is_empty() {
             minutes.shown.push(Shown::Notice(away(&missed, minutes)));
@@ -297,7 +299,7 @@ impl Assistant {
         let due = |occurrence: &&Occurrence| {
             matches!(occurrence.stage, Stage::Again(at) if at <= minutes.at) && !plans.is_unread(occurrence)
         };
-        let due: Vec<Occurrence> = plans.open.values().filter(due).cloned().collect();
+        let due: Vec<Occurrence> = plans.open.values().filter(due).filter(is_planned).cloned().collect();
         for occurrence in due {
             match self.plan_of(&occurrence) {
                 Some(planned) => self.try_once(&planned, occurrence, minutes),
@@ -312,7 +314,7 @@ impl Assistant {
         let free = |occurrence: &&Occurrence| {
             occurrence.stage == Stage::Queued && plans.busy_with(&occurrence.key.source).is_none()
         };
-        let queued: Vec<Occurrence> = plans.open.values().filter(free).cloned().collect();
+        let queued: Vec<Occurrence> = plans.open.values().filter(free).filter(is_planned).cloned().collect();
         for occurrence in queued {
             if let Some(planned) = self.plan_of(&occurrence) {
                 self.try_once(&planned, occurrence, minutes);
@@ -325,6 +327,11 @@ impl Assistant {
         let plan = self.memory.plans.agenda.get(&occurrence.key.source);
         plan.map(|plan| Arc::clone(&plan.planned))
     }
+}
+
+/// Whether a time of a plan came, and not a call from outside.
+fn is_planned(occurrence: &&Occurrence) -> bool {
+    !matches!(occurrence.key.source, Source::Webhook(_))
 }
 
 /// Whether it is a reminder that is only to be heard.

@@ -12,6 +12,7 @@ use crate::attention::{Attention, Ease};
 use crate::compaction::Room;
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, Source, may_spend};
+use crate::delivery::Delivery;
 use crate::embed::Action;
 use crate::inbox::KeptId;
 use crate::permission::Ruling;
@@ -72,6 +73,8 @@ pub enum Planning {
     Capture(String),
     /// To be reminded of this, at the time that the second words say.
     Remind(String, String),
+    /// To take in what was brought to a webhook.
+    Deliver(Box<Delivery>),
 }
 
 /// What can change in the inbox, and in what background runs left.

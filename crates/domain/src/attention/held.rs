@@ -42,11 +42,14 @@ pub enum HeldFor {
     Enough,
     /// It rang twice, and nobody answered.
     Unanswered,
+    /// The human was in the middle of talking with us.
+    Talking,
 }
 
 impl HeldFor {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Quiet, Self::Focus, Self::Soon, Self::Enough, Self::Unanswered];
+    pub const ALL: [Self; 6] =
+        [Self::Quiet, Self::Focus, Self::Soon, Self::Enough, Self::Unanswered, Self::Talking];
 
     /// The word under which it is kept.
     pub fn as_str(self) -> &'static str {
@@ -56,6 +59,7 @@ impl HeldFor {
             Self::Soon => "soon",
             Self::Enough => "enough",
             Self::Unanswered => "unanswered",
+            Self::Talking => "talking",
         }
     }
 
@@ -72,6 +76,7 @@ impl HeldFor {
             Self::Soon => "something else had just rung",
             Self::Enough => "enough had rung that day",
             Self::Unanswered => "no answer yet",
+            Self::Talking => "we were talking",
         }
     }
 }

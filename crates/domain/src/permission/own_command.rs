@@ -42,6 +42,9 @@ pub fn power(words: &[String]) -> (Power, Label) {
         ("cal", "add" | "update") => change(Power::Reversible, Realm::Calendar),
         ("routine" | "reminder", "" | "list" | "show" | "next") => private(Realm::Tasks),
         ("skills", "" | "list" | "show") => private(Realm::Files),
+        ("webhook", "" | "list" | "show") => private(Realm::Files),
+        ("webhook", "test") if !words.iter().any(|word| word == "--send") => private(Realm::Files),
+        ("webhook", _) => change(Power::Authority, Realm::Files),
         ("mcp-servers", "" | "list") => foreign(Realm::Server),
         ("reminder", "add") if !widens(words) => change(Power::Reversible, Realm::Tasks),
         ("add" | "done" | "move" | "undo" | "pause" | "resume", _) | ("reminder", "cancel") => {
@@ -174,6 +177,10 @@ mod tests {
         check("reminder add -m tea --delay 5 --allowed-tools=Bash", Power::Authority);
         check("routine add -m tea --cron x", Power::Authority);
         check("mail read 1", Power::Reads);
+        check("webhook list", Power::Reads);
+        check("webhook test ci --data x", Power::Reads);
+        check("webhook test ci --data x --send", Power::Authority);
+        check("webhook add x -m y", Power::Authority);
         for human in [
             "config model x",
             "skills accept a",

@@ -15,8 +15,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 
-use super::Database;
 use super::read::{branch_in, label_in, session_in, source_in, time_in, unread};
+use super::{Database, deliveries};
 use crate::files::items::Item as _;
 
 /// A file that plans something and has to be changed.
@@ -218,6 +218,7 @@ pub fn write(transaction: &Transaction<'_>, change: &PlanChange) -> rusqlite::Re
             transaction.prepare_cached(sql)?.execute([routine.as_str()]).map(drop)
         }
         PlanChange::File(work) => file(transaction, work),
+        PlanChange::Delivery(change) => deliveries::write(transaction, change),
         PlanChange::Last(changed) => {
             let sql = "INSERT INTO attention (one, undo) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET undo = excluded.undo";
             let undo = changed.as_ref().map(|changed| spell_change(changed));

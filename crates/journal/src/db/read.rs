@@ -42,6 +42,7 @@ impl Database {
                 cards: Arc::new(self.cards()?),
                 attending: self.attending()?,
                 links: Arc::default(),
+                deliveries: self.deliveries()?,
                 next: MessageId(next("messages")?),
             },
             reports: Reports { waiting: Arc::new(self.reports()?), next: self.next_report()? },

@@ -5,10 +5,12 @@ use rusqlite::Connection;
 use super::Unopened;
 
 /// The format this program writes.
-const FORMAT: i64 = 8;
+const FORMAT: i64 = 9;
 
 /// The tables that a sound database has.
-pub const TABLES: [&str; 31] = [
+pub const TABLES: [&str; 33] = [
+    "deliveries",
+    "delivery_marks",
     "accepted",
     "held",
     "dislikes",
@@ -43,7 +45,7 @@ pub const TABLES: [&str; 31] = [
 ];
 
 /// What each format adds to the one before it.
-const STEPS: [(i64, &str); 8] = [
+const STEPS: [(i64, &str); 9] = [
     (1, include_str!("format_1.sql")),
     (2, include_str!("format_2.sql")),
     (3, include_str!("format_3.sql")),
@@ -52,6 +54,7 @@ const STEPS: [(i64, &str); 8] = [
     (6, include_str!("format_6.sql")),
     (7, include_str!("format_7.sql")),
     (8, include_str!("format_8.sql")),
+    (9, include_str!("format_9.sql")),
 ];
 
 /// The format this program writes.

@@ -1,6 +1,6 @@
 //! The webhooks: `webhooks/*.md`.
 
-use domain::schedule::{Invalid, ItemId, Prompt, WebhookSpec};
+use domain::schedule::{Entrance, Invalid, ItemId, Prompt, Proof, WebhookSpec};
 use jiff::tz::TimeZone;
 
 use super::items::Item;
@@ -20,6 +20,8 @@ impl Item for WebhookSpec {
         Head::new()
             .text("id", self.id.as_str(), "")
             .with("fields", Some(Value::Json(self.fields.clone())))
+            .entrance(&self.entrance)
+            .with("deliver", self.deliver.as_ref().map(|words| Value::Text(words.as_str().to_owned())))
             .isolated(self.knowing)
             .model_and_thinking(&self.terms)
             .pings(self.terms.voice.pings)
@@ -41,5 +43,25 @@ fn checked(keys: WebhookKeys, template: Prompt) -> Result<WebhookSpec, Invalid> 
     let id = wire::id(keys.id)?;
     let fields = serde_json::Value::Object(wire::required("fields", keys.fields)?).to_string();
     let knowing = wire::knowing(keys.isolated);
-    Ok(WebhookSpec { id, fields, knowing, terms: terms_of!(keys).checked()?, template })
+    let pick = keys.pick.unwrap_or_default().into_iter().collect();
+    let entrance = Entrance::read(keys.auth.as_deref(), pick, keys.max_bytes)?;
+    let deliver = keys.deliver.as_deref().map(Prompt::new);
+    let terms = terms_of!(keys).checked()?;
+    WebhookSpec { id, fields, entrance, knowing, terms, deliver, template }.checked()
+}
+
+/// Writes the keys that only a webhook has; what is as usual is left out.
+trait WebhookHead {
+    fn entrance(self, entrance: &Entrance) -> Self;
+}
+
+impl WebhookHead for Head {
+    fn entrance(self, entrance: &Entrance) -> Self {
+        let pick: serde_json::Map<String, serde_json::Value> =
+            entrance.pick.iter().map(|(name, path)| (name.clone(), path.as_str().into())).collect();
+        let pick = (!pick.is_empty()).then(|| Value::Json(serde_json::Value::Object(pick).to_string()));
+        self.text("auth", entrance.proof.as_str(), Proof::default().as_str())
+            .with("pick", pick)
+            .with("max-bytes", entrance.bytes.map(Value::Number))
+    }
 }

@@ -1,5 +1,7 @@
 //! The keys of each kind of file, as they are spelled.
 
+use std::collections::BTreeMap;
+
 use domain::schedule::{
     IfMissed, Invalid, ItemId, Knowing, Manner, ModelName, Moment, Overlap, Pings, Reporting, Rest, Standing,
     Terms, Thinking, ToolRule, Voice,
@@ -78,6 +80,11 @@ pub(crate) struct ReminderKeys {
 pub(crate) struct WebhookKeys {
     pub id: Option<String>,
     pub fields: Option<serde_json::Map<String, serde_json::Value>>,
+    pub auth: Option<String>,
+    pub pick: Option<BTreeMap<String, String>>,
+    #[serde(alias = "max_bytes")]
+    pub max_bytes: Option<u32>,
+    pub deliver: Option<String>,
     pub isolated: Option<bool>,
     pub model: Option<String>,
     pub thinking: Option<bool>,

@@ -145,7 +145,7 @@ pub async fn serve_unix(mut door: FileDoor, app: App, stop: CancellationToken) {
 }
 
 /// The next connection; meanwhile, connections that ended are cleared away.
-async fn accept<L: Listener>(listener: &mut L, sockets: &mut JoinSet<()>) -> L::Io {
+pub(crate) async fn accept<L: Listener>(listener: &mut L, sockets: &mut JoinSet<()>) -> L::Io {
     loop {
         tokio::select! {
             (stream, _) = listener.accept() => return stream,
@@ -211,7 +211,7 @@ fn turn_away(stream: &TcpStream) {
 }
 
 /// Waits a little for connections to end by themselves.
-async fn finish(mut sockets: JoinSet<()>) {
+pub(crate) async fn finish(mut sockets: JoinSet<()>) {
     let all = async { while sockets.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(ENDING, all).await;
     sockets.shutdown().await;

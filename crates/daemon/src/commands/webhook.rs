@@ -1,0 +1,132 @@
+//! `ollim-bot webhook`: which there are, what one of them says, a new one, and what a call of one would lead to.
+
+mod adding;
+mod trying;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use domain::schedule::{WebhookSpec, template};
+use journal::disk::Disk;
+use journal::files::items::{Filed, Items};
+use serde_json::{Value, json};
+use surfaces::hook::schema::Schema;
+
+use super::answer;
+use crate::cli::{Output, WebhookAction};
+use crate::exit::Failed;
+use crate::hooks;
+use crate::settings::{Settings, Webhooks};
+
+/// Does what was asked for.
+pub async fn run(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    action: WebhookAction,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    let mut desk = Desk { settings, items: hooks::items(settings, Arc::clone(&disk)), output };
+    match action {
+        WebhookAction::List => desk.list(),
+        WebhookAction::Show { id } => desk.show(&id),
+        WebhookAction::Add(wanted) => desk.add(*wanted),
+        WebhookAction::Test(wanted) => desk.test(wanted).await,
+    }
+}
+
+struct Desk<'a> {
+    settings: &'a Settings,
+    items: Items<WebhookSpec>,
+    output: &'a Output,
+}
+
+impl Desk<'_> {
+    fn list(&self) -> Result<ExitCode, Failed> {
+        let listing = self.items.list().map_err(|trouble| Failed::NotDone(trouble.to_string()))?;
+        let (mut lines, mut values) = (Vec::new(), Vec::new());
+        for filed in &listing.items {
+            let value = self.value(filed);
+            let standing = value["standing"].as_str().unwrap_or_default();
+            let way = if filed.item.deliver.is_some() { "deliver" } else { "run" };
+            let proof = filed.item.entrance.proof.as_str();
+            lines.push(format!("  {:<24}  {way:<7}  {proof:<8}  {standing}", filed.item.id.as_str()));
+            values.push(value);
+        }
+        let invalid: Vec<String> = listing.bad.iter().map(ToString::to_string).collect();
+        lines.extend(invalid.iter().map(|bad| format!("  ! {bad}")));
+        if lines.is_empty() {
+            lines.push(
+                "no webhooks. one is a file in `webhooks`; `ollim-bot help webhooks` tells how.".to_owned(),
+            );
+        }
+        lines.push(self.door());
+        let value = json!({ "webhooks": values, "invalid": invalid, "door": self.door() });
+        answer(self.output, &value, &lines.join("\n"));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show(&self, id: &str) -> Result<ExitCode, Failed> {
+        let filed = self.find(id)?;
+        let mut value = self.value(&filed);
+        let text = self.items.text(&filed.path).map_err(|trouble| Failed::NotDone(trouble.to_string()))?;
+        value["text"] = text.clone().into();
+        let places = template::places(filed.item.words());
+        let told = format!(
+            "{id}: {}\n  address  {}\n  places   {}\n\n{text}",
+            value["standing"].as_str().unwrap_or_default(),
+            value["address"].as_str().unwrap_or_default(),
+            if places.is_empty() { "none".to_owned() } else { places.join(", ") },
+        );
+        answer(self.output, &value, &told);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn find(&self, id: &str) -> Result<Filed<WebhookSpec>, Failed> {
+        let listing = self.items.list().map_err(|trouble| Failed::NotDone(trouble.to_string()))?;
+        let bad = listing.bad.iter().find(|bad| self.items.id_of(&bad.path).as_deref() == Some(id));
+        if let Some(bad) = bad {
+            return Err(Failed::NotDone(format!("{bad}")));
+        }
+        let found = listing.items.into_iter().find(|filed| filed.item.id.as_str() == id);
+        found.ok_or_else(|| {
+            let text = format!("there is no webhook called `{id}`. `ollim-bot webhook list` names them.");
+            Failed::NotDone(text)
+        })
+    }
+
+    /// Whether and where other programs can call.
+    fn door(&self) -> String {
+        match &self.settings.places.webhooks {
+            Webhooks::Off => "webhooks are off: WEBHOOK_PORT is not set.".to_owned(),
+            Webhooks::On(port, _) => format!("called with POST http://127.0.0.1:{port}/hook/ID"),
+            Webhooks::Wrong(why) => why.clone(),
+        }
+    }
+
+    fn value(&self, filed: &Filed<WebhookSpec>) -> Value {
+        let hook = &filed.item;
+        let address = match &self.settings.places.webhooks {
+            Webhooks::On(port, _) => format!("http://127.0.0.1:{port}/hook/{}", hook.id),
+            Webhooks::Off | Webhooks::Wrong(_) => format!("/hook/{}", hook.id),
+        };
+        let schema = Schema::read(&hook.fields);
+        let standing = match &schema {
+            Ok(_) => "fine".to_owned(),
+            Err(why) => format!("can't be called: {why}"),
+        };
+        let (names, required) = schema
+            .as_ref()
+            .map_or_else(|_| (Vec::new(), Vec::new()), |schema| (schema.names(), schema.required()));
+        json!({
+            "id": hook.id.as_str(),
+            "file": filed.path,
+            "address": address,
+            "auth": hook.entrance.proof.as_str(),
+            "deliver": hook.deliver.as_ref().map(|words| words.as_str()),
+            "fields": names,
+            "required": required,
+            "max_bytes": hook.entrance.limit(),
+            "standing": standing,
+        })
+    }
+}

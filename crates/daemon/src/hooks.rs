@@ -1,0 +1,125 @@
+//! Webhooks: their files and secrets as the door for other programs looks them up, and that door itself.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use domain::schedule::WebhookSpec;
+use engine::desk::Desk;
+use engine::ports::Clock;
+use jiff::tz::TimeZone;
+use journal::disk::Disk;
+use journal::files::items::Items;
+use surfaces::hook::schema::Schema;
+use surfaces::hook::{self, Hooks};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::house::Doors;
+use crate::settings::{Secrets, Settings, Webhooks};
+
+/// The most complaints that are remembered as told.
+const TOLD: usize = 1_000;
+
+/// The files of webhooks, and their secrets.
+pub struct HookFiles {
+    items: Items<WebhookSpec>,
+    secrets: Secrets,
+    told: watch::Sender<BTreeSet<String>>,
+}
+
+impl HookFiles {
+    fn new(settings: &Settings, disk: Arc<dyn Disk>, secrets: Secrets) -> Self {
+        Self { items: items(settings, disk), secrets, told: watch::Sender::default() }
+    }
+
+    /// Says what is wrong with a file, once for each wrong.
+    fn tell_once(&self, complaint: String) {
+        self.told.send_if_modified(|told| {
+            let new = told.len() < TOLD && told.insert(complaint.clone());
+            if new {
+                tracing::warn!("{complaint}");
+            }
+            new
+        });
+    }
+}
+
+impl Hooks for HookFiles {
+    fn find(&self, id: &str) -> Option<WebhookSpec> {
+        let listing = match self.items.list() {
+            Ok(listing) => listing,
+            Err(trouble) => {
+                self.tell_once(trouble.to_string());
+                return None;
+            }
+        };
+        listing.bad.iter().for_each(|bad| self.tell_once(bad.to_string()));
+        let found = listing.items.into_iter().find(|filed| filed.item.id.as_str() == id);
+        found.map(|filed| filed.item)
+    }
+
+    fn secret(&self, id: &str) -> Option<String> {
+        self.secrets.of(id)
+    }
+}
+
+/// The webhooks of the data directory of `settings`.
+pub fn items(settings: &Settings, disk: Arc<dyn Disk>) -> Items<WebhookSpec> {
+    Items::new(disk, settings.paths.root(), TimeZone::UTC)
+}
+
+/// What is wrong with the files of webhooks. All others can be called.
+pub fn complaints(settings: &Settings, disk: Arc<dyn Disk>) -> Vec<String> {
+    let listing = match items(settings, disk).list() {
+        Ok(listing) => listing,
+        Err(trouble) => return vec![trouble.to_string()],
+    };
+    let name = |path: &std::path::Path| {
+        format!("webhooks/{}", path.file_name().unwrap_or_default().to_string_lossy())
+    };
+    let bad = listing.bad.iter().map(|bad| format!("{} can't be used: {}", name(&bad.path), bad.bad));
+    let wrong = listing.items.iter().filter_map(|filed| {
+        let why = Schema::read(&filed.item.fields).err()?;
+        Some(format!("{} can't be called: {why}", name(&filed.path)))
+    });
+    bad.chain(wrong).collect()
+}
+
+/// WH-1: lets calls in until `stop`, if that was asked for and there is a secret. What stands in its way is told in
+/// `notices`.
+pub async fn serve(
+    (settings, doors): (&Settings, Doors),
+    (desk, disk, clock): (Desk, Arc<dyn Disk>, Arc<dyn Clock>),
+    notices: &mut Vec<String>,
+    (tasks, stop): (&mut JoinSet<()>, &CancellationToken),
+) -> Option<SocketAddr> {
+    let mut off = |why: String| {
+        tracing::error!("{why}");
+        notices.push(why);
+    };
+    let (port, secrets) = match &settings.places.webhooks {
+        _ if doors != Doors::LocalAndPage => return None,
+        Webhooks::Off => return None,
+        Webhooks::Wrong(why) => {
+            off(why.clone());
+            return None;
+        }
+        Webhooks::On(port, secrets) => (*port, secrets.clone()),
+    };
+    let door = match hook::bind(port).await {
+        Ok(door) => door,
+        Err(error) => {
+            off(format!(
+                "webhooks are off: 127.0.0.1:{port} cannot be used ({error}). set WEBHOOK_PORT to a free one."
+            ));
+            return None;
+        }
+    };
+    notices.extend(complaints(settings, Arc::clone(&disk)));
+    let (address, hooks) = (door.address(), Arc::new(HookFiles::new(settings, disk, secrets)));
+    let ports = hook::Ports { desk, hooks, clock };
+    tasks.spawn(hook::serve(door, ports, hook::Limits::HOUSE, stop.clone()));
+    Some(address)
+}

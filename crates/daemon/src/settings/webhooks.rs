@@ -1,0 +1,102 @@
+//! The door for other programs: its port, and the secret that they must know, which is read again at every call.
+
+use std::fmt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use journal::Paths;
+
+use super::Environment;
+
+/// The file of the data directory that holds the secret, in `state`.
+const FILE: &str = "webhook.secret";
+/// The folder of `state` that holds secrets of single webhooks.
+const OWN: &str = "webhook-secrets";
+
+/// WH-1: whether other programs can call.
+#[derive(Clone, Debug)]
+pub enum Webhooks {
+    /// Nobody asked for it.
+    Off,
+    /// On this port.
+    On(u16, Secrets),
+    /// What was said about it cannot work: it stays off, and that is told.
+    Wrong(String),
+}
+
+/// Where secrets are.
+#[derive(Clone)]
+pub struct Secrets {
+    named: Option<PathBuf>,
+    variable: Option<String>,
+    state: PathBuf,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets(..)")
+    }
+}
+
+impl Secrets {
+    /// What whoever calls the webhook `id` must know now: its own secret, if it has one, or the one for all. Nothing, if
+    /// there is none that others cannot read.
+    pub fn of(&self, id: &str) -> Option<String> {
+        let own = self.state.join(OWN).join(id);
+        if is_name(id) && own.symlink_metadata().is_ok() {
+            return in_file(&own).ok();
+        }
+        self.for_all().ok()
+    }
+
+    /// The secret for all, or why there is none. A file wins over the environment, because it can be replaced while the
+    /// program runs; one that was named and is gone lets nobody in.
+    fn for_all(&self) -> Result<String, String> {
+        let usual = self.state.join(FILE);
+        match (&self.named, &self.variable) {
+            (Some(file), _) => in_file(file),
+            (None, _) if usual.symlink_metadata().is_ok() => in_file(&usual),
+            (None, Some(variable)) => Ok(variable.clone()),
+            (None, None) => {
+                Err(format!("set WEBHOOK_SECRET, or write one into {} (chmod 600)", usual.display()))
+            }
+        }
+    }
+}
+
+/// Whether `id` is a plain name, and no way to another folder.
+fn is_name(id: &str) -> bool {
+    domain::schedule::ItemId::parse(id).is_ok()
+}
+
+fn in_file(file: &Path) -> Result<String, String> {
+    let wrong = |why: &dyn fmt::Display| format!("{}: {why}", file.display());
+    let found = std::fs::metadata(file).map_err(|error| wrong(&error))?;
+    if found.permissions().mode() & 0o077 != 0 {
+        return Err(wrong(&"others can read this secret. make it yours alone: chmod 600"));
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| wrong(&error))?;
+    match text.trim() {
+        "" => Err(wrong(&"it is empty. write a secret into it")),
+        secret => Ok(secret.to_owned()),
+    }
+}
+
+/// Reads what was said about it.
+pub fn read(environment: &Environment, paths: &Paths) -> Webhooks {
+    let Some(port) = environment.get("WEBHOOK_PORT") else { return Webhooks::Off };
+    let Ok(port) = port.parse::<u16>() else {
+        return Webhooks::Wrong(format!(
+            "webhooks are off: WEBHOOK_PORT `{port}` is no port. write a number like 8787."
+        ));
+    };
+    let secrets = Secrets {
+        named: environment.get("WEBHOOK_SECRET_FILE").map(PathBuf::from),
+        variable: environment.get("WEBHOOK_SECRET").map(str::to_owned),
+        state: paths.state(),
+    };
+    match secrets.for_all() {
+        Ok(_) => Webhooks::On(port, secrets),
+        Err(why) => Webhooks::Wrong(format!("webhooks are off: there is no secret. {why}.")),
+    }
+}

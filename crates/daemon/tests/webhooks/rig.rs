@@ -1,0 +1,83 @@
+//! The rig: a program with webhooks, calls to it, and its log.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rusqlite::Connection;
+use testkit::kill::{Program, Running, free_port};
+
+pub const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+pub const BELL: &str = "---\nid: bell\nfields:\n  type: object\n  required: [door]\n  properties:\n    door: {type: string, \
+    enum: [front, garden]}\ndeliver: \"somebody rang at the {door} door\"\n---\n";
+pub const CI: &str = "---\nid: ci\nfields:\n  type: object\n  required: [title]\n  properties:\n    title: {type: \
+    string}\nisolated: true\nupdate-main-session: freely\n---\nLook at {title}.\n";
+
+/// A program, and the port on which it is called.
+pub struct Rig {
+    pub program: Program,
+    pub port: u16,
+}
+
+impl Rig {
+    pub fn new(mut program: Program) -> Self {
+        let port = free_port();
+        program.set("WEBHOOK_PORT", &port.to_string()).set("WEBHOOK_SECRET", "sesame");
+        let rig = Self { program, port };
+        rig.write("webhooks/bell.md", BELL);
+        rig.write("webhooks/ci.md", CI);
+        rig
+    }
+
+    pub fn write(&self, file: &str, text: &str) {
+        let path = self.program.data().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let opened =
+            std::fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path);
+        opened.and_then(|mut file| file.write_all(text.as_bytes())).unwrap();
+    }
+
+    /// The code and the words of the answer to a call; nothing, if nobody answers.
+    pub fn call(&self, id: &str, headers: &[(&str, &str)], body: &str) -> Option<(u16, String)> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
+        let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let length = body.len();
+        let call =
+            format!("POST /hook/{id} HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n{more}\r\n{body}");
+        stream.write_all(call.as_bytes()).ok()?;
+        let mut heard = Vec::new();
+        let _ = stream.read_to_end(&mut heard);
+        let heard = String::from_utf8_lossy(&heard).into_owned();
+        let status = heard.split(' ').nth(1)?.parse().ok()?;
+        Some((status, heard.split("\r\n\r\n").nth(1)?.to_owned()))
+    }
+
+    /// The same with the secret, as the delivery `number`.
+    pub fn ring(&self, id: &str, number: &str, body: &str) -> Option<u16> {
+        let headers = [("authorization", "Bearer sesame"), ("idempotency-key", number)];
+        self.call(id, &headers, body).map(|(status, _)| status)
+    }
+
+    pub fn count(&self, sql: &str) -> i64 {
+        count(self.program.data(), sql)
+    }
+
+    /// Waits until nothing that was delivered is left.
+    pub fn come_to_rest(&self, running: &Running) {
+        for _ in 0..20_000 {
+            // Whatever was decided before an answer is decided.
+            running.command("/status").expect("it runs");
+            if self.count("SELECT count(*) FROM deliveries") == 0 {
+                return;
+            }
+        }
+        panic!("it does not come to rest: {}", running.log());
+    }
+}
+
+pub fn count(data: &Path, sql: &str) -> i64 {
+    let log = Connection::open(data.join("state/journal.db")).expect("a log");
+    log.query_row(sql, [], |row| row.get(0)).expect("a count")
+}

@@ -1,0 +1,226 @@
+//! Deliveries: a webhook was called. It is on disk before the caller hears so, and what follows is begun from disk.
+//!
+//! Each delivery is an occurrence: it ends in exactly one way, and a crash finds it where it stood. Those of one webhook
+//! come one after the other. What was brought is from outside from its first word on.
+
+use std::sync::Arc;
+
+use jiff::{Timestamp, Zoned};
+
+use super::delegating::words;
+use super::{Answer, Assistant, Effect, Ended, Minutes, RUNS, Shown, Tends};
+use crate::context::{self, Preamble};
+use crate::conversation::Branch;
+use crate::cost::Source;
+use crate::delivery::{Delivery, DeliveryChange, REPEAT, Verdict, WAITING};
+use crate::label::{Label, Realm};
+use crate::occurrence::{End, Key, Occurrence, Stage, TRIES, wait_after};
+use crate::ping_budget::PingBudget;
+use crate::place::{Aside, Follow};
+use crate::record::PlanChange;
+use crate::run::{Job, Kind};
+use crate::schedule::{Knowing, Lateness, ModelName, Prompt, Terms, Thinking, ToolRule, allowance, as_told};
+
+/// WH-15: the model that looks at values.
+const CHECKER: &str = "haiku";
+
+impl Assistant {
+    /// WH-11, P7: takes a delivery in, once.
+    pub(super) fn deliver(&mut self, delivery: Delivery, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let deliveries = &mut self.memory.messages.deliveries;
+        let at = now.timestamp();
+        if deliveries.remembers(&delivery.marks, at) {
+            return (Answer::Told(REPEAT.to_owned()), Vec::new());
+        }
+        if deliveries.open.size() >= WAITING {
+            let why = format!("{WAITING} deliveries wait already; try again later");
+            return (Answer::Refused(why), Vec::new());
+        }
+        if !deliveries.remember(&delivery.marks, at) {
+            let why = "more came this week than i can remember; try again later".to_owned();
+            return (Answer::Refused(why), Vec::new());
+        }
+        let mut minutes = Minutes::at(now);
+        self.take_in(delivery, &mut minutes);
+        self.tend_deliveries(&mut minutes);
+        (Answer::Noted, minutes.effects())
+    }
+
+    fn take_in(&mut self, delivery: Delivery, minutes: &mut Minutes) {
+        let deliveries = &mut self.memory.messages.deliveries;
+        let key = Key { source: delivery.source(), due: deliveries.next_time(minutes.at) };
+        let delivery = Arc::new(delivery);
+        deliveries.open.insert_mut(key.clone(), Arc::clone(&delivery));
+        let occurrence = Occurrence {
+            key: key.clone(),
+            name: delivery.name(),
+            words: delivery.hook.words().to_owned(),
+            lateness: Lateness::OnTime,
+            tries: 0,
+            stage: Stage::Queued,
+            since: minutes.at,
+        };
+        minutes.plan(Some(PlanChange::Delivery(DeliveryChange::Came(key, delivery))));
+        self.stands(occurrence, Stage::Queued, minutes);
+    }
+
+    /// Begins what can be begun: for each webhook, the oldest delivery that nobody works on.
+    pub(super) fn tend_deliveries(&mut self, minutes: &mut Minutes) {
+        if self.wants.tends == Tends::Nothing {
+            return;
+        }
+        while let Some((occurrence, delivery)) = self.next_delivery(minutes.at) {
+            self.begin_delivery(occurrence, &delivery, minutes);
+        }
+    }
+
+    fn next_delivery(&self, now: Timestamp) -> Option<(Occurrence, Arc<Delivery>)> {
+        let deliveries = &self.memory.messages.deliveries;
+        let mut before: Option<&Source> = None;
+        for (key, delivery) in deliveries.open.iter() {
+            if before.replace(&key.source) == Some(&key.source) || deliveries.is_checked(&key.source) {
+                continue;
+            }
+            let occurrence = self.memory.plans.open.get(key);
+            let ready = |occurrence: &&Occurrence| match occurrence.stage {
+                Stage::Queued => true,
+                Stage::Again(at) => at <= now,
+                Stage::Running(_) | Stage::Asked(_) | Stage::Ended(_) => false,
+            };
+            if let Some(occurrence) = occurrence.filter(ready) {
+                return Some((occurrence.clone(), Arc::clone(delivery)));
+            }
+        }
+        None
+    }
+
+    fn begin_delivery(&mut self, occurrence: Occurrence, delivery: &Delivery, minutes: &mut Minutes) {
+        if let Some(words) = delivery.words() {
+            return self.tell_delivery((occurrence, delivery), words, minutes);
+        }
+        if self.choices.is_offline() {
+            let words = format!(
+                "{} was called, and i have no model to act on it.\n{}",
+                delivery.name(),
+                delivery.list()
+            );
+            return self.tell_delivery((occurrence, delivery), words, minutes);
+        }
+        if occurrence.tries >= TRIES {
+            return self.not_done(occurrence, "i stopped every time before it had begun", minutes);
+        }
+        if self.memory.turns.runs.len() >= RUNS {
+            let again = minutes.at + wait_after(1, self.dice.roll());
+            return self.stands(occurrence, Stage::Again(again), minutes);
+        }
+        let occurrence = Occurrence { tries: occurrence.tries + 1, ..occurrence };
+        match delivery.free() {
+            Some(values) => self.check_values(occurrence, &values, minutes),
+            None => self.set_off_delivery(occurrence, delivery, minutes),
+        }
+    }
+
+    /// WH-15, F6: somebody without any tool looks at the values first. A crash forgets that, and it is done again.
+    fn check_values(&mut self, occurrence: Occurrence, values: &str, minutes: &mut Minutes) {
+        let terms = Terms {
+            model: ModelName::read(CHECKER),
+            thinking: Thinking::Off,
+            tools: ToolRule::Only(Vec::new()),
+            ..Terms::default()
+        };
+        let (name, aside) = ("reader".to_owned(), Aside::Isolated(Follow::Alone));
+        let prompt = Prompt::new(&context::to_be_checked(values));
+        let key = occurrence.key.clone();
+        self.stands(occurrence, Stage::Queued, minutes);
+        let job = Job { source: Source::Reader, name, aside, terms, prompt };
+        let branch = self.set_off_outside(job, None, minutes);
+        self.memory.messages.deliveries.checks.insert(branch, (key, Verdict::Unknown));
+    }
+
+    /// A run that has words from outside before it from its first moment on.
+    fn set_off_outside(&mut self, job: Job, due: Option<Timestamp>, minutes: &mut Minutes) -> Branch {
+        let (run, text) = self.branch_off(job, due, minutes);
+        self.memory.conversation.know(&run.branch, from_a_webhook());
+        self.say_first(run.branch.clone(), text, minutes);
+        run.branch.clone()
+    }
+
+    /// Whoever looks at values on `branch` has said this.
+    pub(super) fn note_verdict(&mut self, branch: &Branch, ended: &Ended) {
+        let deliveries = &mut self.memory.messages.deliveries;
+        let Some((key, verdict)) = deliveries.checks.get_mut(branch) else { return };
+        if let Some(delivery) = deliveries.open.get(key) {
+            *verdict = Verdict::read(&words(ended), delivery);
+        }
+    }
+
+    /// WH-16, WH-17: whoever looked at values has ended. Only what was found safe is acted on. Whether it was such a run.
+    pub(super) fn check_ended(&mut self, branch: &Branch, minutes: &mut Minutes) -> bool {
+        let deliveries = &mut self.memory.messages.deliveries;
+        let Some((key, verdict)) = deliveries.checks.remove(branch) else { return false };
+        let open = deliveries.open.get(&key).cloned();
+        let Some((delivery, occurrence)) = open.zip(self.memory.plans.open.get(&key).cloned()) else {
+            return true;
+        };
+        match verdict {
+            Verdict::Safe => self.set_off_delivery(occurrence, &delivery, minutes),
+            Verdict::Flagged(names) => {
+                let what = match names.as_slice() {
+                    [] => "what was brought".to_owned(),
+                    names => format!("`{}`", names.join("`, `")),
+                };
+                let why = format!("{what} reads like an order to me");
+                minutes.shown.push(Shown::Notice(format!("i did not run {}: {why}.", delivery.name())));
+                self.settle(occurrence, End::Skipped(why), minutes);
+            }
+            Verdict::Unknown => {
+                self.failed(occurrence, "nobody could check what was brought, so it was not run", minutes);
+            }
+        }
+        true
+    }
+
+    /// WH-18: the run itself.
+    fn set_off_delivery(&mut self, occurrence: Occurrence, delivery: &Delivery, minutes: &mut Minutes) {
+        let hook = &delivery.hook;
+        let (kind, aside) = match hook.knowing {
+            Knowing::Main => (Kind::Forked, Aside::Forked(Follow::Alone)),
+            Knowing::Itself => (Kind::Isolated, Aside::Isolated(Follow::Alone)),
+        };
+        let terms = Terms { tools: allowance(&hook.terms, kind), ..hook.terms.clone() };
+        let now = minutes.at.to_zoned(minutes.zone.clone());
+        let (source, due) = (occurrence.key.source.clone(), occurrence.key.due);
+        let preamble = Preamble {
+            session: kind,
+            voice: terms.voice,
+            // WH-14.
+            busy: self.busy(),
+            budget: self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(&now)).at(&now),
+            ahead: self.memory.plans.agenda.around((&source, due), minutes.at),
+            tools: as_told(&terms.tools, terms.voice),
+        };
+        let prompt = Prompt::new(&context::called(delivery, &preamble.write(&now)));
+        let job = Job { source, name: delivery.name(), aside, terms, prompt };
+        let branch = self.set_off_outside(job, Some(due), minutes);
+        self.stands(occurrence, Stage::Running(branch), minutes);
+    }
+
+    /// Whether this is an occurrence of a webhook of which nobody knows what was brought.
+    pub(super) fn is_lost(&self, key: &Key) -> bool {
+        let known = self.memory.messages.deliveries.open.contains_key(key);
+        matches!(key.source, Source::Webhook(_)) && !known
+    }
+
+    /// A delivery has ended, and need not be kept any more.
+    pub(super) fn delivery_ended(&mut self, key: &Key, minutes: &mut Minutes) {
+        if self.memory.messages.deliveries.open.remove_mut(key) {
+            let ended = DeliveryChange::Ended(key.clone());
+            minutes.plan(Some(PlanChange::Delivery(ended)));
+        }
+    }
+}
+
+/// What is known of what a webhook brings.
+pub(super) fn from_a_webhook() -> Label {
+    Label::outside(Realm::Webhook)
+}

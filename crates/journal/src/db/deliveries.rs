@@ -1,0 +1,100 @@
+//! Deliveries, as rows: what was brought to webhooks until it has ended, and what it is known by for a week.
+
+use std::sync::Arc;
+
+use domain::conversation::Json;
+use domain::delivery::{Deliveries, Delivery, DeliveryChange, Kind, REMEMBERED, Value};
+use domain::occurrence::Key;
+use domain::schedule::WebhookSpec;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rusqlite::{Transaction, params};
+use serde::{Deserialize, Serialize};
+
+use super::Database;
+use super::read::{source_in, time_in};
+use super::write::unwritable;
+use crate::files::items::Item as _;
+
+/// A value, as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Brought {
+    name: String,
+    json: String,
+    free: bool,
+}
+
+impl Database {
+    /// What is known of deliveries.
+    pub(super) fn deliveries(&self) -> rusqlite::Result<Deliveries> {
+        let mut deliveries = Deliveries::default();
+        let mut rows = self.connection.prepare("SELECT source, due, hook, brought FROM deliveries")?;
+        let mut rows = rows.query([])?;
+        while let Some(row) = rows.next()? {
+            let key = Key { source: source_in(row, 0)?, due: time_in(row, 1)? };
+            // One that cannot be read stands in nobody else's way: its occurrence fails, and is told.
+            match delivery(&row.get::<_, String>(2)?, &row.get::<_, String>(3)?) {
+                Ok(delivery) => deliveries.open.insert_mut(key, Arc::new(delivery)),
+                Err(why) => tracing::error!(source = %key.source, why, "A delivery cannot be read any more."),
+            }
+        }
+        let mut known = self.connection.prepare("SELECT mark, at FROM delivery_marks")?;
+        let mut known = known.query([])?;
+        while let Some(row) = known.next()? {
+            deliveries.known.insert_mut(row.get(0)?, time_in(row, 1)?);
+        }
+        let newest = "SELECT max(due) FROM occurrences WHERE source >= 'webhook:' AND source < 'webhook;'";
+        let newest: Option<i64> = self.connection.query_row(newest, [], |row| row.get(0))?;
+        deliveries.newest = newest.and_then(|newest| Timestamp::from_microsecond(newest).ok());
+        Ok(deliveries)
+    }
+}
+
+fn delivery(hook: &str, brought: &str) -> Result<Delivery, String> {
+    let hook = WebhookSpec::read(hook, &TimeZone::UTC).map_err(|bad| bad.to_string())?;
+    let brought: Vec<Brought> = serde_json::from_str(brought).map_err(|error| error.to_string())?;
+    Ok(Delivery { hook, values: brought.into_iter().map(value).collect(), marks: Vec::new() })
+}
+
+fn value(brought: Brought) -> Value {
+    let Brought { name, json, free } = brought;
+    Value { name, json: Json(json), kind: if free { Kind::Free } else { Kind::Fixed } }
+}
+
+/// Something happened to a delivery.
+pub(super) fn write(transaction: &Transaction<'_>, change: &DeliveryChange) -> rusqlite::Result<()> {
+    let row = |key: &Key| (key.source.to_string(), key.due.as_microsecond());
+    match change {
+        DeliveryChange::Came(key, delivery) => {
+            let brought = |value: &Value| {
+                let (name, json) = (value.name.clone(), value.json.0.clone());
+                Brought { name, json, free: value.kind == Kind::Free }
+            };
+            let brought: Vec<Brought> = delivery.values.iter().map(brought).collect();
+            let brought = serde_json::to_string(&brought).map_err(unwritable)?;
+            let (source, due) = row(key);
+            let sql = "INSERT INTO deliveries (source, due, hook, brought) VALUES (?, ?, ?, ?)";
+            transaction.prepare_cached(sql)?.execute(params![
+                source,
+                due,
+                delivery.hook.to_text(),
+                brought
+            ])?;
+            remember(transaction, &delivery.marks, key.due)
+        }
+        DeliveryChange::Ended(key) => {
+            let sql = "DELETE FROM deliveries WHERE source = ? AND due = ?";
+            transaction.prepare_cached(sql)?.execute(row(key)).map(drop)
+        }
+    }
+}
+
+fn remember(transaction: &Transaction<'_>, marks: &[String], at: Timestamp) -> rusqlite::Result<()> {
+    let old = at.checked_sub(REMEMBERED).unwrap_or(Timestamp::MIN).as_microsecond();
+    transaction.prepare_cached("DELETE FROM delivery_marks WHERE at < ?")?.execute([old])?;
+    for mark in marks {
+        let sql = "INSERT OR REPLACE INTO delivery_marks (mark, at) VALUES (?, ?)";
+        transaction.prepare_cached(sql)?.execute(params![mark, at.as_microsecond()])?;
+    }
+    Ok(())
+}

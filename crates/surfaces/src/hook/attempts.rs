@@ -1,0 +1,117 @@
+//! Attempts: who called without the secret lately, by address. Whoever did too often is not heard for a while.
+//!
+//! Only the address of the connection counts. What a header says about it, anybody can say.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::ports::Clock;
+use tokio::sync::watch;
+
+/// F4: how many bad ones a minute are borne.
+pub const BAD_A_MINUTE: usize = 10;
+const MINUTE: Duration = Duration::from_secs(60);
+/// The most addresses that are kept in mind: past that, the oldest is forgotten.
+const ADDRESSES: usize = 1_000;
+
+/// Bad attempts.
+pub struct Attempts {
+    clock: Arc<dyn Clock>,
+    bad: watch::Sender<BTreeMap<IpAddr, VecDeque<Duration>>>,
+}
+
+impl Attempts {
+    /// Nobody has failed yet.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, bad: watch::Sender::new(BTreeMap::new()) }
+    }
+
+    /// Whether there were too many from `address` lately.
+    pub fn is_over(&self, address: IpAddr) -> bool {
+        let now = self.clock.boot();
+        let bad = self.bad.borrow();
+        let times = bad.get(&normal(address));
+        times.is_some_and(|times| times.iter().filter(|at| recent(**at, now)).count() >= BAD_A_MINUTE)
+    }
+
+    /// Notes a bad one.
+    pub fn failed(&self, address: IpAddr) {
+        let now = self.clock.boot();
+        self.bad.send_modify(|bad| {
+            bad.retain(|_, times| times.back().is_some_and(|newest| recent(*newest, now)));
+            if bad.len() >= ADDRESSES {
+                bad.pop_first();
+            }
+            let times = bad.entry(normal(address)).or_default();
+            times.push_back(now);
+            if times.len() > BAD_A_MINUTE {
+                times.pop_front();
+            }
+        });
+    }
+}
+
+/// One machine has one address, however it is written; and whoever has one of IPv6 has a whole network of them.
+fn normal(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::from((u128::from(address) >> 64 << 64).to_be_bytes()),
+        canonical @ IpAddr::V4(_) => canonical,
+    }
+}
+
+fn recent(at: Duration, now: Duration) -> bool {
+    now.saturating_sub(at) < MINUTE
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Zoned;
+
+    use super::*;
+
+    struct Hands(watch::Sender<Duration>);
+
+    impl Clock for Hands {
+        fn now(&self) -> Zoned {
+            Zoned::default()
+        }
+
+        fn boot(&self) -> Duration {
+            *self.0.borrow()
+        }
+    }
+
+    /// F4: ten a minute, counted for an address however it is written, and forgotten after the minute.
+    #[test]
+    fn whoever_fails_too_often_is_not_heard_for_a_minute() {
+        let clock = Arc::new(Hands(watch::Sender::new(Duration::from_secs(500))));
+        let attempts = Attempts::new(clock.clone());
+        let [plain, mapped]: [IpAddr; 2] =
+            ["192.0.2.7", "::ffff:192.0.2.7"].map(|text| text.parse().unwrap());
+        for number in 0..BAD_A_MINUTE {
+            assert!(!attempts.is_over(plain) && !attempts.is_over(mapped), "{number}");
+            attempts.failed(if number % 2 == 0 { plain } else { mapped });
+        }
+        assert!(attempts.is_over(plain) && attempts.is_over(mapped));
+        assert!(!attempts.is_over("192.0.2.8".parse().unwrap()));
+        clock.0.send_modify(|now| *now += MINUTE);
+        assert!(!attempts.is_over(plain));
+
+        let [one, other]: [IpAddr; 2] = ["2001:db8::1", "2001:db8::ffff:1"].map(|text| text.parse().unwrap());
+        (0..BAD_A_MINUTE).for_each(|_| attempts.failed(one));
+        assert!(attempts.is_over(other));
+    }
+
+    /// F4: the memory of bad callers has a bound.
+    #[test]
+    fn no_crowd_of_addresses_fills_the_memory() {
+        let clock = Arc::new(Hands(watch::Sender::new(Duration::ZERO)));
+        let attempts = Attempts::new(clock);
+        for number in 0..5_000_u32 {
+            attempts.failed(IpAddr::from(number.to_be_bytes()));
+        }
+        assert!(attempts.bad.borrow().len() <= ADDRESSES);
+    }
+}

@@ -1,0 +1,144 @@
+//! The port that other programs call: on the loopback address, a few connections at a time, each for one call.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::response::{IntoResponse, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::taking::{Peer, Taking};
+use super::{Attempts, Limits, Ports};
+use crate::web::door::{accept, finish};
+
+/// The largest head of a call, in bytes.
+const HEAD_BYTES: usize = 16 * 1024;
+/// The most headers of a call.
+const HEADERS: usize = 64;
+
+const FULL: &str = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 10\r\n\
+    connection: close\r\n\r\n{\"error\":\"too many connections; try again in ten seconds\"}";
+
+/// A port on the loopback address. There is no way to make one on another address.
+#[derive(Debug)]
+pub struct HookDoor {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl HookDoor {
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// WH-1: opens `port` on the loopback address.
+pub async fn bind(port: u16) -> io::Result<HookDoor> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    let address = listener.local_addr()?;
+    Ok(HookDoor { listener, address })
+}
+
+/// WH-1: lets calls in until `stop`, then waits for those that are being taken.
+pub async fn serve(mut door: HookDoor, ports: Ports, limits: Limits, stop: CancellationToken) {
+    let attempts = Arc::new(Attempts::new(ports.clock.clone()));
+    let strangers = Arc::new(Semaphore::new(limits.strangers));
+    let mut sockets = JoinSet::new();
+    while let Some(stream) = stop.run_until_cancelled(accept(&mut door.listener, &mut sockets)).await {
+        let room = strangers.clone().try_acquire_owned().ok().filter(|_| sockets.len() < limits.sockets);
+        let (Some(room), Ok(address)) = (room, stream.peer_addr()) else {
+            let _ = stream.try_write(FULL.as_bytes());
+            continue;
+        };
+        let caller = Arc::new(Caller::new(address.ip(), room));
+        let talk = Talk { ports: ports.clone(), attempts: attempts.clone(), caller };
+        sockets.spawn(talk.hold(stream, limits));
+    }
+    finish(sockets).await;
+}
+
+/// Whoever is on the other side.
+struct Caller {
+    address: IpAddr,
+    standing: watch::Sender<Standing>,
+    read: watch::Sender<bool>,
+}
+
+/// Whether they have shown that they know the secret.
+enum Standing {
+    Stranger { _room: OwnedSemaphorePermit },
+    Proved,
+}
+
+impl Caller {
+    fn new(address: IpAddr, room: OwnedSemaphorePermit) -> Self {
+        let standing = watch::Sender::new(Standing::Stranger { _room: room });
+        Self { address, standing, read: watch::Sender::new(false) }
+    }
+}
+
+impl Peer for Caller {
+    fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    fn proved(&self) {
+        self.standing.send_replace(Standing::Proved);
+    }
+
+    fn was_read(&self) {
+        self.read.send_replace(true);
+    }
+}
+
+/// One connection.
+struct Talk {
+    ports: Ports,
+    attempts: Arc<Attempts>,
+    caller: Arc<Caller>,
+}
+
+impl Talk {
+    async fn hold(self, stream: TcpStream, limits: Limits) {
+        let caller = self.caller.clone();
+        let answer = service_fn(move |request: hyper::Request<Incoming>| {
+            let (ports, attempts, caller) = (self.ports.clone(), self.attempts.clone(), self.caller.clone());
+            async move {
+                let (head, body) = request.into_parts();
+                let taking = Taking { ports: &ports, attempts: &attempts, peer: &*caller };
+                let reply = taking.take(&head, body).await;
+                Ok::<Response, Infallible>(reply.into_response())
+            }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.call)
+            .keep_alive(false)
+            .max_buf_size(HEAD_BYTES)
+            .max_headers(HEADERS)
+            .serve_connection(TokioIo::new(stream), answer);
+        tokio::select! {
+            // What a caller does to its own connection is no news.
+            _ = connection => {}
+            () = dawdles(&caller, limits) => {}
+        }
+    }
+}
+
+/// F4: ends when a call has not come whole in time; never, once it has.
+async fn dawdles(caller: &Caller, limits: Limits) {
+    let mut read = caller.read.subscribe();
+    let whole = async { read.wait_for(|read| *read).await.is_ok() };
+    if tokio::time::timeout(limits.call, whole).await.is_ok() {
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,185 @@
+//! Who is let in: the published examples, the schemes, rotation, and what comes twice.
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use domain::schedule::Proof;
+use surfaces::hook::{Called, Reply};
+
+use crate::rig::{Rig, WHSEC};
+
+fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).parse().unwrap(), HeaderValue::from_str(value).unwrap()))
+        .collect()
+}
+
+/// F1: the example that Standard Webhooks publish, among several signatures of one call too.
+#[test]
+fn the_published_example_of_standard_webhooks_is_let_in() {
+    let right = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
+    let body = br#"{"test": 2432232314}"#;
+    let called = |signature: &str, seconds: i64, secret: &str| {
+        let headers = headers(&[
+            ("webhook-id", "msg_p5jXN8AQM9LWM0D4loKWxJek"),
+            ("webhook-timestamp", "1614265330"),
+            ("webhook-signature", signature),
+        ]);
+        let at = jiff::Timestamp::from_second(seconds).unwrap();
+        Called { id: "x", headers: &headers, at }.signs(Proof::Standard, secret, body).is_ok()
+    };
+    assert!(called(right, 1_614_265_330, WHSEC));
+    assert!(called(right, 1_614_265_330, WHSEC.trim_start_matches("whsec_")));
+    let several = format!("v1a,abc v1,AAAA {right}");
+    assert!(called(&several, 1_614_265_330, WHSEC));
+    assert!(called(right, 1_614_265_330 + 300, WHSEC) && called(right, 1_614_265_330 - 300, WHSEC));
+    for wrong in [301, -301, 86_400, i64::from(i32::MAX)] {
+        assert!(!called(right, 1_614_265_330 + wrong, WHSEC), "{wrong}");
+    }
+    for wrong in ["", "whsec_", "whsec_!", "not base64 at all"] {
+        assert!(!called(right, 1_614_265_330, wrong), "{wrong}");
+    }
+}
+
+/// F1: the example of GitHub's documentation.
+#[test]
+fn the_documented_example_of_github_is_let_in() {
+    let right = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
+    let called = |signature: &str, secret: &str, body: &[u8]| {
+        let headers = headers(&[("x-hub-signature-256", signature), ("x-github-delivery", "72d3162e")]);
+        let at = jiff::Timestamp::UNIX_EPOCH;
+        Called { id: "x", headers: &headers, at }.signs(Proof::GitHub, secret, body).is_ok()
+    };
+    let secret = "It's a Secret to Everybody";
+    assert!(called(right, secret, b"Hello, World!"));
+    assert!(!called(right, secret, b"Hello, World?"));
+    assert!(!called(right, "", b"Hello, World!"));
+    assert!(!called(&right.to_uppercase(), secret, b"Hello, World!"));
+    assert!(!called(&right.replace("sha256", "sha1"), secret, b"Hello, World!"));
+}
+
+/// WH-2, WH-3, WH-4, WH-11: the answers, in their order: address, method, secret, name.
+#[tokio::test]
+async fn a_caller_hears_what_is_wrong_in_order() {
+    let rig = Rig::new();
+    let right = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#);
+    assert_eq!(rig.call(&right).await, Reply::Accepted);
+    assert_eq!(rig.call(&right).await.told()["status"], "accepted");
+    for path in ["/", "/hook", "/hook/", "/hook/bearer/x", "/hooks/bearer", "/api/health"] {
+        assert_eq!(rig.call(&right.clone().to(path)).await.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+    for method in ["GET", "PUT", "DELETE", "HEAD", "OPTIONS"] {
+        let mut call = right.clone();
+        call.method = method.to_owned();
+        assert_eq!(rig.call(&call).await.status(), StatusCode::METHOD_NOT_ALLOWED, "{method}");
+    }
+    let stranger = rig.call(&right.clone().with("authorization", "Bearer wrong").to("/hook/nobody")).await;
+    assert_eq!(
+        (stranger.status(), stranger.told()),
+        (StatusCode::UNAUTHORIZED, serde_json::json!({"error": "unauthorized"}))
+    );
+    let missing = rig.call(&right.to("/hook/nobody")).await;
+    assert_eq!(missing.status(), StatusCode::NOT_FOUND);
+    assert_eq!(missing.told()["error"], "webhook not found: nobody");
+}
+
+/// WH-3, WK-38: the secret is compared as bytes, and a header that is no text lets nobody in.
+#[tokio::test]
+async fn a_header_that_is_no_text_lets_nobody_in_and_harms_nobody() {
+    let rig = Rig::new();
+    let secret = rig.shelf.secret.borrow().clone().unwrap();
+    for (number, value) in [
+        b"Bearer \xff\xfe".to_vec(),
+        format!("Bearer {secret}\u{e9}").into_bytes(),
+        format!("Basic {secret}").into_bytes(),
+        secret.clone().into_bytes(),
+        b"Bearer ".to_vec(),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut call = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#);
+        call.from = std::net::IpAddr::from([10, 0, 0, u8::try_from(number).unwrap()]);
+        call.headers[0].1 = value;
+        assert_eq!(rig.call(&call).await, Reply::unauthorized());
+    }
+    rig.shelf.secret.send_replace(Some("größe".to_owned()));
+    assert_eq!(rig.call(&rig.right(Proof::Bearer, "2", r#"{"test": 1}"#)).await, Reply::Accepted);
+}
+
+/// J4, F1: a secret that was changed holds at the next call, and without one nobody is let in.
+#[tokio::test]
+async fn a_rotated_secret_holds_at_once_and_none_lets_nobody_in() {
+    let rig = Rig::new();
+    for proof in Proof::ALL {
+        let old = rig.right(proof, &format!("{proof:?}"), r#"{"test": 1}"#);
+        rig.shelf.secret.send_replace(Some("whsec_c2VzYW1lc2VzYW1l".to_owned()));
+        assert_eq!(rig.call(&old).await, Reply::unauthorized(), "{proof:?}");
+        let new = rig.right(proof, &format!("{proof:?}"), r#"{"test": 1}"#);
+        assert_eq!(rig.call(&new).await, Reply::Accepted, "{proof:?}");
+        for none in [None, Some(String::new())] {
+            rig.shelf.secret.send_replace(none);
+            assert_eq!(
+                rig.call(&rig.right(proof, "x", r#"{"test": 1}"#)).await,
+                Reply::unauthorized(),
+                "{proof:?}"
+            );
+            rig.shelf.secret.send_replace(Some(WHSEC.to_owned()));
+        }
+    }
+}
+
+/// F2, P7: the same delivery in another order of names, or under a number that GitHub does not sign, is the same.
+#[tokio::test]
+async fn a_replay_is_answered_and_does_nothing() {
+    let rig = Rig::new();
+    let fields = r#"{"properties": {"a": {"type": "integer"}, "b": {"properties": {"c": {}, "d": {}}}}}"#;
+    for proof in Proof::ALL {
+        rig.place(crate::rig::spec(proof.as_str(), proof, fields, "Look."));
+        let first = rig.right(proof, "one", r#"{"a": 1, "b": {"c": 2, "d": 3}}"#);
+        assert_eq!(rig.call(&first).await, Reply::Accepted, "{proof:?}");
+        assert_eq!(rig.call(&first).await, Reply::Repeat, "{proof:?}");
+        let turned = rig.right(proof, "one", r#"{ "b": {"d": 3, "c": 2}, "a": 1 }"#);
+        assert_eq!(rig.call(&turned).await, Reply::Repeat, "{proof:?}");
+    }
+    assert_eq!(rig.taken(), 3);
+    // Whoever took a call of GitHub off the wire can give it another number, which nobody signed.
+    let renamed = rig.right(Proof::GitHub, "two", r#"{"b": {"d": 3, "c": 2}, "a": 1}"#);
+    assert_eq!(rig.call(&renamed).await, Reply::Repeat);
+    // A number that is signed, or that whoever knows the secret gives, is another call.
+    let another = rig.right(Proof::Standard, "two", r#"{"a": 1, "b": {"c": 2, "d": 3}}"#);
+    assert_eq!(rig.call(&another).await, Reply::Accepted);
+    // One webhook does not know the numbers of another.
+    assert_eq!(rig.taken(), 4);
+    rig.clock.0.send_modify(|now| *now += 7 * 24 * 3600);
+    let later = rig.right(Proof::GitHub, "one", r#"{"a": 1, "b": {"c": 2, "d": 3}}"#);
+    assert_eq!(rig.call(&later).await, Reply::Accepted);
+}
+
+/// GitHub asks first whether somebody is here; whoever is not GitHub hears nothing.
+#[tokio::test]
+async fn github_hears_that_somebody_is_here() {
+    let rig = Rig::new();
+    let ping =
+        rig.right(Proof::GitHub, "1", r#"{"zen": "Design for failure."}"#).with("x-github-event", "ping");
+    assert_eq!(rig.call(&ping).await, Reply::Pong);
+    let forged = ping.with("x-hub-signature-256", "sha256=00");
+    assert_eq!(rig.call(&forged).await, Reply::unauthorized());
+    assert_eq!(rig.taken(), 0);
+}
+
+/// F4: the eleventh bad attempt of a minute is not looked at, nor a good one, whatever a header says of where it is from.
+#[tokio::test]
+async fn who_guesses_is_not_heard_for_a_minute() {
+    let rig = Rig::new();
+    let good = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#);
+    let bad = good.clone().with("authorization", "Bearer guess");
+    for number in 0..10 {
+        let call = bad.clone().with("x-forwarded-for", &format!("192.0.2.{number}"));
+        assert_eq!(rig.call(&call).await, Reply::unauthorized(), "{number}");
+    }
+    for call in [&bad, &good, &bad.clone().with("x-forwarded-for", "192.0.2.77")] {
+        assert_eq!(rig.call(call).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    }
+    rig.clock.0.send_modify(|now| *now += 60);
+    assert_eq!(rig.call(&rig.right(Proof::Bearer, "1", r#"{"test": 1}"#)).await, Reply::Accepted);
+}
