@@ -8,7 +8,9 @@ use domain::cost::Purse;
 use jiff::Zoned;
 use journal::Journal;
 
+use crate::checkup::loose;
 use crate::exit::Failed;
+use crate::heart;
 use crate::house::Doors;
 use crate::settings::Settings;
 
@@ -31,4 +33,15 @@ pub async fn subagents(settings: &Settings, journal: &Journal, doors: Doors) -> 
         })
         .unwrap_or_default()
         .into()
+}
+
+/// What is found out at a start and the human should know: files that others could read, and how we ended last.
+pub fn found_at_start(settings: &Settings, doors: Doors) -> Vec<String> {
+    match doors {
+        Doors::LocalAndPage => {
+            let ended = heart::last_end(&settings.paths.state());
+            loose::mend(&settings.paths).into_iter().chain(ended).collect()
+        }
+        Doors::Asked | Doors::Local => Vec::new(),
+    }
 }

@@ -30,12 +30,17 @@ pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -
     let mut house = House::open(settings, Arc::clone(&disk), Doors::LocalAndPage).await?;
     let attached = if std::io::stdin().is_terminal() { attached } else { Attached::Never };
     greeting::greet(settings, &house);
+    let watch = house.watched_over(settings);
     let client = house.client.clone();
     let ended = tokio::select! {
         ended = talk_or_wait(&client, (settings, &disk), attached) => ended,
         () = told_to_stop() => Ok(()),
         () = house.fell() => Err(fell()),
     };
+    if let Some(notifier) = &settings.places.notifier {
+        notifier.stopping();
+    }
+    drop(watch);
     house.close().await;
     ended.map(|()| ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ mod jobs;
 mod kit;
 mod mail;
 mod names;
+mod upkeep;
 mod verbs;
 
 use std::ffi::OsString;
@@ -29,6 +30,10 @@ pub use jobs::{
 };
 pub use kit::{Kit, ServersAction, SkillsAction};
 pub use mail::{GoogleAction, MailAction, Most};
+pub use upkeep::{
+    CaldavSetup, Care, DiscordSetup, GoogleSetup, MailSetup, ModelSetup, Section, ServiceAction, Setup,
+    Upkeep, YouSetup,
+};
 pub use verbs::{Ease, InboxAction, Verb};
 
 const EXAMPLES: &str = "\
@@ -56,7 +61,9 @@ examples:
   ollim-bot simulate --from 2026-03-27 --to 2026-04-03
   ollim-bot config model.main opus       change a setting (without words: tell all of them)
   ollim-bot compact \"keep the recipes\"   sum up a long conversation (--undo takes it back)
-  ollim-bot doctor                       what is wrong, and what to do about it";
+  ollim-bot setup                        connect a model, discord, your calendar and mail
+  ollim-bot service install              let it run by itself (status, logs, remove)
+  ollim-bot doctor                       what is wrong, and what to do about it (--fix)";
 
 const EXIT_CODES: &str = "\
 exit codes: 0 ok · 1 failed · 2 usage · 3 ambiguous · 75 already running · 78 configuration";
@@ -251,9 +258,13 @@ pub enum Look {
     #[command(after_help = simulate::HELP)]
     Simulate(simulate::Wanted),
     /// Whether it runs, and how it is
-    Status,
+    Status {
+        /// Also ask everybody elsewhere: the model, Discord, the calendar, tasks and the mailbox
+        #[arg(long)]
+        deep: bool,
+    },
     /// What is wrong, and what to do about it
-    Doctor,
+    Doctor(Care),
     /// Print a script that completes commands in your shell
     Completion {
         /// bash, zsh, fish, elvish or powershell

@@ -165,8 +165,8 @@ fn look_refusal(look: &Look) -> Option<&'static str> {
         | Look::Cost { .. }
         | Look::Updates
         | Look::Why { .. }
-        | Look::Status => None,
-        Look::Simulate(_) | Look::Doctor | Look::Completion { .. } => Some(FOR_THE_HUMAN),
+        | Look::Status { .. } => None,
+        Look::Simulate(_) | Look::Doctor(_) | Look::Completion { .. } => Some(FOR_THE_HUMAN),
     }
 }
 
@@ -232,6 +232,10 @@ mod tests {
             "completion bash",
             "simulate --from 2026-01-01 --to 2026-01-02",
             "doctor",
+            "doctor --fix",
+            "setup model --key-stdin",
+            "service remove",
+            "man --out /tmp",
             "undo",
             "quiet off",
             "pause",

@@ -1,6 +1,7 @@
 //! How the assistant is, for the page and the command line.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::conversation::Branch;
 use domain::cost::{Limit, Report};
@@ -8,7 +9,11 @@ use engine::ports::{Clock, Unreadable};
 use futures_util::future::BoxFuture;
 use journal::Journal;
 use surfaces::discord::dm::line;
+use surfaces::web::metrics::Sample;
+use surfaces::web::secret::Digest;
 use surfaces::web::vitals::{Health, Vitals};
+
+use crate::telemetry;
 
 /// What does not change while it runs, and the journal for what does.
 pub struct Pulse {
@@ -22,6 +27,10 @@ pub struct Pulse {
     pub clock: Arc<dyn Clock>,
     /// What unattended work may cost.
     pub limit: Limit,
+    /// When it started, by the clock of the machine's boot.
+    pub began: Duration,
+    /// What proves that somebody may know our numbers.
+    pub token: Option<Digest>,
 }
 
 impl Vitals for Pulse {
@@ -36,5 +45,13 @@ impl Vitals for Pulse {
 
     fn cost(&self, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>> {
         Box::pin(self.journal.report(self.clock.now(), days, self.limit))
+    }
+
+    fn samples(&self) -> BoxFuture<'_, Result<Vec<Sample>, Unreadable>> {
+        Box::pin(telemetry::samples(&self.journal, self.clock.boot().saturating_sub(self.began)))
+    }
+
+    fn metrics_token(&self) -> Option<Digest> {
+        self.token.clone()
     }
 }

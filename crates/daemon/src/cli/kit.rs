@@ -2,6 +2,8 @@
 
 use clap::Subcommand;
 
+use super::upkeep::Upkeep;
+
 /// What the assistant is lent.
 #[derive(Debug, Subcommand)]
 pub enum Kit {
@@ -27,6 +29,8 @@ pub enum Kit {
         #[command(subcommand)]
         action: Option<ServersAction>,
     },
+    #[command(flatten)]
+    Upkeep(Upkeep),
 }
 
 /// What can be done with servers of others.
