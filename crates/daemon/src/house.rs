@@ -121,12 +121,11 @@ impl House {
         brain::check(settings)?;
         let opened = journal::open(place(settings, &disk, clock.now().timestamp()))?;
         let Opened { journal, mut memory, mut notices } = opened;
-        notices.extend(beginning::found_at_start(settings, doors));
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
         let around =
             Surroundings { journal: journal.clone(), surface: stage.clone(), now: clock.now().timestamp() };
         let (model, notice) = brain::brain(settings, around).await?;
-        notices.extend(notice);
+        notices.extend(notice.into_iter().chain(beginning::found_at_start(settings, doors)));
         let (desk, pile) = Desk::new();
         let world = World {
             model: Arc::clone(&model),
@@ -164,9 +163,6 @@ impl House {
             desk.tell(Event::Started).await;
         }
         house.follow_jobs(settings, Arc::clone(&disk), (&desk, &clock)).await?;
-        if let (Some(address), Doors::LocalAndPage) = (&settings.places.telemetry.sent_to, doors) {
-            house.spawn(telemetry::export(address.clone(), journal.clone(), clock.clone()));
-        }
         let chores = chores::chores(journal.clone(), clock.clone(), stage.clone(), doors);
         house.spawn(chores::after_a_check(Check::new(settings), journal.clone(), chores));
         let ports = Wiring {
@@ -178,8 +174,7 @@ impl House {
             brain: model.name().to_owned(),
             discord: None,
         };
-        let discord = house.enter_discord((settings, doors), &ports)?;
-        house.open_doors(settings, Wiring { discord, ..ports }, doors).await?;
+        house.open_doors(settings, ports, doors).await?;
         house.notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
         Ok(house)
     }
@@ -269,6 +264,10 @@ impl House {
     }
 
     async fn open_doors(&mut self, settings: &Settings, wiring: Wiring, doors: Doors) -> Result<(), Failed> {
+        let wiring = Wiring { discord: self.enter_discord((settings, doors), &wiring)?, ..wiring };
+        if let (Some(address), Doors::LocalAndPage) = (&settings.places.telemetry.sent_to, doors) {
+            self.spawn(telemetry::export(address.clone(), wiring.journal.clone(), wiring.clock.clone()));
+        }
         let port = match doors {
             Doors::LocalAndPage => Some(
                 bind(settings.places.page).await.map_err(|error| Failed::Configuration(error.to_string()))?,

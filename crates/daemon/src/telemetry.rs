@@ -151,14 +151,9 @@ pub async fn export(address: String, journal: Arc<Journal>, clock: Arc<dyn Clock
         let body = document(&samples, (since, clock.now().timestamp())).to_string();
         let request = client.post(&address).header("content-type", "application/json").body(body);
         let sent = request.send().await.and_then(reqwest::Response::error_for_status);
-        match (&sent, fails) {
-            (Err(error), false) => {
-                tracing::warn!(
-                    why = wire::reason(error),
-                    "Numbers could not be sent; they are tried again every minute."
-                );
-            }
-            (Ok(_) | Err(_), _) => {}
+        if let (Err(error), false) = (&sent, fails) {
+            let why = wire::reason(error);
+            tracing::warn!(why, "Numbers could not be sent; they are tried again every minute.");
         }
         fails = sent.is_err();
         tokio::time::sleep(EVERY).await;

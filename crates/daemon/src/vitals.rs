@@ -52,6 +52,6 @@ impl Vitals for Pulse {
     }
 
     fn metrics_token(&self) -> Option<Digest> {
-        self.token.clone()
+        self.token
     }
 }

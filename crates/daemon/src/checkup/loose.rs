@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use journal::Paths;
 
-use super::Finding;
+use super::{Finding, State};
 
 /// How deep `state` is looked into, and how much of it: nothing of ours goes further.
 const DEEPEST: usize = 6;
@@ -48,14 +48,15 @@ pub fn mend(paths: &Paths) -> Vec<String> {
     loose.iter().map(told).collect()
 }
 
-/// Whether others can get at anything.
+/// Whether others can get at anything. A directory alone is shut again by the next start.
 pub fn look(paths: &Paths) -> Finding {
     let loose = find(paths);
+    let state = if loose.iter().all(|path| path.is_dir()) { State::Warning } else { State::Wrong };
     match loose.as_slice() {
         [] => Finding::fine("private", "nobody else can read what is kept"),
         [first, rest @ ..] => {
             let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-            Finding::wrong("private", format!("others can read {}{more}", first.display()))
+            Finding::new("private", state, format!("others can read {}{more}", first.display()))
                 .fixed_by("ollim-bot doctor --fix")
         }
     }
@@ -107,7 +108,7 @@ mod tests {
         for place in [paths.root().to_owned(), paths.state(), paths.state().join("backups")] {
             std::fs::set_permissions(place, Permissions::from_mode(0o755)).unwrap();
         }
-        assert_eq!(look(&paths).state, super::super::State::Wrong);
+        assert_eq!(look(&paths).state, State::Wrong);
         let told = mend(&paths);
         assert_eq!(told.len(), 5, "{told:?}");
         assert!(

@@ -114,7 +114,7 @@ fn write(place: &Path, text: &str) -> Result<(), Unmanaged> {
 fn linger(manager: Manager) -> Linger {
     match manager.linger() {
         Linger::Off if manager.enable_linger() => manager.linger(),
-        other => other,
+        known @ (Linger::On | Linger::Off | Linger::Unknown) => known,
     }
 }
 

@@ -16,7 +16,7 @@ mod you;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use futures_util::future::{BoxFuture, FutureExt, join5};
+use futures_util::future::{BoxFuture, FutureExt, join4};
 use journal::disk::Disk;
 use serde_json::json;
 
@@ -26,7 +26,7 @@ use crate::checkup::{Finding, State, data};
 use crate::cli::{Output, Section, Setup};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
-use crate::settings::{Environment, Settings};
+use crate::settings::{Environment, Keeper, Settings};
 use asking::Asker;
 use keeping::Keeping;
 
@@ -63,7 +63,7 @@ pub async fn run(
     let looker =
         Looker { disk: Arc::clone(&disk), clock: Arc::new(SystemClock::new(settings.zone.value.clone())) };
     let mut here = Here {
-        asker: Asker::new(wanted.no_input || output.json),
+        asker: if wanted.no_input || output.json { Asker::silent() } else { Asker::new() },
         keeping: Keeping::new(environment, &settings.paths, disk),
         looker,
         settings,
@@ -119,16 +119,19 @@ fn set_up(here: &mut Here, section: Section) -> BoxFuture<'_, Result<Done, Faile
 /// How every section stands, in the order of `SECTIONS`.
 async fn standings(here: &Here) -> [Finding; 7] {
     let (settings, looker) = (&here.settings, &here.looker);
-    let (model, discord, calendar, mail, ()) = join5(
+    let (model, discord, calendar, mail) = join4(
         crate::checkup::model::look(settings),
         crate::checkup::discord::look(settings),
         account_checks::calendar(settings, looker),
         account_checks::mail(settings, looker),
-        async {},
     )
     .await;
     let you = you::standing(settings);
     let google = account_checks::google(settings, looker);
+    let calendar = match &settings.places.accounts.calendar {
+        Keeper::Local | Keeper::Google => Finding::absent("caldav", "not connected"),
+        Keeper::CalDav(_) | Keeper::Wrong(_) => calendar,
+    };
     [model, discord, calendar, mail, google, crate::service::look(settings), you]
 }
 

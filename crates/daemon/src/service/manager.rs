@@ -93,9 +93,9 @@ impl Manager {
 
 fn systemctl(words: &[&str]) -> Result<Output, Unmanaged> {
     let output = Command::new("systemctl").arg("--user").args(words).stdin(Stdio::null()).output();
-    let output = output.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Unmanaged::NoSystemd,
-        _ => Unmanaged::Refused(error.to_string()),
+    let output = output.map_err(|error| match error.kind() == ErrorKind::NotFound {
+        true => Unmanaged::NoSystemd,
+        false => Unmanaged::Refused(error.to_string()),
     })?;
     let told = String::from_utf8_lossy(&output.stderr);
     if told.contains("has not been booted with systemd") {

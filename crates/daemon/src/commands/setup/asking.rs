@@ -30,7 +30,7 @@ pub enum Given<'a> {
 
 impl<'a> Given<'a> {
     /// What two arguments say.
-    pub fn new(file: Option<&'a Path>, stdin: bool) -> Self {
+    pub fn new((file, stdin): (Option<&'a Path>, bool)) -> Self {
         match (file, stdin) {
             (Some(file), _) => Self::File(file),
             (None, true) => Self::Stdin,
@@ -45,9 +45,14 @@ impl<'a> Given<'a> {
 }
 
 impl Asker {
-    /// Somebody who asks if both ends are a terminal, unless they were told not to.
-    pub fn new(silent: bool) -> Self {
-        Self { attended: !silent && io::stdin().is_terminal() && io::stderr().is_terminal() }
+    /// Somebody who asks if both ends are a terminal.
+    pub fn new() -> Self {
+        Self { attended: io::stdin().is_terminal() && io::stderr().is_terminal() }
+    }
+
+    /// Somebody who never asks.
+    pub fn silent() -> Self {
+        Self { attended: false }
     }
 
     /// Whether anybody can be asked.

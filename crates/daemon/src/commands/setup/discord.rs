@@ -21,7 +21,7 @@ const TRIES: usize = 5;
 
 /// Connects Discord, unless it works and no token was given.
 pub async fn set_up(here: &mut Here, given: DiscordSetup) -> Result<Done, Failed> {
-    let token = Given::new(given.token_file.as_deref(), given.token_stdin);
+    let token = Given::new((given.token_file.as_deref(), given.token_stdin));
     if !token.is_said() {
         let found = discord::look(&here.settings).await;
         if found.state == State::Fine {

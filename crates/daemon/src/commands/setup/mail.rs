@@ -16,7 +16,7 @@ const NO_PASSWORD: &str = "give the password with --password-file FILE or --pass
 
 /// Connects a mailbox, unless one works and nothing new was given.
 pub async fn set_up(here: &mut Here, given: MailSetup) -> Result<Done, Failed> {
-    let password = Given::new(given.password.password_file.as_deref(), given.password.password_stdin);
+    let password = Given::new((given.password.password_file.as_deref(), given.password.password_stdin));
     let nothing_new = given.url.is_none() && given.user.is_none() && !password.is_said();
     if nothing_new && matches!(here.settings.places.accounts.mail, Mail::Imap { .. }) {
         let found = accounts::mail(&here.settings, &here.looker).await;

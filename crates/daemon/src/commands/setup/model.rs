@@ -20,7 +20,7 @@ const NO_KEY: &str = "give the key with --key-file FILE or --key-stdin";
 
 /// Connects a model, unless one works and nothing new was given.
 pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Failed> {
-    let key = Given::new(given.key_file.as_deref(), given.key_stdin);
+    let key = Given::new((given.key_file.as_deref(), given.key_stdin));
     let nothing_new = given.model.is_none() && given.url.is_none() && !key.is_said();
     if nothing_new {
         let found = model::look(&here.settings).await;
@@ -105,6 +105,19 @@ fn draft(here: &Here, (name, url): (&str, Option<&str>), key: Given<'_>) -> Resu
                 }
             }
         }
+        None if name == "claude" => Ok(with_program(here, draft)),
+        Some("claude") => Ok(with_program(here, draft)),
         Some(_) | None => Ok(draft),
+    }
+}
+
+/// `draft`, and where the program is: a service may look for it in fewer places than this shell.
+fn with_program(here: &Here, draft: Draft) -> Draft {
+    let places = here.settings.places.programs.clone().unwrap_or_default();
+    let found =
+        std::env::split_paths(&places).map(|place| place.join("claude")).find(|place| place.is_file());
+    match found {
+        Some(found) => draft.and("OLLIM_CLAUDE", Some(&found.to_string_lossy())),
+        None => draft,
     }
 }

@@ -38,9 +38,9 @@ pub fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Failed> {
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");
     let names = &settings.names.value;
     let ask = nothing_new;
-    let name = answered(here, ask, given.name, ("what are you called?", &names.human))?;
-    let bot_name = answered(here, ask, given.bot_name, ("what am i called?", &names.assistant))?;
-    let timezone = answered(here, ask, given.timezone, ("your time zone?", zone))?;
+    let name = answered(here, (ask, given.name), ("what are you called?", &names.human))?;
+    let bot_name = answered(here, (ask, given.bot_name), ("what am i called?", &names.assistant))?;
+    let timezone = answered(here, (ask, given.timezone), ("your time zone?", zone))?;
     let draft = [("OLLIM_USER_NAME", name), ("OLLIM_BOT_NAME", bot_name)].into_iter().try_fold(
         Draft::default(),
         |draft, (variable, value)| match value {
@@ -60,8 +60,7 @@ pub fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Failed> {
 
 fn answered(
     here: &Here,
-    ask: bool,
-    given: Option<String>,
+    (ask, given): (bool, Option<String>),
     (question, usual): (&str, &str),
 ) -> Result<Option<String>, Failed> {
     if given.is_some() || !ask {
