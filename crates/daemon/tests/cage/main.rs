@@ -12,17 +12,17 @@ use std::path::Path;
 
 use serde_json::json;
 
-use rig::{Rig, SECRET};
+use rig::{Rig, SECRET, is_empty};
 
 #[test]
 fn a_command_works_in_its_folder_and_reads_the_rest() {
     let rig = Rig::new();
-    assert_eq!(rig.bash("echo hi; pwd").unwrap(), format!("hi\n{}", rig.work().display()));
-    assert_eq!(rig.bash("cat ../notes/n.md > copy && sort copy | head -1").unwrap(), "a note");
-    assert_eq!(
-        rig.bash("mkdir -p a/b && mv copy a/b/ && diff a/b/copy <(cat ../notes/n.md) && ls a/b").unwrap(),
-        "copy"
-    );
+    let told = rig.bash("echo hi; pwd").unwrap();
+    assert!(told.starts_with(&format!("hi\n{}/run-", rig.work().display())), "{told}");
+    assert_eq!(rig.bash("cat $DATA/notes/n.md > copy && sort copy | head -1").unwrap(), "a note");
+    let moving = "cp $DATA/notes/n.md copy && mkdir -p a/b && mv copy a/b/ && diff a/b/copy $DATA/notes/n.md && ls a/b";
+    assert_eq!(rig.bash(moving).unwrap(), "copy");
+    assert!(is_empty(&rig.work()), "nothing is left for the next one to find");
     assert_eq!(rig.bash("true").unwrap(), "(it printed nothing)");
     assert_eq!(rig.bash("echo out; echo err >&2; exit 3").unwrap(), "out\nerr\n(exit code 3)");
     assert_eq!(rig.bash("cat; echo over").unwrap(), "over", "nobody types");
@@ -42,14 +42,16 @@ fn a_command_finds_no_variable_of_ours() {
                     .split(|byte| *byte == 0)
                     .filter_map(|pair| pair.split(|byte| *byte == b'=').next())
                     .collect();
-                let ours: &[&[u8]] =
-                    &[b"", b"HOME", b"LANG", b"PATH", b"PWD", b"SHLVL", b"TERM", b"TMPDIR", b"TZ", b"_"];
+                let ours: &[&[u8]] = &[
+                    b"", b"DATA", b"HOME", b"LANG", b"PATH", b"PWD", b"SHLVL", b"TERM", b"TMPDIR", b"TZ",
+                    b"_",
+                ];
                 assert!(names.iter().all(|name| ours.contains(name)), "{process:?}: {names:?}");
             }
         });
     let told = told.unwrap();
     assert!(
-        told.contains(&format!("HOME={}", rig.work().display())) && told.contains("TZ=Europe/Madrid"),
+        told.contains(&format!("HOME={}/run-", rig.work().display())) && told.contains("TZ=Europe/Madrid"),
         "{told}"
     );
     assert!(!told.contains("CARGO"), "{told}");

@@ -104,13 +104,15 @@ impl Rig {
     /// Runs `command`, which makes the file `ready` and then waits for `go`. While it waits, `look` is shown its
     /// processes.
     pub fn with_running(&self, command: &str, look: impl FnOnce(&[PathBuf])) -> Result<String, String> {
-        let (ready, go) = (self.work().join("ready"), self.work().join("go"));
         let looking = async {
-            while !ready.exists() {
+            let room = loop {
+                if let Some(room) = self.rooms().find(|room| room.join("ready").exists()) {
+                    break room;
+                }
                 tokio::task::yield_now().await;
-            }
+            };
             look(&self.processes());
-            fs::write(&go, "").unwrap();
+            fs::write(room.join("go"), "").unwrap();
         };
         let calling = self.calling(json!({ "command": command }));
         self.runtime.block_on(async {
@@ -121,6 +123,11 @@ impl Rig {
                 () = looking => calling.await,
             }
         })
+    }
+
+    /// The folders that commands work in at this moment.
+    fn rooms(&self) -> impl Iterator<Item = PathBuf> {
+        fs::read_dir(self.work()).unwrap().flatten().map(|entry| entry.path())
     }
 
     /// The processes that work in our folder.
@@ -159,7 +166,7 @@ impl Rig {
         found
     }
 
-    /// Takes away what commands have left in their folder.
+    /// Takes away what was left in the folder of commands by whoever ran without a cage.
     pub fn sweep(&self) {
         for entry in fs::read_dir(self.work()).unwrap().flatten() {
             match entry.file_type().unwrap().is_dir() {

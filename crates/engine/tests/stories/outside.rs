@@ -125,7 +125,7 @@ fn a_card_is_carried_out_once() {
     job.terms.tools = domain::schedule::ToolRule::Only(vec!["Bash(ollim-bot tasks *)".to_owned()]);
     story.model([command("tasks delete 7"), Line::says("Left to you.")]);
     story.background(job).crash();
-    story.human_commands("/allow 1").human_commands("/allow 1");
+    story.human_commands("/allow 1").hears("card 1: did").human_commands("/allow 1");
     check(
         &mut story,
         &expect![[r#"
