@@ -114,6 +114,7 @@ impl Stage {
     }
 
     /// Starts the unit, and waits until it is ready or has failed.
+    #[expect(clippy::zombie_processes, reason = "the supervisor outlives us, as systemd does")]
     fn start(&self) -> ExitCode {
         for name in ["stop", "failed", "restarts", "result", "code", "ready", "pid"] {
             let _ = std::fs::remove_file(self.0.join(name));

@@ -1,6 +1,6 @@
 //! A machine on which nothing was ever set up, a person at its terminal, and half an hour later a running service.
 
-use testkit::kill::{Backstage, Pane, free_port, stderr, stdout};
+use testkit::kill::{Backstage, Pane, Program, free_port, stderr, stdout};
 use testkit::model_server::{Act, Options};
 
 use crate::rig::{PlayedDiscord, Systemd, fresh, json_of, run};
@@ -66,19 +66,29 @@ fn from_an_empty_home_to_a_running_service() {
     assert!(!screen.contains("canary"), "{screen}");
 
     backstage.model().script([Act::says("good morning")]);
+    answers(&played, &systemd);
+    program.set("ANTHROPIC_BASE_URL", "").set("DISCORD_API_BASE", "");
+    is_well(&program);
+    assert_eq!(run(&program, &["service", "remove"]).status.code(), Some(0));
+}
+
+/// The service answers in Discord.
+fn answers(played: &PlayedDiscord, systemd: &Systemd) {
     played.discord.owner().types("hello");
     let heard = testkit::kill::wait(played.discord.wait_for(std::time::Duration::from_secs(25), |discord| {
         discord.visible().into_iter().find(|seen| seen.content.contains("good morning"))
     }));
     assert!(heard.is_some(), "{}\n{}", played.discord.transcript(), systemd.read("journal"));
-    program.set("ANTHROPIC_BASE_URL", "").set("DISCORD_API_BASE", "");
-    let doctor = run(&program, &["doctor"]);
+}
+
+/// The doctor has nothing to say, and the service never fell.
+fn is_well(program: &Program) {
+    let doctor = run(program, &["doctor"]);
     assert_eq!(doctor.status.code(), Some(0), "{}{}", stdout(&doctor), stderr(&doctor));
     assert!(stdout(&doctor).ends_with("0 wrong, 0 to look at\n"), "{}", stdout(&doctor));
-    let service = json_of(&run(&program, &["service", "status", "--json"]));
+    let service = json_of(&run(program, &["service", "status", "--json"]));
     assert_eq!(
         (&service["service"]["state"], &service["service"]["restarts"]),
         (&"active".into(), &0.into())
     );
-    assert_eq!(run(&program, &["service", "remove"]).status.code(), Some(0));
 }
