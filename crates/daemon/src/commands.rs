@@ -1,6 +1,7 @@
 //! The commands: one file each.
 
 pub mod accounts;
+pub mod auth;
 pub mod completion;
 mod config;
 mod cost;
@@ -140,6 +141,7 @@ async fn upkeep(
         Upkeep::Service { action } => {
             service::run(&settings, action.unwrap_or(ServiceAction::Status), output).await
         }
+        Upkeep::Auth { words } => auth::run(&words, &environment.completed()?),
         Upkeep::Man { out } => man::show(out.as_deref(), output),
     }
 }

@@ -82,6 +82,10 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
         return inner(asked);
     }
     let environment = cli.place.environment();
+    // Signing in mends what may be wrong with everything else, so it needs nothing else to be right.
+    if let Some(Command::Kit(Kit::Upkeep(Upkeep::Auth { words }))) = &cli.command {
+        return commands::auth::run(words, &environment.completed().unwrap_or(environment));
+    }
     let paths = Paths::new(environment.data_dir()?);
     let log = environment.completed().and_then(|environment| settings::log::read(&environment));
     start_log(*log.as_ref().unwrap_or(&Log::USUAL), logbook(&cli, &paths));

@@ -236,6 +236,7 @@ mod tests {
             "setup model --key-stdin",
             "service remove",
             "man --out /tmp",
+            "auth logout",
             "undo",
             "quiet off",
             "pause",

@@ -22,6 +22,13 @@ pub enum Upkeep {
         #[command(subcommand)]
         action: Option<ServiceAction>,
     },
+    /// Sign the claude program in or out: login, status, logout
+    #[command(disable_help_flag = true)]
+    Auth {
+        /// What to do; it is passed on
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Print the manual page, or write all of them into a directory
     #[command(
         before_help = "examples:\n  ollim-bot man | man -l -\n  ollim-bot man --out ~/.local/share/man/man1"

@@ -122,6 +122,26 @@ fn a_machine_with_fewer_rights_gets_what_it_can() {
     assert_eq!(told(&program, &["service", "remove"]).0, Some(0));
 }
 
+/// CL-14, ENV-4: signing in is passed on to the claude program, with its end, whatever else is wrong.
+#[test]
+fn signing_in_is_passed_on() {
+    let mut program = fresh();
+    let played = program.home().join("played-claude");
+    std::fs::write(&played, "#!/bin/sh\necho \"got $*\"\nexit 7\n").unwrap();
+    std::fs::set_permissions(&played, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    program.set("OLLIM_CLAUDE", &played.display().to_string()).set("OLLIM_TIMEZONE", "Nowhere");
+    assert_eq!(told(&program, &["auth", "status", "--json"]), (Some(7), "got auth status --json\n".to_owned()));
+    for words in [&["auth"][..], &["auth", "help"]] {
+        let (code, text) = told(&program, words);
+        assert!(code == Some(0) && text.starts_with("usage: ollim-bot auth login|status|logout"), "{text}");
+    }
+    let (code, text) = told(&program, &["auth", "wobble"]);
+    assert!(code == Some(1) && text.contains("auth has no `wobble`") && text.contains("usage:"), "{text}");
+    program.set("OLLIM_CLAUDE", "/no/such/claude");
+    let (code, text) = told(&program, &["auth", "login"]);
+    assert!(code == Some(1) && text.contains("`/no/such/claude` cannot be run"), "{text}");
+}
+
 /// CL-1: there is a page of the manual for every command.
 #[test]
 fn there_is_a_manual() {
