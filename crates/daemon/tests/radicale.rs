@@ -85,7 +85,7 @@ fn kept(data: &Path) -> String {
     std::fs::read_to_string(data.join("state/environment")).unwrap_or_default()
 }
 
-/// CL-13: a calendar and tasks are connected when the server has let us in, and used from then on; a wrong password
+/// A calendar and tasks are connected when the server has let us in, and used from then on; a wrong password
 /// is told and changes nothing.
 #[test]
 fn a_calendar_server_is_connected_when_it_has_let_us_in() {
@@ -107,7 +107,7 @@ fn a_calendar_server_is_connected_when_it_has_let_us_in() {
     assert!(stdout(&program.run(&["setup", "caldav", "--no-input"])).contains("nothing to do"));
 }
 
-/// CL-13: whoever has only a calendar there keeps tasks in a file, and is told so.
+/// Whoever has only a calendar there keeps tasks in a file, and is told so.
 #[test]
 fn what_the_server_does_not_have_stays_in_a_file() {
     let (radicale, program) = (Radicale::start(&["VEVENT"]), Program::offline(BINARY));

@@ -70,7 +70,7 @@ fn counted(number: usize, thing: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// DD-2: what the earlier program left is counted, and not before it is there or after we have started.
+    /// What the earlier program left is counted, and not before it is there or after we have started.
     #[test]
     fn what_the_earlier_program_left_is_told() {
         let dir = tempfile::tempdir().unwrap();

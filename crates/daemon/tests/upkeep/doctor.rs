@@ -37,7 +37,7 @@ fn what_was_loosened_is_mended_and_told() {
     running.terminate();
 }
 
-/// CL-14: whoever lints is stopped by one bad file, hears where and why, and no model is asked.
+/// Whoever lints is stopped by one bad file, hears where and why, and no model is asked.
 #[test]
 fn a_bad_file_fails_the_lint() {
     let program = fresh();
@@ -53,7 +53,7 @@ fn a_bad_file_fails_the_lint() {
     assert_eq!(run(&program, &["doctor"]).status.code(), Some(0), "it stops nobody but who lints");
 }
 
-/// DD-1: a directory of the earlier program is told, and that it is used as it is.
+/// A directory of the earlier program is told, and that it is used as it is.
 #[test]
 fn a_directory_of_the_earlier_program_is_told() {
     let program = fresh();

@@ -51,7 +51,7 @@ fn caldav(program: &Program, url: &str) -> Output {
     run(program, &words)
 }
 
-/// CL-13: a server that does not answer, does not know us, or is none, is told apart; nothing is kept then.
+/// A server that does not answer, does not know us, or is none, is told apart; nothing is kept then.
 #[test]
 fn every_way_a_calendar_server_can_be_wrong_has_its_line() {
     let program = fresh();
@@ -87,7 +87,7 @@ fn mail(program: &Program, url: &str, password: &str) -> Output {
     )
 }
 
-/// CL-13, J1: a mailbox is connected when it has let us in; wrong passwords, addresses and empty places are told.
+/// J1: a mailbox is connected when it has let us in; wrong passwords, addresses and empty places are told.
 #[test]
 fn a_mailbox_is_connected_when_it_has_let_us_in() {
     let dovecot = Dovecot::start(|_| {});
@@ -119,7 +119,7 @@ fn a_mailbox_is_connected_when_it_has_let_us_in() {
     assert!(stdout(&deep).contains("✗ mail "), "{}", stdout(&deep));
 }
 
-/// SL-15, GO-5: Google wants a client of the right kind, and somebody at a terminal.
+/// GO-5: Google wants a client of the right kind, and somebody at a terminal.
 #[test]
 fn google_is_connected_in_a_terminal() {
     let google = GoogleElsewhere::open();

@@ -7,7 +7,7 @@ use crate::rig::{PlayedDiscord, Systemd, fresh, json_of, run};
 
 const KEY: &str = "sk-canary-fresh";
 
-/// SU-1, SU-2, SU-8, ENV-2: from an empty home to a service that answers in Discord, with nothing but the terminal;
+/// ENV-2: from an empty home to a service that answers in Discord, with nothing but the terminal;
 /// the secrets are never on the screen, and the doctor has nothing to say.
 #[test]
 fn from_an_empty_home_to_a_running_service() {

@@ -14,3 +14,4 @@ mod rig;
 mod service;
 mod setup;
 mod watchdog;
+mod words;

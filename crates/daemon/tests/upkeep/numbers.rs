@@ -26,7 +26,7 @@ fn page(running: &testkit::kill::Running) -> String {
     running.get("/api/health").unwrap()["page"].as_str().expect("a page").to_owned()
 }
 
-/// K1, K3: numbers are off unless asked for, and then only for who brings the token; another site never gets them.
+/// Numbers are off unless asked for, and then only for who brings the token; another site never gets them.
 #[test]
 fn numbers_are_given_to_who_may_know_them() {
     let backstage = Backstage::open();

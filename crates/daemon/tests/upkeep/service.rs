@@ -21,7 +21,7 @@ fn told(program: &Program, arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), format!("{}{}", stdout(&output), stderr(&output)))
 }
 
-/// SU-8, CL-15: it is installed, answers, is looked at, stopped, started and removed; what it keeps stays.
+/// It is installed, answers, is looked at, stopped, started and removed; what it keeps stays.
 #[test]
 fn a_service_from_install_to_remove() {
     let (program, systemd) = machine();
@@ -63,7 +63,7 @@ fn a_service_from_install_to_remove() {
     assert!(told(&program, &["service", "remove"]).1.contains("there is no service to remove"));
 }
 
-/// SU-1: a service that cannot start, or nobody manages, is told with what to do instead.
+/// A service that cannot start, or nobody manages, is told with what to do instead.
 #[test]
 fn every_way_a_service_can_be_wrong_has_its_line() {
     let (program, systemd) = machine();
@@ -104,7 +104,7 @@ fn every_way_a_service_can_be_wrong_has_its_line() {
     assert!(code == Some(1) && text.contains("ollim-bot.service cannot be written"), "{text}");
 }
 
-/// SU-1: a machine that gives nobody namespaces runs it without those walls; one that ends it at log-out is told how
+/// A machine that gives nobody namespaces runs it without those walls; one that ends it at log-out is told how
 /// to change that.
 #[test]
 fn a_machine_with_fewer_rights_gets_what_it_can() {
@@ -130,7 +130,10 @@ fn signing_in_is_passed_on() {
     std::fs::write(&played, "#!/bin/sh\necho \"got $*\"\nexit 7\n").unwrap();
     std::fs::set_permissions(&played, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     program.set("OLLIM_CLAUDE", &played.display().to_string()).set("OLLIM_TIMEZONE", "Nowhere");
-    assert_eq!(told(&program, &["auth", "status", "--json"]), (Some(7), "got auth status --json\n".to_owned()));
+    assert_eq!(
+        told(&program, &["auth", "status", "--json"]),
+        (Some(7), "got auth status --json\n".to_owned())
+    );
     for words in [&["auth"][..], &["auth", "help"]] {
         let (code, text) = told(&program, words);
         assert!(code == Some(0) && text.starts_with("usage: ollim-bot auth login|status|logout"), "{text}");
@@ -142,7 +145,7 @@ fn signing_in_is_passed_on() {
     assert!(code == Some(1) && text.contains("`/no/such/claude` cannot be run"), "{text}");
 }
 
-/// CL-1: there is a page of the manual for every command.
+/// There is a page of the manual for every command.
 #[test]
 fn there_is_a_manual() {
     let program = fresh();

@@ -39,7 +39,7 @@ fn set_up_model(program: &Program, key: &str, url: &str) -> Output {
     )
 }
 
-/// CL-1, J1, J2: a key that works is kept for this human alone, and later found without any variable; what works is
+/// J1, J2: a key that works is kept for this human alone, and later found without any variable; what works is
 /// not asked for again, and a wrong key never takes the place of a right one.
 #[test]
 fn a_key_is_tried_before_it_is_kept() {
@@ -67,7 +67,7 @@ fn a_key_is_tried_before_it_is_kept() {
     assert!(left.flatten().all(|entry| !entry.file_name().to_string_lossy().starts_with(".tried-")));
 }
 
-/// CL-1: a key also comes from a pipe; what is missing, empty, unreadable or unknown is told in one line.
+/// A key also comes from a pipe; what is missing, empty, unreadable or unknown is told in one line.
 #[test]
 fn every_way_a_model_can_be_wrong_has_its_line() {
     let (backstage, program) = (backstage(), fresh());
@@ -89,7 +89,7 @@ fn every_way_a_model_can_be_wrong_has_its_line() {
     check(&["--model", "claude"], 1, "there is no program called `claude` on the PATH");
 }
 
-/// CL-1: a server of one's own is connected with and without a key.
+/// A server of one's own is connected with and without a key.
 #[test]
 fn a_server_of_ones_own_is_connected() {
     let elsewhere = Elsewhere::open();
@@ -128,7 +128,7 @@ fn set_up_discord(program: &Program, token: &str) -> Output {
     run(program, &["setup", "discord", "--token-file", file.to_str().unwrap(), "--no-input"])
 }
 
-/// SU-2, CL-1: a token that works ends in a message that arrived; it is kept, and enough for a start.
+/// A token that works ends in a message that arrived; it is kept, and enough for a start.
 #[test]
 fn discord_is_connected_when_a_message_has_arrived() {
     let (played, mut program) = (PlayedDiscord::open(), fresh());
