@@ -40,7 +40,7 @@ pub fn found_at_start(settings: &Settings, doors: Doors) -> Vec<String> {
     match doors {
         Doors::LocalAndPage => {
             let ended = heart::last_end(&settings.paths.state());
-            loose::mend(&settings.paths).into_iter().chain(ended).collect()
+            loose::mend_at_start(&settings.paths).into_iter().chain(ended).collect()
         }
         Doors::Asked | Doors::Local => Vec::new(),
     }

@@ -3,7 +3,6 @@
 pub mod accounts;
 pub mod data;
 pub mod discord;
-pub mod inherited;
 pub mod loose;
 pub mod model;
 

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod history;
+mod installing;
 mod jobs;
 mod kit;
 mod mail;
@@ -24,16 +25,17 @@ use crate::voice::Voice;
 
 pub use accounts::{Account, CalAction, TaskAction};
 pub use history::{HistoryAction, Which};
+pub use installing::{
+    CaldavSetup, Care, DiscordSetup, GoogleSetup, Installing, MailSetup, ModelSetup, Section, ServiceAction,
+    Setup, YouSetup,
+};
 pub use jobs::{
     EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
     RoutineKeys,
 };
 pub use kit::{Kit, ServersAction, SkillsAction};
 pub use mail::{GoogleAction, MailAction, Most};
-pub use upkeep::{
-    CaldavSetup, Care, DiscordSetup, GoogleSetup, MailSetup, ModelSetup, Section, ServiceAction, Setup,
-    Upkeep, YouSetup,
-};
+pub use upkeep::Upkeep;
 pub use verbs::{Ease, InboxAction, Verb};
 
 const EXAMPLES: &str = "\
@@ -61,6 +63,7 @@ examples:
   ollim-bot simulate --from 2026-03-27 --to 2026-04-03
   ollim-bot config model.main opus       change a setting (without words: tell all of them)
   ollim-bot compact \"keep the recipes\"   sum up a long conversation (--undo takes it back)
+  ollim-bot export backup.tar.gz         everything in one archive (import puts it elsewhere)
   ollim-bot setup                        connect a model, discord, your calendar and mail
   ollim-bot service install              let it run by itself (status, logs, remove)
   ollim-bot doctor                       what is wrong, and what to do about it (--fix)";
@@ -304,6 +307,8 @@ pub enum Order {
     },
     /// Try again what waits because the model refused the key
     Retry,
+    #[command(flatten)]
+    Upkeep(Upkeep),
 }
 
 /// How spending is added up.

@@ -21,6 +21,7 @@ pub mod simulate;
 mod skills;
 mod status;
 mod updates;
+mod upkeep;
 mod verbs;
 mod why;
 
@@ -32,7 +33,8 @@ use journal::disk::Disk;
 
 use crate::chat::{self, Attached};
 use crate::cli::{
-    Cli, Command, Kit, Look, Order, Output, ServersAction, ServiceAction, SessionsShape, SkillsAction, Upkeep,
+    Cli, Command, Installing, Kit, Look, Order, Output, ServersAction, ServiceAction, SessionsShape,
+    SkillsAction,
 };
 use crate::exit::Failed;
 use crate::settings::{Environment, Settings};
@@ -96,8 +98,8 @@ pub async fn run(
             mcp_servers::run(&settings, disk, &action.unwrap_or(ServersAction::List), output).await
         }
         Some(Command::Kit(Kit::Mcp)) => mcp::serve(&settings, disk).await,
-        Some(Command::Kit(Kit::Upkeep(wanted))) => {
-            upkeep(wanted, (environment, settings), disk, output).await
+        Some(Command::Kit(Kit::Installing(wanted))) => {
+            installing(wanted, (environment, settings), disk, output).await
         }
         Some(Command::Kit(Kit::Skills { action })) => {
             skills::run(&settings, disk, &action.unwrap_or(SkillsAction::List), output)
@@ -130,19 +132,19 @@ async fn look(
     }
 }
 
-async fn upkeep(
-    wanted: Upkeep,
+async fn installing(
+    wanted: Installing,
     (environment, settings): (Environment, Settings),
     disk: Arc<dyn Disk>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     match wanted {
-        Upkeep::Setup(wanted) => setup::run(wanted, (environment, settings), disk, output).await,
-        Upkeep::Service { action } => {
+        Installing::Setup(wanted) => setup::run(wanted, (environment, settings), disk, output).await,
+        Installing::Service { action } => {
             service::run(&settings, action.unwrap_or(ServiceAction::Status), output).await
         }
-        Upkeep::Auth { words } => auth::run(&words, &environment.completed()?),
-        Upkeep::Man { out } => man::show(out.as_deref(), output),
+        Installing::Auth { words } => auth::run(&words, &environment.completed()?),
+        Installing::Man { out } => man::show(out.as_deref(), output),
     }
 }
 
@@ -153,6 +155,7 @@ async fn order(
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     let command = match wanted {
+        Order::Upkeep(wanted) => return upkeep::run(wanted, settings, disk, output).await,
         Order::Retry => return chat::obey_if_running(settings, "/retry", output).await,
         Order::Config { setting, value } if value.is_empty() => {
             return config::show(settings, disk, setting.as_deref(), output);

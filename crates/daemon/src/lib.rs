@@ -42,7 +42,7 @@ use journal::Paths;
 use journal::disk::{Disk, RealDisk};
 use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriterExt};
 
-use cli::{Cli, Command, Inner, Kit, Look, Upkeep};
+use cli::{Cli, Command, Inner, Installing, Kit, Look};
 use exit::Failed;
 use logbook::Logbook;
 use settings::Settings;
@@ -74,7 +74,7 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     if let Some(Command::Look(Look::Help { words })) = &cli.command {
         return commands::help::show(words, &cli.output);
     }
-    if let Some(Command::Kit(Kit::Upkeep(Upkeep::Man { out }))) = &cli.command {
+    if let Some(Command::Kit(Kit::Installing(Installing::Man { out }))) = &cli.command {
         return commands::man::show(out.as_deref(), &cli.output);
     }
     // A process of ours is what it was started as, before it reads anything.
@@ -83,7 +83,7 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     }
     let environment = cli.place.environment();
     // Signing in mends what may be wrong with everything else, so it needs nothing else to be right.
-    if let Some(Command::Kit(Kit::Upkeep(Upkeep::Auth { words }))) = &cli.command {
+    if let Some(Command::Kit(Kit::Installing(Installing::Auth { words }))) = &cli.command {
         return commands::auth::run(words, &environment.completed().unwrap_or(environment));
     }
     let paths = Paths::new(environment.data_dir()?);

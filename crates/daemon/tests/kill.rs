@@ -202,17 +202,26 @@ fn reply(request: &Value) -> Act {
     }
 }
 
-/// At every point where the program touches a file, with what it had acknowledged before.
+/// At one in nine of the points where the program touches a file, with what it had acknowledged before.
 #[test]
-fn a_crash_at_any_touch_of_a_file_loses_nothing() {
-    let first = crash_everywhere(&[]);
+fn a_crash_at_some_touches_of_a_file_loses_nothing() {
+    let first = crash_at_every(9, &[]);
     assert!(first >= 20, "the first message touches files: {first} points");
-    crash_everywhere(&["hello before"]);
+    crash_at_every(9, &["hello before"]);
 }
 
-/// Crashes at every point of a run that says one thing after `before` was said; how many points there are.
-fn crash_everywhere(before: &[&str]) -> usize {
-    for point in 0.. {
+/// At every one of them.
+#[test]
+#[ignore = "starts the program about a thousand times, which takes minutes"]
+fn a_crash_at_any_touch_of_a_file_loses_nothing() {
+    crash_at_every(1, &[]);
+    crash_at_every(1, &["hello before"]);
+}
+
+/// Crashes at every `stride`th point of a run that says one thing after `before` was said; the point that a run without
+/// a crash does not reach.
+fn crash_at_every(stride: usize, before: &[&str]) -> usize {
+    for point in (0..).step_by(stride) {
         let backstage = Backstage::open();
         let mut program = Program::answered_by(BINARY, &backstage);
         let mut ledger = Ledger::default();

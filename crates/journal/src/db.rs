@@ -29,6 +29,7 @@ mod schema;
 mod search;
 mod sent;
 mod sheet_body;
+mod snapshot;
 mod spending;
 mod work;
 mod write;
@@ -46,6 +47,8 @@ pub use numbers::Number;
 pub use past::{Prompted, Talk};
 pub use path::PathCache;
 pub use plans::{JobFile, Work};
+pub use schema::known as known_format;
+pub use snapshot::{Snapshot, examine as examine_copy, forget_devices, format_of};
 pub use write::FileChange;
 
 /// The database of a data directory.

@@ -41,6 +41,18 @@ pub trait Disk: Send + Sync {
     fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
     /// Puts `from` in the place of `to`.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Puts each of two things, which are there, in the place of the other, at once.
+    fn exchange(&self, _one: &Path, _other: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    /// Whether a file may be run as a program. A disk without such marks has none.
+    fn may_run(&self, _path: &Path) -> io::Result<bool> {
+        Ok(false)
+    }
+    /// Lets a file be run as a program by its owner.
+    fn let_run(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
     /// Gives `from` the name `to`, unless something has it already.
     fn name(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file.

@@ -10,6 +10,8 @@ mod history;
 pub mod jobs;
 mod keeper;
 mod lock;
+pub mod migration;
+pub mod moving;
 mod open;
 mod outbox;
 mod paths;

@@ -16,6 +16,7 @@ use crate::disk::{Disk, Seen, sweep, sweep_beside};
 use crate::git;
 use crate::keeper::Keeper;
 use crate::lock::{LOCK_FILE, Lock, NotLocked};
+use crate::migration::keep_before;
 use crate::paths::Paths;
 use crate::plans::PlanFiles;
 use crate::reports::ReportFile;
@@ -96,6 +97,9 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
             .map_err(|error| unusable(&place, &error))?;
     }
     let mut notices = Vec::new();
+    if tracked == Tracked::ByGit {
+        notices.extend(keep_before(&place.paths, place.disk.as_ref(), place.now));
+    }
     let mut database = open_database(&place, emptied, &mut notices)?;
     if tracked == Tracked::Nowhere {
         database.make_fleeting().map_err(|error| damaged(&error))?;

@@ -32,6 +32,11 @@ impl Paths {
         self.state().join("backups")
     }
 
+    /// Journals as they were before their format changed.
+    pub fn before_migration(&self) -> PathBuf {
+        self.state().join("before-migration")
+    }
+
     /// Where the running assistant listens to our own commands.
     pub fn socket(&self) -> PathBuf {
         self.state().join("control.sock")

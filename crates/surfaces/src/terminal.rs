@@ -123,6 +123,7 @@ async fn read_later(
         .filter_map(|entry| entry["text"].as_str())
         .collect();
     write(out, &format!("\n{}\n", words.join("\n"))).await?;
+    out.flush().await?;
     match words.is_empty() {
         true => Ok(Ended::Not("there is no answer to that; say it again.".to_owned())),
         false => Ok(Ended::Answered),
@@ -136,10 +137,13 @@ pub async fn chat(
     input: impl AsyncBufRead + Unpin,
     out: &mut (impl AsyncWrite + Unpin),
 ) -> Result<(), Stopped> {
-    match reader {
+    let ended = match reader {
         Reader::Pipe => answer_lines(client, input.lines(), out).await,
         Reader::Person(clock) => talk(client, clock, input.lines(), out).await,
-    }
+    };
+    // What was written last is still on its way, and whoever asked may end this process next.
+    out.flush().await?;
+    ended
 }
 
 async fn answer_lines(

@@ -48,6 +48,25 @@ pub fn mend(paths: &Paths) -> Vec<String> {
     loose.iter().map(told).collect()
 }
 
+/// Tightens everything; what the human should hear of it, in one sentence for all that could be mended.
+pub fn mend_at_start(paths: &Paths) -> Vec<String> {
+    let loose = find(paths);
+    let failed = tighten(&loose);
+    let mended = match loose.as_slice() {
+        [] => None,
+        [one] => Some(format!("others could read {}. it is yours alone again.", one.display())),
+        [first, rest @ ..] => Some(format!(
+            "others could read {} and {} more. all is yours alone again.",
+            first.display(),
+            rest.len()
+        )),
+    };
+    let unmended = failed.iter().map(|(path, error)| {
+        format!("others can read {}, and i can't change that: {error}.", path.display())
+    });
+    mended.filter(|_| failed.is_empty()).into_iter().chain(unmended).collect()
+}
+
 /// Whether others can get at anything. A directory alone is shut again by the next start.
 pub fn look(paths: &Paths) -> Finding {
     let loose = find(paths);

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::upkeep::Upkeep;
+use super::installing::Installing;
 
 /// What the assistant is lent.
 #[derive(Debug, Subcommand)]
@@ -30,7 +30,7 @@ pub enum Kit {
         action: Option<ServersAction>,
     },
     #[command(flatten)]
-    Upkeep(Upkeep),
+    Installing(Installing),
 }
 
 /// What can be done with servers of others.

@@ -1,5 +1,7 @@
 //! `ollim-bot doctor`: what is wrong, and what to do about it. It only looks, unless it is asked to mend.
 
+mod holdings;
+
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -13,7 +15,7 @@ use serde_json::json;
 use super::answer;
 use super::jobs::{Job, Row, rows};
 use crate::checkup::accounts::{self, Looker};
-use crate::checkup::{Finding, State, count, data, discord, inherited, loose, model};
+use crate::checkup::{Finding, State, count, data, discord, loose, model};
 use crate::cli::{Care, Output};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
@@ -57,7 +59,7 @@ async fn everything(paths: &Paths, settings: Result<&Settings, &Failed>) -> Vec<
         data::clock(),
         loose::look(paths),
     ];
-    findings.extend(inherited::look(paths));
+    findings.insert(1, Finding::fine("found", holdings::holdings(paths, &RealDisk)));
     findings.push(data::running(paths).await);
     match settings {
         Ok(settings) => {

@@ -64,6 +64,6 @@ fn a_directory_of_the_earlier_program_is_told() {
         .unwrap();
     std::fs::write(program.data().join("state/sessions.json"), "0123456789abcdef").unwrap();
     let looked = run(&program, &["doctor"]);
-    let found = "✓ found    a directory of the earlier program: 1 routine, the session 01234567.";
+    let found = "✓ found    1 routine; and the session of another ollim-bot. all of it is used as it is";
     assert!(stdout(&looked).contains(found), "{}{}", stdout(&looked), stderr(&looked));
 }

@@ -54,6 +54,11 @@ const STEPS: [(i64, &str); 8] = [
     (8, include_str!("format_8.sql")),
 ];
 
+/// The format this program writes.
+pub fn known() -> i64 {
+    FORMAT
+}
+
 /// Adds what the database lacks, all or nothing; leaves one of a later format alone.
 pub fn bring_up_to_date(connection: &Connection) -> Result<(), Unopened> {
     let found = check_known(connection)?;

@@ -3,7 +3,7 @@
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -80,6 +80,19 @@ impl Disk for RealDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         std::fs::rename(from, to)
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).map_err(io::Error::from)
+    }
+
+    fn may_run(&self, path: &Path) -> io::Result<bool> {
+        std::fs::metadata(path).map(|found| found.mode() & 0o100 != 0)
+    }
+
+    fn let_run(&self, path: &Path) -> io::Result<()> {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o700))
     }
 
     fn name(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -4,7 +4,7 @@
 //! are there; in the middle of anything else it has just been done, and nobody was told.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use journal::disk::{Disk, Listed, RealDisk, Seen, Stamp};
@@ -92,6 +92,22 @@ impl Disk for CrashAt {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.around(|| RealDisk.rename(from, to))
+    }
+
+    fn real(&self, path: &Path) -> io::Result<PathBuf> {
+        RealDisk.real(path)
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        self.around(|| RealDisk.exchange(one, other))
+    }
+
+    fn may_run(&self, path: &Path) -> io::Result<bool> {
+        RealDisk.may_run(path)
+    }
+
+    fn let_run(&self, path: &Path) -> io::Result<()> {
+        self.around(|| RealDisk.let_run(path))
     }
 
     fn name(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -1,0 +1,44 @@
+//! The commands of upkeep: what keeps it going for years.
+
+mod export;
+mod import;
+mod migrate;
+mod ticking;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use journal::disk::Disk;
+
+use crate::cli::{Output, Upkeep};
+use crate::exit::Failed;
+use crate::settings::Settings;
+
+/// Does what was asked for.
+pub async fn run(
+    wanted: Upkeep,
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    match wanted {
+        Upkeep::Export { file, with_secrets } => {
+            export::export(settings, &*disk, (&file, with_secrets), output)
+        }
+        Upkeep::Import { file, replace } => import::import(settings, &*disk, (&file, replace), output),
+        Upkeep::Migrate { check } => migrate::migrate(settings, (&*disk, check), output),
+    }
+}
+
+/// Bytes, as people say them.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000 => format!("{} KB", bytes.div_ceil(1_000)),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
+fn files(count: u64) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+}

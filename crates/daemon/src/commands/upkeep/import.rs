@@ -1,0 +1,107 @@
+//! `ollim-bot import`: an archive becomes the data directory, whole or not at all.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use engine::ports::Clock;
+use journal::disk::Disk;
+use journal::moving::{Bounds, LeftOut, Manifest, NotPlaced, Placed, Refused, Stage, unpack};
+use serde_json::json;
+
+use super::super::answer;
+use super::ticking::Ticking;
+use super::{files, size};
+use crate::cli::Output;
+use crate::clock::SystemClock;
+use crate::exit::Failed;
+use crate::settings::Settings;
+
+/// How much room is left for everything else.
+const SPARED: u64 = 64 * 1024 * 1024;
+
+/// Unpacks the archive and puts it in its place.
+pub fn import(
+    settings: &Settings,
+    disk: &dyn Disk,
+    (file, replace): (&Path, bool),
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    let archive: Box<dyn Read> = match file.to_str() {
+        Some("-") => Box::new(std::io::stdin()),
+        _ => Box::new(
+            File::open(file).map_err(|error| Failed::Usage(format!("{}: {error}.", file.display())))?,
+        ),
+    };
+    let stage = Stage::beside(&settings.paths, disk, (replace, std::process::id())).map_err(unplaced)?;
+    // Whoever left these ended in the middle, or is at it: then it finds that its place is gone, and says so.
+    for leftover in stage.leftovers(disk) {
+        clear(&leftover);
+    }
+    let manifest = {
+        let mut line = Ticking::new("unpacking", output);
+        let bounds = Bounds::with_room_for(room(stage.path()));
+        unpack(archive, (disk, stage.path()), bounds, &mut |progress| line.tick(progress, Instant::now()))
+    };
+    let manifest = manifest.map_err(|refused| {
+        clear(stage.path());
+        unsafe_or_broken(&refused)
+    })?;
+    let laid = stage.path().to_owned();
+    let now = SystemClock::new(settings.zone.value.clone()).now().timestamp();
+    let placed = stage.put_in_place(disk, now).map_err(|error| {
+        clear(&laid);
+        unplaced(error)
+    })?;
+    let value = json!({
+        "ok": true, "data_dir": placed.root, "kept": placed.kept, "files": manifest.inside.len(),
+        "bytes": manifest.bytes(), "left_out": manifest.left_out,
+    });
+    answer(output, &value, &told(&manifest, &placed));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn told(manifest: &Manifest, placed: &Placed) -> String {
+    let count = files(manifest.inside.len() as u64);
+    let mut text =
+        format!("{}: {count}, {}, as of {}.", placed.root.display(), size(manifest.bytes()), manifest.made);
+    if let Some(kept) = &placed.kept {
+        text += &format!("\nwhat was there before is kept: {}", kept.display());
+    }
+    let secrets: Vec<&LeftOut> = manifest.secrets().collect();
+    if !secrets.is_empty() {
+        let names: Vec<&str> = secrets.iter().map(|secret| secret.path.as_str()).collect();
+        text += &format!("\nnot in the archive, set again here: {}", names.join(", "));
+    }
+    text + "\nrun only one of the two: both would ring for the same things. start it here: ollim-bot"
+}
+
+/// How many bytes there is room for where `stage` will be.
+fn room(stage: &Path) -> u64 {
+    let place = stage.ancestors().find(|path| path.exists());
+    let found = place.and_then(|path| rustix::fs::statvfs(path).ok());
+    found.map(|found| found.f_bavail * found.f_frsize).unwrap_or_default().saturating_sub(SPARED)
+}
+
+/// Takes away what an import laid out and did not use.
+fn clear(stage: &Path) {
+    if let Err(error) = std::fs::remove_dir_all(stage)
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        tracing::warn!(%error, path = %stage.display(), "What was unpacked could not be removed.");
+    }
+}
+
+fn unplaced(error: NotPlaced) -> Failed {
+    match error {
+        NotPlaced::Running(text) => Failed::Running(text),
+        NotPlaced::Taken(_) => Failed::Usage(error.to_string()),
+        NotPlaced::Unusable(text) => Failed::Configuration(text),
+    }
+}
+
+fn unsafe_or_broken(refused: &Refused) -> Failed {
+    Failed::NotDone(refused.to_string())
+}

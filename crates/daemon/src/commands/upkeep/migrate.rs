@@ -1,0 +1,59 @@
+//! `ollim-bot migrate`: the journal of an older version, brought up to date.
+
+use std::process::ExitCode;
+
+use engine::ports::Clock;
+use journal::disk::Disk;
+use journal::migration::{self, Migrated, Standing};
+use serde_json::json;
+
+use super::super::answer;
+use crate::cli::Output;
+use crate::clock::SystemClock;
+use crate::exit::Failed;
+use crate::settings::Settings;
+
+/// Brings it up to date, or only tells how it stands.
+pub fn migrate(
+    settings: &Settings,
+    (disk, check): (&dyn Disk, bool),
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    let paths = &settings.paths;
+    let standing = migration::standing(paths, disk).map_err(|error| Failed::NotDone(error.to_string()))?;
+    let Some(Standing { found, known }) = standing else {
+        let text = "there is no journal yet, so there is nothing to bring up to date.";
+        answer(output, &json!({ "ok": true, "found": null, "up_to_date": true }), text);
+        return Ok(ExitCode::SUCCESS);
+    };
+    if check {
+        let text = match found < known {
+            true => format!(
+                "the journal has format {found}, and this version writes {known}. `ollim-bot migrate` (or the next start) brings it up to date and keeps the one from before."
+            ),
+            false => format!("the journal has format {found}, which is the newest."),
+        };
+        answer(
+            output,
+            &json!({ "ok": true, "found": found, "known": known, "up_to_date": found == known }),
+            &text,
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
+    let now = SystemClock::new(settings.zone.value.clone()).now().timestamp();
+    let done = migration::migrate(paths, disk, (now, std::process::id()))?;
+    let kept = done.and_then(|Migrated { kept, .. }| kept);
+    let text = match &kept {
+        Some(kept) => format!(
+            "the journal went from format {found} to {known}. the one from before is kept: {}",
+            kept.display()
+        ),
+        None => format!("the journal has format {found}, which is the newest. nothing was changed."),
+    };
+    answer(
+        output,
+        &json!({ "ok": true, "found": found, "known": known, "up_to_date": true, "kept": kept }),
+        &text,
+    );
+    Ok(ExitCode::SUCCESS)
+}

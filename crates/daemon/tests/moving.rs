@@ -1,0 +1,350 @@
+//! Moving: everything goes along, while it runs, whoever ends it in the middle; and what others left is used as it is.
+#![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use rusqlite::Connection;
+use rusqlite::types::Value as Cell;
+use serde_json::Value;
+use testkit::kill::{Program, contents, finish, stderr, stdout};
+use testkit::oracle::examine;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+const JOBS: [(&str, &str); 5] = [
+    (
+        "routines/mail.md",
+        "---\nid: mail\ncron: \"30 8 * * 1-5\"\nbackground: true\nsession: persistent\n---\nmail\n",
+    ),
+    ("routines/tea.md", "---\nid: tea\ncron: \"*/20 16 * * *\"\nbackground: true\n---\ntea\n"),
+    ("reminders/dentist.md", "---\nid: dentist\nrun-at: 2031-03-05T09:00:00+01:00\n---\ncall the dentist\n"),
+    ("skills/plants/SKILL.md", "---\nname: plants\ndescription: water\n---\nThe fern wants water.\n"),
+    ("notes/deep/er/über.md", "a note\n"),
+];
+
+/// A directory in which something was said, planned and kept.
+fn lived_in() -> Program {
+    let program = Program::offline(BINARY);
+    for (name, text) in JOBS {
+        let path = program.data().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let running = program.start();
+    running.converse("remind me to water the plants tomorrow at 10").unwrap();
+    running.converse("the locker is 417").unwrap();
+    running.command("/ping-budget 4 60").unwrap();
+    running.terminate();
+    program
+}
+
+/// All that is in a journal, but for the words of its search index, which follow from it.
+fn log(data: &Path) -> BTreeMap<String, Vec<Vec<Cell>>> {
+    let log = Connection::open(data.join("state/journal.db")).unwrap();
+    let mut names = log.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").unwrap();
+    let names: Vec<String> =
+        names.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    let rows = |table: String| {
+        let mut all = log.prepare(&format!("SELECT * FROM {table} ORDER BY 1")).unwrap();
+        let width = all.column_count();
+        let row = |row: &rusqlite::Row<'_>| (0..width).map(|at| row.get(at)).collect();
+        let rows = all.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap();
+        (table, rows)
+    };
+    names.into_iter().map(rows).collect()
+}
+
+/// Every file of `data` but the journal and what an archive names as left out.
+fn files(data: &Path, left_out: &[String]) -> BTreeMap<PathBuf, Vec<u8>> {
+    let is_left = |name: &Path| left_out.iter().any(|left| name.starts_with(left));
+    contents(data)
+        .into_iter()
+        .map(|(path, bytes)| (path.strip_prefix(data).unwrap().to_owned(), bytes))
+        .filter(|(name, _)| !is_left(name) && !name.starts_with("state/journal.db"))
+        .collect()
+}
+
+fn json(program: &Program, arguments: &[&str]) -> Value {
+    let output = program.run(&[arguments, &["--json"]].concat());
+    serde_json::from_str(&stdout(&output)).unwrap_or_else(|_| panic!("{arguments:?}: {}", stderr(&output)))
+}
+
+/// What comes next, as every command tells it.
+fn planned(program: &Program) -> Vec<Value> {
+    let span = ["simulate", "--from", "2030-11-04", "--to", "2030-11-12"];
+    let mut told = vec![
+        json(program, &["routine", "next", "mail", "--count", "9"]),
+        json(program, &["routine", "next", "tea", "--count", "9"]),
+        json(program, &["routine", "list"]),
+        json(program, &["reminder", "list"]),
+        json(program, &["inbox"]),
+        json(program, &["pings"])["budget"].clone(),
+    ];
+    told.push(json(program, &span));
+    told
+}
+
+/// P8, N46: an archive of one directory, unpacked into an empty one, is the same to the byte, and the same comes next.
+#[test]
+fn everything_moves_to_another_directory() {
+    let mut program = lived_in();
+    let old = program.data().to_owned();
+    let key = old.join("state/anthropic.key");
+    std::fs::write(&key, "sk-secret").unwrap();
+    std::fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
+    let archive = program.home().join("backup.tar.gz");
+    let archive = archive.to_str().unwrap();
+    let told = json(&program, &["export", archive]);
+    assert_eq!(told["ok"], true, "{told}");
+    assert_eq!(Path::new(archive).metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let left_out: Vec<String> = told["left_out"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["path"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(left_out.contains(&"state/anthropic.key".to_owned()), "{left_out:?}");
+    let (files_before, log_before, planned_before) = (files(&old, &left_out), log(&old), planned(&program));
+
+    let new = program.home().join("new/data");
+    program.keep_in(&new);
+    let output = program.run(&["import", archive]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let told = stdout(&output);
+    assert!(told.contains("set again here: state/anthropic.key") && told.contains("run only one"), "{told}");
+
+    assert_eq!(files(&new, &left_out), files_before);
+    let mut log_after = log(&new);
+    // Pages that nobody uses are not told apart.
+    log_after.retain(|table, _| table != "sqlite_stat1");
+    assert_eq!(log_after, log_before);
+    for (after, before) in planned(&program).into_iter().zip(planned_before) {
+        assert_eq!(after.to_string(), before.to_string());
+    }
+    let running = program.start();
+    assert_eq!(running.get("/api/health").unwrap()["notices"], serde_json::json!([]));
+    running.converse("hello").unwrap();
+    running.terminate();
+    assert_eq!(examine(&new), [""; 0]);
+    assert!(stdout(&program.run(&["history", "search", "locker"])).contains("417"));
+}
+
+/// P8: an archive that is made while words come in is whole: it starts without a word of surprise.
+#[test]
+fn an_archive_is_whole_while_it_is_talked_to() {
+    let mut program = lived_in();
+    let running = program.start();
+    let archives: Vec<PathBuf> = (0..4).map(|n| program.home().join(format!("{n}.tar.gz"))).collect();
+    std::thread::scope(|scope| {
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let running = &running;
+        scope.spawn(move || {
+            let mut said = 0;
+            while stopped.try_recv().is_err() {
+                said += 1;
+                running.converse(&format!("remind me to count to {said} tomorrow at 10")).unwrap();
+                running.command(&format!("/ping-budget {} 60", 1 + said % 9)).unwrap();
+            }
+        });
+        for archive in &archives {
+            let output = program.run(&["export", archive.to_str().unwrap()]);
+            assert!(output.status.success(), "{}", stderr(&output));
+        }
+        stop.send(()).unwrap();
+    });
+    running.terminate();
+    for archive in &archives {
+        program.keep_in(archive.with_extension("data"));
+        let output = program.run(&["import", archive.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let running = program.start();
+        assert_eq!(running.get("/api/health").unwrap()["notices"], serde_json::json!([]));
+        running.terminate();
+        assert_eq!(examine(program.data()), [""; 0]);
+    }
+}
+
+/// An archive goes through a pipe, and nothing else does.
+#[test]
+fn an_archive_goes_through_a_pipe() {
+    let program = lived_in();
+    let archive = program.run(&["export", "-"]);
+    assert!(stderr(&archive).contains("stdout: "), "{}", stderr(&archive));
+    let mut import = program.command(&["import", "-", "--data-dir", "piped"]);
+    let mut child = import.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &archive.stdout).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(log(&program.home().join("piped"))["messages"], log(program.data())["messages"]);
+}
+
+/// P8: wherever an import ends, there is nothing or everything, and the next one goes through.
+#[test]
+fn an_import_that_is_cut_short_leaves_nothing_or_everything() {
+    let mut program = lived_in();
+    let archive = program.home().join("backup.tar.gz");
+    assert!(program.run(&["export", archive.to_str().unwrap()]).status.success());
+    let whole = log(program.data());
+    let crashing = Path::new(BINARY).with_file_name("examples").join("crashing");
+    assert!(crashing.exists(), "build it first: cargo build -p ollim-bot --examples");
+    let last = touches(&mut program, &crashing, &archive);
+    assert!(last > 40, "an import has hardly touched the disk: {last} points");
+    // All the last ones, in which it is put in its place, and some of those before.
+    let points = (0..last).filter(|point| point + 10 > last || point % (last / 3).max(1) == 0);
+    for replace in [false, true] {
+        for point in points.clone() {
+            let new = program.home().join(format!("new-{point}-{replace}"));
+            if replace {
+                std::fs::create_dir(&new).unwrap();
+                std::fs::write(new.join("mine"), "mine").unwrap();
+            }
+            let arguments =
+                ["import", archive.to_str().unwrap(), "--replace", "--data-dir", new.to_str().unwrap()];
+            program.become_binary(&crashing).set("CRASH_AT", &point.to_string());
+            program.run(&arguments);
+            let mine = || new.join("mine").exists();
+            let there = new.join("state/journal.db").exists();
+            match (there, replace) {
+                (true, _) => assert_eq!((log(&new), mine()), (whole.clone(), false), "point {point}"),
+                (false, true) => assert!(mine(), "point {point}: neither the old nor the new is there"),
+                (false, false) => assert!(!new.exists(), "point {point}"),
+            }
+            program.become_binary(BINARY).set("CRASH_AT", "");
+            let output = program.run(&arguments);
+            assert!(output.status.success(), "point {point}: {}", stderr(&output));
+            assert_eq!(log(&new), whole, "point {point}");
+            let beside = program.home().read_dir().unwrap().map(|it| it.unwrap().file_name());
+            let half = format!("new-{point}-{replace}.importing-");
+            let left = beside.filter(|name| name.to_string_lossy().starts_with(&half)).count();
+            assert_eq!(left, 0, "point {point}: something half is left");
+        }
+    }
+}
+
+/// How many points an import has at which it can end.
+fn touches(program: &mut Program, crashing: &Path, archive: &Path) -> usize {
+    program.become_binary(crashing);
+    let ends = |program: &mut Program, point: usize| {
+        let new = program.home().join(format!("counted-{point}"));
+        program.set("CRASH_AT", &point.to_string());
+        let output = program.run(&["import", archive.to_str().unwrap(), "--data-dir", new.to_str().unwrap()]);
+        !output.status.success()
+    };
+    let (mut low, mut high) = (0, 4096);
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        if ends(program, middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// What cannot be done is one sentence that says what would be right.
+#[test]
+fn what_cannot_be_moved_is_said_in_one_sentence() {
+    let program = lived_in();
+    let archive = program.home().join("backup.tar.gz");
+    let archive = archive.to_str().unwrap();
+    assert!(program.run(&["export", archive]).status.success());
+    let check = |arguments: &[&str], code: i32, says: &str| {
+        let output = program.run(arguments);
+        let told = stderr(&output);
+        assert_eq!((output.status.code(), told.lines().count()), (Some(code), 1), "{arguments:?}: {told}");
+        assert!(told.contains(says), "{arguments:?}: {told}");
+    };
+    check(
+        &["import", archive],
+        2,
+        "is not empty. import into an empty directory (--data-dir), or say --replace",
+    );
+    check(&["import", "nowhere.tar.gz", "--data-dir", "new"], 2, "nowhere.tar.gz");
+    std::fs::write(program.home().join("no.tar.gz"), "this is no archive").unwrap();
+    check(&["import", "no.tar.gz", "--data-dir", "new"], 1, "not a whole archive of ollim-bot");
+    assert!(!program.home().join("new").exists());
+    check(&["export", program.data().join("x.tar.gz").to_str().unwrap()], 2, "name a file elsewhere");
+    check(&["export", archive, "--data-dir", "nothing"], 78, "nothing to export");
+    check(&["export", "no/where/x.tar.gz"], 1, "no/where/x.tar.gz");
+    let running = program.start();
+    check(&["import", archive, "--replace"], 75, "stop it first");
+    running.terminate();
+}
+
+/// B11: `migrate` says how the journal stands, and has nothing to do where it is new.
+#[test]
+fn migrate_tells_how_the_journal_stands() {
+    let program = Program::offline(BINARY);
+    assert!(stdout(&program.run(&["migrate"])).contains("there is no journal yet"));
+    program.start().terminate();
+    assert_eq!(json(&program, &["migrate", "--check"])["up_to_date"], true);
+    let log = Connection::open(program.data().join("state/journal.db")).unwrap();
+    let newest: i64 = log.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    log.execute_batch("DROP INDEX messages_by_entry").unwrap();
+    log.pragma_update(None, "user_version", 7).unwrap();
+    drop(log);
+    let check = json(&program, &["migrate", "--check"]);
+    assert_eq!(
+        (&check["found"], &check["known"], &check["up_to_date"]),
+        (&7.into(), &newest.into(), &false.into())
+    );
+    let output = program.run(&["migrate"]);
+    assert!(stdout(&output).contains(&format!("from format 7 to {newest}")), "{}", stderr(&output));
+    assert!(program.data().join("state/before-migration").read_dir().unwrap().count() == 1);
+    assert!(stdout(&program.run(&["migrate"])).contains("nothing was changed"));
+    let running = program.start();
+    let output = program.run(&["migrate"]);
+    assert_eq!(output.status.code(), Some(75), "{}", stderr(&output));
+    running.terminate();
+}
+
+/// DD-1, DD-8, B11: a directory of the Python program is used as it is: nothing in it is converted, the doctor says what
+/// is there, and the conversation goes on under its name.
+#[test]
+fn a_directory_of_the_python_program_is_used_as_it_is() {
+    let program = Program::offline(BINARY);
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/python");
+    let before = contents(&golden);
+    for (path, bytes) in &before {
+        let path = program.data().join(path.strip_prefix(&golden).unwrap());
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    let doctor = stdout(&program.run(&["doctor"]));
+    assert!(
+        doctor.contains("2 routines, 1 reminder, 1 webhook, 1 skill; and the session of another"),
+        "{doctor}"
+    );
+    let running = program.start();
+    let health = running.get("/api/health").unwrap();
+    assert_eq!(health["session"], "5f0c77aa-1111-4222-8333-444455556666");
+    let pid = std::fs::read_to_string(program.data().join("state/bot.pid")).unwrap();
+    assert_eq!(pid, running.pid().to_string());
+    running.terminate();
+    let after = contents(program.data());
+    for (path, bytes) in &before {
+        let name = path.strip_prefix(&golden).unwrap();
+        // The number of a process that is gone, and what time alone changes: pings come back, and what was sent is
+        // forgotten after seven days. Updates get a number, which other readers do not mind. A routine
+        // whose session only the other program remembers begins anew.
+        let changes =
+            ["bot.pid", "ping_budget.json", "pending_updates.json", "fork_messages.json", "inquiries.json"]
+                .map(|name| Path::new("state").join(name))
+                .contains(&name.to_owned());
+        assert!(
+            changes || after.get(&program.data().join(name)) == Some(bytes),
+            "{} changed",
+            name.display()
+        );
+    }
+    let routines = json(&program, &["routine", "list"]).to_string();
+    assert!(routines.contains("9f3a1c02") && routines.contains("12345678"), "{routines}");
+    assert!(json(&program, &["updates"]).to_string().contains("two letters need an answer"));
+    let settings = stdout(&program.run(&["config", "bg_fork_timeout"]));
+    assert!(settings.contains("900s"), "{settings}");
+    assert_eq!(examine(program.data()), [""; 0]);
+    let home = program.home().read_dir().unwrap().map(|it| it.unwrap().file_name().into_string().unwrap());
+    let mut home: Vec<String> = home.collect();
+    home.sort();
+    assert_eq!(home, ["data", "stderr.log"], "nothing is written beside the data directory");
+    drop(finish(program.command(&["status"]).stdin(Stdio::null())));
+}

@@ -1,0 +1,137 @@
+//! Migration: an older journal is brought up to date, and the one from before is kept.
+//!
+//! The steps are one transaction, so that whoever is ended in the middle finds the old one. The copy is for another
+//! case: the human wants the older program back, which cannot read what the newer one wrote.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::db::{Database, Snapshot, Unopened, format_of, known_format};
+use crate::disk::{Disk, Seen, ensure_dir};
+use crate::lock::{Lock, NotLocked};
+use crate::open::NotOpened;
+use crate::paths::Paths;
+
+/// How many journals from before are kept.
+const KEPT: usize = 3;
+
+/// How a journal stands to this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The format that it has.
+    pub found: i64,
+    /// The format that this program writes.
+    pub known: i64,
+}
+
+impl Standing {
+    /// Whether something is to be done.
+    pub fn is_old(self) -> bool {
+        self.found < self.known
+    }
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Migrated {
+    /// How it stood before.
+    pub before: Standing,
+    /// Where the journal from before is kept; nothing, if it was up to date.
+    pub kept: Option<PathBuf>,
+}
+
+/// How the journal of `paths` stands; nothing, if there is none yet.
+pub fn standing(paths: &Paths, disk: &dyn Disk) -> Result<Option<Standing>, Unopened> {
+    match disk.look(&paths.database()) {
+        Ok(Some(Seen::File(bytes))) if bytes > 0 => {
+            format_of(&paths.database()).map(|found| Some(Standing { found, known: known_format() }))
+        }
+        Ok(_) => Ok(None),
+        Err(error) => Err(Unopened::Disk(error.to_string())),
+    }
+}
+
+/// Brings the journal of `paths` up to date, for the process `pid`; nothing, if there is none.
+pub fn migrate(
+    paths: &Paths,
+    disk: &dyn Disk,
+    (now, pid): (Timestamp, u32),
+) -> Result<Option<Migrated>, NotOpened> {
+    let unusable = |error: &dyn std::fmt::Display| NotOpened::Unusable(error.to_string());
+    if standing(paths, disk).map_err(|error| unusable(&error))?.is_none() {
+        return Ok(None);
+    }
+    let _lock = Lock::take(&paths.state(), pid).map_err(|error| match error {
+        NotLocked::Running(_) => NotOpened::Running(error),
+        NotLocked::Disk(error) => unusable(&error),
+    })?;
+    let Some(before) = standing(paths, disk).map_err(|error| unusable(&error))? else { return Ok(None) };
+    if !before.is_old() {
+        return Ok(Some(Migrated { before, kept: None }));
+    }
+    let kept = keep(paths, disk, now).map_err(|error| {
+        unusable(&format!("the journal could not be copied first ({error}). nothing was changed."))
+    })?;
+    let database = Database::open(&paths.database()).map_err(|error| unusable(&error))?;
+    match database.is_sound() {
+        true => Ok(Some(Migrated { before, kept: Some(kept) })),
+        false => Err(unusable(&format!(
+            "the journal is damaged. the one from before is kept as {}; the next start goes on from a good copy.",
+            kept.display()
+        ))),
+    }
+}
+
+/// Keeps the journal of `paths` as it is, if it is about to change its format. What is to be told of it.
+pub fn keep_before(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Option<String> {
+    let Standing { found, known } =
+        standing(paths, disk).ok().flatten().filter(|standing| standing.is_old() && standing.found > 0)?;
+    Some(match keep(paths, disk, now) {
+        Ok(kept) => format!(
+            "the journal was brought from format {found} to {known}. the one from before is kept as {}.",
+            kept.display()
+        ),
+        Err(error) => {
+            tracing::warn!(%error, "The journal could not be copied before it was brought up to date.");
+            format!(
+                "the journal was brought from format {found} to {known}; there was no room to keep the one from before."
+            )
+        }
+    })
+}
+
+fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unopened> {
+    let failed = |error: std::io::Error| Unopened::Disk(error.to_string());
+    let dir = paths.before_migration();
+    ensure_dir(disk, &dir).map_err(failed)?;
+    let snapshot = Snapshot::of(&paths.database())?;
+    let format = format_of(&paths.database())?;
+    let path = dir.join(format!("journal-{}-format-{format}.db", now.strftime("%Y%m%dT%H%M%SZ")));
+    let half = path.with_extension("tmp");
+    let _ = disk.remove(&half);
+    let copied = snapshot.copy(&half, &mut |_, _| {}).and_then(|()| finish(disk, (&half, &path)));
+    if copied.is_err() {
+        let _ = disk.remove(&half);
+    }
+    copied?;
+    forget_older(&dir, disk);
+    Ok(path)
+}
+
+/// Brings the copy to the disk, and gives it its name.
+fn finish(disk: &dyn Disk, (half, path): (&Path, &Path)) -> Result<(), Unopened> {
+    let failed = |error: std::io::Error| Unopened::Disk(error.to_string());
+    disk.append(half, b"").map_err(failed)?;
+    disk.rename(half, path).map_err(failed)?;
+    path.parent().map_or(Ok(()), |dir| disk.sync_dir(dir)).map_err(failed)
+}
+
+fn forget_older(dir: &Path, disk: &dyn Disk) {
+    let mut kept: Vec<PathBuf> = disk.list(dir).unwrap_or_default().into_iter().map(|it| it.path).collect();
+    kept.sort();
+    kept.reverse();
+    for old in kept.into_iter().filter(|path| path.extension().is_some_and(|end| end == "db")).skip(KEPT) {
+        let _ = disk.remove(&old);
+    }
+}

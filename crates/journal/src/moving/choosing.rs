@@ -1,0 +1,175 @@
+//! What of a data directory goes into an archive, and what never does.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Whether keys and paired browsers go along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secrets {
+    /// They stay.
+    Stay,
+    /// They go along, because the human said so.
+    GoAlong,
+}
+
+/// Why something is not in an archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// Whoever has it can act as the human.
+    Secret,
+    /// It belongs to a program that runs.
+    Running,
+    /// It is of this machine alone, and could run something on another.
+    Machine,
+    /// It is a copy of what is inside.
+    Copy,
+    /// It is a link to something inside, and is made again.
+    Link,
+    /// It is no plain file, or cannot be named.
+    Strange,
+    /// It was gone when its turn came.
+    Gone,
+}
+
+impl Why {
+    /// It, in words.
+    pub fn tell(self) -> &'static str {
+        match self {
+            Self::Secret => "secret",
+            Self::Running => "belongs to the running program",
+            Self::Machine => "of this machine alone",
+            Self::Copy => "copies of the journal, which is inside",
+            Self::Link => "a link, made again at the next start",
+            Self::Strange => "no plain file with a name that can be written down",
+            Self::Gone => "gone before i came to it",
+        }
+    }
+}
+
+/// Where copies of the journal are.
+const COPIES: [&str; 2] = ["backups", "before-migration"];
+
+/// Why the thing called `name` stays out, whoever asks for it; nothing, if it may go in.
+pub fn refusal(name: &str) -> Option<Why> {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let running = ["state/bot.lock", "state/bot.pid", "state/control.sock", "state/accounts.lock"];
+    let beside = ["state/journal.db-wal", "state/journal.db-shm", "state/journal.db-journal"];
+    if running.contains(&name) || beside.contains(&name) {
+        return Some(Why::Running);
+    }
+    match name.split_once('/') {
+        Some((".git", inner)) => git(inner),
+        Some(("state", inner)) if last.ends_with(".tmp") || inner.ends_with(".sock") => Some(Why::Running),
+        Some(("state", inner)) if COPIES.contains(&inner.split('/').next().unwrap_or(inner)) => {
+            Some(Why::Copy)
+        }
+        Some(("routines" | "reminders" | "webhooks", _)) | None if last.ends_with(".tmp") => {
+            Some(Why::Running)
+        }
+        Some(_) | None => None,
+    }
+}
+
+/// Of a history, what was committed and what names it. Settings and hooks can run programs, and stay.
+fn git(inner: &str) -> Option<Why> {
+    let first = inner.split('/').next().unwrap_or(inner);
+    let alternates = ["objects/info/alternates", "objects/info/http-alternates"];
+    match first {
+        _ if inner.ends_with(".lock") || inner.contains("tmp_obj_") => Some(Why::Running),
+        _ if alternates.contains(&inner) => Some(Why::Machine),
+        "HEAD" | "ORIG_HEAD" | "packed-refs" | "index" | "refs" | "objects" | "logs" | "description" => None,
+        "info" if inner == "info" || inner == "info/exclude" => None,
+        "COMMIT_EDITMSG" => None,
+        _ => Some(Why::Machine),
+    }
+}
+
+/// Whether whoever reads the file called `name` could act as the human.
+pub fn is_secret(name: &str) -> bool {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let ends = [".key", ".password", ".token", ".secret", ".env", ".pem"];
+    match name.split_once('/') {
+        Some(("state", "token.json" | "credentials.json")) => true,
+        Some(("state", inner)) if inner.starts_with("secrets") => true,
+        Some(("state", _)) => ends.iter().any(|end| last.ends_with(end)),
+        Some(_) | None => last == ".env",
+    }
+}
+
+/// Whether the text of `mcp.json` gives servers words that are meant for them alone.
+pub fn holds_secrets(text: &[u8]) -> bool {
+    let filled = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => false,
+        Some(Value::Object(keys)) => !keys.is_empty(),
+        Some(_) => true,
+    };
+    match serde_json::from_slice::<Value>(text) {
+        Ok(file) => match file.get("mcpServers").and_then(Value::as_object) {
+            Some(servers) => servers.values().any(|it| filled(it.get("env")) || filled(it.get("headers"))),
+            None => false,
+        },
+        // What cannot be read could hold anything.
+        Err(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runs_or_could_run_elsewhere_stays_out() {
+        for (name, why) in [
+            ("state/bot.lock", Why::Running),
+            ("state/control.sock", Why::Running),
+            ("state/journal.db-wal", Why::Running),
+            ("state/config.json.0.tmp", Why::Running),
+            ("routines/a.md.0.tmp", Why::Running),
+            ("state/backups", Why::Copy),
+            ("state/backups/journal-20261115T000000Z.db", Why::Copy),
+            (".git/hooks/pre-commit", Why::Machine),
+            (".git/config", Why::Machine),
+            (".git/modules/x/config", Why::Machine),
+            (".git/objects/info/alternates", Why::Machine),
+            (".git/index.lock", Why::Running),
+        ] {
+            assert_eq!(refusal(name), Some(why), "{name}");
+        }
+        for name in [
+            "state/journal.db",
+            "state/sessions.json",
+            "state/routine_sessions/mail",
+            "state/journal.db.corrupt-20261115T000000Z",
+            "skills/a/notes.tmp",
+            "settings.toml",
+            ".git/HEAD",
+            ".git/objects/ab/cdef",
+            ".git/refs/heads/main",
+        ] {
+            assert_eq!(refusal(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_known_by_its_name_or_by_what_is_in_it() {
+        for name in [
+            "state/anthropic.key",
+            "state/imap.password",
+            "state/token.json",
+            "state/secrets/x",
+            "skills/a/.env",
+        ] {
+            assert!(is_secret(name), "{name}");
+        }
+        for name in ["state/sessions.json", "routines/token.json.md", "skills/a/secret.md"] {
+            assert!(!is_secret(name), "{name}");
+        }
+        let check = |text: &str, secret: bool| assert_eq!(holds_secrets(text.as_bytes()), secret, "{text}");
+        check(r#"{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "1"}}}}"#, true);
+        check(r#"{"mcpServers": {"a": {"url": "x", "headers": {"Authorization": "1"}}}}"#, true);
+        check(r#"{"mcpServers": {"a": {"command": "x", "env": {}}}}"#, false);
+        check("{}", false);
+        check("not json", true);
+    }
+}

@@ -1,0 +1,285 @@
+//! Unpacking: an archive that somebody brings, laid out beside its place and looked over.
+//!
+//! Nothing in it is trusted. What is no plain file, would lie outside, comes twice, is more than it may be, or is not
+//! what the list says, ends it, and nothing but the place beside has been touched.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::GzDecoder;
+use sha2::{Digest, Sha256};
+use tar::{Archive, Entry};
+
+use super::choosing::refusal;
+use super::manifest::{FORMAT, Manifest};
+use super::packing::in_hex;
+use super::path::is_plain;
+use super::{DATA, JOURNAL, MANIFEST, Progress, Tell};
+use crate::db::{Unopened, examine_copy};
+use crate::disk::Disk;
+
+/// How much an archive may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// The most files.
+    pub files: u64,
+    /// The most bytes, unpacked: as many as there is room for.
+    pub bytes: u64,
+    /// The most bytes of the list.
+    pub list: u64,
+    /// How many bytes, unpacked, may be as alike as they like.
+    pub first: u64,
+}
+
+impl Bounds {
+    /// Those of a disk with room for `bytes`.
+    pub fn with_room_for(bytes: u64) -> Self {
+        Self { files: 1_000_000, bytes, list: 256 * 1024 * 1024, first: 64 * 1024 * 1024 }
+    }
+}
+
+/// How many times longer than packed something may be, beyond the first bytes: text and numbers of people are not
+/// nearly so alike.
+const ALIKE: u64 = 300;
+
+/// The most bytes around a file: its header, and its name if that is long.
+const AROUND: u64 = 16 * 1024;
+
+/// How much is written at a time.
+const PART: usize = 8 * 1024 * 1024;
+
+/// Why an archive is not unpacked.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// It is none of ours, or not whole.
+    #[error("this is not a whole archive of ollim-bot: {0}. nothing was changed.")]
+    NotOurs(String),
+    /// Something in it is not what it may be.
+    #[error("this archive is not safe to unpack: {0}. nothing was changed.")]
+    Unsafe(String),
+    /// A file is not what the list says.
+    #[error("this archive is damaged: {0}. nothing was changed.")]
+    Damaged(String),
+    /// It was made by a later version.
+    #[error("{0} nothing was changed.")]
+    Newer(String),
+    /// The disk does not let us.
+    #[error("the archive could not be unpacked: {0}. nothing was changed.")]
+    Disk(io::Error),
+}
+
+/// Lays `archive` out in `stage`, which is not there yet, looks it over, and gives its list.
+pub fn unpack(
+    archive: impl Read,
+    (disk, stage): (&dyn Disk, &Path),
+    bounds: Bounds,
+    tell: Tell<'_>,
+) -> Result<Manifest, Refused> {
+    let (packed, allowed) = (Cell::new(0), Cell::new(0));
+    let counted = Counted { inner: archive, count: &packed };
+    let unpacked = GzDecoder::new(BufReader::new(counted));
+    let mut archive = Archive::new(Metered { inner: unpacked, allowed: &allowed });
+    let mut unpacker = Unpacker {
+        disk,
+        stage,
+        bounds,
+        packed: &packed,
+        allowed: &allowed,
+        found: BTreeMap::new(),
+        progress: Progress::default(),
+        tell,
+    };
+    disk.create_dir(stage).map_err(Refused::Disk)?;
+    let mut list = None;
+    let mut entries = archive.entries().map_err(|error| unread(&error))?;
+    loop {
+        allowed.set(AROUND);
+        let Some(entry) = entries.next() else { break };
+        let entry = entry.map_err(|error| unread(&error))?;
+        if list.is_some() {
+            return Err(Refused::NotOurs("something follows its list".to_owned()));
+        }
+        list = unpacker.take(entry)?;
+    }
+    let list = list.ok_or_else(|| Refused::NotOurs("it has no list of what is inside".to_owned()))?;
+    unpacker.look_over(&list)?;
+    Ok(list)
+}
+
+struct Unpacker<'a, 'b> {
+    disk: &'a dyn Disk,
+    stage: &'a Path,
+    bounds: Bounds,
+    packed: &'a Cell<u64>,
+    allowed: &'a Cell<u64>,
+    found: BTreeMap<String, (u64, String)>,
+    progress: Progress,
+    tell: Tell<'b>,
+}
+
+impl Unpacker<'_, '_> {
+    /// Takes one thing out of the archive; the list, if it is that.
+    fn take<R: Read>(&mut self, mut entry: Entry<'_, R>) -> Result<Option<Manifest>, Refused> {
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        if !entry.header().entry_type().is_file() {
+            return Err(Refused::Unsafe(format!("`{}` is no plain file", shown(&name))));
+        }
+        let size = entry.size();
+        if name == MANIFEST {
+            self.allow(size, self.bounds.list, &name)?;
+            let list: Manifest = serde_json::from_reader(&mut entry).map_err(|error| not_a_list(&error))?;
+            return Ok(Some(list));
+        }
+        let inside = name.strip_prefix(DATA).filter(|inside| is_plain(inside));
+        let Some(inside) = inside.filter(|inside| refusal(inside).is_none()) else {
+            let shown = shown(&name);
+            return Err(Refused::Unsafe(format!("it brings `{shown}`, which no archive of mine holds")));
+        };
+        self.allow(size, self.bounds.bytes.saturating_sub(self.progress.bytes), &name)?;
+        let may_run = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
+        let hash = self.lay(inside, &mut entry)?;
+        if may_run {
+            self.disk.let_run(&self.stage.join(inside)).map_err(Refused::Disk)?;
+        }
+        self.progress = Progress { files: self.progress.files + 1, bytes: self.progress.bytes + size };
+        self.found.insert(inside.to_owned(), (size, hash));
+        (self.tell)(self.progress);
+        Ok(None)
+    }
+
+    /// Lets so many bytes be read next, if that is not too much.
+    fn allow(&self, size: u64, most: u64, name: &str) -> Result<(), Refused> {
+        let all = self.progress.bytes.saturating_add(size);
+        let alike = self.bounds.first.saturating_add(self.packed.get().saturating_mul(ALIKE));
+        let reason = if size > most {
+            "there is no room for it"
+        } else if self.progress.files >= self.bounds.files {
+            "there are more files than a data directory has"
+        } else if all > alike {
+            "it unpacks to far more than it holds"
+        } else {
+            self.allowed.set(size.saturating_add(AROUND));
+            return Ok(());
+        };
+        Err(Refused::Unsafe(format!("`{}` ({size} bytes): {reason}", shown(name))))
+    }
+
+    fn lay(&self, inside: &str, bytes: &mut impl Read) -> Result<String, Refused> {
+        let path = self.stage.join(inside);
+        if let Some(dir) = path.parent() {
+            self.disk.create_dir(dir).map_err(|error| unlaid(inside, error))?;
+        }
+        let mut hash = Sha256::new();
+        let mut part = Vec::new();
+        let mut first = true;
+        loop {
+            part.clear();
+            let mut most = bytes.take(PART as u64);
+            most.read_to_end(&mut part).map_err(|error| unread(&error))?;
+            hash.update(&part);
+            match (first, part.is_empty()) {
+                (true, _) => self.disk.create(&path, &part).map_err(|error| unlaid(inside, error))?,
+                (false, true) => return Ok(in_hex(hash)),
+                (false, false) => self.disk.append(&path, &part).map_err(Refused::Disk)?,
+            }
+            first = false;
+        }
+    }
+
+    /// Whether all of it is what the list says, and the journal one that this program can open.
+    fn look_over(&self, list: &Manifest) -> Result<(), Refused> {
+        if list.format > FORMAT {
+            return Err(Refused::Newer(format!(
+                "the archive has format {} and this version of ollim-bot knows up to {FORMAT}. update ollim-bot;",
+                list.format
+            )));
+        }
+        for file in &list.inside {
+            let expected = (file.bytes, file.sha256.clone());
+            match self.found.get(&file.path) {
+                Some(found) if *found == expected => {}
+                Some(_) => {
+                    return Err(Refused::Damaged(format!("`{}` is not what it was", shown(&file.path))));
+                }
+                None => return Err(Refused::Damaged(format!("`{}` is missing", shown(&file.path)))),
+            }
+        }
+        if list.inside.len() != self.found.len() {
+            return Err(Refused::Unsafe("it holds files that its list does not name".to_owned()));
+        }
+        match self.found.contains_key(JOURNAL) {
+            true => sound(examine_copy(&self.stage.join(JOURNAL))),
+            false => Ok(()),
+        }
+    }
+}
+
+fn sound(examined: Result<(i64, bool), Unopened>) -> Result<(), Refused> {
+    match examined {
+        Ok((_, true)) => Ok(()),
+        Ok((_, false)) => Err(Refused::Damaged("the journal in it is not sound".to_owned())),
+        Err(newer @ Unopened::Newer { .. }) => {
+            Err(Refused::Newer(newer.to_string().replace(" nothing was changed.", "")))
+        }
+        Err(other) => Err(Refused::Damaged(other.to_string())),
+    }
+}
+
+fn unlaid(inside: &str, error: io::Error) -> Refused {
+    use io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory};
+    match matches!(error.kind(), AlreadyExists | NotADirectory | IsADirectory) {
+        true => Refused::Unsafe(format!("`{}` comes twice, or lies under a file", shown(inside))),
+        false => Refused::Disk(error),
+    }
+}
+
+fn not_a_list(error: &serde_json::Error) -> Refused {
+    Refused::NotOurs(format!("its list cannot be read ({error})"))
+}
+
+fn unread(error: &io::Error) -> Refused {
+    match error.kind() == io::ErrorKind::FileTooLarge {
+        true => Refused::Unsafe("a name or a header in it has no end".to_owned()),
+        false => Refused::NotOurs(error.to_string()),
+    }
+}
+
+/// The beginning of a name that somebody else chose.
+fn shown(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '?' } else { c }).take(80).collect()
+}
+
+/// Counts what is read.
+struct Counted<'a, R> {
+    inner: R,
+    count: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(into)?;
+        self.count.set(self.count.get() + read as u64);
+        Ok(read)
+    }
+}
+
+/// Reads no more than is allowed.
+struct Metered<'a, R> {
+    inner: R,
+    allowed: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Metered<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let allowed = self.allowed.get();
+        if allowed == 0 && !into.is_empty() {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let most = into.len().min(usize::try_from(allowed).unwrap_or(usize::MAX));
+        let read = self.inner.read(&mut into[..most])?;
+        self.allowed.set(allowed - read as u64);
+        Ok(read)
+    }
+}

@@ -1,0 +1,108 @@
+//! Walking through a data directory: everything in it once, whatever links lead where.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::choosing::{Secrets, Why, holds_secrets, is_secret, refusal};
+use super::manifest::LeftOut;
+use super::path::named;
+use crate::disk::{Disk, Seen};
+
+/// The settings of servers of others.
+const SERVERS: &str = "mcp.json";
+
+/// A file that goes in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Chosen {
+    /// Its name in the data directory.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// How long it was when it was seen.
+    pub bytes: u64,
+}
+
+/// Everything that was found.
+#[derive(Debug, Default)]
+pub struct Walk {
+    /// What goes in, by name.
+    pub chosen: Vec<Chosen>,
+    /// What does not.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Walks through `root`.
+pub fn walk(disk: &dyn Disk, root: &Path, secrets: Secrets) -> io::Result<Walk> {
+    let home = disk.real(root)?;
+    let mut walker = Walker {
+        disk,
+        root,
+        home: home.clone(),
+        secrets,
+        been: BTreeSet::from([home]),
+        walk: Walk::default(),
+    };
+    walker.enter(root)?;
+    let mut walk = walker.walk;
+    walk.chosen.sort();
+    walk.left_out.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(walk)
+}
+
+struct Walker<'a> {
+    disk: &'a dyn Disk,
+    root: &'a Path,
+    home: PathBuf,
+    secrets: Secrets,
+    /// The directories that were entered, where they really are: a link may lead back to one.
+    been: BTreeSet<PathBuf>,
+    walk: Walk,
+}
+
+impl Walker<'_> {
+    fn enter(&mut self, dir: &Path) -> io::Result<()> {
+        for listed in self.disk.list(dir)? {
+            let path = listed.path;
+            let Some(name) = named(self.root, &path) else {
+                let name = path.strip_prefix(self.root).unwrap_or(&path).to_string_lossy().into_owned();
+                self.leave(name, Why::Strange);
+                continue;
+            };
+            match (refusal(&name), listed.stamp.seen) {
+                (Some(why), _) => self.leave(name, why),
+                (None, Some(Seen::File(bytes))) => self.take(name, path, bytes)?,
+                (None, Some(Seen::Directory)) => self.follow(name, &path)?,
+                (None, Some(Seen::Strange)) => self.leave(name, Why::Strange),
+                (None, None) => self.leave(name, Why::Gone),
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, name: String, path: PathBuf, bytes: u64) -> io::Result<()> {
+        let secret = is_secret(&name) || (name == SERVERS && holds_secrets(&self.disk.read(&path)?));
+        match (self.secrets, secret) {
+            (Secrets::Stay, true) => self.leave(name, Why::Secret),
+            (Secrets::GoAlong, _) | (_, false) => self.walk.chosen.push(Chosen { name, path, bytes }),
+        }
+        Ok(())
+    }
+
+    /// What a link leads to elsewhere is read by the assistant too, so it goes along. A link to something inside is
+    /// made again.
+    fn follow(&mut self, name: String, dir: &Path) -> io::Result<()> {
+        let real = self.disk.real(dir)?;
+        let within = real.starts_with(&self.home);
+        let is_link = within && real != self.home.join(&name);
+        if is_link || !self.been.insert(real) {
+            self.leave(name, Why::Link);
+            return Ok(());
+        }
+        self.enter(dir)
+    }
+
+    fn leave(&mut self, path: String, why: Why) {
+        self.walk.left_out.push(LeftOut { path, why });
+    }
+}

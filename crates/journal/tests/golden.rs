@@ -1,0 +1,199 @@
+//! Journals of every format there ever was: opened by the newest program, with all that is in them.
+//!
+//! They are kept as the bytes that a program of their time wrote, so that a change to an old step is noticed. Whoever
+//! adds a format adds `golden/rows_N.sql` and records it:
+//! `cargo test -p journal --test golden -- --ignored a_new_format_is_recorded`.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "the test lays journals where the program finds them")]
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use domain::conversation::{Branch, Text};
+use engine::ports::Journal as _;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use journal::db::known_format;
+use journal::disk::RealDisk;
+use journal::{Opened, Paths, Place, migration, open};
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use tempfile::TempDir;
+
+/// All that is in a journal: each table with its columns and rows.
+type Contents = Vec<(String, Vec<String>, Vec<Vec<Value>>)>;
+
+fn golden(format: i64) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/format_{format}.db.gz"))
+}
+
+/// A data directory with the journal of `format`.
+fn laid(format: i64) -> (TempDir, Paths) {
+    let dir = tempfile::tempdir().unwrap();
+    let paths = Paths::new(dir.path());
+    let packed = std::fs::read(golden(format)).unwrap_or_else(|_| {
+        panic!("there is no journal of format {format} in tests/golden; the head of this file says how to record it")
+    });
+    let mut bytes = Vec::new();
+    GzDecoder::new(packed.as_slice()).read_to_end(&mut bytes).unwrap();
+    std::fs::create_dir_all(paths.state()).unwrap();
+    std::fs::write(paths.database(), bytes).unwrap();
+    (dir, paths)
+}
+
+fn place(paths: &Paths) -> Place {
+    let now = Timestamp::from_second(1_760_003_600).unwrap();
+    Place { paths: paths.clone(), disk: Arc::new(RealDisk), zone: TimeZone::UTC, now, pid: 1 }
+}
+
+/// The tables of people's words and deeds: the search index is made again by a step, and holds nothing of its own.
+fn contents(path: &Path) -> Contents {
+    let log = Connection::open(path).unwrap();
+    let mut tables = log
+        .prepare(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'words%' ORDER BY name",
+        )
+        .unwrap();
+    let tables: Vec<String> =
+        tables.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    tables.into_iter().map(|table| rows(&log, table)).collect()
+}
+
+fn rows(log: &Connection, table: String) -> (String, Vec<String>, Vec<Vec<Value>>) {
+    let mut all = log.prepare(&format!("SELECT * FROM {table} ORDER BY 1")).unwrap();
+    let columns: Vec<String> = all.column_names().map(str::to_owned).collect();
+    let width = columns.len();
+    let row = |row: &rusqlite::Row<'_>| (0..width).map(|at| row.get(at)).collect();
+    let rows = all.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap();
+    (table, columns, rows)
+}
+
+/// What was in `before` and is not in `after`.
+fn missing(before: &Contents, after: &Contents) -> Vec<String> {
+    let mut missing = Vec::new();
+    for (table, columns, rows) in before {
+        let Some((_, names, found)) = after.iter().find(|(name, _, _)| name == table) else {
+            missing.push(table.clone());
+            continue;
+        };
+        let at: Vec<usize> =
+            columns.iter().map(|column| names.iter().position(|name| name == column).unwrap()).collect();
+        let kept: Vec<Vec<Value>> =
+            found.iter().map(|row| at.iter().map(|at| row[*at].clone()).collect()).collect();
+        let lost = rows.iter().filter(|row| !kept.contains(row));
+        missing.extend(lost.map(|row| format!("{table}: {row:?}")));
+    }
+    missing
+}
+
+/// B11: the journal of every released format is opened by the newest program, with all that was in it.
+#[test]
+fn every_format_there_was_is_opened_with_all_that_was_in_it() {
+    for format in 1..=known_format() {
+        let (_dir, paths) = laid(format);
+        let before = contents(&paths.database());
+        assert!(
+            before.iter().any(|(table, _, rows)| table == "entries" && rows.len() == 7),
+            "format {format}"
+        );
+
+        let Opened { journal, memory, notices } = open(place(&paths)).unwrap();
+
+        let told = notices.iter().filter(|notice| notice.contains("was brought from format")).count();
+        assert_eq!(told, usize::from(format < known_format()), "format {format}: {notices:?}");
+        assert_eq!(memory.inbox.kept.len(), 1, "format {format}");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let said = runtime.block_on(journal.recent(Branch::Main, None, 100)).unwrap();
+        let said: Vec<String> = said.iter().map(|entry| entry.said.text()).collect();
+        assert!(said.contains(&"where is my gravel bike?".to_owned()), "format {format}: {said:?}");
+        assert_eq!(said.last().map(String::as_str), Some("a lighthouse"), "format {format}");
+        drop(journal);
+        assert_eq!(missing(&before, &contents(&paths.database())), [""; 0], "format {format}");
+        let log = Connection::open(paths.database()).unwrap();
+        let found = "SELECT group_concat(rowid) FROM words WHERE words MATCH 'cellar' ORDER BY rowid";
+        let found: String = log.query_row(found, [], |row| row.get(0)).unwrap();
+        assert_eq!(found, "3,4", "format {format}: words are found");
+    }
+}
+
+/// B11: the journal from before is kept, as it was, for whoever wants the older program back.
+#[test]
+fn the_journal_from_before_is_kept() {
+    for format in 1..known_format() {
+        let (_dir, paths) = laid(format);
+        let before = contents(&paths.database());
+        let place = place(&paths);
+        let done = migration::migrate(&paths, &RealDisk, (place.now, 1)).unwrap().unwrap();
+        assert_eq!(done.before, migration::Standing { found: format, known: known_format() });
+        let kept = done.kept.unwrap();
+        assert_eq!(contents(&kept), before, "format {format}");
+        let number: i64 = Connection::open(&kept)
+            .unwrap()
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .unwrap();
+        assert_eq!(number, format);
+        let again = migration::migrate(&paths, &RealDisk, (place.now, 1)).unwrap().unwrap();
+        assert_eq!((again.before.found, again.kept), (known_format(), None));
+    }
+}
+
+/// B11, P8: a migration that ends before its last word leaves the old journal, with all that was in it.
+#[test]
+fn a_migration_that_is_cut_short_leaves_the_old_journal() {
+    let (_dir, paths) = laid(1);
+    let before = contents(&paths.database());
+    for step in 2..=known_format() {
+        let log = Connection::open(paths.database()).unwrap();
+        log.pragma_update(None, "journal_mode", "WAL").unwrap();
+        log.execute_batch("BEGIN IMMEDIATE").unwrap();
+        for step in 2..=step {
+            log.execute_batch(&sql(step)).unwrap();
+        }
+        // The process is gone: nobody says COMMIT, and its files are as they are. A copy is what the next one finds.
+        let dir = tempfile::tempdir().unwrap();
+        let found = Paths::new(dir.path());
+        std::fs::create_dir_all(found.state()).unwrap();
+        for end in ["", "-wal", "-shm"] {
+            let name = |paths: &Paths| paths.state().join(format!("journal.db{end}"));
+            if name(&paths).exists() {
+                std::fs::copy(name(&paths), name(&found)).unwrap();
+            }
+        }
+        log.execute_batch("ROLLBACK").unwrap();
+        assert_eq!(contents(&found.database()), before, "step {step}");
+        drop(open(place(&found)).unwrap());
+        assert_eq!(missing(&before, &contents(&found.database())), [""; 0], "step {step}");
+    }
+}
+
+fn sql(format: i64) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/db/format_{format}.sql"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// Records the journals of formats that have none yet.
+#[test]
+#[ignore = "it writes into the tests, for whoever adds a format"]
+fn a_new_format_is_recorded() {
+    for format in (1..=known_format()).filter(|format| !golden(*format).exists()) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal.db");
+        let log = Connection::open(&path).unwrap();
+        log.pragma_update(None, "page_size", 1024).unwrap();
+        for format in 1..=format {
+            log.execute_batch(&sql(format)).unwrap();
+            let rows = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/rows_{format}.sql"));
+            log.execute_batch(&std::fs::read_to_string(rows).unwrap()).unwrap();
+        }
+        log.pragma_update(None, "user_version", format).unwrap();
+        log.close().unwrap();
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        packed.write_all(&std::fs::read(path).unwrap()).unwrap();
+        std::fs::write(golden(format), packed.finish().unwrap()).unwrap();
+    }
+}

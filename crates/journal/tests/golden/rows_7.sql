@@ -1,0 +1,1 @@
+INSERT INTO accepted (name, hash, at) VALUES ('skill:review', 'abc123', 1760000022000000);

@@ -1,0 +1,1 @@
+-- Format 8 adds no rows of its own.

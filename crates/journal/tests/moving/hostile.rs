@@ -1,0 +1,191 @@
+//! What nobody can bring in with an archive: every trick there is, and every damage.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use journal::disk::RealDisk;
+use journal::moving::{Bounds, Inside, Manifest, Secrets, unpack};
+use tar::{Builder, EntryType, Header};
+
+use super::{Desk, take_in};
+
+/// One thing in an archive that somebody made.
+struct Brought {
+    name: Vec<u8>,
+    kind: EntryType,
+    bytes: Vec<u8>,
+}
+
+fn brought(name: &str, bytes: &[u8]) -> Brought {
+    Brought { name: name.as_bytes().to_vec(), kind: EntryType::Regular, bytes: bytes.to_vec() }
+}
+
+/// An archive with these things, as they are, and a list that says the same.
+fn made_of(things: &[Brought]) -> Vec<u8> {
+    use sha2::{Digest, Sha256};
+    let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    let mut inside = Vec::new();
+    for Brought { name, kind, bytes } in things {
+        raw(&mut archive, name, (*kind, bytes.len() as u64), bytes);
+        let sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = String::from_utf8_lossy(name).trim_start_matches("data/").to_owned();
+        inside.push(Inside { path, bytes: bytes.len() as u64, sha256 });
+    }
+    let list = Manifest {
+        about: String::new(),
+        format: 1,
+        program: "somebody".to_owned(),
+        made: String::new(),
+        journal_format: None,
+        inside,
+        left_out: Vec::new(),
+    };
+    let text = serde_json::to_vec(&list).unwrap();
+    raw(&mut archive, b"manifest.json", (EntryType::Regular, text.len() as u64), &text);
+    archive.into_inner().unwrap().finish().unwrap()
+}
+
+/// Writes a header that no honest program writes.
+fn raw(archive: &mut Builder<impl Write>, name: &[u8], (kind, size): (EntryType, u64), bytes: &[u8]) {
+    let mut header = Header::new_gnu();
+    header.as_old_mut().name[..name.len()].copy_from_slice(name);
+    header.set_entry_type(kind);
+    if matches!(kind, EntryType::Symlink | EntryType::Link) {
+        header.set_link_name("/etc/passwd").unwrap();
+    }
+    header.set_size(size);
+    header.set_mode(0o777);
+    header.set_cksum();
+    archive.append(&header, bytes).unwrap();
+}
+
+/// P8, T10: what would lie outside, lead elsewhere, or run something is refused, and nothing lies anywhere.
+#[test]
+fn what_nobody_may_bring_in_is_refused() {
+    let of = |name: &str, kind| Brought { kind, ..brought(name, b"") };
+    let long = format!("data/{}", "a/".repeat(40));
+    let cases = [
+        brought("data/../../escaped", b"x"),
+        brought("../escaped", b"x"),
+        brought("/escaped", b"x"),
+        brought("data//etc/x", b"x"),
+        brought("data/a/./b", b"x"),
+        brought("data/", b"x"),
+        brought("elsewhere/x", b"x"),
+        brought(&long[..84], b"x"),
+        brought("data/state/bot.lock", b""),
+        brought("data/state/journal.db-wal", b"x"),
+        brought("data/.git/config", b"[core]\nfsmonitor = \"touch /tmp/x\"\n"),
+        brought("data/.git/hooks/post-commit", b"#!/bin/sh\n"),
+        of("data/link", EntryType::Symlink),
+        of("data/hard", EntryType::Link),
+        of("data/pipe", EntryType::Fifo),
+        of("data/device", EntryType::Char),
+        of("data/dir", EntryType::Directory),
+        of("data/sparse", EntryType::GNUSparse),
+    ];
+    for case in cases {
+        let target = tempfile::tempdir().unwrap();
+        let name = String::from_utf8_lossy(&case.name).into_owned();
+        let archive = made_of(&[case]);
+        let refused = take_in(&archive, &target.path().join("in/stage"));
+        let why = refused.expect_err(&name).to_string();
+        assert!(why.contains("not safe") || why.contains("not a whole archive"), "{name}: {why}");
+        assert!(why.ends_with("nothing was changed."), "{why}");
+        assert!(!target.path().join("escaped").exists() && !target.path().join("in/escaped").exists());
+        let laid = target.path().join("in/stage").read_dir().unwrap().count();
+        assert_eq!(laid, 0, "{name}");
+    }
+}
+
+/// P8: what comes twice, lies under a file, or is more than there is room for is refused.
+#[test]
+fn what_comes_twice_or_is_too_much_is_refused() {
+    let refused = |things: &[Brought], bounds: Bounds| {
+        let target = tempfile::tempdir().unwrap();
+        let archive = made_of(things);
+        let stage = target.path().join("stage");
+        unpack(archive.as_slice(), (&RealDisk, &stage), bounds, &mut |_| {}).unwrap_err().to_string()
+    };
+    let wide = Bounds::with_room_for(1 << 30);
+    assert!(refused(&[brought("data/a", b"1"), brought("data/a", b"1")], wide).contains("comes twice"));
+    assert!(refused(&[brought("data/a", b"1"), brought("data/a/b", b"1")], wide).contains("under a file"));
+    let many: Vec<Brought> = (0..11).map(|n| brought(&format!("data/{n}"), b"")).collect();
+    assert!(refused(&many, Bounds { files: 10, ..wide }).contains("more files"));
+    assert!(refused(&[brought("data/a", &[7; 100])], Bounds { bytes: 99, ..wide }).contains("no room"));
+    assert!(refused(&[brought("data/a", b"1")], Bounds { list: 10, ..wide }).contains("no room"));
+    // Noughts pack to a thousandth of themselves.
+    let bomb = || [brought("data/a", &[7; 1_000]), brought("data/zeros", &vec![0; 16 * 1024 * 1024])];
+    assert!(refused(&bomb(), Bounds { first: 100_000, ..wide }).contains("far more than it holds"));
+}
+
+/// A name without an end is not read to its end.
+#[test]
+fn a_name_without_an_end_is_not_read() {
+    let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    let name = vec![b'a'; 64 * 1024 * 1024];
+    raw(&mut archive, b"././@LongLink", (EntryType::GNULongName, name.len() as u64), &name);
+    let archive = archive.into_inner().unwrap().finish().unwrap();
+    let target = tempfile::tempdir().unwrap();
+    let refused = take_in(&archive, &target.path().join("stage")).unwrap_err().to_string();
+    assert!(refused.contains("has no end"), "{refused}");
+}
+
+/// P8: whatever byte of an archive is another, or wherever it is cut off, it is refused or still the same.
+#[test]
+fn a_damaged_archive_is_refused() {
+    let desk = Desk::new();
+    let (archive, manifest) = desk.pack(Secrets::Stay);
+    let target = tempfile::tempdir().unwrap();
+    let check = |what: &str, n: usize, bytes: &[u8]| {
+        let stage = target.path().join(format!("{what}-{n}"));
+        match take_in(bytes, &stage) {
+            Err(_) => 1,
+            Ok(found) => {
+                assert_eq!(found, manifest, "{what} {n}");
+                0
+            }
+        }
+    };
+    let cuts: usize = (1..20).map(|n| check("cut", n, &archive[..archive.len() * n / 20])).sum();
+    assert_eq!(cuts, 19);
+    let flips: usize = (0..40)
+        .map(|n| {
+            let mut bytes = archive.clone();
+            let at = 12 + n * (bytes.len() - 20) / 40;
+            bytes[at] ^= 0x10;
+            check("flip", n, &bytes)
+        })
+        .sum();
+    assert!(flips >= 38, "{flips} of 40 were seen");
+}
+
+/// P8: a file that is not what the list says, one too many, one too few, a list of a later version.
+#[test]
+fn what_the_list_does_not_say_is_refused() {
+    let told = |change: &dyn Fn(&mut Manifest)| {
+        let (desk, target) = (Desk::new(), tempfile::tempdir().unwrap());
+        let (archive, mut manifest) = desk.pack(Secrets::Stay);
+        change(&mut manifest);
+        let mut old = tar::Archive::new(GzDecoder::new(archive.as_slice()));
+        let mut new = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+        for entry in old.entries().unwrap() {
+            let mut entry = entry.unwrap();
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).unwrap();
+            let name = entry.path_bytes().into_owned();
+            if name == b"manifest.json" {
+                bytes = serde_json::to_vec(&manifest).unwrap();
+            }
+            raw(&mut new, &name, (EntryType::Regular, bytes.len() as u64), &bytes);
+        }
+        let archive = new.into_inner().unwrap().finish().unwrap();
+        take_in(&archive, &target.path().join("stage")).unwrap_err().to_string()
+    };
+    assert!(told(&|list| list.inside[0].sha256 = "0".repeat(64)).contains("is not what it was"));
+    assert!(told(&|list| list.inside[0].path = "state/other".to_owned()).contains("is missing"));
+    assert!(told(&|list| drop(list.inside.pop())).contains("does not name"));
+    assert!(told(&|list| list.format = 2).contains("update ollim-bot"));
+}

@@ -1,0 +1,237 @@
+//! Archives: what goes in, what stays out, and what nobody can bring in.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "the test writes and damages files behind the journal's back")]
+
+mod hostile;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flate2::read::GzDecoder;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use journal::disk::RealDisk;
+use journal::moving::{
+    Bounds, Inside, LeftOut, Manifest, NotPacked, NotPlaced, Order, Placed, Refused, Secrets, Stage, Why,
+    pack, unpack,
+};
+use journal::{KnownDevice, Opened, Paths, Place, open};
+use tempfile::TempDir;
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+struct Desk {
+    dir: TempDir,
+}
+
+impl Desk {
+    /// A data directory with something of everything.
+    fn new() -> Self {
+        let desk = Self { dir: tempfile::tempdir().unwrap() };
+        let Opened { journal, .. } = open(desk.place()).unwrap();
+        let device = KnownDevice {
+            id: "phone".to_owned(),
+            label: "phone".to_owned(),
+            credential: *b"a credential that nobody may see",
+            paired: NOW,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(journal.add_device(device)).unwrap();
+        drop(journal);
+        for (name, text) in [
+            ("settings.toml", "[model]\n"),
+            ("routines/mail.md", "---\nid: mail\ncron: 0 9 * * *\n---\nmail\n"),
+            ("skills/tidy/SKILL.md", "---\nname: tidy\ndescription: x\n---\ntidy\n"),
+            ("state/sessions.json", "5f0c77aa-session"),
+            ("state/anthropic.key", "sk-secret"),
+            ("state/token.json", "{\"refresh\": \"very secret\"}"),
+            ("state/backups/journal-20260101T000000Z.db", "an older one"),
+            ("state/config.json.0.tmp", "half"),
+            (".git/hooks/post-commit", "#!/bin/sh\n"),
+            ("mcp.json", r#"{"mcpServers": {"a": {"command": "x", "env": {"T": "very secret"}}}}"#),
+        ] {
+            desk.write(name, text);
+        }
+        std::os::unix::fs::symlink("skills", desk.root().join("linked")).unwrap();
+        desk
+    }
+
+    fn root(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    fn place(&self) -> Place {
+        Place { paths: self.paths(), disk: Arc::new(RealDisk), zone: TimeZone::UTC, now: NOW, pid: 1 }
+    }
+
+    fn paths(&self) -> Paths {
+        Paths::new(self.root())
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.root().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn pack(&self, secrets: Secrets) -> (Vec<u8>, Manifest) {
+        let (paths, mut out) = (self.paths(), Vec::new());
+        let order = Order { paths: &paths, disk: &RealDisk, secrets, now: NOW, program: "a test" };
+        let manifest = pack(&order, &mut out, &mut |_| {}).unwrap();
+        (out, manifest)
+    }
+}
+
+fn names(archive: &[u8]) -> Vec<String> {
+    let mut archive = tar::Archive::new(GzDecoder::new(archive));
+    let name = |entry: std::io::Result<tar::Entry<'_, _>>| -> String {
+        entry.unwrap().path().unwrap().display().to_string()
+    };
+    archive.entries().unwrap().map(name).collect()
+}
+
+fn left_out(manifest: &Manifest) -> Vec<(&str, Why)> {
+    manifest.left_out.iter().map(|LeftOut { path, why }| (path.as_str(), *why)).collect()
+}
+
+/// N46, P8: an archive says what is in it and what is not, and it is so.
+#[test]
+fn an_archive_holds_what_it_says_and_names_what_it_leaves_out() {
+    let desk = Desk::new();
+    let (archive, manifest) = desk.pack(Secrets::Stay);
+    let mut listed: Vec<String> =
+        manifest.inside.iter().map(|Inside { path, .. }| format!("data/{path}")).collect();
+    listed.push("manifest.json".to_owned());
+    assert_eq!(names(&archive), listed);
+    for name in ["data/state/journal.db", "data/routines/mail.md", "data/settings.toml", "data/.git/HEAD"] {
+        assert!(listed.contains(&name.to_owned()), "{name}: {listed:?}");
+    }
+    let left = left_out(&manifest);
+    for expected in [
+        ("1 paired browser", Why::Secret),
+        ("mcp.json", Why::Secret),
+        ("state/anthropic.key", Why::Secret),
+        ("state/token.json", Why::Secret),
+        ("state/backups", Why::Copy),
+        ("state/bot.lock", Why::Running),
+        ("state/config.json.0.tmp", Why::Running),
+        (".git/hooks", Why::Machine),
+        (".git/config", Why::Machine),
+        ("linked", Why::Link),
+    ] {
+        assert!(left.contains(&expected), "{expected:?}: {left:?}");
+    }
+    let mut plain = Vec::new();
+    GzDecoder::new(archive.as_slice()).read_to_end(&mut plain).unwrap();
+    for secret in [b"a credential that nobody".as_slice(), b"sk-secret", b"very secret"] {
+        assert!(!plain.windows(secret.len()).any(|window| window == secret), "a secret went along");
+    }
+    assert!(
+        !desk
+            .root()
+            .join("state")
+            .read_dir()
+            .unwrap()
+            .any(|name| { name.unwrap().file_name().to_string_lossy().starts_with("export-") })
+    );
+}
+
+/// Secrets go along when the human says so, and only then.
+#[test]
+fn secrets_go_along_when_that_is_said() {
+    let desk = Desk::new();
+    let (archive, manifest) = desk.pack(Secrets::GoAlong);
+    assert!(names(&archive).contains(&"data/state/anthropic.key".to_owned()));
+    assert!(left_out(&manifest).iter().all(|(_, why)| *why != Why::Secret));
+    let target = tempfile::tempdir().unwrap();
+    let stage = target.path().join("stage");
+    take_in(&archive, &stage).unwrap();
+    let log = rusqlite::Connection::open(stage.join("state/journal.db")).unwrap();
+    let devices: i64 = log.query_row("SELECT count(*) FROM devices", [], |row| row.get(0)).unwrap();
+    assert_eq!(devices, 1);
+}
+
+fn take_in(archive: &[u8], stage: &Path) -> Result<Manifest, Refused> {
+    unpack(archive, (&RealDisk, stage), Bounds::with_room_for(1 << 30), &mut |_| {})
+}
+
+/// A jobs folder that is a link to elsewhere is what the assistant reads, so it goes along; a circle has an end.
+#[test]
+fn what_a_link_leads_to_elsewhere_goes_along() {
+    let desk = Desk::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::write(elsewhere.path().join("tea.md"), "tea").unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), elsewhere.path().join("round")).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), desk.root().join("reminders")).unwrap();
+    let (archive, manifest) = desk.pack(Secrets::Stay);
+    assert!(names(&archive).contains(&"data/reminders/tea.md".to_owned()));
+    assert!(left_out(&manifest).contains(&("reminders/round", Why::Link)));
+}
+
+/// A program that a skill brings can still be run where it was unpacked, and nothing else can.
+#[test]
+fn what_may_be_run_may_still_be_run() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = Desk::new();
+    desk.write("skills/tidy/run.sh", "#!/bin/sh\n");
+    let path = desk.root().join("skills/tidy/run.sh");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (archive, _) = desk.pack(Secrets::Stay);
+    let target = tempfile::tempdir().unwrap();
+    let stage = target.path().join("stage");
+    take_in(&archive, &stage).unwrap();
+    let mode = |name: &str| stage.join(name).metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("skills/tidy/run.sh"), 0o700);
+    assert_eq!(mode("skills/tidy/SKILL.md"), 0o600);
+    assert_eq!(mode("state"), 0o700);
+}
+
+/// Nothing to pack, and a damaged journal, are one sentence each.
+#[test]
+fn what_cannot_be_packed_is_said() {
+    let desk = Desk::new();
+    let nowhere = Paths::new(desk.dir.path().join("nowhere"));
+    let order = |paths| Order { paths, disk: &RealDisk, secrets: Secrets::Stay, now: NOW, program: "a test" };
+    let packed = pack(&order(&nowhere), &mut Vec::new(), &mut |_| {});
+    assert!(matches!(packed, Err(NotPacked::Nothing(_))), "{packed:?}");
+    let log = desk.paths().database();
+    let mut bytes = std::fs::read(&log).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..].fill(0x5a);
+    std::fs::write(&log, bytes).unwrap();
+    let packed = pack(&order(&desk.paths()), &mut Vec::new(), &mut |_| {}).unwrap_err().to_string();
+    assert!(packed.contains("damaged") && packed.contains("start ollim-bot once"), "{packed}");
+}
+
+/// What is there is kept: an empty directory is filled, another is refused, or exchanged and kept beside.
+#[test]
+fn what_is_there_is_refused_or_kept() {
+    let desk = Desk::new();
+    let (archive, _) = desk.pack(Secrets::Stay);
+    let home = tempfile::tempdir().unwrap();
+    let paths = Paths::new(home.path().join("deep/er/data"));
+    let put = |replace: bool| -> Result<Placed, NotPlaced> {
+        let stage = Stage::beside(&paths, &RealDisk, (replace, 7))?;
+        take_in(&archive, stage.path()).unwrap();
+        stage.put_in_place(&RealDisk, NOW)
+    };
+    let placed = put(false).unwrap();
+    assert_eq!((placed.root.as_path(), placed.kept), (paths.root(), None));
+    std::fs::write(paths.root().join("mine"), "mine").unwrap();
+    let refused = put(false).unwrap_err().to_string();
+    assert!(refused.contains("is not empty") && refused.contains("--replace"), "{refused}");
+    let kept = put(true).unwrap().kept.unwrap();
+    assert!(!paths.root().join("mine").exists());
+    assert_eq!(std::fs::read_to_string(kept.join("mine")).unwrap(), "mine");
+    assert!(kept.to_string_lossy().ends_with("data.before-import-19700101T000000Z"), "{}", kept.display());
+
+    let Opened { journal, .. } = open(Place { paths: paths.clone(), ..desk.place() }).unwrap();
+    let refused = put(true).unwrap_err();
+    assert!(matches!(refused, NotPlaced::Running(_)), "{refused}");
+    drop(journal);
+    std::fs::write(home.path().join("file"), "x").unwrap();
+    let file = Stage::beside(&Paths::new(home.path().join("file")), &RealDisk, (true, 7));
+    assert!(file.unwrap_err().to_string().contains("is not a directory"));
+}
