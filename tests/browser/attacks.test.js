@@ -26,7 +26,7 @@ function active(quiet) {
 }
 
 // Where the page itself asks for something; anything else would be an attack at work.
-const OWN = /^\/($|\w+\.(css|js)$|icon\.svg$|api\/(pair|health|messages|events|schedule|sessions|today|pings|cost|updates|delivery|devices|search|reading)$)/;
+const OWN = /^\/($|\w+\.(css|js)$|icon\.svg$|api\/(pair|health|context|calendar|messages|events|schedule(\/versions?|\/file)?|sessions|today|pings|cost|updates|delivery|devices|search|reading)$)/;
 
 async function watched(t, history) {
   const home = await house(history);
@@ -132,6 +132,22 @@ function acting(view) {
   }
   return found;
 }
+
+// K5: what stands in a calendar was written by others.
+test("attacks as names and places of appointments are words, in the picture and in the table", async (t) => {
+  const room = await watched(t);
+  const day = new Date().toISOString().slice(0, 10);
+  const events = attacks.map((name) => ({ name, place: name, from: `${day}T10:00:00+00:00`, to: `${day}T11:00:00+00:00`, kind: "time" }));
+  await room.page.route("**/api/calendar*", (route) => route.fulfill({ json: { events, notes: attacks.slice(0, 5) } }));
+  await room.page.evaluate(() => { location.hash = "today"; });
+  await room.page.reload();
+  await room.page.waitForSelector("#today .booked");
+  assert.deepEqual(await room.page.$$eval("#today .booked text", (all) => all.map((text) => text.textContent)), attacks);
+  assert.deepEqual(await room.page.evaluate(acting, "today"), []);
+  await room.page.evaluate(() => { location.hash = "chat"; });
+  await room.page.waitForSelector("#chat:not([hidden])");
+  await room.verdict();
+});
 
 const AT = "2026-11-15T08:00:00+01:00";
 const TIME = { at: AT, words: "sun 15 nov 08:00 · in 2 h" };

@@ -25,6 +25,8 @@ before(async () => {
   home.file("routines/often.md", routine("often", "0 */4 * * *", "description: look around\n", "look"));
   home.file("routines/bad.md", routine("bad", "99 8 * * *", "", "look"));
   home.file("reminders/bag.md", `---\nid: bag\nrun-at: ${soon(20)}\n---\npack the bag\n`);
+  const today = new Intl.DateTimeFormat("sv-SE", { timeZone: "Europe/Berlin" }).format(Date.now());
+  home.command("cal", "add", "dentist", "--start", `${today}T11:00`, "--end", `${today}T12:00`);
   seat = await browser({ reducedMotion: "reduce" });
   page = seat.page;
   await page.goto(await home.start());
@@ -53,6 +55,7 @@ async function findings() {
 async function opened(view) {
   if (view === "search") await page.fill("#looked-for", "dentist");
   if (view === "files" && !(await page.locator("#files textarea").count())) await page.locator("#files button").first().click();
+  if (view === "files" && !(await page.locator("#files .past").count())) await page.locator("#files >> text=history").nth(1).click();
   await page.waitForFunction((name) => document.getElementById(name).innerText.length > 20, view);
   await page.evaluate((name) => {
     for (const details of document.querySelectorAll(`#${name} details:not(.menu)`)) details.open = true;

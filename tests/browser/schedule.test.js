@@ -81,12 +81,12 @@ test("a job is run now, and the strip tells by itself that it was done", async (
 
 test("a job is paused by a line in its file, and goes on without it", async () => {
   const before = home.file("routines/stretch.md");
-  await row("routine:stretch").locator("text=pause").click();
+  await row("routine:stretch").locator('text="pause"').click();
   await row("routine:stretch").locator("text=resume").waitFor();
   assert.equal(await row("routine:stretch").locator(".next").innerText(), "paused");
   assert.match(home.file("routines/stretch.md"), /^paused: true$/m);
   await row("routine:stretch").locator("text=resume").click();
-  await row("routine:stretch").locator("text=pause").waitFor();
+  await row("routine:stretch").locator('text="pause"').waitFor();
   assert.equal(home.file("routines/stretch.md"), before);
 });
 
@@ -102,15 +102,15 @@ test("an edit that cannot be read is told with its line, and nothing is lost", a
   const wrong = before.replace("59 23", "99 23");
   await text.fill(wrong);
   await page.keyboard.press("Control+Enter");
-  await row("routine:stretch").locator(".editor .wrong").waitFor();
-  assert.match(await row("routine:stretch").locator(".editor .wrong").innerText(), /not saved\. line 3: `cron`/);
+  await row("routine:stretch").locator(".editor .wrong[role=alert]").waitFor();
+  assert.match(await row("routine:stretch").locator(".editor .wrong[role=alert]").innerText(), /not saved\. line 3: `cron`/);
   assert.equal(await text.inputValue(), wrong);
   assert.equal(await text.evaluate((node) => node.value.slice(node.selectionStart, node.selectionEnd)), "cron: 99 23 * * *");
   assert.equal(home.file("routines/stretch.md"), before);
   await page.screenshot({ path: join(OUT, "schedule-edit-error.png") });
 
   await page.keyboard.press("Escape");
-  assert.match(await row("routine:stretch").locator(".editor .wrong").innerText(), /you changed something/);
+  assert.match(await row("routine:stretch").locator(".editor .wrong[role=alert]").innerText(), /you changed something/);
   await text.fill(before.replace("59 23", "58 23"));
   await row("routine:stretch").locator(".editor .primary").click();
   await row("routine:stretch").locator(".when >> text=every day 23:58").waitFor();
@@ -241,7 +241,7 @@ for (const [width, height] of [[1280, 860], [380, 860]]) {
       await page.screenshot({ path: join(OUT, `schedule-${width}-${colorScheme}.png`) });
       if (colorScheme === "light" && process.env.SCREENS) await page.screenshot({ path: join(SCREENS, `schedule-${width}.png`) });
       await page.click("#schedule .key summary");
-      await page.click("#schedule .twin summary");
+      await page.click("#schedule .whole > .twin summary");
       assert.deepEqual(await wide(page), [0, 0]);
       await page.screenshot({ path: join(OUT, `schedule-${width}-${colorScheme}-open.png`), fullPage: true });
       assert.deepEqual(errors, []);

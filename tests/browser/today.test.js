@@ -29,6 +29,10 @@ before(async () => {
   home.file("routines/wrap.md", routine("wrap", "30 16 * * *", "background: true\ndescription: wrap-up\n", "look"));
   home.file("reminders/far.md", reminder("far", stamp(3 * DAY), "renew the passport"));
   home.file("routines/mail.md", routine("mail", "0,30 * * * *", "background: true\ndescription: look at the mail\n", "look"));
+  const today = new Intl.DateTimeFormat("sv-SE", { timeZone: "Europe/Berlin" }).format(Date.now());
+  for (const [name, from, to] of [["standup", "09:45", "10:00"], ["dentist", "15:00", "16:30"]]) {
+    home.command("cal", "add", name, "--start", `${today}T${from}`, "--end", `${today}T${to}`);
+  }
   seat = await browser();
   page = seat.page;
   await page.goto(await home.start());
@@ -130,11 +134,12 @@ test("a reminder that rang is a card: it is moved, taken back, and done", async 
 test("the day is a picture with numbers, and the same as a table", async () => {
   const numbers = await page.$$eval("#today .plot .number", (all) => all.map((node) => node.textContent));
   const rows = await page.$$eval("#today tbody tr", (all) => all.map((row) => [...row.cells].map((cell) => cell.textContent)));
-  assert.deepEqual([...numbers].sort((a, b) => a - b), rows.map(([number]) => number));
+  assert.deepEqual([...numbers].sort((a, b) => a - b), rows.map(([number]) => number).filter(Boolean));
+  assert.deepEqual(rows.filter(([number]) => !number).map(([, time, , name]) => `${time} ${name}`), ["09:45 to 10:00 standup", "15:00 to 16:30 dentist"]);
   const bag = rows.find(([, , , name]) => name === "pack the bag");
   assert.deepEqual([bag[2].split(":")[0], bag[4]], ["done", "you asked"]);
-  assert.equal(await page.locator("#today svg[role=img]").count(), 3);
-  assert.match(await page.locator("#today svg[role=img]").first().getAttribute("aria-label"), /^you asked: .*pack the bag, done/);
+  assert.equal(await page.locator("#today svg[role=img]").count(), 4);
+  assert.match(await page.locator("#today svg[role=img]").nth(1).getAttribute("aria-label"), /^you asked: .*pack the bag, done/);
 });
 
 test("slash goes to capture from every view but the chat, and what was typed survives a reload", async () => {

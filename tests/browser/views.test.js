@@ -25,6 +25,9 @@ before(async () => {
   ]);
   home.file("routines/mail.md", routine("mail", "0 0 1 1 *", "background: true\nupdate-main-session: freely\ndescription: look at the mail\n", "look"));
   home.file("routines/morning.md", routine("morning", "30 8 * * 1-5", "description: morning check-in\n", "look"));
+  // At whatever hour this runs, a ping is shown and not held.
+  const quiet = home.command("quiet", "off");
+  assert.equal(quiet.code, 0, quiet.err);
   seat = await browser({ permissions: ["notifications"] });
   page = seat.page;
   await page.goto(await home.start());

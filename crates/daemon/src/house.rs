@@ -30,10 +30,12 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
+use crate::appointments::Appointments;
 use crate::beginning;
 use crate::brain::{self, Surroundings};
 use crate::chores;
 use crate::clock::SystemClock;
+use crate::commands::accounts::keepers;
 use crate::exit::Failed;
 use crate::heart::{self, Watch};
 use crate::job_files::Shelf;
@@ -344,6 +346,7 @@ impl Wiring {
             false => None,
         };
         let devices = KeptDevices::load(self.journal.clone()).await;
+        let calendar = keepers::calendar(settings, Arc::clone(&self.disk), &self.clock);
         let ports = Ports {
             desk: self.desk,
             journal: self.journal.clone(),
@@ -360,6 +363,7 @@ impl Wiring {
                 token,
             }),
             devices: Arc::new(devices.map_err(|error| Failed::NotDone(error.to_string()))?),
+            calendar: Arc::new(Appointments(calendar)),
             job_files: Arc::new(Shelf { disk: self.disk, root, zone }),
             clock: self.clock,
         };

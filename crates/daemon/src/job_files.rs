@@ -10,8 +10,8 @@ use jiff::tz::TimeZone;
 use journal::disk::{Disk, Seen, replace};
 use journal::files::items::Item;
 use journal::frontmatter::{BadText, Change, Value, edit};
-use journal::git::Git;
-use surfaces::web::job_files::{JobFile, JobFiles, Unchanged};
+use journal::git::{self, Committed, Git};
+use surfaces::web::job_files::{JobFile, JobFiles, Unchanged, Version, VersionId};
 
 /// The most bytes of a file that people write.
 const LARGEST: u64 = 1 << 20;
@@ -55,6 +55,23 @@ impl JobFiles for Shelf {
                 return Err(Unchanged::Moved(sheet.name()));
             }
             sheet.write(&text)
+        }))
+    }
+
+    fn versions(&self, file: JobFile) -> BoxFuture<'_, Result<Vec<Version>, Unchanged>> {
+        Box::pin(self.aside(file, |sheet| {
+            let versions = git::versions(&sheet.shelf.root, sheet.file.as_str(), "git").into_iter();
+            let version = |Committed { id, at, message }| {
+                VersionId::parse(&id).map(|id| Version { id, at, what: message })
+            };
+            Ok(versions.filter_map(version).collect())
+        }))
+    }
+
+    fn version(&self, file: JobFile, id: VersionId) -> BoxFuture<'_, Result<String, Unchanged>> {
+        Box::pin(self.aside(file, move |sheet| {
+            let text = git::version(&sheet.shelf.root, sheet.file.as_str(), &id.to_string(), "git");
+            text.ok_or_else(|| Unchanged::Missing(format!("{} as it was then", sheet.name())))
         }))
     }
 
@@ -173,5 +190,28 @@ mod tests {
         let other = JobFile::parse("routines/other.md").unwrap();
         let missing = shelf.rewrite(other, String::new(), MAIL.to_owned()).await;
         assert_eq!(missing, Err(Unchanged::Missing("routines/other.md".to_owned())), "none is made here");
+    }
+
+    /// What a file said before can be read again, and brought back like any other text.
+    #[tokio::test]
+    async fn a_file_can_say_what_it_said_before() {
+        let (home, shelf, file) = shelf();
+        assert_eq!(shelf.versions(file.clone()).await.unwrap(), [], "nobody keeps a history yet");
+        journal::git::track(&RealDisk, home.path(), "git");
+        let later = MAIL.replace("0 9", "0 8");
+        shelf.rewrite(file.clone(), MAIL.to_owned(), MAIL.replace("Triage", "Sort")).await.unwrap();
+        shelf.rewrite(file.clone(), MAIL.replace("Triage", "Sort"), later.clone()).await.unwrap();
+        let versions = shelf.versions(file.clone()).await.unwrap();
+        assert_eq!(versions.len(), 2, "{versions:?}");
+        assert_eq!(versions[0].what, "update routines/mail.md");
+        let texts = [&versions[0], &versions[1]].map(|version| version.id.clone());
+        assert_eq!(shelf.version(file.clone(), texts[0].clone()).await.unwrap(), later);
+        assert_eq!(
+            shelf.version(file.clone(), texts[1].clone()).await.unwrap(),
+            MAIL.replace("Triage", "Sort")
+        );
+        let other = JobFile::parse("routines/other.md").unwrap();
+        assert!(shelf.version(other, texts[0].clone()).await.is_err());
+        assert!(shelf.version(file, VersionId::parse("0123456789").unwrap()).await.is_err());
     }
 }

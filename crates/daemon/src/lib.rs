@@ -1,5 +1,6 @@
 //! The program: settings, wiring, signals, and the command line. Only this room sees every other.
 
+mod appointments;
 mod beginning;
 mod brain;
 mod cage;

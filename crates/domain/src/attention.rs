@@ -12,8 +12,8 @@ mod held;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
 
 pub use blame::{blaming, pressing};
 pub use calm::{Calm, Caps, Digests, Quiet};
@@ -55,6 +55,28 @@ pub struct Focus {
     pub until: Timestamp,
     /// On what; may be empty.
     pub on: String,
+    /// Whether its middle was told.
+    pub middle: Middle,
+}
+
+/// The middle of a focus, at which the human sees once how much is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Middle {
+    /// It was not told yet.
+    Ahead,
+    /// It was told, or there is nothing to tell.
+    Told,
+}
+
+/// The shortest focus whose middle is told.
+const WITH_A_MIDDLE: SignedDuration = SignedDuration::from_mins(20);
+
+impl Focus {
+    /// When its middle is told, if it still is to be.
+    pub fn glance(&self) -> Option<Timestamp> {
+        let length = self.until.duration_since(self.since);
+        (self.middle == Middle::Ahead && length >= WITH_A_MIDDLE).then(|| self.since + length / 2)
+    }
 }
 
 /// What rang without having been asked for.

@@ -11,7 +11,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 
 pub use cards::Cards;
-pub use sheet::{as_written, chosen, digest_menu, put_otherwise, together, together_sheet};
+pub use sheet::{as_written, chosen, chosen_of, digest_menu, put_otherwise, together, together_sheet};
 
 use crate::cost::Source;
 use crate::post::PostKey;

@@ -59,11 +59,11 @@ impl Failure {
             Self::Away(_)
             | Self::Unreachable(_)
             | Self::Busy(_)
+            | Self::Broken(_)
             | Self::SpendLimit(SpendLimit::Account(_)) => true,
             Self::SpendLimit(SpendLimit::Day(_))
             | Self::BadKey(_)
             | Self::Rejected(_)
-            | Self::Broken(_)
             | Self::CutOff(_)
             | Self::Garbled(_)
             | Self::Unsaid(_)

@@ -7,7 +7,7 @@ mod telling;
 pub use calm::CalmSetting;
 pub use setting::{BadSetting, Given, Setting};
 
-use crate::attention::{Calm, Quiet};
+use crate::attention::Calm;
 use crate::permission::Mode;
 use crate::phrase::Habits;
 use crate::thinking::Thinking;
@@ -32,10 +32,7 @@ pub struct Settings {
 impl Settings {
     /// What the human's words for times of day mean: they are awake when it is not quiet.
     pub fn habits(&self) -> Habits {
-        match self.calm.quiet {
-            Quiet::Never => Habits::default(),
-            Quiet::Between(sleeps, wakes) => Habits { wakes, sleeps, ..Habits::default() },
-        }
+        self.calm.quiet.habits()
     }
 }
 

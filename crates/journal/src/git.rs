@@ -3,6 +3,7 @@
 //! It is a convenience and never in the way: it has a thread of its own and a queue of bounded length, and
 //! whatever goes wrong in there, the files are already safe.
 
+mod past;
 mod program;
 mod worker;
 
@@ -12,6 +13,7 @@ use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
 use crate::disk::{self, Disk};
+pub use past::{Committed, version, versions};
 use program::Program;
 
 /// The most commits that wait.

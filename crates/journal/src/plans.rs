@@ -198,7 +198,12 @@ fn changed<T: Item>(
             Ok(Some((path, "remove")))
         }
         Work::Set(key, value) => {
-            let change = value.clone().map_or(Change::Remove, |value| Change::Set(Value::Text(value)));
+            let change = match value.as_deref() {
+                None => Change::Remove,
+                // A flag, as people write it.
+                Some("true") => Change::Set(Value::Flag(true)),
+                Some(value) => Change::Set(Value::Text(value.to_owned())),
+            };
             items.edit(id, key, &change).map(|path| path.map(|path| (path, "update")))
         }
     }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use domain::attention::{AttentionChange, Held, HeldFor, HeldId};
 use domain::card::{Card, CardId, Chase, State};
 use domain::conversation::{Branch, Entry, EntryId, Heard, Json, Said};
 use domain::cost::Source;
@@ -112,6 +113,17 @@ async fn every_ping_is_there_with_what_became_of_it() {
     let mut records =
         [run(1, 0, Some("old")), run(2, 10, Some("first")), run(3, 20, Some("second"))].concat();
     records.extend(run(4, 30, None));
+    let held = Held {
+        id: HeldId(1),
+        at: minute(41),
+        source: Source::Routine("mail".to_owned()),
+        name: "my mail".to_owned(),
+        words: "the bill is due".to_owned(),
+        why: HeldFor::Quiet,
+        label: domain::label::Label::PLAIN,
+    };
+    records.extend(run(5, 40, None));
+    records.push(Record::from(AttentionChange::Held(held)));
     records.push(message(9, 16, Address::Reply(ReplyTo { to: SentId(2), words: String::new() })));
     records.push(Record::from(SentChange::PutAway(SentId(3))));
     journal.write(records).await.unwrap();
@@ -121,6 +133,7 @@ async fn every_ping_is_there_with_what_became_of_it() {
     assert_eq!(
         told,
         [
+            ("the bill is due", Fate::Held),
             ("the bill is due", Fate::Refused),
             ("second", Fate::PutAway(EntryId(3))),
             ("first", Fate::Shown(EntryId(2), Some(charge), Some(minute(16)))),
@@ -129,7 +142,7 @@ async fn every_ping_is_there_with_what_became_of_it() {
     assert!(pings.iter().all(|ping| ping.name.as_deref() == Some("my mail")));
     assert_eq!(journal.pings(minute(5), 1).await.unwrap().len(), 1);
     let begun = journal.begun(2).await.unwrap();
-    assert_eq!(begun, [(minute(30), minute(31)), (minute(20), minute(21))]);
+    assert_eq!(begun, [(minute(40), minute(41)), (minute(30), minute(31))]);
 }
 
 #[tokio::test]

@@ -63,8 +63,10 @@ async fn main() {
     tasks.spawn(playing::play(Arc::new(house), pile, history));
     let opened = door::bind(SocketAddr::from(([127, 0, 0, 1], port))).await.unwrap();
     let vitals = Arc::new(Well(watch::Sender::new(opened.page())));
+    let shelf = Arc::new(Shelf::new(desk.clone()));
     let ports = Ports {
-        job_files: Arc::new(Shelf::new(desk.clone())),
+        calendar: shelf.clone(),
+        job_files: shelf,
         desk,
         archive: journal.clone(),
         history: journal.clone(),

@@ -1,12 +1,15 @@
 // The day as a picture: what was and what comes, in a row for each kind, and under the same hours how many pings are
 // left. A number in a mark is that of its line in the list.
 
+import { make } from "./bubbles.js";
 import { path, svg } from "./marks.js";
 import { STATES, clock } from "./strip.js";
 
 const STEP = 26; // pixels between two marks that would stand on each other
 const MANY = 40; // more marks than this in a row have no numbers
 const CURVE = 44;
+const BAR = 21;
+const LETTER = 6.2; // pixels of a letter in a bar, about
 
 // Rows of marks, over one axis. `marks` have a row, a time, a kind and a number.
 export function dayplot(rows, day, width) {
@@ -21,6 +24,48 @@ export function dayplot(rows, day, width) {
   }
   return parts;
 }
+
+// What stands in the calendar, as bars, each with its words.
+export function appointments(events, day, width) {
+  const timed = events.filter(({ kind }) => kind === "time");
+  const label = `calendar: ${events.map(booked).join("; ")}`;
+  const ends = [];
+  const placed = timed.map((event) => {
+    const [from, to] = [share(event.from, day), share(event.to, day)].map((at) => Math.min(100, Math.max(0, at)));
+    const wide = Math.max(to - from, 0.6);
+    // Words that do not fit into their bar stand beside it: after it, or before it at the end of the day.
+    const words = ((event.name.length * LETTER + 10) / Math.max(width, 100)) * 100;
+    const where = words <= wide ? "in" : from + wide + words <= 100 ? "after" : from >= words ? "before" : "in";
+    const begins = where === "before" ? from - words : from;
+    let level = ends.findIndex((end) => end <= begins);
+    if (level < 0) level = Math.min(ends.length, 3);
+    ends[level] = where === "after" ? from + wide + words : from + wide;
+    return { event, from, wide, where, level };
+  });
+  const height = BAR * Math.max(1, ends.length) + 6;
+  const drawn = ground(day, height, label);
+  for (const { event, from, wide, where, level } of placed) {
+    const place = svg("svg", { x: `${from}%`, y: level * BAR + 4, width: `${wide}%`, height: BAR - 3, class: "booked", overflow: where === "in" ? "hidden" : "visible" });
+    place.append(svg("rect", { width: "100%", height: BAR - 3, rx: 4 }));
+    const told = {
+      in: { x: 5 },
+      after: { x: "100%", dx: 5, class: "beside" },
+      before: { x: -5, "text-anchor": "end", class: "beside" },
+    };
+    place.appendChild(svg("text", { y: 13, ...told[where] })).textContent = event.name;
+    place.appendChild(svg("title")).textContent = booked(event);
+    drawn.append(place);
+  }
+  for (const event of events.filter(({ kind }) => kind === "day")) {
+    const place = drawn.appendChild(svg("svg", { x: 0, y: 0, width: "100%", height: 4, class: "booked" }));
+    place.append(svg("rect", { width: "100%", height: 3 }));
+    place.appendChild(svg("title")).textContent = booked(event);
+  }
+  return drawn;
+}
+
+export const booked = ({ name, from, to, kind, place }) =>
+  `${kind === "day" ? "all day" : `${clock(from)} to ${clock(to)}`} ${name}${place ? `, ${place}` : ""}`;
 
 // How many pings are left: solid until now, dotted after it; a triangle for each ping, a square for each that was held.
 export function curve(pings, budget, day) {
@@ -134,4 +179,10 @@ function big(kind) {
 export function axis(day, node, tick) {
   const end = day.hours.length ? [{ at: day.to, hour: 24 }] : [];
   node.replaceChildren(...[...day.hours, ...end].map((hour) => tick(hour, day)));
+}
+
+export function dayTick({ at, hour }, { from, to }) {
+  const node = make("span", "", String(hour).padStart(2, "0"));
+  node.style.left = `${((Date.parse(at) - Date.parse(from)) / (Date.parse(to) - Date.parse(from))) * 100}%`;
+  return node;
 }

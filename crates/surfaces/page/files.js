@@ -3,13 +3,14 @@
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
 import { Editor } from "./editor.js";
+import { Past } from "./past.js";
 import { View, button, count, say } from "./kit.js";
 
 export class Files extends View {
   constructor(section, { tell }) {
     super(section);
     this.tell = tell;
-    section.append(make("p", "under", "routines and reminders are text files in the data directory. you can change them here or with any editor."));
+    section.append(make("p", "under", "routines and reminders are text files in the data directory. you can change them here or with any editor; what they said before is kept."));
     this.none = section.appendChild(make("p", "none"));
     this.list = section.appendChild(make("ul", "file-list"));
     this.known = new Map();
@@ -26,8 +27,8 @@ export class Files extends View {
     ].sort((one, other) => other.wrong - one.wrong || one.file.localeCompare(other.file));
     say(this.none, files.length ? (more ? `${count(more, "file")} more are not shown here.` : "") : "there is no file yet. type a plan below, and one is written.");
     const named = new Map(files.map((file) => [file.file, file]));
-    for (const [name, { node, editor }] of this.known) {
-      if (named.has(name) || editor) continue;
+    for (const [name, { node, editor, past }] of this.known) {
+      if (named.has(name) || editor || past) continue;
       node.remove();
       this.known.delete(name);
     }
@@ -36,12 +37,12 @@ export class Files extends View {
       this.known.set(file.file, row);
       say(row.says, file.says);
       row.says.classList.toggle("wrong", file.wrong);
-      if (this.list.children[at] !== row.node && !row.editor) this.list.insertBefore(row.node, this.list.children[at] ?? null);
+      if (this.list.children[at] !== row.node && !row.editor && !row.past) this.list.insertBefore(row.node, this.list.children[at] ?? null);
     }
   }
 
   row(file) {
-    const row = { node: make("li"), says: make("p", "under"), editor: null };
+    const row = { node: make("li"), says: make("p", "under"), editor: null, past: null };
     const head = row.node.appendChild(make("div", "file-head"));
     const edit = button("edit", "", () => {
       if (row.editor) return row.editor.text.focus();
@@ -57,7 +58,23 @@ export class Files extends View {
     });
     edit.setAttribute("aria-label", `edit ${file}`);
     edit.setAttribute("aria-expanded", "false");
-    head.append(make("b", "", file), edit);
+    const past = button("history", "", () => {
+      if (row.past) return row.past.close();
+      past.setAttribute("aria-expanded", "true");
+      row.past = new Past(file, (text) => {
+        row.past = null;
+        past.setAttribute("aria-expanded", "false");
+        past.focus();
+        if (text) this.tell(text);
+        for (const time of [0, 400, 1200]) setTimeout(() => this.open && this.read(), time);
+      });
+      row.node.append(row.past.node);
+    });
+    past.setAttribute("aria-label", `history of ${file}`);
+    past.setAttribute("aria-expanded", "false");
+    const buttons = make("p", "buttons");
+    buttons.append(edit, past);
+    head.append(make("b", "", file), buttons);
     row.node.append(row.says);
     return row;
   }

@@ -9,6 +9,7 @@ import { Files } from "./files.js";
 import { Health } from "./health.js";
 import { Notices } from "./notices.js";
 import { Pings } from "./pings.js";
+import { Ring } from "./ring.js";
 import { Schedule } from "./schedule.js";
 import { Search } from "./search.js";
 import { Sessions } from "./sessions.js";
@@ -78,12 +79,13 @@ function show(health) {
   });
   const tell = (text) => { part("voice").textContent = text; };
   const notices = new Notices();
+  const ring = new Ring(part("ring"));
   const rooms = {
     today: new Today(part("today"), { tell }),
     schedule: new Schedule(part("schedule"), part("voice")),
     pings: new Pings(part("pings"), { tell }),
     sessions: new Sessions(part("sessions")),
-    updates: new Updates(part("updates"), { talk: (words) => talk(words) }),
+    updates: new Updates(part("updates"), { tell, talk: (words) => talk(words) }),
     cost: new Cost(part("cost")),
     files: new Files(part("files"), { tell }),
     search: new Search(part("search"), { jump: (id) => jump(id) }),
@@ -106,6 +108,7 @@ function show(health) {
     // After a restart something else may answer.
     if (name === "hello") assistant.health().then((now) => tabs.meet(now), () => {});
     notices.heard(name, data);
+    ring.heard(name);
     Promise.resolve(chat.heard(name, data)).catch((error) => state(error.message, true));
     views.waits("chat", chat.asks.open.size > 0);
     for (const room of Object.values(rooms)) room.heard(name);

@@ -48,7 +48,7 @@ export class Pings extends View {
   show({ budget, grid, outcomes, pings, now, from, attention }) {
     const own = pings.filter(({ lane }) => lane !== "you asked");
     const points = levels(own, budget, Date.parse(from), Date.parse(now));
-    const marks = own.map(({ at, outcome: what }) => ({ at: Date.parse(at), held: what === "refused" }));
+    const marks = own.map(({ at, outcome: what }) => ({ at: Date.parse(at), held: what === "refused" || what === "held" }));
     this.curve.replaceChildren(line(points, marks, { from, to: now, top: budget.capacity, label: `pings left over 7 days; now ${budget.words}` }), ticks(from, now));
     say(this.words, [budget.words, caps(attention)].filter(Boolean).join(" · "));
     this.leftTwin.fill(own.filter(({ left }) => left).map(({ at, left, words }) => [`${day(at)} ${clock(at)}`, left[0].toFixed(1), left[1].toFixed(1), words]));
@@ -131,7 +131,19 @@ export class Pings extends View {
       say(told, answer.text ?? "");
     });
     ask.setAttribute("aria-label", `why: ${words}`);
-    li.append(line1([make("span", "time", `${day(at)} ${clock(at)}`), make("b", "", source), make("span", "said", words), ask]), make("p", "under", `${lane} · ${outcome(what)}${after}`), told);
+    const acts = [ask];
+    // Only what was shown can be found not useful, and only what nobody asked for.
+    const shown = /^ping:(\d+)$/.exec(why);
+    if (shown) {
+      const useless = button("not useful", "", async () => {
+        const answer = await assistant.dislike(Number(shown[1])).then(() => "noted. it counts for the one who pinged.", (error) => error.message);
+        say(told, answer);
+        useless.disabled = answer.startsWith("noted");
+      });
+      useless.setAttribute("aria-label", `not useful: ${words}`);
+      acts.push(useless);
+    }
+    li.append(line1([make("span", "time", `${day(at)} ${clock(at)}`), make("b", "", source), make("span", "said", words), ...acts]), make("p", "under", `${lane} · ${outcome(what)}${after}`), told);
     return li;
   }
 }

@@ -4,6 +4,7 @@ import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
 import { Editor } from "./editor.js";
 import { View, button, day, say } from "./kit.js";
+import { Week } from "./week.js";
 import { STATES, clock, marksOf, sample, state, strip, words } from "./strip.js";
 
 const AFTER_SAVING = [300, 900, 2000]; // until a changed file is noticed
@@ -18,6 +19,8 @@ export class Schedule extends View {
     Object.assign(this.parts, { rests: part("all-rest"), more: part("left-out"), table: section.querySelector("tbody") });
     Object.assign(this, { voice, rows: new Map(), broken: new Map() });
     part("legend").append(...Object.keys(STATES).map(legend));
+    this.week = new Week();
+    this.parts.over.before(this.week.node);
   }
 
   // A file was changed: whoever follows the files notices a little later.
@@ -44,6 +47,7 @@ export class Schedule extends View {
     list(parts.over, data.gone.map((one) => [words({ ...one, at: one.due, kind: state(one) }), one.name, state(one)]));
     list(parts.missed, data.missed.map((one) => [missedWords(one), one.name, "missed"]));
     parts.table.replaceChildren(...table(data));
+    this.week.follow(data);
   }
 
   // Each thing keeps its row, so that whoever stands in it, or writes in it, goes on undisturbed.

@@ -3,11 +3,11 @@
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
 import { marks, path, svg } from "./marks.js";
+import { View } from "./kit.js";
 import { fit, picture, rows } from "./tree.js";
 
 const MOST = 5000;
-const SOON = 150; // milliseconds
-const OFTEN = ["delta", "working", "waiting", "began", "notice", "held"]; // these move no name
+const OFTEN = ["began", "notice", "held"]; // these move no name
 const KINDS = {
   now: ["main", "where we are"],
   open: ["open", "a side conversation that goes on"],
@@ -23,12 +23,12 @@ const KINDS = {
   created: ["main began", "the first words"],
 };
 
-export class Sessions {
+export class Sessions extends View {
   constructor(section) {
+    super(section);
     const part = (name) => section.querySelector(`.${name}`);
-    this.section = section;
     this.parts = { empty: part("empty"), whole: part("whole"), picture: part("picture"), legend: part("legend"), facts: part("facts"), table: section.querySelector("tbody"), older: part("left-out"), more: part("more") };
-    Object.assign(this, { data: null, all: [], chosen: null, limit: 200, open: false, asked: 0, drawn: "" });
+    Object.assign(this, { all: [], chosen: null, limit: 200, drawn: "" });
     part("key").open = matchMedia("(min-width: 60rem)").matches;
     this.parts.legend.append(...Object.keys(KINDS).map(sample));
     this.parts.picture.addEventListener("click", ({ target }) => this.choose(target.closest(".node")));
@@ -41,35 +41,23 @@ export class Sessions {
     new ResizeObserver(() => this.draw()).observe(this.parts.picture);
   }
 
-  enter() {
-    this.open = true;
-    return this.read();
-  }
-
-  leave() {
-    this.open = false;
-  }
-
-  // Many things happen at once; one look at the end of them is enough.
   heard(name) {
-    if (!this.open || OFTEN.includes(name)) return;
-    clearTimeout(this.soon);
-    this.soon = setTimeout(() => this.open && this.read(), SOON);
+    if (!OFTEN.includes(name)) super.heard(name);
   }
 
-  // What was asked for last is shown, however late the rest comes.
-  async read() {
-    const ask = (this.asked += 1);
-    try {
-      const data = await assistant.sessions(this.limit);
-      if (ask === this.asked) this.show(data);
-    } catch (error) {
-      if (ask === this.asked && !this.data) this.say(error.message);
-    }
+  ask() {
+    return assistant.sessions(this.limit);
+  }
+
+  // A tree that was drawn stays while it cannot be read again.
+  fail(message) {
+    if (message && !this.all.length) this.say(message);
   }
 
   show(data) {
-    this.data = data;
+    const told = JSON.stringify(data);
+    if (told === this.told) return;
+    this.told = told;
     this.all = rows(data);
     if (!this.all.length) return this.say("nothing was said yet. what we say in the chat grows a tree here.");
     this.parts.empty.hidden = true;

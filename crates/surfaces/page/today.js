@@ -2,12 +2,13 @@
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
-import { axis, curve, dayplot, said } from "./dayplot.js";
+import { appointments, axis, booked, curve, dayTick, dayplot, said } from "./dayplot.js";
 import { Rows, Twin, View, alarm, ago, box, button, clock, count, day, menu, say } from "./kit.js";
 import { STATES, marksOf, sample, state } from "./strip.js";
 
 const TIMES = ["in 1 hour", "tonight 20:00", "tomorrow 09:00", "saturday 10:00", "next monday 09:00"];
 const HINT = "fri 10";
+const CALENDAR = 60_000; // milliseconds until the calendar is looked at again
 
 export class Today extends View {
   constructor(section, { tell, show }) {
@@ -35,7 +36,16 @@ export class Today extends View {
     const [today, schedule, pings, cost, health] = await Promise.all([
       assistant.today(), assistant.schedule(), assistant.pings(1), assistant.cost(1), assistant.health(),
     ]);
+    this.look();
     return { today, schedule, pings, cost, health };
+  }
+
+  // The calendar may be on another machine: nothing here waits for it, and it is not asked again at once.
+  async look() {
+    if (this.looked > Date.now() - CALENDAR) return;
+    this.looked = Date.now();
+    this.calendar = await assistant.calendar().catch((error) => ({ events: [], notes: [`the calendar is not here: ${error.message}`] }));
+    if (this.open && this.data) this.draw(this.data);
   }
 
   show(data) {
@@ -207,9 +217,10 @@ export class Today extends View {
       return li;
     }));
     marks.append(make("li", "", "▼ a ping, ■ one that was kept back; the line is how many are left, dotted for what comes"));
+    const notes = node.appendChild(make("p", "under"));
     const under = node.appendChild(make("div", "under-plot"));
     under.append(key, twin.node);
-    return { node, hours, plots, twin };
+    return { node, hours, plots, notes, twin };
   }
 
   draw({ schedule, pings, today }) {
@@ -220,11 +231,16 @@ export class Today extends View {
       { name: "you asked", marks: marks.filter(({ own }) => own) },
       { name: "my checks", marks: marks.filter(({ own }) => !own) },
     ];
-    axis(window, hours, tick);
-    const drawn = [...dayplot(rows, window, plots.clientWidth || 320), [`pings ${Math.floor(pings.budget.available)} of ${pings.budget.capacity}`, curve(pings.pings.filter(({ lane }) => lane !== "you asked"), pings.budget, window)]];
+    axis(window, hours, dayTick);
+    const { events, notes } = this.calendar ?? { events: [], notes: [] };
+    const drawn = [...(events.length ? [["calendar", appointments(events, window, plots.clientWidth - 90)]] : []), ...dayplot(rows, window, plots.clientWidth || 320), [`pings ${Math.floor(pings.budget.available)} of ${pings.budget.capacity}`, curve(pings.pings.filter(({ lane }) => lane !== "you asked"), pings.budget, window)]];
     plots.replaceChildren(...drawn.flatMap(([name, picture]) => [make("span", "row-name", name), picture]));
     node.hidden = false;
-    twin.fill(marks.map(({ number, at, kind, why, name, own }) => [number, clock(at), `${STATES[kind]}${why ? `: ${why}` : ""}`, name, own ? "you asked" : "my check"]));
+    say(this.picture.notes, [...events.filter(({ kind }) => kind === "day").map(booked), ...notes].join(" · "));
+    twin.fill([
+      ...events.map(({ from, to, kind, name, place }) => ["", kind === "day" ? "all day" : `${clock(from)} to ${clock(to)}`, "", place ? `${name}, ${place}` : name, "calendar"]),
+      ...marks.map(({ number, at, kind, why, name, own }) => [number, clock(at), `${STATES[kind]}${why ? `: ${why}` : ""}`, name, own ? "you asked" : "my check"]),
+    ]);
     node.dataset.marks = marks.map(said).join("\n");
   }
 }
@@ -236,12 +252,6 @@ function numbered(schedule) {
   const gone = schedule.gone.map((one) => ({ at: one.due, kind: state(one), why: one.why, name: one.name, own: own(one.job) }));
   const sorted = [...all, ...gone].sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
   return sorted.map((mark, at) => ({ ...mark, number: at + 1 }));
-}
-
-function tick({ at, hour }, { from, to }) {
-  const node = make("span", "", String(hour).padStart(2, "0"));
-  node.style.left = `${((Date.parse(at) - Date.parse(from)) / (Date.parse(to) - Date.parse(from))) * 100}%`;
-  return node;
 }
 
 // What is done or dropped is struck out, as it is elsewhere.

@@ -2,13 +2,13 @@
 
 import * as assistant from "./assistant.js";
 import { make, spoken } from "./bubbles.js";
-import { Rows, View, box, button, say } from "./kit.js";
+import { Rows, View, alarm, box, button, say } from "./kit.js";
 
 export class Updates extends View {
   // `talk` goes to the chat with words to begin with.
-  constructor(section, { talk }) {
+  constructor(section, { talk, tell }) {
     super(section);
-    this.talk = talk;
+    Object.assign(this, { talk, tell });
     this.none = section.appendChild(make("p", "none"));
     this.list = section.appendChild(make("ul", "updates-list"));
     this.rows = new Rows(this.list, ({ id }) => id, (update) => this.update(update));
@@ -23,7 +23,7 @@ export class Updates extends View {
     this.rows.show(updates.toReversed());
   }
 
-  update({ at, from, text }) {
+  update({ id, at, from, text }) {
     const li = make("li");
     const node = li.appendChild(box(from));
     node.firstChild.id = "";
@@ -32,7 +32,18 @@ export class Updates extends View {
     const row = node.appendChild(make("p", "buttons"));
     const talk = button("talk about it", "", () => this.talk(`about what ${from} found: `));
     talk.setAttribute("aria-label", `talk about it: ${from}`);
-    row.append(talk);
+    const wrong = node.appendChild(alarm());
+    const read = button("mark as read", "", async () => {
+      try {
+        this.tell((await assistant.readUpdate(id)).text);
+        await this.read();
+      } catch (error) {
+        say(wrong, error.message);
+      }
+    });
+    read.setAttribute("aria-label", `mark as read: ${from}`);
+    read.title = "you have read it, so the main conversation is not told of it";
+    row.append(talk, read);
     return li;
   }
 }

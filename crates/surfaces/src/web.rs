@@ -5,6 +5,7 @@
 
 mod api;
 mod attention;
+pub mod calendar;
 mod capture;
 pub mod cost;
 mod delivery;
@@ -42,6 +43,7 @@ use engine::desk::Desk;
 use engine::ports::{Archive, Clock, History, Journal};
 
 pub use api::BODY_BYTES;
+use calendar::Calendar;
 use devices::{Devices, Unkept};
 use job_files::JobFiles;
 use pairing::{Pairing, Patience};
@@ -71,6 +73,8 @@ pub struct Ports {
     pub vitals: Arc<dyn Vitals>,
     /// The paired browsers.
     pub devices: Arc<dyn Devices>,
+    /// What the human has entered for their days.
+    pub calendar: Arc<dyn Calendar>,
     /// The files that plan something.
     pub job_files: Arc<dyn JobFiles>,
     /// What time it is.
@@ -181,15 +185,19 @@ impl App {
             .route("/api/sessions", get(sessions::show))
             .merge(schedule::routes())
             .route("/api/today", get(today::show))
+            .route("/api/calendar", get(calendar::show))
+            .route("/api/context", get(api::context))
             .route("/api/reading", post(reading::show))
             .route("/api/capture", post(capture::capture))
             .route("/api/undo", post(capture::undo))
             .route("/api/inbox", post(capture::sort))
             .route("/api/pings", get(pings::show))
+            .route("/api/pings/dislike", post(pings::dislike))
             .route("/api/search", get(search::show))
             .route("/api/delivery", get(delivery::show))
             .route("/api/cost", get(cost::show))
             .route("/api/updates", get(reports::show))
+            .route("/api/updates/read", post(reports::read))
             .route("/api/devices", get(api::devices))
             .route("/api/devices/remove", post(api::forget))
             .route("/api/health", get(api::health))

@@ -50,6 +50,7 @@ fn measure(binary: &Path, scratch: &Scratch) -> anyhow::Result<()> {
     let place = long.to_str().context("a path that is no text")?;
     cargo(&["run", "--quiet", "--package", "testkit", "--bin", "long-life", "--", place])?;
     starts("1 M entries", || Running::start(binary, &long, &[]))?;
+    captures(start_anew(binary, &empty, &[])?)?;
     idle(Running::start(binary, &long, &[])?)
 }
 
@@ -68,6 +69,16 @@ fn starts(what: &str, start: impl Fn() -> anyhow::Result<Running>) -> anyhow::Re
         running.end()?;
     }
     tell(&format!("start to ready, {what}"), took);
+    Ok(())
+}
+
+/// How long it takes until something is stored, for nineteen times out of twenty.
+fn captures(running: Running) -> anyhow::Result<()> {
+    let capture = |nth: usize| running.capture(&format!("call number {nth} tomorrow at 10"));
+    let mut took = (0..REQUESTS * 2).map(capture).collect::<anyhow::Result<Vec<Duration>>>()?;
+    running.end()?;
+    took.sort_unstable();
+    say(format!("capture, p95: {} ns", took[took.len() * 95 / 100].as_nanos()));
     Ok(())
 }
 

@@ -100,6 +100,16 @@ pub const ROWS: &[Row] = &[
         by(FOOTPRINT, |said| after(said, "page to its first byte: ", Unit::Time)),
     ),
     row(
+        "capture of plain words until it is stored, p95",
+        Target::AtMost(ms(50.0)),
+        by(FOOTPRINT, |said| after(said, "capture, p95: ", Unit::Time)),
+    ),
+    row(
+        "plain words read by the offline brain",
+        Target::AtMost(ms(5.0)),
+        Probe::Divan("offline_brain_reads"),
+    ),
+    row(
         "fork of 10,000 entries, to the model's first byte",
         Target::AtMost(ms(5.0)),
         by(FORKS, |said| after(said, "fork of 10000 to the wire, median: ", Unit::Time)),

@@ -52,6 +52,20 @@ impl Running {
         Ok(began.elapsed())
     }
 
+    /// Says something to be remembered at a time, as the page does, and says how long it took until that was stored.
+    pub fn capture(&self, words: &str) -> anyhow::Result<Duration> {
+        let began = Instant::now();
+        let mut stream = UnixStream::connect(&self.socket)?;
+        let body = format!("{{\"text\":\"{words}\"}}");
+        let head = "POST /api/capture HTTP/1.1\r\nhost: localhost\r\nx-ollim: 1\r\nconnection: close\r\n\
+                    content-type: application/json";
+        stream.write_all(format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).as_bytes())?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        ensure!(answer.starts_with(b"HTTP/1.1 200"), "capture: {}", String::from_utf8_lossy(&answer));
+        Ok(began.elapsed())
+    }
+
     /// Follows what is shown, as an open page does, for as long as the connection is kept.
     pub fn follow(&self) -> anyhow::Result<UnixStream> {
         let mut stream = UnixStream::connect(&self.socket)?;

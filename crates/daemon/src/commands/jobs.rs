@@ -15,6 +15,7 @@ use std::sync::Arc;
 use clap::CommandFactory;
 use domain::cost::Source;
 use domain::dice::Dice;
+use domain::phrase::Habits;
 use domain::schedule::{Chain, ItemId, Moment, Reminder, Routine, What};
 use engine::ports::Clock;
 use jiff::{Timestamp, Zoned};
@@ -168,9 +169,14 @@ impl<'a> Desk<'a> {
             (Some(minutes), _) => {
                 Moment::after(&now, minutes).map(Some).map_err(|invalid| Failed::NotDone(invalid.to_string()))
             }
-            (None, Some(at)) => times::when(at, &now).map(Some),
+            (None, Some(at)) => times::when(at, (&now, &self.habits())).map(Some),
             (None, None) => Ok(None),
         }
+    }
+
+    /// What the human's words for times mean, as they would in the chat.
+    fn habits(&self) -> Habits {
+        journal::settings(&self.settings.paths, Arc::clone(&self.disk)).0.habits()
     }
 
     fn add<K: Job>(&self, job: K) -> Result<ExitCode, Failed> {
@@ -232,7 +238,11 @@ impl<'a> Desk<'a> {
     }
 
     fn pause(&self, pause: &Pause) -> Result<ExitCode, Failed> {
-        let until = pause.until.as_deref().map(|until| times::when(until, &self.now)).transpose()?;
+        let until = pause
+            .until
+            .as_deref()
+            .map(|until| times::when(until, (&self.now, &self.habits())))
+            .transpose()?;
         let value = until.map_or(Value::Flag(true), |until| Value::Text(until.to_string()));
         let row = self.find::<Routine>(&pause.which, "pause")?;
         self.rest(&row, &Change::Set(value), "pause")?;

@@ -34,6 +34,7 @@ impl Assistant {
             Request::Turn(turn, progress) => self.got_on(turn, progress, now),
             Request::Inbox(Shelf::Keep(text)) => self.keep(text, now),
             Request::Inbox(Shelf::Remove(id)) => self.remove(id, now),
+            Request::Inbox(Shelf::Read(id)) => self.human_read(id, now),
             Request::Approve(reply) => self.approve(&reply, now),
             Request::Tell(Question::Reports) => self.read_reports(now),
             Request::Tell(Question::Inbox) => self.read_inbox(),

@@ -9,14 +9,15 @@ use super::gathering::put_plainly;
 use super::{Answer, Aside, Assistant, Effect, Minutes, Replanned, Running, Shown};
 use crate::attention::{AttentionChange, HeldId};
 use crate::brain::{self, Change, Meant, Which};
-use crate::card::{Act, Card, CardId, Chase, DONE, DROP, KEEP, LATER, PICK, State, chosen, together_sheet};
+use crate::card::{Act, Card, CardId, Chase, DONE, DROP, KEEP, LATER, PICK, State};
+use crate::card::{chosen, chosen_of, together_sheet};
 use crate::conversation::{Branch, Said, Text};
 use crate::cost::Source;
 use crate::label::Label;
 use crate::occurrence::Occurrence;
 use crate::phrase::Target;
 use crate::post::{PostChange, PostKey, Sheet};
-use crate::record::{Address, Message, MessageChange, Record, SurfaceName};
+use crate::record::{Address, Message, MessageChange, PlanChange, Record, SurfaceName};
 use crate::schedule::{ItemId, Prompt};
 
 /// A card, and what it was posted under.
@@ -84,7 +85,7 @@ impl Assistant {
         if let Act::Pick(option) = act {
             let names_a_card = chosen(&option).is_some();
             return match names_a_card {
-                true => self.picked(surface, &option, now),
+                true => self.picked(surface, (id, &option), now),
                 // A time of its own, for this card.
                 false => self.card_pressed(surface, (id, Act::Move(option)), now),
             };
@@ -99,23 +100,38 @@ impl Assistant {
             (State::Open, Act::Undo) => refused("there is nothing to take back here."),
             (State::Open, Act::Tonight) => self.all_tonight(&post, now),
             (State::Open, act) => self.open_pressed((card, post), act, now),
-            (State::Moved(_, source), Act::Undo) => {
-                let (source, mut minutes) = (source.clone(), Minutes::at(now));
-                if self.memory.plans.agenda.get(&source).is_some() {
-                    self.unplan(&source, &mut minutes);
-                }
-                self.settle_card((card, post), State::Open, &mut minutes, now);
-                (Answer::Noted, minutes.effects())
-            }
-            (State::Done(_) | State::Dropped, Act::Undo) => {
+            (State::Done(_) | State::Moved(..) | State::Dropped, Act::Undo) => {
                 let mut minutes = Minutes::at(now);
-                self.settle_card((card, post), State::Open, &mut minutes, now);
+                for (card, post) in self.settled_with(card, post, &mut minutes) {
+                    self.open_again((card, post), &mut minutes);
+                }
                 (Answer::Noted, minutes.effects())
             }
             (State::Done(_) | State::Moved(..) | State::Dropped, _) => {
                 refused("that was settled already. `Undo` on it takes that back.")
             }
         }
+    }
+
+    /// What was settled by the same press as `card`, itself included.
+    fn settled_with(&mut self, card: Card, post: PostKey, minutes: &mut Minutes) -> Vec<Posted> {
+        let Some(last) = self.memory.plans.last.take_if(|last| last.settled.contains(&card.id)) else {
+            return vec![(card, post)];
+        };
+        minutes.plan(Some(PlanChange::Last(None)));
+        last.settled.iter().filter_map(|id| self.memory.messages.cards.get(id)).cloned().collect()
+    }
+
+    /// A card that was settled is as before; what it was moved to does not ring.
+    fn open_again(&mut self, (card, post): Posted, minutes: &mut Minutes) {
+        let now = minutes.at.to_zoned(minutes.zone.clone());
+        match &card.state {
+            State::Moved(_, source) if self.memory.plans.agenda.get(source).is_some() => {
+                self.unplan(&source.clone(), minutes);
+            }
+            State::Moved(..) | State::Open | State::Done(_) | State::Dropped => {}
+        }
+        self.settle_card((card, post), State::Open, minutes, &now);
     }
 
     pub(super) fn move_card(
@@ -187,10 +203,20 @@ impl Assistant {
     }
 
     /// Something was chosen for one of several cards.
-    fn picked(&mut self, surface: SurfaceName, option: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
+    fn picked(
+        &mut self,
+        surface: SurfaceName,
+        (menu, option): (&CardId, &str),
+        now: &Zoned,
+    ) -> (Answer, Vec<Effect>) {
         let gone = "that is settled, or too long ago. say it in words.";
-        let Some((act, is)) = chosen(option) else { return refused(gone) };
-        let Some(id) = self.memory.messages.cards.find_open(is).cloned() else { return refused(gone) };
+        let cards = &self.memory.messages.cards;
+        let together = cards.get(menu).map(|(_, post)| cards.under(post)).unwrap_or_default();
+        let named = || {
+            let (act, is) = chosen(option)?;
+            cards.find_open(is).map(|id| (act, id.clone()))
+        };
+        let Some((act, id)) = chosen_of(option, &together).or_else(named) else { return refused(gone) };
         match act {
             KEEP => {
                 let text = "kept. it stays as it is, and i do not bring it up by myself.".to_owned();
@@ -211,12 +237,14 @@ impl Assistant {
         let open = self.memory.messages.cards.under(post);
         let open: Vec<Card> = open.into_iter().filter(|card| card.state == State::Open).cloned().collect();
         let mut minutes = Minutes::at(now);
+        let settled = open.iter().map(|card| card.id.clone()).collect();
         for card in open {
             match self.rings_again(&card, &once(at.clone()), &mut minutes) {
                 Ok(state) => self.settle_card((card, post.clone()), state, &mut minutes, now),
                 Err(why) => return refused(&why),
             }
         }
+        self.can_undo_plan(Replanned { settled, ..Replanned::default() }, &mut minutes);
         (Answer::Noted, minutes.effects())
     }
 
@@ -243,7 +271,7 @@ impl Assistant {
             |key: &PostKey, sheet| Record::Message(MessageChange::Post(PostChange::Says(key.clone(), sheet)));
         let sheet = match self.memory.messages.cards.under(&post).as_slice() {
             [] | [_] => Sheet { foot: cheer.to_owned(), ..card.sheet(now) },
-            several => together_sheet(several),
+            several => together_sheet(several, Some(&card.id)),
         };
         minutes.records.push(says(&post, sheet));
         minutes.records.extend(card.followed.as_ref().map(|key| says(key, card.otherwise_sheet(now))));

@@ -15,9 +15,9 @@ use crate::card::{Act, CardId, State};
 use crate::cost::Source;
 use crate::inbox::{Kept, KeptId};
 use crate::occurrence::{End, Stage};
-use crate::phrase::{self, Target, When};
+use crate::phrase::{self, Cue, Target, When};
 use crate::record::{FileWork, InboxChange, PlanChange, Record, SurfaceName};
-use crate::schedule::{Charter, ItemId, Lateness, Moment, Plan, Planned, Prompt, Reminder, What};
+use crate::schedule::{Charter, ItemId, Lateness, Moment, Plan, Planned, Prompt, Reminder, Rest, What};
 
 /// A change in plain words that can be taken back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -256,27 +256,20 @@ impl Assistant {
     }
 
     pub(super) fn undo_plan(&mut self, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let Some(Changed { before, since, taken, kept, settled, .. }) = self.memory.plans.last.take() else {
+        let Some(changed) = self.memory.plans.last.take() else {
             return refused("nothing was planned or changed that i could take back.");
         };
         let mut minutes = Minutes::at(now);
         minutes.plan(Some(PlanChange::Last(None)));
-        // What has rung meanwhile does not come back at the time it had before.
-        let rang: Vec<Source> =
-            since.iter().filter(|source| self.memory.plans.agenda.get(source).is_none()).cloned().collect();
-        let mut gone: Vec<String> =
-            since.iter().filter_map(|source| self.unplan(source, &mut minutes)).map(|it| it.name()).collect();
-        gone.extend(kept.iter().filter_map(|id| self.not_kept(*id, &mut minutes)));
-        let mut back: Vec<String> = taken.into_iter().map(|kept| self.put_back(kept, &mut minutes)).collect();
-        let plans: Vec<Source> = before
-            .into_iter()
-            .filter(|what| !rang.contains(&source_of(what)))
-            .map(|what| self.write_plan(what, &mut minutes))
-            .collect();
+        let (plans, mut gone) = self.plans_back(changed.before, changed.since, &mut minutes);
+        gone.extend(changed.kept.iter().filter_map(|id| self.not_kept(*id, &mut minutes)));
+        let taken = changed.taken.into_iter();
+        let mut back: Vec<String> = taken.map(|kept| self.put_back(kept, &mut minutes)).collect();
         back.extend(plans.iter().filter_map(|source| self.echo(source, now)));
-        let mut effects = minutes.effects();
-        for card in &settled {
-            effects.extend(self.card_pressed(SurfaceName::House, (card, Act::Undo), now).1);
+        for card in &changed.settled {
+            // In the same writing: a crash finds all of it taken back, or none of it.
+            let effects = self.card_pressed(SurfaceName::House, (card, Act::Undo), now).1;
+            minutes.absorb(effects);
             let words = self.memory.messages.cards.get(card).map(|(card, _)| card.words.clone());
             back.push(format!("taken back: {} is still to do.", words.unwrap_or_default()));
         }
@@ -285,7 +278,56 @@ impl Assistant {
             true => format!("taken back: {}", gone.join(", ")),
             false => back.join("\n"),
         };
-        (Answer::Told(told), effects)
+        (Answer::Told(told), minutes.effects())
+    }
+
+    /// What was planned `before` is planned again, and what is planned only `since` then is not: what comes back, and
+    /// the names of what goes.
+    fn plans_back(
+        &mut self,
+        before: Vec<What>,
+        since: Vec<Source>,
+        minutes: &mut Minutes,
+    ) -> (Vec<Source>, Vec<String>) {
+        // What has rung meanwhile does not come back at the time it had before.
+        let (still, rang): (Vec<Source>, Vec<Source>) =
+            since.into_iter().partition(|source| self.memory.plans.agenda.get(source).is_some());
+        let was: Vec<Source> = before.iter().map(source_of).collect();
+        let new = still.iter().filter(|source| !was.contains(source));
+        let gone: Vec<String> =
+            new.filter_map(|source| self.unplan(source, minutes)).map(|it| it.name()).collect();
+        let before = before.into_iter().filter(|what| !rang.contains(&source_of(what)));
+        let back = before.map(|what| match still.contains(&source_of(&what)) {
+            true => self.set_back(&what, minutes),
+            false => self.write_plan(what, minutes),
+        });
+        (back.collect(), gone)
+    }
+
+    /// A plan that was only moved or let rest has the times of `before` again. Its file keeps all else that stands in
+    /// it, and its session goes on.
+    fn set_back(&mut self, before: &What, minutes: &mut Minutes) -> Source {
+        let source = source_of(before);
+        let plan = self.memory.plans.agenda.get(&source).map(|plan| Arc::clone(&plan.planned));
+        let Some(planned) = plan else { return self.write_plan(before.clone(), minutes) };
+        let mut what = planned.what.clone();
+        let (rests, rested) = (planned.manner().rest.value(), rest_of(before).value());
+        let mut keys = vec![("paused", rests, rested)];
+        match (&mut what, before) {
+            (What::Reminder(now), What::Reminder(was)) => {
+                let cue = |cue: &Option<Cue>| cue.as_ref().map(ToString::to_string);
+                keys.push(("run-at", Some(now.run_at.to_string()), Some(was.run_at.to_string())));
+                keys.push(("cue", cue(&now.cue), cue(&was.cue)));
+                (now.run_at, now.cue, now.manner.rest) = (was.run_at, was.cue.clone(), was.manner.rest);
+            }
+            (What::Routine(now), What::Routine(was)) => now.manner.rest = was.manner.rest,
+            (What::Reminder(_), What::Routine(_)) | (What::Routine(_), What::Reminder(_)) => {}
+        }
+        for (key, _, value) in keys.into_iter().filter(|(_, now, was)| now != was) {
+            minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), key, value))));
+        }
+        self.planned(Arc::new(Planned { what, file: planned.file.clone() }), minutes);
+        source
     }
 
     /// What was kept last is not any more, and what it was.
@@ -331,4 +373,11 @@ fn told(text: String) -> (Answer, Vec<Effect>) {
 
 fn source_of(what: &What) -> Source {
     Planned { what: what.clone(), file: String::new() }.source()
+}
+
+fn rest_of(what: &What) -> Rest {
+    match what {
+        What::Routine(routine) => routine.manner.rest,
+        What::Reminder(reminder) => reminder.manner.rest,
+    }
 }

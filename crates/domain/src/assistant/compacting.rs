@@ -87,8 +87,8 @@ impl Assistant {
         if !self.wants.compactions.is_empty() || self.is_compacting() {
             return refused("i am compacting already.");
         }
-        if self.waits_for_key() {
-            return refused("the model refuses the key, so i can't sum anything up before it takes one.");
+        if let Some(why) = self.why_it_waits() {
+            return refused(&format!("{why}, so i can't sum anything up. /retry tries it again now."));
         }
         let turn = self.next_turn();
         self.wants.compactions.push_back(Wanted { turn, instructions });

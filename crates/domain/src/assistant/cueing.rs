@@ -9,7 +9,7 @@ use jiff::Zoned;
 
 use super::changing::Changed;
 use super::finding::begins_words;
-use super::{Answer, Assistant, Effect, Minutes};
+use super::{Answer, Assistant, Effect, Minutes, Shown};
 use crate::occurrence::{End, Occurrence, Stage};
 use crate::phrase::{Cue, When};
 use crate::schedule::{Lateness, Plan, Planned};
@@ -51,6 +51,24 @@ impl Assistant {
             // As finely as it is kept.
             let at = minutes.at.round(jiff::Unit::Microsecond).unwrap_or(minutes.at);
             self.keep_time(&planned, at, Lateness::OnTime, minutes);
+        }
+    }
+
+    /// What is called `name` is not planned any more: who waits for its end, and for nothing else, is named.
+    pub(super) fn tell_stranded(&mut self, name: &str, minutes: &mut Minutes) {
+        let agenda = &self.memory.plans.agenda;
+        let still = |after: &str| agenda.plans().any(|(_, plan)| begins_words(&plan.planned.name(), after));
+        let stranded = agenda.waiting(minutes.at).filter(|planned| {
+            matches!(planned.cue(), Some(Cue::After(after)) if begins_words(name, after) && !still(after))
+        });
+        let stranded: Vec<String> = stranded.map(|planned| format!("`{}`", planned.name())).collect();
+        if !stranded.is_empty() {
+            let text = format!(
+                "nothing planned is called `{name}` any more, so {} does not ring by itself. say when, like \
+                 `move … to 15:00`, or `cancel …`.",
+                stranded.join(", ")
+            );
+            minutes.shown.push(Shown::Notice(text));
         }
     }
 

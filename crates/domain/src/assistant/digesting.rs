@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::{Answer, Assistant, Effect, Minutes, Shown};
-use crate::attention::{AttentionChange, Focus, Telling};
+use crate::attention::{AttentionChange, Focus, Middle, Mood, Telling};
 use crate::card::digest_menu;
 use crate::conversation::{Block, Branch, Reach, Said, Text};
 use crate::label::Label;
@@ -17,7 +17,8 @@ const STALE: SignedDuration = SignedDuration::from_hours(1);
 impl Assistant {
     /// When something is to be told by itself.
     pub(super) fn attention_wakes(&self) -> Option<Timestamp> {
-        let focus = self.memory.messages.attending.mood.focus.as_ref().map(|focus| focus.until);
+        let focus = self.memory.messages.attending.mood.focus.as_ref();
+        let focus = focus.map(|focus| focus.glance().unwrap_or(focus.until));
         [self.wants.digest, focus, self.cards_wake()].into_iter().flatten().min()
     }
 
@@ -36,11 +37,26 @@ impl Assistant {
             let telling = self.told_now(minutes);
             self.tell(&telling, minutes);
         }
-        let over =
-            self.memory.messages.attending.mood.focus.clone().filter(|focus| focus.until <= minutes.at);
-        if let Some(focus) = over {
-            self.focus_over(&focus, minutes);
+        match self.memory.messages.attending.mood.focus.clone() {
+            Some(focus) if focus.until <= minutes.at => self.focus_over(&focus, minutes),
+            Some(focus) if focus.glance().is_some_and(|middle| middle <= minutes.at) => {
+                self.half_way(&focus, minutes);
+            }
+            Some(_) | None => {}
         }
+    }
+
+    /// R16: half of a focus is over: the human sees once how much is left, and nothing is asked of them.
+    fn half_way(&mut self, focus: &Focus, minutes: &mut Minutes) {
+        let told = |mood: &mut Mood| {
+            if let Some(focus) = &mut mood.focus {
+                focus.middle = Middle::Told;
+            }
+        };
+        self.feels(minutes, told);
+        let left = focus.until.duration_since(minutes.at).as_mins();
+        let on = if focus.on.is_empty() { String::new() } else { format!(" on {}", focus.on) };
+        minutes.shown.push(Shown::Notice(format!("half-way: {left} min left{on}.")));
     }
 
     /// The human asks what is held: then it was told.

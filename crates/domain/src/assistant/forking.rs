@@ -32,10 +32,8 @@ impl Assistant {
         if self.memory.main.entering.is_some() {
             return refused("a side conversation begins already, as soon as this answer is done.");
         }
-        if self.waits_for_key() {
-            return refused(
-                "the model refuses the key, so nobody could answer there. give it one, then /retry.",
-            );
+        if let Some(why) = self.why_it_waits() {
+            return refused(&format!("{why}, so nobody could answer there. /retry tries it again now."));
         }
         let topic = Some(topic.trim().to_owned()).filter(|topic| !topic.is_empty());
         let mut minutes = Minutes::at(now);

@@ -11,6 +11,11 @@ use crate::failure::Failure;
 use crate::record::{MessageId, Record, SurfaceName, TurnChange};
 use crate::turn::Ending;
 
+/// Why all waits for the human.
+pub(super) const REFUSES: &str = "the model refuses the key";
+/// Why all waits for nobody in particular.
+const OUT_OF_REACH: &str = "the model can't be reached right now";
+
 /// What the human knows of a refusal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Known {
@@ -25,6 +30,12 @@ impl Assistant {
     /// Whether everything waits for a key.
     pub fn waits_for_key(&self) -> bool {
         self.running.values().any(|running| running.owed == Owed::Held)
+    }
+
+    /// Why everything waits: nothing, if it does not.
+    pub(super) fn why_it_waits(&self) -> Option<&'static str> {
+        let why = if self.wants.away.is_some() { OUT_OF_REACH } else { REFUSES };
+        self.waits_for_key().then_some(why)
     }
 
     /// E5: lets the turn wait for a key, and tells the human once.

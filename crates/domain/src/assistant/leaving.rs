@@ -3,6 +3,7 @@
 use jiff::{Timestamp, Zoned};
 
 use super::forking::refused;
+use super::holding::REFUSES;
 use super::{Answer, Aside, Assistant, Changed, Effect, Minutes, Owed, Shown};
 use crate::context;
 use crate::conversation::{Branch, Why};
@@ -64,9 +65,10 @@ impl Assistant {
         let mut interrupt = None;
         let leaving = match way {
             Way::Report(words) if words.trim().is_empty() && held => {
-                return refused(
-                    "the model refuses the key, so it can't sum this up. use your own words: /report WORDS",
-                );
+                let why = self.why_it_waits().unwrap_or(REFUSES);
+                return refused(&format!(
+                    "{why}, so it can't sum this up. use your own words: /report WORDS"
+                ));
             }
             Way::Report(words) if words.trim().is_empty() => {
                 let asked = context::REPORT_WANTED.to_owned();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::{ToSpan, Zoned};
+use jiff::{SignedDuration, ToSpan, Zoned};
 
 use super::forking::refused;
 use super::{Answer, Assistant, Effect, Minutes, Replanned};
@@ -10,8 +10,30 @@ use crate::cost::Source;
 use crate::record::{FileWork, PlanChange};
 use crate::schedule::{Charter, Moment, Planned, Reminder, What};
 
-/// The words with which something must be done today.
-const MUST: [&str; 3] = ["must", "important", "urgent"];
+/// What rings so soon is a timer, or has begun already.
+const SOON: SignedDuration = SignedDuration::from_mins(30);
+/// The words with which something must be done today: the human says so, others wait for it, or the body does.
+const MUST: [&str; 19] = [
+    "must",
+    "important",
+    "urgent",
+    "deadline",
+    "leave",
+    "appointment",
+    "dentist",
+    "doctor",
+    "therapy",
+    "meeting",
+    "interview",
+    "exam",
+    "flight",
+    "train",
+    "meds",
+    "medication",
+    "pill",
+    "pills",
+    "insulin",
+];
 
 impl Assistant {
     /// What is left of today moves to tomorrow, at the same time of day; `undo` takes all of it back.
@@ -57,7 +79,8 @@ fn tomorrow(reminder: &Reminder, now: &Zoned) -> Option<Reminder> {
         let words = text.split(|letter: char| !letter.is_alphanumeric());
         words.into_iter().any(|word| MUST.contains(&word.to_lowercase().as_str()))
     };
-    let must = says(reminder.message.as_str()) || says(&reminder.description);
+    let soon = reminder.run_at.at.duration_since(now.timestamp()) <= SOON;
+    let must = soon || says(reminder.message.as_str()) || says(&reminder.description);
     if must || !matches!(reminder.charter(), Charter::Main(_)) {
         return None;
     }

@@ -207,6 +207,8 @@ pub struct Unfinished {
     pub answers: Arc<Message>,
     /// How often it was begun.
     pub attempts: u32,
+    /// How many tools it has called.
+    pub calls: u32,
     /// Calls that were let through and whose outcome nobody wrote down.
     pub unanswered: Vec<ToolCall>,
 }

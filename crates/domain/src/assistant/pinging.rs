@@ -265,7 +265,11 @@ impl Assistant {
         else {
             return;
         };
-        let ending = Ending::Failed(Failure::Stopped("the model refused the key all the time.".to_owned()));
+        let why = match self.wants.away {
+            Some(_) => "the model could not be reached all the time.",
+            None => "the model refused the key all the time.",
+        };
+        let ending = Ending::Failed(Failure::Stopped(why.to_owned()));
         minutes.close(turn, ending.clone(), Usage::default());
         self.run_ended(branch, &ending, minutes);
         minutes.shown.push(Shown::Ended { turn, branch: branch.clone(), answers: message.id, ending });

@@ -115,6 +115,7 @@ impl Assistant {
     /// SC-4, RP-28: nothing is planned there any more. A job that is being done is not cut off.
     pub(super) fn not_planned(&mut self, source: &Source, minutes: &mut Minutes) {
         let plans = &mut self.memory.plans;
+        let name = plans.agenda.get(source).map(|plan| plan.planned.name());
         plans.known.remove_mut(source);
         plans.agenda.forget(source);
         minutes.plan(Some(PlanChange::Forgotten(source.clone())));
@@ -124,6 +125,9 @@ impl Assistant {
         }
         plans.failing.remove(source);
         self.call_off(source, "its file is gone", minutes);
+        if let Some(name) = name {
+            self.tell_stranded(&name, minutes);
+        }
     }
 
     /// What is wanted of what is planned.

@@ -297,7 +297,7 @@ fn rung(effects: &[Effect], now: &Zoned) -> Vec<Rung> {
         None => {
             let with: Vec<&Card> =
                 open.iter().filter(|(_, other)| other == key).map(|(card, _)| *card).collect();
-            let sheet = if with.len() > 1 { together_sheet(&with) } else { card.sheet(now) };
+            let sheet = if with.len() > 1 { together_sheet(&with, None) } else { card.sheet(now) };
             Rung { key: (*key).clone(), text: card.said.clone(), sheet }
         }
     };

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Zoned};
 use super::forking::refused;
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::attention::{
-    Attention, AttentionChange, Caps, Disliked, Ease, Focus, Held, HeldFor, HeldId, Mood, Quiet,
+    Attention, AttentionChange, Caps, Disliked, Ease, Focus, Held, HeldFor, HeldId, Middle, Mood, Quiet,
 };
 use crate::cost::Source;
 use crate::label::Label;
@@ -159,7 +159,7 @@ impl Assistant {
         let (mut minutes, since) = (Minutes::at(now), now.timestamp());
         let until = since + SignedDuration::from_mins(i64::from(length));
         let about = if on.is_empty() { String::new() } else { format!(" on {on}") };
-        self.feels(&mut minutes, |mood| mood.focus = Some(Focus { since, until, on }));
+        self.feels(&mut minutes, |mood| mood.focus = Some(Focus { since, until, on, middle: Middle::Ahead }));
         let end = until.to_zoned(now.time_zone().clone());
         let text = format!(
             "{length} min{about}, until {}. i keep everything of mine until then. `/focus off` ends it.",

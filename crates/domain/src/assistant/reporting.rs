@@ -151,6 +151,18 @@ impl Assistant {
         minutes.records.push(Record::Report(ReportChange::Read(reading)));
     }
 
+    /// The human has read a report themselves: main need not be told of it any more.
+    pub(super) fn human_read(&mut self, id: ReportId, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let Some(at) = self.memory.reports.waiting.iter().position(|report| report.id == id) else {
+            return super::forking::refused("that does not wait any more: it was read meanwhile.");
+        };
+        let mut minutes = Minutes::at(now);
+        let report = Arc::make_mut(&mut self.memory.reports.waiting).remove(at);
+        let reading = Reading { quoted: vec![report.id], counted: Vec::new(), entry: None };
+        minutes.records.push(Record::Report(ReportChange::Read(reading)));
+        (Answer::Told(format!("read: what {} found.", report.from)), minutes.effects())
+    }
+
     /// TL-12, IF-20: what the fork leaves for main is there at once, whatever becomes of the fork.
     pub(super) fn report_from_fork(&mut self, text: String, minutes: &mut Minutes) {
         let Some(branch) = self.memory.fork.as_ref().map(|fork| fork.branch.clone()) else { return };

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::approval::Reply;
 use crate::attention::{Attention, Ease};
+use crate::compaction::Room;
 use crate::conversation::{Block, Branch, Image, Reach, Said, calls};
 use crate::cost::{Call, Refusal, Source, may_spend};
 use crate::embed::Action;
@@ -16,6 +17,7 @@ use crate::inbox::KeptId;
 use crate::permission::Ruling;
 use crate::ping_budget::{Pace, PingBudget};
 use crate::record::{Address, Mark, Message, MessageChange, MessageId, Record, ReplyTo, SurfaceName};
+use crate::report::ReportId;
 use crate::run::Job;
 use crate::schedule::Rest;
 use crate::sent::SentId;
@@ -71,13 +73,15 @@ pub enum Planning {
     Remind(String, String),
 }
 
-/// What can change in the inbox.
+/// What can change in the inbox, and in what background runs left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shelf {
     /// Keep this.
     Keep(String),
     /// Take this out for good.
     Remove(KeptId),
+    /// The human has read this report, so main need not be told of it.
+    Read(ReportId),
 }
 
 /// What can be done to the main conversation as a whole.
@@ -193,6 +197,10 @@ pub struct Numbers {
     pub inbox: usize,
     /// How many pings are left.
     pub pings: PingBudget,
+    /// How many tokens the last call held where the human is: nothing, before the first one.
+    pub filled: Option<u64>,
+    /// How many there is room for.
+    pub room: Room,
 }
 
 /// What the asker hears.

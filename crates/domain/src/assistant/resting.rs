@@ -22,15 +22,15 @@ impl Assistant {
             What::Routine(routine) => routine.manner.rest = rest,
             What::Reminder(reminder) => reminder.manner.rest = rest,
         }
-        let (value, told) = match rest {
-            Rest::Never => (None, format!("{name} goes on.")),
-            Rest::ForNow => (Some("true".to_owned()), format!("{name} rests until you let it go on.")),
+        let told = match rest {
+            Rest::Never => format!("{name} goes on."),
+            Rest::ForNow => format!("{name} rests until you let it go on."),
             Rest::Until(moment) => {
                 let until = moment.at.to_zoned(now.time_zone().clone());
-                (Some(moment.to_string()), format!("{name} rests until {}.", phrase::tell_exact(&until)))
+                format!("{name} rests until {}.", phrase::tell_exact(&until))
             }
         };
-        minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), "paused", value))));
+        minutes.plan(Some(PlanChange::File(FileWork::Set(source.clone(), "paused", rest.value()))));
         self.planned(Arc::new(Planned { what, file: planned.file.clone() }), &mut minutes);
         let changed = Replanned {
             before: vec![planned.what.clone()],

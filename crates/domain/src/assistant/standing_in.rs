@@ -222,7 +222,7 @@ fn plain(text: String) -> Said {
 
 impl Minutes {
     /// What another decision of the same moment says is part of these.
-    fn absorb(&mut self, effects: Vec<Effect>) {
+    pub(super) fn absorb(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Write(records) => self.records.extend(records),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Zoned;
 
+use super::holding::REFUSES;
 use super::{
     ATTEMPTS, Answer, Assistant, Effect, Ending, Minutes, Numbers, Owed, Record, Replanned, Sending, Shown,
     Turned, Unfinished,
@@ -23,7 +24,11 @@ impl Assistant {
     /// Goes on with a turn that the program died under, or gives it up after too many tries.
     pub(super) fn resume(&mut self, left: Unfinished, minutes: &mut Minutes) {
         self.tell_unknown((left.turn, &left.branch), &left.unanswered, minutes);
-        let Unfinished { turn, branch, answers, attempts, .. } = left;
+        let Unfinished { turn, branch, answers, attempts, calls, .. } = left;
+        if calls > 0 {
+            // What it has done already is not done once more without it.
+            self.wants.tried.worked.insert(turn);
+        }
         let source = self.memory.turns.runs.get(&branch).map(|run| run.source.clone());
         if matches!(source, Some(Source::Agent(_) | Source::Reader)) {
             // Whoever asked for it does not wait any more.
@@ -118,18 +123,18 @@ impl Assistant {
     pub(super) fn numbers(&self, now: &Zoned) -> Numbers {
         let pings = self.memory.chosen.pings.unwrap_or_else(|| PingBudget::full(now)).at(now);
         let (updates, inbox) = (self.memory.reports.waiting.len(), self.memory.inbox.kept.len());
-        Numbers { updates, inbox, pings }
+        let here = self.memory.fork.as_ref().map_or(Branch::Main, |fork| fork.branch.clone());
+        let filled = self.memory.turns.filled.get(&here).copied();
+        Numbers { updates, inbox, pings, filled, room: self.room }
     }
 
     pub(super) fn status(&self) -> (Answer, Vec<Effect>) {
         let kept = self.memory.inbox.kept.len();
         let waiting = self.memory.messages.waiting.len();
-        let held = match self.waits_for_key() {
-            true if self.wants.away.is_some() => {
-                " the model can't be reached; what waits for it is tried again."
-            }
-            true => " the model refuses the key, so i can't answer before it takes one.",
-            false => "",
+        let held = match self.why_it_waits() {
+            None => String::new(),
+            Some(REFUSES) => format!(" {REFUSES}, so i can't answer before it takes one."),
+            Some(why) => format!(" {why}; what waits for it is tried again."),
         };
         let asked = match self.memory.approvals.open.len() {
             0 => String::new(),

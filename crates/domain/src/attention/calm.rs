@@ -5,6 +5,8 @@ use std::fmt;
 use jiff::civil::{Time, time};
 use jiff::{Timestamp, Zoned};
 
+use crate::phrase::Habits;
+
 /// The settings about being reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calm {
@@ -49,6 +51,14 @@ impl Quiet {
         let (from, to) = words.split_once(['-', '–'])?;
         let (from, to) = (clock(from)?, clock(to)?);
         (from != to).then_some(Self::Between(from, to))
+    }
+
+    /// What the human's words for times of day mean: they are awake when it is not quiet.
+    pub fn habits(self) -> Habits {
+        match self {
+            Self::Never => Habits::default(),
+            Self::Between(sleeps, wakes) => Habits { wakes, sleeps, ..Habits::default() },
+        }
     }
 
     /// Until when it is quiet at `now`, if it is.

@@ -3,7 +3,7 @@
 use jiff::Zoned;
 
 use super::{Meant, Said, strip};
-use crate::attention::Ease;
+use crate::attention::{Ease, Quiet};
 use crate::phrase::{self, Habits};
 
 const LIGHTER: [&str; 11] = [
@@ -51,8 +51,11 @@ fn focus(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Ease> {
     (!number.is_empty() && !timed).then(|| Ease::focus(&format!("{number} {}", after.trim())).ok())?
 }
 
-/// `quiet for 2h`, `be quiet for an hour`.
+/// `quiet for 2h`, `be quiet for an hour`, `quiet 23-7`, `quiet hours 23-7`, `quiet off`.
 fn quiet(said: &Said<'_>) -> Option<Ease> {
-    let rest = said.after_any(&["quiet for ", "be quiet for ", "please be quiet for "])?;
-    Ease::quiet(&format!("for {rest}")).ok()
+    if let Some(rest) = said.after_any(&["quiet for ", "be quiet for ", "please be quiet for "]) {
+        return Ease::quiet(&format!("for {rest}")).ok();
+    }
+    let hours = said.after_any(&["quiet hours ", "quiet "])?;
+    Quiet::read(hours.trim()).map(Ease::Hours)
 }

@@ -106,6 +106,8 @@ fn words_that_ask_for_less_are_no_plans() {
         focus on taxes tomorrow at 10 | Mon 16 Nov 2026 10:00: focus on taxes; 10 = 10:00; say "10pm" for the night
         quiet for 2h | quietfor(2h)
         be quiet for an hour | quietfor(1h)
+        quiet 23-7 | hours(between(23:00:00, 07:00:00))
+        quiet hours off | hours(never)
         bad day | lighter
         i'm having a bad day | lighter
         lighter | lighter

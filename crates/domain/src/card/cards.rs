@@ -41,7 +41,18 @@ impl Cards {
 
     /// All that rang together under `key`, in the order in which they are told.
     pub fn under(&self, key: &PostKey) -> Vec<&Card> {
-        self.all.values().filter(|(_, post)| post == key).map(|(card, _)| card).collect()
+        let all = self.all.values().filter(|(_, post)| post == key).map(|(card, _)| card);
+        // The order they rang in: a number means the same thing after a press as before it. Of two with the same words
+        // each has a line of its own.
+        let mut taken = BTreeSet::new();
+        let mut placed: Vec<(usize, &Card)> = Vec::new();
+        for card in all {
+            let place = card.places().find(|place| !taken.contains(place)).unwrap_or(usize::MAX);
+            taken.insert(place);
+            placed.push((place, card));
+        }
+        placed.sort_by_key(|(place, _)| *place);
+        placed.into_iter().map(|(_, card)| card).collect()
     }
 
     /// The newest open card with which `is` agrees.

@@ -1,5 +1,7 @@
 //! What the human sees of a card: when it rings, when it is put otherwise, when several ring together.
 
+use std::collections::BTreeSet;
+
 use jiff::Zoned;
 
 use super::{Act, Card, CardId, DONE, DROP, KEEP, PICK, SNOOZES, State};
@@ -43,15 +45,18 @@ pub fn together(words: &[String]) -> String {
     [head].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-/// Several things that rang together, as they stand.
-pub fn together_sheet(cards: &[&Card]) -> Sheet {
+/// Several things that rang together, as they stand; the `last` that was settled can be taken back.
+pub fn together_sheet(cards: &[&Card], last: Option<&CardId>) -> Sheet {
     let lines: Vec<String> = cards.iter().map(|card| card.line()).collect();
     let words = together(&lines);
-    let open: Vec<&Card> = cards.iter().copied().filter(|card| card.state == State::Open).collect();
-    let Some(first) = open.first() else { return Sheet::of(&words) };
-    let options = open.iter().take(OPTIONS).map(|card| card.option(DONE)).collect();
-    let menu = Some(picking(&first.id, "Which is done?", options));
-    let buttons = vec![first.button("All to tonight", Style::Secondary, Act::Tonight)];
+    let open = cards.iter().enumerate().filter(|(_, card)| card.state == State::Open);
+    let options: Vec<String> =
+        open.clone().take(OPTIONS).map(|(place, card)| numbered(DONE, place + 1, &card.words)).collect();
+    let first = open.map(|(_, card)| card).next();
+    let menu = first.map(|first| picking(&first.id, "Which is done?", options));
+    let tonight = first.map(|first| first.button("All to tonight", Style::Secondary, Act::Tonight));
+    let last = cards.iter().find(|card| Some(&card.id) == last && card.state != State::Open);
+    let buttons = tonight.into_iter().chain(last.map(|card| card.undo())).collect();
     Sheet { words, buttons, menu, ..Sheet::default() }
 }
 
@@ -67,6 +72,9 @@ pub fn digest_menu(telling: &Telling) -> Option<Menu> {
         })
         .take(OPTIONS / 3)
         .collect();
+    // The same words twice would be the same choice twice, and no menu may have that.
+    let mut told = BTreeSet::new();
+    let asked: Vec<_> = asked.into_iter().filter(|(_, words)| told.insert(words.clone())).collect();
     let acts = ["tomorrow 09:00", DROP, KEEP];
     let options =
         asked.iter().flat_map(|(_, words)| acts.map(|act| format!("{act}{BETWEEN}{words}"))).collect();
@@ -77,6 +85,20 @@ pub fn digest_menu(telling: &Telling) -> Option<Menu> {
 pub fn chosen(option: &str) -> Option<(&str, impl Fn(&Card) -> bool)> {
     let (act, words) = option.split_once(BETWEEN)?;
     Some((act, move |card: &Card| named(&card.words) == words))
+}
+
+/// Which of the cards that rang together was chosen from their menu, and for what.
+pub fn chosen_of<'a>(option: &'a str, cards: &[&Card]) -> Option<(&'a str, CardId)> {
+    let (act, rest) = option.split_once(BETWEEN)?;
+    let (number, _) = rest.split_once(". ")?;
+    let card = cards.get(number.parse::<usize>().ok()?.checked_sub(1)?)?;
+    let same = option == numbered(act, number.parse().ok()?, &card.words);
+    (same && card.state == State::Open).then(|| (act, card.id.clone()))
+}
+
+/// A choice among several, each with its number: two may have the same words.
+fn numbered(act: &str, number: usize, words: &str) -> String {
+    format!("{act}{BETWEEN}{number}. {}", named(words))
 }
 
 fn picking(id: &CardId, label: &str, options: Vec<String>) -> Menu {
@@ -149,6 +171,17 @@ impl Card {
         }
     }
 
+    /// Where it may stand among those that rang with it: the places of its line in what was said.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> {
+        let is_line = |at: usize| {
+            let (before, after) = (&self.said[..at], &self.said[at + self.words.len()..]);
+            let number = before.rsplit('\n').next().unwrap_or_default().strip_suffix(". ");
+            let ends = after.is_empty() || after.starts_with('\n') || after.starts_with(BETWEEN);
+            ends && number.is_some_and(|number| number.parse::<usize>().is_ok())
+        };
+        self.said.match_indices(&self.words).map(|(at, _)| at).filter(move |at| is_line(*at))
+    }
+
     /// It in one line among others.
     fn line(&self) -> String {
         let words = &self.words;
@@ -186,11 +219,10 @@ impl Card {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::attention::{Held, HeldId, pressing};
     use crate::card::Chase;
+    use crate::post::PostKey;
 
     fn card(id: &str, state: State, snoozes: u32) -> Card {
         Card {
@@ -229,7 +261,7 @@ mod tests {
         };
         let telling = Telling::of(all.iter().map(held).collect(), at, now().time_zone());
         let digest = Sheet { menu: digest_menu(&telling), ..Sheet::of(&telling.text) };
-        let together = together_sheet(&all.iter().collect::<Vec<_>>());
+        let together = together_sheet(&all.iter().collect::<Vec<_>>(), Some(&all[1].id));
         let each = all.iter().flat_map(|card| [card.sheet(&now()), card.otherwise_sheet(&now())]);
         each.chain([digest, together]).collect()
     }
@@ -291,5 +323,39 @@ mod tests {
             act == DONE && is(&long) && !is(&card("a1", State::Open, 0)) && option.chars().count() <= 100
         );
         assert!(chosen("nothing").is_none());
+    }
+
+    /// Those that ring together keep their numbers, two with the same words are two choices, and the last that was
+    /// settled can be taken back.
+    #[test]
+    fn things_that_ring_together_keep_their_numbers() {
+        let rang = |id: &str, words: &str| {
+            let said = together(&["call mum", "call", "a. b · call", "call"].map(str::to_owned));
+            Card { words: words.to_owned(), said, ..card(id, State::Open, 0) }
+        };
+        let cards =
+            vec![rang("d1", "call mum"), rang("c1", "call"), rang("b1", "a. b · call"), rang("a1", "call")];
+        let post = PostKey("together".to_owned());
+        let mut kept = crate::card::Cards::new(cards.into_iter().map(|card| (card, post.clone())).collect());
+        let ids = |kept: &crate::card::Cards| -> Vec<String> {
+            kept.under(&post).iter().map(|card| card.id.to_string()).collect()
+        };
+        assert_eq!(ids(&kept), ["d1", "a1", "b1", "c1"]);
+        let menu = together_sheet(&kept.under(&post), None).menu.unwrap();
+        assert_eq!(
+            menu.options,
+            ["done · 1. call mum", "done · 2. call", "done · 3. a. b · call", "done · 4. call"]
+        );
+        for (option, id) in menu.options.iter().zip(["d1", "a1", "b1", "c1"]) {
+            let (act, chosen) = chosen_of(option, &kept.under(&post)).unwrap();
+            assert_eq!((act, chosen.to_string().as_str()), (DONE, id));
+        }
+        let done = Card { state: State::Done(now().timestamp()), ..kept.under(&post)[1].clone() };
+        kept.keep(done.clone(), post.clone());
+        assert_eq!(ids(&kept), ["d1", "a1", "b1", "c1"]);
+        let sheet = together_sheet(&kept.under(&post), Some(&done.id));
+        assert!(sheet.words.ends_with("\n2. ~~call~~ done\n3. a. b · call\n4. call"), "{}", sheet.words);
+        assert_eq!(sheet.buttons.last().map(|button| button.action.clone()), Some(done.undo().action));
+        assert!(chosen_of("done · 2. call", &kept.under(&post)).is_none(), "it is settled");
     }
 }

@@ -57,6 +57,15 @@ impl Rest {
             Self::ForNow => true,
         }
     }
+
+    /// How a file says it: nothing, if it does not rest.
+    pub fn value(self) -> Option<String> {
+        match self {
+            Self::Never => None,
+            Self::Until(moment) => Some(moment.to_string()),
+            Self::ForNow => Some("true".to_owned()),
+        }
+    }
 }
 
 impl IfMissed {

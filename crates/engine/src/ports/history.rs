@@ -51,6 +51,8 @@ pub enum Fate {
     Shown(EntryId, Option<Charge>, Option<Timestamp>),
     /// The human put it away.
     PutAway(EntryId),
+    /// It waits for the digest, or was told in it.
+    Held,
     /// It was not let through.
     Refused,
 }

@@ -5,13 +5,16 @@ use testkit::story::Story;
 
 use crate::{at, count, mail, pinging};
 
-/// A focus keeps what runs say, survives a crash, and ends with a question.
+/// A focus keeps what runs say, survives a crash, says once that half of it is over, and ends with a question.
 #[test]
 fn a_focus_holds_and_ends_with_a_question() {
     let mut story = at("16T10:00", pinging());
     story.file("routines/mail.md", &mail("10 10")).human_commands("/focus 25 on taxes");
     assert!(story.told().contains("told> 25 min on taxes, until 10:25."), "{}", story.told());
-    story.passes("15m").crash().passes("9m");
+    story.passes("12m");
+    assert_eq!(count(&story, "half-way"), 0, "{}", story.told());
+    story.passes("3m").crash().passes("9m");
+    assert_eq!(count(&story, "notice> half-way: 12 min left on taxes."), 1, "{}", story.told());
     assert!(story.told().contains("The human is focused on something"), "{}", story.told());
     assert_eq!(count(&story, "how did it go?"), 0, "{}", story.told());
     story.passes("5m").passes("1h");
@@ -45,11 +48,12 @@ fn said(story: &mut Story, words: &str) {
 fn a_lighter_day_moves_what_can_wait() {
     let mut story = Story::new("2026-11-16T10:00[Europe/Madrid]");
     story.file("reminders/a.md", &reminder("a1", "16T12:00", "call mum"));
-    story.file("reminders/b.md", &reminder("b1", "16T15:30", "must take the pill"));
+    story.file("reminders/b.md", &reminder("b1", "16T15:30", "take the pill"));
     story.file("reminders/c.md", &reminder("c1", "16T18:00", "groceries"));
+    story.file("reminders/e.md", &reminder("e1", "16T10:20", "tea"));
     story.file("reminders/d.md", &reminder("d1", "17T09:00", "dentist"));
     said(&mut story, "bad day");
-    let told = "a lighter day. moved to tomorrow:\n- call mum\n- groceries\nthis stays today: must take the pill\n\
+    let told = "a lighter day. moved to tomorrow:\n- call mum\n- groceries\nthis stays today: tea, take the pill\n\
                 `undo` brings it back.";
     assert!(story.told().contains(told), "{}", story.told());
     assert!(story.reads_file("reminders/a.md").contains("2026-11-17T12:00:00+01:00"));

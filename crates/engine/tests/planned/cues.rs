@@ -61,6 +61,8 @@ fn what_is_done_early_has_ended_and_what_is_cancelled_has_not() {
     said(&mut story, "cancel standup");
     story.passes("2h");
     assert_eq!(story.files("reminders"), ["notes.md"], "it still waits");
+    let told = "nothing planned is called `standup` any more, so `send notes` does not ring by itself.";
+    assert_eq!(story.told().matches(told).count(), 1, "and the human knows: {}", story.told());
     said(&mut story, "today");
     said(&mut story, "move notes to 15:00");
     assert!(!story.reads_file("reminders/notes.md").contains("cue"), "it goes by the clock now");

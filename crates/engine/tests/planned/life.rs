@@ -261,6 +261,7 @@ impl Log {
             branch: branch.clone(),
             answers: Arc::new(self.messages[message].0.clone()),
             attempts: *attempts,
+            calls: 0,
             unanswered: Vec::new(),
         });
         memory.turns.unfinished = unfinished.collect();

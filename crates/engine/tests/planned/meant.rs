@@ -186,3 +186,23 @@ fn a_session_whose_file_did_not_follow_is_kept() {
     assert_eq!(session(&story), watch, "it died before its file was written");
     assert_eq!(story.reads_file("state/routine_sessions/mail"), "", "somebody took its file away");
 }
+
+/// What was only moved is moved back: all else that stands in its file stays as the human wrote it.
+#[test]
+fn moving_back_leaves_the_file_as_it_was() {
+    let mut story = at("16T08:59");
+    let file = dentist("17T10:00", "# my own words\ndescription: \"the dentist\"\n");
+    story.file("reminders/call.md", &file).passes("1s");
+    said(&mut story, "move dentist to thursday 11:00");
+    assert_ne!(story.reads_file("reminders/call.md"), file);
+    said(&mut story, "undo");
+    story.passes("1s");
+    assert_eq!(story.files("reminders"), ["call.md"]);
+    let after = story.reads_file("reminders/call.md");
+    assert!(after.contains("# my own words") && after.contains("2026-11-17T10:00:00"), "{after}");
+    assert!(
+        answers(&story).ends_with("✓ tue 17 nov 10:00 · in 25 h 1 min · the dentist"),
+        "{}",
+        answers(&story)
+    );
+}

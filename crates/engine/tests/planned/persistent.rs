@@ -55,6 +55,24 @@ fn runs_of_a_persistent_routine_stand_one_behind_the_other() {
     .assert_eq(&story.sessions());
 }
 
+/// RP-17: a rest that is taken back leaves the routine as it was: its file, and the session that goes on.
+#[test]
+fn a_rest_that_is_taken_back_keeps_the_session() {
+    let mut story = watch(&format!("{NINE}\n# every morning\nupdate-main-session: freely"));
+    story.model([Line::says("Bread costs 3.")]).runs_now("routine:watch");
+    let (file, before) = (story.reads_file("routines/watch.md"), session(&story));
+    story.lets_rest("routine:watch").passes("1s");
+    assert!(
+        story.reads_file("routines/watch.md").contains("paused: "),
+        "{}",
+        story.reads_file("routines/watch.md")
+    );
+    story.model([Line::calls("schedule", r#"{"words":"undo"}"#), Line::says("Yes.")]).human("undo");
+    story.passes("1s").crash();
+    assert_eq!(story.reads_file("routines/watch.md"), file);
+    assert_eq!(session(&story), before);
+}
+
 /// PU-8, RP-18: a persistent run sees nothing of what waits for main, and what it reports main reads.
 #[test]
 fn a_persistent_run_sees_no_updates_and_leaves_some() {

@@ -113,3 +113,32 @@ pub fn a_reminder_rings_past_a_model_that_goes_away(told_by: Teller) {
     story.passes("15m");
     assert_eq!(story.told().matches("⏰ call mum").count(), 1, "{}", story.told());
 }
+
+/// What the model had planned before it went away is not planned once more by the brain: not at once, nor after a
+/// restart in the middle.
+pub fn what_the_model_planned_is_not_planned_again(told_by: Teller) {
+    let mut story = story(told_by);
+    let plan = Line::calls("schedule", r#"{"words":"call mum at 9:30"}"#);
+    story.model([plan, overloaded(), overloaded(), overloaded()]);
+    story.human_adds("call mum at 9:30").hears("overloaded");
+    story.crash().hears_last("overloaded").crash();
+    story.model([Line::says("It is planned.")]).passes("5m");
+    assert_eq!(story.files("reminders").len(), 1, "{}", story.told());
+}
+
+/// A server that breaks is away like one that cannot be reached: what needs no model is done, the rest waits.
+pub fn a_model_that_breaks_is_away(told_by: Teller) {
+    let mut story = story(told_by);
+    let broken = || Line::fails(Failure::Broken("502".to_owned()));
+    story.model([broken()]);
+    story.human_adds("what should i cook?").hears("failed on its side").human("call mum at 9:30");
+    for command in ["/fork", "/compact", "/status"] {
+        story.human_commands(command);
+    }
+    story.model([Line::says("Risotto.")]).passes("5m");
+    let told = story.told();
+    assert!(told.contains("✓ today 09:30"), "{told}");
+    assert_eq!(told.matches("the model can't be reached right now").count(), 3, "{told}");
+    assert!(!told.contains("key"), "nobody blames the key: {told}");
+    assert_eq!(told.matches("assistant: Risotto.").count(), 1, "{told}");
+}

@@ -169,4 +169,6 @@ stories! {
     away::words_that_need_no_model_are_done_at_once: puppet anthropic openai claude;
     away::what_waits_for_the_model_survives_a_crash: puppet anthropic openai claude;
     away::a_reminder_rings_past_a_model_that_goes_away: puppet anthropic openai;
+    away::what_the_model_planned_is_not_planned_again: puppet anthropic openai;
+    away::a_model_that_breaks_is_away: puppet anthropic openai;
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::attention::{Attending, AttentionChange, Cheers, Focus, Held, HeldFor, HeldId, Mood, Pushes};
+use domain::attention::{
+    Attending, AttentionChange, Cheers, Focus, Held, HeldFor, HeldId, Middle, Mood, Pushes,
+};
 use domain::cost::Source;
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
@@ -74,8 +76,9 @@ fn held(row: &Row<'_>) -> rusqlite::Result<Held> {
 fn spell(mood: &Mood) -> String {
     let time = |at: Option<Timestamp>| at.map(Timestamp::as_microsecond);
     let focus = mood.focus.as_ref();
-    let focus =
-        focus.map(|focus| json!([focus.since.as_microsecond(), focus.until.as_microsecond(), focus.on]));
+    let focus = focus.map(|Focus { since, until, on, middle }| {
+        json!([since.as_microsecond(), until.as_microsecond(), on, *middle == Middle::Told])
+    });
     let Pushes { day, count, last } = mood.pushes;
     json!({
         "quiet": time(mood.quiet_until),
@@ -90,7 +93,9 @@ fn read(text: &str) -> Option<Mood> {
     let spelled: Value = serde_json::from_str(text).ok()?;
     let time = |value: &Value| value.as_i64().and_then(|at| Timestamp::from_microsecond(at).ok());
     let focus = |value: &Value| {
-        Some(Focus { since: time(&value[0])?, until: time(&value[1])?, on: value[2].as_str()?.to_owned() })
+        let (since, until, on) = (time(&value[0])?, time(&value[1])?, value[2].as_str()?.to_owned());
+        let middle = if value[3] == true { Middle::Told } else { Middle::Ahead };
+        Some(Focus { since, until, on, middle })
     };
     let cheers = |value: &Value| {
         let count = u32::try_from(value[1].as_u64()?).ok()?;

@@ -23,15 +23,17 @@ impl Database {
         let mut all: Vec<Pinged> =
             self.connection.prepare_cached(sql)?.query_map(row, pinged)?.collect::<Result<_, _>>()?;
         let sql = "SELECT occurrences.source, occurrences.name, decisions.at, CASE WHEN json_valid(decisions.input) \
-                   THEN coalesce(decisions.input ->> '$.message', decisions.input ->> '$.title', '') ELSE '' END \
+                   THEN coalesce(decisions.input ->> '$.message', decisions.input ->> '$.title', '') ELSE '' END, \
+                   EXISTS (SELECT 1 FROM held WHERE held.source = occurrences.source AND held.why <> 'unanswered' \
+                   AND held.at BETWEEN decisions.at AND turns.closed) \
                    FROM decisions JOIN turns ON turns.id = decisions.turn \
                    JOIN occurrences ON occurrences.branch = turns.branch \
                    WHERE tool IN ('ping_user', 'discord_embed') AND decisions.at >= ?1 AND closed IS NOT NULL \
                    AND turns.branch NOT IN (SELECT branch FROM sent) \
                    GROUP BY turns.branch ORDER BY decisions.id DESC LIMIT ?2";
-        let refused =
-            self.connection.prepare_cached(sql)?.query_map(row, refused)?.collect::<Result<Vec<_>, _>>();
-        all.extend(refused?);
+        let unshown =
+            self.connection.prepare_cached(sql)?.query_map(row, unshown)?.collect::<Result<Vec<_>, _>>();
+        all.extend(unshown?);
         all.sort_by_key(|ping| std::cmp::Reverse(ping.at));
         all.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(all)
@@ -60,7 +62,8 @@ fn pinged(row: &Row<'_>) -> rusqlite::Result<Pinged> {
     Ok(Pinged { source: source_in(row, 0)?, name: row.get(1)?, at: time_in(row, 2)?, words, fate })
 }
 
-fn refused(row: &Row<'_>) -> rusqlite::Result<Pinged> {
+fn unshown(row: &Row<'_>) -> rusqlite::Result<Pinged> {
     let (source, name, at) = (source_in(row, 0)?, row.get(1)?, time_in(row, 2)?);
-    Ok(Pinged { source, name, at, words: row.get(3)?, fate: Fate::Refused })
+    let fate = if row.get(4)? { Fate::Held } else { Fate::Refused };
+    Ok(Pinged { source, name, at, words: row.get(3)?, fate })
 }

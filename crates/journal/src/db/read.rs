@@ -136,7 +136,8 @@ impl Database {
 
     fn unfinished(&self) -> rusqlite::Result<Vec<Unfinished>> {
         let sql = format!(
-            "SELECT {MESSAGE}, turns.id, turns.branch, attempts, entry \
+            "SELECT {MESSAGE}, turns.id, turns.branch, attempts, entry, \
+             (SELECT count(*) FROM decisions WHERE decisions.turn = turns.id) \
              FROM turns JOIN messages ON messages.id = message WHERE closed IS NULL ORDER BY turns.id"
         );
         let turn = |row: &Row<'_>| {
@@ -145,7 +146,8 @@ impl Database {
             let shown = row.get::<_, Option<u64>>(12)?.map(|entry| self.shown(EntryId(entry))).transpose()?;
             let answers = Message { images: shown.unwrap_or_default(), ..message(row)? };
             let (turn, answers) = (TurnId(row.get(9)?), Arc::new(answers));
-            Ok(Unfinished { turn, branch, answers, attempts: row.get(11)?, unanswered })
+            let (attempts, calls) = (row.get(11)?, row.get(13)?);
+            Ok(Unfinished { turn, branch, answers, attempts, calls, unanswered })
         };
         self.connection.prepare(&sql)?.query_map([], turn)?.collect()
     }

@@ -49,11 +49,16 @@ impl Program {
 
     /// Runs git in `dir`.
     pub(super) fn run<S: AsRef<OsStr>>(&self, dir: &Path, arguments: &[S]) -> Result<(), Problem> {
+        self.ask(dir, arguments).map(drop)
+    }
+
+    /// Runs git in `dir`, and gives what it said.
+    pub(super) fn ask<S: AsRef<OsStr>>(&self, dir: &Path, arguments: &[S]) -> Result<Vec<u8>, Problem> {
         let mut command = self.command(dir);
         let output = command.args(arguments).output().map_err(Problem::Missing)?;
         let said = String::from_utf8_lossy(&output.stderr);
         match (output.status.success(), said.contains(".lock': File exists")) {
-            (true, _) => Ok(()),
+            (true, _) => Ok(output.stdout),
             (false, true) => Err(Problem::Locked),
             (false, false) => Err(Problem::Refused(said.trim().chars().take(500).collect())),
         }

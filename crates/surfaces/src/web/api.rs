@@ -5,7 +5,8 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use domain::assistant::{Answer, Request as Ask};
+use domain::assistant::{Answer, Question, Request as Ask};
+use domain::compaction::Room;
 use domain::record::SurfaceName;
 use engine::commands::obey;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -104,6 +105,14 @@ pub(super) async fn stop(State(app): State<App>, request: Request) -> Result<Jso
     let answer = app.ports().desk.ask(Ask::Stop).await;
     let Answer::Noted = answer else { return Err(unexpected(answer)) };
     Ok(Json(wire::Done { ok: true }))
+}
+
+/// How full the conversation is, in which the human is.
+pub(super) async fn context(State(app): State<App>) -> Result<Json<wire::ContextWire>, Refusal> {
+    let answer = app.ports().desk.ask(Ask::Tell(Question::Numbers)).await;
+    let Answer::Numbers(numbers) = answer else { return Err(unexpected(answer)) };
+    let Room { limit, percent } = numbers.room;
+    Ok(Json(wire::ContextWire { tokens: numbers.filled, limit, compacts: limit / 100 * percent }))
 }
 
 pub(super) async fn health(State(app): State<App>) -> Json<wire::HealthWire> {

@@ -22,11 +22,7 @@ pub(super) async fn attention(app: &App) -> Result<Box<Attention>, Refusal> {
 
 /// What the human's words for times mean.
 pub(super) async fn habits(app: &App) -> Result<Habits, Refusal> {
-    let habits = Habits::default();
-    Ok(match attention(app).await?.calm.quiet {
-        Quiet::Between(sleeps, wakes) => Habits { wakes, sleeps, ..habits },
-        Quiet::Never => habits,
-    })
+    Ok(attention(app).await?.calm.quiet.habits())
 }
 
 /// How it stands.

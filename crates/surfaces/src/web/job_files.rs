@@ -2,8 +2,11 @@
 //!
 //! The page changes a file as an editor would. Whoever follows the files notices, and what they say holds.
 
+use std::fmt;
+
 use domain::schedule::{Rest, What};
 use futures_util::future::BoxFuture;
+use jiff::Timestamp;
 
 /// The most bytes of a name.
 const LONGEST: usize = 255;
@@ -45,6 +48,35 @@ pub enum Unchanged {
     Failed(String),
 }
 
+/// The name of a version: letters and digits, so that it is never taken for anything else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionId(String);
+
+impl VersionId {
+    /// Reads a name.
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        fits.then(|| Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for VersionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a file said at some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// Its name.
+    pub id: VersionId,
+    /// Since when.
+    pub at: Timestamp,
+    /// What was done then.
+    pub what: String,
+}
+
 /// Who keeps the files.
 pub trait JobFiles: Send + Sync {
     /// What `file` says.
@@ -55,6 +87,12 @@ pub trait JobFiles: Send + Sync {
 
     /// Lets `file` say `text`, if that can be read and the file still says what it said `before`.
     fn rewrite(&self, file: JobFile, before: String, text: String) -> BoxFuture<'_, Result<(), Unchanged>>;
+
+    /// What `file` said before, newest first: nothing, if nobody keeps its history.
+    fn versions(&self, file: JobFile) -> BoxFuture<'_, Result<Vec<Version>, Unchanged>>;
+
+    /// What `file` said in the version `id`.
+    fn version(&self, file: JobFile, id: VersionId) -> BoxFuture<'_, Result<String, Unchanged>>;
 
     /// Lets `file` say that its job rests like this, and leaves all else in it as it is.
     fn rest(&self, file: JobFile, rest: Rest) -> BoxFuture<'_, Result<(), Unchanged>>;

@@ -4,18 +4,24 @@ mod figures;
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{Query, Request, State};
+use domain::assistant::{Answer, Press, Request as Ask};
 use domain::card::{Card, State as Stands};
+use domain::embed::Action;
 use domain::ping_budget::PingBudget;
+use domain::record::SurfaceName;
+use domain::sent::SentId;
 use engine::ports::{Fate, Pinged, Unreadable};
 use jiff::{Timestamp, ToSpan, Zoned};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::App;
+use super::api::{BODY_BYTES, read, unexpected};
 use super::attention::{AttentionWire, attention};
 use super::refusal::Refusal;
 use super::sessions::moment;
 use super::span::{Span, days};
+use super::wire::Obeyed;
 use figures::{CellWire, OutcomeWire, grid, outcomes};
 
 /// How many days are looked back, if nobody says.
@@ -54,6 +60,22 @@ pub(super) async fn show(
     }))
 }
 
+/// Which ping.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    ping: u64,
+}
+
+/// The human found a ping not useful.
+pub(super) async fn dislike(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
+    let Which { ping } = read(&app, request, BODY_BYTES).await?;
+    let press = Press { surface: SurfaceName::Page, on: SentId(ping), action: Action::Dislike };
+    let answer = app.ports().desk.ask(Ask::Press(press)).await;
+    let Answer::Noted = answer else { return Err(unexpected(answer)) };
+    Ok(Json(Obeyed { ok: true, text: None, turn: None }))
+}
+
 fn broken(unreadable: Unreadable) -> Refusal {
     Refusal::broken(unreadable.0)
 }
@@ -77,6 +99,7 @@ impl From<&Pinged> for Event {
             Fate::Shown(entry, charge, None) => ("open", *charge, None, Some(entry)),
             Fate::Shown(entry, charge, reacted) => ("answered", *charge, *reacted, Some(entry)),
             Fate::PutAway(entry) => ("put away", None, None, Some(entry)),
+            Fate::Held => ("held", None, None, None),
             Fate::Refused => ("refused", None, None, None),
         };
         let critical = charge.is_some_and(|charge| charge.before <= charge.after);
@@ -171,7 +194,7 @@ struct PingWire {
     job: String,
     name: Option<String>,
     words: String,
-    /// `open`, `answered`, `put away`, `refused`, `done`, `moved` or `dropped`.
+    /// `open`, `answered`, `put away`, `held`, `refused`, `done`, `moved` or `dropped`.
     outcome: &'static str,
     minutes: Option<u64>,
     /// How many pings were left before and after.

@@ -1,16 +1,34 @@
 //! The reports that main has not read, as the page and the command line read them.
 
 use axum::Json;
-use axum::extract::State;
-use domain::report::Report;
-use serde::Serialize;
+use axum::extract::{Request, State};
+use domain::assistant::{Answer, Request as Ask, Shelf};
+use domain::report::{Report, ReportId};
+use serde::{Deserialize, Serialize};
 
 use super::App;
+use super::api::{BODY_BYTES, unexpected};
 use super::refusal::Refusal;
+use super::wire::Obeyed;
 
 pub(super) async fn show(State(app): State<App>) -> Result<Json<UpdatesWire>, Refusal> {
     let reports = app.ports().archive.reports().await.map_err(|unreadable| Refusal::broken(unreadable.0))?;
     Ok(Json(UpdatesWire::from(reports.as_slice())))
+}
+
+/// One that the human has read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadWire {
+    id: u64,
+}
+
+/// The human has read one themselves: main is not told of it.
+pub(super) async fn read(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
+    let ReadWire { id } = super::api::read(&app, request, BODY_BYTES).await?;
+    let answer = app.ports().desk.ask(Ask::Inbox(Shelf::Read(ReportId(id)))).await;
+    let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
+    Ok(Json(Obeyed { ok: true, text: Some(text), turn: None }))
 }
 
 /// The reports that wait, oldest first.

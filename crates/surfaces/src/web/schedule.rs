@@ -2,7 +2,8 @@
 
 mod changing;
 mod past;
-mod window;
+mod versions;
+pub(super) mod window;
 pub(super) mod wire;
 
 use axum::extract::rejection::QueryRejection;
@@ -39,6 +40,8 @@ pub(super) fn routes() -> Router<App> {
         .route("/api/schedule/pause", post(changing::pause))
         .route("/api/schedule/resume", post(changing::resume))
         .route("/api/schedule/file", get(changing::text).post(changing::rewrite))
+        .route("/api/schedule/versions", get(versions::list))
+        .route("/api/schedule/version", get(versions::text))
         .route("/api/schedule/check", post(changing::check))
 }
 

@@ -20,7 +20,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
 
 /// Each file: where it is, what it is, and what is in it.
-const FILES: [(&str, &str, &str); 34] = [
+const FILES: [(&str, &str, &str); 37] = [
     ("/", HTML, include_str!("../../page/index.html")),
     ("/page.css", CSS, include_str!("../../page/page.css")),
     ("/sessions.css", CSS, include_str!("../../page/sessions.css")),
@@ -39,6 +39,9 @@ const FILES: [(&str, &str, &str); 34] = [
     ("/cost.js", SCRIPT, include_str!("../../page/cost.js")),
     ("/updates.js", SCRIPT, include_str!("../../page/updates.js")),
     ("/files.js", SCRIPT, include_str!("../../page/files.js")),
+    ("/past.js", SCRIPT, include_str!("../../page/past.js")),
+    ("/ring.js", SCRIPT, include_str!("../../page/ring.js")),
+    ("/week.js", SCRIPT, include_str!("../../page/week.js")),
     ("/search.js", SCRIPT, include_str!("../../page/search.js")),
     ("/health.js", SCRIPT, include_str!("../../page/health.js")),
     ("/notices.js", SCRIPT, include_str!("../../page/notices.js")),

@@ -17,6 +17,17 @@ pub use card::CardWire;
 pub use devices::{DeviceList, DeviceName, DeviceWire};
 pub use shown::{SceneWire, ShownWire};
 
+/// How full the conversation is.
+#[derive(Serialize)]
+pub struct ContextWire {
+    /// What the last call held, in tokens: null, before the first one.
+    pub tokens: Option<u64>,
+    /// What the model reads at once.
+    pub limit: u64,
+    /// From when on the conversation is compacted by itself.
+    pub compacts: u64,
+}
+
 /// The most characters of a tool's input or result that are sent.
 const TOOL_CHARS: usize = 4_000;
 

@@ -7,24 +7,31 @@ use domain::assistant::{Event, Look};
 use domain::schedule::{Cron, FileNews, ItemId, Planned, Prompt, Rest, Rhythm, Routine, What};
 use engine::desk::Desk;
 use futures_util::future::BoxFuture;
-use surfaces::web::job_files::{JobFile, JobFiles, Unchanged};
+use surfaces::web::calendar::{Appointment, Calendar, Looked, Slot};
+use surfaces::web::job_files::{JobFile, JobFiles, Unchanged, Version, VersionId};
 use tokio::sync::watch;
 
 /// Files whose first line is a cron, the second what the job is called and the third, if there is one, `paused`.
 pub struct Shelf {
     pub files: watch::Sender<BTreeMap<String, String>>,
+    /// All that ever stood in a file, oldest first.
+    past: watch::Sender<Vec<(String, String)>>,
+    /// What stands in the calendar; or why nobody knows.
+    pub calendar: watch::Sender<Result<Vec<Appointment>, String>>,
     desk: Desk,
 }
 
 impl Shelf {
     /// No files; `desk` hears of those that come.
     pub fn new(desk: Desk) -> Self {
-        Self { files: watch::Sender::new(BTreeMap::new()), desk }
+        let (files, past) = (watch::Sender::new(BTreeMap::new()), watch::Sender::new(Vec::new()));
+        Self { files, past, calendar: watch::Sender::new(Ok(Vec::new())), desk }
     }
 
     /// Puts a file there, and tells the assistant.
     pub async fn put(&self, file: &str, text: &str) {
         self.files.send_modify(|files| drop(files.insert(file.to_owned(), text.to_owned())));
+        self.past.send_modify(|past| past.push((file.to_owned(), text.to_owned())));
         let news = match planned(file, text) {
             Ok(planned) => FileNews::Plans(Arc::new(planned)),
             Err(why) => FileNews::Broken { file: file.to_owned(), source: None, why },
@@ -74,6 +81,27 @@ impl JobFiles for Shelf {
         })
     }
 
+    fn versions(&self, file: JobFile) -> BoxFuture<'_, Result<Vec<Version>, Unchanged>> {
+        Box::pin(async move {
+            self.find(&file)?;
+            let version = |(nth, (name, _)): (usize, &(String, String))| {
+                let at = jiff::Timestamp::UNIX_EPOCH + jiff::SignedDuration::from_mins(nth as i64);
+                let id = VersionId::parse(&format!("{nth:07x}")).unwrap();
+                (*name == file.as_str()).then(|| Version { id, at, what: format!("update {name}") })
+            };
+            Ok(self.past.borrow().iter().enumerate().filter_map(version).rev().collect())
+        })
+    }
+
+    fn version(&self, file: JobFile, id: VersionId) -> BoxFuture<'_, Result<String, Unchanged>> {
+        Box::pin(async move {
+            let nth = usize::from_str_radix(&id.to_string(), 16).unwrap_or(usize::MAX);
+            let past = self.past.borrow();
+            let found = past.get(nth).filter(|(name, _)| *name == file.as_str());
+            found.map(|(_, text)| text.clone()).ok_or_else(|| Unchanged::Missing(file.as_str().to_owned()))
+        })
+    }
+
     fn rest(&self, file: JobFile, rest: Rest) -> BoxFuture<'_, Result<(), Unchanged>> {
         Box::pin(async move {
             let text = self.find(&file)?;
@@ -82,5 +110,17 @@ impl JobFiles for Shelf {
             self.put(file.as_str(), &(head.join("\n") + end)).await;
             Ok(())
         })
+    }
+}
+
+impl Calendar for Shelf {
+    fn between(&self, from: jiff::Zoned, to: jiff::Zoned) -> BoxFuture<'_, Result<Looked, String>> {
+        let inside = move |event: &Appointment| match event.when {
+            Slot::Timed(start, end) => start < to.timestamp() && end > from.timestamp(),
+            Slot::Days(start, end) => start < to.date() && end > from.date(),
+        };
+        let found = self.calendar.borrow().clone();
+        let found = found.map(|all| all.into_iter().filter(inside).collect());
+        Box::pin(async move { found.map(|events| Looked { events, left_out: Vec::new() }) })
     }
 }

@@ -21,13 +21,17 @@ use tokio_util::sync::CancellationToken;
 use crate::playing::{House, Ledger, Shelf, Well, play};
 
 /// Every address of the API that is read.
-pub const READS: [&str; 14] = [
+pub const READS: [&str; 18] = [
     "/api/messages",
     "/api/sessions",
     "/api/schedule",
     "/api/schedule/past?job=routine:mail",
     "/api/schedule/file?file=routines/mail.md",
     "/api/today",
+    "/api/calendar",
+    "/api/context",
+    "/api/schedule/versions?file=routines/mail.md",
+    "/api/schedule/version?file=routines/mail.md&id=0000000",
     "/api/pings",
     "/api/search?words=mail",
     "/api/delivery",
@@ -38,7 +42,7 @@ pub const READS: [&str; 14] = [
     "/api/events",
 ];
 /// Every address that is written to.
-pub const WRITES: [&str; 16] = [
+pub const WRITES: [&str; 18] = [
     "/api/pair",
     "/api/pairings",
     "/api/messages",
@@ -55,6 +59,8 @@ pub const WRITES: [&str; 16] = [
     "/api/capture",
     "/api/undo",
     "/api/inbox",
+    "/api/updates/read",
+    "/api/pings/dislike",
 ];
 
 /// Every method and address there is.
@@ -115,6 +121,7 @@ impl Rig {
             stage: stage.clone(),
             vitals: Arc::new(Well(watch::Sender::new(opened.page()))),
             devices: devices.clone(),
+            calendar: shelf.clone(),
             job_files: shelf.clone(),
             clock: clock.clone(),
         };

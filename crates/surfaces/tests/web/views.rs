@@ -1,6 +1,7 @@
 //! What the views of the page are told, and what they can change.
 
 use serde_json::{Value, json};
+use surfaces::web::calendar::{Appointment, Slot};
 
 use crate::origins::settled;
 use crate::rig::{Answer, Rig};
@@ -147,4 +148,59 @@ async fn the_page_travels_packed_to_those_who_can_unpack_it() {
         assert_eq!(answer.headers.contains_key("content-encoding"), packed, "{accepts}");
         assert_eq!(answer.headers["vary"], "accept-encoding");
     }
+}
+
+#[tokio::test]
+async fn the_calendar_is_told_apart_and_what_is_wrong_with_it_too() {
+    let rig = Rig::new().await;
+    let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap();
+    let event = |name: &str, when| Appointment { name: name.to_owned(), place: None, when };
+    let booked = vec![
+        event("a long day", Slot::Days("2026-11-15".parse().unwrap(), "2026-11-16".parse().unwrap())),
+        event("dentist", Slot::Timed(at("2026-11-15T14:00Z"), at("2026-11-15T14:30Z"))),
+        event("another day", Slot::Timed(at("2026-11-17T14:00Z"), at("2026-11-17T14:30Z"))),
+    ];
+    rig.shelf.calendar.send_modify(|calendar| *calendar = Ok(booked));
+    let told = get(&rig, "/api/calendar").await;
+    let names: Vec<&str> =
+        told["events"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["a long day", "dentist"]);
+    assert_eq!(told["events"][0]["kind"], "day");
+    assert_eq!(told["events"][1]["from"], "2026-11-15T15:00:00+01:00", "on the human's own clock");
+    assert_eq!(
+        get(&rig, "/api/calendar?from=2026-11-17&to=2026-11-18").await["events"][0]["name"],
+        "another day"
+    );
+    rig.shelf.calendar.send_modify(|calendar| *calendar = Err("the server does not answer.".to_owned()));
+    let answer = rig.send(&rig.own("GET", "/api/calendar", "")).await;
+    assert_eq!((answer.status, answer.sentence().as_str()), (500, "the server does not answer."));
+    assert_eq!(get(&rig, "/api/today").await["broken"], 0, "the day is there without it");
+}
+
+#[tokio::test]
+async fn a_file_is_read_as_it_was_before() {
+    let rig = Rig::new().await;
+    rig.shelf.put("routines/mail.md", "0 9 * * *\nmail").await;
+    rig.shelf.put("routines/mail.md", "0 8 * * *\nmail").await;
+    let told = get(&rig, "/api/schedule/versions?file=routines/mail.md").await;
+    let versions = told["versions"].as_array().unwrap();
+    assert_eq!(versions.len(), 2, "{told}");
+    let address = |id: &str| format!("/api/schedule/version?file=routines/mail.md&id={id}");
+    let first = get(&rig, &address(versions[1]["id"].as_str().unwrap())).await;
+    assert_eq!(first["text"], "0 9 * * *\nmail");
+    for bad in ["..%2f", "HEAD", "--help", "main", ""] {
+        assert_eq!(rig.send(&rig.own("GET", &address(bad), "")).await.status, 400, "{bad}");
+    }
+    let outside = rig.send(&rig.own("GET", "/api/schedule/versions?file=state/config.json", "")).await;
+    assert_eq!(outside.status, 400);
+}
+
+#[tokio::test]
+async fn an_update_that_was_read_here_does_not_wait_any_more() {
+    let rig = Rig::new().await;
+    assert_eq!(get(&rig, "/api/context").await["limit"], 200_000);
+    let gone = post(&rig, "/api/updates/read", &json!({ "id": 7 })).await;
+    assert_eq!(gone.sentence(), "that does not wait any more: it was read meanwhile.");
+    let unknown = post(&rig, "/api/pings/dislike", &json!({ "ping": 7 })).await;
+    assert_eq!(unknown.sentence(), "that came from none of my runs, or is too long ago.");
 }

@@ -143,6 +143,17 @@ impl Story {
         self
     }
 
+    /// The human lets a job rest until they say otherwise.
+    pub fn lets_rest(&mut self, source: &str) -> &mut Self {
+        let source: Source = source.parse().expect("a source such as `routine:mail`");
+        let desk = self.living().desk.clone();
+        let asked = Request::Plan(Planning::Rest(source, domain::schedule::Rest::ForNow));
+        if let Some(Answer::Told(text)) = self.while_alive(desk.ask(asked)) {
+            self.teller.tell(format!("told> {text}"));
+        }
+        self
+    }
+
     /// What is in the inbox.
     pub fn inbox(&self) -> String {
         let desk = self.living().desk.clone();

@@ -8,8 +8,8 @@ use jiff::{Timestamp, ToSpan, Zoned};
 use crate::exit::Failed;
 
 /// Reads a time that is still to come.
-pub fn when(text: &str, now: &Zoned) -> Result<Moment, Failed> {
-    let moment = Moment::parse(text, now.time_zone()).or_else(|_| in_words(text, now))?;
+pub fn when(text: &str, (now, habits): (&Zoned, &Habits)) -> Result<Moment, Failed> {
+    let moment = Moment::parse(text, now.time_zone()).or_else(|_| in_words(text, (now, habits)))?;
     if moment.at <= now.timestamp() {
         return Err(Failed::Usage(format!("{} is already past. name a time to come.", short(moment))));
     }
@@ -17,8 +17,8 @@ pub fn when(text: &str, now: &Zoned) -> Result<Moment, Failed> {
 }
 
 /// Reads a time in words, such as `tomorrow at 9`.
-fn in_words(text: &str, now: &Zoned) -> Result<Moment, Failed> {
-    let reading = phrase::read(text, now, &Habits::default());
+fn in_words(text: &str, (now, habits): (&Zoned, &Habits)) -> Result<Moment, Failed> {
+    let reading = phrase::read(text, now, habits);
     let trouble = reading.notes.iter().find(|note| note.is_trouble());
     match (&reading.when, reading.what.is_empty()) {
         (Some(When::Once(at)), true) => Ok(Moment::of(at)),

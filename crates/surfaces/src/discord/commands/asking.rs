@@ -1,6 +1,7 @@
 //! Asking: what the assistant is asked on behalf of a command, in words that a command can use.
 
 use domain::assistant::{Answer, Event, Numbers, Planning, Plans, Question, Request};
+use domain::phrase::Habits;
 use domain::record::SurfaceName;
 use engine::commands::obey;
 
@@ -15,6 +16,13 @@ pub(super) async fn plans(shared: &Shared) -> Result<Box<Plans>, String> {
     let answer = shared.ports.desk.ask(Request::Tell(Question::Plans)).await;
     let Answer::Plans(plans) = answer else { return Err(refusal(answer)) };
     Ok(plans)
+}
+
+/// What the human's words for times mean: as the assistant reads them, so that what is offered is what is planned.
+pub(in crate::discord) async fn habits(shared: &Shared) -> Habits {
+    let answer = shared.ports.desk.ask(Request::Tell(Question::Attention)).await;
+    let Answer::Attention(attention) = answer else { return Habits::default() };
+    attention.calm.quiet.habits()
 }
 
 /// How much waits.

@@ -5,7 +5,7 @@ use domain::brain::{self, Meant};
 use domain::phrase::{self, Habits};
 use jiff::Zoned;
 
-use super::asking::{ask, plan, refusal};
+use super::asking::{ask, habits, plan, refusal};
 use super::card::{Card, PRESS};
 use super::reply::{Reply, fit};
 use super::written::{cut, plain};
@@ -24,8 +24,9 @@ pub(super) const FORM: &str = "about";
 /// Plans what `text` says; without a time it is kept, so that nothing is lost.
 pub(super) async fn remind(shared: &Shared, text: &str) -> Reply {
     let now = shared.ports.clock.now();
-    let words = asked(text, &now);
-    let reading = phrase::read(&words, &now, &Habits::default());
+    let habits = habits(shared).await;
+    let words = asked(text, (&now, &habits));
+    let reading = phrase::read(&words, &now, &habits);
     if reading.when.is_none() && !reading.notes.iter().any(phrase::Note::is_trouble) {
         return keep(shared, text).await;
     }
@@ -49,8 +50,8 @@ async fn planned(shared: &Shared, planning: Planning) -> Reply {
 }
 
 /// Words that are certainly read as something to plan.
-fn asked(text: &str, now: &Zoned) -> String {
-    let meant = brain::read(text, now, &Habits::default());
+fn asked(text: &str, (now, habits): (&Zoned, &Habits)) -> String {
+    let meant = brain::read(text, now, habits);
     match matches!(&meant, Meant::Plan(reading) if reading.when.is_some()) {
         true => text.to_owned(),
         false => format!("remind me to {text}"),
@@ -103,8 +104,11 @@ mod tests {
 
     #[test]
     fn words_with_a_time_are_planned_as_they_are() {
-        assert_eq!(asked("timer 4 min tea", &now()), "timer 4 min tea");
-        assert_eq!(asked("call mum tomorrow at 5", &now()), "call mum tomorrow at 5");
-        assert_eq!(asked("is mum home at 5?", &now()), "remind me to is mum home at 5?");
+        assert_eq!(asked("timer 4 min tea", (&now(), &Habits::default())), "timer 4 min tea");
+        assert_eq!(asked("call mum tomorrow at 5", (&now(), &Habits::default())), "call mum tomorrow at 5");
+        assert_eq!(
+            asked("is mum home at 5?", (&now(), &Habits::default())),
+            "remind me to is mum home at 5?"
+        );
     }
 }

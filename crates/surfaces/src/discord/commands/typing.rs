@@ -9,7 +9,7 @@ use domain::schedule::What;
 use domain::settings::{CalmSetting, Setting};
 use jiff::{ToSpan, Unit, Zoned};
 
-use super::asking::plans;
+use super::asking::{habits, plans};
 use super::table::CHOICES;
 use super::written::cut;
 use crate::discord::dm::Shared;
@@ -25,9 +25,9 @@ type Offer = (String, String);
 pub(super) async fn offers(shared: &Shared, (name, given): (&str, &[Given]), focused: &Given) -> Vec<Offer> {
     let (now, typed) = (shared.ports.clock.now(), focused.value.trim());
     let all = match (name, focused.name.as_str()) {
-        ("remind", _) => readings(typed, &now),
+        ("remind", _) => readings(typed, (&now, &habits(shared).await)),
         ("today", _) => days(typed, &now),
-        ("pause", _) => ends(typed, &now),
+        ("pause", _) => ends(typed, (&now, &habits(shared).await)),
         ("config", "value") => values(given, typed),
         ("reminders" | "routines" | "why", _) => match plans(shared).await {
             Ok(plans) => names(&plans, name, typed),
@@ -46,13 +46,12 @@ fn length(text: &str) -> usize {
 }
 
 /// How the words are read: `mon 16 nov 10:00 · in 19 h · call the dentist`, and the other reading if there is one.
-fn readings(typed: &str, now: &Zoned) -> Vec<Offer> {
+fn readings(typed: &str, (now, habits): (&Zoned, &Habits)) -> Vec<Offer> {
     if typed.is_empty() {
         return Vec::new();
     }
-    let habits = Habits::default();
-    let mut reading = phrase::read(typed, now, &habits);
-    if let Meant::Plan(meant) = brain::read(typed, now, &habits)
+    let mut reading = phrase::read(typed, now, habits);
+    if let Meant::Plan(meant) = brain::read(typed, now, habits)
         && meant.when.is_some()
     {
         reading = meant;
@@ -104,13 +103,12 @@ fn days(typed: &str, now: &Zoned) -> Vec<Offer> {
     }
 }
 
-fn ends(typed: &str, now: &Zoned) -> Vec<Offer> {
-    let habits = Habits::default();
+fn ends(typed: &str, (now, habits): (&Zoned, &Habits)) -> Vec<Offer> {
     let quick = habits.quick(now).into_iter().map(|quick| {
         let here = whole_minute(quick.at.with_time_zone(now.time_zone().clone()));
         (tell(&When::Once(here.clone()), now, &[]), tell_exact(&here))
     });
-    match (typed, phrase::read(typed, now, &habits).when) {
+    match (typed, phrase::read(typed, now, habits).when) {
         ("", _) => quick.collect(),
         (_, Some(when @ When::Once(_))) => vec![(tell(&when, now, &[]), typed.to_owned())],
         (_, _) => Vec::new(),
@@ -166,7 +164,10 @@ mod tests {
     }
 
     fn read(typed: &str) -> Vec<String> {
-        readings(typed, &now()).into_iter().map(|(name, value)| format!("{name} => {value}")).collect()
+        readings(typed, (&now(), &Habits::default()))
+            .into_iter()
+            .map(|(name, value)| format!("{name} => {value}"))
+            .collect()
     }
 
     #[test]
@@ -186,8 +187,8 @@ mod tests {
 
     #[test]
     fn what_is_offered_means_what_it_says() {
-        for (_, value) in readings("call the dentist", &now()).iter().take(3) {
-            let again = readings(value, &now());
+        for (_, value) in readings("call the dentist", (&now(), &Habits::default())).iter().take(3) {
+            let again = readings(value, (&now(), &Habits::default()));
             assert!(again[0].0.ends_with("· call the dentist"), "{again:?}");
         }
         for (_, value) in days("", &now()) {
@@ -204,5 +205,14 @@ mod tests {
         assert_eq!(told(values(&key("auto_update"), "o")), "on off");
         assert_eq!(told(values(&key("permission_mode"), "by")), "bypassPermissions");
         assert_eq!(told(values(&[], "")), "");
+    }
+
+    /// A bare hour is offered as it will be planned: by the hours at which this human is awake.
+    #[test]
+    fn a_bare_hour_is_read_by_the_hours_of_this_human() {
+        let late = domain::attention::Quiet::read("4-12").unwrap().habits();
+        let offered = |habits: &Habits| readings("call mum at 11", (&now(), habits)).remove(0).0;
+        assert_ne!(offered(&late), offered(&Habits::default()));
+        assert!(offered(&late).contains(" 23:00 "), "{}", offered(&late));
     }
 }

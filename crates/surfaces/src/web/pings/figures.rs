@@ -26,7 +26,7 @@ const DAYS: [(&str, Weekday); 7] = [
 ];
 
 /// What can become of a ping, in the order in which it is told.
-const OUTCOMES: [&str; 7] = ["done", "moved", "answered", "dropped", "put away", "open", "refused"];
+const OUTCOMES: [&str; 8] = ["done", "moved", "answered", "dropped", "put away", "open", "held", "refused"];
 
 /// One part of one day of the week.
 #[derive(Debug, PartialEq, Eq, Serialize)]

@@ -124,7 +124,7 @@ pub(super) async fn check(
     Ok(Json(wire::CheckedWire { when, rests: rest.holds(now.timestamp()), next }))
 }
 
-fn file(name: &str) -> Result<JobFile, Refusal> {
+pub(super) fn file(name: &str) -> Result<JobFile, Refusal> {
     JobFile::parse(name).ok_or_else(|| {
         Refusal::malformed(format!(
             "`{name}` is no job file. write `routines/NAME.md` or `reminders/NAME.md`."
@@ -132,7 +132,7 @@ fn file(name: &str) -> Result<JobFile, Refusal> {
     })
 }
 
-fn unchanged(unchanged: Unchanged) -> Refusal {
+pub(super) fn unchanged(unchanged: Unchanged) -> Refusal {
     let text = unchanged.to_string();
     match unchanged {
         Unchanged::Missing(_) => Refusal::new(StatusCode::NOT_FOUND, "missing", text),

@@ -1,0 +1,189 @@
+//! Turns, step by step.
+
+use super::*;
+use crate::conversation::{Heard, Json};
+use crate::patience;
+use crate::tool::Outcome;
+
+fn begin(limits: patience::Limits) -> Turn {
+    Turn::begin(Task::Answer, Limits::HOUSE, Patience::new(limits, 7))
+}
+
+fn text(words: &str) -> Block {
+    Block::Text(words.to_owned())
+}
+
+fn call(id: &str) -> Block {
+    Block::Call(ToolCall { id: id.to_owned(), name: "inbox_list".to_owned(), input: Json("{}".to_owned()) })
+}
+
+fn reply(blocks: Vec<Block>, stop: Stop) -> Reply {
+    Reply { blocks, stop, usage: Usage { input: 10, output: 1, ..Usage::default() } }
+}
+
+fn after(blocks: Vec<Block>, stop: Stop) -> Turn {
+    let mut turn = begin(patience::Limits::NONE);
+    turn.replied(reply(blocks, stop));
+    turn
+}
+
+fn result(id: &str) -> ToolResult {
+    ToolResult {
+        call: id.to_owned(),
+        text: "fine".to_owned(),
+        outcome: Outcome::Done,
+        label: crate::label::Label::PLAIN,
+    }
+}
+
+/// E3: error, refusal, length, nothing and words are five different endings.
+#[test]
+fn a_reply_ends_the_turn_in_one_of_five_ways() {
+    let check = |blocks, stop, ending: Ending| assert_eq!(after(blocks, stop).step(), Step::Done(ending));
+    check(vec![text("hi")], Stop::Said, Ending::Finished);
+    check(vec![text(" \n")], Stop::Said, Ending::Failed(Failure::Unsaid(Unsaid::Empty)));
+    check(vec![], Stop::Tools, Ending::Failed(Failure::Unsaid(Unsaid::Empty)));
+    check(vec![text("hi")], Stop::Length, Ending::Failed(Failure::Unsaid(Unsaid::TooLong)));
+    check(vec![text("no")], Stop::Refusal, Ending::Failed(Failure::Unsaid(Unsaid::Refused)));
+}
+
+#[test]
+fn calls_are_run_and_then_the_model_is_asked_again() {
+    let mut turn = after(vec![text("one moment"), call("a"), call("b")], Stop::Tools);
+    let Step::RunTools(calls) = turn.step() else { panic!("tools were wanted") };
+    assert_eq!(calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    turn.ran(vec![result("a"), result("b")]);
+    assert_eq!(turn.step(), Step::CallModel);
+    turn.replied(reply(vec![text("done")], Stop::Said));
+    assert_eq!(turn.step(), Step::Done(Ending::Finished));
+    assert_eq!(turn.said().len(), 3);
+}
+
+#[test]
+fn a_call_in_a_reply_that_was_cut_is_never_run_and_never_kept() {
+    let turn = after(vec![text("let me"), call("a")], Stop::Length);
+    assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::TooLong))));
+    assert_eq!(turn.said(), [Said::Assistant(vec![text("let me")], Reach::Cut)]);
+}
+
+#[test]
+fn words_that_were_heard_before_a_cut_stay_and_silence_leaves_nothing() {
+    let mut turn = begin(patience::Limits::NONE);
+    turn.cut("half", Ending::Interrupted);
+    assert_eq!(turn.said(), [Said::Assistant(vec![text("half")], Reach::Cut)]);
+    let mut turn = begin(patience::Limits::NONE);
+    turn.cut("  ", Ending::Interrupted);
+    assert_eq!(turn.said(), []);
+}
+
+/// E2: a reply that broke off is continued, and stands in the conversation as one.
+#[test]
+fn an_answer_in_two_halves_is_one_answer() {
+    let mut turn = begin(patience::Limits::HOUSE);
+    turn.failed("Lisbon ", Failure::CutOff("gone".to_owned()));
+    assert!(matches!(turn.step(), Step::Wait(_)));
+    turn.waited();
+    assert_eq!((turn.step(), turn.aside()), (Step::CallModel, context::continuing("Lisbon ").to_vec()));
+    turn.replied(reply(vec![text("is lovely.")], Stop::Said));
+    assert_eq!(turn.said(), [Said::Assistant(vec![text("Lisbon is lovely.")], Reach::Whole)]);
+    assert_eq!(turn.aside(), []);
+}
+
+/// E2: when patience ends, what was heard of all tries stays, once, as a half.
+#[test]
+fn when_patience_ends_the_half_answer_stays() {
+    let mut turn = begin(patience::Limits { tries: 2, ..patience::Limits::HOUSE });
+    turn.failed("one ", Failure::CutOff("gone".to_owned()));
+    turn.waited();
+    turn.failed("two", Failure::CutOff("gone again".to_owned()));
+    assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::CutOff("gone again".to_owned()))));
+    assert_eq!(turn.said(), [Said::Assistant(vec![text("one two")], Reach::Cut)]);
+}
+
+/// E4: many calls at once count one by one.
+#[test]
+fn the_limit_counts_calls_and_not_replies() {
+    let many = (0..51).map(|n| call(&n.to_string())).collect();
+    let Step::Done(Ending::Failed(Failure::Stopped(why))) = after(many, Stop::Tools).step() else {
+        panic!("it was not stopped")
+    };
+    assert!(why.contains("50 tool calls"), "{why}");
+}
+
+/// E4: a turn that goes on and on also ends at its tokens; what came from the cache is not counted.
+#[test]
+fn the_limit_counts_tokens_too_and_says_so() {
+    let limits = Limits { tokens: 100, ..Limits::HOUSE };
+    let mut turn = Turn::begin(Task::Answer, limits, Patience::new(patience::Limits::NONE, 7));
+    let mut takes = |usage| {
+        turn.used(Call { model: "m".to_owned(), usage });
+        turn.replied(reply(vec![call("a")], Stop::Tools));
+        turn.step()
+    };
+    assert!(matches!(takes(Usage { input: 100, cache_read: 900, ..Usage::default() }), Step::RunTools(_)));
+    let Step::Done(Ending::Failed(Failure::Stopped(why))) = takes(Usage { output: 1, ..Usage::default() })
+    else {
+        panic!("it was not stopped")
+    };
+    assert!(why.contains("more than 100 tokens"), "{why}");
+    assert_eq!((turn.spent().len(), turn.usage().held()), (2, 1_001));
+}
+
+fn summing_up(said: &str) -> Turn {
+    let heard = Heard { preface: String::new(), text: said.to_owned(), images: Vec::new() };
+    let gate = Gate::new(&[Arc::new(Said::Human(heard))], "");
+    Turn::begin(Task::Summarise(gate), Limits::HOUSE, Patience::new(patience::Limits::HOUSE, 7))
+}
+
+/// A summary is judged, says nothing in the conversation, and breaks off and is continued like any reply.
+#[test]
+fn a_summary_in_two_halves_is_one_summary() {
+    let mut turn = summing_up("the booking is LH4711");
+    turn.failed("The human has booked ", Failure::CutOff("gone".to_owned()));
+    turn.waited();
+    assert_eq!(turn.aside().len(), 3, "the request, the half and the note to go on");
+    turn.replied(reply(vec![text("the flight LH4711.")], Stop::Said));
+    assert_eq!((turn.step(), turn.said()), (Step::Done(Ending::Finished), &[][..]));
+    let words = turn.into_summary().map(|summary| summary.text);
+    assert_eq!(words.as_deref(), Some("The human has booked the flight LH4711."));
+}
+
+#[test]
+fn a_summary_that_forgets_twice_is_refused_and_one_that_calls_tools_is_read() {
+    let forgetful = || reply(vec![text("There was talk of a flight."), call("a")], Stop::Tools);
+    let mut turn = summing_up("the booking is LH4711");
+    turn.replied(forgetful());
+    assert_eq!(turn.step(), Step::CallModel);
+    turn.replied(forgetful());
+    let Step::Done(Ending::Failed(Failure::Unsaid(Unsaid::Forgetful(_)))) = turn.step() else {
+        panic!("it passed")
+    };
+    assert_eq!((turn.said().len(), turn.into_summary()), (0, None));
+}
+
+/// A model that refuses pictures is asked again without them, once.
+#[test]
+fn a_picture_that_is_refused_is_left_out() {
+    let shown = Measure { pictures: Pictures::Shown, shortened: 0 };
+    let mut turn = begin(patience::Limits::NONE).reading(shown);
+    turn.failed("", Failure::Rejected("could not process image".to_owned()));
+    assert_eq!((turn.step(), turn.measure().pictures), (Step::CallModel, Pictures::LeftOut));
+    turn.failed("", Failure::Rejected("no".to_owned()));
+    assert_eq!(turn.step(), Step::Done(Ending::Failed(Failure::Rejected("no".to_owned()))));
+}
+
+/// A conversation that is too long to be read is summed up from less and less of it; an answer is not.
+#[test]
+fn a_summary_of_too_much_is_written_from_less() {
+    let full = || Failure::Full("too long".to_owned());
+    let mut turn = summing_up("the booking is LH4711");
+    for shortened in 1..=SHORTENINGS {
+        turn.failed("", full());
+        assert_eq!((turn.step(), turn.measure().shortened), (Step::CallModel, shortened));
+    }
+    turn.failed("", full());
+    assert_eq!(turn.step(), Step::Done(Ending::Failed(full())));
+    let mut turn = begin(patience::Limits::HOUSE);
+    turn.failed("", full());
+    assert_eq!(turn.step(), Step::Done(Ending::Failed(full())));
+}
