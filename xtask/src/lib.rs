@@ -1,6 +1,7 @@
 //! What keeps the house in order: its style as tests, the requirements table, the test command, the benches.
 
 pub mod bench;
+pub mod dist;
 pub mod out;
 pub mod requirements;
 pub mod test;

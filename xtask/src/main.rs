@@ -6,6 +6,7 @@ use anyhow::bail;
 use clap::Parser;
 use xtask::bench::Bench;
 use xtask::bench::footprint::Footprint;
+use xtask::dist::Dist;
 use xtask::out::say;
 use xtask::requirements::Requirements;
 use xtask::test::Test;
@@ -16,7 +17,7 @@ use xtask::{tidy, tree};
 #[command(
     name = "xtask",
     bin_name = "cargo xtask",
-    after_help = "Examples:\n  cargo xtask test            run every test, with all set-up\n  cargo xtask tidy            hold the house style against the sources\n  cargo xtask requirements    show which requirements have a test\n  cargo xtask bench           measure, print one table, write docs/BENCHMARKS.md"
+    after_help = "Examples:\n  cargo xtask test            run every test, with all set-up\n  cargo xtask tidy            hold the house style against the sources\n  cargo xtask requirements    show which requirements have a test\n  cargo xtask bench           measure, print one table, write docs/BENCHMARKS.md\n  cargo xtask dist            build what people install"
 )]
 enum Task {
     Test(Test),
@@ -25,6 +26,7 @@ enum Task {
     Requirements(Requirements),
     Bench(Bench),
     Footprint(Footprint),
+    Dist(Dist),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Task::Requirements(requirements) => requirements.run(),
         Task::Bench(bench) => bench.run(),
         Task::Footprint(footprint) => footprint.run(),
+        Task::Dist(dist) => dist.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,6 +11,7 @@ use crate::tree::SourceFile;
 pub mod arrows;
 pub mod layout;
 pub mod links;
+pub mod promises;
 pub mod shapes;
 pub mod words;
 
@@ -61,6 +62,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("no file names a folder of somebody's machine", words::no_machine_paths),
     ("every prompt is used", words::every_prompt_is_used),
     ("every link between documents resolves", links::resolve),
+    ("every promise has its tests", promises::are_kept),
     ("the domain depends on value types alone", arrows::domain_is_pure),
     ("the arrows between crates hold", arrows::hold),
 ];

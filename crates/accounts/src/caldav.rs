@@ -7,7 +7,7 @@ mod calendar;
 mod collection;
 mod discovery;
 mod door;
-mod multistatus;
+pub(crate) mod multistatus;
 mod requests;
 mod tasks;
 

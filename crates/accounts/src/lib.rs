@@ -6,6 +6,7 @@ pub mod caldav;
 pub mod calendar;
 mod charset;
 mod dice;
+pub mod fuzz;
 pub mod google;
 mod ical;
 pub mod mail;

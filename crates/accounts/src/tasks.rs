@@ -1,7 +1,7 @@
 //! Tasks: what is to be done and has no hour, wherever the list is kept.
 
 mod local;
-mod page;
+pub(crate) mod page;
 
 use futures_util::future::BoxFuture;
 use jiff::civil::Date;

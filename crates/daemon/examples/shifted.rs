@@ -1,5 +1,5 @@
-//! The program by a clock that shows what SHIFTED_TO names when it starts, and that each USR1 sets 20 seconds ahead. It
-//! ends at the touch of the disk that CRASH_AT names. Only for tests.
+//! The program by a clock that shows what SHIFTED_TO names when it starts, and that each USR1 sets ahead by SHIFTED_BY
+//! seconds, or 20. It ends at the touch of the disk that CRASH_AT names. Only for tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -42,6 +42,7 @@ fn main() {
     let settings = Settings::read(&environment).expect("settings");
     wire::provide();
     let point = std::env::var("CRASH_AT").ok().and_then(|point| point.parse().ok());
+    let by = std::env::var("SHIFTED_BY").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(20);
     let disk = Arc::new(CrashAt::new(point.unwrap_or(usize::MAX)));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
@@ -56,7 +57,7 @@ fn main() {
             tokio::select! {
                 () = house.fell() => break,
                 _ = told_to_stop.recv() => break,
-                _ = set_ahead.recv() => drop(clock.seconds_ahead.fetch_add(20, Ordering::Relaxed)),
+                _ = set_ahead.recv() => drop(clock.seconds_ahead.fetch_add(by, Ordering::Relaxed)),
             }
         }
         house.close().await;

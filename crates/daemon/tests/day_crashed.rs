@@ -6,11 +6,17 @@ mod day;
 use std::path::Path;
 use std::time::Instant;
 
+use domain::context::UNKNOWN_OUTCOME;
 use jiff::{SignedDuration, Zoned};
+use serde_json::{Value, json};
 use testkit::kill::{Backstage, Program, contents};
+use testkit::model_server::Act;
 use testkit::oracle::examine;
 
-use day::{Died, come_to_rest, heard, log, reply, shifted};
+use day::{Died, come_to_rest, heard, log, shifted};
+
+const SUM_UP: &str = "compact_session";
+const KEEP: &str = "keep it short";
 
 const MORNING: &str = "2026-11-16T08:59:00+01:00[Europe/Madrid]";
 
@@ -27,6 +33,22 @@ const JOBS: [(&str, &str); 3] = [
     ),
 ];
 
+/// As on any day, but the routine wishes that its session be summed up.
+fn reply(request: &Value) -> Act {
+    let last = request["messages"].as_array().and_then(|messages| messages.last());
+    let told = last.map(|message| message["content"].to_string()).unwrap_or_default();
+    let newest = told.rsplit("[2026-11-").next().unwrap_or_default();
+    let in_doubt = newest.contains(UNKNOWN_OUTCOME) && request["messages"].to_string().contains(SUM_UP);
+    // Whoever is asked for a summary is told what to keep.
+    if told.contains(KEEP) {
+        return Act::says("[2026-11-16 09:00] I am routine r, and keep it short.");
+    }
+    match newest.contains("routine r\\n") || newest.contains("routine r\"") || in_doubt {
+        true => Act::calls(SUM_UP, &json!({ "instructions": KEEP })),
+        false => day::reply(request),
+    }
+}
+
 /// A2: some of the points that the next test goes through.
 #[test]
 fn a_day_survives_a_crash_at_some_touches_of_the_disk() {
@@ -34,7 +56,8 @@ fn a_day_survives_a_crash_at_some_touches_of_the_disk() {
     assert!(crashed >= 8, "the day has hardly touched the disk: {crashed} crashes");
 }
 
-/// A2: wherever the program ends, after the next start every time has come to its one end.
+/// A2, A11, A14: wherever the program ends, after the next start every time has come to its one end, each check of the
+/// chain has one that follows, and the session was summed up once.
 #[test]
 #[ignore = "a thousand days, one for each touch of the disk, take a quarter of an hour"]
 fn a_day_survives_a_crash_at_every_touch_of_the_disk() {
@@ -102,6 +125,7 @@ fn lost(data: &Path) -> Vec<String> {
             "SELECT count(*) FROM occurrences WHERE source LIKE 'reminder:%' AND stage = 'done'",
         ),
         ("times came in all", 4, "SELECT count(*) FROM occurrences"),
+        ("summaries were written", 1, "SELECT count(*) FROM entries WHERE kind = 'summary'"),
         ("files wait to be changed", 0, "SELECT count(*) FROM job_files"),
     ] {
         let found = count(sql);

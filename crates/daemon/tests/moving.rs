@@ -87,7 +87,7 @@ fn planned(program: &Program) -> Vec<Value> {
     told
 }
 
-/// P8, N46: an archive of one directory, unpacked into an empty one, is the same to the byte, and the same comes next.
+/// An archive of one directory, unpacked into an empty one, is the same to the byte, and the same comes next.
 #[test]
 fn everything_moves_to_another_directory() {
     let mut program = lived_in();
@@ -132,7 +132,7 @@ fn everything_moves_to_another_directory() {
     assert!(stdout(&program.run(&["history", "search", "locker"])).contains("417"));
 }
 
-/// P8: an archive that is made while words come in is whole: it starts without a word of surprise.
+/// An archive that is made while words come in is whole: it starts without a word of surprise.
 #[test]
 fn an_archive_is_whole_while_it_is_talked_to() {
     let mut program = lived_in();
@@ -180,7 +180,7 @@ fn an_archive_goes_through_a_pipe() {
     assert_eq!(log(&program.home().join("piped"))["messages"], log(program.data())["messages"]);
 }
 
-/// P8: wherever an import ends, there is nothing or everything, and the next one goes through.
+/// Wherever an import ends, there is nothing or everything, and the next one goes through.
 #[test]
 fn an_import_that_is_cut_short_leaves_nothing_or_everything() {
     let mut program = lived_in();

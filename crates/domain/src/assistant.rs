@@ -189,6 +189,11 @@ impl Assistant {
         self
     }
 
+    /// What it keeps in mind: all of it that matters can be read again from what was written.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
     /// When the assistant wants to be woken.
     pub fn wakes(&self, now: Timestamp) -> Option<Timestamp> {
         if self.wants.tends == Tends::Nothing {

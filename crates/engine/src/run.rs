@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Answer, Assistant, Effect, Event, Request, Shown};
+use domain::assistant::{Answer, Assistant, Effect, Event, Memory, Request, Shown};
 use jiff::SignedDuration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -100,6 +100,11 @@ impl House {
         }
         self.turns.end().await;
         self.carrying.end().await;
+    }
+
+    /// What the assistant keeps in mind.
+    pub fn knows(&self) -> &Memory {
+        self.assistant.memory()
     }
 
     /// How long to wait before a look at the clock: never longer than a while, because a machine that sleeps stops

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
 #![expect(clippy::disallowed_methods, reason = "the test damages files behind the journal's back")]
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -169,7 +170,10 @@ fn a_copy_is_made_once_a_day_and_seven_are_kept() {
     let made: Vec<bool> = (0..10).map(|n| desk.back_up(day(n)).is_some()).collect();
     assert_eq!(made, [true; 10]);
     assert_eq!(desk.back_up(day(9)), None, "one is from today");
-    assert_eq!(std::fs::read_dir(desk.paths().backups()).unwrap().count(), 7);
+    let kept: Vec<_> = std::fs::read_dir(desk.paths().backups()).unwrap().map(Result::unwrap).collect();
+    assert_eq!(kept.len(), 7);
+    let modes = kept.iter().map(|copy| copy.metadata().unwrap().permissions().mode() & 0o777);
+    assert!(modes.into_iter().all(|mode| mode == 0o600), "a copy is for its owner alone");
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn the_journal_from_before_is_kept() {
     }
 }
 
-/// B11, P8: a migration that ends before its last word leaves the old journal, with all that was in it.
+/// B11: a migration that ends before its last word leaves the old journal, with all that was in it.
 #[test]
 fn a_migration_that_is_cut_short_leaves_the_old_journal() {
     let (_dir, paths) = laid(1);

@@ -5,7 +5,7 @@
 
 pub(crate) mod refusal;
 pub(crate) mod request;
-mod stream;
+pub(crate) mod stream;
 mod wire;
 
 use std::time::Duration;

@@ -15,7 +15,7 @@ mod process;
 mod refusal;
 mod settings;
 mod tools;
-mod wire;
+pub(crate) mod wire;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -8,6 +8,7 @@ mod assembly;
 mod beginnings;
 pub mod claude;
 mod door;
+pub mod fuzz;
 mod key;
 mod line;
 pub mod offline;

@@ -7,7 +7,7 @@
 mod calls;
 mod refusal;
 pub(crate) mod request;
-mod stream;
+pub(crate) mod stream;
 mod thoughts;
 mod wire;
 

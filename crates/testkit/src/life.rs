@@ -10,6 +10,7 @@
 
 mod doom;
 mod jobs;
+mod recall;
 mod wild;
 
 use std::fmt::Write as _;
@@ -40,6 +41,7 @@ use tools::Toolbox;
 use crate::oracle;
 use doom::{Doom, Trouble};
 use jobs::Jobs;
+use recall::Recalled;
 use wild::Wild;
 
 /// The longest time without a look at whether the program died.
@@ -55,8 +57,15 @@ pub struct Life {
     model: Arc<Wild>,
     doom: Arc<Doom>,
     jobs: Jobs,
-    lives: u64,
+    past: Past,
     house: Option<(House, JobBook)>,
+}
+
+/// What was: how often it woke, and whether it remembered.
+#[derive(Debug, Default)]
+struct Past {
+    lives: u64,
+    recalled: Recalled,
 }
 
 /// Nobody looks.
@@ -86,7 +95,7 @@ impl Life {
             model,
             doom: Arc::default(),
             jobs: Jobs::default(),
-            lives: 0,
+            past: Past::default(),
             house: None,
         };
         life.wake();
@@ -100,10 +109,12 @@ impl Life {
             self.something_happens();
             let minutes = 1 + self.pick(150);
             self.passes(Duration::from_secs(minutes * 60));
+            self.recall();
         }
         self.model.calm_down();
         self.doom.end();
         self.passes(Duration::from_secs(3 * 3_600));
+        self.recall();
         self.die();
         self
     }
@@ -114,6 +125,7 @@ impl Life {
     /// If its journal cannot be read.
     pub fn wrong(&self) -> Vec<String> {
         let mut wrong = oracle::examine(self.dir.path());
+        wrong.extend(self.past.recalled.otherwise.iter().cloned());
         let database = self.database();
         let sql = "SELECT source || ' at ' || due || ' is still ' || stage FROM occurrences WHERE stage IN \
                    ('running', 'asked', 'again', 'queued')";
@@ -160,6 +172,22 @@ impl Life {
     pub fn count(&self, stage: &str) -> u64 {
         let sql = "SELECT count(*) FROM occurrences WHERE stage = ?";
         self.database().query_row(sql, [stage], |row| row.get(0)).expect("a count")
+    }
+
+    /// How often what it had in mind was held against what is written.
+    pub fn recalled(&self) -> u64 {
+        self.past.recalled.times
+    }
+
+    /// How many tasks of the runtime are alive.
+    pub fn tasks(&self) -> usize {
+        self.runtime.metrics().num_alive_tasks()
+    }
+
+    /// Holds what it has in mind against what is written, unless it has just died and does not know it yet.
+    fn recall(&mut self) {
+        let Some((house, _)) = self.house.as_ref().filter(|_| !self.doom.is_dead()) else { return };
+        self.past.recalled.hold(house.knows(), &Paths::new(self.dir.path()), &self.clock.now());
     }
 
     fn database(&self) -> Connection {
@@ -239,7 +267,7 @@ impl Life {
     }
 
     fn wake(&mut self) {
-        self.lives += 1;
+        self.past.lives += 1;
         let (paths, now) = (Paths::new(self.dir.path()), self.clock.now());
         let (disk, zone) = (Arc::new(RealDisk), now.time_zone().clone());
         let place = Place {
@@ -263,7 +291,7 @@ impl Life {
             limits: Limits::HOUSE,
             calls: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
         };
-        let dice = Dice::new(self.seed.wrapping_mul(1_000_003) ^ self.lives);
+        let dice = Dice::new(self.seed.wrapping_mul(1_000_003) ^ self.past.lives);
         let assistant = Assistant::new(memory, hands.tools(), Room::HOUSE, dice);
         let mut book = JobBook::open(disk, &paths, zone);
         let news = book.look(now.timestamp());

@@ -5,6 +5,7 @@
 
 mod content;
 mod file;
+pub mod fuzz;
 mod http;
 mod keeper;
 mod line;

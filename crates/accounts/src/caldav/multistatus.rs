@@ -11,7 +11,7 @@ const DEEPEST: usize = 32;
 
 /// One thing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Thing {
+pub(crate) struct Thing {
     /// Where it is.
     pub(super) href: String,
     /// What is said about it.
@@ -44,7 +44,7 @@ pub(super) enum Resource {
 }
 
 /// Reads an answer; nothing, if it is not one.
-pub(super) fn read(body: &[u8]) -> Option<Vec<Thing>> {
+pub(crate) fn read(body: &[u8]) -> Option<Vec<Thing>> {
     let text = decoded(body);
     let mut reader = Reader::from_str(&text);
     let mut listener = Listener::default();

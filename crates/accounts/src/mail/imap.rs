@@ -4,11 +4,11 @@
 mod date;
 mod folder;
 mod id;
-mod line;
+pub(crate) mod line;
 mod query;
 mod session;
 mod settings;
-mod tokens;
+pub(crate) mod tokens;
 
 use std::time::Duration;
 

@@ -80,6 +80,17 @@ mod tests {
         assert_eq!(list(&terms, Kind::Persistent)[LEAST.len()..], ["WebFetch", COMPACT]);
     }
 
+    /// BF-7: what every run has comes first, then what its file adds; what its voice forbids is taken from that, and who
+    /// keeps a session can sum it up all the same.
+    #[test]
+    fn what_is_forbidden_is_taken_from_what_was_added() {
+        let declared = ["WebFetch", "mcp__discord__ping_user"].map(str::to_owned).to_vec();
+        let terms = Terms { tools: ToolRule::Only(declared), ..Terms::default() };
+        let quiet = Voice { reporting: Reporting::Blocked, pings: Pings::Never };
+        let told = as_told(&allowance(&terms, Kind::Persistent), quiet);
+        assert_eq!(told.allowed().unwrap_or_default(), [HELP, "WebFetch", COMPACT]);
+    }
+
     /// BF-3, BF-5, BF-6: who must do without some tools has all others, and nobody is told of what it may not use.
     #[test]
     fn a_run_is_not_told_of_tools_that_its_voice_forbids() {

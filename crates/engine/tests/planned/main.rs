@@ -7,6 +7,7 @@ mod chains;
 mod clocks;
 mod cues;
 mod ends;
+mod kinds;
 mod life;
 mod meant;
 mod persistent;

@@ -37,6 +37,8 @@ fn back_up(database: &Database, dir: &Path, now: Timestamp, disk: &dyn Disk) -> 
     let path = dir.join(format!("{NAMED}{}.db", now.strftime(STAMPED)));
     let half = path.with_extension("tmp");
     let _ = disk.remove(&half);
+    // Made by us and then filled, so that it is never anybody else's to read, whatever the process was started with.
+    disk.create(&half, &[]).map_err(|error| failed("making the backup", &error))?;
     let copied = copy(database, &half).map_err(|error| failed("copying the journal", &error));
     let sound = copied.and_then(|()| match Database::open_for_reading(&half) {
         Ok(copy) if copy.is_sound() => Ok(()),

@@ -61,7 +61,7 @@ fn raw(archive: &mut Builder<impl Write>, name: &[u8], (kind, size): (EntryType,
     archive.append(&header, bytes).unwrap();
 }
 
-/// P8, T10: what would lie outside, lead elsewhere, or run something is refused, and nothing lies anywhere.
+/// What would lie outside, lead elsewhere, or run something is refused, and nothing lies anywhere.
 #[test]
 fn what_nobody_may_bring_in_is_refused() {
     let of = |name: &str, kind| Brought { kind, ..brought(name, b"") };
@@ -100,7 +100,7 @@ fn what_nobody_may_bring_in_is_refused() {
     }
 }
 
-/// P8: what comes twice, lies under a file, or is more than there is room for is refused.
+/// What comes twice, lies under a file, or is more than there is room for is refused.
 #[test]
 fn what_comes_twice_or_is_too_much_is_refused() {
     let refused = |things: &[Brought], bounds: Bounds| {
@@ -133,7 +133,7 @@ fn a_name_without_an_end_is_not_read() {
     assert!(refused.contains("has no end"), "{refused}");
 }
 
-/// P8: whatever byte of an archive is another, or wherever it is cut off, it is refused or still the same.
+/// Whatever byte of an archive is another, or wherever it is cut off, it is refused or still the same.
 #[test]
 fn a_damaged_archive_is_refused() {
     let desk = Desk::new();
@@ -162,7 +162,7 @@ fn a_damaged_archive_is_refused() {
     assert!(flips >= 38, "{flips} of 40 were seen");
 }
 
-/// P8: a file that is not what the list says, one too many, one too few, a list of a later version.
+/// A file that is not what the list says, one too many, one too few, a list of a later version.
 #[test]
 fn what_the_list_does_not_say_is_refused() {
     let told = |change: &dyn Fn(&mut Manifest)| {

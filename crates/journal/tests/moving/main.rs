@@ -96,7 +96,7 @@ fn left_out(manifest: &Manifest) -> Vec<(&str, Why)> {
     manifest.left_out.iter().map(|LeftOut { path, why }| (path.as_str(), *why)).collect()
 }
 
-/// N46, P8: an archive says what is in it and what is not, and it is so.
+/// An archive says what is in it and what is not, and it is so.
 #[test]
 fn an_archive_holds_what_it_says_and_names_what_it_leaves_out() {
     let desk = Desk::new();

@@ -92,7 +92,7 @@ impl Posts {
 
 /// What an answer comes as.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     /// One message.
     Document,
     /// Events, each with a message.
@@ -108,7 +108,7 @@ impl Form {
 }
 
 /// What has come, and how much of it was read.
-struct Incoming {
+pub(super) struct Incoming {
     form: Form,
     bytes: Vec<u8>,
     read: usize,
@@ -116,12 +116,18 @@ struct Incoming {
 }
 
 impl Incoming {
-    fn new(form: Form) -> Self {
+    pub(super) fn new(form: Form) -> Self {
         Self { form, bytes: Vec::new(), read: 0, ended: false }
     }
 
+    /// These bytes are all that comes.
+    pub(super) fn hear(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.ended = true;
+    }
+
     /// The next message: nothing, if none is whole yet.
-    fn next(&mut self) -> Result<Option<Value>, Trouble> {
+    pub(super) fn next(&mut self) -> Result<Option<Value>, Trouble> {
         if self.bytes.len() > MESSAGE {
             return Err(Trouble::broken("says more than anybody can read"));
         }

@@ -1,0 +1,70 @@
+//! Where a fuzzer knocks: bytes that a calendar, a mailbox or a page of tasks may hold, read as they always are.
+
+use std::io::Cursor;
+
+use futures_util::FutureExt as _;
+use jiff::civil::date;
+use jiff::tz::TimeZone;
+
+use crate::caldav::multistatus;
+use crate::ical::{Budget, Sheet, Todo, find, look};
+use crate::mail::imap::line::Line;
+use crate::mail::mime;
+use crate::tasks::page::Page;
+
+/// The steps that one calendar may cost here.
+const STEPS: u32 = 20_000;
+
+/// A calendar: what is in it for a month, each event of that found again, and its tasks.
+///
+/// # Panics
+/// If an event that is shown cannot be found.
+pub fn calendar(bytes: &[u8]) {
+    let Ok(sheet) = Sheet::read("calendar.ics", bytes) else { return };
+    let home = TimeZone::fixed(jiff::tz::offset(1));
+    let (Ok(from), Ok(until)) =
+        (date(2026, 11, 1).to_zoned(home.clone()), date(2026, 12, 1).to_zoned(home.clone()))
+    else {
+        return;
+    };
+    let look = look(&sheet, &from, &until, &mut Budget::of(STEPS));
+    for event in look.events.iter().take(3) {
+        assert!(find(&sheet, &event.id, &home).is_ok(), "{event:?} is shown and not found");
+    }
+    if let Ok(tasks) = Todo::all("calendar.ics", bytes, &home) {
+        let _ = format!("{tasks:?}");
+    }
+}
+
+/// A letter.
+pub fn letter(bytes: &[u8]) {
+    let letter = mime::letter(bytes);
+    let _ = mime::envelope(bytes);
+    let _ = mime::words(&letter.subject);
+}
+
+/// What a mail server says, response by response.
+pub fn imap(bytes: &[u8]) {
+    let mut line = Line::new(Box::new(Cursor::new(bytes.to_vec())));
+    while let Some(Ok(raw)) = line.hear().now_or_never() {
+        let _ = format!("{:?}", raw.tokens());
+    }
+}
+
+/// What a calendar server answers.
+pub fn multistatus(bytes: &[u8]) {
+    let _ = format!("{:?}", multistatus::read(bytes));
+}
+
+/// A page of tasks: once all have their names, none needs another, and none was lost by it.
+///
+/// # Panics
+/// If that is not so.
+pub fn tasks(bytes: &[u8]) {
+    let page = Page::read(bytes);
+    if let Some(named) = page.named() {
+        let again = Page::read(&named);
+        assert_eq!(again.tasks().len(), page.tasks().len(), "{}", String::from_utf8_lossy(&named));
+        assert!(again.named().is_none(), "{}", String::from_utf8_lossy(&named));
+    }
+}

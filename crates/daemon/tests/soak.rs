@@ -1,0 +1,169 @@
+//! The connected program while days pass: what it holds in memory, and how many files and threads it has.
+#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use testkit::clock::VirtualClock;
+use testkit::discord::{Discord, Server, Setup, serve};
+use testkit::elsewhere::Elsewhere;
+use testkit::kill::{Backstage, Events, Program, Running, Signal, contents};
+use testkit::model_server::Act;
+use tokio::net::TcpListener;
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+const MORNING: &str = "2026-11-16T08:00:00+01:00[Europe/Madrid]";
+/// How far each step goes.
+const STEP: u32 = 15 * 60;
+const STEPS_A_DAY: u32 = 24 * 3600 / STEP;
+/// Longer than anything here takes: who waits so long has failed.
+const PATIENCE: Duration = Duration::from_secs(50);
+
+/// What a person has: an hourly look, a daily one that remembers, and something said every morning.
+const JOBS: [(&str, &str); 3] = [
+    (
+        "routines/hourly.md",
+        "---\nid: hourly\ncron: 5 * * * *\nbackground: true\nisolated: true\n---\nlook around\n",
+    ),
+    (
+        "routines/watch.md",
+        "---\nid: watch\ncron: 30 9 * * *\nbackground: true\nsession: persistent\n---\nwatch the price\n",
+    ),
+    ("routines/morning.md", "---\nid: morning\ncron: 0 8 * * *\n---\ngood morning\n"),
+];
+
+/// What it holds when nothing goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Holds {
+    kilobytes: u64,
+    files: usize,
+    threads: u64,
+}
+
+/// The program, in a played Discord, with its page open.
+struct Connected {
+    program: Program,
+    running: Running,
+    _page: Events,
+    _backstage: Backstage,
+    _server: Server,
+    _elsewhere: Elsewhere,
+}
+
+impl Connected {
+    fn start() -> Self {
+        let backstage = Backstage::open();
+        backstage.model().answering(|_| Act::says("so it is"));
+        let elsewhere = Elsewhere::open();
+        #[expect(clippy::disallowed_methods, reason = "Discord lives in the time of the wall")]
+        let start = jiff::Zoned::now();
+        let (discord, server) = elsewhere.run(async move {
+            let discord = Discord::new(Setup::default(), Arc::new(VirtualClock::new(start)));
+            let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            (discord.clone(), serve(discord, listener).expect("a server"))
+        });
+        let mut program = Program::answered_by(by_another_clock(), &backstage);
+        program.set("DISCORD_TOKEN", &discord.token());
+        program.set("DISCORD_API_BASE", &format!("{}/api/v10", server.url()));
+        program.set("SHIFTED_TO", MORNING).set("SHIFTED_BY", &STEP.to_string());
+        for (file, text) in JOBS {
+            let path = program.data().join(file);
+            std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+            std::fs::write(path, text).expect("a file");
+        }
+        let running = program.start();
+        let page = running.events().expect("a page");
+        let connected = elsewhere.run(async move {
+            let connected = |discord: &Discord| (!discord.ledger().identifies.is_empty()).then_some(());
+            discord.wait_for(PATIENCE, connected).await
+        });
+        connected.expect("it connects");
+        Self { program, running, _page: page, _backstage: backstage, _server: server, _elsewhere: elsewhere }
+    }
+
+    /// A day passes, and what was begun in it comes to its end.
+    fn day(&self) -> Holds {
+        for _ in 0..STEPS_A_DAY {
+            self.running.signal(Signal::USR1);
+            self.rest();
+        }
+        self.holds()
+    }
+
+    fn rest(&self) {
+        loop {
+            // Whatever was decided before an answer is decided; the second one finds what the first one woke.
+            for _ in 0..2 {
+                self.running.command("/status").expect("it is there");
+            }
+            if going_on(self.program.data()) == 0 {
+                return;
+            }
+        }
+    }
+
+    fn holds(&self) -> Holds {
+        let proc = format!("/proc/{}", self.running.pid());
+        let status = std::fs::read_to_string(format!("{proc}/status")).expect("a process");
+        let number = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a number");
+            line.trim().trim_end_matches(" kB").parse().expect("a number")
+        };
+        let files = std::fs::read_dir(format!("{proc}/fd")).expect("its files").count();
+        Holds { kilobytes: number("VmRSS:"), files, threads: number("Threads:") }
+    }
+}
+
+/// The program by another clock is built beside the tests.
+fn by_another_clock() -> PathBuf {
+    let example = Path::new(BINARY).with_file_name("examples").join("shifted");
+    assert!(example.exists(), "build it first: cargo build -p ollim-bot --examples");
+    example
+}
+
+/// How many jobs are being done right now.
+fn going_on(data: &Path) -> usize {
+    let log = Connection::open(data.join("state/journal.db")).expect("a log");
+    let sql = "SELECT count(*) FROM occurrences WHERE stage IN ('running', 'asked')";
+    log.query_row(sql, [], |row| row.get(0)).expect("a count")
+}
+
+/// All that lies in the folder of its state, in kilobytes.
+fn state(data: &Path) -> usize {
+    contents(&data.join("state")).values().map(Vec::len).sum::<usize>() / 1024
+}
+
+/// H1: a connected program with its page open stays small, and a day does not make it larger. Those who develop it run
+/// one that is several times as large as what people install, so the bound here is wide; `cargo xtask bench` measures
+/// the other one.
+#[test]
+fn a_day_makes_it_no_larger() {
+    let connected = Connected::start();
+    connected.rest();
+    let idle = connected.holds();
+    assert!(idle.kilobytes < 80_000, "{idle:?}");
+    let (first, second) = (connected.day(), connected.day());
+    assert!(second.kilobytes < first.kilobytes * 105 / 100, "{idle:?} {first:?} {second:?}");
+    // Lines to others come and go; one file for each of the fifty jobs would be seen.
+    assert!(second.files <= idle.files + 10, "{idle:?} {first:?} {second:?}");
+    assert_eq!(second.threads, first.threads, "{idle:?}");
+}
+
+/// H1, B12: nor does a season: what it holds is what it held after the first days, and what it wrote stays small.
+#[test]
+#[ignore = "ninety days take some minutes"]
+fn ninety_days_make_it_no_larger() {
+    let connected = Connected::start();
+    let mut days: Vec<Holds> = (0..5).map(|_| connected.day()).collect();
+    days.extend((5..90).map(|_| connected.day()));
+    let (early, late) = (days[4], days[89]);
+    assert!(late.kilobytes < early.kilobytes * 105 / 100, "{days:?}");
+    // Lines to others come and go, so the fewest of five days count.
+    let fewest = |days: &[Holds]| days.iter().map(|holds| holds.files).min();
+    assert!(fewest(&days[85..]) <= fewest(&days[..5]).map(|files| files + 2), "{days:?}");
+    assert_eq!(late.threads, early.threads, "{days:?}");
+    let state = state(connected.program.data());
+    assert!(state < 50_000, "{state} KB of state");
+}

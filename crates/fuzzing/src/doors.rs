@@ -1,0 +1,131 @@
+//! The doors: everything of ours that reads what others wrote.
+
+use std::time::Duration;
+
+use domain::phrase::{self, Habits, When};
+use domain::schedule::{Cron, Reminder, Routine, WebhookSpec};
+use domain::{brain, command};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use journal::files::items::Item;
+use journal::files::{agents, skills};
+use surfaces::discord::gateway::machine::{Input, Machine};
+use surfaces::discord::{Token, events, split};
+
+/// A door.
+#[derive(Clone, Copy, Debug)]
+pub struct Door {
+    /// Its name, and the folder of its corpus.
+    pub name: &'static str,
+    /// Reads bytes, and keeps nothing. It panics if what was read is not what it should be.
+    pub read: fn(&[u8]),
+}
+
+/// All of them.
+pub const DOORS: &[Door] = &[
+    Door { name: "frontmatter", read: frontmatter },
+    Door { name: "cron", read: cron },
+    Door { name: "phrase", read: phrase },
+    Door { name: "sse", read: sse },
+    Door { name: "claude_lines", read: models::fuzz::claude_lines },
+    Door { name: "gateway", read: gateway },
+    Door { name: "webhook", read: webhook },
+    Door { name: "mcp", read: mcp },
+    Door { name: "calendar", read: calendar },
+    Door { name: "letter", read: accounts::fuzz::letter },
+    Door { name: "imap", read: accounts::fuzz::imap },
+    Door { name: "tasks", read: accounts::fuzz::tasks },
+];
+
+/// The time at which everything is read.
+fn now() -> Zoned {
+    Timestamp::constant(1_794_816_000, 0).to_zoned(TimeZone::fixed(jiff::tz::offset(1)))
+}
+
+/// A file that people write: what is read and written again is read as the same.
+fn frontmatter(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    again::<Routine>(text);
+    again::<Reminder>(text);
+    let _ = (skills::parse(text), agents::parse(text, "somebody"));
+}
+
+fn again<T: Item + PartialEq + std::fmt::Debug>(text: &str) {
+    let zone = now().time_zone().clone();
+    if let Ok(item) = T::read(text, &zone) {
+        let written = item.to_text();
+        match T::read(&written, &zone) {
+            Ok(read) => assert_eq!(read, item, "{written}"),
+            Err(bad) => panic!("what was written cannot be read ({bad:?}): {written}"),
+        }
+    }
+}
+
+/// A cron: its times follow one another, and its words mean the same again.
+fn cron(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let Ok(cron) = Cron::parse(text) else { return };
+    let zone = now().time_zone().clone();
+    let mut at = now().timestamp();
+    for _ in 0..3 {
+        let Some(next) = cron.next(at, &zone) else { return };
+        assert!(next > at, "{text}: {next} follows {at}");
+        at = next;
+    }
+    assert_eq!(Cron::parse(cron.as_str()).ok().as_ref(), Some(&cron), "{text}");
+}
+
+/// What a human says: a time that was understood is none that has passed, and it can be told.
+fn phrase(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (now, habits) = (now(), Habits::default());
+    if let Some(When::Once(at)) = phrase::read(&text, &now, &habits).when {
+        assert!(at >= now, "{text}: {at} has passed");
+    }
+    let _ = format!("{:?}", brain::read(&text, &now, &habits));
+    let _ = command::read_on(domain::record::SurfaceName::Terminal, &text);
+    let parts = split::split(&text);
+    assert!(parts.iter().all(|part| split::units(part) <= 2_000), "{text}");
+}
+
+fn sse(bytes: &[u8]) {
+    models::fuzz::events(bytes);
+    models::fuzz::messages_reply(bytes);
+    models::fuzz::completions_reply(bytes);
+}
+
+/// What Discord says on an open connection, line by line.
+fn gateway(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let Ok(token) = Token::read("fuzz.to.ken") else { return };
+    let mut machine = Machine::new(token, None, 1);
+    let mut at = Duration::ZERO;
+    for input in [Input::Began, Input::Gateway(Ok("ws://127.0.0.1:1".to_owned())), Input::Opened] {
+        machine.on(input, at);
+    }
+    for line in text.lines() {
+        at += Duration::from_secs(1);
+        let _ = machine.on(Input::Text(line.to_owned()), at);
+        if let Ok(data) = serde_json::from_str(line) {
+            for name in ["READY", "MESSAGE_CREATE", "MESSAGE_REACTION_ADD", "INTERACTION_CREATE"] {
+                let _ = events::read(name, &data);
+            }
+        }
+    }
+}
+
+/// A webhook's file.
+fn webhook(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    again::<WebhookSpec>(text);
+}
+
+fn mcp(bytes: &[u8]) {
+    tools::mcp::fuzz::answer(bytes);
+    tools::mcp::fuzz::lines(bytes);
+}
+
+fn calendar(bytes: &[u8]) {
+    accounts::fuzz::calendar(bytes);
+    accounts::fuzz::multistatus(bytes);
+}

@@ -1,0 +1,140 @@
+//! What people install: a binary, one that needs nothing of the machine, a Debian package, and their checksums.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use sha2::{Digest, Sha256};
+
+use crate::out::say;
+use crate::test::step::{Outcome, Program, target_folder};
+use crate::tree;
+
+pub mod archive;
+pub mod deb;
+pub mod elf;
+mod trial;
+
+use archive::Entry;
+
+/// The list of checksums, as `sha256sum --check` reads it.
+pub const SUMS: &str = "SHA256SUMS";
+
+const MUSL: &str = "x86_64-unknown-linux-musl";
+const GNU: &str = "x86_64-unknown-linux-gnu";
+
+/// Builds what people install: binaries, a Debian package, and their checksums.
+#[derive(Args, Debug)]
+pub struct Dist {
+    /// Where it is put [default: `dist` in the build folder]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+impl Dist {
+    /// Builds, tries each binary, packs, and says what is there.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let root = tree::root();
+        let target = target_folder(&root).context("cargo does not say where it builds")?;
+        let out = self.out.clone().unwrap_or_else(|| target.join("dist"));
+        std::fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+        let version = env!("CARGO_PKG_VERSION");
+        let plain = plain(&root, &target)?;
+        let (alone, how) = alone(&root, &target)?;
+        let alone_bytes = std::fs::read(&alone)?;
+        ensure!(elf::needs_nothing(&alone_bytes), "{} still needs a loader of the machine", alone.display());
+        let files = [
+            (format!("ollim-bot-{version}-linux-x86_64"), std::fs::read(&plain)?),
+            (format!("ollim-bot-{version}-linux-x86_64-static"), alone_bytes),
+            (format!("ollim-bot_{version}_amd64.deb"), package(&root, &plain, version)?),
+        ];
+        let mut sums = String::new();
+        for (name, bytes) in &files {
+            write(&out.join(name), bytes, if name.ends_with(".deb") { 0o644 } else { 0o755 })?;
+            sums.push_str(&format!("{}  {name}\n", hex(&Sha256::digest(bytes))));
+            say(format!("{name}: {:.2} MB", bytes.len() as f64 / 1e6));
+        }
+        write(&out.join(SUMS), sums.as_bytes(), 0o644)?;
+        say(format!("the static binary is built {how}"));
+        for (name, binary) in [("release binary", &plain), ("static binary", &alone)] {
+            say(format!("{name}: {}", trial::version(binary)?));
+            say(format!("{name} finds a host by its name: {}", trial::finds_by_name(binary)?.told()));
+        }
+        say(format!("all of it is in {}", out.display()));
+        Ok(())
+    }
+}
+
+/// The binary as everybody builds it.
+fn plain(root: &Path, target: &Path) -> anyhow::Result<PathBuf> {
+    cargo(Program::new("cargo", &["build", "--release", "--locked", "--package", "ollim-bot"]).within(root))?;
+    Ok(target.join("release/ollim-bot"))
+}
+
+/// The binary that needs nothing of the machine, and how it came to be that. With musl where that is installed; glibc
+/// can be linked in whole too, and then still reads `nsswitch.conf` and what that names when it looks for a host.
+fn alone(root: &Path, target: &Path) -> anyhow::Result<(PathBuf, &'static str)> {
+    let installed = Program::new("rustup", &["target", "list", "--installed"]).within(root).answer();
+    let musl = installed.unwrap_or_default().lines().any(|line| line == MUSL);
+    let (triple, how) = match musl {
+        true => (MUSL, "with musl"),
+        false => (GNU, "with glibc inside (+crt-static), because the musl target is not installed"),
+    };
+    let words = ["build", "--release", "--locked", "--package", "ollim-bot", "--target", triple];
+    let mut build = Program::new("cargo", &words).within(root);
+    if !musl {
+        build = build.with("RUSTFLAGS", "-C target-feature=+crt-static");
+    }
+    cargo(build)?;
+    Ok((target.join(triple).join("release/ollim-bot"), how))
+}
+
+fn package(root: &Path, binary: &Path, version: &str) -> anyhow::Result<Vec<u8>> {
+    let bytes = std::fs::read(binary)?;
+    let made = Program::new("git", &["log", "-1", "--format=%ct"]).within(root).answer();
+    let made = made.and_then(|seconds| seconds.parse().ok()).unwrap_or(0);
+    let glibc = elf::newest_glibc(&bytes).context("the binary names no glibc that it needs")?;
+    let mut entries = deb::documents(root)?;
+    entries.extend(spoken(binary));
+    entries.push(Entry::program("usr/bin/ollim-bot", bytes));
+    let about = deb::About { version: version.to_owned(), glibc, made };
+    deb::pack(&about, &entries)
+}
+
+/// What the binary itself says: completions for shells, and its manual, as far as it knows them.
+fn spoken(binary: &Path) -> Vec<Entry> {
+    let name = binary.to_string_lossy().into_owned();
+    let says = |words: &[&str]| Program::new(&name, words).answer().filter(|said| !said.is_empty());
+    let shells = [
+        ("bash", "usr/share/bash-completion/completions/ollim-bot"),
+        ("zsh", "usr/share/zsh/vendor-completions/_ollim-bot"),
+        ("fish", "usr/share/fish/vendor_completions.d/ollim-bot.fish"),
+    ];
+    let mut entries: Vec<_> = shells
+        .into_iter()
+        .filter_map(|(shell, path)| Some(Entry::file(path, says(&["completion", shell])? + "\n")))
+        .collect();
+    match says(&["man"]) {
+        Some(manual) => entries.push(Entry::packed("usr/share/man/man1/ollim-bot.1.gz", manual + "\n")),
+        None => say("the binary has no manual page to pack"),
+    }
+    entries
+}
+
+fn cargo(program: Program) -> anyhow::Result<()> {
+    match program.run() {
+        Outcome::Passed(_) => Ok(()),
+        Outcome::Failed(_, said) => bail!("the build failed:\n{said}"),
+        Outcome::NotRun(_, why) => bail!("cargo did not run: {why}"),
+    }
+}
+
+fn write(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,96 @@
+//! The Debian package: what is in it, and what it says of itself.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use flate2::read::GzDecoder;
+
+use super::archive::{Entry, ar, ar_members, gzip, tar, tar_entries};
+
+/// The unit that runs it for a user: `systemctl --user enable --now ollim-bot`.
+pub const UNIT: &str = "usr/lib/systemd/user/ollim-bot.service";
+
+/// What a package says of itself.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// The version of the program.
+    pub version: String,
+    /// The oldest glibc that it runs with.
+    pub glibc: String,
+    /// When it was made, in seconds, so that the same sources make the same bytes.
+    pub made: u64,
+}
+
+/// A package read again.
+#[derive(Debug)]
+pub struct Package {
+    /// What it says of itself.
+    pub control: String,
+    /// What it installs.
+    pub files: Vec<Entry>,
+}
+
+/// What is installed beside the program: the unit, the licences, what changed.
+pub fn documents(root: &Path) -> anyhow::Result<Vec<Entry>> {
+    let text = |path: &str| {
+        std::fs::read_to_string(root.join(path)).with_context(|| format!("{path} cannot be read"))
+    };
+    let licences = [("MIT", "LICENSE-MIT"), ("Apache-2.0", "LICENSE-APACHE")];
+    let mut copyright = "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\
+                         Upstream-Name: ollim-bot\n\nFiles: *\nCopyright: the ollim-bot contributors\n\
+                         License: MIT or Apache-2.0\n"
+        .to_owned();
+    for (name, path) in licences {
+        copyright.push_str(&format!("\nLicense: {name}\n{}", indented(&text(path)?)));
+    }
+    Ok(vec![
+        Entry::file(UNIT, text("packaging/ollim-bot.service")?),
+        Entry::file("usr/share/doc/ollim-bot/copyright", copyright),
+        Entry::packed("usr/share/doc/ollim-bot/changelog.gz", text("CHANGELOG.md")?),
+    ])
+}
+
+/// As such a file wants what goes over several lines.
+fn indented(text: &str) -> String {
+    let line = |line: &str| if line.trim().is_empty() { " .\n".to_owned() } else { format!(" {line}\n") };
+    text.lines().map(line).collect()
+}
+
+/// Packs these files.
+pub fn pack(about: &About, entries: &[Entry]) -> anyhow::Result<Vec<u8>> {
+    let size: usize = entries.iter().map(|entry| entry.bytes.len().div_ceil(1024)).sum();
+    let control = format!(
+        "Package: ollim-bot\nVersion: {}\nArchitecture: amd64\nMaintainer: the ollim-bot contributors\n\
+         Installed-Size: {size}\nDepends: libc6 (>= {}), libgcc-s1\nRecommends: ca-certificates, git\n\
+         Section: utils\nPriority: optional\nDescription: a proactive assistant for one person\n \
+         One program that keeps one conversation alive for months, reminds in time, and does\n \
+         scheduled work beside the conversation. Everything stays on this machine.\n",
+        about.version, about.glibc
+    );
+    let about_it = tar(&[Entry::file("control", control)], about.made)?;
+    let members = [
+        ("debian-binary", b"2.0\n".to_vec()),
+        ("control.tar.gz", gzip(&about_it)),
+        ("data.tar.gz", gzip(&tar(entries, about.made)?)),
+    ];
+    Ok(ar(&members, about.made))
+}
+
+/// Reads a package.
+pub fn read(bytes: &[u8]) -> anyhow::Result<Package> {
+    let members = ar_members(bytes)?;
+    let names: Vec<_> = members.iter().map(|(name, _)| name.as_str()).collect();
+    ensure!(names == ["debian-binary", "control.tar.gz", "data.tar.gz"], "these are its members: {names:?}");
+    ensure!(members[0].1 == b"2.0\n", "a format that nobody knows");
+    let control = tar_entries(&unpacked(&members[1].1)?)?.pop().context("it says nothing of itself")?;
+    let files = tar_entries(&unpacked(&members[2].1)?)?;
+    Ok(Package { control: String::from_utf8(control.bytes)?, files })
+}
+
+/// What was packed.
+pub fn unpacked(bytes: &[u8]) -> anyhow::Result<Vec<u8>> {
+    let mut whole = Vec::new();
+    GzDecoder::new(bytes).read_to_end(&mut whole)?;
+    Ok(whole)
+}

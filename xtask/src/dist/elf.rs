@@ -1,0 +1,63 @@
+//! What a program needs of the machine it runs on, read from the program itself.
+
+/// The kind of a part that names the loader which brings in libraries.
+const LOADER: u32 = 3;
+
+/// Whether it is a program that names no loader: everything it needs is in it.
+pub fn needs_nothing(bytes: &[u8]) -> bool {
+    parts(bytes).is_some_and(|kinds| !kinds.is_empty() && !kinds.contains(&LOADER))
+}
+
+/// The kinds of its parts, of a program of 64 bits.
+fn parts(bytes: &[u8]) -> Option<Vec<u32>> {
+    bytes.strip_prefix(b"\x7fELF\x02\x01")?;
+    let number = |at: usize, size: usize| -> Option<usize> {
+        let part = bytes.get(at..at.checked_add(size)?)?;
+        usize::try_from(part.iter().rev().fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte))).ok()
+    };
+    let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+    (0..count).map(|nth| u32::try_from(number(table.checked_add(nth * size)?, 4)?).ok()).collect()
+}
+
+/// The newest glibc whose names it uses, such as `2.34`.
+pub fn newest_glibc(bytes: &[u8]) -> Option<String> {
+    const NAME: &[u8] = b"GLIBC_2.";
+    let ends = bytes.windows(NAME.len()).enumerate().filter(|(_, part)| *part == NAME);
+    let minor = |(at, _): (usize, &[u8])| {
+        let rest = &bytes[at + NAME.len()..];
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        str::from_utf8(&rest[..digits]).ok()?.parse::<u32>().ok()
+    };
+    ends.filter_map(minor).max().map(|minor| format!("2.{minor}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A head with parts of these kinds.
+    fn program(kinds: &[u32]) -> Vec<u8> {
+        let mut bytes = vec![0; 64];
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        (bytes[32], bytes[54], bytes[56]) = (64, 56, kinds.len() as u8);
+        for kind in kinds {
+            bytes.extend(kind.to_le_bytes());
+            bytes.extend([0; 52]);
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_program_that_names_a_loader_needs_the_machine() {
+        assert!(needs_nothing(&program(&[1, 1, 2])));
+        assert!(!needs_nothing(&program(&[6, 3, 1])));
+        assert!(!needs_nothing(b"#!/bin/sh\n"));
+        assert!(!needs_nothing(&program(&[1])[..66]));
+    }
+
+    #[test]
+    fn the_newest_glibc_counts() {
+        assert_eq!(newest_glibc(b"..GLIBC_2.4\0GLIBC_2.34\0GLIBC_2.17.."), Some("2.34".to_owned()));
+        assert_eq!(newest_glibc(b"nothing"), None);
+    }
+}

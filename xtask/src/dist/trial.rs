@@ -1,0 +1,73 @@
+//! A binary that was built is tried: it says its version, and it finds a host by its name.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+
+/// How long it may take until it calls.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Whether a name was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It called.
+    Yes,
+    /// Nobody called.
+    No,
+}
+
+impl Found {
+    /// In a word.
+    pub fn told(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "NO",
+        }
+    }
+}
+
+/// What it calls itself, run with nothing of this machine.
+pub fn version(binary: &Path) -> anyhow::Result<String> {
+    let said = Command::new(binary).arg("--version").env_clear().output()?;
+    match said.status.success() {
+        true => Ok(String::from_utf8(said.stdout)?.trim().to_owned()),
+        false => bail!("{} does not run: {}", binary.display(), String::from_utf8_lossy(&said.stderr)),
+    }
+}
+
+/// Whether it finds `localhost` by name, as it finds every server: a static binary can fail in nothing but this.
+pub fn finds_by_name(binary: &Path) -> anyhow::Result<Found> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let home = std::env::temp_dir().join(format!("ollim-dist-{}", std::process::id()));
+    std::fs::create_dir_all(&home)?;
+    let url = format!("http://localhost:{}/v1", listener.local_addr()?.port());
+    let mut child = Command::new(binary)
+        .args(["chat", "--once", "hello", "--data-dir"])
+        .arg(home.join("data"))
+        .env_clear()
+        .envs([("HOME", home.as_os_str()), ("OPENAI_BASE_URL", url.as_ref())])
+        .envs([("OLLIM_MODEL", "openai:nobody"), ("OLLIM_HTTP", "127.0.0.1:0")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .with_context(|| format!("cannot start {}", binary.display()))?;
+    let (called, heard) = mpsc::channel();
+    std::thread::spawn(move || {
+        let Ok((mut caller, _)) = listener.accept() else { return };
+        let _ = caller.read(&mut [0; 1024]);
+        let _ = caller.write_all(b"HTTP/1.1 401 no\r\ncontent-length: 0\r\n\r\n");
+        let _ = called.send(());
+    });
+    let found = if heard.recv_timeout(PATIENCE).is_ok() { Found::Yes } else { Found::No };
+    // It may have ended by itself.
+    let _ = child.kill();
+    child.wait()?;
+    std::fs::remove_dir_all(&home)?;
+    Ok(found)
+}
