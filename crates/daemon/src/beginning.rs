@@ -9,7 +9,9 @@ use domain::cost::Purse;
 use jiff::Zoned;
 use journal::Journal;
 
+use crate::checkup::loose;
 use crate::exit::Failed;
+use crate::heart;
 use crate::house::Doors;
 use crate::settings::Settings;
 
@@ -58,4 +60,15 @@ fn link_skills(root: &Path) {
 /// What the dice of this start are seeded with.
 pub fn seed() -> Result<u64, Failed> {
     getrandom::u64().map_err(|error| Failed::NotDone(format!("the system gives no random numbers: {error}")))
+}
+
+/// What is found out at a start and the human should know: files that others could read, and how we ended last.
+pub fn found_at_start(settings: &Settings, doors: Doors) -> Vec<String> {
+    match doors {
+        Doors::LocalAndPage => {
+            let ended = heart::last_end(&settings.paths.state());
+            loose::mend_at_start(&settings.paths).into_iter().chain(ended).collect()
+        }
+        Doors::Asked | Doors::Local => Vec::new(),
+    }
 }

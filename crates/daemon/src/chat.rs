@@ -45,6 +45,7 @@ pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -
     updating::proven(&*disk, &settings.paths);
     let attached = if std::io::stdin().is_terminal() { attached } else { Attached::Never };
     greeting::greet(settings, &house);
+    let watch = house.watched_over(settings);
     let client = house.client.clone();
     let renewed = house.renewed();
     let ended = tokio::select! {
@@ -53,6 +54,10 @@ pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -
         () = renewed => Ok(Ended::ToStartAgain),
         () = house.fell() => Err(fell()),
     };
+    if let Some(notifier) = &settings.places.service.notifier {
+        notifier.stopping();
+    }
+    drop(watch);
     house.close().await;
     match ended? {
         Ended::ForGood => Ok(ExitCode::SUCCESS),

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod history;
+mod installing;
 mod jobs;
 mod kit;
 mod mail;
@@ -25,6 +26,10 @@ use crate::voice::Voice;
 
 pub use accounts::{Account, CalAction, TaskAction};
 pub use history::{HistoryAction, Which};
+pub use installing::{
+    CaldavSetup, Care, DiscordSetup, GoogleSetup, Installing, MailSetup, ModelSetup, Section, ServiceAction,
+    Setup, YouSetup,
+};
 pub use jobs::{
     EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,
     RoutineKeys,
@@ -61,7 +66,9 @@ examples:
   ollim-bot config model.main opus       change a setting (without words: tell all of them)
   ollim-bot compact \"keep the recipes\"   sum up a long conversation (--undo takes it back)
   ollim-bot export backup.tar.gz         everything in one archive (import puts it elsewhere)
-  ollim-bot doctor                       what is wrong, and what to do about it";
+  ollim-bot setup                        connect a model, discord, your calendar and mail
+  ollim-bot service install              let it run by itself (status, logs, remove)
+  ollim-bot doctor                       what is wrong, and what to do about it (--fix)";
 
 const EXIT_CODES: &str = "\
 exit codes: 0 ok · 1 failed · 2 usage · 3 ambiguous · 75 already running · 78 configuration";
@@ -259,9 +266,13 @@ pub enum Look {
     #[command(after_help = simulate::HELP)]
     Simulate(simulate::Wanted),
     /// Whether it runs, and how it is
-    Status,
+    Status {
+        /// Also ask everybody elsewhere: the model, Discord, the calendar, tasks and the mailbox
+        #[arg(long)]
+        deep: bool,
+    },
     /// What is wrong, and what to do about it
-    Doctor,
+    Doctor(Care),
     /// Print a script that completes commands in your shell
     Completion {
         /// bash, zsh, fish, elvish or powershell

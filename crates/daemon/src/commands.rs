@@ -1,6 +1,7 @@
 //! The commands: one file each.
 
 pub mod accounts;
+pub mod auth;
 pub mod completion;
 mod config;
 mod cost;
@@ -8,11 +9,14 @@ mod doctor;
 pub mod help;
 mod history;
 pub mod jobs;
+pub mod man;
 mod mcp;
 mod mcp_servers;
 mod open;
 pub mod run_job;
+mod service;
 mod sessions;
+mod setup;
 pub mod simulate;
 mod skills;
 mod status;
@@ -30,12 +34,14 @@ use journal::disk::Disk;
 
 use crate::chat::{self, Attached};
 use crate::cli::{
-    Cli, Command, Kit, Look, Order, Output, ServersAction, SessionsShape, SkillsAction, WebhookAction,
+    Cli, Command, Installing, Kit, Look, Order, Output, ServersAction, ServiceAction, SessionsShape,
+    SkillsAction, WebhookAction,
 };
 use crate::exit::Failed;
-use crate::settings::Settings;
+use crate::settings::{Environment, Settings};
 use crate::voice::Voice;
 use jobs::Wanted;
+use status::Depth;
 
 /// Does what was asked for. Who only looks goes on with settings that are wrong, and tells it.
 pub async fn run(
@@ -44,18 +50,19 @@ pub async fn run(
     disk: Arc<dyn Disk>,
 ) -> Result<ExitCode, Failed> {
     let output = &cli.output;
+    let environment = cli.place.environment();
     let editor = match output.voice {
-        Voice::Terminal => cli.place.environment().editor(),
+        Voice::Terminal => environment.editor(),
         // Who is not at a terminal cannot see an editor.
         Voice::Listener(_) => None,
     };
     let settings = match (read, &cli.command) {
         (Ok(settings), _) => settings,
-        (Err(wrong), Some(Command::Look(Look::Status))) => {
-            return status::show(&paths, Some(&wrong), output).await;
+        (Err(wrong), Some(Command::Look(Look::Status { .. }))) => {
+            return status::show(&paths, Err(&wrong), Depth::Here, output).await;
         }
-        (Err(wrong), Some(Command::Look(Look::Doctor))) => {
-            return doctor::examine(&paths, Err(&wrong), output).await;
+        (Err(wrong), Some(Command::Look(Look::Doctor(care)))) => {
+            return doctor::examine(&paths, Err(&wrong), *care, output).await;
         }
         (Err(wrong), _) => return Err(wrong),
     };
@@ -88,16 +95,26 @@ pub async fn run(
         Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Inner(inner)) => crate::inner(&inner),
-        Some(Command::Kit(Kit::McpServers { action })) => {
+        Some(Command::Kit(wanted)) => kit(wanted, (environment, settings), disk, output).await,
+    }
+}
+
+async fn kit(
+    wanted: Kit,
+    (environment, settings): (Environment, Settings),
+    disk: Arc<dyn Disk>,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    match wanted {
+        Kit::McpServers { action } => {
             mcp_servers::run(&settings, disk, &action.unwrap_or(ServersAction::List), output).await
         }
-        Some(Command::Kit(Kit::Mcp)) => mcp::serve(&settings, disk).await,
-        Some(Command::Kit(Kit::Skills { action })) => {
-            skills::run(&settings, disk, &action.unwrap_or(SkillsAction::List), output)
-        }
-        Some(Command::Kit(Kit::Webhook { action })) => {
+        Kit::Mcp => mcp::serve(&settings, disk).await,
+        Kit::Skills { action } => skills::run(&settings, disk, &action.unwrap_or(SkillsAction::List), output),
+        Kit::Webhook { action } => {
             webhook::run(&settings, disk, action.unwrap_or(WebhookAction::List), output).await
         }
+        Kit::Installing(wanted) => installing(wanted, (environment, settings), disk, output).await,
     }
 }
 
@@ -119,8 +136,27 @@ async fn look(
         Look::Updates => updates::show(settings, disk, output),
         Look::Simulate(wanted) => simulate::show(settings, &wanted, output).await,
         Look::Why { id } => why::show(settings, &id, output),
-        Look::Status => status::show(&settings.paths, None, output).await,
-        Look::Doctor => doctor::examine(&settings.paths, Ok(settings), output).await,
+        Look::Status { deep } => {
+            let depth = if deep { Depth::Elsewhere } else { Depth::Here };
+            status::show(&settings.paths, Ok(settings), depth, output).await
+        }
+        Look::Doctor(care) => doctor::examine(&settings.paths, Ok(settings), care, output).await,
+    }
+}
+
+async fn installing(
+    wanted: Installing,
+    (environment, settings): (Environment, Settings),
+    disk: Arc<dyn Disk>,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    match wanted {
+        Installing::Setup(wanted) => setup::run(wanted, (environment, settings), disk, output).await,
+        Installing::Service { action } => {
+            service::run(&settings, action.unwrap_or(ServiceAction::Status), output).await
+        }
+        Installing::Auth { words } => auth::run(&words, &environment.completed()?),
+        Installing::Man { out } => man::show(out.as_deref(), output),
     }
 }
 

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::assistant::{Assistant, Event, Look, Memory, Shown};
-use domain::context::{REFERENCES, Reference, instructions};
+use domain::context::instructions;
 use domain::dice::Dice;
 use domain::model::Choices;
-use domain::schedule::FileNews;
 use engine::desk::{Desk, Errand};
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
@@ -33,23 +32,25 @@ use tools::Toolbox;
 use crate::appointments::Appointments;
 use crate::beginning;
 use crate::brain::{self, Surroundings};
+use crate::chores;
 use crate::clock::SystemClock;
 use crate::commands::accounts::keepers;
 use crate::exit::Failed;
+use crate::heart::{self, Watch};
 use crate::hooks;
 use crate::job_files::Shelf;
 use crate::known::Known;
 use crate::pairing::KeptDevices;
 use crate::settings::{Discord, Settings};
+use crate::telemetry;
 use crate::tool_lists::Check;
 use crate::updating::{self, Attendant, attend};
 use crate::vitals::Pulse;
 use crate::workshop;
 
-/// How often to look whether a backup is due.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
-/// How many looks are left out after a backup failed: about an hour, so that the human is not nagged.
-const LOOKS_AFTER_FAILURE: u32 = 120;
+/// How long everything may take to end, and how long the model then.
+const ENDING: Duration = Duration::from_secs(6);
+const ENDING_MODEL: Duration = Duration::from_secs(2);
 
 /// The socket file of a data directory, in its `state`.
 pub const SOCKET: &str = "control.sock";
@@ -76,6 +77,7 @@ pub struct House {
     /// What it knew when it started.
     pub known: Known,
     model: Arc<dyn Model>,
+    desk: Desk,
     renewed: Arc<Notify>,
     stop: CancellationToken,
     tasks: JoinSet<()>,
@@ -101,7 +103,7 @@ impl House {
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
         let around = Surroundings { journal: journal.clone(), surface: stage.clone(), now };
         let (model, notice) = brain::brain(settings, around).await?;
-        notices.extend(notice);
+        notices.extend(beginning::found_at_start(settings, doors).into_iter().chain(notice));
         let ((desk, errands), pile) = with_errands(Desk::new());
         let world = World {
             model: Arc::clone(&model),
@@ -117,10 +119,9 @@ impl House {
         memory.chosen.agents = beginning::subagents(settings, &journal, doors).await;
         let choices = choices(settings, model.name(), &mut memory, &mut notices);
         let known = Known::of(&memory);
-        let assistant =
-            Assistant::new(memory, world.hands.tools(), settings.manners.room, Dice::new(beginning::seed()?))
-                .minding(purse)
-                .choosing_from(choices);
+        let dice = Dice::new(beginning::seed()?);
+        let assistant = Assistant::new(memory, world.hands.tools(), settings.manners.room, dice);
+        let assistant = assistant.minding(purse).choosing_from(choices);
         let assistant = reaching(assistant, &settings.places.discord, doors);
         let engine = Engine::new(assistant, world, clock.clone(), (desk.clone(), pile));
         let mut house = Self {
@@ -129,6 +130,7 @@ impl House {
             notices,
             known,
             model: Arc::clone(&model),
+            desk: desk.clone(),
             renewed: Arc::default(),
             stop: CancellationToken::new(),
             tasks: JoinSet::new(),
@@ -139,8 +141,8 @@ impl House {
             desk.tell(Event::Started).await;
         }
         house.follow_jobs(settings, Arc::clone(&disk), (&desk, &clock)).await?;
-        let chores = chores(journal.clone(), clock.clone(), stage.clone(), doors);
-        house.spawn(after_a_check(Check::new(settings), journal.clone(), chores));
+        let chores = chores::chores(journal.clone(), clock.clone(), stage.clone(), doors);
+        house.spawn(chores::after_a_check(Check::new(settings), journal.clone(), chores));
         let ports = Wiring {
             desk: desk.clone(),
             journal,
@@ -151,8 +153,7 @@ impl House {
             discord: None,
         };
         house.attend((settings, doors), &ports, errands);
-        let discord = house.enter_discord((settings, doors), &ports)?;
-        house.open_doors(settings, Wiring { discord, ..ports }, doors).await?;
+        house.open_doors(settings, ports, doors).await?;
         house.notices.iter().for_each(|notice| stage.show(&Shown::Notice(notice.clone())));
         Ok(house)
     }
@@ -169,7 +170,7 @@ impl House {
         let watched = jobs::watch(book, Arc::clone(clock), jobs::LOOKS_EVERY);
         let (news, watch) =
             watched.map_err(|error| Failed::NotDone(format!("the job files cannot be followed: {error}")))?;
-        self.spawn(follow(news, watch, desk.clone()));
+        self.spawn(chores::follow(news, watch, desk.clone()));
         Ok(())
     }
 
@@ -239,11 +240,28 @@ impl House {
         self.tasks.spawn(async move { stop.run_until_cancelled(chores).await.unwrap_or_default() });
     }
 
-    /// Asks everything to end, and waits for it.
+    /// Tells whoever started us that we are ready, and from now on that we live.
+    pub fn watched_over(&mut self, settings: &Settings) -> Option<Watch> {
+        let notifier = settings.places.service.notifier.clone()?;
+        notifier.ready();
+        let watched = notifier.watched()?;
+        let (pulse, beating) = heart::heartbeat(self.desk.clone());
+        self.spawn(beating);
+        Some(Watch::begin(notifier, watched, pulse, &settings.paths.state()))
+    }
+
+    /// H3: asks everything to end, and waits for it, but not for ever: what is open then is on disk, and goes on with
+    /// the next start.
     pub async fn close(mut self) {
         self.stop.cancel();
-        while self.tasks.join_next().await.is_some() {}
-        self.model.close().await;
+        let ended = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(ENDING, ended).await.is_err() {
+            tracing::warn!("Something did not end when it was asked to, and is left.");
+            self.tasks.abort_all();
+        }
+        if tokio::time::timeout(ENDING_MODEL, self.model.close()).await.is_err() {
+            tracing::warn!("The model did not end when it was asked to, and is left.");
+        }
     }
 
     /// Until something ends that should not have.
@@ -252,6 +270,10 @@ impl House {
     }
 
     async fn open_doors(&mut self, settings: &Settings, wiring: Wiring, doors: Doors) -> Result<(), Failed> {
+        let wiring = Wiring { discord: self.enter_discord((settings, doors), &wiring)?, ..wiring };
+        if let (Some(address), Doors::LocalAndPage) = (&settings.places.telemetry.sent_to, doors) {
+            self.spawn(telemetry::export(address.clone(), wiring.journal.clone(), wiring.clock.clone()));
+        }
         let port = match doors {
             Doors::LocalAndPage => Some(
                 bind(settings.places.page).await.map_err(|error| Failed::Configuration(error.to_string()))?,
@@ -306,49 +328,6 @@ fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &mut 
     choices
 }
 
-/// Checks the tool lists of the files, and goes on with `chores`.
-async fn after_a_check(check: Check, journal: Arc<Journal>, chores: impl Future<Output = ()>) {
-    check.log(&journal).await;
-    chores.await;
-}
-
-/// Tells the assistant what changes in the job files.
-async fn follow(mut news: mpsc::Receiver<Vec<FileNews>>, watch: jobs::Watch, desk: Desk) {
-    while let Some(changed) = news.recv().await {
-        desk.tell(Event::Files(changed, Look::Again)).await;
-    }
-    drop(watch);
-}
-
-/// What is done beside everything else, in nobody's way.
-async fn chores(journal: Arc<Journal>, clock: Arc<dyn Clock>, stage: Arc<Stage>, doors: Doors) {
-    let documents: &[Reference] = match doors {
-        Doors::LocalAndPage => &REFERENCES,
-        // Whoever asks one question does not wait for a library.
-        Doors::Asked | Doors::Local => &[],
-    };
-    if let Err(problem) = journal.place(documents).await {
-        tracing::warn!(problem, "The reference documents could not be placed; the next start tries again.");
-    }
-    back_up_daily(journal, clock, stage).await;
-}
-
-/// Backs the journal up once a day. It looks at the clock often instead of sleeping long, because a machine
-/// that sleeps stops the timers too.
-async fn back_up_daily(journal: Arc<Journal>, clock: Arc<dyn Clock>, stage: Arc<Stage>) {
-    let mut looks_left_out = 0;
-    loop {
-        tokio::time::sleep(LOOK_AGAIN).await;
-        if looks_left_out > 0 {
-            looks_left_out -= 1;
-        } else if let Err(problem) = journal.back_up(clock.now().timestamp()).await {
-            tracing::error!(problem, "The journal could not be backed up.");
-            stage.show(&Shown::Notice(format!("i could not back up our conversation: {problem}.")));
-            looks_left_out = LOOKS_AFTER_FAILURE;
-        }
-    }
-}
-
 /// What the doors need.
 struct Wiring {
     desk: Desk,
@@ -384,6 +363,10 @@ impl Wiring {
             notices,
         };
         let (root, zone) = (settings.paths.root().to_owned(), settings.zone.value.clone());
+        let token = match settings.places.telemetry.served {
+            true => Some(telemetry::token(settings, &self.disk)?),
+            false => None,
+        };
         let devices = KeptDevices::load(self.journal.clone()).await;
         let calendar = keepers::calendar(settings, Arc::clone(&self.disk), &self.clock);
         let ports = Ports {
@@ -396,8 +379,10 @@ impl Wiring {
                 fixed,
                 discord: self.discord,
                 journal: self.journal,
+                began: self.clock.boot(),
                 clock: self.clock.clone(),
                 limit: settings.spend.purse.limit,
+                token,
             }),
             devices: Arc::new(devices.map_err(|error| Failed::NotDone(error.to_string()))?),
             calendar: Arc::new(Appointments(calendar)),

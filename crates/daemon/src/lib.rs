@@ -5,6 +5,8 @@ mod beginning;
 mod brain;
 mod cage;
 mod chat;
+mod checkup;
+mod chores;
 mod claude;
 mod cli;
 mod clock;
@@ -12,19 +14,24 @@ mod commands;
 mod exit;
 mod google;
 mod greeting;
+mod heart;
 mod hooks;
 pub mod house;
 mod job_files;
 mod known;
 mod leash;
 pub mod lenders;
+mod logbook;
+mod notify;
 pub mod own;
 mod pairing;
 mod planned;
 mod reach;
 mod seating;
+mod service;
 pub mod settings;
 pub mod skills;
+mod telemetry;
 mod tool_lists;
 mod updating;
 mod vitals;
@@ -38,11 +45,13 @@ use clap::{CommandFactory, Parser};
 use clap_complete::CompleteEnv;
 use journal::Paths;
 use journal::disk::{Disk, RealDisk};
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriterExt};
 
-use cli::{Cli, Command, Inner, Look};
+use cli::{Cli, Command, Inner, Installing, Kit, Look};
 use exit::Failed;
+use logbook::Logbook;
 use settings::Settings;
+use settings::log::{Form, Log};
 
 /// Runs the program as its arguments and its environment say.
 pub fn main() -> ExitCode {
@@ -70,15 +79,22 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     if let Some(Command::Look(Look::Help { words })) = &cli.command {
         return commands::help::show(words, &cli.output);
     }
+    if let Some(Command::Kit(Kit::Installing(Installing::Man { out }))) = &cli.command {
+        return commands::man::show(out.as_deref(), &cli.output);
+    }
     // A process of ours is what it was started as, before it reads anything.
     if let Some(Command::Inner(asked)) = &cli.command {
         return inner(asked);
     }
     let environment = cli.place.environment();
+    // Signing in mends what may be wrong with everything else, so it needs nothing else to be right.
+    if let Some(Command::Kit(Kit::Installing(Installing::Auth { words }))) = &cli.command {
+        return commands::auth::run(words, &environment.completed().unwrap_or(environment));
+    }
     let paths = Paths::new(environment.data_dir()?);
-    let level = settings::log::read(&environment);
-    start_log(*level.as_ref().unwrap_or(&LevelFilter::WARN));
-    let settings = level.and_then(|_| Settings::read(&environment));
+    let log = environment.completed().and_then(|environment| settings::log::read(&environment));
+    start_log(*log.as_ref().unwrap_or(&Log::USUAL), logbook(&cli, &paths));
+    let settings = log.and_then(|_| Settings::read(&environment));
     wire::provide();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let done = runtime.block_on(commands::run(cli, (paths, settings), disk));
@@ -95,13 +111,28 @@ fn inner(asked: &Inner) -> Result<ExitCode, Failed> {
     }
 }
 
-/// The log goes to stderr.
-fn start_log(level: LevelFilter) {
+/// The book that a process which stays writes its log into, besides.
+fn logbook(cli: &Cli, paths: &Paths) -> Option<Logbook> {
+    match cli.command {
+        None | Some(Command::Run { .. }) => Some(Logbook::new(settings::log::file(paths))),
+        Some(_) => None,
+    }
+}
+
+/// The log goes to stderr, and into the book if there is one.
+fn start_log(Log { level, form }: Log, book: Option<Logbook>) {
+    let writer = match book {
+        Some(book) => BoxMakeWriter::new(std::io::stderr.and(book)),
+        None => BoxMakeWriter::new(std::io::stderr),
+    };
     // A log on a full disk must not end the program: by default it complains on stderr, and dies of that.
     let log = tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_writer(std::io::stderr)
+        .with_writer(writer)
         .with_target(false)
         .log_internal_errors(false);
-    let _ = log.try_init();
+    let _ = match form {
+        Form::Text => log.with_ansi(false).try_init(),
+        Form::Json => log.json().flatten_event(true).try_init(),
+    };
 }

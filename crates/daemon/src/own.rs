@@ -196,8 +196,8 @@ fn look_refusal(look: &Look) -> Option<&'static str> {
         | Look::Cost { .. }
         | Look::Updates
         | Look::Why { .. }
-        | Look::Status => None,
-        Look::Simulate(_) | Look::Doctor | Look::Completion { .. } => Some(FOR_THE_HUMAN),
+        | Look::Status { .. } => None,
+        Look::Simulate(_) | Look::Doctor(_) | Look::Completion { .. } => Some(FOR_THE_HUMAN),
     }
 }
 
@@ -263,6 +263,11 @@ mod tests {
             "completion bash",
             "simulate --from 2026-01-01 --to 2026-01-02",
             "doctor",
+            "doctor --fix",
+            "setup model --key-stdin",
+            "service remove",
+            "man --out /tmp",
+            "auth logout",
             "export x.tar.gz",
             "import x.tar.gz",
             "migrate",

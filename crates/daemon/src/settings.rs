@@ -4,7 +4,8 @@ mod accounts;
 mod claude_code;
 mod environment;
 mod file;
-mod key;
+pub mod kept;
+pub mod key;
 pub mod log;
 mod mailbox;
 mod places;
@@ -97,6 +98,7 @@ pub enum Brain {
 impl Settings {
     /// Reads everything.
     pub fn read(environment: &Environment) -> Result<Self, Failed> {
+        let environment = &environment.completed()?;
         let paths = Paths::new(environment.data_dir()?);
         let file = File::read(&paths)?;
         let thinking = thinking(environment, &file)?;

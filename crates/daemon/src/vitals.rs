@@ -1,6 +1,7 @@
 //! How the assistant is, for the page and the command line.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::conversation::Branch;
 use domain::cost::{LOOKS_BACK, Limit, Report};
@@ -8,9 +9,12 @@ use engine::ports::{Clock, Unreadable};
 use futures_util::future::BoxFuture;
 use journal::Journal;
 use surfaces::discord::dm::line;
+use surfaces::web::metrics::Sample;
+use surfaces::web::secret::Digest;
 use surfaces::web::vitals::{Health, Vitals};
 
 use crate::planned::planned;
+use crate::telemetry;
 
 /// What does not change while it runs, and the journal for what does.
 pub struct Pulse {
@@ -24,6 +28,10 @@ pub struct Pulse {
     pub clock: Arc<dyn Clock>,
     /// What unattended work may cost.
     pub limit: Limit,
+    /// When it started, by the clock of the machine's boot.
+    pub began: Duration,
+    /// What proves that somebody may know our numbers.
+    pub token: Option<Digest>,
 }
 
 impl Vitals for Pulse {
@@ -44,5 +52,13 @@ impl Vitals for Pulse {
             let report = self.journal.report(now, days, self.limit).await?;
             Ok(Report { forecast: long.foresee(&planned), ..report })
         })
+    }
+
+    fn samples(&self) -> BoxFuture<'_, Result<Vec<Sample>, Unreadable>> {
+        Box::pin(telemetry::samples(&self.journal, self.clock.boot().saturating_sub(self.began)))
+    }
+
+    fn metrics_token(&self) -> Option<Digest> {
+        self.token
     }
 }

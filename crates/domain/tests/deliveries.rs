@@ -58,7 +58,11 @@ impl House {
                 Effect::Write(records) => self.records.extend(records),
                 Effect::Show(shown) => self.shown.push(shown),
                 Effect::StartTurn(start) => self.starts.push(start),
-                Effect::Decide(..) | Effect::Answer(..) | Effect::Carry(_) | Effect::Interrupt(_) => {}
+                Effect::Decide(..)
+                | Effect::Answer(..)
+                | Effect::Carry(_)
+                | Effect::Interrupt(_)
+                | Effect::LoadSkills(..) => {}
             }
         }
     }

@@ -39,8 +39,8 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 pub use acceptance::{accept, hash_of, refuse};
-pub use db::KnownDevice;
 use db::{Database, PathCache};
+pub use db::{KnownDevice, Number};
 use disk::Disk;
 use files::Found;
 use files::agents::Agents;
@@ -113,6 +113,11 @@ impl Journal {
     /// What unattended work used on the day of `now`.
     pub async fn day(&self, now: Zoned) -> Result<Day, Unreadable> {
         self.read(move |reader| reader.database.spent_on_day(&now)).await
+    }
+
+    /// How much there was of everything.
+    pub async fn numbers(&self) -> Result<Vec<Number>, Unreadable> {
+        self.read(|reader| reader.database.numbers()).await
     }
 
     /// The browsers that were paired.

@@ -15,6 +15,7 @@ mod events;
 mod gate;
 mod guard;
 pub mod job_files;
+pub mod metrics;
 pub mod pairing;
 mod pings;
 mod reading;
@@ -201,6 +202,7 @@ impl App {
             .route("/api/devices/remove", post(api::forget))
             .route("/api/health", get(api::health))
             .route("/api/events", get(events::follow))
+            .route(metrics::PATH, get(metrics::show))
             .fallback(shell::nothing)
             .layer(from_fn_with_state(self.clone(), gate::pass))
             .with_state(self.clone())

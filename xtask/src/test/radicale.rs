@@ -56,7 +56,8 @@ fn install(home: &Path) -> Outcome {
 }
 
 fn tests(python: &Path, root: &Path, length: Length) -> Outcome {
-    let mut words = vec!["test", "--package", "accounts", "--test", "radicale", "--color", "never", "--"];
+    let packages = ["--package", "accounts", "--package", "ollim-bot"];
+    let mut words = [&["test"][..], &packages, &["--test", "radicale", "--color", "never", "--"]].concat();
     words.push("--include-ignored");
     if length == Length::Usual {
         words.extend(["--skip", "long::"]);

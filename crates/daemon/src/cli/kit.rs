@@ -3,6 +3,7 @@
 use clap::Subcommand;
 
 use super::WebhookAction;
+use super::installing::Installing;
 
 /// What the assistant is lent.
 #[derive(Debug, Subcommand)]
@@ -40,6 +41,8 @@ pub enum Kit {
         #[command(subcommand)]
         action: Option<ServersAction>,
     },
+    #[command(flatten)]
+    Installing(Installing),
 }
 
 /// What can be done with servers of others.

@@ -3,7 +3,7 @@
 //! Everything is told as a value first and printed in one place, so that it can be asked for without a shell too.
 
 mod cal;
-mod connecting;
+pub mod connecting;
 mod google;
 pub mod keepers;
 mod mail;

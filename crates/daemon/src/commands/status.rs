@@ -7,14 +7,32 @@ use serde_json::{Value, json};
 use surfaces::client::{Client, Unanswered};
 
 use super::answer;
+use super::doctor::elsewhere;
+use crate::checkup::{Finding, State};
 use crate::cli::Output;
 use crate::exit::Failed;
 use crate::house::SOCKET;
+use crate::settings::Settings;
 
-/// Asks the running assistant how it is; 1 if nothing runs, 78 if what is set here is `wrong`.
-pub async fn show(paths: &Paths, wrong: Option<&Failed>, output: &Output) -> Result<ExitCode, Failed> {
+/// How far one looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// At the assistant alone.
+    Here,
+    /// Also at everybody elsewhere whom it needs.
+    Elsewhere,
+}
+
+/// Asks the running assistant how it is; 1 if nothing runs or somebody elsewhere does not answer, 78 if what is set
+/// here is wrong.
+pub async fn show(
+    paths: &Paths,
+    settings: Result<&Settings, &Failed>,
+    depth: Depth,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
     let client = Client::new(&paths.state(), SOCKET);
-    let (mut value, text, code) = match client.get("/api/health").await {
+    let (mut value, mut text, mut code) = match client.get("/api/health").await {
         Ok(health) => {
             let today = client.get("/api/today").await?;
             let text = told(&health, &today["next"]);
@@ -26,9 +44,20 @@ pub async fn show(paths: &Paths, wrong: Option<&Failed>, output: &Output) -> Res
         }
         Err(error) => return Err(error.into()),
     };
-    let Some(wrong) = wrong else {
-        answer(output, &value, &text);
-        return Ok(code);
+    let wrong = match settings {
+        Ok(settings) => {
+            if depth == Depth::Elsewhere {
+                let findings = elsewhere(settings).await;
+                value["elsewhere"] = findings.iter().map(Finding::as_json).collect();
+                text = findings.iter().fold(text + "\n", |text, found| text + "  " + &found.told());
+                if findings.iter().any(|found| found.state == State::Wrong) {
+                    code = ExitCode::FAILURE;
+                }
+            }
+            answer(output, &value, &text);
+            return Ok(code);
+        }
+        Err(wrong) => wrong,
     };
     value["ok"] = false.into();
     value["error"] = wrong.as_json();

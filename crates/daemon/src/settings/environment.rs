@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use journal::Paths;
+
 use super::claude_code::PASSED_ON;
+use super::kept;
 use crate::exit::Failed;
 
 /// The variables that mean something to us.
-const KNOWN: [&str; 38] = [
+pub(super) const KNOWN: &[&str] = &[
     "TERM",
     "NO_COLOR",
     "VISUAL",
@@ -29,6 +32,9 @@ const KNOWN: [&str; 38] = [
     "OLLIM_CALDAV_CALENDAR",
     "OLLIM_CALDAV_TASKS",
     "OLLIM_LOG",
+    "OLLIM_LOG_FORMAT",
+    "OLLIM_METRICS",
+    "OLLIM_OTLP_URL",
     "OLLIM_SEARCH_URL",
     "OLLIM_SEARCH_KEY",
     "OLLIM_SEARCH_KEY_FILE",
@@ -37,6 +43,7 @@ const KNOWN: [&str; 38] = [
     "OPENAI_API_KEY_FILE",
     "OPENAI_BASE_URL",
     "DISCORD_TOKEN",
+    "DISCORD_TOKEN_FILE",
     "DISCORD_API_BASE",
     "OLLIM_GOOGLE_BASE",
     "OLLIM_IMAP_URL",
@@ -46,6 +53,10 @@ const KNOWN: [&str; 38] = [
     "WEBHOOK_PORT",
     "WEBHOOK_SECRET",
     "WEBHOOK_SECRET_FILE",
+    "XDG_CONFIG_HOME",
+    "NOTIFY_SOCKET",
+    "WATCHDOG_USEC",
+    "WATCHDOG_PID",
 ];
 
 /// What the environment says. An empty variable says nothing.
@@ -65,6 +76,31 @@ impl Environment {
     /// The value of `name`.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
+    }
+
+    /// It, with what was set up once where it says nothing itself.
+    pub fn completed(&self) -> Result<Self, Failed> {
+        let mut all = self.clone();
+        for (name, value) in kept::read(&Paths::new(self.data_dir()?))? {
+            all.0.entry(name).or_insert(value);
+        }
+        Ok(all)
+    }
+
+    /// It, but with this.
+    pub fn with(&self, name: &str, value: &str) -> Self {
+        let mut all = self.clone();
+        if let Some(name) = KNOWN.iter().chain(&PASSED_ON).find(|known| **known == name) {
+            all.0.insert(name, value.to_owned());
+        }
+        all
+    }
+
+    /// It, but without this.
+    pub fn without(&self, name: &str) -> Self {
+        let mut all = self.clone();
+        all.0.remove(name);
+        all
     }
 
     /// The human's editor.

@@ -29,6 +29,10 @@ pub const ANTHROPIC: Vendor =
 pub const OPENAI: Vendor =
     Vendor { variable: "OPENAI_API_KEY", file_variable: "OPENAI_API_KEY_FILE", file: "openai.key" };
 
+/// Our account in Discord.
+pub const DISCORD: Vendor =
+    Vendor { variable: "DISCORD_TOKEN", file_variable: "DISCORD_TOKEN_FILE", file: "discord.token" };
+
 /// The mailbox.
 pub const IMAP: Vendor = Vendor {
     variable: "OLLIM_IMAP_PASSWORD",

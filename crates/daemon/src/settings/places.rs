@@ -2,6 +2,7 @@
 //! calendar.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use journal::Paths;
 use surfaces::discord::Token;
@@ -13,9 +14,11 @@ use super::Environment;
 use super::accounts::{self, Accounts};
 use super::file::File;
 use super::upgrade::{self, Upgrade};
-use super::web;
 use super::webhooks::{self, Webhooks};
+use super::{key, web};
 use crate::exit::Failed;
+use crate::notify::Notifier;
+use crate::telemetry::Telemetry;
 
 /// Where the human can be, and what they keep elsewhere.
 #[derive(Clone, Debug)]
@@ -36,6 +39,19 @@ pub struct Places {
     pub upgrade: Upgrade,
     /// Whether other programs can call.
     pub webhooks: Webhooks,
+    /// The service that we are or could be.
+    pub service: Service,
+    /// Who watches from outside.
+    pub telemetry: Telemetry,
+}
+
+/// What a service manager and we know of each other.
+#[derive(Clone, Debug)]
+pub struct Service {
+    /// Where the human's services are described, if that is known.
+    pub units: Option<PathBuf>,
+    /// Who started us and wants to hear how we are.
+    pub notifier: Option<Notifier>,
 }
 
 /// What the terminal before us can do.
@@ -73,11 +89,19 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
     })?;
     let accounts = accounts::read(environment, paths);
     let search = web::read(environment, paths)?;
-    let (discord, terminal) = (discord(environment), terminal(environment));
+    let (discord, terminal) = (discord(environment, paths), terminal(environment));
     let programs = environment.get("PATH").map(str::to_owned);
     let upgrade = upgrade::read(file);
     let webhooks = webhooks::read(environment, paths);
-    Ok(Places { page, discord, terminal, accounts, search, programs, upgrade, webhooks })
+    let service = Service { units: units(environment), notifier: Notifier::read(environment) };
+    let telemetry = Telemetry::read(environment)?;
+    Ok(Places { page, discord, terminal, accounts, search, programs, upgrade, webhooks, service, telemetry })
+}
+
+fn units(environment: &Environment) -> Option<PathBuf> {
+    let set = environment.get("XDG_CONFIG_HOME").map(PathBuf::from).filter(|place| place.is_absolute());
+    let place = set.or_else(|| Some(PathBuf::from(environment.get("HOME")?).join(".config")));
+    place.map(|place| place.join("systemd/user"))
 }
 
 fn terminal(environment: &Environment) -> Terminal {
@@ -88,12 +112,14 @@ fn terminal(environment: &Environment) -> Terminal {
     }
 }
 
-fn discord(environment: &Environment) -> Discord {
-    let Some(token) = environment.get("DISCORD_TOKEN").filter(|token| !token.trim().is_empty()) else {
-        return Discord::Off;
+fn discord(environment: &Environment, paths: &Paths) -> Discord {
+    let token = match key::source(environment, paths, key::DISCORD) {
+        Ok(Some(token)) => token(),
+        Ok(None) => return Discord::Off,
+        Err(wrong) => return Discord::Wrong(wrong.to_string()),
     };
     let base = environment.get("DISCORD_API_BASE").unwrap_or(DISCORD).to_owned();
-    match Token::read(token) {
+    match Token::read(&token) {
         Ok(token) => match Net::new(&base, &token) {
             Ok(_) => Discord::On { token, base },
             Err(wrong) => Discord::Wrong(format!("discord: {wrong}.")),

@@ -247,7 +247,12 @@ impl Log {
                 self.files.remove(&source);
                 self.gone.push(source);
             }
-            PlanChange::Session(..) | PlanChange::File(_) | PlanChange::Rest(_) | PlanChange::Last(_) => {}
+            // Nobody calls a webhook in these lives.
+            PlanChange::Delivery(_)
+            | PlanChange::Session(..)
+            | PlanChange::File(_)
+            | PlanChange::Rest(_)
+            | PlanChange::Last(_) => {}
         }
     }
 

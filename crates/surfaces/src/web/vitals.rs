@@ -4,6 +4,9 @@ use domain::cost::Report;
 use engine::ports::Unreadable;
 use futures_util::future::BoxFuture;
 
+use super::metrics::Sample;
+use super::secret::Digest;
+
 /// How the assistant is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
@@ -36,4 +39,14 @@ pub trait Vitals: Send + Sync {
 
     /// What was spent, with lists of the last `days`.
     fn cost(&self, days: u16) -> BoxFuture<'_, Result<Report, Unreadable>>;
+
+    /// Numbers for who watches from outside.
+    fn samples(&self) -> BoxFuture<'_, Result<Vec<Sample>, Unreadable>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// What proves that somebody may know those numbers, if anybody over TCP may.
+    fn metrics_token(&self) -> Option<Digest> {
+        None
+    }
 }

@@ -208,6 +208,9 @@ impl World {
             });
             application["team"] = team;
         }
+        if self.setup.ownership == Ownership::Nobody {
+            application["owner"] = Value::Null;
+        }
         application
     }
 

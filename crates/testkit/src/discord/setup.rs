@@ -35,6 +35,8 @@ pub enum Ownership {
     Person,
     /// A team that the human owns.
     Team,
+    /// Nobody whom Discord would name.
+    Nobody,
 }
 
 /// Where an application was installed.

@@ -1,0 +1,69 @@
+//! The program on a disk that never answers while a file called `stall` lies in the home. Only for tests.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use journal::disk::{Disk, Listed, RealDisk, Seen, Stamp};
+
+/// A disk that may stand still.
+struct Stalling(PathBuf);
+
+impl Stalling {
+    #[expect(clippy::disallowed_methods, reason = "a disk that stands still takes its time")]
+    fn wait(&self) {
+        while self.0.exists() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+impl Disk for Stalling {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        RealDisk.read(path)
+    }
+    fn read_part(&self, path: &Path, from: u64, most: usize) -> io::Result<Vec<u8>> {
+        RealDisk.read_part(path, from, most)
+    }
+    fn real(&self, path: &Path) -> io::Result<PathBuf> {
+        RealDisk.real(path)
+    }
+    fn look(&self, path: &Path) -> io::Result<Option<Seen>> {
+        RealDisk.look(path)
+    }
+    fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
+        RealDisk.stamp(path)
+    }
+    fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {
+        RealDisk.list(dir)
+    }
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        RealDisk.create_dir(dir)
+    }
+    fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.wait();
+        RealDisk.create(path, bytes)
+    }
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        RealDisk.append(path, bytes)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.rename(from, to)
+    }
+    fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.name(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove(path)
+    }
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        RealDisk.sync_dir(dir)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test has no other way to tell a process where to look")]
+fn main() -> ExitCode {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    daemon::main_on(Arc::new(Stalling(home.join("stall"))))
+}

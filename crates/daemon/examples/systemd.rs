@@ -1,0 +1,284 @@
+//! systemd as a person has it, played: `systemctl`, `loginctl` and `journalctl` by the name it is called with. It
+//! really starts what a unit says, listens to it, and starts it again when it falls. Only for tests.
+#![expect(clippy::expect_used, reason = "a played part that cannot go on stops the test at once")]
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How long a look at the line takes.
+const LOOK: Duration = Duration::from_millis(20);
+/// Codes after which a unit of ours is not started again.
+const NOT_AGAIN: [i32; 4] = [0, 2, 75, 78];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().collect();
+    let name = Path::new(&words[0]).file_name().map(|name| name.to_string_lossy().into_owned());
+    let stage = Stage(stage());
+    let rest: Vec<&str> = words[1..].iter().map(String::as_str).collect();
+    match (name.as_deref(), rest.as_slice()) {
+        (_, ["supervise"]) => stage.supervise(),
+        (Some("systemctl"), ["--user", rest @ ..]) => stage.systemctl(rest),
+        (Some("loginctl"), rest) => stage.loginctl(rest),
+        (Some("journalctl"), _) => {
+            print(&stage.read("journal"));
+            ExitCode::SUCCESS
+        }
+        _ => ExitCode::FAILURE,
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test has no other way to tell a process where its stage is")]
+fn stage() -> PathBuf {
+    std::env::var_os("PLAYED_SYSTEMD").map(PathBuf::from).expect("PLAYED_SYSTEMD")
+}
+
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+fn fails(text: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "{text}");
+    ExitCode::FAILURE
+}
+
+/// Where everything of this systemd is kept.
+struct Stage(PathBuf);
+
+impl Stage {
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap_or_default()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).expect("room on the stage");
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.join(name).exists()
+    }
+
+    fn unit(&self) -> String {
+        let home = PathBuf::from(self.read("home").trim());
+        std::fs::read_to_string(home.join(".config/systemd/user/ollim-bot.service")).unwrap_or_default()
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(self.read("pid").trim().parse().ok()?)
+    }
+
+    fn systemctl(&self, words: &[&str]) -> ExitCode {
+        if self.has("no-bus") {
+            return fails("Failed to connect to user scope bus via local transport: No medium found");
+        }
+        if self.has("no-systemd") {
+            return fails("System has not been booted with systemd as init system (PID 1). Can't operate.");
+        }
+        match words {
+            ["show", ..] => self.show(),
+            ["daemon-reload"] | ["enable", _] => ExitCode::SUCCESS,
+            ["start", _] => self.start(),
+            ["stop", _] | ["disable", "--now", _] => self.stop(),
+            ["restart", _] => {
+                self.stop();
+                self.start()
+            }
+            _ => fails("Unknown command verb."),
+        }
+    }
+
+    fn show(&self) -> ExitCode {
+        let running = self.pid().is_some() && self.has("ready");
+        let state = match (running, self.has("failed")) {
+            (true, _) => "active",
+            (false, true) => "failed",
+            (false, false) => "inactive",
+        };
+        let or = |name: &str, usual: &str| {
+            Some(self.read(name)).filter(|text| !text.is_empty()).unwrap_or(usual.to_owned())
+        };
+        print(&format!(
+            "ActiveState={state}\nMainPID={}\nNRestarts={}\nActiveEnterTimestamp=Mon 2026-11-16 08:00:00 UTC\n\
+             Result={}\nExecMainStatus={}\n",
+            or("pid", "0"),
+            or("restarts", "0"),
+            or("result", "success"),
+            or("code", "0"),
+        ));
+        ExitCode::SUCCESS
+    }
+
+    /// Starts the unit, and waits until it is ready or has failed.
+    #[expect(clippy::zombie_processes, reason = "the supervisor outlives us, as systemd does")]
+    fn start(&self) -> ExitCode {
+        for name in ["stop", "failed", "restarts", "result", "code", "ready", "pid"] {
+            let _ = std::fs::remove_file(self.0.join(name));
+        }
+        if self.has("no-namespaces") && self.unit().contains("PrivateTmp") {
+            self.write("failed", "");
+            self.write("result", "exit-code");
+            self.write("code", "226");
+            return fails(
+                "Job for ollim-bot.service failed because the control process exited with error code.",
+            );
+        }
+        let program = std::env::current_exe().expect("our own place");
+        let mut supervisor = Command::new(program)
+            .arg("supervise")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a supervisor");
+        let mut told = String::new();
+        let _ = BufReader::new(supervisor.stdout.take().expect("its line")).read_line(&mut told);
+        match told.trim() {
+            "ready" => ExitCode::SUCCESS,
+            _ => fails("Job for ollim-bot.service failed."),
+        }
+    }
+
+    /// Stops the unit, and waits for its end.
+    fn stop(&self) -> ExitCode {
+        self.write("stop", "");
+        if let Some(pid) = self.pid() {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        // Whoever supervises holds the lock.
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(self.0.join("lock"))
+            .expect("a lock");
+        lock.lock().expect("its end");
+        ExitCode::SUCCESS
+    }
+
+    fn loginctl(&self, words: &[&str]) -> ExitCode {
+        match words {
+            ["show-user", ..] => print(if self.has("linger") { "Linger=yes\n" } else { "Linger=no\n" }),
+            ["--no-ask-password", "enable-linger"] if self.has("may-linger") => self.write("linger", ""),
+            _ => return fails("Could not enable linger: Access denied"),
+        }
+        ExitCode::SUCCESS
+    }
+
+    /// Starts what the unit says, again and again, until it is stopped or ends as it should.
+    fn supervise(&self) -> ExitCode {
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(self.0.join("lock"))
+            .expect("a lock");
+        lock.lock().expect("nobody else supervises");
+        let mut restarts = 0;
+        loop {
+            let (result, code) = self.once();
+            let _ = std::fs::remove_file(self.0.join("pid"));
+            let _ = std::fs::remove_file(self.0.join("ready"));
+            self.write("result", result);
+            self.write("code", &code.to_string());
+            if self.has("stop") || NOT_AGAIN.contains(&code) {
+                if !self.has("stop") && code != 0 {
+                    self.write("failed", "");
+                    print("failed\n");
+                }
+                return ExitCode::SUCCESS;
+            }
+            restarts += 1;
+            self.write("restarts", &restarts.to_string());
+        }
+    }
+
+    /// One life of it: how it ended, and with which code.
+    fn once(&self) -> (&'static str, i32) {
+        let unit = self.unit();
+        let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("ExecStart");
+        let micros = match self.read("watchdog").trim().parse() {
+            Ok(micros) => micros,
+            Err(_) => value(&unit, "WatchdogSec=") * 1_000_000,
+        };
+        let socket = self.0.join("notify");
+        let _ = std::fs::remove_file(&socket);
+        let ear = UnixDatagram::bind(&socket).expect("a socket");
+        ear.set_read_timeout(Some(LOOK)).expect("a short wait");
+        let mut child = self.spawn(&words(line), &socket, micros);
+        self.write("pid", &child.id().to_string());
+        let patience = Duration::from_micros(micros);
+        let mut heard = Instant::now();
+        loop {
+            let mut letter = [0; 256];
+            match ear.recv(&mut letter) {
+                Ok(length) => {
+                    heard = Instant::now();
+                    let text = String::from_utf8_lossy(&letter[..length]).into_owned();
+                    self.note(&text);
+                    if text.contains("READY=1") {
+                        self.write("ready", "");
+                        print("ready\n");
+                        let _ = std::io::stdout().flush();
+                    }
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(error) => panic!("the socket: {error}"),
+            }
+            if let Some(status) = child.try_wait().expect("a child") {
+                return (if status.success() { "success" } else { "exit-code" }, status.code().unwrap_or(-1));
+            }
+            if self.has("ready") && heard.elapsed() > patience {
+                let _ = child.kill();
+                let _ = child.wait();
+                return ("watchdog", -1);
+            }
+        }
+    }
+
+    fn spawn(&self, words: &[String], socket: &Path, micros: u64) -> Child {
+        let journal =
+            || OpenOptions::new().create(true).append(true).open(self.0.join("journal")).expect("a journal");
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).env_clear().current_dir("/");
+        command.env("HOME", self.read("home").trim()).env("PATH", "/usr/bin:/bin");
+        command.env("NOTIFY_SOCKET", socket).env("WATCHDOG_USEC", micros.to_string());
+        command.stdin(Stdio::null()).stdout(journal()).stderr(journal());
+        command.spawn().expect("what the unit says")
+    }
+
+    /// Keeps what was heard.
+    fn note(&self, text: &str) {
+        let mut heard: File =
+            OpenOptions::new().create(true).append(true).open(self.0.join("heard")).expect("a file");
+        let _ = writeln!(heard, "{}", text.replace('\n', " "));
+    }
+}
+
+fn value(unit: &str, name: &str) -> u64 {
+    unit.lines().find_map(|line| line.strip_prefix(name)?.parse().ok()).expect("a number")
+}
+
+/// The words of a line, as systemd reads them.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => quoted = !quoted,
+            '\\' => word.extend(letters.next()),
+            '%' | '$' => {
+                letters.next();
+                word.push(letter);
+            }
+            ' ' if !quoted => words.push(std::mem::take(&mut word)),
+            letter => word.push(letter),
+        }
+    }
+    words.push(word);
+    words
+}

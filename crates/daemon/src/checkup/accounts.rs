@@ -1,0 +1,122 @@
+//! What the human keeps elsewhere: whether the tasks, the calendar and the mailbox answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use accounts::Trouble;
+use accounts::google::Connection;
+use accounts::tasks::Which;
+use engine::ports::Clock;
+use jiff::ToSpan;
+use journal::disk::Disk;
+
+use super::Finding;
+use crate::commands::accounts::keepers;
+use crate::google::account;
+use crate::settings::{Keeper, Mail, Settings};
+
+/// How long somebody elsewhere may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Who looks, and with what.
+#[derive(Clone)]
+pub struct Looker {
+    /// The disk of local files.
+    pub disk: Arc<dyn Disk>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// How the calendar is.
+pub async fn calendar(settings: &Settings, looker: &Looker) -> Finding {
+    let asked = async {
+        let calendar = keepers::calendar(settings, Arc::clone(&looker.disk), &looker.clock)?;
+        let from = looker.clock.now();
+        let until = from.checked_add(1.day()).unwrap_or_else(|_| from.clone());
+        Ok(calendar.between(from, until).await?.len())
+    };
+    kept("calendar", &settings.places.accounts.calendar, asked, "event in the next day").await
+}
+
+/// How the tasks are.
+pub async fn tasks(settings: &Settings, looker: &Looker) -> Finding {
+    let asked = async {
+        let tasks = keepers::tasks(settings, Arc::clone(&looker.disk), &looker.clock)?;
+        Ok(tasks.list(Which::Open).await?.len())
+    };
+    kept("tasks", &settings.places.accounts.tasks, asked, "open task").await
+}
+
+/// How the mailbox is.
+pub async fn mail(settings: &Settings, looker: &Looker) -> Finding {
+    let (place, fix) = match &settings.places.accounts.mail {
+        Mail::Wrong(why) => return Finding::wrong("mail", why.clone()).fixed_by("ollim-bot setup mail"),
+        Mail::Google => match connection(settings, looker) {
+            Ok(Connection::Connected) => ("at google", "ollim-bot setup google"),
+            Ok(Connection::Apart | Connection::NoClient) => {
+                return Finding::absent("mail", "no mailbox is set up").fixed_by("ollim-bot setup mail");
+            }
+            Err(trouble) => return Finding::wrong("mail", trouble.to_string()),
+        },
+        Mail::Imap { .. } => ("by imap", "ollim-bot setup mail"),
+    };
+    let asked = async {
+        let mailbox = keepers::mailbox(settings, Arc::clone(&looker.disk), &looker.clock)?;
+        Ok(mailbox.labels().await?.len())
+    };
+    match in_time(asked).await {
+        Ok(folders) => Finding::fine("mail", format!("{place}, {}", counted(folders, "folder"))),
+        Err(trouble) => Finding::wrong("mail", trouble.to_string()).fixed_by(fix),
+    }
+}
+
+/// How the account at Google is.
+pub fn google(settings: &Settings, looker: &Looker) -> Finding {
+    match connection(settings, looker) {
+        Ok(Connection::Connected) => Finding::fine("google", "connected"),
+        Ok(Connection::Apart | Connection::NoClient) => {
+            Finding::absent("google", "not connected").fixed_by("ollim-bot setup google")
+        }
+        Err(trouble) => Finding::wrong("google", trouble.to_string()).fixed_by("ollim-bot setup google"),
+    }
+}
+
+/// How it stands with Google, as far as our files tell.
+pub fn connection(settings: &Settings, looker: &Looker) -> Result<Connection, Trouble> {
+    account(settings, Arc::clone(&looker.disk), &looker.clock)?.connection()
+}
+
+async fn kept(
+    what: &'static str,
+    keeper: &Keeper,
+    asked: impl Future<Output = Result<usize, Trouble>>,
+    thing: &str,
+) -> Finding {
+    let (place, fix) = match keeper {
+        Keeper::Local => ("a file of yours", "ollim-bot doctor"),
+        Keeper::CalDav(_) => ("by caldav", "ollim-bot setup caldav"),
+        Keeper::Google => ("at google", "ollim-bot setup google"),
+        Keeper::Wrong(why) => return Finding::wrong(what, why.clone()).fixed_by("ollim-bot setup caldav"),
+    };
+    match in_time(asked).await {
+        Ok(found) => Finding::fine(what, format!("{place}, {}", counted(found, thing))),
+        Err(trouble) => Finding::wrong(what, trouble.to_string()).fixed_by(fix),
+    }
+}
+
+fn counted(number: usize, thing: &str) -> String {
+    match (number, thing.split_once(' ')) {
+        (1, _) => format!("1 {thing}"),
+        (_, Some((noun, rest))) if noun == "event" => format!("{number} {noun}s {rest}"),
+        (_, Some(_) | None) => format!("{number} {thing}s"),
+    }
+}
+
+async fn in_time<T>(asked: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
+    match tokio::time::timeout(PATIENCE, asked).await {
+        Ok(answered) => answered,
+        Err(_) => {
+            Err(Trouble::Away(format!("nobody answered within {} s. try again later.", PATIENCE.as_secs())))
+        }
+    }
+}

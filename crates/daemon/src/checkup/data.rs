@@ -1,0 +1,99 @@
+//! The machine and the data directory: whether there is a place to keep things, room in it, and a clock.
+
+use journal::Paths;
+use surfaces::client::{Client, Unanswered};
+
+use super::{Finding, State};
+use crate::house::SOCKET;
+use crate::settings::Settings;
+
+/// The least room that is fine, and the least that still works.
+const ROOM_FINE: u64 = 500 * 1024 * 1024;
+const ROOM_WORKS: u64 = 50 * 1024 * 1024;
+
+/// The data directory.
+pub fn directory(paths: &Paths) -> Finding {
+    let root = paths.root();
+    match root.metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Finding::fine("data", format!("{} will be made at the first start", root.display()))
+        }
+        Err(error) => {
+            Finding::wrong("data", format!("{}: {error}. choose another with --data-dir", root.display()))
+        }
+        Ok(found) if !found.is_dir() => Finding::wrong(
+            "data",
+            format!("{} is not a directory. choose another with --data-dir", root.display()),
+        ),
+        Ok(_) if rustix::fs::access(root, rustix::fs::Access::WRITE_OK).is_err() => {
+            Finding::wrong("data", format!("{} cannot be written to. make it writable", root.display()))
+        }
+        Ok(_) => Finding::fine("data", root.display().to_string()),
+    }
+}
+
+/// The log of everything.
+pub fn journal(paths: &Paths) -> Finding {
+    match ::journal::peek(paths) {
+        Ok(None) => Finding::fine("journal", "nothing was said yet"),
+        Ok(Some(database)) if database.is_sound() => {
+            let size = paths.database().metadata().map(|found| found.len()).unwrap_or_default();
+            Finding::fine("journal", format!("sound, {} KB", size / 1024))
+        }
+        Ok(Some(_)) => Finding::wrong(
+            "journal",
+            "damaged. the next start keeps it aside and goes on from the newest backup",
+        ),
+        Err(error) => Finding::wrong("journal", error.to_string()),
+    }
+}
+
+/// The room on the disk.
+pub fn disk(paths: &Paths) -> Finding {
+    let place = paths.root().ancestors().find(|path| path.exists());
+    let Some(found) = place.and_then(|path| rustix::fs::statvfs(path).ok()) else {
+        return Finding::new("disk", State::Warning, "its free space cannot be read");
+    };
+    let free = found.f_bavail * found.f_frsize;
+    let text = format!("{} MB free", free / 1024 / 1024);
+    match free {
+        free if free >= ROOM_FINE => Finding::fine("disk", text),
+        free if free >= ROOM_WORKS => {
+            Finding::new("disk", State::Warning, format!("only {text}. make some room soon"))
+        }
+        _ => {
+            Finding::wrong("disk", format!("only {text}. make some room: i can't write things down without"))
+        }
+    }
+}
+
+/// The human's zone.
+pub fn zone(settings: &Settings) -> Finding {
+    let name = settings.zone.value.iana_name().unwrap_or("UTC");
+    let text = format!("{name} (from {})", settings.zone.from);
+    match settings.zone.from {
+        "a guess" => Finding::new("zone", State::Warning, format!("{text}. set OLLIM_TIMEZONE to yours"))
+            .fixed_by("ollim-bot setup you"),
+        _ => Finding::fine("zone", text),
+    }
+}
+
+/// A clock before the day this was written is certainly wrong.
+#[expect(clippy::disallowed_methods, reason = "the doctor looks at the machine's own clock")]
+pub fn clock() -> Finding {
+    let now = jiff::Timestamp::now();
+    match now.as_second() > 1_793_000_000 {
+        true => Finding::fine("clock", format!("{}", now.strftime("%Y-%m-%d %H:%M UTC"))),
+        false => Finding::wrong("clock", format!("it says {now}, which is long past. set the clock")),
+    }
+}
+
+/// Whether the assistant runs.
+pub async fn running(paths: &Paths) -> Finding {
+    let client = Client::new(&paths.state(), SOCKET);
+    match client.get("/api/health").await {
+        Ok(health) => Finding::fine("running", format!("pid {}, page {}", health["pid"], health["page"])),
+        Err(Unanswered::NotRunning) => Finding::absent("running", "no. start it: ollim-bot"),
+        Err(error) => Finding::wrong("running", error.to_string()).fixed_by("ollim-bot service restart"),
+    }
+}

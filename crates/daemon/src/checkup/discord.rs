@@ -1,0 +1,120 @@
+//! Our account in Discord: whether the token is taken, whose the application is, and whether we may write to them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use surfaces::discord::message::Outgoing;
+use surfaces::discord::rest::{Application, Rest, Trouble};
+use surfaces::discord::wire::net::Net;
+use surfaces::discord::{Snowflake, Token};
+
+use super::Finding;
+use crate::settings::{Discord, Settings};
+
+const FIX: &str = "ollim-bot setup discord";
+/// How long Discord may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How far we got with Discord.
+#[derive(Clone, Copy, Debug)]
+pub struct Met {
+    /// The application.
+    pub application: Snowflake,
+    /// The human.
+    pub owner: Snowflake,
+    /// Where we are alone with them.
+    pub channel: Snowflake,
+}
+
+/// How it stands with Discord. Nothing is sent.
+pub async fn look(settings: &Settings) -> Finding {
+    match &settings.places.discord {
+        Discord::Off => Finding::absent("discord", "not connected").fixed_by(FIX),
+        Discord::Wrong(why) => Finding::wrong("discord", why.clone()).fixed_by(FIX),
+        Discord::On { token, base } => match meet(base, token).await {
+            Ok(Met { application, owner, .. }) => Finding::fine(
+                "discord",
+                format!("the token works, application {application}, and i may write to you ({owner})"),
+            ),
+            Err(why) => Finding::wrong("discord", why).fixed_by(FIX),
+        },
+    }
+}
+
+/// Finds the application, its owner, and the place where we are alone with them; or a sentence that says why not.
+pub async fn meet(base: &str, token: &Token) -> Result<Met, String> {
+    in_time(async {
+        let rest = rest(base, token)?;
+        let application = rest.application().await.map_err(|trouble| sorted(&trouble, None))?;
+        let Application { id, owner } = application;
+        let owner = owner.id().ok_or(NOBODY)?;
+        let opened = rest.open_dm(owner).await;
+        let channel = opened.map_err(|trouble| sorted(&trouble, Some(id)))?;
+        Ok(Met { application: id, owner, channel })
+    })
+    .await
+}
+
+/// Sends `words` to the human; or a sentence that says why not.
+pub async fn write(base: &str, token: &Token, met: Met, words: &str) -> Result<(), String> {
+    in_time(async {
+        let sent = rest(base, token)?.create_message(met.channel, &Outgoing::words(words), None).await;
+        sent.map(drop).map_err(|trouble| sorted(&trouble, Some(met.application)))
+    })
+    .await
+}
+
+const NOBODY: &str = "discord does not say who owns the application, so i would listen to nobody. make one of your own at \
+                      https://discord.com/developers/applications";
+
+fn rest(base: &str, token: &Token) -> Result<Rest, String> {
+    let wire = Net::new(base, token).map_err(|wrong| format!("{wrong}."))?;
+    Ok(Rest::new(Arc::new(wire)))
+}
+
+async fn in_time<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    match tokio::time::timeout(PATIENCE, work).await {
+        Ok(done) => done,
+        Err(_) => Err(format!(
+            "discord did not answer within {} s. check the network, and try again.",
+            PATIENCE.as_secs()
+        )),
+    }
+}
+
+/// The link that adds the application to the human's own account.
+pub fn install_link(application: Snowflake) -> String {
+    format!(
+        "https://discord.com/oauth2/authorize?client_id={application}&integration_type=1&scope=applications.commands"
+    )
+}
+
+fn sorted(trouble: &Trouble, application: Option<Snowflake>) -> String {
+    let link = application.map(install_link).unwrap_or_default();
+    match trouble {
+        Trouble::Token => {
+            "discord rejected that token. on the Bot page press Reset Token once more, and copy \
+                           what it shows."
+                .to_owned()
+        }
+        Trouble::NotAllowed { code: 50278, .. } => {
+            let server = application.map(|id| {
+                format!("https://discord.com/oauth2/authorize?client_id={id}&scope=bot&permissions=0")
+            });
+            format!(
+                "discord won't let me message you without a shared server. make an empty server and add me there: {}",
+                server.unwrap_or_default()
+            )
+        }
+        Trouble::NotAllowed { code: 50001 | 50007, .. } => format!(
+            "discord won't let me message you: the application is not added to your account. open {link} and press \
+             Add to My Apps."
+        ),
+        Trouble::NotAllowed { .. } | Trouble::Refused { .. } | Trouble::Gone { .. } => {
+            format!("{trouble}. add the application to your account again: {link}")
+        }
+        Trouble::Away(why) | Trouble::Unknown(why) => {
+            format!("discord cannot be reached: {why}. check the network, and try again.")
+        }
+    }
+}

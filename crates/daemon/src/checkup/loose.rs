@@ -1,0 +1,140 @@
+//! What others on this machine could read: files and directories of ours that were loosened, and tightening them.
+//!
+//! Everything of `state` is for the human alone, and so is the data directory itself, which shuts off all below it.
+
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use journal::Paths;
+
+use super::{Finding, State};
+
+/// How deep `state` is looked into, and how much of it: nothing of ours goes further.
+const DEEPEST: usize = 6;
+const MOST: usize = 20_000;
+
+/// All that others could get at, as it lies below the data directory.
+pub fn find(paths: &Paths) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    if is_loose(paths.root()) {
+        found.push(paths.root().to_owned());
+    }
+    if is_loose(&paths.state()) {
+        found.push(paths.state());
+    }
+    walk(&paths.state(), DEEPEST, &mut found);
+    found
+}
+
+/// Makes all of them the human's alone; those that could not be, with the reason.
+pub fn tighten(loose: &[PathBuf]) -> Vec<(PathBuf, io::Error)> {
+    let tight = |path: &PathBuf| {
+        let mode = if path.is_dir() { 0o700 } else { 0o600 };
+        std::fs::set_permissions(path, Permissions::from_mode(mode)).err().map(|error| (path.clone(), error))
+    };
+    loose.iter().filter_map(tight).collect()
+}
+
+/// Tightens everything, and tells what was loose.
+pub fn mend(paths: &Paths) -> Vec<String> {
+    let loose = find(paths);
+    let failed = tighten(&loose);
+    let told = |path: &PathBuf| match failed.iter().find(|(unmended, _)| unmended == path) {
+        None => format!("others could read {}. it is yours alone again.", path.display()),
+        Some((_, error)) => format!("others can read {}, and i can't change that: {error}.", path.display()),
+    };
+    loose.iter().map(told).collect()
+}
+
+/// Tightens everything; what the human should hear of it, in one sentence for all that could be mended.
+pub fn mend_at_start(paths: &Paths) -> Vec<String> {
+    let loose = find(paths);
+    let failed = tighten(&loose);
+    let mended = match loose.as_slice() {
+        [] => None,
+        [one] => Some(format!("others could read {}. it is yours alone again.", one.display())),
+        [first, rest @ ..] => Some(format!(
+            "others could read {} and {} more. all is yours alone again.",
+            first.display(),
+            rest.len()
+        )),
+    };
+    let unmended = failed.iter().map(|(path, error)| {
+        format!("others can read {}, and i can't change that: {error}.", path.display())
+    });
+    mended.filter(|_| failed.is_empty()).into_iter().chain(unmended).collect()
+}
+
+/// Whether others can get at anything. A directory alone is shut again by the next start.
+pub fn look(paths: &Paths) -> Finding {
+    let loose = find(paths);
+    let state = if loose.iter().all(|path| path.is_dir()) { State::Warning } else { State::Wrong };
+    match loose.as_slice() {
+        [] => Finding::fine("private", "nobody else can read what is kept"),
+        [first, rest @ ..] => {
+            let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+            Finding::new("private", state, format!("others can read {}{more}", first.display()))
+                .fixed_by("ollim-bot doctor --fix")
+        }
+    }
+}
+
+fn walk(dir: &Path, deeper: usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        // What a link leads to is not ours to judge, and a socket is shut off by its directory.
+        if kind.is_symlink() || !(kind.is_dir() || kind.is_file()) || found.len() >= MOST {
+            continue;
+        }
+        let path = entry.path();
+        if is_loose(&path) {
+            found.push(path.clone());
+        }
+        if kind.is_dir() && deeper > 0 {
+            walk(&path, deeper - 1, found);
+        }
+    }
+}
+
+fn is_loose(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_ok_and(|found| !found.file_type().is_symlink() && found.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    /// J2: what was loosened is found, made the human's alone, and told; what a link leads to is left alone.
+    #[test]
+    fn what_was_loosened_is_tightened_and_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let (paths, elsewhere) = (Paths::new(dir.path().join("data")), dir.path().join("elsewhere"));
+        std::fs::create_dir_all(paths.state().join("backups")).unwrap();
+        let key = paths.state().join("anthropic.key");
+        for file in [&key, &paths.state().join("backups/1.db"), &elsewhere, &paths.root().join("tasks.md")] {
+            std::fs::write(file, "x").unwrap();
+            std::fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
+        }
+        std::os::unix::fs::symlink(&elsewhere, paths.state().join("link")).unwrap();
+        for place in [paths.root().to_owned(), paths.state(), paths.state().join("backups")] {
+            std::fs::set_permissions(place, Permissions::from_mode(0o755)).unwrap();
+        }
+        assert_eq!(look(&paths).state, State::Wrong);
+        let told = mend(&paths);
+        assert_eq!(told.len(), 5, "{told:?}");
+        assert!(
+            told.iter().any(|line| line.ends_with("anthropic.key. it is yours alone again.")),
+            "{told:?}"
+        );
+        assert_eq!((mode(&key), mode(paths.root()), mode(&elsewhere)), (0o600, 0o700, 0o644));
+        assert!(find(&paths).is_empty());
+    }
+}

@@ -1,0 +1,93 @@
+//! Who answers: whether they are there, and take our key.
+
+use std::time::Duration;
+
+use domain::failure::Failure;
+use models::anthropic::{self, Anthropic, BadSettings};
+use models::claude::{self, Claude};
+use models::openai::{self, OpenAi};
+
+use super::{Finding, State};
+use crate::settings::{Brain, Settings};
+
+/// How long we wait for a model here: not as long as a conversation would.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long we wait for a program of 200 MB to start.
+const PROGRAM_PATIENCE: Duration = Duration::from_secs(20);
+
+const FIX: &str = "ollim-bot setup model";
+
+/// How the model is.
+pub async fn look(settings: &Settings) -> Finding {
+    let (connect, stall) = (PATIENCE, PATIENCE);
+    let (place, examined) = match &settings.brain {
+        Brain::Offline => {
+            let text = "none connected. set ANTHROPIC_API_KEY to talk for real";
+            return Finding::new("model", State::Warning, text).fixed_by(FIX);
+        }
+        Brain::Anthropic(brain) => {
+            let place = format!("{} at {}", brain.model, brain.base_url);
+            match Anthropic::new(anthropic::Settings { connect, stall, ..brain.clone() }) {
+                Ok(model) => (place, Ok(model.examine().await)),
+                Err(bad) => (place, Err(bad)),
+            }
+        }
+        Brain::OpenAi(brain) => {
+            let place = format!("{} at {}", brain.model, brain.base_url);
+            match OpenAi::new(openai::Settings { connect, stall, ..brain.clone() }) {
+                Ok(model) => (place, Ok(model.examine().await)),
+                Err(bad) => (place, Err(bad)),
+            }
+        }
+        Brain::Claude(brain) => return program(brain).await,
+    };
+    examination(&place, examined)
+}
+
+async fn program(brain: &claude::Settings) -> Finding {
+    let patience = claude::Patience { start: PROGRAM_PATIENCE, ..brain.patience };
+    // The data directory may still be made, and where it looks from makes no difference.
+    let settings = claude::Settings { patience, folder: "/".into(), ..brain.clone() };
+    let claude = match Claude::new(settings, claude::Company::default()) {
+        Ok(claude) => claude,
+        Err(bad) => return Finding::wrong("model", bad.to_string()),
+    };
+    match claude.examine().await {
+        Ok(claude::Examined { version, login: Some(login) }) => {
+            Finding::fine("model", format!("{}: {version}, logged in ({login})", brain.program.display()))
+        }
+        Ok(claude::Examined { version, login: None }) => Finding::new(
+            "model",
+            State::Warning,
+            format!("{version} does not say whether it is logged in. `claude` in a terminal tells"),
+        ),
+        Err(failure) => Finding::wrong("model", failure.to_string()),
+    }
+}
+
+fn examination(place: &str, examined: Result<Result<(), Failure>, BadSettings>) -> Finding {
+    let wrong = |text: String| Finding::wrong("model", text).fixed_by(FIX);
+    match examined {
+        Err(bad) => wrong(bad.to_string()),
+        Ok(Ok(())) => Finding::fine("model", format!("{place} answers")),
+        Ok(Err(Failure::Unreachable(why))) => {
+            wrong(format!("{place} cannot be reached: {why}. check the address"))
+        }
+        Ok(Err(Failure::BadKey(why))) => {
+            wrong(format!("{place} refused the key ({why}). copy it once more, whole, or make a new one"))
+        }
+        Ok(Err(failure)) => wrong(format!("{place}: {failure}")),
+    }
+}
+
+/// What was said about thinking and nobody heeds.
+pub fn thinking(settings: &Settings) -> Option<Finding> {
+    settings.thinking?;
+    let who = match &settings.brain {
+        Brain::Anthropic(_) | Brain::Claude(_) => return None,
+        Brain::OpenAi(settings) => settings.model.as_str(),
+        Brain::Offline => "the offline brain",
+    };
+    let text = format!("OLLIM_THINKING is not told to {who}: only the models of Anthropic take it");
+    Some(Finding::new("thinking", State::Warning, text))
+}

@@ -1,0 +1,39 @@
+//! `ollim-bot auth`: signing the claude program in and out, by its own command.
+
+use std::process::{Command, ExitCode};
+
+use crate::exit::Failed;
+use crate::settings::Environment;
+use crate::voice::{note, print};
+
+const USAGE: &str = "\
+usage: ollim-bot auth login|status|logout
+
+Signs the claude program in and out; what follows is passed on to it. Only OLLIM_MODEL=claude needs it.";
+
+/// Passes `words` on to the program, and ends as it does.
+pub fn run(words: &[String], environment: &Environment) -> Result<ExitCode, Failed> {
+    match words.first().map(String::as_str) {
+        None | Some("help" | "--help" | "-h") => {
+            print(USAGE);
+            Ok(ExitCode::SUCCESS)
+        }
+        Some("login" | "status" | "logout") => pass_on(words, environment),
+        Some(other) => {
+            note(&format!("error: auth has no `{other}`.\n{USAGE}"));
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn pass_on(words: &[String], environment: &Environment) -> Result<ExitCode, Failed> {
+    let program = environment.get("OLLIM_CLAUDE").unwrap_or("claude");
+    let ended = Command::new(program).arg("auth").args(words).status().map_err(|error| {
+        Failed::NotDone(format!(
+            "`{program}` cannot be run: {error}. install it (npm install -g @anthropic-ai/claude-code), or set OLLIM_CLAUDE to its path."
+        ))
+    })?;
+    // Who was ended by a signal has no code.
+    let code = ended.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+    Ok(ExitCode::from(code))
+}

@@ -1,0 +1,255 @@
+//! `ollim-bot service`: making the service, and looking after it.
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use journal::disk::{RealDisk, replace};
+use serde_json::{Value, json};
+use surfaces::client::Client;
+
+use super::answer;
+use crate::cli::{Output, ServiceAction};
+use crate::exit::Failed;
+use crate::house::SOCKET;
+use crate::service::Standing;
+use crate::service::manager::{Linger, Manager, Unmanaged};
+use crate::service::unit::{NAME, Unit, Walls};
+use crate::settings::{Settings, log};
+
+/// What systemd ends a process with for which it could not make a namespace.
+const NO_NAMESPACE: i32 = 226;
+
+/// Does what was asked for.
+pub async fn run(settings: &Settings, action: ServiceAction, output: &Output) -> Result<ExitCode, Failed> {
+    let unit = Unit::of(settings).ok_or_else(|| {
+        Failed::Configuration("HOME is not set, so there is no place for a service. set it.".to_owned())
+    })?;
+    match action {
+        ServiceAction::Install => {
+            let done = install(settings, &unit).await?;
+            answer(output, &done.value, &done.text);
+            Ok(ExitCode::SUCCESS)
+        }
+        ServiceAction::Start => order(&unit, "start", output),
+        ServiceAction::Stop => order(&unit, "stop", output),
+        ServiceAction::Restart => order(&unit, "restart", output),
+        ServiceAction::Status => status(&unit, output),
+        ServiceAction::Logs { lines, follow } => logs(settings, &unit, (lines, follow)),
+        ServiceAction::Remove => remove(&unit, output),
+    }
+}
+
+/// What was done, for people and programs.
+pub struct Done {
+    /// For people.
+    pub text: String,
+    /// For programs.
+    pub value: Value,
+}
+
+/// Makes the service and starts it.
+pub async fn install(settings: &Settings, unit: &Unit) -> Result<Done, Failed> {
+    let manager = Manager;
+    let by_hand = |unmanaged: Unmanaged| not_managed(&unmanaged, unit);
+    // Asking first: where nobody manages services, nothing is left behind.
+    let before = manager.standing().map_err(by_hand)?;
+    let client = Client::new(&settings.paths.state(), SOCKET);
+    if let (Ok(health), false) = (client.get("/api/health").await, before.is_running()) {
+        return Err(Failed::Running(format!(
+            "it runs already (pid {}), but not as a service. end that one, and run this again.",
+            health["pid"]
+        )));
+    }
+    let walls = match start(unit, Walls::Whole).map_err(by_hand)? {
+        standing if standing.is_running() => "",
+        standing if standing.code == NO_NAMESPACE => {
+            match start(unit, Walls::WithoutNamespaces).map_err(by_hand)? {
+                standing if standing.is_running() => {
+                    "\nthis machine lets nobody but root make namespaces, so it runs without those walls."
+                }
+                standing => return Err(not_started(&standing)),
+            }
+        }
+        standing => return Err(not_started(&standing)),
+    };
+    let standing = manager.standing().map_err(by_hand)?;
+    let linger = linger(manager);
+    let goes_on = match linger {
+        Linger::On => "it goes on when you log out, and starts with the machine.",
+        Linger::Off => {
+            "it starts when you log in, and ends when you log out. to let it go on:\n  sudo loginctl enable-linger $USER"
+        }
+        Linger::Unknown => {
+            "nobody here says whether it goes on when you log out. `loginctl enable-linger` is what decides it."
+        }
+    };
+    let text =
+        format!("the service is {}.\n{goes_on}{walls}\nlook: ollim-bot service status", standing.told());
+    let value =
+        json!({ "ok": true, "service": standing.as_json(), "linger": word(linger), "unit": unit.place() });
+    Ok(Done { text, value })
+}
+
+fn start(unit: &Unit, walls: Walls) -> Result<Standing, Unmanaged> {
+    let manager = Manager;
+    write(unit.place(), &unit.text(walls))?;
+    manager.order(&["daemon-reload"])?;
+    manager.order(&["enable", NAME])?;
+    // How a start ended is seen in how the unit is afterwards.
+    match manager.order(&["restart", NAME]) {
+        Ok(()) | Err(Unmanaged::Refused(_)) => manager.standing(),
+        Err(unmanaged) => Err(unmanaged),
+    }
+}
+
+fn write(place: &Path, text: &str) -> Result<(), Unmanaged> {
+    let told =
+        |error: std::io::Error| Unmanaged::Refused(format!("{} cannot be written: {error}", place.display()));
+    if let Some(dir) = place.parent() {
+        std::fs::create_dir_all(dir).map_err(told)?;
+    }
+    replace(&RealDisk, place, text.as_bytes()).map_err(told)
+}
+
+fn linger(manager: Manager) -> Linger {
+    match manager.linger() {
+        Linger::Off if manager.enable_linger() => manager.linger(),
+        known @ (Linger::On | Linger::Off | Linger::Unknown) => known,
+    }
+}
+
+fn word(linger: Linger) -> Value {
+    match linger {
+        Linger::On => true.into(),
+        Linger::Off => false.into(),
+        Linger::Unknown => Value::Null,
+    }
+}
+
+fn not_started(standing: &Standing) -> Failed {
+    let why = match standing.code {
+        75 => "another one runs with the same data directory.".to_owned(),
+        78 => "a setting is wrong. `ollim-bot doctor` names it.".to_owned(),
+        _ => format!("it is {}.", standing.told()),
+    };
+    Failed::NotDone(format!("the service did not start: {why} what it said: ollim-bot service logs"))
+}
+
+/// What to do where nobody manages services.
+fn not_managed(unmanaged: &Unmanaged, unit: &Unit) -> Failed {
+    match unmanaged {
+        Unmanaged::NoSystemd => Failed::NotDone(format!(
+            "{unmanaged} let whatever starts programs here (a container, openrc, runit, `@reboot` of cron) run this, and \
+             start it again when it ends with anything but 0, 2, 75 or 78:\n  {}",
+            unit.command()
+        )),
+        Unmanaged::NoSession | Unmanaged::Refused(_) => Failed::NotDone(unmanaged.to_string()),
+    }
+}
+
+fn installed(unit: &Unit) -> Result<(), Failed> {
+    match unit.is_installed() {
+        true => Ok(()),
+        false => {
+            Err(Failed::NotDone("the service is not installed. run: ollim-bot service install".to_owned()))
+        }
+    }
+}
+
+fn order(unit: &Unit, what: &str, output: &Output) -> Result<ExitCode, Failed> {
+    installed(unit)?;
+    let manager = Manager;
+    let ordered = manager.order(&[what, NAME]);
+    let standing = manager.standing().map_err(|unmanaged| not_managed(&unmanaged, unit))?;
+    match (what, ordered) {
+        ("stop", Ok(())) => {}
+        (_, Ok(())) if standing.is_running() => {}
+        (_, Ok(()) | Err(Unmanaged::Refused(_))) => return Err(not_started(&standing)),
+        (_, Err(unmanaged)) => return Err(not_managed(&unmanaged, unit)),
+    }
+    let value = json!({ "ok": true, "service": standing.as_json() });
+    answer(output, &value, &format!("the service is {}.", standing.told()));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
+    if !unit.is_installed() {
+        let text = "the service is not installed. run: ollim-bot service install";
+        answer(output, &json!({ "ok": true, "installed": false }), text);
+        return Ok(ExitCode::FAILURE);
+    }
+    let manager = Manager;
+    let standing = manager.standing().map_err(|unmanaged| not_managed(&unmanaged, unit))?;
+    let linger = manager.linger();
+    let goes_on = match linger {
+        Linger::On => "yes",
+        Linger::Off => "no. sudo loginctl enable-linger $USER changes that",
+        Linger::Unknown => "nobody here says",
+    };
+    let text = format!(
+        "the service is {}\n  goes on when you log out  {goes_on}\n  unit                      {}",
+        standing.told(),
+        unit.place().display()
+    );
+    let value = json!({
+        "ok": true, "installed": true, "service": standing.as_json(), "linger": word(linger), "unit": unit.place(),
+    });
+    answer(output, &value, &text);
+    Ok(if standing.is_running() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Shows what systemd kept of the log, or else what we wrote into our own file.
+fn logs(settings: &Settings, unit: &Unit, (lines, follow): (u32, bool)) -> Result<ExitCode, Failed> {
+    let count = lines.to_string();
+    let mut command = match unit.is_installed() && Manager.standing().is_ok() {
+        true => {
+            let mut command = Command::new("journalctl");
+            command.args([
+                "--user",
+                "--unit",
+                NAME,
+                "--lines",
+                &count,
+                "--no-pager",
+                "--output",
+                "short-iso",
+            ]);
+            command
+        }
+        false => {
+            let file = log::file(&settings.paths);
+            if !file.exists() {
+                let text = format!("there is no log yet at {}.", file.display());
+                return Err(Failed::NotDone(text));
+            }
+            let mut command = Command::new("tail");
+            command.args(["-n", &count]).arg(file);
+            command
+        }
+    };
+    if follow {
+        command.arg("-f");
+    }
+    let ended = command.stdin(Stdio::null()).status();
+    let ended = ended.map_err(|error| Failed::NotDone(format!("the log cannot be shown: {error}")))?;
+    Ok(if ended.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn remove(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
+    if !unit.is_installed() {
+        answer(output, &json!({ "ok": true, "removed": false }), "there is no service to remove.");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let manager = Manager;
+    let told = |unmanaged: Unmanaged| not_managed(&unmanaged, unit);
+    manager.order(&["disable", "--now", NAME]).map_err(told)?;
+    std::fs::remove_file(unit.place())
+        .map_err(|error| Failed::NotDone(format!("{}: {error}", unit.place().display())))?;
+    manager.order(&["daemon-reload"]).map_err(told)?;
+    answer(
+        output,
+        &json!({ "ok": true, "removed": true }),
+        "the service is gone. what i keep is still there.",
+    );
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,207 @@
+//! `ollim-bot setup`: everything that can be connected, in sections that stand alone and can be run again.
+//!
+//! A section looks first: what works is said and left alone. What is new is tried before it is kept, so that a wrong
+//! key never takes the place of a right one.
+
+mod asking;
+mod caldav;
+mod discord;
+mod google;
+mod keeping;
+mod mail;
+mod model;
+mod service;
+mod you;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use futures_util::future::{BoxFuture, FutureExt, join4};
+use journal::disk::Disk;
+use serde_json::json;
+
+use super::answer;
+use crate::checkup::accounts::{self as account_checks, Looker};
+use crate::checkup::{Finding, State, data};
+use crate::cli::{Output, Section, Setup};
+use crate::clock::SystemClock;
+use crate::exit::Failed;
+use crate::settings::{Environment, Keeper, Settings};
+use asking::Asker;
+use keeping::Keeping;
+
+/// Every section with the words that invite to it.
+const SECTIONS: [(&str, &str); 7] = [
+    ("model", "30 s with an api key"),
+    ("discord", "about 3 min, 3 clicks"),
+    ("caldav", "a calendar and tasks on a server of yours"),
+    ("mail", "a mailbox that speaks imap, which is only read"),
+    ("google", "tasks, calendar, mail"),
+    ("service", "let it run by itself"),
+    ("you", "names and time zone"),
+];
+
+/// What every section works with.
+pub struct Here {
+    /// The settings as they are now.
+    pub settings: Settings,
+    /// Who is asked.
+    pub asker: Asker,
+    /// Where things are kept.
+    pub keeping: Keeping,
+    /// Who looks.
+    pub looker: Looker,
+}
+
+/// Sets up what was asked for.
+pub async fn run(
+    wanted: Setup,
+    (environment, settings): (Environment, Settings),
+    disk: Arc<dyn Disk>,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    let looker =
+        Looker { disk: Arc::clone(&disk), clock: Arc::new(SystemClock::new(settings.zone.value.clone())) };
+    let mut here = Here {
+        asker: if wanted.no_input || output.json { Asker::silent() } else { Asker::new() },
+        keeping: Keeping::new(environment, &settings.paths, disk),
+        looker,
+        settings,
+    };
+    match wanted.section {
+        Some(section) => {
+            let done = set_up(&mut here, section).await?;
+            tell(&done, output);
+            Ok(ExitCode::SUCCESS)
+        }
+        None if here.asker.can_ask() => menu(&mut here, output).await,
+        None => list(&here, output).await,
+    }
+}
+
+/// What a section came to.
+pub struct Done {
+    section: &'static str,
+    /// Whether something was changed.
+    changed: bool,
+    text: String,
+}
+
+impl Done {
+    /// It works already.
+    pub fn works(section: &'static str, text: impl Into<String>) -> Self {
+        Self { section, changed: false, text: text.into() }
+    }
+
+    /// It works now.
+    pub fn changed(section: &'static str, text: impl Into<String>) -> Self {
+        Self { section, changed: true, text: text.into() }
+    }
+}
+
+fn tell(done: &Done, output: &Output) {
+    let value = json!({ "ok": true, "section": done.section, "changed": done.changed, "text": done.text });
+    answer(output, &value, &format!("✓ {}  {}", done.section, done.text));
+}
+
+fn set_up(here: &mut Here, section: Section) -> BoxFuture<'_, Result<Done, Failed>> {
+    match section {
+        Section::Model(given) => model::set_up(here, given).boxed(),
+        Section::Discord(given) => discord::set_up(here, given).boxed(),
+        Section::Caldav(given) => caldav::set_up(here, given).boxed(),
+        Section::Mail(given) => mail::set_up(here, given).boxed(),
+        Section::Google(given) => google::set_up(here, given).boxed(),
+        Section::Service => service::set_up(here).boxed(),
+        Section::You(given) => async move { you::set_up(here, given) }.boxed(),
+    }
+}
+
+/// How every section stands, in the order of `SECTIONS`.
+async fn standings(here: &Here) -> [Finding; 7] {
+    let (settings, looker) = (&here.settings, &here.looker);
+    let (model, discord, calendar, mail) = join4(
+        crate::checkup::model::look(settings),
+        crate::checkup::discord::look(settings),
+        account_checks::calendar(settings, looker),
+        account_checks::mail(settings, looker),
+    )
+    .await;
+    let you = you::standing(settings);
+    let google = account_checks::google(settings, looker);
+    let calendar = match &settings.places.accounts.calendar {
+        Keeper::Local | Keeper::Google => Finding::absent("caldav", "not connected"),
+        Keeper::CalDav(_) | Keeper::Wrong(_) => calendar,
+    };
+    [model, discord, calendar, mail, google, crate::service::look(settings), you]
+}
+
+async fn list(here: &Here, output: &Output) -> Result<ExitCode, Failed> {
+    let standings = standings(here).await;
+    let rows: Vec<_> = SECTIONS
+        .iter()
+        .zip(&standings)
+        .map(|((name, hint), found)| {
+            json!({ "section": name, "state": found.state.word(), "text": found.text, "hint": hint })
+        })
+        .collect();
+    let wrong = standings.iter().any(|found| found.state == State::Wrong);
+    answer(output, &json!({ "ok": !wrong, "sections": rows }), &lines(&standings));
+    Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn lines(standings: &[Finding]) -> String {
+    let line = |(number, ((name, hint), found)): (usize, (&(&str, &str), &Finding))| {
+        let hint = if found.state == State::Fine { String::new() } else { format!("   {hint}") };
+        format!("  {} {:<8} {} {}{hint}\n", number + 1, name, found.state.mark(), found.text)
+    };
+    SECTIONS.iter().zip(standings).enumerate().map(line).collect()
+}
+
+/// Offers all sections, until the human has had enough. Quitting loses nothing.
+async fn menu(here: &mut Here, output: &Output) -> Result<ExitCode, Failed> {
+    data_is_usable(here)?;
+    loop {
+        let standings = standings(here).await;
+        here.asker.say(lines(&standings).trim_end());
+        let chosen = match here.asker.line("choose 1-7, or q: ")? {
+            None => return Ok(ExitCode::SUCCESS),
+            Some(chosen) => chosen,
+        };
+        let number = chosen.parse::<usize>().ok().filter(|number| (1..=SECTIONS.len()).contains(number));
+        let named = SECTIONS.iter().position(|(name, _)| *name == chosen).map(|index| index + 1);
+        let section = match (chosen.as_str(), number.or(named)) {
+            ("q" | "quit" | "exit", _) => return Ok(ExitCode::SUCCESS),
+            (_, Some(number)) => section(number),
+            (_, None) => {
+                here.asker.say("that is none of them.");
+                continue;
+            }
+        };
+        match set_up(here, section).await {
+            Ok(done) => tell(&done, output),
+            Err(failed) => here.asker.say(&format!("✗ {failed}")),
+        }
+        here.settings = here.keeping.settings()?;
+    }
+}
+
+fn section(number: usize) -> Section {
+    match number {
+        1 => Section::Model(Default::default()),
+        2 => Section::Discord(Default::default()),
+        3 => Section::Caldav(Default::default()),
+        4 => Section::Mail(Default::default()),
+        5 => Section::Google(Default::default()),
+        6 => Section::Service,
+        _ => Section::You(Default::default()),
+    }
+}
+
+/// Whether there is a place to keep what is set up.
+fn data_is_usable(here: &Here) -> Result<(), Failed> {
+    let found = data::directory(&here.settings.paths);
+    match found.state {
+        State::Wrong => Err(Failed::Configuration(found.text)),
+        State::Fine | State::Absent | State::Warning => Ok(()),
+    }
+}

@@ -1,0 +1,184 @@
+//! Asking the human before us: lines, and secrets that are not shown. Where nobody can answer, nobody is asked.
+
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use surfaces::terminal::readable;
+
+use crate::exit::Failed;
+
+/// The longest secret that is read.
+const LONGEST: u64 = 64 * 1024;
+
+/// Who asks.
+pub struct Asker {
+    attended: bool,
+}
+
+/// Where a secret comes from, as far as the command line says.
+#[derive(Clone, Copy, Debug)]
+pub enum Given<'a> {
+    /// From this file.
+    File(&'a Path),
+    /// From stdin.
+    Stdin,
+    /// Nothing was said: the human is asked.
+    Nothing,
+}
+
+impl<'a> Given<'a> {
+    /// What two arguments say.
+    pub fn new((file, stdin): (Option<&'a Path>, bool)) -> Self {
+        match (file, stdin) {
+            (Some(file), _) => Self::File(file),
+            (None, true) => Self::Stdin,
+            (None, false) => Self::Nothing,
+        }
+    }
+
+    /// Whether anything was said.
+    pub fn is_said(self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+}
+
+impl Asker {
+    /// Somebody who asks if both ends are a terminal.
+    pub fn new() -> Self {
+        Self { attended: io::stdin().is_terminal() && io::stderr().is_terminal() }
+    }
+
+    /// Somebody who never asks.
+    pub fn silent() -> Self {
+        Self { attended: false }
+    }
+
+    /// Whether anybody can be asked.
+    pub fn can_ask(&self) -> bool {
+        self.attended
+    }
+
+    /// Says something beside the questions.
+    pub fn say(&self, text: &str) {
+        for line in text.lines() {
+            let _ = writeln!(io::stderr(), "{}", readable(line));
+        }
+    }
+
+    /// A line, without what surrounds it; nothing, if the human has gone.
+    pub fn line(&self, question: &str) -> Result<Option<String>, Failed> {
+        if !self.attended {
+            return Ok(None);
+        }
+        let _ = write!(io::stderr(), "{question}");
+        let _ = io::stderr().flush();
+        let mut line = String::new();
+        match io::stdin().lock().read_line(&mut line)? {
+            0 => Ok(None),
+            _ => Ok(Some(line.trim().to_owned())),
+        }
+    }
+
+    /// What was given, or else a line, or else what is usual. `missing` says how to give it where nobody is asked.
+    pub fn text(&self, given: Option<&str>, question: &str, missing: &str) -> Result<String, Failed> {
+        if let Some(given) = given.map(str::trim).filter(|given| !given.is_empty()) {
+            return Ok(given.to_owned());
+        }
+        let answer = self.line(question)?.filter(|answer| !answer.is_empty());
+        answer.ok_or_else(|| Failed::Usage(missing.to_owned()))
+    }
+
+    /// A secret, from where it was said to be, or typed without being shown.
+    pub fn secret(&self, given: Given<'_>, question: &str, missing: &str) -> Result<String, Failed> {
+        let text = match given {
+            Given::File(file) => from_file(file)?,
+            Given::Stdin => read_all(io::stdin().lock(), "stdin")?,
+            Given::Nothing if self.attended => hidden(question)?,
+            Given::Nothing => return Err(Failed::Usage(missing.to_owned())),
+        };
+        match text.trim() {
+            "" => Err(Failed::Usage(format!("that was empty. {missing}"))),
+            secret if secret.lines().count() > 1 => Err(Failed::Usage(
+                "that has more than one line, and no secret has. copy it alone.".to_owned(),
+            )),
+            secret => Ok(secret.to_owned()),
+        }
+    }
+}
+
+fn from_file(file: &Path) -> Result<String, Failed> {
+    let opened = std::fs::File::open(file);
+    let opened = opened.map_err(|error| Failed::Usage(format!("{}: {error}", file.display())))?;
+    read_all(opened, &file.display().to_string())
+}
+
+fn read_all(from: impl Read, name: &str) -> Result<String, Failed> {
+    let mut bytes = Vec::new();
+    from.take(LONGEST).read_to_end(&mut bytes).map_err(|error| Failed::Usage(format!("{name}: {error}")))?;
+    String::from_utf8(bytes).map_err(|_| Failed::Usage(format!("{name}: that is not text (UTF-8).")))
+}
+
+/// A line of which only its length is shown.
+fn hidden(question: &str) -> Result<String, Failed> {
+    let _ = write!(io::stderr(), "{question}");
+    let _ = io::stderr().flush();
+    let secret = {
+        let _dark = Dark::enter()?;
+        typed()
+    };
+    let _ = writeln!(io::stderr());
+    secret
+}
+
+/// What is typed until the end of the line, letter by letter.
+fn typed() -> Result<String, Failed> {
+    let mut bytes = Vec::new();
+    let mut stdin = io::stdin().lock();
+    loop {
+        let mut letter = [0];
+        if stdin.read(&mut letter)? == 0 {
+            return Err(left());
+        }
+        match letter[0] {
+            b'\r' | b'\n' => break,
+            // Ctrl+C and Ctrl+D: whoever types them wants to leave, and the terminal is to be as it was.
+            0x03 | 0x04 => return Err(left()),
+            0x15 => bytes.clear(),
+            0x08 | 0x7f => drop(bytes.pop()),
+            letter if letter < 0x20 => {}
+            letter => bytes.push(letter),
+        }
+        // How much was pasted is seen, and nothing of it.
+        let _ = write!(io::stderr(), "\u{b7}");
+        let _ = io::stderr().flush();
+    }
+    String::from_utf8(bytes).map_err(|_| Failed::Usage("that is not text (UTF-8).".to_owned()))
+}
+
+fn left() -> Failed {
+    Failed::NotDone("left. nothing was changed.".to_owned())
+}
+
+/// A terminal that shows nothing of what is typed, until this is dropped.
+struct Dark(Termios);
+
+impl Dark {
+    fn enter() -> Result<Self, Failed> {
+        let told = |error: rustix::io::Errno| {
+            Failed::NotDone(format!("the terminal cannot be made to hide it: {error}"))
+        };
+        let before = tcgetattr(io::stdin().as_fd()).map_err(told)?;
+        let mut dark = before.clone();
+        dark.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &dark).map_err(told)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Dark {
+    fn drop(&mut self) {
+        let _ = tcsetattr(io::stdin().as_fd(), OptionalActions::Now, &self.0);
+    }
+}

@@ -1,0 +1,82 @@
+//! The direct messages of Discord: a token, whose it is, and a message that arrives.
+
+use super::asking::Given;
+use super::keeping::Draft;
+use super::model::here_and;
+use super::{Done, Here};
+use crate::checkup::{State, discord};
+use crate::cli::DiscordSetup;
+use crate::exit::Failed;
+use crate::settings::key::DISCORD;
+use crate::settings::{Discord, Settings};
+
+const STEP_1: &str = "\
+discord, step 1 of 3 · make the bot
+  open   https://discord.com/developers/applications?new_application=true
+  then   Bot, Reset Token, copy.   no intents to switch on.";
+const NO_TOKEN: &str = "give the token with --token-file FILE or --token-stdin";
+const HELLO: &str = "hello, this is where i will reach you. say anything, and i answer here.";
+/// How often the human may try to add the application before we give up.
+const TRIES: usize = 5;
+
+/// Connects Discord, unless it works and no token was given.
+pub async fn set_up(here: &mut Here, given: DiscordSetup) -> Result<Done, Failed> {
+    let token = Given::new((given.token_file.as_deref(), given.token_stdin));
+    if !token.is_said() {
+        let found = discord::look(&here.settings).await;
+        if found.state == State::Fine {
+            return Ok(Done::works("discord", format!("{}. nothing to do", found.text)));
+        }
+        if found.state == State::Wrong {
+            here.asker.say(&format!("✗ discord  {}", found.text));
+        }
+        here.asker.say(STEP_1);
+    }
+    let token = here.asker.secret(token, "paste the token (hidden): ", NO_TOKEN)?;
+    let draft = Draft::default().secret(DISCORD, token);
+    let trial = here.keeping.trial(&draft)?;
+    let owner = greet(here, &trial.settings).await?;
+    let asides = here.keeping.keep(&draft)?;
+    let text = format!(
+        "a test message has arrived at {owner}. reminders reach you there now; page and terminal still work"
+    );
+    Ok(Done::changed("discord", here_and(here, text, asides).await))
+}
+
+/// Sends the human a test message; who they are.
+async fn greet(here: &Here, settings: &Settings) -> Result<String, Failed> {
+    let (token, base) = match &settings.places.discord {
+        Discord::On { token, base } => (token, base),
+        Discord::Wrong(why) => return Err(Failed::NotDone(format!("{why} nothing was changed."))),
+        Discord::Off => return Err(Failed::Usage(NO_TOKEN.to_owned())),
+    };
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let met = discord::meet(base, token).await;
+        let why = match met {
+            Ok(met) => match discord::write(base, token, met, HELLO).await {
+                Ok(()) => return Ok(met.owner.to_string()),
+                Err(why) => why,
+            },
+            Err(why) => why,
+        };
+        // What the human does in the browser now may be all that is missing.
+        let again = why.contains("https://discord.com/oauth2/") && here.asker.can_ask() && tries < TRIES;
+        if !again {
+            return Err(Failed::NotDone(format!("{} nothing was changed.", ended(&why))));
+        }
+        here.asker.say(&format!("discord, step 2 of 3 · {why}"));
+        if here.asker.line("press enter when that is done, or write q: ")?.as_deref() != Some("") {
+            return Err(Failed::NotDone("left. nothing was changed.".to_owned()));
+        }
+    }
+}
+
+/// `why` with a full stop, unless it ends with an address.
+fn ended(why: &str) -> String {
+    match why.ends_with('.') || why.rsplit(' ').next().is_some_and(|word| word.starts_with("https://")) {
+        true => why.to_owned(),
+        false => format!("{why}."),
+    }
+}

@@ -1,0 +1,172 @@
+//! Keeping what was set up: tried first, beside what is there, and then put in its place.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use journal::Paths;
+use journal::disk::{Disk, ensure_dir, replace};
+use surfaces::client::Client;
+use tempfile::NamedTempFile;
+
+use crate::exit::Failed;
+use crate::house::SOCKET;
+use crate::settings::key::{ANTHROPIC, CALDAV, DISCORD, IMAP, OPENAI, Vendor};
+use crate::settings::{Environment, Settings, kept};
+
+/// Whose secrets are kept, and by which section.
+const VENDORS: [(Vendor, &str); 5] =
+    [(ANTHROPIC, "model"), (OPENAI, "model"), (DISCORD, "discord"), (CALDAV, "caldav"), (IMAP, "mail")];
+
+/// What would be new.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// Variables, and their values; one without a value is taken away.
+    pub variables: Vec<(&'static str, Option<String>)>,
+    /// A secret, and whose it is.
+    pub secret: Option<(Vendor, accounts::Secret)>,
+}
+
+impl Draft {
+    /// It, with this variable too.
+    pub fn and(mut self, name: &'static str, value: Option<&str>) -> Self {
+        self.variables.push((name, value.map(str::to_owned)));
+        self
+    }
+
+    /// It, with this secret.
+    pub fn secret(mut self, vendor: Vendor, secret: String) -> Self {
+        self.secret = Some((vendor, accounts::Secret::new(secret)));
+        self
+    }
+}
+
+/// Where it is kept.
+pub struct Keeping {
+    environment: Environment,
+    paths: Paths,
+    disk: Arc<dyn Disk>,
+}
+
+/// The settings as a draft would make them, for as long as they are tried.
+pub struct Trial {
+    /// The settings.
+    pub settings: Settings,
+    _secret: Option<NamedTempFile>,
+}
+
+impl Keeping {
+    /// Keeps things for `environment` in the directory at `paths`.
+    pub fn new(environment: Environment, paths: &Paths, disk: Arc<dyn Disk>) -> Self {
+        Self { environment, paths: paths.clone(), disk }
+    }
+
+    /// The settings as they are.
+    pub fn settings(&self) -> Result<Settings, Failed> {
+        Settings::read(&self.environment)
+    }
+
+    /// The settings as `draft` would make them. The secret lies in a file that goes with the trial.
+    pub fn trial(&self, draft: &Draft) -> Result<Trial, Failed> {
+        let mut environment = self.environment.completed()?;
+        for (name, value) in &draft.variables {
+            environment = match value {
+                Some(value) => environment.with(name, value),
+                None => environment.without(name),
+            };
+        }
+        let mut lent = None;
+        if let Some((vendor, secret)) = &draft.secret {
+            let file = self.lend(secret)?;
+            environment = environment.with(vendor.file_variable, &file.path().to_string_lossy());
+            lent = Some(file);
+        }
+        Ok(Trial { settings: Settings::read(&environment)?, _secret: lent })
+    }
+
+    fn lend(&self, secret: &accounts::Secret) -> Result<NamedTempFile, Failed> {
+        self.make_state()?;
+        let mut file = NamedTempFile::with_prefix_in(".tried-", self.paths.state())
+            .map_err(|error| self.unwritable(&error))?;
+        file.write_all(secret.reveal().as_bytes()).map_err(|error| self.unwritable(&error))?;
+        Ok(file)
+    }
+
+    /// Keeps `draft`; the sentences that the human should hear about it.
+    pub fn keep(&self, draft: &Draft) -> Result<Vec<String>, Failed> {
+        self.make_state()?;
+        if let Some((vendor, secret)) = &draft.secret {
+            let place = self.paths.state().join(vendor.file);
+            let bytes = format!("{}\n", secret.reveal());
+            replace(&*self.disk, &place, bytes.as_bytes()).map_err(|error| self.unwritable(&error))?;
+        }
+        if !draft.variables.is_empty() {
+            let place = kept::place(&self.paths);
+            let text = self.disk.read(&place).unwrap_or_default();
+            let changes: Vec<_> =
+                draft.variables.iter().map(|(name, value)| (*name, value.as_deref())).collect();
+            let text = kept::changed(&String::from_utf8_lossy(&text), &changes);
+            replace(&*self.disk, &place, text.as_bytes()).map_err(|error| self.unwritable(&error))?;
+        }
+        Ok(self.in_the_way(draft))
+    }
+
+    /// Puts a whole file into `state`.
+    pub fn keep_file(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, Failed> {
+        self.make_state()?;
+        let place = self.paths.state().join(name);
+        replace(&*self.disk, &place, bytes).map_err(|error| self.unwritable(&error))?;
+        Ok(place)
+    }
+
+    /// What of the environment wins over what is kept now.
+    fn in_the_way(&self, draft: &Draft) -> Vec<String> {
+        let other = |(name, value): &(&'static str, Option<String>)| {
+            let set = self.environment.get(name)?;
+            (Some(set) != value.as_deref()).then(|| {
+                format!("{name} is set in this shell, and wins over what was kept while it is. unset {name}")
+            })
+        };
+        let named = draft.secret.as_ref().and_then(|(vendor, _)| {
+            let file = self.environment.get(vendor.file_variable)?;
+            Some(format!(
+                "{} names {file}, which wins over what was kept while it does. unset {}",
+                vendor.file_variable, vendor.file_variable
+            ))
+        });
+        draft.variables.iter().filter_map(other).chain(named).collect()
+    }
+
+    /// The secrets that only this shell knows, so that a service would not.
+    pub fn only_in_this_shell(&self) -> Vec<String> {
+        let known = |(vendor, section): &(Vendor, &str)| {
+            let here = [vendor.variable, vendor.file_variable]
+                .into_iter()
+                .find(|name| self.environment.get(name).is_some())?;
+            let kept = self.paths.state().join(vendor.file).exists();
+            (!kept).then(|| format!("{here} is set in this shell, which the service does not see. run: ollim-bot setup {section}"))
+        };
+        VENDORS.iter().filter_map(known).collect()
+    }
+
+    /// What is to be done so that an assistant that runs hears of it.
+    pub async fn heard(&self) -> Option<String> {
+        let client = Client::new(&self.paths.state(), SOCKET);
+        client.get("/api/health").await.ok()?;
+        Some("the assistant that runs reads this when it starts again: ollim-bot service restart".to_owned())
+    }
+
+    fn make_state(&self) -> Result<(), Failed> {
+        for dir in [self.paths.root().to_owned(), self.paths.state()] {
+            ensure_dir(&*self.disk, &dir).map_err(|error| self.unwritable(&error))?;
+        }
+        Ok(())
+    }
+
+    fn unwritable(&self, error: &std::io::Error) -> Failed {
+        Failed::Configuration(format!(
+            "{} cannot be written to: {error}. make it writable, or choose another with --data-dir.",
+            self.paths.root().display()
+        ))
+    }
+}

@@ -1,0 +1,123 @@
+//! Who answers.
+
+use super::asking::Given;
+use super::keeping::Draft;
+use super::{Done, Here};
+use crate::checkup::{State, model};
+use crate::cli::ModelSetup;
+use crate::exit::Failed;
+use crate::settings::key::{ANTHROPIC, OPENAI};
+
+const CHOICES: &str = "\
+who should answer?
+  1 anthropic  with an api key (console.anthropic.com, API keys)
+  2 a server   that speaks chat completions: ollama, llama.cpp, openrouter, openai
+  3 claude     the Claude Code program, with the login it has
+  4 nobody     the brain in here: plans and reminders, no talk";
+
+const NO_MODEL: &str = "say who should answer: --model anthropic:sonnet, openai:NAME, claude or offline";
+const NO_KEY: &str = "give the key with --key-file FILE or --key-stdin";
+
+/// Connects a model, unless one works and nothing new was given.
+pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Failed> {
+    let key = Given::new((given.key_file.as_deref(), given.key_stdin));
+    let nothing_new = given.model.is_none() && given.url.is_none() && !key.is_said();
+    if nothing_new {
+        let found = model::look(&here.settings).await;
+        if found.state == State::Fine {
+            return Ok(Done::works("model", format!("{}. nothing to do", found.text)));
+        }
+        here.asker.say(&format!("{} model  {}", found.state.mark(), found.text));
+    }
+    let (name, url) = choose(here, &given, key)?;
+    let draft = draft(here, (&name, url.as_deref()), key)?;
+    let trial = here.keeping.trial(&draft)?;
+    let found = model::look(&trial.settings).await;
+    let fine = found.state == State::Fine || name == "offline";
+    if !fine {
+        return Err(Failed::NotDone(format!("{}. nothing was changed.", found.text)));
+    }
+    let asides = here.keeping.keep(&draft)?;
+    let text = if name == "offline" { "nobody answers but the brain in here".to_owned() } else { found.text };
+    Ok(Done::changed("model", here_and(here, text, asides).await))
+}
+
+/// `text`, and what else should be heard.
+pub async fn here_and(here: &Here, text: String, asides: Vec<String>) -> String {
+    let asides = asides.into_iter().chain(here.keeping.heard().await);
+    asides.fold(text, |text, aside| format!("{text}\n  {aside}"))
+}
+
+fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<(String, Option<String>), Failed> {
+    if let Some(name) = &given.model {
+        return Ok((name.trim().to_owned(), given.url.clone()));
+    }
+    if key.is_said() {
+        // Who only gives a key has one of the vendor that is usual.
+        return Ok(("anthropic:sonnet".to_owned(), given.url.clone()));
+    }
+    here.asker.say(CHOICES);
+    match here.asker.text(None, "choose 1-4, or q: ", NO_MODEL)?.as_str() {
+        "1" | "anthropic" => Ok(("anthropic:sonnet".to_owned(), given.url.clone())),
+        "2" => {
+            let url = here.asker.text(
+                given.url.as_deref(),
+                "where is it? (such as http://127.0.0.1:11434): ",
+                "say where it is: --url URL",
+            )?;
+            let name = here.asker.text(None, "which of its models? (such as qwen3): ", NO_MODEL)?;
+            Ok((format!("openai:{name}"), Some(url)))
+        }
+        "3" | "claude" => Ok(("claude".to_owned(), None)),
+        "4" | "nobody" | "offline" => Ok(("offline".to_owned(), None)),
+        _ => Err(Failed::NotDone("left. nothing was changed.".to_owned())),
+    }
+}
+
+fn draft(here: &Here, (name, url): (&str, Option<&str>), key: Given<'_>) -> Result<Draft, Failed> {
+    let draft = Draft::default().and("OLLIM_MODEL", Some(name));
+    match name.split_once(':').map(|(vendor, _)| vendor) {
+        Some("anthropic") => {
+            let draft = if url.is_some() { draft.and("ANTHROPIC_BASE_URL", url) } else { draft };
+            let has = matches!(here.settings.brain, crate::settings::Brain::Anthropic(_)) && !key.is_said();
+            match has && !here.asker.can_ask() {
+                true => Ok(draft),
+                false => {
+                    Ok(draft.secret(ANTHROPIC, here.asker.secret(key, "paste the key (hidden): ", NO_KEY)?))
+                }
+            }
+        }
+        Some("openai") => {
+            let draft = if url.is_some() { draft.and("OPENAI_BASE_URL", url) } else { draft };
+            match (key, url) {
+                // A server of one's own often wants none.
+                (Given::Nothing, Some(_)) if !here.asker.can_ask() => Ok(draft),
+                (Given::Nothing, Some(_)) => {
+                    match here.asker.secret(key, "paste its key (hidden; enter, if it wants none): ", NO_KEY)
+                    {
+                        Ok(secret) => Ok(draft.secret(OPENAI, secret)),
+                        Err(Failed::Usage(_)) => Ok(draft),
+                        Err(left) => Err(left),
+                    }
+                }
+                (key, _) => {
+                    Ok(draft.secret(OPENAI, here.asker.secret(key, "paste the key (hidden): ", NO_KEY)?))
+                }
+            }
+        }
+        None if name == "claude" => Ok(with_program(here, draft)),
+        Some("claude") => Ok(with_program(here, draft)),
+        Some(_) | None => Ok(draft),
+    }
+}
+
+/// `draft`, and where the program is: a service may look for it in fewer places than this shell.
+fn with_program(here: &Here, draft: Draft) -> Draft {
+    let places = here.settings.places.programs.clone().unwrap_or_default();
+    let found =
+        std::env::split_paths(&places).map(|place| place.join("claude")).find(|place| place.is_file());
+    match found {
+        Some(found) => draft.and("OLLIM_CLAUDE", Some(&found.to_string_lossy())),
+        None => draft,
+    }
+}

@@ -1,0 +1,178 @@
+//! The heart: whether the loop that keeps every time still goes round, told to whoever watches us.
+//!
+//! The loop is asked something small again and again, and a thread of its own looks at when it last answered: it
+//! lives even if everything else hangs. A loop that stands still for two thirds of what systemd bears ends the
+//! process, which systemd starts again. All that was acknowledged is on disk, so an end costs nothing but a moment.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{JoinHandle, park_timeout};
+use std::time::{Duration, Instant};
+
+use domain::assistant::{Question, Request};
+use engine::desk::Desk;
+
+use crate::notify::Notifier;
+
+/// How often the loop is asked.
+const BEAT: Duration = Duration::from_secs(1);
+/// How we were, in the state directory: it lies there while somebody watches us, and after an end that was none of ours.
+const MARK: &str = "watched";
+const STALLED: &str = "stalled";
+
+/// When the loop last answered, counted from the beginning of the watch.
+#[derive(Clone, Debug)]
+pub struct Pulse {
+    began: Instant,
+    milliseconds: Arc<AtomicU64>,
+}
+
+impl Pulse {
+    fn new() -> Self {
+        Self { began: Instant::now(), milliseconds: Arc::default() }
+    }
+
+    fn beats(&self) {
+        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.milliseconds.store(now, Ordering::Relaxed);
+    }
+
+    fn last(&self) -> Duration {
+        Duration::from_millis(self.milliseconds.load(Ordering::Relaxed))
+    }
+}
+
+/// What is to be done about a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// It lives: say so.
+    Alive,
+    /// It stands still: end.
+    Stalled,
+}
+
+/// What is to be done at `now` about a loop that last answered at `beat`, if we last looked at `looked`.
+///
+/// Who was frozen with everything else, as by a debugger or a sleeping machine, has seen nothing: the time in which
+/// nobody looked does not count.
+fn judge(now: Duration, beat: Duration, looked: Duration, patience: Duration) -> Verdict {
+    let frozen = now.saturating_sub(looked) > patience / 2;
+    match !frozen && now.saturating_sub(beat) > patience {
+        true => Verdict::Stalled,
+        false => Verdict::Alive,
+    }
+}
+
+/// Somebody who watches over the loop until this is dropped.
+pub struct Watch {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    mark: PathBuf,
+}
+
+impl Watch {
+    /// Watches over `pulse` for `notifier`, which waits for `watched` at most.
+    pub fn begin(notifier: Notifier, watched: Duration, pulse: Pulse, state: &Path) -> Self {
+        let (over, mark) = (Arc::new(AtomicBool::new(false)), state.join(MARK));
+        // A mark that cannot be made is missed by nobody but the notice after a fall.
+        let _ = std::fs::write(&mark, "");
+        let (thread_over, thread_mark) = (Arc::clone(&over), mark.clone());
+        let thread = std::thread::spawn(move || {
+            look_after(&notifier, watched, &pulse, &thread_over, &thread_mark);
+        });
+        Self { over, thread: Some(thread), mark }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+        let _ = std::fs::remove_file(&self.mark);
+    }
+}
+
+fn look_after(notifier: &Notifier, watched: Duration, pulse: &Pulse, over: &AtomicBool, mark: &Path) {
+    let (patience, between) = (watched * 2 / 3, watched / 6);
+    let mut looked = pulse.began.elapsed();
+    while !over.load(Ordering::Relaxed) {
+        let now = pulse.began.elapsed();
+        match judge(now, pulse.last(), looked, patience) {
+            Verdict::Alive => notifier.alive(),
+            Verdict::Stalled => {
+                let _ = std::fs::write(mark, STALLED);
+                tracing::error!(
+                    seconds = patience.as_secs(),
+                    "The loop stands still; the process ends, to be started again."
+                );
+                std::process::abort();
+            }
+        }
+        // A time in which we were frozen is a time in which the loop was.
+        if now.saturating_sub(looked) > patience / 2 {
+            pulse.beats();
+        }
+        looked = now;
+        park_timeout(between);
+    }
+}
+
+/// A pulse, and the work that keeps it up for as long as the loop behind `desk` answers.
+pub fn heartbeat(desk: Desk) -> (Pulse, impl Future<Output = ()> + Send) {
+    let pulse = Pulse::new();
+    let felt = pulse.clone();
+    let beating = async move {
+        loop {
+            desk.ask(Request::Tell(Question::Attention)).await;
+            felt.beats();
+            tokio::time::sleep(BEAT).await;
+        }
+    };
+    (pulse, beating)
+}
+
+/// What the human should hear of how the last watched process ended; the mark is taken away.
+pub fn last_end(state: &Path) -> Option<String> {
+    let mark = state.join(MARK);
+    let left = std::fs::read_to_string(&mark).ok()?;
+    let _ = std::fs::remove_file(&mark);
+    Some(match left.trim() {
+        STALLED => "i stood still for too long and was started again. nothing that was planned is lost.".to_owned(),
+        _ => "i ended without being asked to (a crash, a kill or a power cut) and was started again. nothing that was planned is lost.".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// H2: a loop that stands still for too long is found, and who was frozen with it accuses nobody.
+    #[test]
+    fn a_loop_that_stands_still_is_found() {
+        let seconds = Duration::from_secs;
+        let check = |now: u64, beat: u64, looked: u64| {
+            judge(seconds(now), seconds(beat), seconds(looked), seconds(60))
+        };
+        assert_eq!(check(100, 99, 90), Verdict::Alive);
+        assert_eq!(check(100, 40, 90), Verdict::Alive, "exactly so long is borne");
+        assert_eq!(check(101, 40, 90), Verdict::Stalled);
+        assert_eq!(check(1000, 40, 45), Verdict::Alive, "nobody looked for a long time");
+        assert_eq!(check(5, 0, 0), Verdict::Alive, "a start takes a while");
+    }
+
+    /// H2: how the last process ended is told once.
+    #[test]
+    fn an_end_that_was_not_asked_for_is_told_once() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(last_end(dir.path()), None);
+        std::fs::write(dir.path().join(MARK), "").unwrap();
+        assert!(last_end(dir.path()).unwrap().contains("without being asked to"));
+        std::fs::write(dir.path().join(MARK), STALLED).unwrap();
+        assert!(last_end(dir.path()).unwrap().contains("stood still"));
+        assert_eq!(last_end(dir.path()), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! The logbook: the newest lines of the log in a file, for machines on which nobody else keeps them.
+//!
+//! It holds at most two files of a megabyte. It never fails and never makes a data directory: a log is worth less
+//! than whatever it is about.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use tracing_subscriber::fmt::MakeWriter;
+
+/// The most bytes of one file.
+const BIGGEST: u64 = 1024 * 1024;
+
+/// The logbook.
+pub struct Logbook {
+    path: PathBuf,
+    open: Mutex<Option<Open>>,
+}
+
+struct Open {
+    file: File,
+    written: u64,
+}
+
+impl Logbook {
+    /// The one at `path`. Nothing is made before there is a line to write.
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, open: Mutex::new(None) }
+    }
+
+    fn note(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.as_ref().is_some_and(|open| open.written >= BIGGEST) {
+            *open = None;
+            std::fs::rename(&self.path, self.path.with_extension("log.1"))?;
+        }
+        if open.is_none() {
+            *open = Some(self.turn_page()?);
+        }
+        if let Some(open) = open.as_mut() {
+            open.file.write_all(bytes)?;
+            open.written += bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn turn_page(&self) -> io::Result<Open> {
+        if let Some(dir) = self.path.parent().filter(|dir| !dir.exists()) {
+            DirBuilder::new().mode(0o700).create(dir)?;
+        }
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&self.path)?;
+        let written = file.metadata()?.len();
+        Ok(Open { file, written })
+    }
+}
+
+impl Write for &Logbook {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Who cannot write a log goes on without one.
+        let _ = self.note(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Logbook {
+    type Writer = &'a Logbook;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SU-13: whatever is logged, two files of a megabyte are all that is kept; without a directory nothing is made.
+    #[test]
+    fn the_logbook_has_a_bound() {
+        let dir = tempfile::tempdir().unwrap();
+        let nowhere = dir.path().join("absent/logs/x.log");
+        (&Logbook::new(nowhere.clone())).write_all(b"hello\n").unwrap();
+        assert!(!nowhere.exists() && !dir.path().join("absent").exists());
+        let path = dir.path().join("logs/ollim-bot.log");
+        let book = Logbook::new(path.clone());
+        let line = [b'x'; 1023].iter().chain(b"\n").copied().collect::<Vec<u8>>();
+        for _ in 0..3 * 1024 + 5 {
+            (&book).write_all(&line).unwrap();
+        }
+        let sizes: u64 = std::fs::read_dir(dir.path().join("logs"))
+            .unwrap()
+            .map(|it| it.unwrap().metadata().unwrap().len())
+            .sum();
+        assert_eq!(std::fs::read_dir(dir.path().join("logs")).unwrap().count(), 2);
+        assert!((BIGGEST..=2 * BIGGEST + 1024).contains(&sizes), "{sizes}");
+    }
+}

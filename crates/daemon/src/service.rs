@@ -1,0 +1,92 @@
+//! The service: a unit of the human's own systemd, which starts the assistant with the machine and again when it fell.
+
+pub mod manager;
+pub mod unit;
+
+use serde_json::{Value, json};
+
+use crate::checkup::{Finding, State};
+use crate::settings::Settings;
+use manager::{Linger, Manager, Unmanaged};
+use unit::Unit;
+
+/// How the service is.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    /// `active`, `failed`, `inactive`, ...
+    pub state: String,
+    /// Its process, if it has one.
+    pub pid: Option<u32>,
+    /// How often it was started again.
+    pub restarts: u32,
+    /// Since when it is so.
+    pub since: String,
+    /// How its last end was: `success`, `watchdog`, `exit-code`, ...
+    pub result: String,
+    /// The code its process ended with.
+    pub code: i32,
+}
+
+impl Standing {
+    /// Whether it runs.
+    pub fn is_running(&self) -> bool {
+        matches!(self.state.as_str(), "active" | "reloading")
+    }
+
+    /// It, for programs.
+    pub fn as_json(&self) -> Value {
+        json!({
+            "state": self.state, "pid": self.pid, "restarts": self.restarts, "since": self.since,
+            "result": self.result, "code": self.code,
+        })
+    }
+
+    /// It, in words.
+    pub fn told(&self) -> String {
+        let again = match self.restarts {
+            0 => String::new(),
+            1 => ", started again once".to_owned(),
+            n => format!(", started again {n} times"),
+        };
+        match (self.is_running(), self.pid) {
+            (true, Some(pid)) => format!("running (pid {pid}) since {}{again}", self.since),
+            (true, None) => format!("starting{again}"),
+            (false, _) if self.result == "success" || self.result.is_empty() => {
+                format!("{}{again}", self.state)
+            }
+            (false, _) => format!("{} ({}, code {}){again}", self.state, self.result, self.code),
+        }
+    }
+}
+
+/// Whether it is installed, runs, and goes on when the human logs out.
+pub fn look(settings: &Settings) -> Finding {
+    let Some(unit) = Unit::of(settings) else {
+        return Finding::absent("service", "HOME is not set, so there is no place for one");
+    };
+    if !unit.is_installed() {
+        return Finding::absent("service", "not installed: i run only while you let me")
+            .fixed_by("ollim-bot setup service");
+    }
+    let manager = Manager;
+    let standing = match manager.standing() {
+        Ok(standing) => standing,
+        Err(unmanaged) => return unasked(&unmanaged),
+    };
+    let (told, linger) = (standing.told(), manager.linger());
+    match (standing.is_running(), linger) {
+        (true, Linger::On) => Finding::fine("service", format!("{told}; it goes on when you log out")),
+        (true, Linger::Off) => {
+            Finding::new("service", State::Warning, format!("{told}; it ends when you log out"))
+                .fixed_by("sudo loginctl enable-linger $USER")
+        }
+        (true, Linger::Unknown) => Finding::fine("service", told),
+        (false, _) => {
+            Finding::wrong("service", told).fixed_by("ollim-bot service logs, then: ollim-bot service start")
+        }
+    }
+}
+
+fn unasked(unmanaged: &Unmanaged) -> Finding {
+    Finding::new("service", State::Warning, unmanaged.to_string())
+}

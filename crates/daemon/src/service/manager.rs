@@ -1,0 +1,130 @@
+//! systemd, as the human's own: asked and told through its programs.
+
+use std::fmt;
+use std::io::ErrorKind;
+use std::process::{Command, Output, Stdio};
+
+use super::Standing;
+use super::unit::NAME;
+
+/// The manager of the human's services.
+#[derive(Clone, Copy, Debug)]
+pub struct Manager;
+
+/// Why the manager does nothing for us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unmanaged {
+    /// There is none.
+    NoSystemd,
+    /// There is one, but not for this human in this session.
+    NoSession,
+    /// It says no.
+    Refused(String),
+}
+
+impl fmt::Display for Unmanaged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSystemd => f.write_str("there is no systemd on this machine."),
+            Self::NoSession => f.write_str(
+                "systemd does not manage this session of yours: log in as yourself (not with su or sudo), and try \
+                 again. on a server, `sudo loginctl enable-linger $USER` makes it manage you always.",
+            ),
+            Self::Refused(why) => write!(f, "systemd says: {why}"),
+        }
+    }
+}
+
+/// Whether the human's services go on when the human logs out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linger {
+    /// They do.
+    On,
+    /// They end.
+    Off,
+    /// Nobody says.
+    Unknown,
+}
+
+impl Manager {
+    /// Tells the manager to do something with the unit, such as `start`.
+    pub fn order(self, words: &[&str]) -> Result<(), Unmanaged> {
+        let output = systemctl(words)?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(refused(&output)),
+        }
+    }
+
+    /// How the unit is.
+    pub fn standing(self) -> Result<Standing, Unmanaged> {
+        const ASKED: &str = "--property=ActiveState,MainPID,NRestarts,ActiveEnterTimestamp,StateChangeTimestamp,Result,ExecMainStatus";
+        let output = systemctl(&["show", ASKED, NAME])?;
+        if !output.status.success() {
+            return Err(refused(&output));
+        }
+        Ok(read(&String::from_utf8_lossy(&output.stdout)))
+    }
+
+    /// Whether the human's services go on when they log out.
+    pub fn linger(self) -> Linger {
+        let uid = rustix::process::getuid().as_raw().to_string();
+        let asked = Command::new("loginctl")
+            .args(["show-user", &uid, "--property=Linger"])
+            .stdin(Stdio::null())
+            .output();
+        let told = asked.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        match told.as_deref() {
+            Ok("Linger=yes") => Linger::On,
+            Ok("Linger=no") => Linger::Off,
+            Ok(_) | Err(_) => Linger::Unknown,
+        }
+    }
+
+    /// Lets the human's services go on when they log out, if this human may decide that.
+    pub fn enable_linger(self) -> bool {
+        let told = Command::new("loginctl")
+            .args(["--no-ask-password", "enable-linger"])
+            .stdin(Stdio::null())
+            .output();
+        told.is_ok_and(|output| output.status.success())
+    }
+}
+
+fn systemctl(words: &[&str]) -> Result<Output, Unmanaged> {
+    let output = Command::new("systemctl").arg("--user").args(words).stdin(Stdio::null()).output();
+    let output = output.map_err(|error| match error.kind() == ErrorKind::NotFound {
+        true => Unmanaged::NoSystemd,
+        false => Unmanaged::Refused(error.to_string()),
+    })?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    if told.contains("has not been booted with systemd") {
+        return Err(Unmanaged::NoSystemd);
+    }
+    if told.contains("connect to") && told.contains("bus") {
+        return Err(Unmanaged::NoSession);
+    }
+    Ok(output)
+}
+
+fn refused(output: &Output) -> Unmanaged {
+    let told = String::from_utf8_lossy(&output.stderr);
+    let first = told.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing, and it failed");
+    Unmanaged::Refused(first.trim().chars().take(300).collect())
+}
+
+fn read(text: &str) -> Standing {
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        line.unwrap_or_default().trim().to_owned()
+    };
+    let since = Some(value("ActiveEnterTimestamp")).filter(|since| !since.is_empty());
+    Standing {
+        state: value("ActiveState"),
+        pid: value("MainPID").parse().ok().filter(|pid| *pid != 0),
+        restarts: value("NRestarts").parse().unwrap_or_default(),
+        since: since.unwrap_or_else(|| value("StateChangeTimestamp")),
+        result: value("Result"),
+        code: value("ExecMainStatus").parse().unwrap_or_default(),
+    }
+}

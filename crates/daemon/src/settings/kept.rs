@@ -1,0 +1,161 @@
+//! What was set up once: lines like `NAME=value` in `state/environment`, which hold where the environment is silent.
+//!
+//! A service has no environment of the human's, so whatever `ollim-bot setup` learns is kept here. The file lies in
+//! `state`, where no tool writes: whoever writes it decides which programs we start and where our keys go.
+
+use std::fmt::Write as _;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use journal::Paths;
+
+use super::environment::KNOWN;
+use crate::exit::Failed;
+
+/// The file, in the state directory.
+pub const FILE: &str = "environment";
+
+/// What belongs to one terminal or one process, and is never kept.
+const FLEETING: [&str; 9] = [
+    "TERM",
+    "NO_COLOR",
+    "VISUAL",
+    "EDITOR",
+    "OLLIM_DATA_DIR",
+    "NOTIFY_SOCKET",
+    "WATCHDOG_USEC",
+    "WATCHDOG_PID",
+    "XDG_CONFIG_HOME",
+];
+
+/// What of the program's own surroundings may be kept too.
+const ALSO: [&str; 6] =
+    ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE"];
+
+/// Where it is.
+pub fn place(paths: &Paths) -> PathBuf {
+    paths.state().join(FILE)
+}
+
+/// All that is kept.
+pub fn read(paths: &Paths) -> Result<Vec<(&'static str, String)>, Failed> {
+    let file = place(paths);
+    let wrong = |what: &str| Failed::Configuration(format!("{}: {what}", file.display()));
+    let text = match std::fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(wrong(&error.to_string())),
+    };
+    match std::fs::metadata(&file) {
+        Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+            return Err(wrong("others can read or change it. make it yours alone: chmod 600"));
+        }
+        Ok(_) | Err(_) => {}
+    }
+    let lines = text
+        .lines()
+        .enumerate()
+        .map(|(number, line)| one(line).map_err(|what| wrong(&format!("line {}: {what}", number + 1))));
+    Ok(lines.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+/// `text` with these variables set, or taken away; all other lines stay as they are.
+pub fn changed(text: &str, changes: &[(&str, Option<&str>)]) -> String {
+    let is_changed = |line: &str| changes.iter().any(|(name, _)| name_of(line) == Some(*name));
+    let mut lines: String =
+        text.lines().filter(|line| !is_changed(line)).fold(String::new(), |mut all, line| {
+            let _ = writeln!(all, "{line}");
+            all
+        });
+    for (name, value) in changes {
+        if let Some(value) = value {
+            let _ = writeln!(lines, "{name}={value}");
+        }
+    }
+    lines
+}
+
+fn name_of(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let line = line.strip_prefix("export ").unwrap_or(line);
+    line.split_once('=').map(|(name, _)| name.trim()).filter(|_| !line.starts_with('#'))
+}
+
+/// What a line says: nothing, if it is empty, a remark, or about another program.
+fn one(line: &str) -> Result<Option<(&'static str, String)>, String> {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with('#') {
+        return Ok(None);
+    }
+    let line = line.strip_prefix("export ").unwrap_or(line);
+    let Some((name, value)) = line.split_once('=') else {
+        return Err("a line is NAME=value.".to_owned());
+    };
+    let (name, value) = (name.trim(), unquoted(value.trim()));
+    let known = KNOWN.iter().chain(&ALSO).find(|known| **known == name);
+    match known {
+        Some(name) if FLEETING.contains(name) => Ok(None),
+        Some(_) if value.is_empty() => Ok(None),
+        Some(name) => Ok(Some((*name, value.to_owned()))),
+        None if name.starts_with("OLLIM_") => Err(format!("there is no setting called {name}.")),
+        None => Ok(None),
+    }
+}
+
+fn unquoted(value: &str) -> &str {
+    let within = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    within('"').or_else(|| within('\'')).unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Environment;
+
+    fn keep(text: &str, mode: u32) -> (tempfile::TempDir, Paths) {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::new(dir.path());
+        std::fs::create_dir(paths.state()).unwrap();
+        std::fs::write(place(&paths), text).unwrap();
+        std::fs::set_permissions(place(&paths), std::fs::Permissions::from_mode(mode)).unwrap();
+        (dir, paths)
+    }
+
+    /// ENV-1: what is kept holds where the environment says nothing, and the environment wins.
+    #[test]
+    fn the_environment_wins_over_what_is_kept() {
+        let text =
+            "# mine\nexport OLLIM_USER_NAME=\"Julius\"\nOLLIM_BOT_NAME = Ollim\nOTHER=1\n\nTERM=vt100\n";
+        let (dir, _paths) = keep(text, 0o600);
+        let known = |name: &str| match name {
+            "OLLIM_BOT_NAME" => Some("Robin".to_owned()),
+            "OLLIM_DATA_DIR" => Some(dir.path().display().to_string()),
+            _ => None,
+        };
+        let all = Environment::new(known).completed().unwrap();
+        assert_eq!(all.get("OLLIM_USER_NAME"), Some("Julius"));
+        assert_eq!(all.get("OLLIM_BOT_NAME"), Some("Robin"));
+        assert_eq!(all.get("TERM"), None, "a terminal is never kept");
+    }
+
+    /// ENV-1: what is wrong is told with its line; a file that others can change is not believed.
+    #[test]
+    fn what_is_wrong_with_the_file_is_told() {
+        let told = |text: &str, mode: u32| read(&keep(text, mode).1).unwrap_err().to_string();
+        assert!(told("A=1\nOLLIM_NMAE=x", 0o600).ends_with("line 2: there is no setting called OLLIM_NMAE."));
+        assert!(told("hello", 0o600).ends_with("line 1: a line is NAME=value."));
+        assert!(told("A=1", 0o644).contains("chmod 600"));
+        assert!(read(&Paths::new("/nowhere")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_change_leaves_all_other_lines_alone() {
+        let text = "# mine\nOLLIM_MODEL=offline\nexport OLLIM_TIMEZONE=UTC\n";
+        let changes =
+            [("OLLIM_MODEL", Some("claude")), ("OLLIM_TIMEZONE", None), ("OLLIM_USER_NAME", Some("Ann"))];
+        assert_eq!(changed(text, &changes), "# mine\nOLLIM_MODEL=claude\nOLLIM_USER_NAME=Ann\n");
+    }
+}

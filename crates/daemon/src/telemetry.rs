@@ -1,0 +1,216 @@
+//! Telemetry: a handful of numbers for who watches from outside, given to Prometheus and sent to OpenTelemetry.
+//!
+//! Both are off unless the human asks for them, and neither ever tells what was said: only how much there was.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::ports::{Clock, Unreadable};
+use journal::disk::{Disk, replace};
+use journal::{Journal, Number};
+use serde_json::{Value, json};
+use surfaces::web::metrics::{Kind, Sample};
+use surfaces::web::secret::{Digest, Secret};
+
+use crate::exit::Failed;
+use crate::settings::{Environment, Settings};
+
+/// How often numbers are sent.
+const EVERY: Duration = Duration::from_secs(60);
+/// How long whoever takes them may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What of it the human wants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Telemetry {
+    /// Whether numbers are given to whoever brings the token.
+    pub served: bool,
+    /// Where numbers are sent.
+    pub sent_to: Option<String>,
+}
+
+impl Telemetry {
+    /// What OLLIM_METRICS and OLLIM_OTLP_URL ask for.
+    pub fn read(environment: &Environment) -> Result<Self, Failed> {
+        let served = match environment.get("OLLIM_METRICS").unwrap_or("off") {
+            "on" => true,
+            "off" => false,
+            other => {
+                let text = format!("OLLIM_METRICS: it cannot be `{other}`. use on or off.");
+                return Err(Failed::Configuration(text));
+            }
+        };
+        let sent_to = environment.get("OLLIM_OTLP_URL").map(collector).transpose()?;
+        Ok(Self { served, sent_to })
+    }
+}
+
+/// Where a collector takes numbers, below the address `base`.
+fn collector(base: &str) -> Result<String, Failed> {
+    let bad = |what: &str| {
+        Failed::Configuration(format!(
+            "OLLIM_OTLP_URL: `{base}` {what}. use an address such as http://127.0.0.1:4318 or https://otel.example.org."
+        ))
+    };
+    let url: reqwest::Url = base.parse().map_err(|_| bad("is no address"))?;
+    let plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    match url.scheme() {
+        "https" | "http" if !plain => Err(bad("holds more than an address")),
+        "https" => Ok(()),
+        "http" if wire::is_loopback(&url) => Ok(()),
+        "http" => Err(bad("is not secure, and not on this machine")),
+        _ => Err(bad("is no address of the web")),
+    }?;
+    Ok(format!("{}/v1/metrics", url.as_str().trim_end_matches('/')))
+}
+
+/// What proves that somebody may know our numbers: what is in the file, or a new one if there is none.
+pub fn token(settings: &Settings, disk: &Arc<dyn Disk>) -> Result<Digest, Failed> {
+    let place = settings.paths.state().join("metrics.token");
+    let kept = disk.read(&place).unwrap_or_default();
+    let kept = String::from_utf8_lossy(&kept).trim().to_owned();
+    if !kept.is_empty() {
+        return Ok(Digest::of(&kept));
+    }
+    let fresh = Secret::mint().map_err(|error| Failed::NotDone(error.to_string()))?;
+    replace(&**disk, &place, fresh.reveal().as_bytes())?;
+    Ok(Digest::of(fresh.reveal()))
+}
+
+const fn counter(name: &'static str, help: &'static str) -> Kind {
+    Kind { name, help, grows: true }
+}
+
+const fn gauge(name: &'static str, help: &'static str) -> Kind {
+    Kind { name, help, grows: false }
+}
+
+/// What the journal counts, what it is called outside, and what its numbers are told apart by.
+const COUNTED: [(&str, Kind, &[&str]); 9] = [
+    ("turns", counter("ollim_turns_total", "Turns, by how they ended; open ones have not."), &["ending"]),
+    (
+        "occurrences",
+        gauge("ollim_occurrences", "Times at which jobs were due, by what became of them."),
+        &["stage"],
+    ),
+    ("runs", gauge("ollim_runs", "Background runs that are known, by kind."), &["kind"]),
+    ("pings", counter("ollim_pings_total", "Pings that were charged to the budget."), &["state"]),
+    ("held", gauge("ollim_held", "What waits for the next digest."), &["state"]),
+    ("posts", gauge("ollim_posts", "What waits to be sent to the human elsewhere."), &["state"]),
+    ("calls", counter("ollim_model_calls_total", "Calls of a model."), &["model", "attended"]),
+    (
+        "tokens",
+        counter("ollim_model_tokens_total", "Tokens of calls of a model, by kind."),
+        &["model", "kind"],
+    ),
+    (
+        "micros",
+        counter("ollim_model_cost_dollars_total", "What calls of a model cost, where the price is known."),
+        &["model"],
+    ),
+];
+
+const MEMORY: Kind = gauge("ollim_resident_bytes", "Memory that the process takes up.");
+const UP: Kind = gauge("ollim_up_seconds", "How long the process runs.");
+
+/// All numbers, of `journal` and of this process, which runs for `up`.
+pub async fn samples(journal: &Journal, up: Duration) -> Result<Vec<Sample>, Unreadable> {
+    let counted = journal.numbers().await?;
+    let mut samples: Vec<Sample> = counted.into_iter().filter_map(sample).collect();
+    samples.extend(resident().map(|bytes| Sample { of: MEMORY, labels: Vec::new(), value: bytes }));
+    samples.push(Sample { of: UP, labels: Vec::new(), value: up.as_secs_f64() });
+    Ok(samples)
+}
+
+fn sample(number: Number) -> Option<Sample> {
+    let (_, of, labels) = COUNTED.iter().find(|(name, _, _)| *name == number.of)?;
+    let amount = number.amount as f64;
+    let value = if number.of == "micros" { amount / 1e6 } else { amount };
+    let labels = labels.iter().copied().zip(number.which).collect();
+    Some(Sample { of: *of, labels, value })
+}
+
+fn resident() -> Option<f64> {
+    let pages: f64 = std::fs::read_to_string("/proc/self/statm").ok()?.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as f64)
+}
+
+/// Sends all numbers to `address`, again and again. What does not arrive is not missed: the next ones hold it too.
+pub async fn export(address: String, journal: Arc<Journal>, clock: Arc<dyn Clock>) {
+    let Some(client) =
+        address.parse().ok().and_then(|url| wire::client(&url, |builder| builder.timeout(PATIENCE)).ok())
+    else {
+        tracing::error!("Numbers cannot be sent: this machine cannot make a connection.");
+        return;
+    };
+    let began = clock.boot();
+    let since = clock.now().timestamp();
+    let mut fails = false;
+    loop {
+        let samples = samples(&journal, clock.boot().saturating_sub(began)).await.unwrap_or_default();
+        let body = document(&samples, (since, clock.now().timestamp())).to_string();
+        let request = client.post(&address).header("content-type", "application/json").body(body);
+        let sent = request.send().await.and_then(reqwest::Response::error_for_status);
+        if let (Err(error), false) = (&sent, fails) {
+            let why = wire::reason(error);
+            tracing::warn!(why, "Numbers could not be sent; they are tried again every minute.");
+        }
+        fails = sent.is_err();
+        tokio::time::sleep(EVERY).await;
+    }
+}
+
+/// What OpenTelemetry reads.
+fn document(samples: &[Sample], (since, now): (jiff::Timestamp, jiff::Timestamp)) -> Value {
+    let (since, now) = (since.as_nanosecond().to_string(), now.as_nanosecond().to_string());
+    let point = |sample: &Sample| {
+        let attribute =
+            |(key, value): &(&'static str, String)| json!({ "key": key, "value": { "stringValue": value } });
+        let attributes: Vec<_> = sample.labels.iter().map(attribute).collect();
+        json!({ "attributes": attributes, "startTimeUnixNano": since, "timeUnixNano": now, "asDouble": sample.value })
+    };
+    let metric = |of: Kind| {
+        let points: Vec<_> = samples.iter().filter(|sample| sample.of == of).map(point).collect();
+        match of.grows {
+            true => json!({ "name": of.name, "description": of.help, "sum":
+                { "aggregationTemporality": 2, "isMonotonic": true, "dataPoints": points } }),
+            false => json!({ "name": of.name, "description": of.help, "gauge": { "dataPoints": points } }),
+        }
+    };
+    let kinds = COUNTED.iter().map(|(_, kind, _)| *kind).chain([MEMORY, UP]);
+    let metrics: Vec<_> =
+        kinds.filter(|kind| samples.iter().any(|sample| sample.of == *kind)).map(metric).collect();
+    let name = json!({ "key": "service.name", "value": { "stringValue": "ollim-bot" } });
+    let scope = json!({ "name": "ollim-bot", "version": env!("CARGO_PKG_VERSION") });
+    json!({ "resourceMetrics": [{
+        "resource": { "attributes": [name] },
+        "scopeMetrics": [{ "scope": scope, "metrics": metrics }],
+    }] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_only_where_nobody_reads_along() {
+        let read = |url: &str| collector(url).map_err(|failed| failed.to_string());
+        assert_eq!(read("http://127.0.0.1:4318/").unwrap(), "http://127.0.0.1:4318/v1/metrics");
+        assert_eq!(read("https://otel.example.org").unwrap(), "https://otel.example.org/v1/metrics");
+        assert!(read("http://otel.example.org").unwrap_err().contains("is not secure"));
+        assert!(read("https://me:secret@otel.example.org").unwrap_err().contains("more than an address"));
+        assert!(read("collector").unwrap_err().contains("is no address"));
+    }
+
+    #[test]
+    fn a_document_holds_every_number_with_what_tells_it_apart() {
+        let number = Number { of: "micros", which: vec!["m".to_owned()], amount: 2_500_000 };
+        let samples = [sample(number).unwrap(), Sample { of: UP, labels: vec![], value: 3.0 }];
+        let time = jiff::Timestamp::from_second(1).unwrap();
+        let told = document(&samples, (time, time));
+        let metrics = &told["resourceMetrics"][0]["scopeMetrics"][0]["metrics"];
+        assert_eq!(metrics[0]["sum"]["dataPoints"][0]["asDouble"], 2.5);
+        assert_eq!(metrics[0]["sum"]["dataPoints"][0]["attributes"][0]["value"]["stringValue"], "m");
+        assert_eq!(metrics[1]["gauge"]["dataPoints"][0]["timeUnixNano"], "1000000000");
+    }
+}

@@ -1,0 +1,118 @@
+//! Setting up a calendar and tasks with a real Radicale.
+#![expect(clippy::expect_used, reason = "helpers of tests stop at once, with their reason")]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+use testkit::kill::{Program, free_port, stderr, stdout};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
+
+/// A server of its own, and the one human it knows. Dropping it ends it.
+struct Radicale {
+    server: Child,
+    port: u16,
+    _folder: TempDir,
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing but the environment can tell where it is")]
+fn python() -> PathBuf {
+    match std::env::var_os("OLLIM_TEST_RADICALE") {
+        Some(path) => path.into(),
+        None => panic!("set OLLIM_TEST_RADICALE to a python that has radicale, or run `cargo xtask test`"),
+    }
+}
+
+impl Radicale {
+    /// One with a calendar of each of these kinds.
+    fn start(kinds: &[&str]) -> Self {
+        let (folder, port) = (tempfile::tempdir().expect("a folder"), free_port());
+        std::fs::write(folder.path().join("users"), "me:canary-right\n").expect("a file");
+        for kind in kinds {
+            let place = folder.path().join("data/collection-root/me").join(kind.to_lowercase());
+            std::fs::create_dir_all(&place).expect("a folder");
+            let about = format!(
+                "{{\"tag\": \"VCALENDAR\", \"D:displayname\": \"{kind}\", \"C:supported-calendar-component-set\": \"{kind}\"}}"
+            );
+            std::fs::write(place.join(".Radicale.props"), about).expect("a file");
+        }
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let mut server = Command::new(python())
+            .args(["-m", "radicale", "--config", "", "--logging-level", "info"])
+            .args(["--server-hosts", &format!("127.0.0.1:{port}")])
+            .args(["--storage-filesystem-folder", &path("data"), "--auth-type", "htpasswd"])
+            .args(["--auth-htpasswd-filename", &path("users"), "--auth-htpasswd-encryption", "plain"])
+            .args(["--auth-delay", "0"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("radicale starts");
+        let mut log = BufReader::new(server.stderr.take().expect("its log")).lines();
+        let ready = log.by_ref().any(|line| line.is_ok_and(|line| line.contains("server ready")));
+        assert!(ready, "Radicale ended before it listened");
+        // Somebody must go on to read, or it would wait for that some day.
+        std::thread::spawn(move || log.count());
+        Self { server, port, _folder: folder }
+    }
+
+    fn set_up(&self, program: &Program, password: &str) -> Output {
+        let (file, url) = (program.home().join("password"), format!("http://127.0.0.1:{}", self.port));
+        std::fs::write(&file, password).expect("a file");
+        let file = file.display().to_string();
+        program.run(&[
+            "setup",
+            "caldav",
+            "--url",
+            &url,
+            "--user",
+            "me",
+            "--password-file",
+            &file,
+            "--no-input",
+        ])
+    }
+}
+
+impl Drop for Radicale {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn kept(data: &Path) -> String {
+    std::fs::read_to_string(data.join("state/environment")).unwrap_or_default()
+}
+
+/// A calendar and tasks are connected when the server has let us in, and used from then on; a wrong password
+/// is told and changes nothing.
+#[test]
+fn a_calendar_server_is_connected_when_it_has_let_us_in() {
+    let (radicale, program) = (Radicale::start(&["VEVENT", "VTODO"]), Program::offline(BINARY));
+    let wrong = radicale.set_up(&program, "canary-wrong");
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(
+        stderr(&wrong).contains("nothing was changed.") && kept(program.data()).is_empty(),
+        "{}",
+        stderr(&wrong)
+    );
+    let done = radicale.set_up(&program, "canary-right");
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let told = "✓ caldav  calendar by caldav, 0 events in the next day; tasks by caldav, 0 open tasks\n";
+    assert_eq!(stdout(&done), told, "{}", stderr(&done));
+    assert!(!kept(program.data()).contains("canary"), "{}", kept(program.data()));
+    assert_eq!(program.run(&["tasks", "add", "buy", "milk"]).status.code(), Some(0));
+    assert!(stdout(&program.run(&["doctor"])).contains("✓ tasks    by caldav, 1 open task\n"));
+    assert!(stdout(&program.run(&["setup", "caldav", "--no-input"])).contains("nothing to do"));
+}
+
+/// Whoever has only a calendar there keeps tasks in a file, and is told so.
+#[test]
+fn what_the_server_does_not_have_stays_in_a_file() {
+    let (radicale, program) = (Radicale::start(&["VEVENT"]), Program::offline(BINARY));
+    let done = radicale.set_up(&program, "canary-right");
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert!(stdout(&done).contains("tasks stay in a file of yours"), "{}", stdout(&done));
+    assert!(kept(program.data()).contains("OLLIM_TASKS=local\n"), "{}", kept(program.data()));
+}

@@ -1,0 +1,69 @@
+//! The doctor: what it mends, what it lints, and what it says of a directory that somebody else wrote.
+
+use std::fs::{Permissions, set_permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use testkit::kill::{stderr, stdout};
+
+use crate::rig::{BINARY, fresh, json_of, mode, run};
+use testkit::kill::Program;
+
+/// J2: what was loosened is told with its remedy, mended by the doctor, and mended and told by every start.
+#[test]
+fn what_was_loosened_is_mended_and_told() {
+    let program = Program::offline(BINARY);
+    program.start().terminate();
+    let (key, state) = (program.data().join("state/anthropic.key"), program.data().join("state"));
+    let loosen = || {
+        std::fs::write(&key, "sk-canary").unwrap();
+        set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
+        set_permissions(&state, Permissions::from_mode(0o755)).unwrap();
+    };
+    loosen();
+    let looked = run(&program, &["doctor"]);
+    assert_eq!(looked.status.code(), Some(1));
+    assert!(stdout(&looked).contains("✗ private  others can read "), "{}", stdout(&looked));
+    assert!(stdout(&looked).contains("    fix: ollim-bot doctor --fix"), "{}", stdout(&looked));
+    let mended = json_of(&run(&program, &["doctor", "--fix", "--json"]));
+    assert_eq!(mended["mended"].as_array().map(Vec::len), Some(2), "{mended}");
+    assert_eq!((mode(&key), mode(&state)), (0o600, 0o700));
+
+    std::fs::remove_file(&key).unwrap();
+    set_permissions(&state, Permissions::from_mode(0o755)).unwrap();
+    let running = program.start();
+    let notices = running.get("/api/health").unwrap()["notices"].to_string();
+    assert!(notices.contains("it is yours alone again"), "{notices}");
+    assert_eq!(mode(&state), 0o700);
+    running.terminate();
+}
+
+/// Whoever lints is stopped by one bad file, hears where and why, and no model is asked.
+#[test]
+fn a_bad_file_fails_the_lint() {
+    let program = fresh();
+    let fine = run(&program, &["doctor", "--lint"]);
+    assert_eq!((fine.status.code(), stdout(&fine).as_str()), (Some(0), "all files can be read and used\n"));
+    let routines = program.data().join("routines");
+    std::fs::create_dir_all(&routines).unwrap();
+    std::fs::write(routines.join("bad.md"), "---\nid: bad\ncron: every day\n---\nx\n").unwrap();
+    let bad = run(&program, &["doctor", "--lint"]);
+    assert_eq!(bad.status.code(), Some(1));
+    assert!(stdout(&bad).contains("! jobs     routines/bad.md: line 3"), "{}", stdout(&bad));
+    assert!(!stdout(&bad).contains("model"), "{}", stdout(&bad));
+    assert_eq!(run(&program, &["doctor"]).status.code(), Some(0), "it stops nobody but who lints");
+}
+
+/// A directory of the earlier program is told, and that it is used as it is.
+#[test]
+fn a_directory_of_the_earlier_program_is_told() {
+    let program = fresh();
+    for place in ["routines", "state"] {
+        std::fs::create_dir_all(program.data().join(place)).unwrap();
+    }
+    std::fs::write(program.data().join("routines/a.md"), "---\nid: a\ncron: \"0 9 * * *\"\n---\nx\n")
+        .unwrap();
+    std::fs::write(program.data().join("state/sessions.json"), "0123456789abcdef").unwrap();
+    let looked = run(&program, &["doctor"]);
+    let found = "✓ found    1 routine; and the session of another ollim-bot. all of it is used as it is";
+    assert!(stdout(&looked).contains(found), "{}{}", stdout(&looked), stderr(&looked));
+}

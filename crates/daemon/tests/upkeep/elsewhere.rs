@@ -1,0 +1,165 @@
+//! Calendars, mail and Google: connected when they answer, and a line for every way they do not.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::process::Output;
+
+use serde_json::json;
+use testkit::dovecot::{Dovecot, PASSWORD, USER};
+use testkit::google::{CLIENT, CLIENT_SECRET, GoogleElsewhere};
+use testkit::kill::{Pane, Program, free_port, stderr, stdout};
+
+use crate::rig::{fresh, json_of, mode, run, secret};
+
+/// A server that answers everything with `status`; its address.
+fn answering(status: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("its number").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut lines = BufReader::new(&stream).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            let _ = (&stream).write_all(answer.as_bytes());
+        }
+    });
+    format!("http://127.0.0.1:{port}")
+}
+
+fn refused(output: &Output, words: &[&str]) {
+    let told = stderr(output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    for word in words {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    assert!(!told.contains("canary"), "{told}");
+}
+
+fn caldav(program: &Program, url: &str) -> Output {
+    let file = secret(program, "canary-password");
+    let words = [
+        "setup",
+        "caldav",
+        "--url",
+        url,
+        "--user",
+        "me",
+        "--password-file",
+        file.to_str().unwrap(),
+        "--no-input",
+    ];
+    run(program, &words)
+}
+
+/// A server that does not answer, does not know us, or is none, is told apart; nothing is kept then.
+#[test]
+fn every_way_a_calendar_server_can_be_wrong_has_its_line() {
+    let program = fresh();
+    let said = caldav(&program, &answering("401 Unauthorized"));
+    refused(&said, &["password", "nothing was changed."]);
+    let said = caldav(&program, &answering("404 Not Found"));
+    refused(&said, &["nothing was changed."]);
+    let nobody = format!("http://127.0.0.1:{}", free_port());
+    refused(&caldav(&program, &nobody), &["nothing was changed."]);
+    refused(&caldav(&program, "nowhere"), &["OLLIM_CALDAV_URL: this is no address. write it like https://"]);
+    let missing = run(&program, &["setup", "caldav", "--no-input"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).contains("--url https://cloud.example.org"), "{}", stderr(&missing));
+    assert!(!program.data().join("state/caldav.password").exists());
+    assert!(!program.data().join("state/environment").exists());
+}
+
+fn mail(program: &Program, url: &str, password: &str) -> Output {
+    let file = secret(program, password);
+    run(
+        program,
+        &[
+            "setup",
+            "mail",
+            "--url",
+            url,
+            "--user",
+            USER,
+            "--password-file",
+            file.to_str().unwrap(),
+            "--no-input",
+        ],
+    )
+}
+
+/// J1: a mailbox is connected when it has let us in; wrong passwords, addresses and empty places are told.
+#[test]
+fn a_mailbox_is_connected_when_it_has_let_us_in() {
+    let dovecot = Dovecot::start(|_| {});
+    let (program, url) = (fresh(), format!("imap://127.0.0.1:{}", dovecot.port));
+    refused(
+        &mail(&program, &url, "canary-wrong"),
+        &["does not let ann@example.org in", "nothing was changed."],
+    );
+    refused(
+        &mail(&program, &format!("imap://127.0.0.1:{}", free_port()), PASSWORD),
+        &["nothing was changed."],
+    );
+    refused(&mail(&program, "https://mail.example.org", PASSWORD), &["OLLIM_IMAP_URL: `https://"]);
+    assert!(!program.data().join("state/imap.password").exists());
+    let done = mail(&program, &url, PASSWORD);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert!(stdout(&done).starts_with("✓ mail  by imap, 1 folder"), "{}", stdout(&done));
+    assert_eq!(mode(&program.data().join("state/imap.password")), 0o600);
+    let labels = run(&program, &["mail", "labels"]);
+    assert_eq!(stdout(&labels), "  INBOX  INBOX\n", "{}", stderr(&labels));
+    let again = run(&program, &["setup", "mail", "--no-input"]);
+    assert!(stdout(&again).contains("nothing to do"), "{}", stderr(&again));
+    let deep = json_of(&run(&program, &["status", "--deep", "--json"]));
+    let found = deep["elsewhere"].as_array().unwrap().iter().find(|it| it["what"] == "mail").unwrap();
+    assert_eq!(found["state"], "fine", "{deep}");
+    drop(dovecot);
+    let deep = run(&program, &["status", "--deep"]);
+    assert_eq!(deep.status.code(), Some(1));
+    assert!(stdout(&deep).contains("✗ mail "), "{}", stdout(&deep));
+}
+
+/// GO-5: Google wants a client of the right kind, and somebody at a terminal.
+#[test]
+fn google_is_connected_in_a_terminal() {
+    let google = GoogleElsewhere::open();
+    let mut program = fresh();
+    program.set("OLLIM_GOOGLE_BASE", &google.server().url());
+    refused(
+        &run(&program, &["setup", "google", "--no-input"]),
+        &["1. open https://console.cloud.google.com"],
+    );
+    let client =
+        |kind: &str| json!({ kind: { "client_id": CLIENT, "client_secret": CLIENT_SECRET } }).to_string();
+    let given = |text: &str| {
+        let file = secret(&program, text);
+        run(&program, &["setup", "google", "--client-file", file.to_str().unwrap(), "--no-input"])
+    };
+    let web = given(&client("web"));
+    assert_eq!(web.status.code(), Some(2));
+    assert!(stderr(&web).contains("make one of the kind `Desktop app`"), "{}", stderr(&web));
+    assert!(stderr(&given("hello")).contains("that is not the JSON file of a client"));
+    refused(&given(&client("installed")), &["run `ollim-bot google connect` in a terminal"]);
+    assert_eq!(mode(&program.data().join("state/credentials.json")), 0o600);
+
+    let pane = Pane::open(&program, &["setup", "google"], (2_000, 20));
+    let screen = pane.until("the address", |screen| screen.contains("paste its address here"));
+    let url = screen.lines().find(|line| line.starts_with("http://")).expect("an address").to_owned();
+    pane.says(&testkit::kill::wait(location(&url)));
+    pane.until("the end", |screen| screen.contains("✓ google  connected") && screen.contains("ended with 0"));
+    let again = run(&program, &["setup", "google", "--no-input"]);
+    assert!(stdout(&again).contains("nothing to do"), "{}", stderr(&again));
+}
+
+/// Where Google sends the browser that opened `url`.
+async fn location(url: &str) -> String {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let (host, target) = url.strip_prefix("http://").expect("an address").split_once('/').expect("a path");
+    let mut stream = tokio::net::TcpStream::connect(host).await.expect("a line");
+    let request = format!("GET /{target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.expect("a question");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.expect("an answer");
+    let line = answer.lines().find_map(|line| line.strip_prefix("location: "));
+    line.unwrap_or_else(|| panic!("{answer}")).to_owned()
+}

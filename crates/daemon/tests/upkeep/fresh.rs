@@ -1,0 +1,94 @@
+//! A machine on which nothing was ever set up, a person at its terminal, and half an hour later a running service.
+
+use testkit::kill::{Backstage, Pane, Program, free_port, stderr, stdout};
+use testkit::model_server::{Act, Options};
+
+use crate::rig::{PlayedDiscord, Systemd, fresh, json_of, run};
+
+const KEY: &str = "sk-canary-fresh";
+
+/// ENV-2: from an empty home to a service that answers in Discord, with nothing but the terminal;
+/// the secrets are never on the screen, and the doctor has nothing to say.
+#[test]
+fn from_an_empty_home_to_a_running_service() {
+    let backstage = Backstage::open_with(Options { key: Some(KEY.to_owned()), ..Options::default() });
+    let (played, mut program) = (PlayedDiscord::open(), fresh());
+    let systemd = Systemd::for_program(&mut program);
+    systemd.is("may-linger");
+    // Where everybody is on this machine; a person would have nothing of it.
+    program.set("ANTHROPIC_BASE_URL", &backstage.url()).set("DISCORD_API_BASE", &played.base());
+    let kept = format!(
+        "ANTHROPIC_BASE_URL={}\nDISCORD_API_BASE={}\nOLLIM_HTTP=127.0.0.1:{}\n",
+        backstage.url(),
+        played.base(),
+        free_port()
+    );
+    let pane = Pane::open(&program, &["setup"], (160, 140));
+    pane.shows("choose 1-7, or q:");
+    pane.says("1");
+    pane.shows("who should answer?");
+    pane.says("1");
+    pane.shows("paste the key (hidden):");
+    pane.says("sk-canary-typo");
+    pane.shows("refused the key");
+    pane.until("the menu again", |screen| screen.matches("choose 1-7").count() == 2);
+    pane.says("model");
+    pane.until("the choice again", |screen| screen.matches("choose 1-4").count() == 2);
+    pane.says("1");
+    pane.until("the question again", |screen| screen.matches("paste the key (hidden):").count() == 2);
+    pane.says(KEY);
+    pane.shows("✓ model  claude-sonnet");
+    pane.until("the menu again", |screen| screen.matches("choose 1-7").count() == 3);
+    pane.says("2");
+    pane.shows("paste the token (hidden):");
+    pane.says(&played.discord.token());
+    pane.shows("✓ discord  a test message has arrived");
+    pane.until("the menu again", |screen| screen.matches("choose 1-7").count() == 4);
+    pane.says("7");
+    pane.shows("what are you called? [ann]");
+    pane.says("Ann");
+    pane.shows("what am i called? [ollim]");
+    pane.says("");
+    pane.shows("your time zone? [");
+    pane.says("Europe/Madrid");
+    pane.shows("✓ you  Ann · Europe/Madrid · i am ollim");
+    // What a person would not have to say: where the played ones are, for a service that has no variables.
+    let file = program.data().join("state/environment");
+    let now = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{now}{kept}")).unwrap();
+    pane.until("the menu again", |screen| screen.contains("✓ Ann · Europe/Madrid"));
+    pane.says("6");
+    let screen = pane.shows("the service is running (pid ");
+    assert!(!screen.contains("canary") && !screen.contains(&played.discord.token()), "{screen}");
+    pane.until("the menu again", |screen| screen.contains("it goes on when you log out"));
+    pane.says("q");
+    let screen = pane.shows("ended with 0");
+    assert!(!screen.contains("canary"), "{screen}");
+
+    backstage.model().script([Act::says("good morning")]);
+    answers(&played, &systemd);
+    program.set("ANTHROPIC_BASE_URL", "").set("DISCORD_API_BASE", "");
+    is_well(&program);
+    assert_eq!(run(&program, &["service", "remove"]).status.code(), Some(0));
+}
+
+/// The service answers in Discord.
+fn answers(played: &PlayedDiscord, systemd: &Systemd) {
+    played.discord.owner().types("hello");
+    let heard = testkit::kill::wait(played.discord.wait_for(std::time::Duration::from_secs(25), |discord| {
+        discord.visible().into_iter().find(|seen| seen.content.contains("good morning"))
+    }));
+    assert!(heard.is_some(), "{}\n{}", played.discord.transcript(), systemd.read("journal"));
+}
+
+/// The doctor has nothing to say, and the service never fell.
+fn is_well(program: &Program) {
+    let doctor = run(program, &["doctor"]);
+    assert_eq!(doctor.status.code(), Some(0), "{}{}", stdout(&doctor), stderr(&doctor));
+    assert!(stdout(&doctor).ends_with("0 wrong, 0 to look at\n"), "{}", stdout(&doctor));
+    let service = json_of(&run(program, &["service", "status", "--json"]));
+    assert_eq!(
+        (&service["service"]["state"], &service["service"]["restarts"]),
+        (&"active".into(), &0.into())
+    );
+}

@@ -1,0 +1,109 @@
+//! Numbers for who watches from outside: true, only for who may know them, and never what was said.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
+
+use serde_json::Value;
+use testkit::kill::{Backstage, Program, stderr};
+use testkit::model_server::Act;
+
+use crate::rig::{BINARY, mode, run};
+
+/// What the page answers: its status line, and its body.
+fn get(page: &str, headers: &str) -> (String, String) {
+    let host = page.strip_prefix("http://").expect("an address").trim_end_matches('/');
+    let mut stream = TcpStream::connect(host).expect("a line");
+    let request = format!("GET /metrics HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).expect("a question");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("an answer");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    (head.lines().next().unwrap_or_default().to_owned(), body.to_owned())
+}
+
+fn page(running: &testkit::kill::Running) -> String {
+    running.get("/api/health").unwrap()["page"].as_str().expect("a page").to_owned()
+}
+
+/// Numbers are off unless asked for, and then only for who brings the token; another site never gets them.
+#[test]
+fn numbers_are_given_to_who_may_know_them() {
+    let backstage = Backstage::open();
+    let mut program = Program::answered_by(BINARY, &backstage);
+    let running = program.start();
+    assert_eq!(get(&page(&running), "").0, "HTTP/1.1 404 Not Found");
+    running.terminate();
+    program.set("OLLIM_METRICS", "on");
+    let running = program.start();
+    backstage.model().script([Act::says("canary words")]);
+    running.converse("hello").unwrap();
+    let (page, file) = (page(&running), program.data().join("state/metrics.token"));
+    let token = std::fs::read_to_string(&file).unwrap();
+    assert_eq!((mode(&file), token.trim().len()), (0o600, 64));
+    assert_eq!(get(&page, "").0, "HTTP/1.1 401 Unauthorized");
+    assert_eq!(get(&page, "authorization: Bearer guess\r\n").0, "HTTP/1.1 401 Unauthorized");
+    let bearer = format!("authorization: Bearer {}\r\n", token.trim());
+    assert_eq!(get(&page, &format!("{bearer}origin: https://evil.example\r\n")).0, "HTTP/1.1 403 Forbidden");
+    let (status, numbers) = get(&page, &bearer);
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    for line in [
+        "ollim_turns_total{ending=\"finished\"} 1",
+        "attended=\"waited\"} 1",
+        "ollim_posts{state=\"waiting\"} 0",
+    ] {
+        assert!(numbers.contains(line), "{line}: {numbers}");
+    }
+    assert!(
+        numbers.contains("# TYPE ollim_turns_total counter") && numbers.contains("ollim_resident_bytes ")
+    );
+    assert!(!numbers.contains("canary") && !numbers.contains("hello"), "{numbers}");
+    running.terminate();
+    program.set("OLLIM_METRICS", "yes");
+    let wrong = run(&program, &["chat", "--once", "hello"]);
+    assert!(
+        stderr(&wrong).contains("OLLIM_METRICS: it cannot be `yes`. use on or off."),
+        "{}",
+        stderr(&wrong)
+    );
+}
+
+/// The same numbers are sent to a collector, as OpenTelemetry wants them.
+#[test]
+fn numbers_are_sent_to_a_collector() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sent, received) = mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut reader = BufReader::new(stream);
+            let (mut first, mut length) = (String::new(), 0);
+            let _ = reader.read_line(&mut first);
+            loop {
+                let mut line = String::new();
+                let _ = reader.read_line(&mut line);
+                if let Some(text) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = text.trim().parse().unwrap_or(0);
+                }
+                if line.trim().is_empty() {
+                    break;
+                }
+            }
+            let mut body = vec![0; length];
+            let _ = reader.read_exact(&mut body);
+            let _ = reader
+                .get_mut()
+                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}");
+            let _ = sent.send((first, body));
+        }
+    });
+    let mut program = Program::offline(BINARY);
+    program.set("OLLIM_OTLP_URL", &format!("http://{address}"));
+    let running = program.start();
+    let (first, body) = received.recv_timeout(std::time::Duration::from_secs(30)).expect("numbers");
+    assert!(first.starts_with("POST /v1/metrics "), "{first}");
+    let value: Value = serde_json::from_slice(&body).expect("a document");
+    let metrics = value["resourceMetrics"][0]["scopeMetrics"][0]["metrics"].to_string();
+    assert!(metrics.contains("ollim_up_seconds") && metrics.contains("ollim_posts"), "{metrics}");
+    running.terminate();
+}

@@ -1,0 +1,161 @@
+//! The service: made, started, looked at and removed, with a systemd that is played and really starts it.
+
+use testkit::kill::{Program, free_port, stderr, stdout};
+
+use crate::rig::{Systemd, fresh, json_of, run};
+
+fn machine() -> (Program, Systemd) {
+    let mut program = fresh();
+    let systemd = Systemd::for_program(&mut program);
+    run(&program, &["setup", "model", "--model", "offline", "--no-input"]);
+    std::fs::write(
+        program.data().join("settings.toml"),
+        format!("[page]\naddress = \"127.0.0.1:{}\"\n", free_port()),
+    )
+    .unwrap();
+    (program, systemd)
+}
+
+fn told(program: &Program, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = run(program, arguments);
+    (output.status.code(), format!("{}{}", stdout(&output), stderr(&output)))
+}
+
+/// It is installed, answers, is looked at, stopped, started and removed; what it keeps stays.
+#[test]
+fn a_service_from_install_to_remove() {
+    let (program, systemd) = machine();
+    systemd.is("may-linger");
+    let (code, text) = told(&program, &["service", "install"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.starts_with("the service is running (pid "), "{text}");
+    assert!(text.contains("it goes on when you log out, and starts with the machine."), "{text}");
+    let unit =
+        std::fs::read_to_string(program.home().join(".config/systemd/user/ollim-bot.service")).unwrap();
+    for line in
+        ["Type=notify", "WatchdogSec=90", "NoNewPrivileges=yes", "ProtectSystem=strict", "Restart=on-failure"]
+    {
+        assert!(unit.lines().any(|it| it == line), "{line}: {unit}");
+    }
+    let status = json_of(&run(&program, &["status", "--json"]));
+    assert_eq!(status["pid"].to_string(), systemd.read("pid"), "{status}");
+    let service = json_of(&run(&program, &["service", "status", "--json"]));
+    assert_eq!((&service["linger"], &service["service"]["state"]), (&true.into(), &"active".into()));
+    let again = told(&program, &["setup", "service", "--no-input"]).1;
+    assert!(again.contains("nothing to do"), "{again}");
+    assert!(
+        told(&program, &["service", "logs", "-n", "50"]).1.contains("ollim-bot"),
+        "{}",
+        systemd.read("journal")
+    );
+    assert!(told(&program, &["doctor"]).1.contains("✓ service  running (pid "));
+
+    assert_eq!(told(&program, &["service", "stop"]), (Some(0), "the service is inactive.\n".to_owned()));
+    assert_eq!(told(&program, &["service", "status"]).0, Some(1));
+    assert_eq!(told(&program, &["service", "start"]).0, Some(0));
+    let before = systemd.read("pid");
+    assert_eq!(told(&program, &["service", "restart"]).0, Some(0));
+    assert_ne!(systemd.read("pid"), before);
+    assert!(systemd.read("heard").contains("STOPPING=1"), "{}", systemd.read("heard"));
+    assert!(told(&program, &["service", "remove"]).1.contains("what i keep is still there"));
+    assert_eq!(told(&program, &["status"]).0, Some(1));
+    assert!(program.data().join("state/journal.db").exists());
+    assert!(told(&program, &["service", "remove"]).1.contains("there is no service to remove"));
+}
+
+/// A service that cannot start, or nobody manages, is told with what to do instead.
+#[test]
+fn every_way_a_service_can_be_wrong_has_its_line() {
+    let (program, systemd) = machine();
+    let (code, text) = told(&program, &["service", "start"]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("the service is not installed. run: ollim-bot service install"), "{text}");
+    for (flag, words) in [
+        ("no-bus", "systemd does not manage this session of yours: log in as yourself"),
+        ("no-systemd", "there is no systemd on this machine. let whatever starts programs here"),
+    ] {
+        systemd.is(flag);
+        let (code, text) = told(&program, &["service", "install"]);
+        assert!(code == Some(1) && text.contains(words), "{text}");
+        systemd.is_not(flag);
+    }
+    let mut bare = fresh();
+    bare.set("PATH", "/nowhere");
+    let (code, text) = told(&bare, &["service", "install"]);
+    assert!(code == Some(1) && text.contains("run --no-chat"), "{text}");
+
+    let outside = program.start();
+    let (code, text) = told(&program, &["service", "install"]);
+    assert!(code == Some(75) && text.contains("it runs already (pid "), "{text}");
+    outside.terminate();
+
+    let settings = program.data().join("settings.toml");
+    let good = std::fs::read_to_string(&settings).unwrap();
+    assert_eq!(told(&program, &["service", "install"]).0, Some(0));
+    assert_eq!(told(&program, &["service", "stop"]).0, Some(0));
+    std::fs::write(&settings, "[model]\ncolour = 1\n").unwrap();
+    let (code, text) = told(&program, &["service", "start"]);
+    assert!(code == Some(78), "{text}");
+    std::fs::write(&settings, good).unwrap();
+    let config = program.home().join(".config");
+    std::fs::remove_dir_all(&config).unwrap();
+    std::fs::write(&config, "a file").unwrap();
+    let (code, text) = told(&program, &["service", "install"]);
+    assert!(code == Some(1) && text.contains("ollim-bot.service cannot be written"), "{text}");
+}
+
+/// A machine that gives nobody namespaces runs it without those walls; one that ends it at log-out is told how
+/// to change that.
+#[test]
+fn a_machine_with_fewer_rights_gets_what_it_can() {
+    let (program, systemd) = machine();
+    systemd.is("no-namespaces");
+    let (code, text) = told(&program, &["service", "install"]);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("it runs without those walls"), "{text}");
+    assert!(text.contains("sudo loginctl enable-linger $USER"), "{text}");
+    let doctor = told(&program, &["doctor"]).1;
+    assert!(
+        doctor.contains("! service  running (pid ") && doctor.contains("it ends when you log out"),
+        "{doctor}"
+    );
+    assert_eq!(told(&program, &["service", "remove"]).0, Some(0));
+}
+
+/// CL-14, ENV-4: signing in is passed on to the claude program, with its end, whatever else is wrong.
+#[test]
+fn signing_in_is_passed_on() {
+    let mut program = fresh();
+    let played = program.home().join("played-claude");
+    std::fs::write(&played, "#!/bin/sh\necho \"got $*\"\nexit 7\n").unwrap();
+    std::fs::set_permissions(&played, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    program.set("OLLIM_CLAUDE", &played.display().to_string()).set("OLLIM_TIMEZONE", "Nowhere");
+    assert_eq!(
+        told(&program, &["auth", "status", "--json"]),
+        (Some(7), "got auth status --json\n".to_owned())
+    );
+    for words in [&["auth"][..], &["auth", "help"]] {
+        let (code, text) = told(&program, words);
+        assert!(code == Some(0) && text.starts_with("usage: ollim-bot auth login|status|logout"), "{text}");
+    }
+    let (code, text) = told(&program, &["auth", "wobble"]);
+    assert!(code == Some(1) && text.contains("auth has no `wobble`") && text.contains("usage:"), "{text}");
+    program.set("OLLIM_CLAUDE", "/no/such/claude");
+    let (code, text) = told(&program, &["auth", "login"]);
+    assert!(code == Some(1) && text.contains("`/no/such/claude` cannot be run"), "{text}");
+}
+
+/// There is a page of the manual for every command.
+#[test]
+fn there_is_a_manual() {
+    let program = fresh();
+    let page = stdout(&run(&program, &["man"]));
+    assert!(page.contains(".TH ollim-bot 1") && page.contains("routine"), "{page}");
+    let out = program.home().join("man");
+    let done = run(&program, &["man", "--out", out.to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    for page in ["ollim-bot.1", "ollim-bot-setup.1", "ollim-bot-routine-add.1"] {
+        assert!(out.join(page).exists(), "{page}");
+    }
+    assert!(!program.data().exists(), "looking makes no directory");
+}

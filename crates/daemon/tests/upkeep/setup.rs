@@ -1,0 +1,237 @@
+//! `ollim-bot setup` without anybody to ask: what is right is tried and kept, and every way to go wrong has its line.
+
+use std::path::Path;
+use std::process::Output;
+
+use testkit::chat_server::{ChatServer, Style};
+use testkit::discord::{Mishap, On, Ownership, Trouble};
+use testkit::elsewhere::Elsewhere;
+use testkit::kill::{Backstage, Program, free_port, stderr, stdout};
+use testkit::model_server::Options;
+
+use crate::rig::{PlayedDiscord, Systemd, fresh, json_of, mode, run, secret};
+
+const KEY: &str = "sk-canary-right";
+const WRONG: &str = "sk-canary-wrong";
+
+fn backstage() -> Backstage {
+    Backstage::open_with(Options { key: Some(KEY.to_owned()), ..Options::default() })
+}
+
+/// It failed with `code` and a line that says `words`, and showed no secret.
+fn refused(output: &Output, code: i32, words: &str) {
+    let told = stderr(output);
+    assert_eq!(output.status.code(), Some(code), "{told}");
+    assert!(told.contains(words), "{told}");
+    assert!(!told.contains("canary") && !stdout(output).contains("canary"), "{told}");
+}
+
+fn state(program: &Program, name: &str) -> std::path::PathBuf {
+    program.data().join("state").join(name)
+}
+
+fn set_up_model(program: &Program, key: &str, url: &str) -> Output {
+    let file = secret(program, key);
+    let file = file.to_str().unwrap();
+    run(
+        program,
+        &["setup", "model", "--key-file", file, "--model", "anthropic:sonnet", "--url", url, "--no-input"],
+    )
+}
+
+/// J1, J2: a key that works is kept for this human alone, and later found without any variable; what works is
+/// not asked for again, and a wrong key never takes the place of a right one.
+#[test]
+fn a_key_is_tried_before_it_is_kept() {
+    let (backstage, program) = (backstage(), fresh());
+    let url = backstage.url();
+    refused(&set_up_model(&program, WRONG, &url), 1, "refused the key");
+    assert!(!state(&program, "anthropic.key").exists());
+    assert!(!state(&program, "environment").exists(), "nothing of it is kept");
+
+    let done = set_up_model(&program, KEY, &url);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert!(stdout(&done).starts_with("✓ model  claude-sonnet"), "{}", stdout(&done));
+    assert_eq!(mode(&state(&program, "anthropic.key")), 0o600);
+    assert_eq!((mode(&state(&program, "environment")), mode(program.data())), (0o600, 0o700));
+    let kept = std::fs::read_to_string(state(&program, "environment")).unwrap();
+    assert!(kept.contains("OLLIM_MODEL=anthropic:sonnet\n") && !kept.contains("canary"), "{kept}");
+
+    let again = run(&program, &["setup", "model", "--no-input", "--json"]);
+    let again = json_of(&again);
+    assert_eq!((&again["ok"], &again["changed"]), (&true.into(), &false.into()), "{again}");
+    refused(&set_up_model(&program, WRONG, &url), 1, "nothing was changed");
+    let said = run(&program, &["chat", "--once", "hello"]);
+    assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
+    let left = std::fs::read_dir(program.data().join("state")).unwrap();
+    assert!(left.flatten().all(|entry| !entry.file_name().to_string_lossy().starts_with(".tried-")));
+}
+
+/// A key also comes from a pipe; what is missing, empty, unreadable or unknown is told in one line.
+#[test]
+fn every_way_a_model_can_be_wrong_has_its_line() {
+    let (backstage, program) = (backstage(), fresh());
+    let url = backstage.url();
+    let piped = program.run_reading(&["setup", "model", "--key-stdin", "--url", &url], &format!("{KEY}\n"));
+    assert_eq!(piped.status.code(), Some(0), "{}", stderr(&piped));
+    let nobody = format!("http://127.0.0.1:{}", free_port());
+    refused(&set_up_model(&program, KEY, &nobody), 1, "cannot be reached");
+    refused(&set_up_model(&program, "", &url), 2, "that was empty");
+    refused(&set_up_model(&program, "two\nlines", &url), 2, "more than one line");
+    refused(&set_up_model(&program, KEY, "nowhere"), 1, "is not the address of a model");
+    let check = |arguments: &[&str], code: i32, words: &str| {
+        refused(&run(&fresh(), &[&["setup", "model", "--no-input"], arguments].concat()), code, words);
+    };
+    check(&[], 2, "say who should answer: --model");
+    check(&["--model", "anthropic:sonnet"], 2, "give the key with --key-file FILE or --key-stdin");
+    check(&["--model", "anthropic:sonnet", "--key-file", "/no/such/file"], 2, "/no/such/file: No such file");
+    check(&["--model", "gpt"], 78, "`gpt` is not a brain i know");
+    check(&["--model", "claude"], 1, "there is no program called `claude` on the PATH");
+}
+
+/// A server of one's own is connected with and without a key.
+#[test]
+fn a_server_of_ones_own_is_connected() {
+    let elsewhere = Elsewhere::open();
+    let server = elsewhere.run(async { ChatServer::start(Style::OpenAi).await.unwrap() });
+    let program = fresh();
+    let url = server.url();
+    let done = run(&program, &["setup", "model", "--model", "openai:test:3b", "--url", &url, "--no-input"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert!(stdout(&done).contains(&format!("test:3b at {url} answers")), "{}", stdout(&done));
+    let said = run(&program, &["chat", "--once", "hello"]);
+    assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
+    let offline = run(&program, &["setup", "model", "--model", "offline", "--no-input"]);
+    assert!(stdout(&offline).contains("nobody answers but the brain in here"), "{}", stderr(&offline));
+}
+
+/// What the shell says wins over what is kept, and whoever sets something up is told so.
+#[test]
+fn what_wins_over_it_is_told() {
+    let (backstage, mut program) = (backstage(), fresh());
+    program.set("OLLIM_MODEL", "offline");
+    let done = set_up_model(&program, KEY, &backstage.url());
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert!(stdout(&done).contains("OLLIM_MODEL is set in this shell, and wins"), "{}", stdout(&done));
+}
+
+/// B4: a place where nothing can be written is named, whatever is set up.
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let (backstage, program) = (backstage(), fresh());
+    std::fs::write(program.data(), "a file").unwrap();
+    refused(&set_up_model(&program, KEY, &backstage.url()), 78, ".ollim-bot cannot be written to");
+}
+
+fn set_up_discord(program: &Program, token: &str) -> Output {
+    let file = secret(program, token);
+    run(program, &["setup", "discord", "--token-file", file.to_str().unwrap(), "--no-input"])
+}
+
+/// A token that works ends in a message that arrived; it is kept, and enough for a start.
+#[test]
+fn discord_is_connected_when_a_message_has_arrived() {
+    let (played, mut program) = (PlayedDiscord::open(), fresh());
+    program.set("DISCORD_API_BASE", &played.base());
+    let done = set_up_discord(&program, &played.discord.token());
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert!(stdout(&done).contains("a test message has arrived"), "{}", stdout(&done));
+    assert!(!stdout(&done).contains(&played.discord.token()));
+    let seen = played.discord.visible();
+    assert!(seen.len() == 1 && seen[0].content.starts_with("hello, this is where i will reach you"));
+    assert_eq!(mode(&state(&program, "discord.token")), 0o600);
+    let again = run(&program, &["setup", "discord", "--no-input"]);
+    assert!(stdout(&again).contains("nothing to do"), "{}", stderr(&again));
+    assert_eq!(played.discord.visible().len(), 1, "looking sends nothing");
+    program.set("OLLIM_HTTP", &format!("127.0.0.1:{}", free_port()));
+    let running = program.start();
+    let health = running.get("/api/health").unwrap();
+    assert_eq!(health["surfaces"], serde_json::json!(["terminal", "page", "discord"]));
+    running.terminate();
+}
+
+/// SU-11, D2: every way Discord can refuse has its line, and nothing is kept then.
+#[test]
+fn every_way_discord_can_be_wrong_has_its_line() {
+    let (played, mut program) = (PlayedDiscord::open(), fresh());
+    program.set("DISCORD_API_BASE", &played.base());
+    let token = played.discord.token();
+    refused(
+        &set_up_discord(&program, "not.the.canary"),
+        1,
+        "discord rejected that token. on the Bot page press Reset",
+    );
+    refused(&set_up_discord(&program, "two words"), 1, "has a space");
+    refused(&run(&program, &["setup", "discord", "--no-input"]), 2, "--token-file FILE or --token-stdin");
+    let dm = On::next("POST", "/users/@me/channels");
+    for (code, words) in [
+        (
+            50007,
+            "the application is not added to your account. open https://discord.com/oauth2/authorize?client_id=",
+        ),
+        (50278, "won't let me message you without a shared server"),
+    ] {
+        played.discord.trouble(Trouble::Call(dm.clone(), Mishap::Code(code)));
+        refused(&set_up_discord(&program, &token), 1, words);
+        played.discord.trouble(Trouble::Call(On::send(), Mishap::Code(code)));
+        refused(&set_up_discord(&program, &token), 1, words);
+    }
+    played.discord.trouble(Trouble::Call(On::anything(), Mishap::Status(503)));
+    refused(&set_up_discord(&program, &token), 1, "discord cannot be reached: Discord is busy (503)");
+    assert!(!state(&program, "discord.token").exists(), "nothing of it is kept");
+    program.set("DISCORD_API_BASE", &format!("http://127.0.0.1:{}", free_port()));
+    refused(&set_up_discord(&program, &token), 1, "discord cannot be reached: ");
+}
+
+/// SU-7: who owns nothing that Discord names would be heard by nobody, and is told so.
+#[test]
+fn an_application_without_an_owner_is_told() {
+    let (played, mut program) = (PlayedDiscord::owned_by(Ownership::Nobody), fresh());
+    program.set("DISCORD_API_BASE", &played.base());
+    let done = set_up_discord(&program, &played.discord.token());
+    refused(&done, 1, "discord does not say who owns the application");
+}
+
+/// ENV-5, ENV-6: names and the zone are kept and used; a zone that does not exist is told.
+#[test]
+fn names_and_the_zone_are_kept() {
+    let program = fresh();
+    let unknown = run(&program, &["setup", "you", "--timezone", "Europe/Nowhere", "--no-input"]);
+    refused(&unknown, 2, "there is no time zone called `Europe/Nowhere`. use a name like Europe/Berlin");
+    refused(&run(&program, &["setup", "you", "--no-input"]), 2, "--name NAME");
+    refused(
+        &run(&program, &["setup", "you", "--name", "a\nb", "--no-input"]),
+        2,
+        "a name has 1 to 64 letters",
+    );
+    let words =
+        ["setup", "you", "--name", "Ann", "--bot-name", "Robin", "--timezone", "Asia/Tokyo", "--no-input"];
+    let done = run(&program, &words);
+    assert_eq!(stdout(&done), "✓ you  Ann · Asia/Tokyo · i am Robin\n", "{}", stderr(&done));
+    let later = run(&program, &["setup", "you", "--timezone", "Europe/Madrid"]);
+    assert_eq!(stdout(&later), "✓ you  Ann · Europe/Madrid · i am Robin\n", "{}", stderr(&later));
+    let doctor = stdout(&run(&program, &["doctor"]));
+    assert!(doctor.contains("✓ zone     Europe/Madrid (from OLLIM_TIMEZONE)"), "{doctor}");
+}
+
+/// Who asks for nothing in particular sees how everything stands.
+#[test]
+fn everything_that_can_be_set_up_is_listed() {
+    let mut program = fresh();
+    let _systemd = Systemd::for_program(&mut program);
+    let listed = run(&program, &["setup", "--no-input"]);
+    let told = stdout(&listed);
+    for line in [
+        "  1 model    ! none connected",
+        "  2 discord  – not connected   about 3 min, 3 clicks",
+        "  6 service  – not installed",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
+    let sections = json_of(&run(&program, &["setup", "--json"]));
+    let names: Vec<_> =
+        sections["sections"].as_array().unwrap().iter().map(|row| row["section"].as_str().unwrap()).collect();
+    assert_eq!(names, ["model", "discord", "caldav", "mail", "google", "service", "you"]);
+    assert!(!program.data().exists(), "looking makes no directory");
+    assert!(Path::new(&program.home()).exists());
+}

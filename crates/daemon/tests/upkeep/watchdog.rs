@@ -1,0 +1,109 @@
+//! What systemd does with a process that stands still, is killed, or is asked to end.
+
+use rustix::process::{Signal, kill_process};
+use serde_json::json;
+use testkit::kill::{Backstage, Program, free_port, stderr};
+use testkit::model_server::{Act, Gate};
+
+use crate::rig::{Systemd, fresh, json_of, run};
+
+fn machine() -> (Program, Systemd) {
+    let mut program = fresh();
+    let systemd = Systemd::for_program(&mut program);
+    run(&program, &["setup", "model", "--model", "offline", "--no-input"]);
+    let page = format!("[page]\naddress = \"127.0.0.1:{}\"\n", free_port());
+    std::fs::write(program.data().join("settings.toml"), page).unwrap();
+    (program, systemd)
+}
+
+fn notices(program: &Program) -> String {
+    json_of(&run(program, &["status", "--json"]))["notices"].to_string()
+}
+
+/// H2: whoever is frozen is not heard any more, is ended and started again, and tells it once.
+#[test]
+fn a_process_that_is_frozen_is_started_again_and_tells_it() {
+    let (program, systemd) = machine();
+    systemd.watches_every(3_000_000);
+    let done = run(&program, &["service", "install"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    systemd.until("a sign of life", |it| it.read("heard").contains("WATCHDOG=1"));
+    kill_process(systemd.pid().unwrap(), Signal::STOP).unwrap();
+    systemd.until("another life", |it| it.read("restarts").trim() == "1" && it.has("ready"));
+    assert!(notices(&program).contains("ended without being asked to"), "{}", notices(&program));
+    assert_eq!(run(&program, &["service", "restart"]).status.code(), Some(0));
+    assert!(!notices(&program).contains("without being asked"), "{}", notices(&program));
+}
+
+/// H2: a loop that stands still while everything else goes on ends the process itself; the next one tells it.
+#[test]
+fn a_loop_that_stands_still_ends_the_process() {
+    let (mut program, systemd) = machine();
+    let stalling = std::path::Path::new(crate::rig::BINARY).with_file_name("examples").join("stalling");
+    assert!(stalling.exists(), "build it first: cargo build -p ollim-bot --examples");
+    program.become_binary(stalling);
+    systemd.watches_every(3_000_000);
+    let done = run(&program, &["service", "install"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    std::fs::write(program.home().join("stall"), "").unwrap();
+    // What is written down now never comes to the disk, and the loop waits for it.
+    let mut stuck = program.command(&["config", "fork_idle_timeout", "20"]);
+    let mut stuck =
+        stuck.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    systemd.until("its end", |it| it.read("restarts").trim() == "1");
+    std::fs::remove_file(program.home().join("stall")).unwrap();
+    let _ = stuck.kill();
+    let _ = stuck.wait();
+    systemd.until("another life", |it| it.has("ready"));
+    assert!(notices(&program).contains("i stood still for too long"), "{}", notices(&program));
+    assert!(systemd.read("journal").contains("The loop stands still"), "{}", systemd.read("journal"));
+}
+
+/// H3: asked to end in the middle of an answer and of a run, it ends in time, and the next start goes on with both.
+#[test]
+fn asked_to_end_it_ends_in_time_and_goes_on_later() {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(crate::rig::BINARY, &backstage);
+    let routines = program.data().join("routines");
+    std::fs::create_dir_all(&routines).unwrap();
+    let text = "---\nid: mail\ncron: 0 9 1 1 *\nbackground: true\n---\nTriage.\n";
+    std::fs::write(routines.join("mail.md"), text).unwrap();
+    let gate = Gate::new();
+    backstage
+        .model()
+        .script([Act::says("never heard").held_back(&gate), Act::says("nor this").held_back(&gate)]);
+    let running = program.start();
+    let message = running.say("hello").unwrap();
+    let mut job = program.command(&["routine", "run", "mail"]);
+    let mut job =
+        job.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    testkit::kill::wait(async {
+        while backstage.requests().len() < 2 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    });
+    running.signal(Signal::TERM);
+    let ended = testkit::kill::wait(async {
+        let end = tokio::task::spawn_blocking(move || running.terminate());
+        tokio::time::timeout(std::time::Duration::from_secs(10), end).await
+    });
+    let (status, _) = ended.expect("it ends within ten seconds").expect("an end");
+    assert!(status.success(), "{status}");
+    let _ = job.kill();
+    let _ = job.wait();
+    drop(gate);
+    let running = program.start();
+    let mut said = running.get("/api/messages").unwrap();
+    testkit::kill::wait(async {
+        while said["messages"].as_array().map_or(0, Vec::len) < 2 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            said = running.get("/api/messages").unwrap();
+        }
+    });
+    assert_eq!(message, 1);
+    let why = json_of(&program.run(&["why", "routine:mail", "--json"]));
+    assert!(!why.to_string().contains("\"lost\""), "{why}");
+    running.terminate();
+    let ends: serde_json::Value = json!(stderr(&program.run(&["doctor"])));
+    assert_eq!(ends, json!(""));
+}
