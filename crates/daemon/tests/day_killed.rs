@@ -166,7 +166,9 @@ fn assert_chains(seed: u64, data: &Path) {
     assert_eq!(checks.len(), CHAINS, "seed {seed}: {checks:?}");
     for (words, checks) in checks {
         let done = checks.values().flatten().filter(|stage| *stage == "done").count();
-        assert!(checks.values().all(|times| times.len() == 1), "seed {seed}: {words} {checks:?}");
+        // A run that was killed and tried again plans its next check anew, and the time it had before is cancelled.
+        let once = |times: &Vec<String>| times.iter().filter(|stage| *stage != "cancelled").count() <= 1;
+        assert!(checks.values().all(once), "seed {seed}: {words} {checks:?}");
         assert!(checks.len() <= 3 && (done == 3 || done < checks.len()), "seed {seed}: {words} {checks:?}");
     }
 }

@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(delivery.list(), "- title: a # heading [here] (http://x.example)b");
     }
 
-    /// WH-16, WH-17, WK-37: only a plain yes is a yes; a no without names is a no.
+    /// WH-16, WH-17: only a plain yes is a yes; a no without names is a no.
     #[test]
     fn only_what_is_found_safe_is_safe() {
         let delivery = delivery(&[("title", "\"x\"", Kind::Free)]);
@@ -306,7 +306,7 @@ mod tests {
         }
     }
 
-    /// P7: a delivery is remembered for a week, and the memory has a bound.
+    /// A delivery is remembered for a week, and the memory has a bound.
     #[test]
     fn what_was_delivered_is_remembered_for_a_week() {
         let mut deliveries = Deliveries::default();
@@ -322,7 +322,7 @@ mod tests {
         assert!(deliveries.remember(&["one more".to_owned()], now + REMEMBERED));
     }
 
-    /// P1: no two deliveries have the same time, as finely as times are kept.
+    /// No two deliveries have the same time, as finely as times are kept.
     #[test]
     fn deliveries_of_one_moment_have_times_of_their_own() {
         let mut deliveries = Deliveries::default();

@@ -208,7 +208,7 @@ fn a_call_is_looked_at_by_somebody_without_tools_and_then_run_with_the_least() {
     assert_eq!(*house.end(), End::Done(String::new()));
 }
 
-/// WH-16, WK-37: what is flagged is not run, with or without a name, and the human knows.
+/// WH-16: what is flagged is not run, with or without a name, and the human knows.
 #[test]
 fn what_reads_like_an_order_is_not_run() {
     for (said, told) in [
@@ -257,7 +257,7 @@ fn values_that_can_say_nothing_are_not_looked_at() {
     assert_eq!(house.runs()[0].source, Source::Webhook("ci".to_owned()));
 }
 
-/// P7, F2: what is known by the same mark is taken in once within a week.
+/// F2: what is known by the same mark is taken in once within a week.
 #[test]
 fn a_delivery_that_comes_twice_is_one_delivery() {
     let mut house = House::with("offline");
@@ -269,7 +269,7 @@ fn a_delivery_that_comes_twice_is_one_delivery() {
     assert_eq!(house.deliver(free(&["a"])), Answer::Noted);
 }
 
-/// P2: the calls of one webhook are worked on one after the other, and what waits has a bound.
+/// The calls of one webhook are worked on one after the other, and what waits has a bound.
 #[test]
 fn the_calls_of_one_webhook_come_one_after_the_other() {
     let mut house = House::with("anthropic:x");

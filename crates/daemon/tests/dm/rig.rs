@@ -150,6 +150,16 @@ impl Life {
 }
 
 impl Life {
+    /// What stood before the last words of the human on main.
+    pub async fn preface(&self) -> String {
+        let entries = self.journal.recent(Branch::Main, None, 10_000).await.unwrap();
+        let mut heard = entries.into_iter().rev().filter_map(|entry| match entry.said {
+            Said::Human(heard) => Some(heard.preface),
+            Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => None,
+        });
+        heard.next().unwrap_or_default()
+    }
+
     /// The kinds of the pictures that the human showed on main.
     pub async fn pictures(&self) -> Vec<String> {
         let entries = self.journal.recent(Branch::Main, None, 10_000).await.unwrap();

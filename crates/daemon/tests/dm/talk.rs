@@ -106,6 +106,21 @@ async fn pictures_are_seen_and_the_rest_is_named() {
     assert_eq!(entries, ["image/png"]);
 }
 
+/// MC-5: a reply that brings a picture is heard whole: the picture is seen, and what it replies to is quoted.
+#[tokio::test(start_paused = true)]
+async fn a_reply_with_a_picture_is_heard_whole() {
+    let rig = Rig::new(Setup::default(), echo).await;
+    let (_, answer) = rig.talk("the red one", "you said: the red one").await;
+    rig.passes(5).await;
+    let picture = Attached::new("other.png", *b"\x89PNG\r\n\x1a\n and more");
+    rig.human().replies_with(answer.id, "this one, i meant", vec![picture]);
+    rig.sees("this one, i meant").await;
+    let life = rig.life.as_ref().unwrap();
+    assert_eq!(life.heard().await, ["the red one", "this one, i meant"]);
+    assert_eq!(life.pictures().await, ["image/png"]);
+    assert!(life.preface().await.contains("you said: the red one"), "{}", life.preface().await);
+}
+
 /// ST-16: a model that says nothing is not taken for one that is still thinking.
 #[tokio::test(start_paused = true)]
 async fn who_gets_no_answer_is_told_so() {

@@ -79,7 +79,7 @@ fn a_secret_in_a_file_is_read_at_every_call() {
     assert_eq!((call("own"), call("second")), (202, 401));
 }
 
-/// F2, P7: what was delivered before a restart is not taken in again after it.
+/// F2: what was delivered before a restart is not taken in again after it.
 #[test]
 fn a_replay_after_a_restart_does_nothing() {
     let rig = Rig::new(Program::offline(BINARY));

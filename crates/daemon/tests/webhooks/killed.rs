@@ -16,13 +16,13 @@ fn reply(request: &Value) -> Act {
     }
 }
 
-/// F3, P7: some of the points that the next test goes through.
+/// F3: some of the points that the next test goes through.
 #[test]
 fn a_call_that_was_taken_is_run_once_after_a_kill() {
     (0..4).for_each(|point| kill_at(point * 3));
 }
 
-/// F3, P7: three hundred points.
+/// F3: three hundred points.
 #[test]
 #[ignore = "three hundred kills, each with two starts, take several minutes"]
 fn a_call_that_was_taken_is_run_once_after_every_kill() {

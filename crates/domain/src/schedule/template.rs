@@ -74,7 +74,7 @@ fn place<'a>(text: &'a str, open: &str, close: &str) -> Option<(&'a str, &'a str
 mod tests {
     use super::*;
 
-    /// WH-10, WK-8: both spellings are places, and every other brace is a brace.
+    /// WH-10: both spellings are places, and every other brace is a brace.
     #[test]
     fn a_place_has_one_brace_or_two_and_all_else_is_text() {
         let check = |text: &str, filled: &str| {

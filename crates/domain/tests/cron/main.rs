@@ -150,7 +150,7 @@ fn the_period_is_the_distance_to_the_fire_that_follows() {
         Cron::parse(cron).unwrap().period(from, &berlin).unwrap().as_mins()
     };
     assert_eq!(period("*/30 * * * *", "2026-11-15T08:30"), 30);
-    assert_eq!(period("0 9 * * 1-5", "13 09:00+01:00"), 3 * 1_440);
+    assert_eq!(period("0 9 * * 1-5", "2026-11-13T09:00"), 3 * 1_440);
     assert_eq!(period("0 9 * * 1-5", "2026-11-13T09:01"), 1_440);
     assert_eq!(period("30 2 * * *", "2026-03-28T02:30"), 23 * 60 + 30);
 }

@@ -69,7 +69,7 @@ fn a_skill_that_tells_words_from_outside_is_known_to() {
     assert!(told.contains("needs the human's yes, so it was not run"), "{told}");
 }
 
-/// SK-9, P1: a crash while skills are loaded loses nothing: they are loaded again after the start, and the job begins once.
+/// SK-9: a crash while skills are loaded loses nothing: they are loaded again after the start, and the job begins once.
 #[test]
 fn a_job_that_waits_for_its_skills_survives_a_crash() {
     let head = format!("{BACKGROUND}\nskills:\n- slow");

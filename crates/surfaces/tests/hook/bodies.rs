@@ -39,7 +39,7 @@ fn take(body: &Value) -> Result<Vec<(String, Kind)>, Wrong> {
     Ok(delivery.values.into_iter().map(|value| (value.name, value.kind)).collect())
 }
 
-/// WH-5, WK-38: what is no JSON, or no object, is the caller's mistake.
+/// WH-5: what is no JSON, or no object, is the caller's mistake.
 #[tokio::test]
 async fn what_is_no_object_is_refused() {
     let rig = Rig::new();
@@ -67,7 +67,7 @@ async fn what_is_no_object_is_refused() {
     assert_eq!(rig.taken(), 0);
 }
 
-/// WH-6, WH-8, WK-37, F5: undeclared, nested where nothing is declared, and too long, at every depth.
+/// WH-6, WH-8, F5: undeclared, nested where nothing is declared, and too long, at every depth.
 #[test]
 fn only_what_is_declared_comes_in() {
     assert!(take(&with(json!({}))).is_ok());
@@ -102,7 +102,7 @@ fn only_what_is_declared_comes_in() {
     assert_eq!(take(&json!({"repo": "a"})), Err(Wrong::Unfit(vec!["result: is missing".to_owned()])));
 }
 
-/// WH-15, WK-37: what can say anything is known at any depth; a word that the file lists, a number or a truth is not.
+/// WH-15: what can say anything is known at any depth; a word that the file lists, a number or a truth is not.
 #[test]
 fn free_words_are_found_at_any_depth() {
     let kinds = take(&with(json!({"title": "t", "run": {"number": 1}, "tags": []}))).unwrap();
@@ -162,7 +162,7 @@ async fn a_schema_that_is_wrong_lets_nothing_in() {
     assert_eq!(reply.status(), StatusCode::BAD_REQUEST, "a schema that only names itself ends");
 }
 
-/// WH-10, WK-8: a place whose value was not brought is named.
+/// WH-10: a place whose value was not brought is named.
 #[tokio::test]
 async fn a_place_without_a_value_is_named() {
     let rig = Rig::new();

@@ -82,7 +82,7 @@ async fn a_caller_hears_what_is_wrong_in_order() {
     assert_eq!(missing.told()["error"], "webhook not found: nobody");
 }
 
-/// WH-3, WK-38: the secret is compared as bytes, and a header that is no text lets nobody in.
+/// WH-3: the secret is compared as bytes, and a header that is no text lets nobody in.
 #[tokio::test]
 async fn a_header_that_is_no_text_lets_nobody_in_and_harms_nobody() {
     let rig = Rig::new();
@@ -128,7 +128,7 @@ async fn a_rotated_secret_holds_at_once_and_none_lets_nobody_in() {
     }
 }
 
-/// F2, P7: the same delivery in another order of names, or under a number that GitHub does not sign, is the same.
+/// F2: the same delivery in another order of names, or under a number that GitHub does not sign, is the same.
 #[tokio::test]
 async fn a_replay_is_answered_and_does_nothing() {
     let rig = Rig::new();

@@ -102,7 +102,12 @@ impl Person {
 
     /// They answer `to`, which may be gone by now.
     pub fn replies(&self, to: MessageId, text: &str) -> MessageId {
-        self.discord.within(|world| self.send(world, (text, Some(to)), Vec::new()))
+        self.replies_with(to, text, Vec::new())
+    }
+
+    /// They answer `to` with files.
+    pub fn replies_with(&self, to: MessageId, text: &str, files: Vec<Attached>) -> MessageId {
+        self.discord.within(|world| self.send(world, (text, Some(to)), files))
     }
 
     /// They change what they said.
