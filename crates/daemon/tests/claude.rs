@@ -106,15 +106,12 @@ fn a_program_that_is_killed_in_mid_turn_is_started_again_for_the_next_message() 
     let running = program.start();
     assert_eq!(how(&running, "good morning"), "finished");
     let first = children(&running);
-    let mut events = running.events().expect("events");
-    let message = running.say("a story").expect("it is heard");
+    running.say("a story").expect("it is heard");
     wait(gate.reached());
     kill(first[0]);
-    let ended = events.ended(message).expect("an end");
-    assert_eq!(ended.data["how"], "failed", "{}", ended.data);
-    assert!(ended.data.to_string().contains("the claude program ended"), "{}", ended.data);
 
-    backstage.model().script([Act::says("There was a king.")]);
+    // What was asked waits for a program that is away, and is asked again with the next words.
+    backstage.model().script([Act::says("There was a king."), Act::says("He had a cat.")]);
     assert_eq!(how(&running, "go on"), "finished");
     let sent = messages(&backstage);
     assert!(sent.contains("good morning") && sent.contains("a story") && sent.contains("go on"), "{sent}");

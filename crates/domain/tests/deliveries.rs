@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use domain::assistant::{
-    Answer, Assistant, Effect, Ended, Event, Left, Look, Memory, Planning, Request, Shown, Start,
+    Answer, Assistant, Effect, Ended, Event, Left, Look, Memory, Planning, Request, Saying, Shown, Start,
 };
 use domain::compaction::Room;
 use domain::conversation::{Block, Branch, Conversation, Entry, EntryId, Json, Reach, Said, Text, Usage};
@@ -15,12 +15,12 @@ use domain::label::Realm;
 use domain::model::Choices;
 use domain::occurrence::{End, Occurrence, Stage};
 use domain::place::Aside;
-use domain::record::{ForkChange, PlanChange, Record};
+use domain::record::{ForkChange, PlanChange, Record, SurfaceName};
 use domain::run::Run;
 use domain::schedule::{
     Entrance, ItemId, Knowing, Pings, Prompt, Terms, Thinking, ToolRule, Voice, WebhookSpec,
 };
-use domain::turn::Ending;
+use domain::turn::{Ending, TurnId};
 use jiff::{SignedDuration, Zoned};
 
 const MORNING: &str = "2026-11-16T10:00:00+01:00[Europe/Madrid]";
@@ -81,7 +81,10 @@ impl House {
     }
 
     fn ends(&mut self, said: Vec<Said>, ending: Ending) {
-        let turn = self.starts.last().unwrap().turn;
+        self.turn_ends(self.starts.last().unwrap().turn, said, ending);
+    }
+
+    fn turn_ends(&mut self, turn: TurnId, said: Vec<Said>, ending: Ending) {
         let ended = Ended { left: Left::Said(said), ending, usage: Usage::default(), spent: Vec::new() };
         let effects = self.assistant.on(Event::TurnEnded(turn, ended), &self.now);
         self.follow(effects);
@@ -206,6 +209,21 @@ fn a_call_is_looked_at_by_somebody_without_tools_and_then_run_with_the_least() {
     }
     house.says("nothing to do.");
     assert_eq!(*house.end(), End::Done(String::new()));
+}
+
+/// WH-14: whether the human is talking is what it is when the run begins, not when the call came.
+#[test]
+fn whether_the_human_talks_is_looked_at_when_the_run_begins() {
+    let mut house = House::with("anthropic:x");
+    house.deliver(free(&["a"]));
+    let check = house.starts.last().unwrap().turn;
+    let hello = Request::Say(Saying::words(SurfaceName::Page, "hello"));
+    let (_, effects) = house.assistant.asked(hello, &house.now);
+    house.follow(effects);
+    let safe = Block::Text("{\"safe\": true, \"flagged\": []}".to_owned());
+    house.turn_ends(check, vec![Said::Assistant(vec![safe], Reach::Whole)], Ending::Finished);
+    assert_eq!(house.runs().last().unwrap().source, Source::Webhook("ci".to_owned()));
+    assert!(house.prompt().contains("mid-conversation"), "{}", house.prompt());
 }
 
 /// WH-16: what is flagged is not run, with or without a name, and the human knows.

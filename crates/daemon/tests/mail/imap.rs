@@ -18,7 +18,7 @@ fn program(dovecot: &Dovecot) -> Program {
     program
 }
 
-/// GO-22, GO-23, GO-24: the same commands read a mailbox that speaks IMAP, and leave it as it was.
+/// CL-13, GO-22, GO-23, GO-24: the same commands read a mailbox that speaks IMAP, and leave it as it was.
 #[test]
 fn the_same_commands_read_an_imap_mailbox() {
     let dovecot = Dovecot::start(|maildir| maildir.put("", ("new/1.a", 3_600), LETTER));

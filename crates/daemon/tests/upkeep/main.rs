@@ -5,6 +5,7 @@
     reason = "what a test sets up itself is there, and helpers stop at once with their reason"
 )]
 
+mod canaries;
 mod doctor;
 mod elsewhere;
 mod fresh;

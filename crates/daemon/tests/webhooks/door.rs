@@ -35,7 +35,7 @@ fn a_call_is_taken_and_told_of() {
     assert_eq!(rig.ring("bell", "2", "{}"), None, "the door is shut");
 }
 
-/// WH-1, F1: without a secret the door stays shut, and that is told.
+/// ENV-3, WH-1, F1: without a secret the door stays shut, and that is told.
 #[test]
 fn without_a_secret_the_door_stays_shut_and_everything_else_goes_on() {
     let mut rig = Rig::new(Program::offline(BINARY));

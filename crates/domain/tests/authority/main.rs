@@ -10,8 +10,6 @@ mod mind;
 mod policy;
 mod wicked;
 
-use std::ops::Range;
-
 use domain::assistant::{Step, Way};
 use domain::cost::Source;
 use domain::dice::Dice;
@@ -58,6 +56,9 @@ fn live(house: &mut House, seed: u64) {
     }
 }
 
+/// I3b: how many lives are lived twice, for either of the two things that differ.
+const PAIRS: u64 = 2_500;
+
 fn lived(seed: u64, outside: u64, private: u64) -> House {
     let mut house = House::new(Box::new(Wicked(seed)), world(outside, private));
     live(&mut house, seed);
@@ -99,41 +100,19 @@ fn nothing_runs_where_outside_words_private_things_and_a_deed_meet() {
 /// I3b: the same life twice, and only words from outside differ: what is done without a yes is the same, to the letter.
 #[test]
 fn words_from_outside_change_nothing_that_is_done() {
-    outside_differs(0..250, 50);
-}
-
-/// I3b: many more of these lives.
-#[test]
-#[ignore = "2,500 pairs take a minute; `cargo xtask test --long` runs them"]
-fn words_from_outside_change_nothing_in_many_lives() {
-    outside_differs(0..2_500, 500);
-}
-
-fn outside_differs(seeds: Range<u64>, at_least: usize) {
     let mut differed = 0;
-    for seed in seeds {
+    for seed in 0..PAIRS {
         let (one, other) = (lived(seed, 1, 5), lived(seed, 2, 5));
         assert_eq!(deeds(&one), deeds(&other), "life {seed}");
         differed += usize::from(one.seen.ran != other.seen.ran);
     }
-    assert!(differed > at_least, "the model never noticed a difference: {differed}");
+    assert!(differed > 500, "the model never noticed a difference: {differed}");
 }
 
 /// I3b: the same life twice, and only private things differ: what leaves for somebody else is the same, to the letter.
 /// An address that the human wrote may be fetched more or less often; it carries nothing that the human did not write.
 #[test]
 fn private_things_change_nothing_that_leaves() {
-    private_differs(0..250, 50);
-}
-
-/// I3b: many more of these lives.
-#[test]
-#[ignore = "2,500 pairs take a minute; `cargo xtask test --long` runs them"]
-fn private_things_change_nothing_that_leaves_in_many_lives() {
-    private_differs(0..2_500, 500);
-}
-
-fn private_differs(seeds: Range<u64>, at_least: usize) {
     let leaves = |house: &House| -> Vec<String> {
         let outward = |ran: &&Ran| {
             let leaves = matches!(ran.power, Power::Egress | Power::Networked);
@@ -142,12 +121,12 @@ fn private_differs(seeds: Range<u64>, at_least: usize) {
         house.seen.ran.iter().filter(outward).map(|ran| ran.call.input.0.clone()).collect()
     };
     let mut differed = 0;
-    for seed in seeds {
+    for seed in 0..PAIRS {
         let (one, other) = (lived(seed, 5, 1), lived(seed, 5, 2));
         assert_eq!(leaves(&one), leaves(&other), "life {seed}");
         differed += usize::from(one.seen.ran != other.seen.ran);
     }
-    assert!(differed > at_least, "the model never noticed a difference: {differed}");
+    assert!(differed > 500, "the model never noticed a difference: {differed}");
 }
 
 /// I4: what is known of words follows from what was read before them, in every entry of every life.

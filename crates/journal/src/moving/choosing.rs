@@ -91,8 +91,10 @@ pub fn is_secret(name: &str) -> bool {
     let ends = [".key", ".password", ".token", ".secret", ".env", ".pem"];
     match name.split_once('/') {
         Some(("state", "token.json" | "credentials.json")) => true,
-        Some(("state", inner)) if inner.starts_with("secrets") => true,
-        Some(("state", _)) => ends.iter().any(|end| last.ends_with(end)),
+        Some(("state", inner)) => {
+            let folder = ["secrets", "webhook-secrets"].iter().any(|folder| inner.starts_with(folder));
+            folder || ends.iter().any(|end| last.ends_with(end))
+        }
         Some(_) | None => last == ".env",
     }
 }
@@ -158,6 +160,7 @@ mod tests {
             "state/imap.password",
             "state/token.json",
             "state/secrets/x",
+            "state/webhook-secrets/ci",
             "skills/a/.env",
         ] {
             assert!(is_secret(name), "{name}");

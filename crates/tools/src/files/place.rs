@@ -91,8 +91,8 @@ impl fmt::Display for Inside {
 /// Why a place of the program is not opened.
 pub fn closed(text: &str) -> String {
     format!(
-        "`{text}` is closed: `{STATE}/` and `{HISTORY}/` belong to the program itself, in every mode. use another \
-         place, or tell the human what you wanted to know or change."
+        "`{text}` is closed: `{STATE}/`, `{HISTORY}/` and what may hold keys belong to the program itself, in every \
+         mode. use another place, or tell the human what you wanted to know or change."
     )
 }
 
@@ -132,8 +132,8 @@ pub fn is_closed(depth: usize, name: &str) -> bool {
     let seen: String = name.chars().filter(|c| !is_hidden(*c)).flat_map(char::to_lowercase).collect();
     let seen = seen.replace('ſ', "s");
     let seen = seen.trim_end_matches(['.', ' ']);
-    // The list of servers may hold their keys.
-    (depth == 0 && [STATE, "mcp.json"].contains(&seen.trim_start()))
+    // The list of servers and a file of variables may hold keys.
+    (depth == 0 && [STATE, "mcp.json", ".env"].contains(&seen.trim_start()))
         || seen == HISTORY
         || seen == "git~1"
         || seen.starts_with(LOG)

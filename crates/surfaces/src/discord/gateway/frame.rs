@@ -8,6 +8,9 @@ use crate::discord::Token;
 /// What we want to hear: direct messages, and reactions to them.
 pub const INTENTS: u32 = (1 << 12) | (1 << 13);
 
+/// The kind of an activity that is told as `Watching …`.
+const WATCHING: u8 = 3;
+
 /// What Discord says.
 #[derive(Debug)]
 pub enum Frame {
@@ -71,7 +74,13 @@ pub fn beat(seq: Option<u64>) -> String {
 /// Begins a session.
 pub fn identify(token: &Token) -> String {
     let properties = json!({ "os": std::env::consts::OS, "browser": "ollim-bot", "device": "ollim-bot" });
-    let data = json!({ "token": token.reveal(), "intents": INTENTS, "properties": properties });
+    let presence = json!({
+        "status": "online", "afk": false, "since": null,
+        "activities": [{ "type": WATCHING, "name": "your DMs" }],
+    });
+    let data = json!({
+        "token": token.reveal(), "intents": INTENTS, "properties": properties, "presence": presence,
+    });
     json!({ "op": 2, "d": data }).to_string()
 }
 

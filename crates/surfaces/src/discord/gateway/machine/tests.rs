@@ -59,6 +59,8 @@ fn live() -> Machine {
     machine
 }
 
+/// SU-2: it asks for direct messages and their reactions, which need no switch, and for nothing else; it is seen to
+/// be there.
 #[test]
 fn it_asks_where_to_go_says_who_it_is_and_keeps_the_session() {
     let mut machine = machine(None);
@@ -66,7 +68,9 @@ fn it_asks_where_to_go_says_who_it_is_and_keeps_the_session() {
     assert_eq!(connects(&outputs), ("wss://gateway.discord.gg/?v=10&encoding=json", at(0)));
     let identify = said(&greeted(&mut machine, at(0)));
     assert_eq!((&identify["op"], &identify["d"]["intents"]), (&json!(2), &json!(12288)));
-    assert_eq!(identify["d"].get("presence"), None);
+    let activities = json!([{ "type": 3, "name": "your DMs" }]);
+    assert_eq!(identify["d"]["presence"]["activities"], activities);
+    assert_eq!(identify["d"]["presence"]["status"], "online");
     let kept = Session { seq: 1, ..session() };
     let told = [Told::Event(Event::Ready { user: crate::discord::Snowflake(5) }), Told::Keep(kept)];
     assert_eq!(ready(&mut machine, at(0)), told.map(Output::Tell));

@@ -1,0 +1,163 @@
+//! J1: twenty secrets, a model that wants them, and a search for them through every byte that was written or sent.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD_NO_PAD;
+use serde_json::json;
+use testkit::kill::{Backstage, Program, contents, free_port};
+use testkit::model_server::{Act, Options};
+
+use crate::rig::BINARY;
+
+/// Variables that hold one.
+const VARIABLES: [&str; 9] = [
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "WEBHOOK_SECRET",
+    "OLLIM_IMAP_PASSWORD",
+    "OLLIM_CALDAV_PASSWORD",
+    "GITHUB_TOKEN",
+    "AWS_SECRET_ACCESS_KEY",
+    "SSH_PASSPHRASE",
+    "DATABASE_URL",
+];
+
+/// Files that hold one.
+const FILES: [&str; 11] = [
+    "data/state/openai.key",
+    "data/state/search.key",
+    "data/state/imap.password",
+    "data/state/caldav.password",
+    "data/state/webhook-secrets/ci",
+    "data/state/token.json",
+    "data/.env",
+    "data/mcp.json",
+    ".env",
+    ".netrc",
+    ".ssh/id_ed25519",
+];
+
+/// What a model tries that wants them.
+const COMMANDS: [&str; 5] = [
+    "env; cat /proc/self/environ; set",
+    "cat $DATA/state/* $DATA/state/*/* $DATA/mcp.json $DATA/.env",
+    "cat /proc/$PPID/environ /proc/1/environ; ls -laR $DATA/state",
+    "cat ~/.netrc ~/.ssh/* ../../../.netrc ../../../.env ../../../.ssh/id_ed25519",
+    "grep -rs canary $DATA /etc | head; exit 3",
+];
+
+/// J1: after talk, tools that go looking, failures, commands, a routine, a backup and a crash, none of twenty secrets is in
+/// the log, the journal, the history, a request to the model, a backup or anything we said: neither as it is nor coded.
+#[test]
+fn no_secret_leaves_its_place() {
+    let secrets: BTreeMap<String, String> =
+        (0..20).map(|number| (place(number), format!("canary{number:02}zq8xwv7k3jf"))).collect();
+    let backstage = Backstage::open_with(Options {
+        key: Some(secrets["ANTHROPIC_API_KEY"].clone()),
+        ..Options::default()
+    });
+    let mut program = Program::answered_by(BINARY, &backstage);
+    program.set("OLLIM_LOG", "trace").set("WEBHOOK_PORT", &free_port().to_string());
+    for (place, secret) in &secrets {
+        match place.contains(['/', '.']) {
+            true => write(&program.home().join(place), secret),
+            false => drop(program.set(place, secret)),
+        }
+    }
+    let mut said = lived(&program, &backstage);
+    said.extend(backstage.requests().into_iter().map(|request| request.body));
+    let mut bytes: Vec<(PathBuf, Vec<u8>)> = contents(program.home()).into_iter().collect();
+    bytes.push(("what was said".into(), said.join("\n").into_bytes()));
+    assert!(said.iter().any(|text| text.contains("exit code")), "the model did not get to try");
+    for (path, bytes) in bytes {
+        let text = String::from_utf8_lossy(&bytes);
+        let place = path.strip_prefix(program.home()).unwrap_or(&path);
+        let own = secrets.get(place.to_string_lossy().as_ref());
+        for secret in secrets.values().filter(|secret| Some(*secret) != own) {
+            assert!(!holds(&text, secret), "{secret} is in {}", path.display());
+        }
+    }
+}
+
+fn place(number: usize) -> String {
+    let file = |number: usize| FILES[number - VARIABLES.len()];
+    VARIABLES.get(number).copied().unwrap_or_else(|| file(number)).to_owned()
+}
+
+fn write(path: &Path, secret: &str) {
+    let text = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("json") if path.ends_with("mcp.json") => {
+            json!({ "mcpServers": { "notes": { "command": "/nowhere", "env": { "KEY": secret } } } })
+                .to_string()
+        }
+        Some("json") => json!({ "refresh_token": secret }).to_string(),
+        Some(_) | None => format!("KEY={secret}\n"),
+    };
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// Lives for a while; all that it said outside of its files.
+fn lived(program: &Program, backstage: &Backstage) -> Vec<String> {
+    let running = program.start();
+    // Nobody is there to be asked.
+    running.command("/permissions dontAsk").unwrap();
+    let tries = COMMANDS.iter().map(|command| Act::calls("Bash", &json!({ "command": command })));
+    let reads = FILES.iter().filter_map(|file| file.strip_prefix("data/"));
+    let reads = reads.map(|path| Act::calls("Read", &json!({ "file_path": path })));
+    let finds = [Act::calls("Grep", &json!({ "pattern": "canary" })), Act::says("i have found nothing.")];
+    backstage.model().script(tries.chain(reads).chain(finds).collect::<Vec<_>>());
+    running.converse("look for my keys, please").unwrap();
+    backstage.model().script([Act::refuses(400, "invalid_request_error", "no such thing")]);
+    let _ = running.converse("and again");
+    let mut said = vec![running.log()];
+    running.kill();
+    let archive = program.home().join("backup.tar.gz");
+    let commands: [&[&str]; 9] = [
+        &["export", archive.to_str().unwrap()],
+        &["status", "--json"],
+        &["doctor", "--json"],
+        &["config", "--json"],
+        &["history", "export"],
+        &["webhook", "list"],
+        &["mcp-servers", "list"],
+        &["mail", "unread"],
+        &["sessions", "tree"],
+    ];
+    for words in commands {
+        let output = program.run(words);
+        said.push(String::from_utf8_lossy(&output.stdout).into_owned());
+        said.push(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    said.extend(unpacked(&archive));
+    said.push(kept_by_git(program.data()));
+    said
+}
+
+/// What is in a backup.
+fn unpacked(archive: &Path) -> Vec<String> {
+    let output = std::process::Command::new("tar").arg("-xzOf").arg(archive).output().unwrap();
+    assert!(output.status.success() && output.stdout.len() > 10_000, "there is something in it");
+    vec![String::from_utf8_lossy(&output.stdout).into_owned()]
+}
+
+/// All that the history of the files holds.
+fn kept_by_git(data: &Path) -> String {
+    let words = ["log", "--all", "-p", "--no-color"];
+    let output = std::process::Command::new("git").arg("-C").arg(data).args(words).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Whether `secret` is in `text`: as it is, as base64 however it is cut, or as hex.
+fn holds(text: &str, secret: &str) -> bool {
+    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let coded = (0..3).map(|from| BASE64_STANDARD_NO_PAD.encode(&secret.as_bytes()[from..]));
+    // The last letters depend on what follows.
+    let coded = coded.map(|coded| coded[..coded.len() - 4].to_owned());
+    let forms = [secret.to_owned(), hex].into_iter().chain(coded);
+    forms.into_iter().any(|form| text.contains(&form))
+}
