@@ -166,7 +166,8 @@ fn assert_chains(seed: u64, data: &Path) {
     assert_eq!(checks.len(), CHAINS, "seed {seed}: {checks:?}");
     for (words, checks) in checks {
         let done = checks.values().flatten().filter(|stage| *stage == "done").count();
-        // A run that was killed and tried again plans its next check anew, and the time it had before is cancelled.
+        // Seen once beside a time that failed: one that was cancelled. Whether a run that is tried again should keep the
+        // check it had planned is not decided; twice it never comes.
         let once = |times: &Vec<String>| times.iter().filter(|stage| *stage != "cancelled").count() <= 1;
         assert!(checks.values().all(once), "seed {seed}: {words} {checks:?}");
         assert!(checks.len() <= 3 && (done == 3 || done < checks.len()), "seed {seed}: {words} {checks:?}");
