@@ -56,7 +56,8 @@ impl Assistant {
             Request::Choose(Choice::Thinking(way)) => self.choose_thinking(way),
             Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),
             Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),
-            Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode),
+            Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode, now),
+            Request::Choose(Choice::Revoke(which)) => self.revoke(&which, now),
             Request::Choose(Choice::Ease(ease)) => self.ease(ease, now),
         }
     }
