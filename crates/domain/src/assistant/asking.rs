@@ -3,7 +3,8 @@
 use jiff::Zoned;
 
 use super::{
-    Answer, Assistant, Choice, Effect, Event, Minutes, Progress, Question, Request, Reshape, Shelf, Step,
+    Answer, Assistant, Choice, Effect, Event, Minutes, Progress, Question, Request, Reshape, Shelf, Shown,
+    Step,
 };
 use crate::turn::TurnId;
 
@@ -17,6 +18,7 @@ impl Assistant {
             Event::Files(news, look) => self.files_changed(news, look, now),
             Event::Undelivered(charge) => self.refund(charge, now),
             Event::Seen(surface) => self.seen_on(surface, now),
+            Event::Told(text) => vec![Effect::Show(Shown::Notice(text))],
             Event::Carried(id, result) => self.carried(id, &result, now),
             Event::SkillsLoaded(key, loaded) => self.skills_loaded(&key, &loaded, now),
         }
