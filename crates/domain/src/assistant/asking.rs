@@ -58,6 +58,7 @@ impl Assistant {
             Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),
             Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode),
             Request::Choose(Choice::Ease(ease)) => self.ease(ease, now),
+            Request::Choose(Choice::Name(name)) => self.choose_name(&name, now),
         }
     }
 

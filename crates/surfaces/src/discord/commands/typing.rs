@@ -134,6 +134,7 @@ fn values(given: &[Given], typed: &str) -> Vec<Offer> {
         Setting::Calm(CalmSetting::Digest) => vec!["8:30 17:30", "18:00", "off"],
         Setting::Calm(CalmSetting::PingCaps) => vec!["6 45", "3 90", "off"],
         Setting::Calm(CalmSetting::FollowUp) => vec!["10", "20", "60", "off"],
+        Setting::Name => vec!["default"],
     };
     let begins = |known: &&str| known.to_lowercase().starts_with(&typed.to_lowercase());
     known.into_iter().filter(begins).map(|known| (known.to_owned(), known.to_owned())).collect()
