@@ -33,6 +33,7 @@ mod listing;
 mod loading;
 mod memory;
 mod minutes;
+mod missing;
 mod persisting;
 mod pinging;
 mod planning;

@@ -19,7 +19,7 @@ pub use blame::{blaming, pressing};
 pub use calm::{Calm, Caps, Digests, Quiet};
 pub use cheer::Cheers;
 pub use ease::{Ease, LONGEST_FOCUS};
-pub use held::{Held, HeldFor, HeldId, Telling};
+pub use held::{Held, HeldFor, HeldId, PASSED, Telling};
 
 use crate::cost::Source;
 use crate::ping_budget::PingBudget;
