@@ -40,6 +40,7 @@ mod planning;
 mod plans;
 mod posting;
 mod quieting;
+mod rehearsing;
 mod renewing;
 mod replying;
 mod reporting;

@@ -1,5 +1,6 @@
 //! Reminders that nobody answers: put otherwise once, then told in the digest, and never more than that.
 
+use domain::card::Act;
 use testkit::puppet::Line;
 use testkit::story::Story;
 
@@ -101,4 +102,66 @@ fn what_repeats_does_not_pile_up() {
     story.passes("1m").away("243h").passes("20m");
     assert_eq!(count(&story, "main> assistant: Now."), 1, "{}", story.told());
     assert_eq!(story.occurrences().lines().count(), 2, "ten that passed, and one: {}", story.occurrences());
+}
+
+/// The id in the file of the reminder that was planned last.
+fn planned_as(story: &Story, file: &str) -> String {
+    let text = story.reads_file(file);
+    let line = text.lines().find_map(|line| line.strip_prefix("id: ")).expect("an id");
+    line.trim_matches('"').to_owned()
+}
+
+/// R15, R2: what was put off once is offered one plan, by something that happens; one press makes it true, a crash
+/// changes nothing, it rings when that is over, and it can be taken back.
+#[test]
+fn what_was_put_off_once_is_offered_one_plan() {
+    let file = "reminders/call-the-dentist.md";
+    let mut story = at("16T09:59");
+    story.model((0..9).map(|_| Line::says("Now.")));
+    story.file(
+        "routines/standup.md",
+        "---\nid: standup\ncron: 0 11 * * *\ndescription: standup\n---\nstandup\n",
+    );
+    story.file("reminders/call.md", &reminder("d1", "16T10:00", "call the dentist")).passes("2m");
+    assert!(story.cards()[0].ends_with("[Done] [In 10 min] [Break it down]"), "{:?}", story.cards());
+    story.human_presses_card("d1", Act::Later);
+    let again = planned_as(&story, file);
+    story.passes("11m");
+    let offered = "a plan: when standup is over → call the dentist [Done] [In 10 min] [After standup]";
+    assert!(story.cards()[0].ends_with(offered), "{:?}", story.cards());
+    story.crash().human_presses_card(&again, Act::Plan);
+    assert_eq!(story.cards()[0], "call the dentist · when standup is over [Undo]");
+    story.human_presses_card(&again, Act::Undo);
+    assert!(
+        story.cards()[0].ends_with(offered) && story.files("reminders").is_empty(),
+        "{:?}",
+        story.cards()
+    );
+    story.human_presses_card(&again, Act::Plan);
+    assert!(story.reads_file(file).contains("after standup"), "{}", story.reads_file(file));
+    story.crash().passes("40m");
+    assert_eq!(story.cards().len(), 2, "not before standup: {:?}", story.cards());
+    story.passes("20m");
+    assert!(
+        story.cards()[0].contains("this one keeps moving"),
+        "the third question is another: {:?}",
+        story.cards()
+    );
+}
+
+/// R15: where nothing is planned that a plan could hang on, it hangs on the next words; and a plan whose sign is gone
+/// says so.
+#[test]
+fn a_plan_hangs_on_something_that_happens() {
+    let mut story = at("16T09:59");
+    story.model((0..9).map(|_| Line::says("Now.")));
+    story.file("reminders/call.md", &reminder("d1", "16T10:00", "call the dentist")).passes("2m");
+    story.human_presses_card("d1", Act::Later);
+    let again = planned_as(&story, "reminders/call-the-dentist.md");
+    story.passes("11m");
+    assert!(story.cards()[0].ends_with("[When we talk next]"), "{:?}", story.cards());
+    story.human_presses_card(&again, Act::Plan).passes("1h");
+    assert_eq!(story.cards().len(), 2, "{:?}", story.cards());
+    story.human("hello").passes("1m");
+    assert_eq!(story.cards().len(), 3, "{:?}", story.cards());
 }
