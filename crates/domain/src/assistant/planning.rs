@@ -29,10 +29,14 @@ impl Assistant {
         // The first look is at all of them. What has not been read by then may be in a file that is mended later.
         let known = self.memory.plans.known.keys();
         let gone: Vec<Source> = known.filter(|source| !self.may_be_broken(source)).cloned().collect();
+        let (first, any) = (look == Look::First, !gone.is_empty());
         for source in gone {
             self.not_planned(&source, &mut minutes);
         }
-        if look == Look::First && self.wants.tends == Tends::Everything {
+        if first && any {
+            self.tell_all_stranded(&mut minutes);
+        }
+        if first && self.wants.tends == Tends::Everything {
             self.settle_leftovers(&mut minutes);
         }
         self.tend_plans(&mut minutes);
@@ -76,7 +80,9 @@ impl Assistant {
 
     /// SC-3: what a file says holds from now on; a job that is being done ends as it began.
     pub(super) fn planned(&mut self, planned: Arc<Planned>, minutes: &mut Minutes) {
-        let (source, plans) = (planned.source(), &mut self.memory.plans);
+        let (source, name, plans) = (planned.source(), planned.name(), &mut self.memory.plans);
+        let before =
+            plans.agenda.get(&source).map(|plan| plan.planned.name()).filter(|before| *before != name);
         let known = plans.known.get(&source).cloned();
         plans.known.remove_mut(&source);
         let fresh = plans.agenda.plan(planned, known, (minutes.at, &minutes.zone));
@@ -84,6 +90,9 @@ impl Assistant {
             self.call_off(&source, "its time was changed", minutes);
         }
         minutes.plan(fresh.map(|accounted| PlanChange::Accounted(source, accounted)));
+        if let Some(before) = before {
+            self.tell_stranded(&before, minutes);
+        }
     }
 
     /// A6: what was due of `source` and has not begun does not begin any more.

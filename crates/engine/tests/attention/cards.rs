@@ -165,3 +165,28 @@ fn a_plan_hangs_on_something_that_happens() {
     story.human("hello").passes("1m");
     assert_eq!(story.cards().len(), 3, "{:?}", story.cards());
 }
+
+/// What waits for the end of something rings only with it: when that is gone, the human is told, also when it went or was
+/// renamed while nobody was there to see it; and told once.
+#[test]
+fn what_waits_for_something_that_is_gone_is_told() {
+    let standup = "---\nid: standup\ncron: 0 11 * * *\ndescription: standup\n---\nstandup\n";
+    let notes = "---\nid: n1\nrun-at: 2026-11-16T09:00:00+01:00\ncue: after standup\n---\nsend notes\n";
+    let told = "nothing planned is called `standup` any more, so `send notes` does not ring by itself.";
+    let begin = || {
+        let mut story = at("16T09:59");
+        story.file("routines/standup.md", standup).file("reminders/notes.md", notes).passes("1m");
+        assert_eq!(count(&story, told), 0, "{}", story.told());
+        story
+    };
+    let mut story = begin();
+    story
+        .file("routines/standup.md", &standup.replace("description: standup", "description: coffee"))
+        .passes("1m");
+    assert_eq!(count(&story, told), 1, "renamed: {}", story.told());
+    let mut story = begin();
+    story.file_gone_unseen("routines/standup.md").away("1h").passes("1m");
+    assert_eq!(count(&story, told), 1, "gone meanwhile: {}", story.told());
+    story.crash().passes("1m");
+    assert_eq!(count(&story, told), 1, "{}", story.told());
+}
