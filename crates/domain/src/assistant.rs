@@ -49,6 +49,7 @@ mod resting;
 mod running;
 mod spending;
 mod standing_in;
+mod suggesting;
 mod telling;
 mod tending;
 mod undoing;

@@ -6,6 +6,7 @@
 mod cards;
 mod plan;
 mod sheet;
+mod suggestion;
 
 use std::fmt;
 
@@ -14,6 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 pub use cards::Cards;
 pub use plan::{NAME, rehearsed};
 pub use sheet::{as_written, chosen, chosen_of, digest_menu, put_otherwise, together, together_sheet};
+pub use suggestion::Times;
 
 use crate::cost::Source;
 use crate::post::PostKey;

@@ -128,6 +128,7 @@ impl Assistant {
     /// A card that was settled is as before; what it was moved to does not ring.
     fn open_again(&mut self, (card, post): Posted, minutes: &mut Minutes) {
         let now = minutes.at.to_zoned(minutes.zone.clone());
+        self.comes_as_before(&card, minutes);
         match &card.state {
             State::Moved(_, source) | State::Planned(source)
                 if self.memory.plans.agenda.get(source).is_some() =>
@@ -263,6 +264,7 @@ impl Assistant {
         now: &Zoned,
     ) {
         let told = match &state {
+            _ if card.suggestion().is_some() => None,
             State::Open => None,
             State::Done(_) => Some(format!("the human marked the reminder \"{}\" as done.", card.words)),
             State::Moved(..) | State::Planned(_) => {
@@ -292,6 +294,9 @@ impl Assistant {
     /// Something may have been done that is worth a line.
     fn cheer(&mut self, card: &Card, minutes: &mut Minutes) -> Option<&'static str> {
         let State::Done(_) = card.state else { return None };
+        if card.suggestion().is_some() {
+            return None;
+        }
         let today = minutes.at.to_zoned(minutes.zone.clone()).date();
         let (cheers, line) = self.memory.messages.attending.mood.cheers.done(today, card.snoozes);
         self.feels(minutes, |mood| mood.cheers = cheers);

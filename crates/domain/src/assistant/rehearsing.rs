@@ -27,6 +27,9 @@ impl Assistant {
 
     /// The plan on `card` is made: it rings again when what that names has come.
     pub(super) fn rings_when(&mut self, card: &Card, minutes: &mut Minutes) -> Result<State, String> {
+        if card.suggestion().is_some() {
+            return self.comes_as_suggested(card, minutes);
+        }
         let Some(cue) = card.plan() else { return Err("there is no plan on that one.".to_owned()) };
         if let Cue::After(name) = &cue
             && !self.memory.plans.agenda.plans().any(|(_, plan)| begins_words(&plan.planned.name(), name))

@@ -114,6 +114,10 @@ fn named(words: &str) -> String {
 impl Card {
     /// What the human sees of it.
     pub fn sheet(&self, now: &Zoned) -> Sheet {
+        self.suggestion_sheet().unwrap_or_else(|| self.reminder_sheet(now))
+    }
+
+    fn reminder_sheet(&self, now: &Zoned) -> Sheet {
         match &self.state {
             State::Open if self.snoozes >= SNOOZES => Sheet {
                 words: format!("{}\n{KEEPS_MOVING}", self.said),
@@ -206,12 +210,12 @@ impl Card {
         format!("{act}{BETWEEN}{}", named(&self.words))
     }
 
-    fn button(&self, label: &str, style: Style, act: Act) -> Button {
+    pub(super) fn button(&self, label: &str, style: Style, act: Act) -> Button {
         let (label, action) = (label.to_owned(), Action::Card(self.id.clone(), act));
         Button { label, style, action }
     }
 
-    fn undo(&self) -> Button {
+    pub(super) fn undo(&self) -> Button {
         self.button("Undo", Style::Secondary, Act::Undo)
     }
 

@@ -190,3 +190,48 @@ fn what_waits_for_something_that_is_gone_is_told() {
     story.crash().passes("1m");
     assert_eq!(count(&story, told), 1, "{}", story.told());
 }
+
+/// R20: who moves something to the same time again and again is asked once whether it should come then, with the numbers;
+/// one press changes its file, and one takes that back. A week passes before anything else is suggested.
+#[test]
+fn what_is_moved_again_and_again_is_suggested_once() {
+    let file = "routines/stretch.md";
+    let asks = "5 of 6 times you moved stretch from 11:00 to 14:00. move it?";
+    let mut story = at("02T10:59");
+    story.file(file, "---\nid: stretch # mine\ncron: 0 11 * * *\ndescription: stretch\n---\nstretch\n");
+    for day in 0..6 {
+        story.model((0..8).map(|_| Line::says("Now."))).passes("2m");
+        if day != 2 {
+            said_to_move(&mut story);
+        }
+        assert_eq!(count(&story, asks), usize::from(day == 5), "day {day}: {}", story.told());
+        story.away("23h 58m");
+    }
+    let card = |story: &Story| {
+        story.cards().into_iter().find(|card| card.contains("stretch ") || card.contains(asks))
+    };
+    assert_eq!(card(&story).unwrap(), format!("{asks} [Move it] [Leave it]"));
+    story.human_presses_card("move.stretch", Act::Plan);
+    assert!(
+        story.reads_file(file).contains("id: stretch # mine\ncron: \"0 14 * * *\"\n"),
+        "{}",
+        story.reads_file(file)
+    );
+    assert_eq!(card(&story).unwrap(), "stretch comes from now on at 14:00. [Undo]");
+    story.crash().human_presses_card("move.stretch", Act::Undo);
+    assert!(story.reads_file(file).contains("cron: \"0 11 * * *\"\n"), "{}", story.reads_file(file));
+    story.human_presses_card("move.stretch", Act::Drop);
+    assert_eq!(card(&story).unwrap(), "stretch stays at 11:00. [Undo]");
+    story.model((0..8).map(|_| Line::says("Now."))).passes("5m");
+    said_to_move(&mut story);
+    assert_eq!(count(&story, "times you moved"), 1, "once a week: {}", story.told());
+}
+
+/// The human wants what has just rung at two o'clock, and the model passes that on.
+fn said_to_move(story: &mut Story) {
+    story
+        .drops_lines()
+        .model([Line::calls("schedule", r#"{"words":"move it to 14:00"}"#), Line::says("Yes.")]);
+    story.human("move it to 14:00");
+    story.model((0..8).map(|_| Line::says("Now.")));
+}

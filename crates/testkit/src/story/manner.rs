@@ -1,5 +1,7 @@
 //! How the house of a story is made: how patient it is, how much room it has, and which tools were lent to it.
 
+use std::sync::PoisonError;
+
 use domain::assistant::Assistant;
 use domain::compaction::Room;
 use domain::patience;
@@ -45,6 +47,12 @@ impl Default for Manner {
 }
 
 impl Story {
+    /// What the model was to say and has not said yet is forgotten.
+    pub fn drops_lines(&mut self) -> &mut Self {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self
+    }
+
     /// From the next start on the human can be reached by messages, too.
     pub fn with_messages(&mut self) -> &mut Self {
         self.manner.reach = Reach::Messages;
