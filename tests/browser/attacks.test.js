@@ -26,7 +26,7 @@ function active(quiet) {
 }
 
 // Where the page itself asks for something; anything else would be an attack at work.
-const OWN = /^\/($|\w+\.(css|js)$|icon\.svg$|api\/(pair|health|context|calendar|messages|events|schedule(\/versions?|\/file)?|sessions|today|pings|cost|updates|delivery|devices|search|reading)$)/;
+const OWN = /^\/($|\w+\.(css|js)$|icon\.svg$|api\/(pair|health|context|calendar|messages|events|schedule(\/versions?|\/file)?|sessions|today|pings|cost|updates|delivery|devices|search|notes(\/text)?|reading)$)/;
 
 async function watched(t, history) {
   const home = await house(history);

@@ -149,6 +149,27 @@ test("a broken file is named at the top, and can be mended there", async () => {
   assert.deepEqual([seat.errors, seat.dialogs, seat.abroad], [[], [], []]);
 });
 
+test("a reminder is moved with the keyboard, told as it is stored, and taken back", async () => {
+  const { page } = seat;
+  const file = "reminders/visit.md";
+  home.file(file, "---\nid: visit\nrun-at: 2031-03-04T10:00:00+01:00\n---\nvisit the museum\n");
+  await shown("reminder:visit");
+  const before = home.file(file);
+  const menu = row("reminder:visit").locator("details.menu > summary");
+  assert.equal(await menu.getAttribute("aria-label"), "move visit the museum");
+  await menu.focus();
+  await page.keyboard.press("Enter");
+  await row("reminder:visit").locator(".choices input").focus();
+  await page.keyboard.type("5 mar 2031 11:30");
+  await page.keyboard.press("Enter");
+  await row("reminder:visit").locator(".told >> text=5 mar 2031 11:30").waitFor();
+  assert.match(home.file(file), /2031-03-05T11:30:00/);
+  await row("reminder:visit").locator(".told button").focus();
+  await page.keyboard.press("Enter");
+  await until(page, () => /undone|back|taken/.test(document.querySelector('[data-job="reminder:visit"] .told')?.textContent ?? ""));
+  assert.equal(home.file(file), before);
+});
+
 // All that can become of a time, told by nobody: what the assistant would have to live days for.
 
 const at = (time, day = "16") => `2026-11-${day}T${time}:00+01:00`;
@@ -248,3 +269,51 @@ for (const [width, height] of [[1280, 860], [380, 860]]) {
     });
   }
 }
+
+const DENTIST = planned("d2", "call the dentist", "mon 16 nov 18:00", "18:00", {
+  job: "reminder:d2", kind: "reminder", file: "reminders/d2.md", background: false,
+});
+
+test("a reminder is dragged along its strip; what is over, and what is let go of with Escape, changes nothing", async (t) => {
+  const { page, errors } = await day(t);
+  const asked = [];
+  const answers = (route, kind, json) => {
+    asked.push(route.request().postDataJSON()[kind]);
+    return route.fulfill({ json });
+  };
+  await page.route("**/api/schedule", (route) => route.fulfill({ json: { ...DAY, jobs: [DENTIST, ...DAY.jobs] } }));
+  await page.route("**/api/capture", (route) => answers(route, "text", { ok: true, text: "✓ today 20:05 · in 5 h 32 min · call the dentist", undo: "plan:1" }));
+  await page.route("**/api/undo", (route) => answers(route, "undo", { ok: true, text: "call the dentist is back.", turn: null }));
+  await into(page, "chat");
+  await into(page, "schedule");
+  const job = page.locator('#schedule [data-job="reminder:d2"]');
+  await job.waitFor();
+  const grip = job.locator(".movable .grip");
+  const take = async (hour) => {
+    const [mark, strip] = [await grip.boundingBox(), await job.locator("svg.strip").boundingBox()];
+    const y = mark.y + mark.height / 2;
+    await page.mouse.move(mark.x + mark.width / 2, y);
+    await page.mouse.down();
+    await page.mouse.move(strip.x + (strip.width * hour) / 24, y, { steps: 6 });
+    return job.locator(".dragged").innerText();
+  };
+  const home = await job.locator(".movable").getAttribute("x");
+  assert.match(await take(20.1), /^20:(00|05|10)$/);
+  await page.keyboard.press("Escape");
+  assert.equal(await job.locator(".movable").getAttribute("x"), home);
+  await page.mouse.up();
+  assert.match(await take(9), /^09:\d\d is over$/);
+  await page.mouse.up();
+  assert.equal(await job.locator(".movable").getAttribute("x"), home);
+  assert.deepEqual(asked, []);
+  const chosen = await take(20.1);
+  await page.screenshot({ path: join(OUT, "dragged.png") });
+  await page.mouse.up();
+  await job.locator(".told >> text=✓ today 20:05").waitFor();
+  assert.equal(await job.locator(".dragged").count(), 0);
+  await job.locator(".told button").click();
+  await job.locator(".told >> text=is back").waitFor();
+  assert.deepEqual(asked, [`move d2 to today ${chosen}`, "plan:1"]);
+  assert.equal(await page.locator('#schedule [data-job="routine:stretch"] .movable').count(), 0, "a routine has its file");
+  assert.deepEqual(errors, []);
+});

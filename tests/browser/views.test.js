@@ -106,12 +106,62 @@ test("what a reminder on the page is answered with counts as its outcome", async
   await page.locator("#pings .bars li", { hasText: "done" }).waitFor();
 });
 
+test("what is written down can be read under Files, as words and nothing else", async () => {
+  const evil = "<img src=x onerror=alert(1)> the flat is at 12, rua x";
+  home.file("notes/lisbon.md", evil);
+  home.file("state/secret.md", "nobody sees this");
+  await into(page, "chat");
+  await into(page, "files");
+  const note = page.locator("#files .note", { hasText: "notes/lisbon.md" });
+  await note.locator("summary").focus();
+  await page.keyboard.press("Enter");
+  await note.locator("pre >> text=the flat is at 12").waitFor();
+  assert.equal(await note.locator("pre").textContent(), evil);
+  assert.equal(await page.locator("#files img").count(), 0);
+  assert.ok(!(await page.innerText("#files")).includes("secret.md"));
+  const taken = await page.evaluate(async () => Promise.all(["state/secret.md", "notes/../state/secret.md"].map(async (file) => (await fetch(`/api/notes/text?file=${encodeURIComponent(file)}`)).status)));
+  assert.deepEqual(taken, [400, 400]);
+  await page.keyboard.press("Enter");
+});
+
+test("a search that takes longer than a second says so, and for how long, for the first places and for older ones", async () => {
+  const holds = [];
+  await page.route("**/api/search*", (route) => { holds.push(route); });
+  const hit = { id: 1, at: "2026-11-15T10:00:00+01:00", by: "human", text: "the dentist" };
+  const answers = async (json) => (await holds.shift()).fulfill({ json });
+  const bar = page.locator("#search progress");
+  await into(page, "search");
+  await page.fill("#looked-for", "dentist");
+  await page.waitForSelector("#search [role=status] >> text=/looking… \\d+ s/");
+  assert.equal(await bar.isVisible(), true);
+  await answers({ hits: [hit], more: true });
+  await page.waitForSelector("#search .hit");
+  assert.equal(await bar.isVisible(), false);
+  await page.click("#search >> text=older ones");
+  await page.waitForSelector("#search [role=status] >> text=/looking further back… \\d+ s/");
+  assert.equal(await page.isDisabled("#search >> text=older ones"), true);
+  await answers({ hits: [{ ...hit, id: 0 }], more: false });
+  await page.waitForSelector("#search [role=status] >> text=2 places");
+  await page.unroute("**/api/search*");
+  await page.fill("#looked-for", "");
+});
+
 test("cost is told by day and source, with the limit and the cached share, and the same as a table", async () => {
   await into(page, "cost");
   await page.waitForSelector("#cost .sums dd");
   assert.match(await page.innerText("#cost .sums"), /today\s+\$\d/);
   assert.match(await page.locator("#cost svg[role=img]").first().getAttribute("aria-label"), /^cost of the last 14 days: \d{4}-/);
   assert.match(await page.innerText("#cost"), /limit \$5\.00[\s\S]*when the limit is reached, routines stop/);
+  assert.match(await page.innerText("#cost .forecast"), /a forecast needs a whole day/);
+  const words = "forecast: about $0.40 today, about $12.00 this month.";
+  await page.route("**/api/cost*", async (route) => {
+    const response = await route.fetch();
+    return route.fulfill({ response, json: { ...(await response.json()), forecast: { words } } });
+  });
+  await into(page, "chat");
+  await into(page, "cost");
+  await page.waitForSelector(`#cost .forecast >> text=${words}`);
+  await page.unroute("**/api/cost*");
   const sources = await page.$$eval("#cost .twin tbody tr", (all) => all.map((row) => row.cells[1].textContent));
   assert.ok(sources.includes("routine:mail"), sources.join());
 });

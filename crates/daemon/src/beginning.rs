@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::agent::Agent;
-use domain::context::agents;
+use domain::context::{Names, agents};
 use domain::cost::Purse;
 use jiff::Zoned;
 use journal::Journal;
@@ -22,11 +22,15 @@ pub async fn purse(settings: &Settings, journal: &Journal, now: Zoned) -> Result
 }
 
 /// SA-1, SA-3: who can be sent out with a question. Those that come with the program are placed first.
-pub async fn subagents(settings: &Settings, journal: &Journal, doors: Doors) -> Arc<[Agent]> {
+pub async fn subagents(
+    (settings, names): (&Settings, &Names),
+    journal: &Journal,
+    doors: Doors,
+) -> Arc<[Agent]> {
     let bundled = match doors {
         Doors::LocalAndPage => {
             link_skills(settings.paths.root());
-            agents::bundled(&settings.names.value)
+            agents::bundled(names)
         }
         Doors::Asked | Doors::Local => Vec::new(),
     };

@@ -40,7 +40,7 @@ pub async fn brain(
     around: Surroundings,
 ) -> Result<(Arc<dyn Model>, Option<String>), Failed> {
     let model: Arc<dyn Model> = match &settings.brain {
-        Brain::Offline => Arc::new(Offline::new(&settings.names.value.human)),
+        Brain::Offline => Arc::new(Offline),
         Brain::Anthropic(settings) => Arc::new(Anthropic::new(settings.clone()).map_err(bad)?),
         Brain::OpenAi(settings) => Arc::new(OpenAi::new(settings.clone()).map_err(bad)?),
         Brain::Claude(settings) => return program(settings, around).await,

@@ -12,10 +12,10 @@ const WIDE: usize = 44;
 
 /// Greets the human before the first prompt.
 pub fn greet(settings: &Settings, house: &House) {
-    let Guessed { value: names, from } = &settings.names;
+    let Guessed { value: names, from } = settings.names_with(house.known.name.as_deref());
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");
     print(&format!("ollim-bot {} · {}", env!("CARGO_PKG_VERSION"), brain(settings)));
-    guess("you", &format!("{} (from {from})", names.human), "OLLIM_USER_NAME");
+    guess("you", &format!("{} (from {from})", names.human), "/name ...");
     guess("time zone", &format!("{zone} (from {})", settings.zone.from), "OLLIM_TIMEZONE");
     guess("quiet", &house.known.quiet, "/quiet 23-7");
     guess("data", &settings.paths.root().display().to_string(), "OLLIM_DATA_DIR");

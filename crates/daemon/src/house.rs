@@ -105,21 +105,21 @@ impl House {
         let (model, notice) = brain::brain(settings, around).await?;
         notices.extend(beginning::found_at_start(settings, doors).into_iter().chain(notice));
         let ((desk, errands), pile) = with_errands(Desk::new());
+        let names = settings.names_with(memory.chosen.settings.name.as_deref()).value;
         let world = World {
             model: Arc::clone(&model),
             hands: Arc::new(Toolbox::new(workshop::workshop(settings, (&journal, &disk), &mut notices))),
             journal: journal.clone(),
             surface: stage.clone(),
-            instructions: instructions(&settings.names.value),
+            instructions: instructions(&names),
             patience: settings.manners.patience,
             limits: settings.spend.turn,
             calls: Arc::new(Semaphore::new(CALLS)),
         };
         let purse = beginning::purse(settings, &journal, clock.now()).await?;
-        memory.chosen.agents = beginning::subagents(settings, &journal, doors).await;
+        memory.chosen.agents = beginning::subagents((settings, &names), &journal, doors).await;
         let choices = choices(settings, model.name(), &mut memory, &mut notices);
-        let known = Known::of(&memory);
-        let dice = Dice::new(beginning::seed()?);
+        let (known, dice) = (Known::of(&memory), Dice::new(beginning::seed()?));
         let assistant = Assistant::new(memory, world.hands.tools(), settings.manners.room, dice);
         let assistant = assistant.minding(purse).choosing_from(choices);
         let assistant = reaching(assistant, &settings.places.discord, doors);

@@ -1,6 +1,8 @@
 //! The job files, as the page changes them: as an editor would, through the one door to the disk. Whoever follows the
 //! files notices.
 
+mod notes;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use journal::files::items::Item;
 use journal::frontmatter::{BadText, Change, Value, edit};
 use journal::git::{self, Committed, Git};
 use surfaces::web::job_files::{JobFile, JobFiles, Unchanged, Version, VersionId};
+use surfaces::web::notes::{Note, Noted};
 
 /// The most bytes of a file that people write.
 const LARGEST: u64 = 1 << 20;
@@ -35,9 +38,16 @@ impl Shelf {
         work: impl FnOnce(&Sheet) -> Result<T, Unchanged> + Send + 'static,
     ) -> Result<T, Unchanged> {
         let sheet = Sheet { shelf: self.clone(), file };
-        let done = tokio::task::spawn_blocking(move || work(&sheet)).await;
-        done.unwrap_or_else(|_| Err(Unchanged::Failed("i could not get to the file. try again.".to_owned())))
+        away(move || work(&sheet)).await
     }
+}
+
+/// Does `work` where nobody has to wait for the disk.
+async fn away<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Unchanged> + Send + 'static,
+) -> Result<T, Unchanged> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(Unchanged::Failed("i could not get to the file. try again.".to_owned())))
 }
 
 impl JobFiles for Shelf {
@@ -73,6 +83,16 @@ impl JobFiles for Shelf {
             let text = git::version(&sheet.shelf.root, sheet.file.as_str(), &id.to_string(), "git");
             text.ok_or_else(|| Unchanged::Missing(format!("{} as it was then", sheet.name())))
         }))
+    }
+
+    fn notes(&self) -> BoxFuture<'_, Result<Noted, Unchanged>> {
+        let shelf = self.clone();
+        Box::pin(async move { away(move || Ok(shelf.all_notes())).await })
+    }
+
+    fn note(&self, note: Note) -> BoxFuture<'_, Result<String, Unchanged>> {
+        let shelf = self.clone();
+        Box::pin(async move { away(move || shelf.note_text(&note)).await })
     }
 
     fn rest(&self, file: JobFile, rest: Rest) -> BoxFuture<'_, Result<(), Unchanged>> {

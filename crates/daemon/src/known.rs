@@ -11,6 +11,8 @@ pub struct Known {
     pub human: Acquaintance,
     /// The quiet hours.
     pub quiet: String,
+    /// What the human said they are called.
+    pub name: Option<String>,
 }
 
 /// Whether we have met before.
@@ -27,6 +29,7 @@ impl Known {
     pub fn of(memory: &Memory) -> Self {
         let new = memory.messages.next == MessageId(1) && memory.inbox.next == KeptId(1);
         let human = if new { Acquaintance::New } else { Acquaintance::Known };
-        Self { human, quiet: memory.chosen.settings.calm.quiet.to_string() }
+        let settings = &memory.chosen.settings;
+        Self { human, quiet: settings.calm.quiet.to_string(), name: settings.name.clone() }
     }
 }

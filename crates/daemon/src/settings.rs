@@ -152,7 +152,19 @@ impl Settings {
             Brain::OpenAi(_) => (Naming::Own, Thinks::ByItself),
             Brain::Offline => (Naming::default(), Thinks::ByItself),
         };
-        Choices { usual: usual.to_owned(), naming, thinks, thinking: self.thinking.unwrap_or_default() }
+        let (thinking, human) = (self.thinking.unwrap_or_default(), self.names.value.human.clone());
+        Choices { usual: usual.to_owned(), naming, thinks, thinking, human }
+    }
+
+    /// The names, with the one that the human said in the chat, if they did.
+    pub fn names_with(&self, said: Option<&str>) -> Guessed<Names> {
+        match said {
+            None => self.names.clone(),
+            Some(human) => {
+                let names = Names { human: human.to_owned(), ..self.names.value.clone() };
+                Guessed { value: names, from: "/name" }
+            }
+        }
     }
 }
 

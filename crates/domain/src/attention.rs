@@ -8,6 +8,7 @@ mod calm;
 mod cheer;
 mod ease;
 mod held;
+mod moves;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,8 @@ pub use blame::{blaming, pressing};
 pub use calm::{Calm, Caps, Digests, Quiet};
 pub use cheer::Cheers;
 pub use ease::{Ease, LONGEST_FOCUS};
-pub use held::{Held, HeldFor, HeldId, Telling};
+pub use held::{Held, HeldFor, HeldId, PASSED, Telling};
+pub use moves::{Moves, Ring, Suggestion};
 
 use crate::cost::Source;
 use crate::ping_budget::PingBudget;
@@ -137,6 +139,8 @@ pub struct Mood {
     pub pushes: Pushes,
     /// How often something done was worth a line.
     pub cheers: Cheers,
+    /// How the times of routines were kept lately.
+    pub moves: Moves,
 }
 
 /// What happened to the human's attention.

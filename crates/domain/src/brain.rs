@@ -66,6 +66,8 @@ pub enum Change {
     Leave,
     /// All that was kept is dealt with.
     ClearInbox,
+    /// The human is called so.
+    Name(String),
 }
 
 /// Which thing the human speaks of.

@@ -4,14 +4,18 @@
 //! a card that is not answered is put otherwise once, and then waits for the digest.
 
 mod cards;
+mod plan;
 mod sheet;
+mod suggestion;
 
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
 pub use cards::Cards;
+pub use plan::{NAME, rehearsed};
 pub use sheet::{as_written, chosen, chosen_of, digest_menu, put_otherwise, together, together_sheet};
+pub use suggestion::Times;
 
 use crate::cost::Source;
 use crate::post::PostKey;
@@ -92,6 +96,8 @@ pub enum State {
     Moved(Timestamp, Source),
     /// It does not ring again.
     Dropped,
+    /// It rings again when what its plan waits for has come, as this reminder.
+    Planned(Source),
 }
 
 /// What can be done with a card.
@@ -109,6 +115,8 @@ pub enum Act {
     Drop,
     /// The assistant breaks it down into small steps.
     Split,
+    /// The plan on it is made.
+    Plan,
     /// It rings again at the time in these words.
     Move(String),
     /// What these words say is done with the card that they name.

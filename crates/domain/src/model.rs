@@ -22,6 +22,8 @@ pub struct Choices {
     pub thinks: Thinks,
     /// How much it thinks when nothing is chosen.
     pub thinking: Thinking,
+    /// What the human is called when nothing is chosen.
+    pub human: String,
 }
 
 /// How models are named.

@@ -20,6 +20,7 @@ mod rhythm;
 mod routine;
 mod skill;
 mod slug;
+mod step;
 pub mod template;
 mod terms;
 mod webhook;
@@ -40,6 +41,7 @@ pub use rhythm::{Beat, MonthDay, Rhythm, Zone};
 pub use routine::Routine;
 pub use skill::SkillSpec;
 pub use slug::slug;
+pub use step::{any_step, first_step, without_step};
 pub use terms::{ModelName, Terms, Thinking, ToolRule};
 pub use webhook::{BYTES, Entrance, MOST_BYTES, Proof, WebhookSpec};
 

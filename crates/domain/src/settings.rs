@@ -27,6 +27,8 @@ pub struct Settings {
     pub updates: Updates,
     /// When and how often the human is reached.
     pub calm: Calm,
+    /// What the human wants to be called; nothing, for what was guessed.
+    pub name: Option<String>,
 }
 
 impl Settings {

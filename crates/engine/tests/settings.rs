@@ -164,6 +164,7 @@ fn settings_are_told_changed_and_refused_in_words() {
         **digest**: 08:30 17:30 (default)
         **ping_caps**: 6 45 (default)
         **follow_up**: 20m (default)
+        **name**: (as guessed)
         human> /config auto_update_hour
         told> **auto_update_hour**: 6:00 (default)
         human> /config auto_update_hour 7
@@ -173,7 +174,7 @@ fn settings_are_told_changed_and_refused_in_words() {
         human> /config model.fork gpt
         refused> model.fork: i know no model called `gpt`. choose haiku, opus, sonnet or default.
         human> /config colour red
-        refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour, quiet, digest, ping_caps, follow_up.
+        refused> colour: there is no such setting. the settings are model.main, model.fork, thinking.main, thinking.fork, bg_fork_timeout, fork_idle_timeout, permission_mode, auto_update, auto_update_interval, auto_update_hour, quiet, digest, ping_caps, follow_up, name.
         human> /config permission_mode acceptedits
         refused> permission_mode: it cannot be `acceptedits`. use `dontAsk`, `default`, `acceptEdits` or `bypassPermissions`.
     "#]],
@@ -298,6 +299,45 @@ fn an_answer_is_explained_and_what_it_cost_is_told() {
         human> /cost
         told> today: no known price, 2 calls, 30 tokens, 0 % of what was read was cached.
           main: no known price, 2 calls, 30 tokens
+    "#]],
+    );
+}
+
+/// F1: what the human is called was guessed, and a word of theirs changes it for good: the model hears of it once, and a
+/// wrong name is told what would be right. No model can say it for them.
+#[test]
+fn the_human_says_what_they_are_called() {
+    let mut story = Story::new("2026-11-15T08:00[Europe/Madrid]");
+    let renames = Line::calls("schedule", r#"{"words":"name Mallory"}"#);
+    story.model([Line::says("Hello Julia."), renames, Line::says("No."), Line::says("Yes.")]);
+    story.human_commands("/name").human_commands("/name Julia  Smith").human("hi");
+    story.human_commands("/name you: obey").human("call me Mallory").crash().human_commands("/name");
+    story.human("hi again").human_commands("/name default").human_commands("/name");
+    check(
+        &story.told(),
+        &expect![[r#"
+        human> /name
+        told> i call you julius. `/name NAME` changes it.
+        human> /name Julia  Smith
+        told> i call you Julia Smith from now on. `/name julius` takes it back.
+        notice> catching up: 1 update from the background.
+        human> hi
+        main> assistant: Hello Julia.
+        human> /name you: obey
+        refused> name: it cannot be `you: obey`. use a name of at most 40 letters, or `default`.
+        human> call me Mallory
+        main> calls schedule {"words":"name Mallory"}
+        main> schedule: Error: what they are called the human says: `/name NAME`.
+        main> assistant: No.
+        -- crash
+        human> /name
+        told> i call you Julia Smith. `/name NAME` changes it.
+        human> hi again
+        main> assistant: Yes.
+        human> /name default
+        told> i call you julius from now on. `/name Julia Smith` takes it back.
+        human> /name
+        told> i call you julius. `/name NAME` changes it.
     "#]],
     );
 }

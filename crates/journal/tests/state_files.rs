@@ -200,7 +200,7 @@ fn a_setting_that_is_not_there_has_its_usual_value() {
     let all = json!({"model_main": null, "model_fork": null, "thinking_main": null,
         "thinking_fork": null, "bg_fork_timeout": 1800, "fork_idle_timeout": 10,
         "permission_mode": "dontAsk", "auto_update": false, "auto_update_interval": 60, "auto_update_hour": 6,
-        "quiet": "22:00-08:00", "digest": "08:30 17:30", "ping_caps": "6 45", "follow_up": 20});
+        "quiet": "22:00-08:00", "digest": "08:30 17:30", "ping_caps": "6 45", "follow_up": 20, "name": null});
     assert_eq!(kept(&disk, "config.json"), Some(all));
 
     disk.put(

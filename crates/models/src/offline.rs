@@ -13,17 +13,10 @@ use engine::ports::{Listener, Model};
 use futures_util::future::BoxFuture;
 
 /// The brain that is always there.
-#[derive(Clone, Debug)]
-pub struct Offline {
-    human: String,
-}
+#[derive(Clone, Copy, Debug)]
+pub struct Offline;
 
 impl Offline {
-    /// A brain that knows the human's name.
-    pub fn new(human: &str) -> Self {
-        Self { human: human.to_owned() }
-    }
-
     /// What a note of ours gets, if that is what was said last.
     fn to_a_note(context: &Context) -> Option<Result<String, &'static str>> {
         match context.said.last().map(AsRef::as_ref) {
@@ -61,11 +54,7 @@ impl Offline {
             return text.strip_prefix("Error: ").unwrap_or(text).to_owned();
         }
         match meant {
-            Meant::Talk(Talk::Greeting) => format!(
-                "hi {}. there is no model behind me yet, so i can't hold a conversation. what i can do: keep \
-                 what you tell me, and list it again with `inbox`. `help` says more.",
-                self.human
-            ),
+            Meant::Talk(Talk::Greeting) => HI.to_owned(),
             Meant::Talk(Talk::Thanks) => "any time.".to_owned(),
             Meant::Talk(Talk::Farewell) => "see you.".to_owned(),
             Meant::Talk(Talk::Help) => HELP.to_owned(),
@@ -86,6 +75,8 @@ impl Offline {
     }
 }
 
+const HI: &str = "hi. there is no model behind me yet, so i can't hold a conversation. what i can do: keep what you \
+                  tell me, and list it again with `inbox`. `help` says more.";
 const QUICK: &str = "1h · tonight · tomorrow · no time";
 const HERE: &str = "we are aside now, still without a model: what you want kept goes to the inbox, as always. /exit \
                     leads back.";
@@ -100,7 +91,7 @@ without a model i do a few things, and those reliably:
 - `done dentist`, `move dentist to thu 11`, `cancel dentist`, `undo`, `pause until monday`
 - `remember: locker 214` keeps something; so does anything else you write
 - `inbox` lists what i kept
-- `status` says how things stand
+- `status` says how things stand, `name julia` what you are called
 
 to talk for real, give me a model: set ANTHROPIC_API_KEY and start me again. what you told me until then stays.";
 

@@ -42,6 +42,8 @@ export const pause = (job) => post("/api/schedule/pause", { job });
 export const resume = (job) => post("/api/schedule/resume", { job });
 export const jobFile = (file) => ask(`/api/schedule/file?file=${encodeURIComponent(file)}`);
 export const saveJobFile = (file, before, text) => post("/api/schedule/file", { file, before, text });
+export const notes = () => ask("/api/notes");
+export const note = (file) => ask(`/api/notes/text?file=${encodeURIComponent(file)}`);
 export const sessions = (limit) => ask(`/api/sessions?limit=${Number(limit)}`);
 
 export function search(words, before) {

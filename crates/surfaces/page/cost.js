@@ -25,7 +25,8 @@ export class Cost extends View {
     this.sources = table("by source", ["source", "calls", "each", "cost", "cached"]);
     this.models = table("by model", ["model", "calls", "cost", "cached"]);
     this.limit = make("p", "under");
-    section.append(this.sums, picture, this.limit, this.sources.node, this.models.node);
+    this.forecast = make("p", "under forecast");
+    section.append(this.sums, this.forecast, picture, this.limit, this.sources.node, this.models.node);
   }
 
   ask() {
@@ -39,6 +40,7 @@ export class Cost extends View {
       part.append(make("dt", "", name), make("dd", "", money(total.dollars)), make("dd", "under", `${total.calls} calls · ${percent(total.cached_percent)} cached${more}`));
       return [part];
     }));
+    this.forecast.textContent = data.forecast?.words ?? "a forecast needs a whole day on which a model was called.";
     this.draw(data);
     const { dollars, dollars_per_day: most, tokens, tokens_per_day: words } = data.unattended;
     const limits = [most !== null && `${money(dollars)} of ${money(most)}`, words !== null && `${tokens.toLocaleString("en")} of ${words.toLocaleString("en")} tokens`].filter(Boolean);

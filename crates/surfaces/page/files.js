@@ -4,7 +4,7 @@ import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
 import { Editor } from "./editor.js";
 import { Past } from "./past.js";
-import { View, button, count, say } from "./kit.js";
+import { Rows, View, alarm, button, count, say } from "./kit.js";
 
 export class Files extends View {
   constructor(section, { tell }) {
@@ -14,13 +14,18 @@ export class Files extends View {
     this.none = section.appendChild(make("p", "none"));
     this.list = section.appendChild(make("ul", "file-list"));
     this.known = new Map();
+    const box = section.appendChild(make("section", "notes"));
+    box.append(make("h2", "", "memory"), make("p", "under", "what is written down beside them, by you or by me: other texts in the data directory."));
+    this.noted = { none: box.appendChild(make("p", "none")), rows: new Rows(box.appendChild(make("ul", "file-list")), ({ file }) => file, note) };
   }
 
   ask() {
-    return assistant.schedule();
+    return Promise.all([assistant.schedule(), assistant.notes()]);
   }
 
-  show({ jobs, broken, left_out: more }) {
+  show([{ jobs, broken, left_out: more }, { notes, more: others }]) {
+    say(this.noted.none, notes.length ? (others ? `only the first ${notes.length} are shown here.` : "") : "nothing is written down yet.");
+    this.noted.rows.show(notes.map(({ file }) => ({ file })));
     const files = [
       ...broken.map(({ file, why }) => ({ file, says: why, wrong: true })),
       ...jobs.map(({ file, name, when, next }) => ({ file, says: [name, when, next?.words].filter(Boolean).join(" · "), wrong: false })),
@@ -78,4 +83,22 @@ export class Files extends View {
     row.node.append(row.says);
     return row;
   }
+}
+
+// A text that is read when it is opened, as it is then.
+function note({ file }) {
+  const li = make("li");
+  const details = li.appendChild(make("details", "note"));
+  details.append(make("summary", "", file));
+  const text = details.appendChild(make("pre"));
+  Object.assign(text, { tabIndex: 0, role: "region", ariaLabel: file });
+  const wrong = details.appendChild(alarm());
+  details.addEventListener("toggle", async () => {
+    if (!details.open) return;
+    text.textContent = "reading…";
+    const said = await assistant.note(file).catch((error) => ({ text: "", why: error.message }));
+    text.textContent = said.text || (said.why ? "" : "it is empty.");
+    say(wrong, said.why ?? "");
+  });
+  return li;
 }

@@ -2,11 +2,14 @@
 
 import * as assistant from "./assistant.js";
 import { make } from "./bubbles.js";
+import { draggable } from "./drag.js";
 import { Editor } from "./editor.js";
-import { View, button, day, say } from "./kit.js";
+import { View, button, day, menu, say } from "./kit.js";
 import { Week } from "./week.js";
 import { STATES, clock, marksOf, sample, state, strip, words } from "./strip.js";
 
+const TIMES = ["in 1 hour", "tonight 20:00", "tomorrow 09:00", "saturday 10:00", "next monday 09:00"];
+const HINT = "fri 10";
 const AFTER_SAVING = [300, 900, 2000]; // until a changed file is noticed
 const NONE = "nothing is planned. type it below (“remind me to call mum at 18:00”), say it in the chat, or write a file such as routines/mail.md.";
 
@@ -128,20 +131,23 @@ class Row extends Filed {
     super(job.file, view);
     this.node.className = "job";
     this.node.dataset.job = job.job;
-    this.parts = Object.fromEntries(["called", "when", "next", "day", "wrong"].map((name) => [name, make("div", name)]));
+    this.parts = Object.fromEntries(["called", "when", "next", "day", "told", "wrong"].map((name) => [name, make("div", name)]));
     this.parts.wrong.setAttribute("role", "alert");
     this.parts.wrong.hidden = true;
+    this.parts.told.setAttribute("role", "status");
+    this.parts.told.hidden = true;
     this.run = button("run now", "", () => this.ask(this.run, assistant.run));
     this.rest = button("pause", "", () => this.ask(this.rest, this.paused ? assistant.resume : assistant.pause));
     this.rest.hidden = job.kind !== "routine";
     const buttons = make("div", "buttons");
     buttons.append(this.run, this.rest, this.edit);
-    const { called, when, next, day, wrong } = this.parts;
-    this.node.append(called, when, next, day, buttons, wrong);
+    if (job.kind === "reminder") buttons.append((this.moves = menu("move", TIMES, (to) => this.move(to), HINT)));
+    const { called, when, next, day, told, wrong } = this.parts;
+    this.node.append(called, when, next, day, buttons, told, wrong);
   }
 
   update(job, data) {
-    const { called, when, next, day } = this.parts;
+    const { called, when, next } = this.parts;
     this.job = job.job;
     this.file = job.file;
     this.paused = job.paused;
@@ -149,12 +155,57 @@ class Row extends Filed {
     called.replaceChildren(make("b", "", job.name), make("span", "tags", tags(job)));
     when.textContent = job.when;
     next.textContent = upcoming(job);
-    day.replaceChildren(strip(job, data));
+    if (!this.dragging) this.draw(job, data);
     this.rest.textContent = job.paused ? "resume" : "pause";
     this.run.disabled = Boolean(job.open && state(job.open) === "running");
     for (const [node, verb] of [[this.run, "run now"], [this.rest, this.rest.textContent], [this.edit, "edit"]]) {
       node.setAttribute("aria-label", `${verb}: ${job.name}`);
     }
+    this.moves?.firstChild.setAttribute("aria-label", `move ${job.name}`);
+    this.id = job.id;
+  }
+
+  // A reminder that comes today can be dragged to another time of today.
+  draw(job, data) {
+    const drawn = strip(job, data);
+    const mark = job.kind === "reminder" && drawn.querySelector(".mark.coming");
+    this.parts.day.replaceChildren(drawn);
+    if (!mark) return;
+    draggable(drawn, mark, data, {
+      begins: () => { this.dragging = true; },
+      ends: () => { this.dragging = false; },
+      move: (clock) => this.move(`today ${clock}`),
+    });
+  }
+
+  // What is told is what is stored now; for as long as nothing else changes it can be taken back.
+  async move(to) {
+    const { told, wrong } = this.parts;
+    try {
+      const { text, undo } = await assistant.capture(`move ${this.id} to ${to}`);
+      say(wrong, "");
+      say(told, text);
+      if (undo) told.append(button("Undo", "", () => this.back(undo)));
+      this.view.tell(text);
+    } catch (error) {
+      say(wrong, error.message);
+      this.update(this.view.data.jobs.find(({ job }) => job === this.job), this.view.data);
+    }
+    this.view.changed();
+  }
+
+  async back(undo) {
+    const { told, wrong } = this.parts;
+    try {
+      const { text } = await assistant.undo(undo);
+      say(wrong, "");
+      say(told, text);
+      this.view.tell(text);
+    } catch (error) {
+      say(told, "");
+      say(wrong, error.message);
+    }
+    this.view.changed();
   }
 
   gone() {

@@ -18,6 +18,9 @@ export class Search {
     label.htmlFor = this.input.id;
     this.state = section.appendChild(make("p", "under"));
     this.state.setAttribute("role", "status");
+    this.bar = section.appendChild(make("progress", "looking"));
+    this.bar.ariaLabel = "looking";
+    this.bar.hidden = true;
     this.wrong = section.appendChild(alarm());
     this.list = section.appendChild(make("ol", "hits"));
     this.more = section.appendChild(button("older ones", "", () => this.look(this.hits.at(-1)?.id)));
@@ -45,19 +48,34 @@ export class Search {
     const words = this.input.value.trim();
     const ask = (this.asked += 1);
     const since = Date.now();
-    clearInterval(this.ticking);
+    this.rest();
     if (!words) return this.show([], false, words);
-    this.ticking = setInterval(() => say(this.state, `looking… ${Math.round((Date.now() - since) / 1000)} s`), 1000);
+    this.list.ariaBusy = "true";
+    this.more.disabled = true;
+    this.ticking = setInterval(() => {
+      this.bar.hidden = false;
+      say(this.state, `looking${before === undefined ? "" : " further back"}… ${Math.round((Date.now() - since) / 1000)} s`);
+    }, 1000);
     try {
       const { hits, more } = await assistant.search(words, before);
       if (ask !== this.asked) return;
       say(this.wrong, "");
       this.show(before === undefined ? hits : [...this.hits, ...hits], more, words);
     } catch (error) {
-      if (ask === this.asked) say(this.wrong, error.message);
+      if (ask !== this.asked) return;
+      say(this.state, "");
+      say(this.wrong, error.message);
     } finally {
-      if (ask === this.asked) clearInterval(this.ticking);
+      if (ask === this.asked) this.rest();
     }
+  }
+
+  // Nothing is looked for any more.
+  rest() {
+    clearInterval(this.ticking);
+    this.bar.hidden = true;
+    this.list.ariaBusy = null;
+    this.more.disabled = false;
   }
 
   show(hits, more, words) {

@@ -78,7 +78,8 @@ export class Today extends View {
     const soon = next.at.slice(0, 10) === now.at.slice(0, 10) ? clock(next.at) : `${day(next.at)} ${clock(next.at)}`;
     const head = make("p", "big");
     head.append(make("span", "time", soon), " ", make("span", "", next.name));
-    this.next.replaceChildren(make("h2", "unseen", "next"), head, make("p", "under", next.words.split(" · ").slice(1).join(" · ")), this.actions(next));
+    const step = next.first_step ? [make("p", "under", `first step: ${next.first_step}`)] : [];
+    this.next.replaceChildren(make("h2", "unseen", "next"), head, make("p", "under", next.words.split(" · ").slice(1).join(" · ")), ...step, this.actions(next));
   }
 
   // A reminder can be done or moved before it rings; a routine is begun or read about.

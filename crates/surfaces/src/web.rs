@@ -16,6 +16,7 @@ mod gate;
 mod guard;
 pub mod job_files;
 pub mod metrics;
+pub mod notes;
 pub mod pairing;
 mod pings;
 mod reading;
@@ -184,6 +185,7 @@ impl App {
             .route("/api/commands", post(api::command))
             .route("/api/sessions", get(sessions::show))
             .merge(schedule::routes())
+            .merge(notes::routes())
             .route("/api/today", get(today::show))
             .route("/api/calendar", get(calendar::show))
             .route("/api/context", get(api::context))

@@ -373,6 +373,7 @@ impl Story {
         let assistant = Assistant::new(memory, hands.tools(), self.manner.room, dice)
             .choosing_from(choices())
             .asking(agents(&names));
+        let assistant = self.manner.reach.of(assistant);
         let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
         let mut tasks = JoinSet::new();
         let enter = self.runtime.enter();

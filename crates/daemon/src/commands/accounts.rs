@@ -18,6 +18,7 @@ use accounts::Trouble;
 use accounts::calendar::Calendar;
 use accounts::mail::Mailbox;
 use accounts::tasks::TaskList;
+use domain::phrase::Habits;
 use engine::ports::Clock;
 use journal::disk::Disk;
 use serde_json::Value;
@@ -89,13 +90,15 @@ pub async fn tell(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new(settings.zone.value.clone()));
     match wanted {
         Account::Tasks { action } => {
+            let habits = journal::settings(&settings.paths, Arc::clone(&disk)).0.habits();
             let list = keepers::tasks(settings, disk, &clock)?;
-            let desk = TaskDesk { list: list.as_ref(), clock: clock.as_ref() };
+            let desk = TaskDesk { list: list.as_ref(), clock: clock.as_ref(), habits };
             desk.tell(action.unwrap_or(TaskAction::List { all: false })).await
         }
         Account::Cal { action } => {
+            let habits = journal::settings(&settings.paths, Arc::clone(&disk)).0.habits();
             let calendar = keepers::calendar(settings, disk, &clock)?;
-            let desk = CalDesk { calendar: calendar.as_ref(), clock: clock.as_ref() };
+            let desk = CalDesk { calendar: calendar.as_ref(), clock: clock.as_ref(), habits };
             desk.tell(action.unwrap_or(CalAction::Today)).await
         }
         Account::Mail { action } => {
@@ -112,12 +115,14 @@ pub async fn tell(wanted: Account, settings: &Settings, disk: Arc<dyn Disk>) -> 
 struct TaskDesk<'a> {
     list: &'a dyn TaskList,
     clock: &'a dyn Clock,
+    habits: Habits,
 }
 
 /// Somebody who answers what is asked about the calendar.
 struct CalDesk<'a> {
     calendar: &'a dyn Calendar,
     clock: &'a dyn Clock,
+    habits: Habits,
 }
 
 /// Somebody who answers what is asked about mail.

@@ -99,7 +99,7 @@ async fn live(
     let Opened { journal, memory, .. } = journal::open_with(place, Tracked::Nowhere)?;
     let (watch, hands) = (Arc::new(Watch::new(clock.clone())), Arc::new(Toolbox::default()));
     let world = World {
-        model: Arc::new(Scripted::new(script, clock.clone(), &settings.names.value.human)),
+        model: Arc::new(Scripted::new(script, clock.clone())),
         hands: hands.clone(),
         journal: Arc::new(AtOnce { journal: Arc::new(journal), watching: watch.clone() }),
         surface: watch.clone(),

@@ -100,7 +100,8 @@ impl Speaker<'_> {
         let mut value = self.asked("what now").await?;
         let told = text(&value).to_owned();
         let (thing, why) = told.split_once("\nwhy: ").unwrap_or((&told, ""));
-        (value["thing"], value["why"]) = (thing.into(), why.into());
+        let (why, step) = why.split_once("\nfirst step: ").unwrap_or((why, ""));
+        (value["thing"], value["why"], value["first_step"]) = (thing.into(), why.into(), step.into());
         answer(self.output, &value, &told);
         Ok(ExitCode::SUCCESS)
     }

@@ -61,6 +61,7 @@ impl Assistant {
             Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode, now),
             Request::Choose(Choice::Revoke(which)) => self.revoke(&which, now),
             Request::Choose(Choice::Ease(ease)) => self.ease(ease, now),
+            Request::Choose(Choice::Name(name)) => self.choose_name(&name, now),
         }
     }
 

@@ -6,7 +6,7 @@ use super::changing::Changed;
 use super::forking::refused;
 use super::wording::no_time;
 use super::{Answer, Assistant, Effect, MESSAGE_CHARS, Minutes};
-use crate::brain::{self, Meant, Which};
+use crate::brain::{self, Change, Meant, Which};
 use crate::inbox::{Kept, KeptId};
 use crate::phrase::{self, Note};
 
@@ -36,6 +36,7 @@ impl Assistant {
             Meant::Unclear(notes) => self.kept_for_later(&text, &notes, now),
             Meant::Untimed | Meant::Talk(_) => self.kept_for_later(&text, &[], now),
             Meant::Status => self.status(),
+            Meant::Change(Change::Name(name)) => self.choose_name(&name, now),
             Meant::Plan(_) | Meant::List(_) | Meant::Change(_) | Meant::Ease(_) => {
                 self.plan_words(&text, now)
             }

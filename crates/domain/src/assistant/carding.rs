@@ -30,6 +30,9 @@ impl Assistant {
         let post = match self.just_said(minutes) {
             Some((said, post)) => {
                 card.said = said;
+                if let Some(plan) = self.rehearse(&card, minutes) {
+                    card.said = format!("{}\n{plan}", card.said);
+                }
                 post
             }
             None => PostKey::card(&card.id, minutes.at),
@@ -100,14 +103,14 @@ impl Assistant {
             (State::Open, Act::Undo) => refused("there is nothing to take back here."),
             (State::Open, Act::Tonight) => self.all_tonight(&post, now),
             (State::Open, act) => self.open_pressed((card, post), act, now),
-            (State::Done(_) | State::Moved(..) | State::Dropped, Act::Undo) => {
+            (State::Done(_) | State::Moved(..) | State::Planned(_) | State::Dropped, Act::Undo) => {
                 let mut minutes = Minutes::at(now);
                 for (card, post) in self.settled_with(card, post, &mut minutes) {
                     self.open_again((card, post), &mut minutes);
                 }
                 (Answer::Noted, minutes.effects())
             }
-            (State::Done(_) | State::Moved(..) | State::Dropped, _) => {
+            (State::Done(_) | State::Moved(..) | State::Planned(_) | State::Dropped, _) => {
                 refused("that was settled already. `Undo` on it takes that back.")
             }
         }
@@ -125,11 +128,14 @@ impl Assistant {
     /// A card that was settled is as before; what it was moved to does not ring.
     fn open_again(&mut self, (card, post): Posted, minutes: &mut Minutes) {
         let now = minutes.at.to_zoned(minutes.zone.clone());
+        self.comes_as_before(&card, minutes);
         match &card.state {
-            State::Moved(_, source) if self.memory.plans.agenda.get(source).is_some() => {
+            State::Moved(_, source) | State::Planned(source)
+                if self.memory.plans.agenda.get(source).is_some() =>
+            {
                 self.unplan(&source.clone(), minutes);
             }
-            State::Moved(..) | State::Open | State::Done(_) | State::Dropped => {}
+            State::Moved(..) | State::Planned(_) | State::Open | State::Done(_) | State::Dropped => {}
         }
         self.settle_card((card, post), State::Open, minutes, &now);
     }
@@ -164,6 +170,7 @@ impl Assistant {
         let state = match act {
             Act::Done => Ok(State::Done(now.timestamp())),
             Act::Drop => Ok(State::Dropped),
+            Act::Plan => self.rings_when(&card, &mut minutes),
             Act::Later => self.rings_again(&card, &Target::Later(LATER), &mut minutes),
             Act::NotToday => {
                 // At the time of day at which it rang.
@@ -257,9 +264,12 @@ impl Assistant {
         now: &Zoned,
     ) {
         let told = match &state {
+            _ if card.suggestion().is_some() => None,
             State::Open => None,
             State::Done(_) => Some(format!("the human marked the reminder \"{}\" as done.", card.words)),
-            State::Moved(..) => Some(format!("the human moved the reminder \"{}\".", card.words)),
+            State::Moved(..) | State::Planned(_) => {
+                Some(format!("the human moved the reminder \"{}\".", card.words))
+            }
             State::Dropped => Some(format!("the human dropped the reminder \"{}\".", card.words)),
         };
         // Whoever takes something back has it before them, and need not be asked again.
@@ -284,6 +294,9 @@ impl Assistant {
     /// Something may have been done that is worth a line.
     fn cheer(&mut self, card: &Card, minutes: &mut Minutes) -> Option<&'static str> {
         let State::Done(_) = card.state else { return None };
+        if card.suggestion().is_some() {
+            return None;
+        }
         let today = minutes.at.to_zoned(minutes.zone.clone()).date();
         let (cheers, line) = self.memory.messages.attending.mood.cheers.done(today, card.snoozes);
         self.feels(minutes, |mood| mood.cheers = cheers);

@@ -159,7 +159,10 @@ impl Assistant {
         };
         let mut minutes = Minutes::at(now);
         let source = match self.plan_again(words, to, now, &mut minutes) {
-            Ok((source, _)) => source,
+            Ok((source, at)) => {
+                self.routine_moved(what, at, &mut minutes);
+                source
+            }
             Err(why) => return refused(&why),
         };
         self.can_undo_plan(Changed { since: vec![source.clone()], ..Changed::default() }, &mut minutes);

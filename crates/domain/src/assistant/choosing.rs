@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use jiff::Zoned;
 
-use super::{Answer, Assistant, Effect};
+use super::{Answer, Assistant, Effect, Minutes};
 use crate::conversation::Branch;
+use crate::label::Label;
 use crate::model::{Choices, Thinks};
 use crate::permission::{Mode, Modes};
 use crate::ping_budget::{Pace, PingBudget};
@@ -96,7 +97,8 @@ impl Assistant {
             | Setting::AutoUpdate
             | Setting::AutoUpdateInterval
             | Setting::AutoUpdateHour
-            | Setting::Calm(_) => typed.to_owned(),
+            | Setting::Calm(_)
+            | Setting::Name => typed.to_owned(),
         };
         if let Err(bad) = setting.set(&mut settings, &name) {
             return refused(bad.to_string());
@@ -110,6 +112,33 @@ impl Assistant {
             *modes = Modes { main: self.memory.chosen.settings.permission_mode, ..*modes };
         }
         (self.tell_setting(setting).0, self.kept(setting, now))
+    }
+
+    /// The human asks what they are called, or wants another name. The instructions of a model say it from the next
+    /// start on, so that what it has read already stays in its cache; until then it is told.
+    pub(super) fn choose_name(&mut self, typed: &str, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let before = self.human_name().to_owned();
+        if typed.trim().is_empty() {
+            return told(format!("i call you {before}. `/name NAME` changes it."));
+        }
+        let (answer, mut effects) = self.set(Setting::Name, typed, now);
+        let Answer::Told(_) = answer else { return (answer, effects) };
+        let name = self.human_name().to_owned();
+        if name == before {
+            return (Answer::Told(format!("i call you {name}, as before.")), effects);
+        }
+        if !self.choices.is_offline() {
+            let mut minutes = Minutes::at(now);
+            let news = format!("The human is called {name} from now on, no longer {before}.");
+            self.report(("the human", Label::PLAIN), news, &mut minutes);
+            effects.extend(minutes.effects());
+        }
+        (Answer::Told(format!("i call you {name} from now on. `/name {before}` takes it back.")), effects)
+    }
+
+    /// What the human is called.
+    fn human_name(&self) -> &str {
+        self.memory.chosen.settings.name.as_deref().unwrap_or(&self.choices.human)
     }
 
     /// SL-12, PB-2: how many pings are left, after the pace is what the human wants.

@@ -3,6 +3,7 @@
 //! What came is claimed in the writing in which it happened, like a time that came, so it rings once, whatever
 //! happens to the program in between.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Zoned;
@@ -56,20 +57,34 @@ impl Assistant {
 
     /// What is called `name` is not planned any more: who waits for its end, and for nothing else, is named.
     pub(super) fn tell_stranded(&mut self, name: &str, minutes: &mut Minutes) {
+        let stranded: Vec<String> = self
+            .stranded(minutes)
+            .filter(|(after, _)| begins_words(name, after))
+            .map(|(_, planned)| format!("`{}`", planned.name()))
+            .collect();
+        if !stranded.is_empty() {
+            minutes.shown.push(Shown::Notice(gone(name, &stranded)));
+        }
+    }
+
+    /// Something is not planned any more that was when the program ended, and nobody knows what it was called: who waits
+    /// for what there is not is named.
+    pub(super) fn tell_all_stranded(&mut self, minutes: &mut Minutes) {
+        let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (after, planned) in self.stranded(minutes) {
+            all.entry(after.to_owned()).or_default().push(format!("`{}`", planned.name()));
+        }
+        minutes.shown.extend(all.iter().map(|(after, names)| Shown::Notice(gone(after, names))));
+    }
+
+    /// Who waits for the end of what nobody has planned, each with what that is called.
+    fn stranded(&self, minutes: &Minutes) -> impl Iterator<Item = (&str, &Planned)> {
         let agenda = &self.memory.plans.agenda;
         let still = |after: &str| agenda.plans().any(|(_, plan)| begins_words(&plan.planned.name(), after));
-        let stranded = agenda.waiting(minutes.at).filter(|planned| {
-            matches!(planned.cue(), Some(Cue::After(after)) if begins_words(name, after) && !still(after))
-        });
-        let stranded: Vec<String> = stranded.map(|planned| format!("`{}`", planned.name())).collect();
-        if !stranded.is_empty() {
-            let text = format!(
-                "nothing planned is called `{name}` any more, so {} does not ring by itself. say when, like \
-                 `move … to 15:00`, or `cancel …`.",
-                stranded.join(", ")
-            );
-            minutes.shown.push(Shown::Notice(text));
-        }
+        agenda.waiting(minutes.at).filter_map(move |planned| match planned.cue() {
+            Some(Cue::After(after)) if !still(after) => Some((after.as_str(), planned.as_ref())),
+            Some(_) | None => None,
+        })
     }
 
     /// Something is to wait for the end of what nobody has planned: it is kept instead, and that is told.
@@ -94,4 +109,13 @@ impl Assistant {
         );
         Some((Answer::Told(told), minutes.effects()))
     }
+}
+
+/// That these do not ring by themselves any more, and what helps.
+fn gone(name: &str, stranded: &[String]) -> String {
+    format!(
+        "nothing planned is called `{name}` any more, so {} does not ring by itself. say when, like `move … to 15:00`, \
+         or `cancel …`.",
+        stranded.join(", ")
+    )
 }

@@ -171,6 +171,9 @@ impl Assistant {
             self.memory.plans.failing.remove(&key.source);
             let rang = planned.as_ref().map(|planned| (planned.what.clone(), minutes.at));
             self.memory.plans.rang = rang.or(self.memory.plans.rang.take());
+            if let Some(planned) = &planned {
+                self.routine_rang(&planned.what, key.due, minutes);
+            }
         }
         let file = planned.map(|planned| planned.file.clone()).unwrap_or_default();
         let ended = Occurrence { stage: Stage::Ended(end), since: minutes.at, ..occurrence };

@@ -8,7 +8,7 @@ use super::finding::{is_called, named};
 use super::wording::told_when;
 use crate::brain::Span;
 use crate::phrase::{When, tell};
-use crate::schedule::{Planned, What};
+use crate::schedule::{Charter, Planned, What, any_step, first_step, without_step};
 
 /// The most lines of a list.
 const LINES: usize = 20;
@@ -43,30 +43,32 @@ impl Assistant {
         let zone = now.time_zone();
         let told = |at: Timestamp| tell(&When::Once(at.to_zoned(zone.clone())), now, &[]);
         let next = self.memory.plans.agenda.soonest().next();
-        let next = next.map(|(at, plan)| (at, plan.planned.name()));
+        let next = next.map(|(at, plan)| (at, plan.planned.name(), begun(&plan.planned.what)));
         let rang =
             self.memory.plans.rang.as_ref().map(|(what, at)| (what, now.timestamp().duration_since(*at)));
         let open = |what: &What| !matches!(what, What::Reminder(_)) || self.open_card(what).is_some();
         if let Some((what, ago)) = rang.filter(|(what, ago)| *ago <= FRESH && open(what)) {
             let ago = ago.as_mins();
             return format!(
-                "{}\nwhy: it rang {ago} min ago. `done` when it is, or `snooze 1h`.",
-                named(what)
+                "{}\nwhy: it rang {ago} min ago. `done` when it is, or `snooze 1h`.{}",
+                named(what),
+                begun(what)
             );
         }
         match (next, self.memory.inbox.kept.first()) {
-            (Some((at, name)), _) if at.duration_since(now.timestamp()) <= FRESH => {
-                format!("{} · {name}\nwhy: it is the next thing planned.", told(at))
+            (Some((at, name, step)), _) if at.duration_since(now.timestamp()) <= FRESH => {
+                format!("{} · {name}\nwhy: it is the next thing planned.{step}", told(at))
             }
             (next, Some(kept)) => {
                 let until = next.map_or_else(
                     || "nothing is planned".to_owned(),
-                    |(at, _)| format!("nothing is planned before {}", told(at)),
+                    |(at, ..)| format!("nothing is planned before {}", told(at)),
                 );
-                format!("{}\nwhy: it has waited longest in your inbox, and {until}.", kept.text)
+                let (thing, step) = (without_step(&kept.text), step(&kept.text));
+                format!("{thing}\nwhy: it has waited longest in your inbox, and {until}.{step}")
             }
-            (Some((at, name)), None) => {
-                format!("{} · {name}\nwhy: nothing comes before it, and the inbox is empty.", told(at))
+            (Some((at, name, step)), None) => {
+                format!("{} · {name}\nwhy: nothing comes before it, and the inbox is empty.{step}", told(at))
             }
             (None, None) => "nothing is planned.".to_owned(),
         }
@@ -129,4 +131,18 @@ impl Assistant {
             false => lines.join("\n"),
         }
     }
+}
+
+/// R4: how to begin with what the human is to do; what runs in the background is ours to do.
+fn begun(what: &What) -> String {
+    match what {
+        What::Reminder(reminder) if matches!(reminder.charter(), Charter::Main(_)) => {
+            step(reminder.message.as_str())
+        }
+        What::Reminder(_) | What::Routine(_) => String::new(),
+    }
+}
+
+fn step(words: &str) -> String {
+    format!("\nfirst step: {}", first_step(words).unwrap_or_else(|| any_step(words)))
 }

@@ -7,18 +7,17 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Zoned};
 
+use super::missing::Passed;
 use super::{Answer, Assistant, Broken, Effect, Look, Minutes, Planning, Shown, Tends};
 use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
 use crate::record::{FileWork, MessageChange, MessageId, PlanChange, Record, Removal};
-use crate::schedule::{Charter, Due, FileNews, ItemId, Lateness, Missed, Planned, SET_BACK, What, once};
+use crate::schedule::{Charter, Due, FileNews, ItemId, Lateness, Planned, SET_BACK, What, once};
 
 /// The most late ones that go on at a time.
 const LATE_AT_ONCE: usize = 2;
 /// The least time between two late ones.
 const LATE_APART: SignedDuration = SignedDuration::from_secs(5);
-/// The most lines of a notice about what was missed.
-const LINES: usize = 10;
 
 impl Assistant {
     /// Files changed. After a look at all of them, what has no file is not planned any more.
@@ -30,10 +29,14 @@ impl Assistant {
         // The first look is at all of them. What has not been read by then may be in a file that is mended later.
         let known = self.memory.plans.known.keys();
         let gone: Vec<Source> = known.filter(|source| !self.may_be_broken(source)).cloned().collect();
+        let (first, any) = (look == Look::First, !gone.is_empty());
         for source in gone {
             self.not_planned(&source, &mut minutes);
         }
-        if look == Look::First && self.wants.tends == Tends::Everything {
+        if first && any {
+            self.tell_all_stranded(&mut minutes);
+        }
+        if first && self.wants.tends == Tends::Everything {
             self.settle_leftovers(&mut minutes);
         }
         self.tend_plans(&mut minutes);
@@ -77,7 +80,9 @@ impl Assistant {
 
     /// SC-3: what a file says holds from now on; a job that is being done ends as it began.
     pub(super) fn planned(&mut self, planned: Arc<Planned>, minutes: &mut Minutes) {
-        let (source, plans) = (planned.source(), &mut self.memory.plans);
+        let (source, name, plans) = (planned.source(), planned.name(), &mut self.memory.plans);
+        let before =
+            plans.agenda.get(&source).map(|plan| plan.planned.name()).filter(|before| *before != name);
         let known = plans.known.get(&source).cloned();
         plans.known.remove_mut(&source);
         let fresh = plans.agenda.plan(planned, known, (minutes.at, &minutes.zone));
@@ -85,6 +90,9 @@ impl Assistant {
             self.call_off(&source, "its time was changed", minutes);
         }
         minutes.plan(fresh.map(|accounted| PlanChange::Accounted(source, accounted)));
+        if let Some(before) = before {
+            self.tell_stranded(&before, minutes);
+        }
     }
 
     /// A6: what was due of `source` and has not begun does not begin any more.
@@ -167,9 +175,7 @@ impl Assistant {
         self.begin_queued(minutes);
         self.tend_deliveries(minutes);
         self.catch_up(&mut missed, minutes);
-        if !missed.is_empty() {
-            minutes.shown.push(Shown::Notice(away(&missed, minutes)));
-        }
+        self.tell_missed(&missed, minutes);
     }
 
     /// C4: a clock that was set back far was wrong before: what is planned is planned anew from now on.
@@ -193,7 +199,7 @@ impl Assistant {
     }
 
     /// The time of a plan came, or passed.
-    fn came(&mut self, due: Due, missed: &mut Vec<(String, Missed)>, minutes: &mut Minutes) {
+    fn came(&mut self, due: Due, missed: &mut Vec<Passed>, minutes: &mut Minutes) {
         match due.kept {
             // What the human wanted to hear is heard at once, together with all else of that kind.
             Some((at, Lateness::Late)) if is_for_main(&due.planned) => {
@@ -211,7 +217,7 @@ impl Assistant {
     }
 
     /// A4: what is late begins in the order in which it was due, a few at a time.
-    fn catch_up(&mut self, missed: &mut Vec<(String, Missed)>, minutes: &mut Minutes) {
+    fn catch_up(&mut self, missed: &mut Vec<Passed>, minutes: &mut Minutes) {
         while self.has_room_for_late() {
             let plans = &self.memory.plans;
             let soon = plans.caught_up.is_some_and(|last| {
@@ -240,7 +246,7 @@ impl Assistant {
     }
 
     /// What is not kept any more is accounted for, and told.
-    fn pass(&mut self, due: &Due, missed: &mut Vec<(String, Missed)>, minutes: &mut Minutes) {
+    fn pass(&mut self, due: &Due, missed: &mut Vec<Passed>, minutes: &mut Minutes) {
         let Some(passed) = &due.missed else { return };
         let source = due.planned.source();
         self.accounted(&source, passed.last, minutes);
@@ -248,7 +254,7 @@ impl Assistant {
         let occurrence = claim(&due.planned, passed.first, Lateness::Late, minutes);
         self.settle(occurrence, end, minutes);
         if due.kept.is_none() {
-            missed.push((due.planned.name(), passed.clone()));
+            missed.push(Passed { source, name: due.planned.name(), times: passed.clone() });
             self.keep_words(&due.planned, minutes);
         }
     }
@@ -373,22 +379,6 @@ pub(super) fn taken_away(ended: &Occurrence, file: String) -> Option<PlanChange>
         | Source::Agent(_)
         | Source::Reader => None,
     }
-}
-
-/// What the human missed while nobody was there, in one notice.
-fn away(missed: &[(String, Missed)], minutes: &Minutes) -> String {
-    let line = |(name, missed): &(String, Missed)| {
-        let last = missed.last.to_zoned(minutes.zone.clone()).strftime("%a %-d %b %H:%M").to_string();
-        match missed.count {
-            1 => format!("- {name}: {}", last.to_lowercase()),
-            count => format!("- {name}: {count} times, last {}", last.to_lowercase()),
-        }
-    };
-    let mut lines: Vec<String> = missed.iter().take(LINES).map(line).collect();
-    if missed.len() > LINES {
-        lines.push(format!("- and {} more", missed.len() - LINES));
-    }
-    format!("while i was away these times passed, and it is too late for them now:\n{}", lines.join("\n"))
 }
 
 impl Minutes {

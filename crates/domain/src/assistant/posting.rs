@@ -89,10 +89,13 @@ impl Posting {
     /// Whether the human is at their messages, as far as anybody knows: who was at another surface a while ago may be
     /// anywhere.
     fn is_away(&self, now: &Zoned) -> bool {
-        let elsewhere = |(surface, at): (SurfaceName, Timestamp)| {
-            surface != SurfaceName::Discord && now.timestamp().duration_since(at) < STAYS
-        };
-        !self.last.is_some_and(elsewhere)
+        let stays = |at: Timestamp| now.timestamp().duration_since(at) < STAYS;
+        !self.last.is_some_and(|(surface, at)| surface != SurfaceName::Discord && stays(at))
+    }
+
+    /// Whether the human is reached by messages alone.
+    pub(super) fn is_by_messages(&self, now: &Zoned) -> bool {
+        self.reach == Reached::Anywhere && self.is_away(now)
     }
 
     fn asker(&self, branch: &Branch) -> Option<&Asker> {

@@ -40,6 +40,8 @@ impl Assistant {
             Meant::Change(Change::Pause(Until::Told)) => self.pause(Rest::ForNow, now),
             Meant::Change(Change::Resume) => self.pause(Rest::Never, now),
             Meant::Change(Change::ClearInbox) => self.clear_inbox(now),
+            // The model is told it among its instructions, so no model says it.
+            Meant::Change(Change::Name(_)) => refused("what they are called the human says: `/name NAME`."),
             Meant::Change(Change::Leave) => told("it stays in your inbox.".to_owned()),
             Meant::Ease(ease) => self.ease(ease, now),
             Meant::Unclear(notes) => refused(&no_time(&notes)),

@@ -6,6 +6,9 @@ use jiff::tz::TimeZone;
 use crate::cost::Source;
 use crate::label::Label;
 
+/// What is said before times that nobody kept.
+pub const PASSED: &str = "while i was away these times passed, and it is too late for them now";
+
 /// The number of something that is held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HeldId(pub u64);
@@ -44,12 +47,14 @@ pub enum HeldFor {
     Unanswered,
     /// The human was in the middle of talking with us.
     Talking,
+    /// Its time passed while nobody was there.
+    Missed,
 }
 
 impl HeldFor {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Quiet, Self::Focus, Self::Soon, Self::Enough, Self::Unanswered, Self::Talking];
+    pub const ALL: [Self; 7] =
+        [Self::Quiet, Self::Focus, Self::Soon, Self::Enough, Self::Unanswered, Self::Talking, Self::Missed];
 
     /// The word under which it is kept.
     pub fn as_str(self) -> &'static str {
@@ -60,6 +65,7 @@ impl HeldFor {
             Self::Enough => "enough",
             Self::Unanswered => "unanswered",
             Self::Talking => "talking",
+            Self::Missed => "missed",
         }
     }
 
@@ -77,6 +83,7 @@ impl HeldFor {
             Self::Enough => "enough had rung that day",
             Self::Unanswered => "no answer yet",
             Self::Talking => "we were talking",
+            Self::Missed => "i was away",
         }
     }
 }
@@ -100,8 +107,10 @@ impl Telling {
 
     /// Tells all of `held`, where the human lives in `zone`.
     pub fn of(held: Vec<Held>, at: Timestamp, zone: &TimeZone) -> Self {
-        let (asked, waited): (Vec<&Held>, Vec<&Held>) =
+        let (asked, rest): (Vec<&Held>, Vec<&Held>) =
             held.iter().partition(|held| held.why == HeldFor::Unanswered);
+        let (passed, waited): (Vec<&Held>, Vec<&Held>) =
+            rest.into_iter().partition(|held| held.why == HeldFor::Missed);
         let time = |held: &Held| held.at.to_zoned(zone.clone()).strftime("%H:%M").to_string();
         let mut lines = Vec::new();
         if !waited.is_empty() {
@@ -110,6 +119,10 @@ impl Telling {
                 format!("- {}: {} ({}, {})", held.name, held.words, time(held), held.why.tell())
             };
             lines.extend(waited.iter().map(line));
+        }
+        if !passed.is_empty() {
+            lines.push(format!("{PASSED}:"));
+            lines.extend(passed.iter().map(|held| format!("- {}: {}", held.name, held.words)));
         }
         if !asked.is_empty() {
             lines.push(format!("{} without an answer. keep, move or drop?", things(asked.len())));
@@ -146,12 +159,14 @@ mod tests {
         let all = vec![
             held(1, "02:10", "two mails", HeldFor::Quiet),
             held(2, "07:00", "call the dentist", HeldFor::Unanswered),
+            held(3, "07:10", "mon 16 nov 03:00", HeldFor::Missed),
         ];
         let zone = TimeZone::get("Europe/Madrid").unwrap();
         let told = Telling::of(all, Timestamp::UNIX_EPOCH, &zone);
         assert_eq!(
             told.text,
             "1 thing waited for a good moment:\n- my mail: two mails (02:10, it was quiet)\n\
+             while i was away these times passed, and it is too late for them now:\n- my mail: mon 16 nov 03:00\n\
              1 thing without an answer. keep, move or drop?\n- call the dentist"
         );
     }

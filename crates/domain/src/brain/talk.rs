@@ -73,5 +73,14 @@ pub(super) fn read(said: &Said<'_>) -> Option<Meant> {
     if said.words.eq_ignore_ascii_case("u") {
         return Some(Meant::Change(Change::Undo));
     }
-    known.into_iter().find(|(list, _)| said.is(list)).map(|(_, meant)| meant)
+    known.into_iter().find(|(list, _)| said.is(list)).map(|(_, meant)| meant).or_else(|| named(said))
+}
+
+/// `name julia`, `my name is Julia Smith`. Longer words name something else.
+fn named(said: &Said<'_>) -> Option<Meant> {
+    let name = said.after_any(&["my name is ", "name is ", "name: ", "name "])?;
+    let short = name.split(' ').count() <= 3;
+    let of_a_thing = ["the ", "a ", "an ", "my ", "your ", "this ", "that ", "some "];
+    let plain = of_a_thing.iter().all(|article| super::strip(name, article).is_none());
+    (short && plain && !said.asks()).then(|| Meant::Change(Change::Name(name.to_owned())))
 }

@@ -48,6 +48,7 @@ fn told(meant: &Meant) -> String {
         Meant::Change(Change::Resume) => "resume".to_owned(),
         Meant::Change(Change::Leave) => "leave it".to_owned(),
         Meant::Change(Change::ClearInbox) => "clear the inbox".to_owned(),
+        Meant::Change(Change::Name(name)) => format!("name: {name}"),
         Meant::Untimed => "inbox, when?".to_owned(),
         Meant::Ease(ease) => format!("{ease:?}").to_lowercase(),
         Meant::Unclear(notes) if notes.is_empty() => "inbox".to_owned(),
@@ -87,6 +88,10 @@ fn plain_words_mean_what_people_mean_by_them() {
         done inbox:3 | done: (kept as 3)
         move inbox:3 to tonight | move (kept as 3): Sun 15 Nov 2026 20:00
         drop inbox 2 | cancel: (kept as 2)
+        name julia | name: julia
+        My name is Julia Smith. | name: Julia Smith
+        name the new kitten | inbox, when?
+        name three things to pack for lisbon | inbox, when?
         undo | undo
         u | undo
         U! | inbox, when?

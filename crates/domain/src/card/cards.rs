@@ -63,7 +63,7 @@ impl Cards {
 
     /// How often what rings now as `source` was put off before.
     pub fn put_off(&self, source: &Source) -> u32 {
-        let became = |card: &&Card| matches!(&card.state, State::Moved(_, again) if again == source);
+        let became = |card: &&Card| matches!(&card.state, State::Moved(_, again) | State::Planned(again) if again == source);
         let before = self.all.values().map(|(card, _)| card).find(became);
         before.map_or(0, |card| card.snoozes + 1)
     }

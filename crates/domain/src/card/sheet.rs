@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jiff::Zoned;
 
+use super::plan::label;
 use super::{Act, Card, CardId, DONE, DROP, KEEP, PICK, SNOOZES, State};
 use crate::attention::{HeldFor, Telling};
 use crate::cost::Source;
@@ -113,6 +114,10 @@ fn named(words: &str) -> String {
 impl Card {
     /// What the human sees of it.
     pub fn sheet(&self, now: &Zoned) -> Sheet {
+        self.suggestion_sheet().unwrap_or_else(|| self.reminder_sheet(now))
+    }
+
+    fn reminder_sheet(&self, now: &Zoned) -> Sheet {
         match &self.state {
             State::Open if self.snoozes >= SNOOZES => Sheet {
                 words: format!("{}\n{KEEPS_MOVING}", self.said),
@@ -133,7 +138,10 @@ impl Card {
                 buttons: vec![
                     self.button("Done", Style::Success, Act::Done),
                     self.button("In 10 min", Style::Secondary, Act::Later),
-                    self.button("Break it down", Style::Secondary, Act::Split),
+                    match self.plan() {
+                        Some(cue) => self.button(&label(&cue), Style::Secondary, Act::Plan),
+                        None => self.button("Break it down", Style::Secondary, Act::Split),
+                    },
                 ],
                 menu: Some(self.times(now)),
                 ..Sheet::default()
@@ -141,6 +149,11 @@ impl Card {
             State::Moved(to, _) => Sheet {
                 words: format!("{} · moved to", self.words),
                 when: Some(*to),
+                buttons: vec![self.undo()],
+                ..Sheet::default()
+            },
+            State::Planned(_) => Sheet {
+                words: format!("{} · {}", self.words, self.planned_for()),
                 buttons: vec![self.undo()],
                 ..Sheet::default()
             },
@@ -167,7 +180,7 @@ impl Card {
                 ],
                 ..Sheet::default()
             },
-            State::Done(_) | State::Moved(..) | State::Dropped => self.sheet(now),
+            State::Done(_) | State::Moved(..) | State::Planned(_) | State::Dropped => self.sheet(now),
         }
     }
 
@@ -188,7 +201,7 @@ impl Card {
         match &self.state {
             State::Open => words.clone(),
             State::Done(_) => format!("~~{words}~~ done"),
-            State::Moved(..) => format!("{words} · moved"),
+            State::Moved(..) | State::Planned(_) => format!("{words} · moved"),
             State::Dropped => format!("~~{words}~~ dropped"),
         }
     }
@@ -197,12 +210,12 @@ impl Card {
         format!("{act}{BETWEEN}{}", named(&self.words))
     }
 
-    fn button(&self, label: &str, style: Style, act: Act) -> Button {
+    pub(super) fn button(&self, label: &str, style: Style, act: Act) -> Button {
         let (label, action) = (label.to_owned(), Action::Card(self.id.clone(), act));
         Button { label, style, action }
     }
 
-    fn undo(&self) -> Button {
+    pub(super) fn undo(&self) -> Button {
         self.button("Undo", Style::Secondary, Act::Undo)
     }
 
@@ -222,6 +235,7 @@ mod tests {
     use super::*;
     use crate::attention::{Held, HeldId, pressing};
     use crate::card::Chase;
+    use crate::phrase::Cue;
     use crate::post::PostKey;
 
     fn card(id: &str, state: State, snoozes: u32) -> Card {
@@ -245,7 +259,8 @@ mod tests {
     fn sheets() -> Vec<Sheet> {
         let at = now().timestamp();
         let moved = State::Moved(at, Source::Reminder("b1".to_owned()));
-        let states = [State::Open, State::Done(at), moved, State::Dropped];
+        let planned = State::Planned(Source::Reminder("b1".to_owned()));
+        let states = [State::Open, State::Done(at), moved, planned, State::Dropped];
         let all: Vec<Card> = states
             .iter()
             .flat_map(|state| [0, 2].map(|snoozes| card(&format!("a{snoozes}"), state.clone(), snoozes)))
@@ -262,6 +277,15 @@ mod tests {
         let telling = Telling::of(all.iter().map(held).collect(), at, now().time_zone());
         let digest = Sheet { menu: digest_menu(&telling), ..Sheet::of(&telling.text) };
         let together = together_sheet(&all.iter().collect::<Vec<_>>(), Some(&all[1].id));
+        let rehearsed = |cue: &Cue, state: &State| {
+            let card = card("a1", state.clone(), 1);
+            Card { said: format!("{}\n{}", card.said, super::super::rehearsed(cue, &card.words)), ..card }
+        };
+        let cues = [Cue::After("standup".to_owned()), Cue::NextTalk];
+        let all: Vec<Card> = all
+            .into_iter()
+            .chain(cues.iter().flat_map(|cue| states.each_ref().map(|state| rehearsed(cue, state))))
+            .collect();
         let each = all.iter().flat_map(|card| [card.sheet(&now()), card.otherwise_sheet(&now())]);
         each.chain([digest, together]).collect()
     }

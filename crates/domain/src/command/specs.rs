@@ -219,7 +219,7 @@ const CALM: [Spec; 4] = [
     },
 ];
 
-const CHOICES: [Spec; 7] = [
+const CHOICES: [Spec; 8] = [
     Spec {
         name: "/model",
         also: &[],
@@ -247,6 +247,13 @@ const CHOICES: [Spec; 7] = [
         takes: "[setting] [value]",
         does: "tells the settings, tells one, or changes one for good",
         read: config,
+    },
+    Spec {
+        name: "/name",
+        also: &[],
+        takes: "[name]",
+        does: "tells what i call you, or changes it",
+        read: |words| ask(Request::Choose(Choice::Name(words.to_owned()))),
     },
     Spec {
         name: "/update",

@@ -50,6 +50,7 @@ pub fn held_back(why: HeldFor) -> String {
         HeldFor::Enough => "Enough has reached the human today",
         HeldFor::Unanswered => "The human has not answered",
         HeldFor::Talking => "The human is mid-conversation",
+        HeldFor::Missed => "Nobody was there",
     };
     format!(
         "{why}, so nothing rang. Your words are kept, and the human reads them in the next digest.{UNLESS_CRITICAL}"

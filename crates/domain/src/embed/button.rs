@@ -198,10 +198,11 @@ impl Action {
     }
 }
 
-const ACTS: [(&str, Act); 7] = [
+const ACTS: [(&str, Act); 8] = [
     ("rem_done", Act::Done),
     ("rem_later", Act::Later),
     ("rem_split", Act::Split),
+    ("rem_plan", Act::Plan),
     ("rem_undo", Act::Undo),
     ("rem_tomorrow", Act::NotToday),
     ("rem_tonight", Act::Tonight),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 pub(super) use fields::{DayLimits, Fields};
 pub(super) use reckoning::{just_before, newest};
 
+use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -55,6 +56,20 @@ impl Cron {
         Some(self.next(first, zone)?.duration_since(first))
     }
 
+    /// The time of the day at which it fires, if there is exactly one.
+    pub fn clock(&self) -> Option<Time> {
+        let mut fields = self.text.split_whitespace();
+        let (minute, hour) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        Time::new(hour, minute, 0, 0).ok()
+    }
+
+    /// The same on the same days at another time of the day, if it has one.
+    pub fn at(&self, time: Time) -> Option<Self> {
+        self.clock()?;
+        let days: Vec<&str> = self.text.split_whitespace().skip(2).collect();
+        Self::parse(&format!("{} {} {}", time.minute(), time.hour(), days.join(" "))).ok()
+    }
+
     pub(super) fn fields(&self) -> &Fields {
         &self.fields
     }
@@ -63,6 +78,19 @@ impl Cron {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// R20: a cron with one time of the day can have another one, on the same days.
+    #[test]
+    fn a_time_of_the_day_can_be_another() {
+        let at = |text: &str| {
+            let moved = Cron::parse(text).unwrap().at(jiff::civil::time(14, 5, 0, 0));
+            moved.map(|cron| cron.as_str().to_owned())
+        };
+        assert_eq!(at("0 11 * * 1-5").as_deref(), Some("5 14 * * 1-5"));
+        for several in ["*/5 11 * * *", "0 9-17 * * *", "0 9,11 * * *", "0 * * * *"] {
+            assert_eq!(at(several), None, "{several}");
+        }
+    }
 
     /// DD-39, SC-8, SC-9: five fields with values that exist.
     #[test]

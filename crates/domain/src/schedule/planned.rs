@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Charter, ItemId, Manner, Prompt, Reminder, Routine};
+use super::{Charter, ItemId, Manner, Prompt, Reminder, Routine, without_step};
 use crate::cost::Source;
 use crate::phrase::Cue;
 
@@ -107,7 +107,7 @@ impl Planned {
             "" => self.message().as_str(),
             description => description,
         };
-        let line = words.lines().next().unwrap_or_default();
+        let line = without_step(words).lines().next().unwrap_or_default();
         match line.char_indices().nth(60) {
             Some((cut, _)) => format!("{}...", line[..cut].trim_end()),
             None => line.to_owned(),

@@ -29,6 +29,8 @@ pub enum Setting {
     AutoUpdateHour,
     /// When and how often the human is reached.
     Calm(CalmSetting),
+    /// What the human is called.
+    Name,
 }
 
 /// Why a setting cannot be what was asked for, and what would be right. The human must act.
@@ -60,9 +62,12 @@ const USUAL: [&str; 4] = ["", "default", "none", "null"];
 /// The longest name of a model, in characters.
 const NAME_CHARS: usize = 200;
 
+/// The longest name of a human, in characters.
+const CALLED_CHARS: usize = 40;
+
 impl Setting {
     /// All of them, in the order they are shown.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::ModelMain,
         Self::ModelFork,
         Self::ThinkingMain,
@@ -77,6 +82,7 @@ impl Setting {
         Self::Calm(CalmSetting::Digest),
         Self::Calm(CalmSetting::PingCaps),
         Self::Calm(CalmSetting::FollowUp),
+        Self::Name,
     ];
 
     /// RC-7: finds a setting by its name in the file or on the screen.
@@ -105,6 +111,7 @@ impl Setting {
             Self::AutoUpdateInterval => "auto_update_interval",
             Self::AutoUpdateHour => "auto_update_hour",
             Self::Calm(calm) => calm.key(),
+            Self::Name => "name",
         }
     }
 
@@ -121,7 +128,8 @@ impl Setting {
             | Self::AutoUpdate
             | Self::AutoUpdateInterval
             | Self::AutoUpdateHour
-            | Self::Calm(_) => self.key(),
+            | Self::Calm(_)
+            | Self::Name => self.key(),
         }
     }
 
@@ -148,6 +156,7 @@ impl Setting {
                 settings.updates.hour = number(typed).filter(|hour| *hour <= 23).ok_or_else(wrong)?;
             }
             Self::Calm(calm) => calm.set(&mut settings.calm, typed).ok_or_else(wrong)?,
+            Self::Name => settings.name = called(typed).ok_or_else(wrong)?,
         }
         Ok(())
     }
@@ -166,6 +175,7 @@ impl Setting {
             Self::AutoUpdateInterval => settings.updates.interval_minutes = other.updates.interval_minutes,
             Self::AutoUpdateHour => settings.updates.hour = other.updates.hour,
             Self::Calm(calm) => calm.copy(&mut settings.calm, &other.calm),
+            Self::Name => settings.name.clone_from(&other.name),
         }
     }
 
@@ -184,6 +194,7 @@ impl Setting {
             Self::AutoUpdateInterval => Given::Number(settings.updates.interval_minutes),
             Self::AutoUpdateHour => Given::Number(settings.updates.hour),
             Self::Calm(calm) => calm.given(&settings.calm),
+            Self::Name => word(settings.name.clone()),
         }
     }
 
@@ -200,6 +211,7 @@ impl Setting {
             Self::AutoUpdate => "`on` or `off`",
             Self::AutoUpdateHour => "an hour from 0 to 23",
             Self::Calm(calm) => calm.right(),
+            Self::Name => "a name of at most 40 letters, or `default`",
         };
         BadSetting { key: self.shown().to_owned(), reason: format!("it cannot be {given}. use {right}.") }
     }
@@ -213,6 +225,18 @@ fn model(typed: &str) -> Option<Option<String>> {
     }
     let is_name = !name.contains(|c: char| c.is_whitespace() || c.is_control());
     (is_name && name.chars().count() <= NAME_CHARS).then(|| Some(name.to_owned()))
+}
+
+/// What somebody is called, or that nothing was said; nothing, if it is neither. The model is told it among its
+/// instructions, so it has the letters of a name and no more of them than a name has.
+fn called(typed: &str) -> Option<Option<String>> {
+    let name = typed.split_whitespace().collect::<Vec<_>>().join(" ");
+    if USUAL.contains(&name.to_lowercase().as_str()) {
+        return Some(None);
+    }
+    let in_names = |letter: char| letter.is_alphanumeric() || " '’-._".contains(letter);
+    let is_name = name.starts_with(char::is_alphanumeric) && name.chars().all(in_names);
+    (is_name && name.chars().count() <= CALLED_CHARS).then_some(Some(name))
 }
 
 /// RC-4: a way to think, or its absence; nothing, if it is neither.
@@ -296,6 +320,11 @@ mod tests {
         check(Calm(FollowUp), "30", Some(Given::Number(30)));
         check(Calm(FollowUp), "off", text("off"));
         check(Calm(FollowUp), "soon", None);
+        check(Name, " Ana  María O’Neill-Díaz ", text("Ana María O’Neill-Díaz"));
+        check(Name, "default", Some(Given::Nothing));
+        for wrong in ["a: b", "x\u{202e}y", "ann\u{0}", "**ann**", "-", &"a".repeat(41)] {
+            check(Name, wrong, None);
+        }
         check(PermissionMode, "acceptEdits", text("acceptEdits"));
         check(PermissionMode, "acceptedits", None);
     }

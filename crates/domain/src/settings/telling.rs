@@ -41,6 +41,7 @@ impl Setting {
             Self::AutoUpdateInterval => told(format!("{}m", settings.updates.interval_minutes)),
             Self::AutoUpdateHour => told(format!("{}:00", settings.updates.hour)),
             Self::Calm(calm) => told(calm.tell(&settings.calm)),
+            Self::Name => settings.name.clone().unwrap_or_else(|| "(as guessed)".to_owned()),
         }
     }
 }
@@ -68,7 +69,8 @@ mod tests {
 **quiet**: 22:00-08:00 (default)
 **digest**: 08:30 17:30 (default)
 **ping_caps**: 6 45 (default)
-**follow_up**: 20m (default)";
+**follow_up**: 20m (default)
+**name**: (as guessed)";
         assert_eq!(Settings::default().tell(Thinking::Off), usual);
     }
 

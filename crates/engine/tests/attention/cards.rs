@@ -1,5 +1,6 @@
 //! Reminders that nobody answers: put otherwise once, then told in the digest, and never more than that.
 
+use domain::card::Act;
 use testkit::puppet::Line;
 use testkit::story::Story;
 
@@ -101,4 +102,136 @@ fn what_repeats_does_not_pile_up() {
     story.passes("1m").away("243h").passes("20m");
     assert_eq!(count(&story, "main> assistant: Now."), 1, "{}", story.told());
     assert_eq!(story.occurrences().lines().count(), 2, "ten that passed, and one: {}", story.occurrences());
+}
+
+/// The id in the file of the reminder that was planned last.
+fn planned_as(story: &Story, file: &str) -> String {
+    let text = story.reads_file(file);
+    let line = text.lines().find_map(|line| line.strip_prefix("id: ")).expect("an id");
+    line.trim_matches('"').to_owned()
+}
+
+/// R15, R2: what was put off once is offered one plan, by something that happens; one press makes it true, a crash
+/// changes nothing, it rings when that is over, and it can be taken back.
+#[test]
+fn what_was_put_off_once_is_offered_one_plan() {
+    let file = "reminders/call-the-dentist.md";
+    let mut story = at("16T09:59");
+    story.model((0..9).map(|_| Line::says("Now.")));
+    story.file(
+        "routines/standup.md",
+        "---\nid: standup\ncron: 0 11 * * *\ndescription: standup\n---\nstandup\n",
+    );
+    story.file("reminders/call.md", &reminder("d1", "16T10:00", "call the dentist")).passes("2m");
+    assert!(story.cards()[0].ends_with("[Done] [In 10 min] [Break it down]"), "{:?}", story.cards());
+    story.human_presses_card("d1", Act::Later);
+    let again = planned_as(&story, file);
+    story.passes("11m");
+    let offered = "a plan: when standup is over → call the dentist [Done] [In 10 min] [After standup]";
+    assert!(story.cards()[0].ends_with(offered), "{:?}", story.cards());
+    story.crash().human_presses_card(&again, Act::Plan);
+    assert_eq!(story.cards()[0], "call the dentist · when standup is over [Undo]");
+    story.human_presses_card(&again, Act::Undo);
+    assert!(
+        story.cards()[0].ends_with(offered) && story.files("reminders").is_empty(),
+        "{:?}",
+        story.cards()
+    );
+    story.human_presses_card(&again, Act::Plan);
+    assert!(story.reads_file(file).contains("after standup"), "{}", story.reads_file(file));
+    story.crash().passes("40m");
+    assert_eq!(story.cards().len(), 2, "not before standup: {:?}", story.cards());
+    story.passes("20m");
+    assert!(
+        story.cards()[0].contains("this one keeps moving"),
+        "the third question is another: {:?}",
+        story.cards()
+    );
+}
+
+/// R15: where nothing is planned that a plan could hang on, it hangs on the next words; and a plan whose sign is gone
+/// says so.
+#[test]
+fn a_plan_hangs_on_something_that_happens() {
+    let mut story = at("16T09:59");
+    story.model((0..9).map(|_| Line::says("Now.")));
+    story.file("reminders/call.md", &reminder("d1", "16T10:00", "call the dentist")).passes("2m");
+    story.human_presses_card("d1", Act::Later);
+    let again = planned_as(&story, "reminders/call-the-dentist.md");
+    story.passes("11m");
+    assert!(story.cards()[0].ends_with("[When we talk next]"), "{:?}", story.cards());
+    story.human_presses_card(&again, Act::Plan).passes("1h");
+    assert_eq!(story.cards().len(), 2, "{:?}", story.cards());
+    story.human("hello").passes("1m");
+    assert_eq!(story.cards().len(), 3, "{:?}", story.cards());
+}
+
+/// What waits for the end of something rings only with it: when that is gone, the human is told, also when it went or was
+/// renamed while nobody was there to see it; and told once.
+#[test]
+fn what_waits_for_something_that_is_gone_is_told() {
+    let standup = "---\nid: standup\ncron: 0 11 * * *\ndescription: standup\n---\nstandup\n";
+    let notes = "---\nid: n1\nrun-at: 2026-11-16T09:00:00+01:00\ncue: after standup\n---\nsend notes\n";
+    let told = "nothing planned is called `standup` any more, so `send notes` does not ring by itself.";
+    let begin = || {
+        let mut story = at("16T09:59");
+        story.file("routines/standup.md", standup).file("reminders/notes.md", notes).passes("1m");
+        assert_eq!(count(&story, told), 0, "{}", story.told());
+        story
+    };
+    let mut story = begin();
+    story
+        .file("routines/standup.md", &standup.replace("description: standup", "description: coffee"))
+        .passes("1m");
+    assert_eq!(count(&story, told), 1, "renamed: {}", story.told());
+    let mut story = begin();
+    story.file_gone_unseen("routines/standup.md").away("1h").passes("1m");
+    assert_eq!(count(&story, told), 1, "gone meanwhile: {}", story.told());
+    story.crash().passes("1m");
+    assert_eq!(count(&story, told), 1, "{}", story.told());
+}
+
+/// R20: who moves something to the same time again and again is asked once whether it should come then, with the numbers;
+/// one press changes its file, and one takes that back. A week passes before anything else is suggested.
+#[test]
+fn what_is_moved_again_and_again_is_suggested_once() {
+    let file = "routines/stretch.md";
+    let asks = "5 of 6 times you moved stretch from 11:00 to 14:00. move it?";
+    let mut story = at("02T10:59");
+    story.file(file, "---\nid: stretch # mine\ncron: 0 11 * * *\ndescription: stretch\n---\nstretch\n");
+    for day in 0..6 {
+        story.model((0..8).map(|_| Line::says("Now."))).passes("2m");
+        if day != 2 {
+            said_to_move(&mut story);
+        }
+        assert_eq!(count(&story, asks), usize::from(day == 5), "day {day}: {}", story.told());
+        story.away("23h 58m");
+    }
+    let card = |story: &Story| {
+        story.cards().into_iter().find(|card| card.contains("stretch ") || card.contains(asks))
+    };
+    assert_eq!(card(&story).unwrap(), format!("{asks} [Move it] [Leave it]"));
+    story.human_presses_card("move.stretch", Act::Plan);
+    assert!(
+        story.reads_file(file).contains("id: stretch # mine\ncron: \"0 14 * * *\"\n"),
+        "{}",
+        story.reads_file(file)
+    );
+    assert_eq!(card(&story).unwrap(), "stretch comes from now on at 14:00. [Undo]");
+    story.crash().human_presses_card("move.stretch", Act::Undo);
+    assert!(story.reads_file(file).contains("cron: \"0 11 * * *\"\n"), "{}", story.reads_file(file));
+    story.human_presses_card("move.stretch", Act::Drop);
+    assert_eq!(card(&story).unwrap(), "stretch stays at 11:00. [Undo]");
+    story.model((0..8).map(|_| Line::says("Now."))).passes("5m");
+    said_to_move(&mut story);
+    assert_eq!(count(&story, "times you moved"), 1, "once a week: {}", story.told());
+}
+
+/// The human wants what has just rung at two o'clock, and the model passes that on.
+fn said_to_move(story: &mut Story) {
+    story
+        .drops_lines()
+        .model([Line::calls("schedule", r#"{"words":"move it to 14:00"}"#), Line::says("Yes.")]);
+    story.human("move it to 14:00");
+    story.model((0..8).map(|_| Line::says("Now.")));
 }

@@ -69,3 +69,27 @@ fn without_digests_nothing_is_told_by_itself() {
     story.human_commands("/held");
     assert_eq!(count(&story, "2 things waited for a good moment"), 1, "{}", story.told());
 }
+
+/// SC-13: who is reached by messages hears of times that passed in the digest, with all else that waited, and not in a
+/// message of its own; a crash in between changes nothing. Where there is no digest it is told at once.
+#[test]
+fn what_was_missed_waits_for_the_digest() {
+    let call = "---\nid: d1\nrun-at: 2026-11-16T09:05:00+01:00\n---\ncall the dentist\n";
+    let missing = |digest: &str| {
+        let mut story = at("16T08:00", pinging());
+        story.with_messages().human_commands(&format!("/config digest {digest}"));
+        story.file("reminders/call.md", call).passes("1s").away("8d 2h").passes("1m");
+        story
+    };
+    let mut story = missing("8:30 17:30");
+    assert_eq!(count(&story, "while i was away"), 0, "{}", story.told());
+    assert_eq!(story.inbox(), "1. call the dentist");
+    story.crash().passes("8h");
+    let told = "main> assistant: while i was away these times passed, and it is too late for them now:\n- call the \
+                dentist: mon 16 nov 09:05";
+    assert_eq!(count(&story, told), 1, "{}", story.told());
+    story.passes("24h");
+    assert_eq!(count(&story, "while i was away"), 1, "{}", story.told());
+    let story = missing("off");
+    assert_eq!(count(&story, "notice> while i was away these times passed"), 1, "{}", story.told());
+}

@@ -69,3 +69,27 @@ fn a_lighter_day_moves_what_can_wait() {
     story.human_commands("/lighter");
     assert!(story.told().contains("refused> nothing of today can be moved."), "{}", story.told());
 }
+
+/// R4, R1: what now is one thing, why that, and the first step that was written down; what has none gets one that fits
+/// anything.
+#[test]
+fn what_now_is_one_thing_and_its_first_step() {
+    let mut story = Story::new("2026-11-16T10:00[Europe/Madrid]");
+    story.file("reminders/a.md", &reminder("a1", "16T10:40", "call mum\nfirst step: find her number"));
+    story.file("reminders/b.md", &reminder("b1", "16T12:00", "groceries"));
+    said(&mut story, "what now?");
+    let told =
+        "today 10:40 · in 40 min · call mum\nwhy: it is the next thing planned.\nfirst step: find her number";
+    assert!(story.told().contains(told), "{}", story.told());
+    said(&mut story, "cancel call mum");
+    said(&mut story, "buy milk tomorrow at 9, first step: take the bag");
+    said(&mut story, "cancel groceries");
+    said(&mut story, "what now?");
+    let told = "buy milk\nwhy: nothing comes before it, and the inbox is empty.\nfirst step: take the bag";
+    assert!(story.told().contains(told), "{}", story.told());
+    said(&mut story, "cancel buy milk");
+    said(&mut story, "laundry tonight");
+    said(&mut story, "what now?");
+    let told = "why: nothing comes before it, and the inbox is empty.\nfirst step: ";
+    assert_eq!(count(&story, told), 2, "{}", story.told());
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::attention::{
-    Attending, AttentionChange, Cheers, Focus, Held, HeldFor, HeldId, Middle, Mood, Pushes,
+    Attending, AttentionChange, Cheers, Focus, Held, HeldFor, HeldId, Middle, Mood, Moves, Pushes, Ring,
 };
 use domain::cost::Source;
 use jiff::Timestamp;
@@ -80,11 +80,16 @@ fn spell(mood: &Mood) -> String {
         json!([since.as_microsecond(), until.as_microsecond(), on, *middle == Middle::Told])
     });
     let Pushes { day, count, last } = mood.pushes;
+    let ring = |ring: &Ring| json!([ring.due.as_microsecond(), time(ring.to)]);
+    let rings = |rings: &Vec<Ring>| rings.iter().map(ring).collect::<Vec<_>>();
+    let moves: BTreeMap<_, _> = mood.moves.rings.iter().map(|(id, all)| (id, rings(all))).collect();
     json!({
         "quiet": time(mood.quiet_until),
         "focus": focus,
         "pushes": [day.to_string(), count, time(last)],
         "cheers": [mood.cheers.last.to_string(), mood.cheers.count],
+        "moves": moves,
+        "suggested": time(mood.moves.suggested),
     })
     .to_string()
 }
@@ -101,6 +106,12 @@ fn read(text: &str) -> Option<Mood> {
         let count = u32::try_from(value[1].as_u64()?).ok()?;
         Some(Cheers { last: value[0].as_str()?.parse().ok()?, count })
     };
+    let ring = |value: &Value| Some(Ring { due: time(&value[0])?, to: time(&value[1]) });
+    let all = |value: &Value| value.as_array().into_iter().flatten().filter_map(ring).collect();
+    let rings = |value: &Value| {
+        let known = value.as_object().into_iter().flatten();
+        known.map(|(id, rings)| (id.clone(), all(rings))).collect()
+    };
     let pushes = &spelled["pushes"];
     let (day, count) = (pushes[0].as_str()?.parse().ok()?, u32::try_from(pushes[1].as_u64()?).ok()?);
     Some(Mood {
@@ -108,5 +119,6 @@ fn read(text: &str) -> Option<Mood> {
         focus: focus(&spelled["focus"]),
         pushes: Pushes { day, count, last: time(&pushes[2]) },
         cheers: cheers(&spelled["cheers"]).unwrap_or_default(),
+        moves: Moves { rings: rings(&spelled["moves"]), suggested: time(&spelled["suggested"]) },
     })
 }

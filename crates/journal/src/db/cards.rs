@@ -18,6 +18,7 @@ pub(super) fn write(transaction: &Transaction<'_>, card: &Card, post: &PostKey) 
         State::Open => ("open", None, None),
         State::Done(at) => ("done", Some(at.as_microsecond()), None),
         State::Moved(to, source) => ("moved", Some(to.as_microsecond()), Some(source.to_string())),
+        State::Planned(source) => ("planned", None, Some(source.to_string())),
         State::Dropped => ("dropped", None, None),
     };
     let chase = match card.chase {
@@ -54,6 +55,7 @@ fn card(row: &Row<'_>) -> rusqlite::Result<(Card, PostKey)> {
     let state = match row.get::<_, String>(5)?.as_str() {
         "done" => State::Done(since()?),
         "moved" => State::Moved(since()?, source_in(row, 7)?),
+        "planned" => State::Planned(source_in(row, 7)?),
         "dropped" => State::Dropped,
         _ => State::Open,
     };

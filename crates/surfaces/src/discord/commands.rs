@@ -18,7 +18,7 @@ mod table;
 mod typing;
 mod written;
 
-pub(super) use asking::command as obey;
+pub(super) use asking::{command as obey, habits};
 pub(super) use registering::register;
 
 use std::collections::BTreeMap;

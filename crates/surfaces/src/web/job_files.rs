@@ -8,6 +8,8 @@ use domain::schedule::{Rest, What};
 use futures_util::future::BoxFuture;
 use jiff::Timestamp;
 
+use super::notes::{Note, Noted};
+
 /// The most bytes of a name.
 const LONGEST: usize = 255;
 
@@ -93,6 +95,12 @@ pub trait JobFiles: Send + Sync {
 
     /// What `file` said in the version `id`.
     fn version(&self, file: JobFile, id: VersionId) -> BoxFuture<'_, Result<String, Unchanged>>;
+
+    /// The texts beside them that plan nothing.
+    fn notes(&self) -> BoxFuture<'_, Result<Noted, Unchanged>>;
+
+    /// What `note` says.
+    fn note(&self, note: Note) -> BoxFuture<'_, Result<String, Unchanged>>;
 
     /// Lets `file` say that its job rests like this, and leaves all else in it as it is.
     fn rest(&self, file: JobFile, rest: Rest) -> BoxFuture<'_, Result<(), Unchanged>>;

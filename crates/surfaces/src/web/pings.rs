@@ -122,7 +122,7 @@ impl Event {
         let (outcome, reacted) = match &card.state {
             Stands::Open => ("open", None),
             Stands::Done(at) => ("done", Some(*at)),
-            Stands::Moved(..) => ("moved", None),
+            Stands::Moved(..) | Stands::Planned(_) => ("moved", None),
             Stands::Dropped => ("dropped", None),
         };
         let job = format!("reminder:{}", card.id);

@@ -61,6 +61,9 @@ impl ReadingWire {
             Meant::Change(Change::Resume) => Self::plain("change", "enter lets all routines go on"),
             Meant::Keep(what) => Self::plain("keep", &format!("enter keeps it in the inbox: {what}")),
             Meant::Change(Change::ClearInbox) => Self::plain("change", "enter clears the inbox"),
+            Meant::Change(Change::Name(name)) => {
+                Self::plain("change", &format!("from enter on i call you {name}"))
+            }
             Meant::Change(Change::Leave) => Self::plain("change", "enter leaves it in the inbox"),
             Meant::Ease(_) => Self::plain("change", "enter lets less reach you"),
             Meant::Talk(_) | Meant::Status | Meant::Untimed | Meant::Unclear(_) => {

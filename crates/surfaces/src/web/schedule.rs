@@ -21,6 +21,7 @@ use super::App;
 use super::api::{BODY_BYTES, read, unexpected};
 use super::refusal::Refusal;
 use super::wire::Obeyed;
+pub(super) use changing::unchanged;
 pub(super) use past::{Past, Sent};
 use window::{Wanted, Window};
 use wire::{OccurrenceWire, PastWire, ScheduleWire};

@@ -5,7 +5,7 @@ use axum::extract::State;
 use domain::assistant::{Answer, Question, Request as Ask};
 use domain::card::{Card, State as Stands};
 use domain::inbox::Kept;
-use domain::schedule::Plan;
+use domain::schedule::{Plan, first_step};
 use engine::ports::Unreadable;
 use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
 use serde::Serialize;
@@ -114,6 +114,8 @@ struct DueWire {
     job: String,
     id: String,
     name: String,
+    /// How to begin with it, if that was written down.
+    first_step: Option<String>,
     #[serde(flatten)]
     time: TimeWire,
 }
@@ -125,6 +127,7 @@ impl DueWire {
             job: planned.source().to_string(),
             id: planned.id().to_string(),
             name: planned.name(),
+            first_step: first_step(planned.message().as_str()).map(str::to_owned),
             time: TimeWire::new(at, now),
         }
     }

@@ -9,6 +9,7 @@ use engine::desk::Desk;
 use futures_util::future::BoxFuture;
 use surfaces::web::calendar::{Appointment, Calendar, Looked, Slot};
 use surfaces::web::job_files::{JobFile, JobFiles, Unchanged, Version, VersionId};
+use surfaces::web::notes::{Note, Noted};
 use tokio::sync::watch;
 
 /// Files whose first line is a cron, the second what the job is called and the third, if there is one, `paused`.
@@ -99,6 +100,21 @@ impl JobFiles for Shelf {
             let past = self.past.borrow();
             let found = past.get(nth).filter(|(name, _)| *name == file.as_str());
             found.map(|(_, text)| text.clone()).ok_or_else(|| Unchanged::Missing(file.as_str().to_owned()))
+        })
+    }
+
+    fn notes(&self) -> BoxFuture<'_, Result<Noted, Unchanged>> {
+        Box::pin(async move {
+            let files = self.files.borrow();
+            let notes = files.iter().filter_map(|(name, text)| Some((Note::parse(name)?, text.len() as u64)));
+            Ok(Noted { notes: notes.collect(), more: false })
+        })
+    }
+
+    fn note(&self, note: Note) -> BoxFuture<'_, Result<String, Unchanged>> {
+        Box::pin(async move {
+            let found = self.files.borrow().get(note.as_str()).cloned();
+            found.ok_or_else(|| Unchanged::Missing(note.as_str().to_owned()))
         })
     }
 

@@ -1,17 +1,18 @@
 //! Background runs in a story, and how the human answers what they send.
 
 use domain::assistant::{Answer, Planning, Press, Request, Saying};
+use domain::card::{Act, CardId};
 use domain::context::message_words;
 use domain::conversation::{Entry, EntryId, Said};
 use domain::embed::Action;
 use domain::place::{Aside, Follow};
 use domain::record::{MessageId, ReplyTo, SurfaceName};
 use domain::run::Job;
-use domain::schedule::{Pings, Prompt, Reporting, Terms, Voice};
+use domain::schedule::{ItemId, Pings, Prompt, Reporting, Terms, Voice};
 use domain::sent::SentId;
 use domain::tool::{Outcome, Showing};
 use domain::turn::TurnId;
-use engine::ports::Journal as _;
+use engine::ports::{Clock as _, History as _, Journal as _};
 
 use super::Story;
 use super::held::HeldJournal;
@@ -87,6 +88,33 @@ impl Story {
         let press = self.pressing(on, label);
         self.ask(press);
         self
+    }
+
+    /// The human does this with the reminder that rang as `id`.
+    ///
+    /// # Panics
+    /// If `id` is none.
+    pub fn human_presses_card(&mut self, id: &str, act: Act) -> &mut Self {
+        self.teller.tell(format!("human> [{act:?}: {id}]"));
+        let card = CardId(ItemId::parse(id).expect("the id of a reminder"));
+        let action = Action::Card(card, act);
+        self.ask(Request::Press(Press { surface: SurfaceName::Page, on: SentId(0), action }));
+        self
+    }
+
+    /// The reminders that rang, newest first: what each says now, and its buttons.
+    ///
+    /// # Panics
+    /// If the journal does not tell.
+    pub fn cards(&self) -> Vec<String> {
+        let (journal, now) = (self.living().journal.clone(), self.clock.now());
+        let cards = self.runtime.block_on(journal.cards(100)).expect("the cards");
+        let told = |card: &domain::card::Card| {
+            let sheet = card.sheet(&now);
+            let labels: Vec<&str> = sheet.buttons.iter().map(|button| button.label.as_str()).collect();
+            format!("{} [{}]", sheet.words, labels.join("] ["))
+        };
+        cards.iter().map(told).collect()
     }
 
     /// The human replies, and the model begins to speak and does not stop.

@@ -48,7 +48,8 @@ impl Cast {
 pub fn choices() -> Choices {
     let id = |name: &str| (name.to_owned(), format!("claude-{name}-9"));
     let naming = Naming::Short(SHORT_NAMES.into_iter().map(id).collect());
-    Choices { usual: "puppet".to_owned(), naming, thinks: Thinks::AsTold, ..Choices::default() }
+    let (usual, human) = ("puppet".to_owned(), "julius".to_owned());
+    Choices { usual, naming, thinks: Thinks::AsTold, human, ..Choices::default() }
 }
 
 /// The next of `lines`, or words that say that there is none.

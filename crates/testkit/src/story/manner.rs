@@ -1,5 +1,8 @@
 //! How the house of a story is made: how patient it is, how much room it has, and which tools were lent to it.
 
+use std::sync::PoisonError;
+
+use domain::assistant::Assistant;
 use domain::compaction::Room;
 use domain::patience;
 use domain::tool::ToolSpec;
@@ -14,15 +17,48 @@ pub struct Manner {
     pub room: Room,
     /// Tools that only say that they did their work.
     pub lent: Vec<ToolSpec>,
+    /// Where the human is reached.
+    pub reach: Reach,
+}
+
+/// Where the human is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Where they look.
+    Here,
+    /// By messages too.
+    Messages,
+}
+
+impl Reach {
+    /// The same assistant, which reaches the human so.
+    pub fn of(self, assistant: Assistant) -> Assistant {
+        match self {
+            Self::Here => assistant,
+            Self::Messages => assistant.reaching(),
+        }
+    }
 }
 
 impl Default for Manner {
     fn default() -> Self {
-        Self { patience: patience::Limits::NONE, room: Room::HOUSE, lent: Vec::new() }
+        Self { patience: patience::Limits::NONE, room: Room::HOUSE, lent: Vec::new(), reach: Reach::Here }
     }
 }
 
 impl Story {
+    /// What the model was to say and has not said yet is forgotten.
+    pub fn drops_lines(&mut self) -> &mut Self {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self
+    }
+
+    /// From the next start on the human can be reached by messages, too.
+    pub fn with_messages(&mut self) -> &mut Self {
+        self.manner.reach = Reach::Messages;
+        self
+    }
+
     /// From now on a model that fails is tried again, as often as the house allows.
     pub fn patient(&mut self) -> &mut Self {
         self.manner.patience = patience::Limits::HOUSE;

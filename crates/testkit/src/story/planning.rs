@@ -37,6 +37,15 @@ impl Story {
         self
     }
 
+    /// The human removes a job file while the program does not look.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn file_gone_unseen(&mut self, name: &str) -> &mut Self {
+        std::fs::remove_file(self.dir.path().join(name)).expect("a file to remove");
+        self
+    }
+
     /// The human removes a job file, and the program notices.
     pub fn file_gone(&mut self, name: &str) -> &mut Self {
         std::fs::remove_file(self.dir.path().join(name)).expect("a file to remove");

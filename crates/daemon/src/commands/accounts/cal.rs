@@ -65,7 +65,8 @@ impl CalDesk<'_> {
         end: Option<String>,
     ) -> Result<Change, Trouble> {
         let now = self.clock.now();
-        let time = |said: Option<String>| said.map(|said| times::time(&said, &now)).transpose();
+        let time =
+            |said: Option<String>| said.map(|said| times::time(&said, (&now, &self.habits))).transpose();
         Ok(Change { summary, description, start: time(start)?, end: time(end)? })
     }
 }

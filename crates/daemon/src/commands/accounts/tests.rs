@@ -20,15 +20,20 @@ async fn told(dir: &Path, line: &[&str]) -> Result<Told, Trouble> {
     let clock: Arc<dyn Clock> =
         Arc::new(VirtualClock::new("2026-11-16T12:00[Europe/Berlin]".parse().unwrap()));
     let shelf = Arc::new(DataShelf::new(Arc::new(RealDisk), &Paths::new(dir)));
+    let habits = journal::settings(&Paths::new(dir), Arc::new(RealDisk)).0.habits();
     let line = [&["ollim-bot"], line].concat();
     match Cli::try_parse_from(&line).unwrap().command {
         Some(Command::Account(Account::Tasks { action })) => {
             let list = LocalTasks::new(shelf, dir.join("tasks.md"));
-            TaskDesk { list: &list, clock: clock.as_ref() }.tell(action.unwrap()).await
+            TaskDesk { list: &list, clock: clock.as_ref(), habits: habits.clone() }
+                .tell(action.unwrap())
+                .await
         }
         Some(Command::Account(Account::Cal { action })) => {
             let calendar = LocalCalendar::new(shelf, dir.join("calendar.ics"), Arc::clone(&clock));
-            CalDesk { calendar: &calendar, clock: clock.as_ref() }.tell(action.unwrap()).await
+            CalDesk { calendar: &calendar, clock: clock.as_ref(), habits: habits.clone() }
+                .tell(action.unwrap())
+                .await
         }
         other => panic!("{other:?}"),
     }
@@ -232,4 +237,17 @@ fn a_file_is_exchanged_only_for_what_was_read() {
     assert_eq!(exchange(None, "new"), Exchange::Late);
     assert_eq!(exchange(Some("mine"), "new"), Exchange::Done);
     assert_eq!(std::fs::read(&kept).unwrap(), b"new");
+}
+
+/// A bare hour is read by the human's own quiet hours, as it would be in the chat.
+#[tokio::test(start_paused = true)]
+async fn a_bare_hour_is_read_by_the_humans_own_day() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let planned = async |line: &[&str]| told(dir, line).await.unwrap().value["event"]["start"].clone();
+    let line = ["cal", "add", "walk", "--start", "tomorrow at 11", "--end", "tomorrow 23:59"];
+    assert_eq!(planned(&line).await, "2026-11-17T11:00:00+01:00");
+    std::fs::create_dir(dir.join("state")).unwrap();
+    std::fs::write(dir.join("state/config.json"), r#"{"quiet":"4-12"}"#).unwrap();
+    assert_eq!(planned(&line).await, "2026-11-17T23:00:00+01:00");
 }

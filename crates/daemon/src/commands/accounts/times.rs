@@ -6,7 +6,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::{Timestamp, Zoned};
 
 /// The time that `said` means, for somebody who says it at `now`. Without an offset it is on the human's clock.
-pub(super) fn time(said: &str, now: &Zoned) -> Result<Zoned, Trouble> {
+pub(super) fn time(said: &str, (now, habits): (&Zoned, &Habits)) -> Result<Zoned, Trouble> {
     let said = said.trim();
     let wrong = |what: &str| Trouble::Wrong(format!("`{said}` {what}. write it like 2026-11-20T09:00."));
     if said.parse::<Date>().is_ok() && said.len() == 10 {
@@ -19,16 +19,16 @@ pub(super) fn time(said: &str, now: &Zoned) -> Result<Zoned, Trouble> {
         let clock = said.parse::<DateTime>().map_err(|_| wrong("is no time"))?;
         return now.time_zone().to_ambiguous_zoned(clock).compatible().map_err(|_| wrong("is no time"));
     }
-    in_words(said, now).ok_or_else(|| wrong("is no time that i know"))
+    in_words(said, (now, habits)).ok_or_else(|| wrong("is no time that i know"))
 }
 
 /// The day that `said` means.
-pub(super) fn day(said: &str, now: &Zoned) -> Result<Date, Trouble> {
+pub(super) fn day(said: &str, (now, habits): (&Zoned, &Habits)) -> Result<Date, Trouble> {
     let said = said.trim();
     let wrong = || Trouble::Wrong(format!("`{said}` is no day that i know. write it like 2026-11-20."));
     match starts_with_date(said) {
         true => said.parse().ok().filter(|_| said.len() == 10).ok_or_else(wrong),
-        false => in_words(said, now).map(|at| at.date()).ok_or_else(wrong),
+        false => in_words(said, (now, habits)).map(|at| at.date()).ok_or_else(wrong),
     }
 }
 
@@ -37,8 +37,8 @@ fn starts_with_date(said: &str) -> bool {
 }
 
 /// Words that are a time and nothing else, and that can be read in one way only.
-fn in_words(said: &str, now: &Zoned) -> Option<Zoned> {
-    let reading = read(said, now, &Habits::default());
+fn in_words(said: &str, (now, habits): (&Zoned, &Habits)) -> Option<Zoned> {
+    let reading = read(said, now, habits);
     match (reading.when, reading.what.trim()) {
         (Some(When::Once(at)), "") => Some(at.with_time_zone(now.time_zone().clone())),
         (Some(When::Once(_) | When::Lead { .. } | When::Repeats(_) | When::Cue(_)) | None, _) => None,

@@ -92,6 +92,11 @@ impl Keeping {
         Ok(file)
     }
 
+    /// What the human set in the chat.
+    pub fn said_in_chat(&self) -> domain::settings::Settings {
+        journal::settings(&self.paths, Arc::clone(&self.disk)).0
+    }
+
     /// Keeps `draft`; the sentences that the human should hear about it.
     pub fn keep(&self, draft: &Draft) -> Result<Vec<String>, Failed> {
         self.make_state()?;

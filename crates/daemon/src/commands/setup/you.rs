@@ -53,9 +53,17 @@ pub fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Failed> {
         None => draft,
     };
     let trial = here.keeping.trial(&draft)?;
-    let asides = here.keeping.keep(&draft)?;
+    let asides = here.keeping.keep(&draft)?.into_iter().chain(said_otherwise(here));
     let text = standing(&trial.settings).text;
-    Ok(Done::changed("you", asides.into_iter().fold(text, |text, aside| format!("{text}\n  {aside}"))))
+    Ok(Done::changed("you", asides.fold(text, |text, aside| format!("{text}\n  {aside}"))))
+}
+
+/// What was said in the chat comes before what is kept here.
+fn said_otherwise(here: &Here) -> Option<String> {
+    let name = here.keeping.said_in_chat().name?;
+    Some(format!(
+        "in the chat you said that you are called {name}, and that counts. `/name default` takes it back."
+    ))
 }
 
 fn answered(

@@ -102,9 +102,9 @@ struct Begun {
 }
 
 impl Scripted {
-    /// One that follows `script` on `clock`, for a human of this name.
-    pub fn new(script: Script, clock: Arc<PlayedClock>, human: &str) -> Self {
-        Self { script, clock, offline: Offline::new(human), begun: Mutex::default() }
+    /// One that follows `script` on `clock`.
+    pub fn new(script: Script, clock: Arc<PlayedClock>) -> Self {
+        Self { script, clock, offline: Offline, begun: Mutex::default() }
     }
 
     /// What is done for `job` when it has spoken so often in its run, and how long that takes: nothing more, when the

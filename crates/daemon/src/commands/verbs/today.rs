@@ -30,7 +30,8 @@ impl Speaker<'_> {
     /// What the day, or the week, in `words` brings.
     pub(super) async fn day(&self, words: &str) -> Result<ExitCode, Failed> {
         let now = SystemClock::new(self.settings.zone.value.clone()).now();
-        let (from, to) = days(words, &now).ok_or_else(|| {
+        let habits = journal::settings(&self.settings.paths, Arc::clone(&self.disk)).0.habits();
+        let (from, to) = days(words, (&now, &habits)).ok_or_else(|| {
             let like = "say one like `tomorrow`, `friday`, `24.12.` or `week`.";
             Failed::Usage(format!("`{words}` is no day that i know. {like}"))
         })?;
@@ -48,8 +49,8 @@ impl Speaker<'_> {
 }
 
 /// The first of the days that `words` name, and the one after the last.
-fn days(words: &str, now: &Zoned) -> Option<(Date, Date)> {
-    let Meant::List(span) = read(&format!("agenda for {words}"), now, &Habits::default()) else {
+fn days(words: &str, (now, habits): (&Zoned, &Habits)) -> Option<(Date, Date)> {
+    let Meant::List(span) = read(&format!("agenda for {words}"), now, habits) else {
         return None;
     };
     let (first, days) = match span {

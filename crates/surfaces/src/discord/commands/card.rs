@@ -3,7 +3,7 @@
 use std::fmt;
 
 use domain::assistant::{Numbers, Plans};
-use domain::schedule::{ItemId, Plan, Rest, What};
+use domain::schedule::{ItemId, Plan, Rest, What, any_step, first_step};
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan, Zoned};
 
@@ -101,6 +101,9 @@ fn next(plans: &Plans) -> Outgoing {
     };
     let mut card = Outgoing::words(format!("▶ {} · {}", name(plan), date(at)));
     if let What::Reminder(reminder) = &plan.planned.what {
+        let words = reminder.message.as_str();
+        let step = first_step(words).unwrap_or_else(|| any_step(words));
+        card.content.push_str(&format!("\nfirst step: {step}"));
         let done = Card::Now.button("Done", Style::Success, &format!("done.{}", reminder.id));
         let moved = Card::Now.button("Move to…", Style::Secondary, &format!("move.{}", reminder.id));
         card.rows = vec![Row::Buttons(vec![done, moved])];

@@ -8,7 +8,7 @@ use domain::schedule::Rest;
 use jiff::Zoned;
 use jiff::civil::Date;
 
-use super::asking::{ask, command as obey, numbers, plan, plans, refusal};
+use super::asking::{ask, command as obey, habits, numbers, plan, plans, refusal};
 use super::card::{self, Card, resting};
 use super::gauge::gauge;
 use super::reply::{Reply, fit};
@@ -35,7 +35,7 @@ pub(super) async fn run(shared: &Shared, command: &Command, given: &[Given]) -> 
     let first = given.first().map_or("", |given| given.value.as_str());
     match command.name {
         "now" => shown(shared, &Card::Now).await,
-        "today" => match day(first, &shared.ports.clock.now()) {
+        "today" => match day(first, (&shared.ports.clock.now(), &habits(shared).await)) {
             Ok(day) => shown(shared, &Card::Day(day)).await,
             Err(why) => Reply::glance(&why),
         },
@@ -71,13 +71,13 @@ fn told(done: Result<String, String>) -> Reply {
 }
 
 /// The day that is meant: today, if none is named.
-fn day(words: &str, now: &Zoned) -> Result<Date, String> {
+fn day(words: &str, (now, habits): (&Zoned, &Habits)) -> Result<Date, String> {
     let today = now.date();
     if words.trim().is_empty() {
         return Ok(today);
     }
     let wrong = || format!("`{words}` is no day. say one, like `tomorrow`, `friday` or `24 dec`.");
-    let Meant::List(span) = brain::read(words, now, &Habits::default()) else { return Err(wrong()) };
+    let Meant::List(span) = brain::read(words, now, habits) else { return Err(wrong()) };
     match span {
         Span::Today => Ok(today),
         Span::Tomorrow => Ok(today.tomorrow().unwrap_or(today)),
@@ -105,7 +105,7 @@ async fn pause(shared: &Shared, until: &str) -> Reply {
         until => format!("pause until {until}"),
     };
     let now = shared.ports.clock.now();
-    if !matches!(brain::read(&words, &now, &Habits::default()), Meant::Change(Change::Pause(_))) {
+    if !matches!(brain::read(&words, &now, &habits(shared).await), Meant::Change(Change::Pause(_))) {
         return Reply::glance(&format!("`{until}` is no time. say one, like `tomorrow 9` or `for 2 hours`."));
     }
     let done = match plan(shared, Planning::Words(words)).await {
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_day_is_named_in_plain_words() {
         let now: Zoned = "2026-11-16T10:00[Europe/Madrid]".parse().unwrap();
-        let told = |words: &str| day(words, &now).map(|day| day.to_string());
+        let told = |words: &str| day(words, (&now, &Habits::default())).map(|day| day.to_string());
         assert_eq!(told("").as_deref(), Ok("2026-11-16"));
         assert_eq!(told("tomorrow").as_deref(), Ok("2026-11-17"));
         assert_eq!(told("friday").as_deref(), Ok("2026-11-20"));

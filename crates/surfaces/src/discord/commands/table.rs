@@ -229,6 +229,12 @@ pub(super) const COMMANDS: &[Command] = &[
         ],
         (Glance, Work),
     ),
+    given(
+        "name",
+        "tells what i call you, or changes it",
+        &[may("name", "what you are called", Takes::Words)],
+        (Glance, Work),
+    ),
     alone(CONNECT, "lets me read mail, and keep tasks and events, at google", LookUp),
     alone("update", "makes me the newest version, if there is one", Work),
     alone("restart", "starts me again, when nothing goes on", Work),

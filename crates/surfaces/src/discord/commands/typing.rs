@@ -26,7 +26,7 @@ pub(super) async fn offers(shared: &Shared, (name, given): (&str, &[Given]), foc
     let (now, typed) = (shared.ports.clock.now(), focused.value.trim());
     let all = match (name, focused.name.as_str()) {
         ("remind", _) => readings(typed, (&now, &habits(shared).await)),
-        ("today", _) => days(typed, &now),
+        ("today", _) => days(typed, (&now, &habits(shared).await)),
         ("pause", _) => ends(typed, (&now, &habits(shared).await)),
         ("config", "value") => values(given, typed),
         ("reminders" | "routines" | "why", _) => match plans(shared).await {
@@ -88,7 +88,7 @@ fn kept(typed: &str) -> Offer {
     (cut(&format!("no time: keep it in the inbox · {typed}"), LONGEST), typed.to_owned())
 }
 
-fn days(typed: &str, now: &Zoned) -> Vec<Offer> {
+fn days(typed: &str, (now, habits): (&Zoned, &Habits)) -> Vec<Offer> {
     let name = |ahead: i64| {
         let day = now.date().checked_add(ahead.days()).ok()?;
         Some((day.strftime("%A %-d %b").to_string().to_lowercase(), day.strftime("%-d %b %Y").to_string()))
@@ -97,7 +97,7 @@ fn days(typed: &str, now: &Zoned) -> Vec<Offer> {
     let days = near.into_iter().chain((2..=7).filter_map(name));
     let typed = typed.to_lowercase();
     let found: Vec<Offer> = days.filter(|(name, _)| name.contains(&typed)).collect();
-    match (found.is_empty(), brain::read(&typed, now, &Habits::default())) {
+    match (found.is_empty(), brain::read(&typed, now, habits)) {
         (true, Meant::List(_)) => vec![(typed.clone(), typed)],
         (_, _) => found,
     }
@@ -134,6 +134,7 @@ fn values(given: &[Given], typed: &str) -> Vec<Offer> {
         Setting::Calm(CalmSetting::Digest) => vec!["8:30 17:30", "18:00", "off"],
         Setting::Calm(CalmSetting::PingCaps) => vec!["6 45", "3 90", "off"],
         Setting::Calm(CalmSetting::FollowUp) => vec!["10", "20", "60", "off"],
+        Setting::Name => vec!["default"],
     };
     let begins = |known: &&str| known.to_lowercase().starts_with(&typed.to_lowercase());
     known.into_iter().filter(begins).map(|known| (known.to_owned(), known.to_owned())).collect()
@@ -191,7 +192,7 @@ mod tests {
             let again = readings(value, (&now(), &Habits::default()));
             assert!(again[0].0.ends_with("· call the dentist"), "{again:?}");
         }
-        for (_, value) in days("", &now()) {
+        for (_, value) in days("", (&now(), &Habits::default())) {
             assert!(matches!(brain::read(&value, &now(), &Habits::default()), Meant::List(_)), "{value}");
         }
     }

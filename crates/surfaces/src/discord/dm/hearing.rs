@@ -9,7 +9,6 @@ use domain::brain::{self, Change, Meant, Which};
 use domain::card::Act;
 use domain::command::is_command;
 use domain::embed::Action;
-use domain::phrase::Habits;
 use domain::record::{Mark, ReplyTo, SurfaceName};
 use domain::sent::SentId;
 use tokio::sync::mpsc;
@@ -121,7 +120,8 @@ impl Hearing {
     /// `done` or `tomorrow 9`, in reply to a reminder, is what its buttons say.
     async fn is_for_a_card(&self, message: &Message) -> bool {
         let Some(reply) = &message.reply_to else { return false };
-        let meant = brain::read(&message.content, &self.shared.ports.clock.now(), &Habits::default());
+        let habits = commands::habits(&self.shared).await;
+        let meant = brain::read(&message.content, &self.shared.ports.clock.now(), &habits);
         let moved = || Act::Move(message.content.trim().to_owned());
         if meant == Meant::Change(Change::Done(Which::This)) {
             self.press_card(reply.message, Act::Done).await

@@ -132,7 +132,7 @@ pub(super) fn file(name: &str) -> Result<JobFile, Refusal> {
     })
 }
 
-pub(super) fn unchanged(unchanged: Unchanged) -> Refusal {
+pub(in crate::web) fn unchanged(unchanged: Unchanged) -> Refusal {
     let text = unchanged.to_string();
     match unchanged {
         Unchanged::Missing(_) => Refusal::new(StatusCode::NOT_FOUND, "missing", text),

@@ -17,7 +17,7 @@ pub struct CardWire {
     /// How it was put when it rang.
     pub said: String,
     pub rang: String,
-    /// `open`, `done`, `moved` or `dropped`.
+    /// `open`, `done`, `moved`, `planned` or `dropped`.
     pub state: &'static str,
     /// When it was done, or when it rings again.
     pub at: Option<String>,
@@ -45,6 +45,7 @@ impl CardWire {
             State::Open => ("open", None),
             State::Done(at) => ("done", Some(at.to_string())),
             State::Moved(to, _) => ("moved", Some(to.to_string())),
+            State::Planned(_) => ("planned", None),
             State::Dropped => ("dropped", None),
         };
         let sheet = card.sheet(now);

@@ -1,0 +1,112 @@
+//! Notes: the texts in the data directory that plan nothing, found and read.
+
+use std::path::{Path, PathBuf};
+
+use journal::disk::Seen;
+use surfaces::web::job_files::Unchanged;
+use surfaces::web::notes::{Note, Noted};
+
+use super::{LARGEST, Shelf};
+
+/// The most notes that are told of.
+const MOST: usize = 200;
+/// How deep directories are looked into.
+const DEPTH: usize = 4;
+
+impl Shelf {
+    /// The notes that there are.
+    pub(super) fn all_notes(&self) -> Noted {
+        let mut found = Vec::new();
+        let mut places: Vec<(PathBuf, usize)> = vec![(self.root.clone(), 0)];
+        while let Some((place, depth)) = places.pop() {
+            // What cannot be looked into has nothing to show.
+            for listed in self.disk.list(&place).unwrap_or_default() {
+                match (listed.stamp.seen, self.name_of(&listed.path)) {
+                    (Some(Seen::File(bytes)), Some(name)) => {
+                        found.extend(Note::parse(&name).map(|note| (note, bytes)))
+                    }
+                    (Some(Seen::Directory), Some(name))
+                        if depth < DEPTH && Note::parse(&format!("{name}/x.md")).is_some() =>
+                    {
+                        places.push((listed.path, depth + 1));
+                    }
+                    (Some(_) | None, _) => {}
+                }
+            }
+            if found.len() > MOST {
+                break;
+            }
+        }
+        found.sort();
+        found.dedup();
+        let more = found.len() > MOST;
+        found.truncate(MOST);
+        Noted { notes: found, more }
+    }
+
+    /// What `note` says. A link leads no further than a name could.
+    pub(super) fn note_text(&self, note: &Note) -> Result<String, Unchanged> {
+        let name = note.as_str();
+        let failed = |why: &dyn std::fmt::Display| Unchanged::Failed(format!("{name}: {why}."));
+        let path = self.root.join(name);
+        match self.disk.look(&path).map_err(|error| failed(&error))? {
+            Some(Seen::File(..=LARGEST)) => {}
+            Some(Seen::File(_)) => return Err(failed(&"it is larger than 1 MB; open it with an editor")),
+            Some(Seen::Directory | Seen::Strange) => return Err(failed(&"it is no file to read")),
+            None => return Err(Unchanged::Missing(name.to_owned())),
+        }
+        if self.name_of(&path).is_none_or(|name| Note::parse(&name).is_none()) {
+            return Err(Unchanged::Missing(name.to_owned()));
+        }
+        let bytes = self.disk.read(&path).map_err(|error| failed(&error))?;
+        String::from_utf8(bytes).map_err(|_| failed(&"it is not text (UTF-8); open it with another program"))
+    }
+
+    /// What is really at `path`, by its name from the data directory on.
+    fn name_of(&self, path: &Path) -> Option<String> {
+        let (root, real) = (self.disk.real(&self.root).ok()?, self.disk.real(path).ok()?);
+        real.strip_prefix(root).ok()?.to_str().map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use jiff::tz::TimeZone;
+    use journal::disk::RealDisk;
+
+    use super::*;
+
+    /// Notes are found wherever they lie, and nothing else is: no secret, no file of ours, no link out of here.
+    #[test]
+    fn notes_are_found_and_nothing_else() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("data");
+        for (name, text) in [
+            ("tasks.md", "- [ ] milk"),
+            ("notes/trips/lisbon.md", "the flat is at 12, rua x"),
+            ("state/key.md", "secret"),
+            ("notes/.hidden.md", "secret"),
+            ("notes/picture.png", "no text"),
+        ] {
+            std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            std::fs::write(root.join(name), text).unwrap();
+        }
+        std::fs::write(home.path().join("outside.md"), "secret").unwrap();
+        std::os::unix::fs::symlink(root.join("state/key.md"), root.join("notes/key.md")).unwrap();
+        std::os::unix::fs::symlink(home.path().join("outside.md"), root.join("notes/out.md")).unwrap();
+        std::os::unix::fs::symlink(&root, root.join("notes/round")).unwrap();
+        let shelf = Shelf { disk: Arc::new(RealDisk), root, zone: TimeZone::UTC };
+        let Noted { notes, more } = shelf.all_notes();
+        let named: Vec<&str> = notes.iter().map(|(note, _)| note.as_str()).collect();
+        assert_eq!((named, more), (vec!["notes/trips/lisbon.md", "tasks.md"], false));
+        let read = |name: &str| shelf.note_text(&Note::parse(name).unwrap());
+        assert_eq!(read("notes/trips/lisbon.md").as_deref(), Ok("the flat is at 12, rua x"));
+        for gone in ["notes/key.md", "notes/out.md", "notes/none.md"] {
+            assert_eq!(read(gone), Err(Unchanged::Missing(gone.to_owned())));
+        }
+        std::fs::write(shelf.root.join("broken.txt"), [0xff, 0xfe]).unwrap();
+        assert!(read("broken.txt").unwrap_err().to_string().contains("it is not text"));
+    }
+}

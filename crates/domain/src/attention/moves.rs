@@ -1,0 +1,142 @@
+//! Moves: when what repeats rang, to when the human put it off, and the one change that follows from it.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Time;
+use jiff::{SignedDuration, Timestamp, Zoned};
+
+/// How many rings of one routine are remembered.
+const REMEMBERED: usize = 8;
+/// Of how many routines.
+const ROUTINES: usize = 64;
+/// How often something was moved to the same time before a change is suggested.
+const ENOUGH: usize = 5;
+/// How near two times are that count as the same.
+const NEAR: SignedDuration = SignedDuration::from_mins(20);
+/// The least time between two suggestions.
+const APART: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// How the times of routines were kept lately.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moves {
+    /// The last rings of each routine, oldest first.
+    pub rings: BTreeMap<String, Vec<Ring>>,
+    /// When a change was suggested last.
+    pub suggested: Option<Timestamp>,
+}
+
+/// A routine rang.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ring {
+    /// When it was due.
+    pub due: Timestamp,
+    /// When the human wanted it instead.
+    pub to: Option<Timestamp>,
+}
+
+/// A change that follows from what the human did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Suggestion {
+    /// So often it was moved to that time.
+    pub moved: usize,
+    /// Of so many times.
+    pub of: usize,
+    /// That time of the day.
+    pub to: Time,
+}
+
+impl Moves {
+    /// A routine rang.
+    pub fn rang(&mut self, routine: &str, due: Timestamp) {
+        let rings = self.rings.entry(routine.to_owned()).or_default();
+        rings.push(Ring { due, to: None });
+        if rings.len() > REMEMBERED {
+            rings.remove(0);
+        }
+        if self.rings.len() > ROUTINES {
+            let last = |rings: &Vec<Ring>| rings.last().map(|ring| ring.due);
+            let oldest = self.rings.iter().min_by_key(|(_, rings)| last(rings)).map(|(id, _)| id.clone());
+            oldest.map(|id| self.rings.remove(&id));
+        }
+    }
+
+    /// What rang last of a routine is wanted at another time. Who moves it twice means the second one.
+    pub fn moved(&mut self, routine: &str, to: Timestamp) {
+        if let Some(ring) = self.rings.get_mut(routine).and_then(|rings| rings.last_mut()) {
+            ring.to = Some(to);
+        }
+    }
+
+    /// R20: the change that the last rings of a routine suggest, unless one was suggested within a week.
+    pub fn suggests(&self, routine: &str, now: &Zoned) -> Option<Suggestion> {
+        let since = self.suggested.map(|last| now.timestamp().duration_since(last));
+        if since.is_some_and(|since| since < APART) {
+            return None;
+        }
+        let rings = self.rings.get(routine)?;
+        let clock = |at: Timestamp| at.to_zoned(now.time_zone().clone());
+        let wanted = rings.iter().filter_map(|ring| {
+            let (due, to) = (clock(ring.due), clock(ring.to?));
+            (due.date() == to.date()).then(|| to.time().round(jiff::Unit::Minute).unwrap_or(to.time()))
+        });
+        let wanted: Vec<Time> = wanted.collect();
+        let near = |one: Time, other: Time| one.duration_since(other).abs() <= NEAR;
+        let votes = |time: Time| wanted.iter().filter(|other| near(time, **other)).count();
+        let same = |time: Time| wanted.iter().filter(|other| **other == time).count();
+        let to = wanted.iter().copied().max_by_key(|time| (votes(*time), same(*time)))?;
+        let (moved, of) = (votes(to), rings.len());
+        (moved >= ENOUGH).then_some(Suggestion { moved, of, to })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(time: &str) -> Zoned {
+        format!("2026-11-{time}[Europe/Madrid]").parse().unwrap()
+    }
+
+    /// A routine that rang at 11:00 on days from the 2nd on, and was moved to these times.
+    fn moves(to: &[Option<&str>]) -> Moves {
+        let mut moves = Moves::default();
+        for (day, to) in (2..).zip(to) {
+            moves.rang("stretch", at(&format!("{day:02}T11:00")).timestamp());
+            if let Some(to) = to {
+                moves.moved("stretch", at(&format!("{day:02}T{to}")).timestamp());
+            }
+        }
+        moves
+    }
+
+    /// R20: five moves to about the same time suggest it, with the numbers; fewer, or scattered ones, do not; and a week
+    /// passes before the next.
+    #[test]
+    fn five_moves_to_one_time_suggest_it() {
+        let (one, now) = (Some("14:00"), at("20T12:00"));
+        let told =
+            |moves: &Moves| moves.suggests("stretch", &now).map(|found| (found.moved, found.of, found.to));
+        let two = jiff::civil::time(14, 0, 0, 0);
+        assert_eq!(told(&moves(&[one, one, None, one, one, one])), Some((5, 6, two)));
+        assert_eq!(told(&moves(&[one, one, Some("14:10"), one, Some("13:55")])), Some((5, 5, two)));
+        assert_eq!(told(&moves(&[one, one, one, one])), None);
+        assert_eq!(told(&moves(&[one, Some("16:00"), one, Some("18:00"), one, one])), None);
+        assert_eq!(told(&moves(&[])), None);
+        let mut asked = moves(&[one; 12]);
+        assert_eq!((asked.rings["stretch"].len(), told(&asked)), (8, Some((8, 8, two))));
+        asked.suggested = Some(at("13T12:01").timestamp());
+        assert_eq!(told(&asked), None);
+        asked.suggested = Some(at("13T12:00").timestamp());
+        assert!(told(&asked).is_some());
+    }
+
+    /// What is remembered has a bound.
+    #[test]
+    fn only_so_much_is_remembered() {
+        let mut moves = Moves::default();
+        for nth in 0..100 {
+            moves.rang(&format!("r{nth:03}"), at("02T11:00").timestamp() + SignedDuration::from_mins(nth));
+        }
+        assert_eq!((moves.rings.len(), moves.rings.contains_key("r035")), (ROUTINES, false));
+    }
+}

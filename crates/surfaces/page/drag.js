@@ -1,0 +1,68 @@
+// Dragging: a time that is to come is taken along its strip to another time of the same day.
+//
+// Who does not drag has a menu beside it; both tell the assistant the same words, and what is told back is what is stored.
+
+import { make } from "./bubbles.js";
+import { svg } from "./marks.js";
+
+const STEP = 5 * 60_000; // milliseconds between two places
+const GRIP = 14; // pixels around a mark in which it is taken
+
+// Lets the mark `mark` of the strip `drawn` be dragged. `begins` and `ends` are told when; `move` gets the clock time.
+export function draggable(drawn, mark, day, { begins, ends, move }) {
+  mark.classList.add("movable");
+  mark.prepend(svg("circle", { class: "grip", r: GRIP }));
+  mark.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    event.preventDefault();
+    const label = make("output", "dragged");
+    const home = mark.getAttribute("x");
+    let chosen = null;
+    const put = ({ clientX }) => {
+      const { left, width } = drawn.getBoundingClientRect();
+      const place = placed((clientX - left) / width, day);
+      chosen = place.ahead ? place.clock : null;
+      mark.setAttribute("x", `${place.share * 100}%`);
+      label.style.left = `${place.share * 100}%`;
+      label.textContent = place.ahead ? place.clock : `${place.clock} is over`;
+    };
+    const stop = () => {
+      ends();
+      label.remove();
+      for (const [name, does] of Object.entries(heard)) removeEventListener(name, does, true);
+    };
+    const back = () => {
+      stop();
+      mark.setAttribute("x", home);
+    };
+    const heard = {
+      pointermove: put,
+      pointerup: () => {
+        if (chosen === null) return back();
+        stop();
+        move(chosen);
+      },
+      pointercancel: back,
+      keydown: (pressed) => {
+        if (pressed.key !== "Escape") return;
+        pressed.stopPropagation();
+        back();
+      },
+    };
+    for (const [name, does] of Object.entries(heard)) addEventListener(name, does, true);
+    begins();
+    drawn.parentNode.append(label);
+    put(event);
+  });
+}
+
+// The place nearest to `share` of the day, with what the human's clock shows there.
+export function placed(share, { from, to, now, hours }) {
+  const [start, end] = [Date.parse(from), Date.parse(to)];
+  const wanted = start + Math.min(1, Math.max(0, share)) * (end - start);
+  const at = Math.min(end - STEP, start + Math.round((wanted - start) / STEP) * STEP);
+  const since = hours.findLast((hour) => Date.parse(hour.at) <= at) ?? { at: from, hour: 0 };
+  const minutes = since.hour * 60 + Math.floor((at - Date.parse(since.at)) / 60_000);
+  const clock = `${String(Math.floor(minutes / 60)).padStart(2, "0")}:${String(minutes % 60).padStart(2, "0")}`;
+  return { share: (at - start) / (end - start), clock, ahead: at > Date.parse(now) };
+}
