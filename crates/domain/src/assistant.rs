@@ -39,6 +39,7 @@ mod pinging;
 mod planning;
 mod plans;
 mod posting;
+mod progressing;
 mod quieting;
 mod rehearsing;
 mod renewing;

@@ -177,7 +177,7 @@ impl Assistant {
         mut minutes: Minutes,
     ) -> (Answer, Vec<Effect>) {
         let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else {
-            return super::request::gone();
+            return super::progressing::gone();
         };
         if run.terms.voice.reporting == Reporting::Blocked {
             return (Answer::Refused(REPORTS_BLOCKED.to_owned()), Vec::new());
@@ -198,7 +198,7 @@ impl Assistant {
         mut minutes: Minutes,
     ) -> (Answer, Vec<Effect>) {
         let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) else {
-            return super::request::gone();
+            return super::progressing::gone();
         };
         run.doings.compact = Some(words);
         minutes.records.push(doing(run));

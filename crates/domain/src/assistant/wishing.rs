@@ -51,7 +51,7 @@ impl Assistant {
 
     pub(super) fn wished(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {
         let Some(Authority { place, knows: label, .. }) = self.authority(turn) else {
-            return super::request::gone();
+            return super::progressing::gone();
         };
         if let Err(sentence) = place.admits(wish.tool()) {
             return (Answer::Refused(sentence.to_owned()), Vec::new());
@@ -130,7 +130,7 @@ impl Assistant {
 
     /// What a background run wishes that its place admits.
     fn wished_aside(&mut self, turn: TurnId, wish: Wish, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let Some((branch, _)) = self.run_of(turn) else { return super::request::gone() };
+        let Some((branch, _)) = self.run_of(turn) else { return super::progressing::gone() };
         let (minutes, tool) = (Minutes::at(now), wish.tool().name());
         match wish {
             Wish::Show(embed, urgency) => self.reach_out((&branch, urgency), Showing::Embed(embed), now),
