@@ -165,6 +165,7 @@ impl Assistant {
         let ended = Compaction::Ended { turn, branch: branch.clone(), outcome };
         minutes.shown.push(Shown::Compaction(ended));
         if compacting.then == Then::RunEnds {
+            self.compacted_last(&branch);
             self.run_ended(&branch, &Ending::Finished, minutes);
         }
         match (compacting.stuck, ending) {

@@ -1,5 +1,7 @@
 //! Persistent routines: a session of their own that goes on from run to run.
 
+use std::sync::Arc;
+
 use super::{Assistant, Ending, Minutes};
 use crate::conversation::{Branch, Head};
 use crate::cost::Source;
@@ -30,16 +32,22 @@ impl Assistant {
 
     /// RP-25, RP-26: a run that wanted its session compacted does not end before that was tried, once.
     pub(super) fn compacts_first(&mut self, branch: &Branch, ending: &Ending, minutes: &mut Minutes) -> bool {
-        let Some(run) = self.memory.turns.runs.get_mut(branch).filter(|_| *ending == Ending::Finished) else {
+        let run = self.memory.turns.runs.get(branch).filter(|_| *ending == Ending::Finished);
+        let Some((run, words)) = run.and_then(|run| Some((Arc::clone(run), run.doings.compact.clone()?)))
+        else {
             return false;
         };
-        let run = std::sync::Arc::make_mut(run);
-        let Some(words) = run.doings.compact.take() else { return false };
         // The run itself is safe before its session is touched.
-        let run = run.clone();
         self.keep_stand(&run, minutes);
         self.begin_last_compaction(branch.clone(), words, minutes);
         true
+    }
+
+    /// It was tried, and what comes next is the end.
+    pub(super) fn compacted_last(&mut self, branch: &Branch) {
+        if let Some(run) = self.memory.turns.runs.get_mut(branch).map(Arc::make_mut) {
+            run.doings.compact = None;
+        }
     }
 }
 
