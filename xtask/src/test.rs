@@ -15,6 +15,7 @@ pub mod browser;
 pub mod claude;
 pub mod foreign;
 pub mod machine;
+pub mod mcp;
 pub mod radicale;
 pub mod report;
 pub mod step;
@@ -52,6 +53,7 @@ impl Test {
         browser::steps(&mut report, &root);
         claude::steps(&mut report, &root);
         radicale::steps(&mut report, &root, length);
+        mcp::steps(&mut report, &root);
         if length == Length::Long {
             foreign::steps(&mut report, &root);
         }

@@ -1,0 +1,75 @@
+//! Our MCP server, spoken to by the protocol's own client, which is installed outside the repository first.
+
+use std::path::{Path, PathBuf};
+
+use super::machine::Machine;
+use super::report::{self, Report};
+use super::step::{NotRun, Outcome, Program, target_folder};
+
+/// Where the test is, and beside it what it needs.
+const FOLDER: &str = "tests/foreign";
+
+/// Installs the client and runs its test. Without it the step fails: nobody may take that for a pass.
+pub fn steps(report: &mut Report, root: &Path) {
+    report.step("mcp client", || {
+        let Some(package) = wanted(root) else { return unready("the requirements name no mcp") };
+        match Machine.cache(&package.replace("==", "-client-")) {
+            Some(home) => install(&home, &package).and(|| test(&home, root)),
+            None => unready("there is no home folder to install the client into"),
+        }
+    });
+}
+
+fn unready(why: &str) -> Outcome {
+    Outcome::NotRun(NotRun::Required, why.to_owned())
+}
+
+/// The client in the version that the other tests use too.
+fn wanted(root: &Path) -> Option<String> {
+    let all = std::fs::read_to_string(root.join(FOLDER).join("requirements.txt")).ok()?;
+    all.lines().find(|line| line.starts_with("mcp==")).map(|line| line.trim().to_owned())
+}
+
+fn python_of(home: &Path) -> PathBuf {
+    home.join("bin/python")
+}
+
+fn install(home: &Path, package: &str) -> Outcome {
+    let python = python_of(home).display().to_string();
+    if Machine.has(&python, &["-c", "import mcp"]) {
+        return Outcome::Passed(Vec::new());
+    }
+    if !Machine.has("python3", &["-c", "import venv, ensurepip"]) {
+        let installed = Machine.install(&["python3", "python3-venv"]);
+        if !installed.passed() {
+            return installed;
+        }
+    }
+    let words = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", package];
+    let made = Program::new("python3", &["-m", "venv", &home.display().to_string()]).run();
+    made.and(|| Program::new(&python, &words).run())
+}
+
+fn test(home: &Path, root: &Path) -> Outcome {
+    let Some(target) = target_folder(root) else { return unready("cargo does not say where it builds") };
+    let words = ["-m", "unittest", "--verbose", "test_mcp"];
+    let program = Program::new(&python_of(home).display().to_string(), &words);
+    let program = program.within(&root.join(FOLDER)).with("OLLIM_TEST_BINS", target.join("debug"));
+    let outcome = program.with("PYTHONDONTWRITEBYTECODE", "1").counting(report::unittest).run();
+    // A run that found no test must not look like one that passed.
+    if outcome == Outcome::Passed(report::unittest("")) {
+        return Outcome::Failed(Vec::new(), "the test of the mcp client was not found\n".to_owned());
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_client_is_named_once_for_all_tests() {
+        let package = wanted(&crate::tree::root()).unwrap();
+        assert!(package.starts_with("mcp==") && package.len() > 5, "{package}");
+    }
+}
