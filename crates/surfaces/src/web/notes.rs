@@ -27,7 +27,10 @@ impl Note {
         let plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0']);
         let first = text.split('/').next().unwrap_or_default();
         let ends = text.ends_with(".md") || text.ends_with(".txt");
-        let fits = text.len() <= LONGEST && text.split('/').all(plain) && !OURS.contains(&first) && !PLACED.contains(&text);
+        let fits = text.len() <= LONGEST
+            && text.split('/').all(plain)
+            && !OURS.contains(&first)
+            && !PLACED.contains(&text);
         (ends && fits).then(|| Self(text.to_owned()))
     }
 
