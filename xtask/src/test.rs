@@ -45,6 +45,7 @@ impl Test {
         report.step("build", || cargo(&root, &["build", "--workspace", "--bins"]).run());
         report.step("tmux", tmux);
         report.step("dovecot", dovecot);
+        report.step("strace", strace);
         report.step("tests", || tests(&root, length));
         report.step("doc tests", || doc_tests(&root));
         report.step("documentation", || documentation(&root));
@@ -90,6 +91,14 @@ fn tmux() -> Outcome {
     match Machine.has("tmux", &["-V"]) {
         true => Outcome::Passed(Vec::new()),
         false => Machine.install(&["tmux"]),
+    }
+}
+
+/// What is made is looked at while it is made.
+fn strace() -> Outcome {
+    match Machine.has("strace", &["-V"]) {
+        true => Outcome::Passed(Vec::new()),
+        false => Machine.install(&["strace"]),
     }
 }
 

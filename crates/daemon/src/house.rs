@@ -186,7 +186,6 @@ impl House {
         }
         let attendant = Attendant {
             desk: wiring.desk.clone(),
-            stage: wiring.stage.clone(),
             settings: settings.clone(),
             disk: wiring.disk.clone(),
             clock: wiring.clock.clone(),

@@ -12,7 +12,9 @@ use domain::context::skills::{NamedSkills, Outside};
 use domain::label::{Label, Realm};
 use journal::disk::RealDisk;
 use journal::{Place, open};
-use testkit::kill::{Program, stderr, stdout};
+use serde_json::json;
+use testkit::kill::{Backstage, Program, stderr, stdout};
+use testkit::model_server::Act;
 use tools::Part;
 use tools::shell::{NetworkRule, Shell};
 use tools::skill::{Commands, Ended, Skills as _};
@@ -237,4 +239,23 @@ fn the_subagents_are_placed_when_it_starts() {
     running.terminate();
     let doctor = stdout(&program.run(&["doctor"]));
     assert!(!doctor.contains("guide"), "its tool list is fine: {doctor}");
+}
+
+/// SA-10: the guide answers from our own documentation: what it looks for is found there, and main hears its answer.
+#[test]
+fn the_guide_answers_from_our_own_documentation() {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(BINARY, &backstage);
+    let running = program.start();
+    backstage.model().script([
+        Act::calls("Task", &json!({ "subagent_type": "guide", "prompt": "how do i get quiet hours?" })),
+        Act::calls("Bash", &json!({ "command": "ollim-bot help search quiet hours" })),
+        Act::says("Say `/quiet 23-7`."),
+        Act::says("Like that."),
+    ]);
+    running.converse("how do i get quiet hours?").expect("an answer");
+    let requests: Vec<String> = backstage.requests().into_iter().map(|request| request.body).collect();
+    let [.., guide, main] = requests.as_slice() else { panic!("{} requests", requests.len()) };
+    assert!(guide.contains("Quiet hours (`/quiet 23-7`), a focus"), "what the page says: {guide}");
+    assert!(main.contains("Say `/quiet 23-7`.") && !main.contains("a focus (`/focus 25`)"), "{main}");
 }

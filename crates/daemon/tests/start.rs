@@ -45,6 +45,27 @@ fn of_a_hundred_simultaneous_starts_exactly_one_runs() {
     assert_eq!(examine(program.data()), [""; 0]);
 }
 
+/// SU-1: whoever comes second leaves before it asks anything of the model's program or of Discord.
+#[test]
+fn whoever_comes_second_touches_nothing() {
+    let mut program = Program::offline(BINARY);
+    let running = program.start();
+    let (claude, called) = (program.home().join("claude"), program.home().join("called"));
+    std::fs::write(&claude, format!("#!/bin/sh\necho called >> {}\n", called.display())).expect("a program");
+    std::fs::set_permissions(&claude, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("a program");
+    let discord = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    discord.set_nonblocking(true).expect("a port");
+    let address = discord.local_addr().expect("its address");
+    program.set("OLLIM_MODEL", "claude").set("OLLIM_CLAUDE", claude.to_str().expect("a path"));
+    program.set("DISCORD_TOKEN", "t0.k.en").set("DISCORD_API_BASE", &format!("http://{address}/api/v10"));
+    let second = program.run(&["run", "--no-chat"]);
+    assert_eq!(second.status.code(), Some(75), "{}", stderr(&second));
+    assert!(!called.exists());
+    assert!(discord.accept().is_err(), "nobody called Discord");
+    running.terminate();
+}
+
 /// B6: who takes the lock is known before its number is written, and the number of a dead one is not told.
 #[test]
 fn the_number_that_a_dead_one_left_behind_is_not_told() {

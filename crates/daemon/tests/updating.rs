@@ -213,6 +213,42 @@ fn a_restart_is_the_same_process_and_nothing_leaks() {
     assert_eq!(history.matches("\"restarting\"").count(), 1, "{history}");
 }
 
+/// UP-8, UP-7, UP-9: `/update` says that there is nothing newer, or what failed; else the same process becomes the new
+/// program, and says so.
+#[test]
+fn update_makes_the_same_process_the_new_program() {
+    let mut stage = Stage::new();
+    std::fs::copy(BINARY, stage.installed()).unwrap();
+    let installed = stage.installed();
+    stage.program.become_binary(installed);
+    stage.settle(&format!(
+        "grep -q old program && exit 3; mkdir -p target/renewal && cp {BINARY} target/renewal/ollim-bot"
+    ));
+    let running = stage.program.start();
+    assert!(running.command("/update").unwrap().to_string().contains("already up to date"));
+
+    stage.publish("old but later", "echo ready");
+    let mut events = running.events().unwrap();
+    let told = running.command("/update").unwrap().to_string();
+    assert!(told.contains("updating.") && told.contains("make it old but later"), "{told}");
+    let failed = events.find(|event| format!("{event:?}").contains("the update failed")).expect("a notice");
+    assert!(format!("{failed:?}").contains("ended with 3"), "{failed:?}");
+
+    stage.publish("new", "echo ready");
+    running.command("/update").unwrap();
+    // The line ends with the program that held it.
+    let told: Vec<String> = events.map(|event| format!("{event:?}")).collect();
+    assert!(
+        told.iter().any(|event| event.contains("updated; i restart.") && event.contains("make it new")),
+        "{told:?}"
+    );
+    let health = wait_for_health(&running);
+    assert_eq!(health["pid"], running.pid());
+    assert!(health["notices"].to_string().contains("i am the new version now"), "{health}");
+    running.converse("hello").unwrap();
+    running.terminate();
+}
+
 fn open_files(pid: u32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()
 }

@@ -1,11 +1,15 @@
 //! Approvals: calls that wait for the human's yes or no, and what a late yes is good for.
 //!
 //! An approval has a number and shows the whole call. It is answered once. While its turn waits, the answer lets the
-//! call run or not; once the turn has gone on, a yes becomes a grant: exactly this call, once, within a day.
+//! call run or not; once the turn has gone on, a yes becomes a grant: exactly this call, once, within a day. An "always"
+//! is also a standing yes to one narrow thing.
 
 mod finding;
+mod standing;
 
-use std::collections::{BTreeSet, VecDeque};
+pub use standing::{STANDING, STANDING_FOR, Scope, Standing};
+
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -84,7 +88,7 @@ pub enum Verdict {
     Allow,
     /// No.
     Deny,
-    /// Yes, and to every call of this tool until the conversation starts over or the program ends.
+    /// Yes, and to the same for a while.
     Always,
 }
 
@@ -104,7 +108,7 @@ pub struct Reply {
 pub enum How {
     /// With a yes.
     Allowed,
-    /// With a yes for the whole session.
+    /// With a yes for a while.
     Always,
     /// With a no.
     Denied,
@@ -175,8 +179,8 @@ pub struct Grant {
 /// What the human has said yes to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Consent {
-    /// The names of tools that are allowed for the session.
-    pub always: BTreeSet<String>,
+    /// What is always allowed, oldest first.
+    pub always: Vec<Standing>,
     /// Late answers that were not used yet, oldest first.
     pub grants: Vec<Grant>,
 }
@@ -187,7 +191,7 @@ impl Consent {
         let exactly =
             |grant: &&Grant| grant.call.name == call.name && grant.call.input.says_the_same_as(&call.input);
         let granted = self.grants.iter().find(exactly).map(|grant| Allowed::Granted(grant.id));
-        granted.or_else(|| self.always.contains(&call.name).then_some(Allowed::Session))
+        granted.or_else(|| self.standing(call).map(Allowed::Standing))
     }
 }
 
@@ -217,7 +221,8 @@ impl Approvals {
     /// When something is to be done, if nobody answers.
     pub fn wakes(&self) -> Option<Timestamp> {
         let grants = self.consent.grants.iter().map(|grant| grant.until);
-        self.open.iter().map(Approval::wakes).chain(grants).min()
+        let standing = self.consent.always.iter().map(|standing| standing.until);
+        self.open.iter().map(Approval::wakes).chain(grants).chain(standing).min()
     }
 
     /// Why `call` of `turn` is known not to have run: nothing, if it may have. The whole call is compared, because
@@ -243,6 +248,23 @@ impl Approvals {
             all.pop_front();
         }
     }
+}
+
+/// What happened to an approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApprovalChange {
+    /// The human is asked.
+    Asked(Approval),
+    /// The turn that asked has gone on without an answer.
+    Left(ApprovalId),
+    /// It was closed. A yes that nobody waited for is a grant.
+    Closed(Closed),
+    /// A grant is good for nothing any more: this call used it, or its time is over.
+    Spent(ApprovalId, Option<String>, Timestamp),
+    /// The yes is a standing one.
+    Stands(Standing),
+    /// A standing yes was taken back, or its time is over.
+    Withdrawn(ApprovalId, Timestamp),
 }
 
 /// The time so much later than `at`.

@@ -46,6 +46,7 @@ mod replying;
 mod reporting;
 mod request;
 mod resting;
+mod revoking;
 mod running;
 mod spending;
 mod standing_in;

@@ -28,6 +28,11 @@ impl Json {
         self.0 == other.0 || read(&self.0).is_some_and(|value| read(&other.0) == Some(value))
     }
 
+    /// The one way to write what it says; itself, if it cannot be read. What says the same is written the same.
+    pub fn canonical(&self) -> Self {
+        read(&self.0).map_or_else(|| self.clone(), |value| Self(written(&value)))
+    }
+
     /// Whether it is an object that everybody reads in the same way.
     pub fn is_readable(&self) -> bool {
         matches!(read(&self.0), Some(Value::Object(_)))
@@ -83,6 +88,29 @@ impl Json {
             Some(Value::Plain(_) | Value::List(_) | Value::Object(_)) | None => self.0.clone(),
         }
     }
+}
+
+/// Names in order, and nothing between things that need not be there.
+fn written(value: &Value) -> String {
+    match value {
+        Value::Plain(plain) => plain.clone(),
+        Value::Text(text) => quoted(text),
+        Value::List(items) => format!("[{}]", items.iter().map(written).collect::<Vec<_>>().join(",")),
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| format!("{}:{}", quoted(name), written(value));
+            format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(","))
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let letter = |letter: char| match letter {
+        '"' => "\\\"".to_owned(),
+        '\\' => "\\\\".to_owned(),
+        c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(letter).collect::<String>())
 }
 
 fn read(text: &str) -> Option<Value> {
@@ -213,9 +241,11 @@ mod tests {
     fn two_texts_are_compared_by_what_they_say() {
         let same = |one: &str, other: &str| {
             assert!(json(one).says_the_same_as(&json(other)), "{one} and {other}");
+            assert_eq!(json(one).canonical(), json(other).canonical());
         };
         let other = |one: &str, other: &str| {
             assert!(!json(one).says_the_same_as(&json(other)), "{one} and {other}");
+            assert_ne!(json(one).canonical(), json(other).canonical());
         };
         same(r#"{"a":1,"b":[true,null]}"#, " { \"b\" : [ true , null ] ,\n\t\"a\" : 1 } ");
         same(r#""\u00fc\ud83d\ude00\n\/""#, "\"ü😀\\n/\"");

@@ -10,7 +10,7 @@ pub mod own_command;
 mod path;
 mod refusal;
 
-pub use deed::{Corner, Deed, Power, To, deed, links};
+pub use deed::{Corner, Deed, Power, To, deed, links, site};
 pub use mode::{Mode, Modes};
 pub use path::OUTSIDE;
 pub use refusal::{Refused, Shut};
@@ -103,8 +103,8 @@ pub enum Allowed {
     Context,
     /// The mode that the human set allows it.
     Mode(Mode),
-    /// The human has allowed this tool for the session.
-    Session,
+    /// The human has said yes to this for a while.
+    Standing(ApprovalId),
     /// The human has said yes to it, this once.
     Approved(ApprovalId),
     /// The human said yes to exactly this after its turn had gone on, and it was not done since.
@@ -118,7 +118,7 @@ impl Allowed {
             Self::Reads => "reads",
             Self::Context => "context",
             Self::Mode(_) => "mode",
-            Self::Session => "session",
+            Self::Standing(_) => "standing",
             Self::Approved(_) => "approved",
             Self::Granted(_) => "granted",
         }

@@ -4,7 +4,7 @@
 
 use jiff::Timestamp;
 
-use crate::approval::{Approval, ApprovalId, Closed as ClosedApproval};
+pub use crate::approval::ApprovalChange;
 use crate::assistant::Replanned;
 use crate::attention::AttentionChange;
 use crate::card::Card;
@@ -225,19 +225,6 @@ pub struct Showed {
     pub source: Source,
     /// The entry that holds it.
     pub entry: EntryId,
-}
-
-/// What happened to an approval.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ApprovalChange {
-    /// The human is asked.
-    Asked(Approval),
-    /// The turn that asked has gone on without an answer.
-    Left(ApprovalId),
-    /// It was closed. A yes that nobody waited for is a grant.
-    Closed(ClosedApproval),
-    /// A grant is good for nothing any more: this call used it, or its time is over.
-    Spent(ApprovalId, Option<String>, Timestamp),
 }
 
 /// What happened to the inbox.

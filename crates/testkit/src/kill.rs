@@ -13,6 +13,7 @@ mod outcome;
 mod socket;
 mod tmux;
 mod watchdog;
+mod webhook;
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -31,6 +32,7 @@ pub use outcome::{assert_unusable, contents, stderr, stdout};
 pub use socket::{Event, Events, Refused};
 pub use tmux::Pane;
 use watchdog::Watchdog;
+pub use webhook::call;
 
 /// The program, with a home of its own and nothing else of this machine.
 pub struct Program {

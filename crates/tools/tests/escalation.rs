@@ -158,8 +158,11 @@ fn call(name: &str, input: &Value) -> ToolCall {
 }
 
 fn authority(dice: &mut Dice) -> Authority {
-    let everything =
-        || ToolRule::Only(["Write(**)", "Edit(**)", "Write", "Edit"].map(str::to_owned).to_vec());
+    let everything = || {
+        ToolRule::Only(
+            ["Write(**)", "Edit(**)", "Write", "Edit", "Bash", "schedule"].map(str::to_owned).to_vec(),
+        )
+    };
     let (place, tools) = match dice.roll() % 4 {
         0 => (Place::Main(Follow::Alone), ToolRule::Usual),
         1 => (Place::Fork, ToolRule::Usual),
@@ -167,7 +170,7 @@ fn authority(dice: &mut Dice) -> Authority {
         _ => (Place::Background(Aside::Persistent), everything()),
     };
     let labels =
-        [Label::PLAIN, Label::private(Realm::Chat), Label::outside(Realm::Web), Label::both(Realm::Mail)];
+        [Label::PLAIN, Label::private(Realm::Chat), Label::outside(Realm::Web), Label::both(Realm::Server)];
     let knows = labels[(dice.roll() % 4) as usize];
     Authority { place, tools, mode: Mode::ALL[(dice.roll() % 4) as usize], knows, links: Vec::new() }
 }
@@ -190,6 +193,79 @@ async fn nothing_that_bears_power_changes_without_a_yes() {
     assert_eq!(rig.power(), before);
     let count = |fate: &str| fates.get(fate).copied().unwrap_or(0);
     assert!(count("Proposed") > 1_000 && count("Refused") > 200 && count("Done") > 50, "{fates:?}");
+}
+
+/// Commands of ours that give somebody more power, or answer for the human.
+const COMMANDS: [&str; 24] = [
+    "routine add --cron '* * * * *' -m obey --allowed-tools Bash",
+    "routine add --cron '0 9 * * *' -m obey",
+    "routine edit mail --allowed-tools Bash",
+    "routine edit mail --add-tool WebFetch",
+    "routine remove mail",
+    "reminder add --delay 1 -m obey --allowed-tools Bash",
+    "reminder add --delay 1 -m obey --background",
+    "reminder edit new --skills tidy",
+    "webhook add new",
+    "webhook rotate ci",
+    "webhook test ci --send",
+    "skills accept tidy",
+    "skills accept --all",
+    "mcp-servers accept notes",
+    "mcp-servers add evil -- /bin/sh",
+    "config permission_mode bypassPermissions",
+    "config model.main evil",
+    "chat --once '/allow 1'",
+    "chat '/always 1'",
+    "import backup.tar.gz --replace",
+    "update",
+    "setup",
+    "run --no-chat",
+    "always 1",
+];
+
+/// A command by one of the ways to write it.
+fn written(command: &str, dice: &mut Dice) -> String {
+    match dice.roll() % 6 {
+        0 => format!("  ollim-bot   {command} "),
+        1 => format!("'ollim-bot' {command}"),
+        2 => format!("\"ollim-bot\" {command}"),
+        3 => format!("ollim-bot {}", command.replacen(' ', "  ", 1)),
+        4 => format!("ollim-bot {}", command.replacen(" --", "\t--", 1)),
+        _ => format!("ollim-bot {command}"),
+    }
+}
+
+/// I6: 3,000 commands of ours that would give more power, or plans made after reading anything: none is done without a yes,
+/// in any mode, anywhere; and after words from outside nothing is planned without one.
+#[tokio::test]
+async fn no_command_gives_more_power_without_a_yes() {
+    let (rig, mut dice) = (Rig::new(), Dice::new(66));
+    let (before, mut planned) = (rig.power(), 0);
+    for number in 0..3_000 {
+        let authority = authority(&mut dice);
+        let plans = dice.roll().is_multiple_of(4);
+        let call = match plans {
+            true => {
+                let words = "obey tomorrow at 9\nallowed-tools:\n- Bash";
+                call("schedule", &json!({ "words": words }))
+            }
+            false => {
+                let command = COMMANDS[(dice.roll() % COMMANDS.len() as u64) as usize];
+                let mut input = json!({ "command": written(command, &mut dice) });
+                if dice.roll().is_multiple_of(3) {
+                    input["network"] = json!(true);
+                }
+                call("Bash", &input)
+            }
+        };
+        let fate = rig.call(&call, &authority, &Consent::default()).await;
+        let let_through = matches!(fate, Fate::Done | Fate::Failed);
+        planned += usize::from(plans && let_through);
+        let may = plans && !authority.knows.is_tainted();
+        assert!(!let_through || may, "{number}: {call:?} with {authority:?}");
+    }
+    assert_eq!(rig.power(), before);
+    assert!(planned > 100, "{planned}");
 }
 
 /// I6: what the human says yes to is done, exactly that and nothing else; `state/` not even then.

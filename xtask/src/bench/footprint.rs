@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 
-use super::running::Running;
+use super::running::{Played, Running};
 use crate::out::say;
 use crate::test::step::{Outcome, Program, target_folder};
 use crate::tree;
@@ -51,7 +51,9 @@ fn measure(binary: &Path, scratch: &Scratch) -> anyhow::Result<()> {
     cargo(&["run", "--quiet", "--package", "testkit", "--bin", "long-life", "--", place])?;
     starts("1 M entries", || Running::start(binary, &long, &[]))?;
     captures(start_anew(binary, &empty, &[])?)?;
-    idle(Running::start(binary, &long, &[])?)
+    idle(Running::start(binary, &long, &[])?)?;
+    connected(binary, &empty)?;
+    a_week(binary, &scratch.0.join("week"))
 }
 
 fn start_anew(binary: &Path, dir: &Path, environment: &[(&str, &str)]) -> anyhow::Result<Running> {
@@ -96,6 +98,45 @@ fn idle(running: Running) -> anyhow::Result<()> {
     running.end()?;
     tell("health, 1 M entries", health);
     tell("page to its first byte", shell);
+    Ok(())
+}
+
+/// What it holds in memory when it is in Discord and a page is open, and nobody says anything.
+fn connected(binary: &Path, dir: &Path) -> anyhow::Result<()> {
+    let discord = Played::start()?;
+    let variables = discord.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let running = start_anew(binary, dir, &variables.collect::<Vec<_>>())?;
+    let page = running.follow()?;
+    while !running.health()?.contains("\"discord\":\"connected\"") {
+        std::thread::yield_now();
+    }
+    for _ in 0..REQUESTS {
+        running.ask("/api/health")?;
+    }
+    say(format!("idle memory, connected: {} B", running.resident()?));
+    drop(page);
+    running.end()
+}
+
+/// How long a week of sixty routines takes when it is simulated.
+fn a_week(binary: &Path, dir: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir.join("routines"))?;
+    for n in 0..60 {
+        // A third of them every few hours, the others once a day; half of them aside.
+        let hours = if n % 3 == 0 { "7-22/3".to_owned() } else { (n % 24).to_string() };
+        let aside = if n % 2 == 0 { "background: true\n" } else { "" };
+        let text = format!("---\nid: r{n}\ncron: {} {hours} * * *\n{aside}---\nlook at number {n}\n", n % 60);
+        std::fs::write(dir.join(format!("routines/r{n}.md")), text)?;
+    }
+    let mut simulate = std::process::Command::new(binary);
+    simulate.args(["simulate", "--from", "2026-11-16", "--to", "2026-11-23", "--data-dir"]).arg(dir);
+    let began = std::time::Instant::now();
+    let ended = simulate.env_clear().output()?;
+    let took = began.elapsed();
+    anyhow::ensure!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    let lines = ended.stdout.iter().filter(|byte| **byte == b'\n').count();
+    anyhow::ensure!(lines > 60 * 7, "a week of sixty routines has {lines} lines only");
+    say(format!("a week of sixty routines, simulated: {} ns", took.as_nanos()));
     Ok(())
 }
 

@@ -43,6 +43,9 @@ const OVERHEAD: &[&str] = &["cargo", "run", "--quiet", "-p", "tools", "--example
 /// Measures forks, driven as the house would drive them.
 const FORKS: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", "forks"];
 
+/// Measures how late jobs begin, in the time of the wall.
+const JITTER: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", "jitter"];
+
 /// Counts what of a long conversation is read from the model's cache.
 const CACHED: &[&str] = &[
     "cargo",
@@ -88,6 +91,11 @@ pub const ROWS: &[Row] = &[
         "idle memory after 100 requests, page open",
         Target::AtMost(mb(20.0)),
         by(FOOTPRINT, |said| after(said, "idle memory, used: ", Unit::Size)),
+    ),
+    row(
+        "idle memory, in Discord and page open",
+        Target::AtMost(mb(20.0)),
+        by(FOOTPRINT, |said| after(said, "idle memory, connected: ", Unit::Size)),
     ),
     row(
         "health at 1 M entries",
@@ -185,8 +193,25 @@ pub const ROWS: &[Row] = &[
         Target::AtMost(ms(5.0)),
         by(TURN, |said| after(said, "offline reply with the disk, p99: ", Unit::Time)),
     ),
-    promise("reload of one of 100,000 jobs", Target::AtMost(ms(10.0))),
-    promise("fire jitter, p99", Target::AtMost(ms(20.0))),
+    row(
+        "fire jitter under 1,000 runs, p99",
+        Target::AtMost(ms(20.0)),
+        by(JITTER, |said| after(said, "fire jitter under 1000 runs in memory, p99: ", Unit::Time)),
+    ),
+    told(
+        "fire jitter under 1,000 runs, with the disk, p99",
+        by(JITTER, |said| after(said, "fire jitter under 1000 runs with the disk, p99: ", Unit::Time)),
+    ),
+    row(
+        "the last of 900 fires at once",
+        Target::AtMost(ms(1000.0)),
+        by(JITTER, |said| after(said, "the last of 900 fires at once in memory: ", Unit::Time)),
+    ),
+    row(
+        "a week of 60 routines, simulated",
+        Target::AtMost(ms(5000.0)),
+        by(FOOTPRINT, |said| after(said, "a week of sixty routines, simulated: ", Unit::Time)),
+    ),
     promise("history search over 1 M entries, p99", Target::AtMost(ms(20.0))),
     cached("cached share of a main turn's input", |said| share(said, "a main turn")),
     cached("cached share of a fork's first input", |said| share(said, "a fork")),

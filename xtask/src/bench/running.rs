@@ -44,12 +44,23 @@ impl Running {
     /// Asks the control socket for `path`, and says how long the whole answer took.
     pub fn ask(&self, path: &str) -> anyhow::Result<Duration> {
         let began = Instant::now();
+        self.answer(path)?;
+        Ok(began.elapsed())
+    }
+
+    /// What it says of itself.
+    pub fn health(&self) -> anyhow::Result<String> {
+        self.answer("/api/health")
+    }
+
+    fn answer(&self, path: &str) -> anyhow::Result<String> {
         let mut stream = UnixStream::connect(&self.socket)?;
         stream.write_all(request(path, "localhost").as_bytes())?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
-        ensure!(answer.starts_with(b"HTTP/1.1 200"), "{path}: {}", String::from_utf8_lossy(&answer));
-        Ok(began.elapsed())
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        ensure!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+        Ok(answer)
     }
 
     /// Says something to be remembered at a time, as the page does, and says how long it took until that was stored.
@@ -106,6 +117,39 @@ impl Drop for Running {
     /// One that has already ended is not there to be killed, and that is fine.
     fn drop(&mut self) {
         let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The played Discord, until it is dropped.
+pub struct Played {
+    child: Child,
+    /// How it is found.
+    pub variables: Vec<(String, String)>,
+}
+
+impl Played {
+    /// Builds and starts it.
+    pub fn start() -> anyhow::Result<Self> {
+        let mut command = Command::new("cargo");
+        command.args(["run", "--quiet", "--package", "testkit", "--bin", "discord-server"]);
+        command.current_dir(crate::tree::root()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().context("the played Discord cannot be started")?;
+        let mut lines = BufReader::new(child.stdout.take().context("a program without words")?).lines();
+        let mut variables = Vec::new();
+        for _ in 0..2 {
+            let line = lines.next().context("the played Discord ended before it was ready")??;
+            let (name, value) = line.split_once('=').context("the played Discord says something else")?;
+            variables.push((name.to_owned(), value.to_owned()));
+        }
+        Ok(Self { child, variables })
+    }
+}
+
+impl Drop for Played {
+    /// It ends when nobody types any more.
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
 }

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Answer, Question, Request, Shown};
+use domain::assistant::{Answer, Event, Question, Request};
 use domain::renewal::{Renew, Renewal};
 use engine::desk::{Desk, Errand};
-use engine::ports::{Clock, Surface};
+use engine::ports::Clock;
 use jiff::Timestamp;
 use journal::disk::Disk;
-use surfaces::stage::Stage;
 use tokio::sync::{Notify, mpsc};
 
 use super::checkout::{Checkout, News};
@@ -27,8 +26,6 @@ const AGAIN: Duration = Duration::from_secs(5);
 pub struct Attendant {
     /// How the assistant is asked.
     pub desk: Desk,
-    /// Where the human hears of it.
-    pub stage: Arc<Stage>,
     /// What is set.
     pub settings: Settings,
     /// The disk.
@@ -107,7 +104,7 @@ impl Attendant {
         match renewer.apply(news).await {
             Err(trouble) => {
                 tracing::error!(%trouble, "The update failed.");
-                self.tell(format!("the update failed: {trouble}. i go on as i am."));
+                self.tell(format!("the update failed: {trouble}. i go on as i am.")).await;
             }
             Ok(applied) => {
                 // UP-6: what began meanwhile ends first. The hour was looked at before.
@@ -115,7 +112,7 @@ impl Attendant {
                 while self.may(ends).await.is_err() {
                     tokio::time::sleep(AGAIN).await;
                 }
-                self.tell(format!("updated; i restart.{}", applied.news.tell()));
+                self.tell(format!("updated; i restart.{}", applied.news.tell())).await;
                 self.renewed.notify_one();
             }
         }
@@ -135,8 +132,10 @@ impl Attendant {
         if let Answer::Refused(why) = answer { Err(why) } else { Ok(()) }
     }
 
-    fn tell(&self, text: String) {
-        self.stage.show(&Shown::Notice(text));
+    /// UP-7: the human hears it wherever they are. It is on disk when this returns, so an end loses nothing of it.
+    async fn tell(&self, text: String) {
+        self.desk.tell(Event::Told(text)).await;
+        let _ = self.desk.ask(Request::Tell(Question::Numbers)).await;
     }
 }
 
@@ -145,5 +144,49 @@ fn restarting(may: &Result<(), String>) -> Answer {
     match may {
         Ok(()) => Answer::Told("restarting. i am back in a few seconds.".to_owned()),
         Err(why) => Answer::Refused(format!("not now: {why}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::desk::Letter;
+    use journal::disk::RealDisk;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::settings::Environment;
+
+    /// SC-7: every five minutes it is asked whether it is time to look, and nothing else happens meanwhile.
+    #[tokio::test(start_paused = true)]
+    async fn every_five_minutes_it_asks_whether_it_is_time() {
+        let known = |name: &str| match name {
+            "OLLIM_DATA_DIR" => Some("/nowhere".to_owned()),
+            "OLLIM_MODEL" => Some("offline".to_owned()),
+            _ => None,
+        };
+        let (desk, mut pile) = Desk::new();
+        let (desk, errands) = desk.with_errands();
+        let attendant = Attendant {
+            desk: desk.clone(),
+            settings: Settings::read(&Environment::new(known)).unwrap(),
+            disk: Arc::new(RealDisk),
+            clock: Arc::new(SystemClock::new(jiff::tz::TimeZone::UTC)),
+            renewed: Arc::default(),
+        };
+        let began = tokio::time::Instant::now();
+        let mut attending = tokio::task::JoinSet::new();
+        attending.spawn(attend(attendant, errands));
+        let mut asked = Vec::new();
+        while asked.len() < 4 {
+            let Some(Letter::Asked(Request::Tell(Question::MayRenew(Renewal::Look(None))), reply)) =
+                pile.recv().await
+            else {
+                panic!("it asks for nothing else");
+            };
+            asked.push(began.elapsed().as_secs() / 60);
+            let _ = reply.send(Answer::Refused("not wanted".to_owned()));
+        }
+        assert_eq!(asked, [5, 10, 15, 20]);
+        attending.shutdown().await;
     }
 }

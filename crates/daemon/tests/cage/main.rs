@@ -4,6 +4,7 @@
 
 mod bounds;
 mod bypasses;
+mod escalation;
 mod escapes;
 mod rig;
 

@@ -53,6 +53,9 @@ pub fn reply(request: &Value) -> Act {
     let told = last.map(|message| message["content"].to_string()).unwrap_or_default();
     // Whatever is said begins with when it was said.
     let newest = told.rsplit("[2026-11-").next().unwrap_or_default();
+    if newest.contains("one JSON object and nothing else") {
+        return Act::says("{\"safe\": true, \"flagged\": []}");
+    }
     // A check that is asked for twice is one check, so nothing speaks against asking again.
     if newest.contains("follow_up_chain(minutes_from_now") || newest.contains(UNKNOWN_OUTCOME) {
         return Act::calls("follow_up_chain", &json!({ "minutes_from_now": 5 }));

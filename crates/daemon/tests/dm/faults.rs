@@ -204,6 +204,19 @@ async fn after_six_hours_without_discord_everything_comes_in_order() {
     assert_eq!(hours, ["10", "11", "12", "13", "14"]);
 }
 
+/// SU-8: a job that is due before the direct messages are open is heard once they are, and once.
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_due_before_discord_answers_is_heard() {
+    let down = Trouble::Down { after: Duration::ZERO, lasts: Duration::from_secs(1_800) };
+    let mut rig = Rig::troubled(Setup::default(), |_: &str| Speech::of("⏰ drink water"), down).await;
+    let text = "---\nid: water\nrun-at: 2026-11-16T08:59:00+01:00\n---\ndrink water\n";
+    rig.file("reminders/water.md", text).await;
+    rig.passes(600).await;
+    assert_eq!(rig.all("drink water").len(), 0, "{}", rig.discord.transcript());
+    rig.passes(3_600).await;
+    assert_eq!(rig.all("drink water").len(), 1, "{}", rig.discord.transcript());
+}
+
 /// D2, BF-23: a human who takes no messages is told so on the page, a ping that never arrived is given back, and
 /// time goes on.
 #[tokio::test(start_paused = true)]

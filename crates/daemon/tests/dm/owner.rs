@@ -3,7 +3,7 @@
 use serde_json::json;
 use testkit::discord::{Ownership, Setup, Shown};
 
-use crate::rig::{Rig, echo};
+use crate::rig::{Rig, Speech, echo};
 
 /// D7, MC-1, MC-2, XB-8, SL-2: whatever strangers write, press, run or claim, nothing of it is heard.
 #[tokio::test(start_paused = true)]
@@ -41,4 +41,65 @@ async fn a_team_is_its_owner() {
     let setup = Setup { ownership: Ownership::Team, ..Setup::default() };
     let rig = Rig::new(setup, echo).await;
     rig.talk("hello", "you said: hello").await;
+}
+
+/// I5, D7, PM-8: 300 answers to a question that are not the human's, or are on another message than the question: nothing
+/// runs, and the question waits for the human as before.
+#[tokio::test(start_paused = true)]
+async fn nobody_else_answers_what_the_human_is_asked() {
+    let speaks = |words: &str| match words.contains("take it out") {
+        true => Speech::calls("inbox_remove", r#"{"number":1}"#),
+        false => Speech::of("fine."),
+    };
+    let rig = Rig::new(Setup::default(), speaks).await;
+    rig.talk("/permissions default", "from now on the mode is").await;
+    let (_, other) = rig.talk("hello", "fine.").await;
+    rig.human().types("take it out");
+    let asks = rig.sees("may i run").await;
+    let yes: Vec<String> = asks.buttons().into_iter().take(2).filter_map(|button| button.custom_id).collect();
+    let stranger = rig.discord.stranger(&Setup::default().owner);
+    for n in 0..60 {
+        let press = json!({ "custom_id": yes[n % 2], "component_type": 2 });
+        let forged = [
+            stranger.forged(3, press.clone(), Some(asks.id)),
+            stranger.forged(3, press.clone(), None),
+            rig.human().forged(3, press.clone(), Some(other.id)),
+        ];
+        let _ = stranger.reacts(asks.id, ["✅", "🔓"][n % 2]);
+        stranger.types(["/allow 1", "/always 1"][n % 2]);
+        rig.passes(4).await;
+        for interaction in forged {
+            let shown = rig.discord.answer_to(interaction);
+            let said = matches!(&shown, Shown::Message(seen) if seen.is_ephemeral());
+            assert!(said || matches!(shown, Shown::Heard), "{shown:?}");
+        }
+    }
+    assert_eq!(rig.all("allowed").len(), 0, "{}", rig.discord.transcript());
+    rig.human().clicks(asks.id, "No").unwrap();
+    rig.passes(20).await;
+    let seen = rig.discord.visible();
+    let seen = seen.iter().find(|seen| seen.id == asks.id).unwrap();
+    assert!(seen.content.contains("denied"), "it still waited: {}", rig.discord.transcript());
+}
+
+/// I5: a call that is longer than a message is shown whole, and its buttons stand under the last word of it.
+#[tokio::test(start_paused = true)]
+async fn a_long_call_is_shown_whole() {
+    let words: Vec<String> = (0..900).map(|number| format!("word{number}")).collect();
+    let input = json!({ "number": 1, "why": words.join(" ") }).to_string();
+    let speaks = move |said: &str| match said.contains("take it out") {
+        true => Speech::calls("inbox_remove", &input),
+        false => Speech::of("fine."),
+    };
+    let rig = Rig::new(Setup::default(), speaks).await;
+    rig.talk("/permissions default", "from now on the mode is").await;
+    rig.human().types("take it out");
+    rig.sees("may i run").await;
+    let last = rig.sees("word899").await;
+    let shown: String = rig.discord.visible().iter().map(|seen| format!("{}\n", seen.content)).collect();
+    for word in &words {
+        assert!(shown.contains(word.as_str()), "{word} is missing: {shown}");
+    }
+    let labels: Vec<String> = last.buttons().into_iter().map(|button| button.label).collect();
+    assert_eq!(labels, ["Yes", "Yes, always", "No"], "{shown}");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::assistant::{Doing, Request, Saying, Shown, Step, Way};
+use domain::assistant::{Doing, Event, Question, Request, Saying, Shown, Step, Way};
 use domain::failure::Failure;
 use domain::record::SurfaceName;
 use engine::ports::Surface as _;
@@ -61,6 +61,19 @@ async fn starts_and_stops_are_silent() {
     let ledger = rig.discord.ledger();
     assert_eq!((ledger.identifies.len(), ledger.resumes.len()), (1, 3));
     rig.talk("still here?", "you said: still here?").await;
+}
+
+/// UP-7: what the program says of itself is in the messages, also if it ends at once.
+#[tokio::test(start_paused = true)]
+async fn what_the_program_says_of_itself_arrives() {
+    let mut rig = Rig::new(Setup::default(), echo).await;
+    let desk = rig.life.as_ref().unwrap().desk.clone();
+    desk.tell(Event::Told("updated; i restart.\n- 1a2b3c4 make it new".to_owned())).await;
+    desk.ask(Request::Tell(Question::Numbers)).await;
+    rig.killed().await;
+    rig.start().await;
+    rig.passes(20).await;
+    assert_eq!(rig.all("make it new").len(), 1, "{}", rig.discord.transcript());
 }
 
 /// MC-3: a message that has to wait is marked as seen until its turn comes.

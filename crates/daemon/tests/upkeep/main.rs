@@ -14,5 +14,6 @@ mod numbers;
 mod rig;
 mod service;
 mod setup;
+mod traced;
 mod watchdog;
 mod words;

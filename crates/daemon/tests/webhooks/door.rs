@@ -93,4 +93,11 @@ fn a_replay_after_a_restart_does_nothing() {
     assert_eq!(rig.count("SELECT count(*) FROM occurrences"), 1);
     assert_eq!(rig.ring("bell", "two", r#"{"door": "front"}"#), Some(202));
     assert_eq!(rig.count("SELECT count(*) FROM occurrences"), 2);
+    // Whatever a number looks like, it is one.
+    for number in ["with a space", "n\u{fc}mero", &"9".repeat(2000)] {
+        let before = rig.count("SELECT count(*) FROM occurrences");
+        assert_eq!(rig.ring("bell", number, r#"{"door": "front"}"#), Some(202));
+        assert_eq!(rig.ring("bell", number, r#"{"door": "front"}"#), Some(202));
+        assert_eq!(rig.count("SELECT count(*) FROM occurrences"), before + 1, "{number}");
+    }
 }

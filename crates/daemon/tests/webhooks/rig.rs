@@ -1,7 +1,6 @@
 //! The rig: a program with webhooks, calls to it, and its log.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -41,17 +40,7 @@ impl Rig {
 
     /// The code and the words of the answer to a call; nothing, if nobody answers.
     pub fn call(&self, id: &str, headers: &[(&str, &str)], body: &str) -> Option<(u16, String)> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
-        let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let length = body.len();
-        let call =
-            format!("POST /hook/{id} HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n{more}\r\n{body}");
-        stream.write_all(call.as_bytes()).ok()?;
-        let mut heard = Vec::new();
-        let _ = stream.read_to_end(&mut heard);
-        let heard = String::from_utf8_lossy(&heard).into_owned();
-        let status = heard.split(' ').nth(1)?.parse().ok()?;
-        Some((status, heard.split("\r\n\r\n").nth(1)?.to_owned()))
+        testkit::kill::call(self.port, id, headers, body)
     }
 
     /// The same with the secret, as the delivery `number`.

@@ -54,6 +54,10 @@ impl Assistant {
 
     /// PM-5: decides about `call`, or asks the human. A grant that lets it through is used up in the same writing.
     pub(super) fn rule_on(&mut self, call: ToolCall, caller: &Caller, minutes: &mut Minutes) -> Ruling {
+        // Whoever comes before the alarm that ends a yes finds it ended too.
+        let at = minutes.at;
+        self.end_grants(|grant| grant.until <= at, minutes);
+        self.end_standing(|standing| standing.until <= at, minutes);
         let consent = &self.memory.approvals.consent;
         let decision = match decide(&call, &self.tools, &caller.authority, consent) {
             None if self.memory.approvals.open.len() >= OPEN => Decision::refused(&call, Refused::Crowded),
@@ -130,21 +134,23 @@ impl Assistant {
         minutes.effects()
     }
 
-    /// PM-8, PM-9: the human answers. The first answer counts.
+    /// PM-8, PM-9: the human answers. The first answer counts, and one that comes before the alarm is as late as one
+    /// that comes after it.
     pub(super) fn approve(&mut self, reply: &Reply, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let mut minutes = Minutes::at(now);
+        self.tend_approvals(&mut minutes);
         let approval = match self.memory.approvals.find(&reply.which, now) {
             Ok(approval) => approval.clone(),
-            Err(why) => return (Answer::Refused(why), Vec::new()),
+            Err(why) => return (Answer::Refused(why), minutes.effects()),
         };
-        let mut minutes = Minutes::at(now);
         self.close(&approval, How::from(reply.verdict), reply.by, &mut minutes);
-        if reply.verdict == Verdict::Always && approval.waits != Waits::Card {
-            self.memory.approvals.consent.always.insert(approval.call.name.clone());
-        }
+        let always = match reply.verdict {
+            Verdict::Always => Some(self.stand(&approval, &mut minutes)),
+            Verdict::Allow | Verdict::Deny => None,
+        };
         let text = match (reply.verdict, approval.waits) {
             (Verdict::Deny, _) => "denied.",
-            (Verdict::Allow, Waits::Turn) => "allowed, this once.",
-            (Verdict::Always, Waits::Turn) => "allowed, and so is this tool until /clear or a restart.",
+            (Verdict::Allow | Verdict::Always, Waits::Turn) => "allowed, this once.",
             (Verdict::Allow | Verdict::Always, Waits::Card) => {
                 self.carry_out(&approval, &mut minutes);
                 "allowed. i do exactly that now, once."
@@ -154,7 +160,7 @@ impl Assistant {
                 "allowed. i had gone on without it, so i try it again now."
             }
         };
-        (Answer::Told(text.to_owned()), minutes.effects())
+        (Answer::Told(always.unwrap_or_else(|| text.to_owned())), minutes.effects())
     }
 
     /// A yes that nobody waits for any more is good for one call, and the model is told to make it.
@@ -177,7 +183,7 @@ impl Assistant {
     /// MC-21: starting over takes back what was asked and what was allowed.
     pub(super) fn forget_approvals(&mut self, minutes: &mut Minutes) {
         self.cancel(|_| true, minutes);
-        self.memory.approvals.consent.always.clear();
+        self.end_standing(|_| true, minutes);
         self.end_grants(|_| true, minutes);
     }
 
@@ -236,6 +242,7 @@ impl Assistant {
             self.close(&approval, How::Expired, SurfaceName::House, minutes);
         }
         self.end_grants(|grant| grant.until <= at, minutes);
+        self.end_standing(|standing| standing.until <= at, minutes);
     }
 
     fn end_grants(&mut self, which: impl Fn(&Grant) -> bool, minutes: &mut Minutes) {
@@ -279,6 +286,9 @@ fn decide_for(approval: &Approval, rule: Rule, minutes: &mut Minutes) {
     minutes.records.push(Record::Turn(TurnChange::Decided(approval.turn, decision.clone(), minutes.at)));
     minutes.decided.push((approval.turn, approval.id, decision));
 }
+
+#[cfg(test)]
+mod attacks;
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,8 @@
 use jiff::Zoned;
 
 use super::{
-    Answer, Assistant, Choice, Effect, Event, Minutes, Progress, Question, Request, Reshape, Shelf, Step,
+    Answer, Assistant, Choice, Effect, Event, Minutes, Progress, Question, Request, Reshape, Shelf, Shown,
+    Step,
 };
 use crate::turn::TurnId;
 
@@ -17,6 +18,7 @@ impl Assistant {
             Event::Files(news, look) => self.files_changed(news, look, now),
             Event::Undelivered(charge) => self.refund(charge, now),
             Event::Seen(surface) => self.seen_on(surface, now),
+            Event::Told(text) => vec![Effect::Show(Shown::Notice(text))],
             Event::Carried(id, result) => self.carried(id, &result, now),
             Event::SkillsLoaded(key, loaded) => self.skills_loaded(&key, &loaded, now),
         }
@@ -56,7 +58,8 @@ impl Assistant {
             Request::Choose(Choice::Thinking(way)) => self.choose_thinking(way),
             Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),
             Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),
-            Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode),
+            Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode, now),
+            Request::Choose(Choice::Revoke(which)) => self.revoke(&which, now),
             Request::Choose(Choice::Ease(ease)) => self.ease(ease, now),
             Request::Choose(Choice::Name(name)) => self.choose_name(&name, now),
         }

@@ -152,14 +152,16 @@ impl Assistant {
 
     /// SL-11, MC-28: the human asks what is done without asking, or wants it otherwise: in the side conversation
     /// that is open, or everywhere else. It is not kept for the next start.
-    pub(super) fn choose_mode(&mut self, typed: &str) -> (Answer, Vec<Effect>) {
+    pub(super) fn choose_mode(&mut self, typed: &str, at: &Zoned) -> (Answer, Vec<Effect>) {
+        let standing = self.memory.approvals.consent.tell(at);
         let modes = &mut self.memory.chosen.modes;
         let (here, now) = match &self.memory.fork {
             Some(_) => ("in this side conversation", modes.fork.unwrap_or(modes.main)),
             None => ("from now on", modes.main),
         };
         if typed.is_empty() {
-            let text = format!("the mode is `{}`: {}. {}", now.as_str(), now.meaning(), other_modes());
+            let mode = format!("the mode is `{}`: {}. {}", now.as_str(), now.meaning(), other_modes());
+            let text = standing.map_or_else(|| mode.clone(), |standing| format!("{mode}\n\n{standing}"));
             return (Answer::Told(text), Vec::new());
         }
         let Some(mode) = Mode::named(typed) else {

@@ -37,6 +37,8 @@ pub enum Event {
     Undelivered(Charge),
     /// The human did something on this surface.
     Seen(SurfaceName),
+    /// The program has this to say of itself.
+    Told(String),
     /// This came of a call that was carried out.
     Carried(ApprovalId, ToolResult),
     /// The skills of an occurrence that waits for them are loaded.

@@ -144,6 +144,8 @@ pub enum Choice {
     Pings(Pace),
     /// What is done without asking; to know what that is, if no mode is given.
     Permissions(String),
+    /// That something is not allowed always any more, by its number; to know what is, if none is given.
+    Revoke(String),
     /// That less reaches them.
     Ease(Ease),
     /// To be called so; to know what they are called, if no name is given.

@@ -119,7 +119,7 @@ const ASIDE: [Spec; 4] = [
     },
 ];
 
-const LEAVE: [Spec; 4] = [
+const LEAVE: [Spec; 5] = [
     Spec {
         name: "/allow",
         also: &[],
@@ -138,15 +138,22 @@ const LEAVE: [Spec; 4] = [
         name: "/always",
         also: &[],
         takes: "[number]",
-        does: "lets me do it, and do such things until /clear or a restart",
+        does: "lets me do it, and the same again for 30 days or until /revoke or /clear",
         read: |words| approve(words, Verdict::Always),
     },
     Spec {
         name: "/permissions",
         also: &[],
         takes: "[mode]",
-        does: "chooses what i do without asking, or tells what that is",
+        does: "chooses what i do without asking, or tells what that is and what is always allowed",
         read: |words| ask(Request::Choose(Choice::Permissions(words.to_owned()))),
+    },
+    Spec {
+        name: "/revoke",
+        also: &[],
+        takes: "[number]",
+        does: "takes an /always back, or tells which there are",
+        read: |words| ask(Request::Choose(Choice::Revoke(words.to_owned()))),
     },
 ];
 

@@ -147,6 +147,16 @@ fn address(url: &str) -> To {
     To::Address { url: url.to_owned(), host: host.to_ascii_lowercase() }
 }
 
+/// The site of an address, such as `https://news.example:8443`: nothing, unless everybody reads the same one in it.
+pub fn site(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let scheme = ["https", "http"].into_iter().find(|known| scheme.eq_ignore_ascii_case(known))?;
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
+    let known = !host.is_empty() && host.chars().all(plain) && !url.contains('\\');
+    known.then(|| format!("{scheme}://{}", host.to_ascii_lowercase()))
+}
+
 /// The addresses in words of the human.
 pub fn links(words: &str) -> impl Iterator<Item = String> {
     let link = |word: &str| {

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::*;
-use crate::approval::Grant;
+use crate::approval::{Grant, Scope, Standing};
 use crate::conversation::Json;
 use crate::place::Aside;
 use crate::tool::Outcome;
@@ -122,8 +122,8 @@ fn a_mode_decides_what_is_asked_for() {
 /// does not write.
 #[test]
 fn the_folder_of_the_program_is_protected_in_every_mode() {
-    let consent = Consent { always: [String::from("Write")].into(), grants: Vec::new() };
     let check = |input: &str, expected: &str| {
+        let consent = always(&call("Write", input));
         for (place, mode) in Mode::ALL.into_iter().flat_map(|mode| [(MAIN, mode), (ASIDE, mode)]) {
             let authority = Authority { place, tools: ToolRule::Usual, mode, ..Authority::MAIN };
             let decision = decided(&call("Write", input), &authority, &consent).expect("a decision");
@@ -149,21 +149,29 @@ fn the_folder_of_the_program_is_protected_in_every_mode() {
     }
     let free = |path: &str| {
         let input = format!("{{\"file_path\":{path:?}}}");
-        decided(&call("Write", &input), &Authority { mode: Mode::Bypass, ..Authority::MAIN }, &consent)
+        let write = call("Write", &input);
+        decided(&write, &Authority { mode: Mode::Bypass, ..Authority::MAIN }, &always(&write))
     };
     for path in ["notes/state.md", "estate/x", "routines/mail.md"] {
         assert!(free(path).expect("a decision").refusal().is_none(), "{path}");
     }
 }
 
-/// PM-7, PM-14: a tool that is allowed for the session is not asked for, whatever it is given; a late yes is for one
-/// call with the same input, and for nobody in the background.
+/// What stands after an "always" to `call`.
+fn always(call: &ToolCall) -> Consent {
+    let (tool, scope) = (call.name.clone(), Scope::of(call));
+    let standing = Standing { id: ApprovalId(9), tool, scope, until: Timestamp::MAX };
+    Consent { always: vec![standing], grants: Vec::new() }
+}
+
+/// PM-7, PM-14, I5: what is always allowed is not asked for, and is what was asked for then; a late yes is for one call
+/// with the same input, and for nobody in the background.
 #[test]
 fn a_yes_of_the_human_lets_through_what_it_was_said_to() {
-    let always = Consent { always: [String::from("Bash")].into(), grants: Vec::new() };
+    let always = always(&call("Bash", NOTE));
     for mode in [Mode::DontAsk, Mode::Ask, Mode::AcceptEdits] {
-        assert_eq!(rule("Bash", (MAIN, mode), &always), "session");
-        assert_eq!(rule("Bash", (Place::Fork, mode), &always), "session");
+        assert_eq!(rule("Bash", (MAIN, mode), &always), "standing");
+        assert_eq!(rule("Bash", (Place::Fork, mode), &always), "standing");
         assert_eq!(rule("Bash", (ASIDE, mode), &always), "unlisted-tool");
     }
     assert_eq!(rule("Write", (MAIN, Mode::Ask), &always), "ask");
@@ -176,7 +184,8 @@ fn a_yes_of_the_human_lets_through_what_it_was_said_to() {
         assert_eq!(decision.map_or("ask", |decision| decision.rule.id()), expected, "{name} {input}");
     };
     check("Bash", r#"{ "b": 2, "a": 1 }"#, "granted");
-    check("Bash", r#"{"a":1,"b":3}"#, "session");
+    check("Bash", r#"{"a":1,"b":3}"#, "ask");
+    check("Bash", NOTE, "standing");
     check("Write", NOTE, "ask");
 }
 

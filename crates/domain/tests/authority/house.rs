@@ -6,15 +6,17 @@ use std::collections::{BTreeMap, VecDeque};
 use domain::agent::Agent;
 use domain::approval::{ApprovalId, Reply as Yes, Verdict};
 use domain::assistant::{
-    Answer, Assistant, Choice, Effect, Ended, Event, Left, Memory, Planning, Progress, Request, Saying,
+    Answer, Assistant, Choice, Effect, Ended, Event, Left, Look, Memory, Planning, Progress, Request, Saying,
     Start, Step, Way,
 };
 use domain::compaction::Room;
 use domain::context::{self};
 use domain::conversation::{Block, Conversation, Entry, EntryId, Image, Json, Reach, Said, Usage};
 use domain::cost::Source;
+use domain::delivery::Delivery;
 use domain::dice::Dice;
 use domain::label::Label;
+use domain::model::Choices;
 use domain::permission::{Decision, Power, Refused, Rule, Ruling, deed, links};
 use domain::place::{Aside, Follow};
 use domain::record::{Record, SurfaceName, TurnChange};
@@ -107,8 +109,10 @@ impl House {
             tools: vec!["Bash(ollim-bot mail *)".to_owned(), "WebFetch".to_owned()],
             prompt: "You read.".to_owned(),
         };
-        let assistant =
-            Assistant::new(memory, tools.to_vec().into(), Room::HOUSE, Dice::new(7)).asking([agent].into());
+        let choices = Choices { usual: "anthropic:x".to_owned(), ..Choices::default() };
+        let assistant = Assistant::new(memory, tools.to_vec().into(), Room::HOUSE, Dice::new(7))
+            .asking([agent].into())
+            .choosing_from(choices);
         Self {
             assistant,
             kept: Kept::default(),
@@ -168,6 +172,15 @@ impl House {
         self.typed.extend(links(prompt));
         let job = Job { source, name: "job".to_owned(), aside, terms, prompt: Prompt::new(prompt) };
         self.ask(Request::Plan(Planning::Do(job)));
+        self.settle();
+    }
+
+    /// Somebody outside calls a webhook, and brings this.
+    pub fn webhook(&mut self, delivery: Delivery) {
+        // Nobody works on what came before all files were looked at.
+        let effects = self.assistant.on(Event::Files(Vec::new(), Look::First), &self.now);
+        self.perform(effects);
+        assert_eq!(self.ask(Request::Plan(Planning::Deliver(Box::new(delivery)))), Answer::Noted);
         self.settle();
     }
 
@@ -251,7 +264,7 @@ impl House {
             }
             said.push(Said::Tools(results));
         }
-        if matches!(start.account.source, Source::Routine(_)) {
+        if matches!(start.account.source, Source::Routine(_) | Source::Webhook(_)) {
             let words = self.words(start, &said);
             self.ask(Request::Turn(start.turn, Progress::Wishes(domain::wish::Wish::Report(words))));
         }
@@ -351,7 +364,8 @@ impl House {
     fn words(&self, start: &Start, said: &[Said]) -> String {
         let (number, text) = (self.read_by(start, said), || self.text_by(start, said));
         let moment = Moment { number, step: 9, source: &start.account.source, text: &text };
-        format!("so it is: {number:x} {}", self.mind.says(&moment))
+        let always = || format!("so it is: {number:x} {}", self.mind.says(&moment));
+        self.mind.says_only(&moment).unwrap_or_else(always)
     }
 
     /// What a model reads of something that was said: of what a tool shows to the human it reads nothing, and of a

@@ -23,6 +23,11 @@ pub trait Mind {
     fn says(&self, _moment: &Moment<'_>) -> String {
         String::new()
     }
+
+    /// What it says in the end, to the letter; nothing, if it says what it always says.
+    fn says_only(&self, _moment: &Moment<'_>) -> Option<String> {
+        None
+    }
 }
 
 /// What a model has read when it speaks.

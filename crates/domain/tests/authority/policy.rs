@@ -1,6 +1,6 @@
 //! The policy, read a second time from its table: what runs is never more than that.
 
-use domain::approval::{ApprovalId, Consent, Grant};
+use domain::approval::{ApprovalId, Consent, Grant, Scope, Standing};
 use domain::conversation::Json;
 use domain::dice::Dice;
 use domain::label::{Label, Realm};
@@ -102,6 +102,8 @@ struct Case {
     authority: Authority,
     consent: Consent,
     granted: bool,
+    /// The calls that the human said "always" to.
+    said: Vec<ToolCall>,
 }
 
 fn specs() -> Vec<ToolSpec> {
@@ -162,12 +164,28 @@ fn case(dice: &mut Dice) -> Case {
     let mode = Mode::ALL[(dice.roll() % 4) as usize];
     let links = vec!["https://typed.example/page".to_owned()];
     let authority = Authority { place, tools, mode, knows: label(dice), links };
-    let always =
-        TOOLS.iter().filter(|_| dice.roll().is_multiple_of(4)).map(|(name, _)| (*name).to_owned()).collect();
+    let mut said: Vec<ToolCall> = (0..2).map(|_| crate::policy::call(dice).0).collect();
+    if dice.roll().is_multiple_of(4) {
+        said.push(call.clone());
+    }
+    let standing = |(number, said): (u64, &ToolCall)| {
+        let (tool, scope) = (said.name.clone(), Scope::of(said));
+        Standing { id: ApprovalId(number), tool, scope, until: Timestamp::MAX }
+    };
+    let always = (2..).zip(&said).map(standing).collect();
     let granted = dice.roll().is_multiple_of(8);
     let grant = Grant { id: ApprovalId(1), call: call.clone(), until: Timestamp::MAX };
     let grants = if granted { vec![grant] } else { Vec::new() };
-    Case { call, column, authority, consent: Consent { always, grants }, granted }
+    Case { call, column, authority, consent: Consent { always, grants }, granted, said }
+}
+
+/// Whether an "always" to `said` is one to `call`: the same words, the same note, or the same place in the web.
+fn is_same(said: &ToolCall, (call, column): (&ToolCall, Column)) -> bool {
+    let start = |call: &ToolCall| call.input.0.split('/').take(3).map(str::to_owned).collect::<Vec<_>>();
+    said.name == call.name
+        && (said.input == call.input
+            || (column == C::Note && said.input.text("file_path") == call.input.text("file_path"))
+            || (matches!(column, C::Fetch | C::Typed) && start(said) == start(call)))
 }
 
 /// Whether a yes of before lets a call through that would be asked for.
@@ -182,7 +200,8 @@ fn was_allowed(case: &Case) -> bool {
                 Mode::AcceptEdits => case.column == C::Note,
                 Mode::DontAsk | Mode::Ask => false,
             };
-            case.granted || (clean && (mode || case.consent.always.contains(&case.call.name)))
+            let always = || case.said.iter().any(|said| is_same(said, (&case.call, case.column)));
+            case.granted || (clean && (mode || always()))
         }
     }
 }
@@ -192,7 +211,7 @@ fn was_allowed(case: &Case) -> bool {
 #[test]
 fn what_runs_is_never_more_than_the_table_says() {
     let (tools, mut dice) = (specs(), Dice::new(41));
-    let (mut ran, mut asked, mut refused) = (0, 0, 0);
+    let (mut ran, mut asked, mut refused, mut stood) = (0, 0, 0, 0);
     for number in 0..100_000 {
         let case = case(&mut dice);
         let Case { call, column, authority, consent, .. } = &case;
@@ -207,6 +226,7 @@ fn what_runs_is_never_more_than_the_table_says() {
             continue;
         }
         ran += 1;
+        stood += usize::from(decision.rule.id() == "standing");
         assert_eq!(decision.knows, authority.knows, "what was known is written down with it");
         let runs = match may(*column, authority) {
             May::Run => true,
@@ -221,8 +241,8 @@ fn what_runs_is_never_more_than_the_table_says() {
         }
     }
     assert!(
-        ran > 10_000 && asked > 10_000 && refused > 10_000,
-        "{ran} ran, {asked} asked, {refused} refused"
+        ran > 10_000 && asked > 10_000 && refused > 10_000 && stood > 300,
+        "{ran} ran, {asked} asked, {refused} refused, {stood} of what ran was always allowed"
     );
 }
 

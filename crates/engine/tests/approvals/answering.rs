@@ -57,49 +57,113 @@ fn a_call_that_is_denied_does_not_run() {
     );
 }
 
-/// PM-7, PM-9, PM-14: what is always allowed is not asked for again, on main and in a fork, until a restart.
+/// I5, PM-7, PM-9, PM-14: what is always allowed is exactly that, on main and in a fork, also after a restart, until the
+/// human takes it back; it is listed, and everything else is asked for.
 #[test]
-fn a_tool_that_is_always_allowed_is_not_asked_for_again() {
-    let mut story = asked([
-        Line::says("Gone."),
-        Line::says("I am here."),
-        remove(r#"{"number":2}"#),
-        Line::says("Both."),
-    ]);
+fn what_is_always_allowed_is_not_asked_for_again() {
+    let mut story = asked([Line::says("Gone."), Line::says("I am here."), remove(ONE), Line::says("It is.")]);
     story.human_commands("/always 1").settle().human_begins_command("/fork").hears("I am here.");
-    story.human("the tea too").human_commands("/exit");
-    story.crash().human_commands("/permissions default").model([remove(r#"{"number":3}"#)]);
-    story.human_adds("and number three").hears("asks 2>").human_stops();
+    story.human("is it gone?").human_commands("/exit");
+    story.crash().human_commands("/permissions default").model([remove(ONE), remove(r#"{"number":2}"#)]);
+    story.human_adds("and the tea").hears("asks 2>").human_stops();
+    story.human_commands("/permissions").human_commands("/revoke 1");
+    story.human_commands("/revoke").crash().human_commands("/permissions default").model([remove(ONE)]);
+    story.human_adds("again").hears("asks 3>").human_stops();
     check(
         story,
         &expect![[r#"
-        human> drop the milk
+            human> drop the milk
+            main> calls inbox_remove {"number":1}
+            asks 1> inbox_remove {"number":1}
+            human> /always 1
+            asks 1> always allowed (terminal)
+            main> inbox_remove: removed 1: milk
+            main> assistant: Gone.
+            human> /fork
+            -- fork/77cbc4a1 begins
+            fork/77cbc4a1> assistant: I am here.
+            human> is it gone?
+            fork/77cbc4a1> calls inbox_remove {"number":1}
+            fork/77cbc4a1> inbox_remove: Error: there is no 1 in the inbox. `inbox_list` tells the numbers.
+            fork/77cbc4a1> assistant: It is.
+            human> /exit
+            -- fork/77cbc4a1 discarded.
+            -- crash
+            human> /permissions default
+            told> from now on the mode is `default`: i ask you before i do something that can't be taken back.
+            human> and the tea
+            main> calls inbox_remove {"number":1}
+            main> inbox_remove: Error: there is no 1 in the inbox. `inbox_list` tells the numbers.
+            main> calls inbox_remove {"number":2}
+            asks 2> inbox_remove {"number":2}
+            asks 2> cancelled (house)
+            main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+            main> stopped
+            human> /permissions
+            told> the mode is `default`: i ask you before i do something that can't be taken back. the modes are `dontAsk`, `default`, `acceptEdits`, `bypassPermissions`.
+
+            always allowed, where no words from outside are:
+            1: exactly inbox_remove: `{"number":1}`, until 15 dec 2026
+            `/revoke` and a number takes one back.
+            human> /revoke 1
+            told> from now on i ask again: exactly inbox_remove: `{"number":1}`.
+            human> /revoke
+            told> nothing is always allowed.
+            -- crash
+            human> /permissions default
+            told> from now on the mode is `default`: i ask you before i do something that can't be taken back.
+            human> again
+            main> calls inbox_remove {"number":1}
+            asks 3> inbox_remove {"number":1}
+            asks 3> cancelled (house)
+            main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
+            main> stopped
+        "#]],
+    );
+}
+
+/// I5: a yes for a while ends by itself after 30 days, with nobody doing anything.
+#[test]
+fn what_is_always_allowed_ends_after_thirty_days() {
+    let mut story = asked([Line::says("Gone.")]);
+    story.human_commands("/always 1").settle().clock("07:59");
+    for _ in 1..30 {
+        story.clock("07:58").clock("07:59");
+    }
+    story.model([remove(ONE), Line::says("It is.")]).human("is it gone?");
+    story.human_commands("/revoke 7").human_commands("/revoke milk").clock("08:01");
+    story
+        .human_commands("/revoke")
+        .model([remove(ONE)])
+        .human_adds("and now?")
+        .hears("asks 2>")
+        .human_stops();
+    let told = story.told();
+    let since = told.rsplit_once("human> is it gone?").expect("a question").1;
+    expect![[r#"
+
         main> calls inbox_remove {"number":1}
-        asks 1> inbox_remove {"number":1}
-        human> /always 1
-        asks 1> always allowed (terminal)
-        main> inbox_remove: removed 1: milk
-        main> assistant: Gone.
-        human> /fork
-        -- fork/77cbc4a1 begins
-        fork/77cbc4a1> assistant: I am here.
-        human> the tea too
-        fork/77cbc4a1> calls inbox_remove {"number":2}
-        fork/77cbc4a1> inbox_remove: removed 2: tea
-        fork/77cbc4a1> assistant: Both.
-        human> /exit
-        -- fork/77cbc4a1 discarded.
-        -- crash
-        human> /permissions default
-        told> from now on the mode is `default`: i ask you before i do something that can't be taken back.
-        human> and number three
-        main> calls inbox_remove {"number":3}
-        asks 2> inbox_remove {"number":3}
+        main> inbox_remove: Error: there is no 1 in the inbox. `inbox_list` tells the numbers.
+        main> assistant: It is.
+        human> /revoke 7
+        refused> there is no number 7 among them. always allowed, where no words from outside are:
+        1: exactly inbox_remove: `{"number":1}`, until 15 dec 2026
+        `/revoke` and a number takes one back.
+        human> /revoke milk
+        refused> `milk` is no number. always allowed, where no words from outside are:
+        1: exactly inbox_remove: `{"number":1}`, until 15 dec 2026
+        `/revoke` and a number takes one back.
+        -- 08:01
+        human> /revoke
+        told> nothing is always allowed.
+        human> and now?
+        main> calls inbox_remove {"number":1}
+        asks 2> inbox_remove {"number":1}
         asks 2> cancelled (house)
         main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.
         main> stopped
-    "#]],
-    );
+    "#]].assert_eq(since);
+    assert_eq!(super::wrong(&mut story), [""; 0], "{told}");
 }
 
 /// The first answer counts; whoever answers again, late, or something that was never asked, hears so.

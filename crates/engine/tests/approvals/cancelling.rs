@@ -77,10 +77,10 @@ fn leaving_a_fork_cancels_what_is_asked_there() {
 /// PM-14, PM-16, MC-21: starting over cancels what is asked, and takes back what was allowed.
 #[test]
 fn starting_over_cancels_everything() {
-    let mut story = asked([Line::says("Gone."), remove(r#"{"number":2}"#)]);
-    story.human_commands("/always 1").settle().human("the tea too");
-    story.human_commands("/permissions default").model([remove(r#"{"number":3}"#)]);
-    story.human_commands("/clear").human_adds("number three").hears("asks 2>").human_commands("/clear");
+    let mut story = asked([Line::says("Gone."), remove(ONE)]);
+    story.human_commands("/always 1").settle().human("is it gone?");
+    story.human_commands("/permissions default").model([remove(ONE)]);
+    story.human_commands("/clear").human_adds("really?").hears("asks 2>").human_commands("/clear");
     story.human("hello").human_commands("/allow 2");
     check(
         story,
@@ -92,18 +92,18 @@ fn starting_over_cancels_everything() {
             asks 1> always allowed (terminal)
             main> inbox_remove: removed 1: milk
             main> assistant: Gone.
-            human> the tea too
-            main> calls inbox_remove {"number":2}
-            main> inbox_remove: removed 2: tea
+            human> is it gone?
+            main> calls inbox_remove {"number":1}
+            main> inbox_remove: Error: there is no 1 in the inbox. `inbox_list` tells the numbers.
             main> assistant: (the model has no more lines)
             human> /permissions default
             told> from now on the mode is `default`: i ask you before i do something that can't be taken back.
             human> /clear
             main> cleared
             told> cleared: we start over with the next message. /undo brings the conversation back.
-            human> number three
-            main> calls inbox_remove {"number":3}
-            asks 2> inbox_remove {"number":3}
+            human> really?
+            main> calls inbox_remove {"number":1}
+            asks 2> inbox_remove {"number":1}
             human> /clear
             asks 2> cancelled (house)
             main> inbox_remove: Error: cancelled, not run. something else came before the human said yes or no to `inbox_remove`.

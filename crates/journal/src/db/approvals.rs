@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use domain::approval::{
-    Approval, ApprovalId, Approvals, Closed, Consent, Grant, How, OPEN_FOR, REMEMBERED, Waits,
+    Approval, ApprovalId, Approvals, Closed, Consent, Grant, How, OPEN_FOR, REMEMBERED, Scope, Standing,
+    Waits,
 };
 use domain::conversation::Json;
 use domain::record::{ApprovalChange, SurfaceName};
@@ -20,11 +21,11 @@ use super::read::{branch_in, time_in, unread};
 const CARRIED: &str = "card = 1 AND how IN ('allowed', 'always allowed') AND spent IS NULL";
 
 impl Database {
-    /// All approvals that matter still. What was allowed for the session ended with it.
+    /// All approvals that matter still.
     pub(super) fn approvals(&self) -> rusqlite::Result<Approvals> {
         let next = "SELECT coalesce(max(id), 0) + 1 FROM approvals";
         let next = self.connection.query_row(next, [], |row| row.get(0)).map(ApprovalId)?;
-        let consent = Consent { grants: self.grants()?, ..Consent::default() };
+        let consent = Consent { always: self.standing()?, grants: self.grants()? };
         let (open, carried) = (self.open_approvals("how IS NULL")?, self.open_approvals(CARRIED)?);
         Ok(Approvals { open, closed: self.closed_approvals()?, consent, carried, next })
     }
@@ -53,6 +54,22 @@ impl Database {
             Ok(Grant { id: ApprovalId(row.get(0)?), call: call(row)?, until })
         };
         self.connection.prepare(sql)?.query_map([], grant)?.collect()
+    }
+
+    fn standing(&self) -> rusqlite::Result<Vec<Standing>> {
+        let sql = "SELECT id, call, tool, input, stands, stands_until FROM approvals \
+                   WHERE stands IS NOT NULL AND withdrawn IS NULL ORDER BY id";
+        let standing = |row: &Row<'_>| {
+            let (id, call, covers) = (ApprovalId(row.get(0)?), call(row)?, row.get::<_, String>(4)?);
+            let scope = match covers.split_once(' ') {
+                None if covers == "exactly" => Scope::exactly(&call.input),
+                Some(("file", path)) => Scope::File(path.to_owned()),
+                Some(("site", site)) => Scope::Site(site.to_owned()),
+                _ => return Err(unread(4, format!("no yes covers `{covers}`"))),
+            };
+            Ok(Standing { id, tool: call.name, scope, until: time_in(row, 5)? })
+        };
+        self.connection.prepare(sql)?.query_map([], standing)?.collect()
     }
 
     /// The newest of those that were closed, oldest first.
@@ -106,6 +123,19 @@ pub fn write(transaction: &Transaction<'_>, change: &ApprovalChange) -> rusqlite
         ApprovalChange::Spent(id, used, at) => {
             let sql = "UPDATE approvals SET spent = ?, used = ? WHERE id = ? AND spent IS NULL";
             execute(sql, params![at.as_microsecond(), used, id.0])
+        }
+        ApprovalChange::Stands(standing) => {
+            let covers = match &standing.scope {
+                Scope::Exactly(_) => "exactly".to_owned(),
+                Scope::File(path) => format!("file {path}"),
+                Scope::Site(site) => format!("site {site}"),
+            };
+            let sql = "UPDATE approvals SET stands = ?, stands_until = ? WHERE id = ?";
+            execute(sql, params![covers, standing.until.as_microsecond(), standing.id.0])
+        }
+        ApprovalChange::Withdrawn(id, at) => {
+            let sql = "UPDATE approvals SET withdrawn = ? WHERE id = ? AND withdrawn IS NULL";
+            execute(sql, params![at.as_microsecond(), id.0])
         }
     }
 }

@@ -116,6 +116,15 @@ impl Assembly {
         self.blocks.is_empty() && self.wanted.is_empty()
     }
 
+    /// ST-7: if nothing was said in any other way, these are the words. Never both.
+    pub fn fall_back_on(&mut self, result: &str) -> Option<String> {
+        if !self.is_silent() || self.was_heard() || result.trim().is_empty() {
+            return None;
+        }
+        self.blocks.push(Block::Text(result.to_owned()));
+        Some(self.words(result.to_owned()))
+    }
+
     /// The reply that ends with `calls`, in the order in which the model wrote them.
     pub fn calling(&mut self, mut calls: Vec<ToolCall>) -> Reply {
         let place = |call: &ToolCall| self.wanted.iter().position(|id| *id == call.id);

@@ -78,6 +78,8 @@ struct Client {
     questions: FuturesUnordered<BoxFuture<'static, (String, Value)>>,
     /// The last sign of life, ours or its.
     since: Instant,
+    /// How often in a row it was not ready in time.
+    unready: usize,
 }
 
 /// A started program, and what it was told at its start.
@@ -155,7 +157,8 @@ pub async fn live(shared: Arc<Shared>, branch: Branch, mut orders: mpsc::Receive
     };
     let questions = FuturesUnordered::new();
     let since = Instant::now();
-    let mut client = Client { shared, branch, orders, program, phase, waiting: Some(ask), questions, since };
+    let waiting = Some(ask);
+    let mut client = Client { shared, branch, orders, program, phase, waiting, questions, since, unready: 0 };
     while let Next::Go = client.step().await {}
     client.orders.close();
     let end = client.shared.settings.patience.end;
@@ -248,16 +251,35 @@ impl Client {
             Phase::Speaking(_) if self.some_calls() => self.hand_over_calls().await,
             Phase::Idle | Phase::Calling(_) => Next::Over,
             Phase::Draining(_) => self.begin_again().await,
-            Phase::Starting(..) => {
-                let seconds = self.shared.settings.patience.start.as_secs_f32();
-                let complaint = self.shared.settings.environment.hide(&self.program.control.complaint());
-                let why = format!("the claude program was not ready after {seconds} s {complaint}");
-                self.over(Failure::Unreachable(why.trim_end().to_owned())).await
-            }
+            Phase::Starting(..) => self.unready().await,
             Phase::Speaking(_) => {
                 let seconds = self.shared.settings.patience.stall.as_secs_f32();
                 self.over(Failure::CutOff(format!("silent for {seconds} s"))).await
             }
+        }
+    }
+
+    /// BF-12: a program that was not ready in time is started again, twice at most.
+    async fn unready(&mut self) -> Next {
+        let patience = self.shared.settings.patience;
+        let complaint = self.shared.settings.environment.hide(&self.program.control.complaint());
+        let pause = patience.again.get(self.unready).filter(|_| self.waiting.is_some());
+        let Some(pause) = pause else {
+            let seconds = patience.start.as_secs_f32();
+            let why = format!("the claude program was not ready after {seconds} s {complaint}");
+            return self.over(Failure::Unreachable(why.trim_end().to_owned())).await;
+        };
+        self.unready += 1;
+        self.program.control.end(patience.end).await;
+        let left = async {
+            match &self.waiting {
+                Some(ask) => ask.news.closed().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = left => Next::Over,
+            () = tokio::time::sleep(*pause) => self.begin_again().await,
         }
     }
 

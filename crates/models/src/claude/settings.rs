@@ -128,6 +128,8 @@ const MANNERS: [(&str, &str); 10] = [
 pub struct Patience {
     /// Until it is ready.
     pub start: Duration,
+    /// Before it is started again, each time that it was not ready in time.
+    pub again: [Duration; 2],
     /// Between any two things it says while it answers.
     pub stall: Duration,
     /// With nothing to do, before it is ended.
@@ -139,7 +141,8 @@ pub struct Patience {
 impl Default for Patience {
     fn default() -> Self {
         let minutes = |count: u64| Duration::from_secs(60 * count);
-        Self { start: minutes(1), stall: minutes(5), idle: minutes(10), end: Duration::from_secs(5) }
+        let (again, end) = ([5, 15].map(Duration::from_secs), Duration::from_secs(5));
+        Self { start: minutes(1), again, stall: minutes(5), idle: minutes(10), end }
     }
 }
 

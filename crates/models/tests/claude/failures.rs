@@ -1,11 +1,15 @@
 //! What the human reads when the vendor refuses, through the real program.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
 use domain::failure::Failure;
 use engine::ports::Model;
-use models::claude::{BadSettings, Claude, Company};
+use models::claude::{BadSettings, Claude, Company, Patience};
 use testkit::model_server::Act;
 
-use crate::stage::{Rig, Talk, settings};
+use crate::stage::{Rig, Talk, program, settings};
 
 async fn failed(act: fn() -> Act) -> Failure {
     let rig = Rig::new().await;
@@ -72,4 +76,67 @@ async fn the_program_tells_its_version_and_whether_it_is_logged_in() {
     let failure = stranger.claude.examine().await.unwrap_err().to_string();
     assert!(failure.contains("run `claude auth login` once, or set ANTHROPIC_API_KEY"), "{failure}");
     assert!(rig.server.requests().is_empty() && stranger.server.requests().is_empty());
+}
+
+/// A program in `folder` that counts its starts in the file `starts`, and then does as `rest` says.
+fn counting(folder: &Path, rest: &str) -> PathBuf {
+    let program = folder.join("claude");
+    let count = folder.join("starts").display().to_string();
+    std::fs::write(&program, format!("#!/bin/sh\necho started >> {count}\n{rest}\n")).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+fn starts(folder: &Path) -> usize {
+    std::fs::read_to_string(folder.join("starts")).unwrap_or_default().lines().count()
+}
+
+fn hurried(start: Duration) -> Patience {
+    let (again, end) = ([Duration::from_millis(1); 2], Duration::from_millis(50));
+    Patience { start, again, end, ..Patience::default() }
+}
+
+/// BF-12: a program that is never ready is started three times, and then it is told.
+#[tokio::test]
+async fn a_program_that_is_never_ready_is_started_three_times() {
+    let home = tempfile::tempdir().unwrap();
+    let program = counting(home.path(), "exec sleep 600");
+    let mut settings = settings(program, &home, "");
+    settings.patience = hurried(Duration::from_millis(300));
+    let claude = Claude::new(settings, Company::default()).unwrap();
+    let mut talk = Talk::main();
+    talk.human("hi");
+    let failure = talk.reply(&claude).await.1.unwrap_err();
+    assert!(
+        matches!(&failure, Failure::Unreachable(why) if why.contains("not ready after 0.3 s")),
+        "{failure:?}"
+    );
+    assert_eq!(starts(home.path()), 3);
+    let usual = Patience::default().again.map(|pause| pause.as_secs());
+    assert_eq!(usual, [5, 15]);
+}
+
+/// BF-12: one that is ready at the third start answers.
+#[tokio::test]
+#[ignore = "needs the claude program: `cargo xtask test` installs it"]
+async fn a_program_that_is_ready_at_the_third_start_answers() {
+    let home = tempfile::tempdir().unwrap();
+    let (folder, real) = (home.path().to_owned(), program().display().to_string());
+    let refuses = r#"read -r line; id=$(printf %s "$line" | sed 's/.*"request_id":"\([^"]*\)".*/\1/')
+        printf '{"type":"control_response","response":{"subtype":"error","request_id":"%s","error":"Control request timeout: initialize"}}\n' "$id"
+        read -r line"#;
+    let late =
+        format!("[ \"$(wc -l < {}/starts)\" -ge 3 ] && exec {real} \"$@\"\n{refuses}", folder.display());
+    let rig = Rig::with(
+        |settings| {
+            settings.program = counting(&folder, &late);
+            settings.patience = hurried(Duration::from_secs(60));
+        },
+        Company::default(),
+    )
+    .await;
+    rig.server.answering(|_| Act::says("Here."));
+    assert_eq!(Talk::main().say(&rig.claude, "hi").await, "Here.");
+    assert_eq!(starts(home.path()), 3);
+    rig.claude.close().await;
 }

@@ -77,6 +77,57 @@ async fn the_words_of_a_subagent_are_not_the_assistants() {
     assert_eq!(answer(script).await, "Here.");
 }
 
+/// ST-7: what was not streamed is read where it was written, or in the result; never in both.
+#[tokio::test]
+async fn words_that_were_not_streamed_are_heard_once() {
+    let whole = r#"echo '{"type":"assistant","message":{"content":[{"type":"text","text":"One."},{"type":"text","text":"Two."}]},"parent_tool_use_id":null}'"#;
+    let turn =
+        |middle: &str| format!("ready; hear_of '\"user\"'; begin; {middle}; end '\"result\":\"Two.\"'");
+    assert_eq!(answer(&turn(whole)).await, "One.\n\nTwo.");
+    assert_eq!(answer(&turn("true")).await, "Two.");
+    assert_eq!(answer(&turn("say 'Two.'")).await, "Two.");
+}
+
+/// EN-1, EN-12: it is started in its folder, with our instructions, model and way to think; it asks us about whatever is not
+/// one of our tools, which are allowed beforehand, and speaks word by word.
+#[tokio::test]
+async fn it_is_started_as_it_is_wanted() {
+    let play = play("printf '%s\\n' \"$PWD\" \"$@\" > words; ready; turn 'Yes.'");
+    assert_eq!(Talk::main().say(&play.claude, "hi").await, "Yes.");
+    play.claude.close().await;
+    let home = play.home.path().canonicalize().unwrap();
+    let words = std::fs::read_to_string(home.join("words")).unwrap();
+    let words: Vec<&str> = words.lines().collect();
+    assert_eq!(words[0], home.to_str().unwrap());
+    let after = |flag: &str| words.iter().skip_while(|word| **word != flag).nth(1).copied();
+    assert_eq!(after("--model"), Some("claude-test-1"));
+    assert_eq!(after("--permission-mode"), Some("default"));
+    assert_eq!(after("--permission-prompt-tool"), Some("stdio"));
+    assert_eq!(after("--allowedTools"), Some("mcp__ollim"));
+    assert_eq!(after("--thinking"), Some("disabled"));
+    assert!(after("--system-prompt").is_some_and(|told| !told.is_empty()), "{words:?}");
+    assert!(after("--mcp-config").is_some_and(|servers| servers.contains("\"ollim\"")), "{words:?}");
+    assert!(words.contains(&"--include-partial-messages"), "{words:?}");
+}
+
+/// EN-10: the name of a session is the one that its latest result gives it.
+#[tokio::test]
+async fn a_session_goes_on_under_its_latest_name() {
+    let script = r#"
+        ready
+        case "$*" in
+            *--resume=s-2*) turn 'I remember.' ;;
+            *--resume*) exit 3 ;;
+            *) hear_of '"user"'; begin; say 'One.'; end '"session_id":"s-2"'; exit 0 ;;
+        esac
+    "#;
+    let play = play(script);
+    let mut talk = Talk::main();
+    assert_eq!(talk.say(&play.claude, "a").await, "One.");
+    assert_eq!(talk.say(&play.claude, "b").await, "I remember.");
+    play.claude.close().await;
+}
+
 #[tokio::test]
 async fn a_line_of_ten_megabytes_is_read() {
     let script = r#"
@@ -215,7 +266,9 @@ async fn a_program_that_never_heard_the_message_is_started_again() {
 
 #[tokio::test]
 async fn a_program_that_is_never_ready_is_given_up_and_ended() {
-    let short = |patience: &mut Patience| patience.start = Duration::from_millis(100);
+    let short = |patience: &mut Patience| {
+        (patience.start, patience.again) = (Duration::from_millis(100), [Duration::ZERO; 2]);
+    };
     let play = play_with("while hear; do :; done", short);
     let mut talk = Talk::main();
     talk.human("hi");

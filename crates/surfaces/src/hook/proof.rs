@@ -93,13 +93,15 @@ impl Called<'_> {
     /// P7, F2: what the call is known by. GitHub does not sign its number, so there what it says counts too; whoever
     /// shows the secret may give a number.
     pub fn marks(&self, proof: Proof, body: &serde_json::Value) -> Vec<String> {
+        let number = |name: &str| self.word(name).map(|word| word.as_bytes().to_vec());
         let id = match proof {
-            Proof::Bearer => self.word("idempotency-key").or_else(|| self.word("webhook-id")),
-            Proof::Standard => self.word("webhook-id"),
-            Proof::GitHub => self.word("x-github-delivery"),
+            // Nobody signed this number, so any will do: one that was passed over would let a call in twice.
+            Proof::Bearer => self.all("idempotency-key").or_else(|| self.all("webhook-id")),
+            Proof::Standard => number("webhook-id"),
+            Proof::GitHub => number("x-github-delivery"),
         };
-        let id = id.map(|id| self.mark("id", id));
-        let said = (proof == Proof::GitHub).then(|| self.mark("said", &canonical(body)));
+        let id = id.map(|id| self.mark("id", &id));
+        let said = (proof == Proof::GitHub).then(|| self.mark("said", canonical(body).as_bytes()));
         id.into_iter().chain(said).collect()
     }
 
@@ -108,9 +110,9 @@ impl Called<'_> {
         proof == Proof::GitHub && self.one("x-github-event") == Some(b"ping".as_slice())
     }
 
-    fn mark(&self, kind: &str, text: &str) -> String {
+    fn mark(&self, kind: &str, bytes: &[u8]) -> String {
         let mut hash = Sha256::new();
-        for part in [self.id, kind, text] {
+        for part in [self.id.as_bytes(), kind.as_bytes(), bytes] {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
@@ -122,6 +124,12 @@ impl Called<'_> {
         let mut all = self.headers.get_all(name).iter();
         let first = all.next()?.as_bytes();
         (all.next().is_none() && !first.is_empty()).then_some(first)
+    }
+
+    /// Whatever the headers of this name say, if they say anything.
+    fn all(&self, name: &str) -> Option<Vec<u8>> {
+        let all: Vec<&[u8]> = self.headers.get_all(name).iter().map(|value| value.as_bytes()).collect();
+        Some(all.join(&b'\n')).filter(|said| !said.is_empty())
     }
 
     /// The same as text that everybody reads in the same way.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::seen::{Approval, Decision, Seen};
 
 /// Rules under which a call may run.
-const ALLOWING: [&str; 7] = ["own-tool", "reads", "context", "mode", "session", "approved", "granted"];
+const ALLOWING: [&str; 7] = ["own-tool", "reads", "context", "mode", "standing", "approved", "granted"];
 /// The texts of results of calls that did not run, or of which nobody knows.
 const UNRUN: [&str; 2] = ["this was not run.", "the program was stopped while this ran"];
 

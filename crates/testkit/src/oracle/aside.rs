@@ -17,11 +17,7 @@ pub fn reports_are_read_once(seen: &Seen) -> Vec<String> {
     for (id, entry) in &seen.entries {
         let told = Told::of(entry);
         let read: Vec<&Report> = seen.reports.iter().filter(|report| report.entry == Some(*id)).collect();
-        let quoted: Vec<String> = read
-            .iter()
-            .filter(|report| report.told == "quoted")
-            .map(|report| in_a_line(&report.text))
-            .collect();
+        let quoted = quoted(read.iter().filter(|report| report.told == "quoted"));
         let counted = read.iter().filter(|report| report.told == "counted").count();
         let taken_back = read.is_empty() && !main.contains(id);
         if (told.quoted != quoted || told.counted != counted) && !taken_back {
@@ -37,6 +33,21 @@ pub fn reports_are_read_once(seen: &Seen) -> Vec<String> {
     });
     wrong.extend(astray.map(|report| format!("report {} was read and was not", report.id)));
     wrong
+}
+
+/// What main is told of `reports`: of those whose words may be from outside, only once who left some.
+fn quoted<'a>(reports: impl Iterator<Item = &'a &'a Report>) -> Vec<String> {
+    let mut told = Vec::new();
+    for report in reports {
+        let line = match report.tainted {
+            true => domain::context::stub(&report.from),
+            false => in_a_line(&report.text),
+        };
+        if !report.tainted || !told.contains(&line) {
+            told.push(line);
+        }
+    }
+    told
 }
 
 fn in_a_line(text: &str) -> String {

@@ -115,7 +115,10 @@ pub struct Message {
 #[derive(Debug)]
 pub struct Report {
     pub id: i64,
+    pub from: String,
     pub text: String,
+    /// Whether its words may be from outside.
+    pub tainted: bool,
     pub read: Option<i64>,
     pub told: String,
     pub entry: Option<i64>,
@@ -188,8 +191,10 @@ impl Seen {
             turns: rows
                 .all("SELECT id, branch, message, attempts, closed, ending FROM turns ORDER BY id", turn)?,
             ruled: rows.ruled()?,
-            reports: rows
-                .all("SELECT id, text, read, coalesce(told, ''), entry FROM reports ORDER BY id", report)?,
+            reports: rows.all(
+                "SELECT id, text, read, coalesce(told, ''), entry, source, label FROM reports ORDER BY id",
+                report,
+            )?,
             beside: beside(&rows)?,
             unmade: rows
                 .all("SELECT id FROM file_changes", |row| row.get::<_, i64>(0))
@@ -326,7 +331,9 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
 
 fn report(row: &Row<'_>) -> rusqlite::Result<Report> {
     let (read, told, entry) = (row.get(2)?, row.get(3)?, row.get(4)?);
-    Ok(Report { id: row.get(0)?, text: row.get(1)?, read, told, entry })
+    let label: String = row.get(6)?;
+    let tainted = !label.ends_with(';');
+    Ok(Report { id: row.get(0)?, from: row.get(5)?, text: row.get(1)?, tainted, read, told, entry })
 }
 
 fn turn(row: &Row<'_>) -> rusqlite::Result<Turn> {

@@ -35,6 +35,7 @@ const SOUND: &str = r#"
     INSERT INTO decisions VALUES (1, 1, 11, 'c1', 'add', '{}', 'own-tool'), (2, 2, 21, 'c2', 'add', '{}', 'own-tool');
     INSERT INTO reports VALUES (1, 5, 'routine:mail', 'one', 1, 'counted', 5),
         (2, 6, 'routine:mail', 'two', 1, 'quoted', 5), (3, 7, 'routine:mail', 'three', NULL, NULL, NULL);
+    ALTER TABLE reports ADD COLUMN label TEXT NOT NULL DEFAULT ';';
 "#;
 
 const CREATED: &str = r#"{"session_id":"s1","event":"created","timestamp":"t","parent_session_id":null}"#;
@@ -155,6 +156,10 @@ fn a_damaged_row_is_found_whatever_it_breaks() {
     check("UPDATE reports SET entry = 1 WHERE id = 2", "entry 5 quotes [\"two\"] and counts 1");
     check("UPDATE reports SET told = 'quoted' WHERE id = 1", "read in it were [\"one\", \"two\"] and 0");
     check("UPDATE reports SET read = NULL WHERE id = 2", "report 2 was read and was not");
+    check(
+        "UPDATE reports SET label = ';mail' WHERE id = 2",
+        "read in it were [\"routine:mail read words from outside",
+    );
     check("UPDATE reports SET text = 'four' WHERE id = 3", "[\"four\"] wait");
     check(
         "INSERT INTO forks VALUES ('fork/x', NULL, NULL, 10, 1, NULL, NULL, 'not', NULL, 0, 'off')",

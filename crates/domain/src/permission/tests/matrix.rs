@@ -121,8 +121,8 @@ fn a_host_that_the_job_names_is_reached_while_it_is_clean() {
 /// helps. A yes to exactly this still is one.
 #[test]
 fn a_wide_yes_does_not_reach_where_outside_words_are() {
-    let consent = Consent { always: TOOLS.map(|(name, _)| name.to_owned()).into(), grants: Vec::new() };
     for (name, input) in CALLS {
+        let consent = always(&call(name, input));
         for mode in Mode::ALL {
             let clean = Authority { mode, ..authority(MAIN, Label::PLAIN) };
             let tainted = Authority { mode, ..authority(MAIN, Label::both(Realm::Mail)) };

@@ -75,7 +75,11 @@ impl Client {
     async fn perhaps_ready(&mut self) -> Next {
         let Phase::Starting(ready, _) = &mut self.phase else { return Next::Go };
         match ready.try_recv() {
-            Ok(Ok(_)) => self.ready().await,
+            Ok(Ok(_)) => {
+                self.unready = 0;
+                self.ready().await
+            }
+            Ok(Err(why)) if why.contains("Control request timeout") => self.unready().await,
             Ok(Err(why)) => {
                 let why = self.shared.settings.environment.hide(&why);
                 self.over(Failure::Rejected(why)).await
@@ -150,6 +154,10 @@ impl Client {
         let done = match ended.is_error {
             true => Err(cut_off(self.failure(ended), &speech.assembly)),
             false => {
+                if speech.ask.wanted == Wanted::Reply {
+                    let words = speech.assembly.fall_back_on(&ended.result);
+                    speech.say(words).await;
+                }
                 let reply = speech.assembly.finish(ended.stop_reason.as_deref());
                 Ok(Outcome { reply, compaction: speech.compaction })
             }

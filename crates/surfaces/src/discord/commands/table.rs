@@ -206,6 +206,12 @@ pub(super) const COMMANDS: &[Command] = &[
         (Glance, Work),
     ),
     given(
+        "revoke",
+        "tells what is always allowed, or takes one of it back",
+        &[may("number", "which", Takes::Number)],
+        (Glance, Work),
+    ),
+    given(
         "ping-budget",
         "how many pings are left, or how many there can be and how fast one comes back",
         &[

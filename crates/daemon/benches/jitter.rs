@@ -1,0 +1,113 @@
+//! Jitter: how long after its time a job begins, while a thousand others are being done.
+//!
+//! The house is real and so is the time. The model takes every request and answers none, so that whatever began goes on
+//! until the end of the measure.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an editor writes the files, and the time is that of the wall"
+)]
+
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use daemon::house::{Doors, House};
+use daemon::settings::{Environment, Settings};
+use jiff::{SignedDuration, Timestamp};
+use journal::disk::RealDisk;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+/// Jobs that begin together, and go on.
+const CROWD: usize = 900;
+/// Jobs that come after them, so many in each of so many seconds; all together are as many as may go on at once.
+const SECONDS: usize = 10;
+const EACH_SECOND: usize = 10;
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for (dir, place) in [(in_memory(), "in memory"), (on_disk(), "with the disk")] {
+        runtime.block_on(measure(&dir, place));
+    }
+}
+
+/// Plans the jobs, lets their times come, and reads in the log when each began.
+async fn measure(dir: &TempDir, place: &str) {
+    let model = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", model.local_addr().unwrap());
+    let first = Timestamp::from_second(Timestamp::now().as_second() + 4).unwrap();
+    std::fs::create_dir_all(dir.path().join("reminders")).unwrap();
+    (0..CROWD).for_each(|n| plan(dir.path(), &format!("crowd{n}"), first));
+    for second in 0..SECONDS {
+        let due = first + SignedDuration::from_secs(2 + i64::try_from(second).unwrap());
+        (0..EACH_SECOND).for_each(|n| plan(dir.path(), &format!("later{second}-{n}"), due));
+    }
+    let house = open(dir, &url).await;
+    let all = CROWD + SECONDS * EACH_SECOND;
+    let began = loop {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let began = lateness(dir.path(), "%");
+        if began.len() == all {
+            break began;
+        }
+    };
+    say(&format!("the last of {CROWD} fires at once {place}: {} ns", last(&began)));
+    tell(&format!("fire jitter under {all} runs {place}"), &lateness(dir.path(), "reminder:later%"));
+    house.close().await;
+}
+
+fn plan(data: &Path, id: &str, due: Timestamp) {
+    let text = format!("---\nid: {id}\nrun-at: {due}\nbackground: true\nisolated: true\n---\nlook at {id}\n");
+    std::fs::write(data.join(format!("reminders/{id}.md")), text).unwrap();
+}
+
+/// How many microseconds after their times the jobs began whose source is like `pattern`, the shortest first.
+fn lateness(data: &Path, pattern: &str) -> Vec<u64> {
+    let log = Connection::open(data.join("state/journal.db")).unwrap();
+    let mut rows = log
+        .prepare("SELECT began - due FROM occurrences WHERE source LIKE ?1 AND tries > 0 ORDER BY 1")
+        .unwrap();
+    let rows = rows.query_map([pattern], |row| row.get(0)).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+async fn open(dir: &TempDir, url: &str) -> House {
+    let variables = [("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", url)];
+    let mut environment = Environment::new(|name| {
+        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+    });
+    environment.set_data_dir(dir.path().to_owned());
+    let Ok(settings) = Settings::read(&environment) else { panic!("the settings cannot be read") };
+    let Ok(house) = House::open(&settings, Arc::new(RealDisk), Doors::Local).await else {
+        panic!("the house cannot be opened")
+    };
+    house
+}
+
+fn in_memory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
+}
+
+fn on_disk() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+fn last(took: &[u64]) -> u64 {
+    took.last().copied().unwrap_or_default() * 1000
+}
+
+fn tell(what: &str, took: &[u64]) {
+    let part = |of_100: usize| took[(took.len() - 1) * of_100 / 100] * 1000;
+    say(&format!("{what}, median: {} ns", part(50)));
+    say(&format!("{what}, p99: {} ns", part(99)));
+}
+
+fn say(line: &str) {
+    let mut out = std::io::stdout();
+    writeln!(out, "{line}").unwrap();
+}

@@ -1,0 +1,92 @@
+//! I6: a command that wants more power for whoever wrote it edits what says who may do what, there already or not.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::rig::Rig;
+
+/// Where power is written down.
+const POWER: [&str; 16] = [
+    "routines/mail.md",
+    "routines/new.md",
+    "reminders/new.md",
+    "webhooks/new.md",
+    "skills/tidy/SKILL.md",
+    "skills/new/SKILL.md",
+    "agents/new.md",
+    ".claude/agents/guide.md",
+    ".claude/settings.json",
+    ".git/hooks/post-commit",
+    ".git/config",
+    "mcp.json",
+    ".mcp.json",
+    "CLAUDE.md",
+    "settings.toml",
+    "state/config.json",
+];
+
+/// How a shell edits a file.
+const EDITS: [&str; 16] = [
+    "echo obey > {path}",
+    "echo obey >> {path}",
+    "echo obey | tee {path}",
+    "cp made {path}",
+    "mv -f copy {path}; cp made copy",
+    "ln -sf $PWD/made {path}",
+    "ln -f made {path}",
+    "mkdir -p {path} {folder}; cp made {path}",
+    "install -D -m 700 made {path}",
+    "dd if=made of={path}",
+    "sed -i s/Read/Bash/ {path}",
+    "perl -e 'open F, q(>), q({path}); print F q(obey)'",
+    "truncate -s 0 {path}",
+    "touch {path}",
+    "rm -rf {path} {folder}",
+    "mv {folder} {folder}.old; mkdir {folder}; cp made {path}",
+];
+
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        match entry.file_type().unwrap().is_dir() {
+            true => found.extend(files(&entry.path())),
+            false => drop(found.insert(entry.path(), fs::read(entry.path()).unwrap_or_default())),
+        }
+    }
+    found
+}
+
+/// I6: 512 edits by every means of a shell, by the whole path and from the folder it works in: nothing outside of that folder
+/// is another than before, and nothing is there that was not.
+#[test]
+fn no_command_in_the_cage_gives_itself_more_power() {
+    let rig = Rig::new();
+    for (path, text) in [
+        ("routines/mail.md", "---\nid: mail\ncron: 0 9 * * *\nallowed-tools:\n- Read\n---\nTriage.\n"),
+        ("skills/tidy/SKILL.md", "---\nname: tidy\ndescription: x\n---\nTidy up.\n"),
+        ("mcp.json", "{}"),
+        ("CLAUDE.md", "Be kind."),
+        ("settings.toml", ""),
+    ] {
+        fs::create_dir_all(rig.data().join(path).parent().unwrap()).unwrap();
+        fs::write(rig.data().join(path), text).unwrap();
+    }
+    let (before, mut edits) = (files(&rig.data()), 0);
+    for edit in EDITS {
+        for root in [rig.data().display().to_string(), "../..".to_owned()] {
+            let one = |path: &str| {
+                let folder = path.rsplit_once('/').map_or("routines", |(folder, _)| folder);
+                let full = |path: &str| format!("{root}/{path}");
+                edit.replace("{path}", &full(path)).replace("{folder}", &full(folder))
+            };
+            let all: Vec<String> = POWER.into_iter().map(one).collect();
+            edits += all.len();
+            let command = format!("echo obey > made; cp made copy; {}; echo tried", all.join("; "));
+            let told = rig.bash(&command).unwrap();
+            assert!(told.contains("tried"), "{told}");
+            assert_eq!(files(&rig.data()), before, "{command}");
+        }
+    }
+    assert_eq!(edits, 512);
+}

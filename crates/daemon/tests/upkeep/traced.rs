@@ -1,0 +1,263 @@
+//! J2: whatever is made in the human's home is theirs alone from its first moment on: the system is asked for every call
+//! that makes something, with `strace`, while the real program lives.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::JoinHandle;
+
+use serde_json::json;
+use testkit::kill::{Backstage, Program, finish, free_port, stderr};
+use testkit::model_server::Act;
+
+use crate::rig::BINARY;
+
+/// What a shell begins with that nobody set up otherwise: everybody may read.
+const USUAL_MASK: u32 = 0o022;
+
+/// Those that make something or change who may read it. Not every machine has all of them.
+const CALLS: &str = "trace=?open,openat,?openat2,?creat,?mkdir,mkdirat,?mknod,mknodat,bind,umask,?chmod,fchmod,fchmodat,\
+                     ?fchmodat2,clone,?clone3,?fork,?vfork";
+
+const BELL: &str = "---\nid: bell\nfields:\n  type: object\n  required: [door]\n  properties:\n    door: {type: string, \
+    enum: [front, garden]}\ndeliver: \"somebody rang at the {door} door\"\n---\n";
+
+/// What the system was asked for.
+struct Trace {
+    fifo: PathBuf,
+    reader: JoinHandle<String>,
+}
+
+impl Trace {
+    /// A pipe of the name `name`, and whoever reads it to its end.
+    fn new(home: &Path, name: &str) -> Self {
+        let fifo = home.join(name);
+        let made = Command::new("mkfifo").arg(&fifo).status().expect("mkfifo");
+        assert!(made.success());
+        let from = fifo.clone();
+        let reader = std::thread::spawn(move || {
+            let bytes = std::fs::read(from).expect("what strace wrote");
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        Self { fifo, reader }
+    }
+
+    /// `program` with these arguments, watched; it is the child itself, and who watches stands aside.
+    fn command(&self, program: &Program, arguments: &[&str]) -> Command {
+        let fifo = self.fifo.display();
+        let shell = format!("umask 022; exec strace -D -f -y -qq -s 4096 -e '{CALLS}' -o {fifo} \"$@\"");
+        program.command_through(&shell, arguments)
+    }
+
+    /// All that was made below `home`, once everybody who was watched has ended.
+    fn made(self, home: &Path) -> Vec<Made> {
+        let text = self.reader.join().expect("a reader");
+        let made = made(&text, home);
+        assert!(!made.is_empty(), "strace saw nothing; is it installed, and may it trace? {text}");
+        made
+    }
+}
+
+/// Something that was made, or whose mode was set.
+#[derive(Debug)]
+struct Made {
+    path: PathBuf,
+    mode: u32,
+    line: String,
+}
+
+/// Reads what strace wrote.
+fn made(text: &str, home: &Path) -> Vec<Made> {
+    let (mut unfinished, mut masks, mut found) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+    let mut parents: BTreeMap<u32, u32> = BTreeMap::new();
+    let lines: Vec<(u32, String)> = text.lines().filter_map(|line| whole(line, &mut unfinished)).collect();
+    for (pid, line) in &lines {
+        if ["clone", "fork", "vfork"].iter().any(|name| line.starts_with(name)) {
+            let child = ended(line).and_then(|(_, number)| number.trim().parse().ok());
+            parents.extend(child.map(|child| (child, *pid)));
+        }
+    }
+    for (pid, line) in lines {
+        if let Some(mask) = line.strip_prefix("umask(").and_then(|rest| octal(rest.split(')').next()?)) {
+            masks.insert(pid, mask);
+        }
+        let line_of = std::iter::successors(Some(pid), |pid| parents.get(pid).copied());
+        let mask = line_of.into_iter().find_map(|pid| masks.get(&pid).copied()).unwrap_or(USUAL_MASK);
+        found.extend(making(&line, home).map(|(path, wanted, is_set)| {
+            let mode = if is_set { wanted } else { wanted & !mask };
+            Made { path, mode, line }
+        }));
+    }
+    found
+}
+
+/// A line that is finished, with the number of who asked.
+fn whole(line: &str, unfinished: &mut BTreeMap<u32, String>) -> Option<(u32, String)> {
+    let (pid, rest) = line.split_once(' ')?;
+    let (pid, rest) = (pid.parse().ok()?, rest.trim_start());
+    if let Some(begun) = rest.strip_suffix(" <unfinished ...>") {
+        unfinished.insert(pid, begun.to_owned());
+        return None;
+    }
+    match rest.strip_prefix("<... ").and_then(|rest| rest.split_once(" resumed>")) {
+        Some((_, end)) => unfinished.remove(&pid).map(|begun| (pid, begun + end)),
+        None => Some((pid, rest.to_owned())),
+    }
+}
+
+/// What was given to a call, and what came of it; room is left between the two.
+fn ended(rest: &str) -> Option<(&str, &str)> {
+    let (given, result) = rest.rsplit_once(" = ")?;
+    Some((given.trim_end().strip_suffix(')')?, result))
+}
+
+/// What a call makes below `home`, with the mode it asks for, and whether that is set whatever the mask is.
+fn making(line: &str, home: &Path) -> Option<(PathBuf, u32, bool)> {
+    let (name, rest) = line.split_once('(')?;
+    let (given, result) = ended(rest)?;
+    if result.starts_with('-') {
+        return None;
+    }
+    let quoted = || given.split('"').nth(1);
+    let last = || octal(given.rsplit(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty())?);
+    let (path, mode, is_set) = match name {
+        "open" | "openat" if given.contains("O_CREAT") => (quoted()?, last()?, false),
+        "openat2" if given.contains("O_CREAT") => {
+            let mode = given.split_once("mode=").and_then(|(_, rest)| octal(rest.split([',', '}']).next()?));
+            (quoted()?, mode?, false)
+        }
+        "creat" | "mkdir" | "mkdirat" | "mknod" | "mknodat" => (quoted()?, last()?, false),
+        // What a socket's file begins with is all that the mask leaves.
+        "bind" if given.contains("AF_UNIX") && given.contains("sun_path=\"") => (quoted()?, 0o777, false),
+        "chmod" | "fchmodat" | "fchmodat2" => {
+            (quoted()?, octal(given.split(", ").find(|word| octal(word).is_some())?)?, true)
+        }
+        "fchmod" => ("", last()?, true),
+        _ => return None,
+    };
+    let within = given.split_once('<').and_then(|(before, rest)| {
+        // The first argument is a descriptor, and this is what it leads to.
+        (!before.contains(['"', ','])).then(|| rest.split('>').next().unwrap_or_default())
+    });
+    let full = home.join(within.unwrap_or_default()).join(path);
+    full.starts_with(home).then_some((full, mode, is_set))
+}
+
+fn octal(word: &str) -> Option<u32> {
+    let digits = word.trim();
+    digits.starts_with('0').then(|| u32::from_str_radix(digits, 8).ok()).flatten()
+}
+
+/// None of it is for others, at any time.
+fn all_private(made: &[Made]) {
+    for made in made {
+        assert_eq!(made.mode & 0o077, 0, "{:o} {}: {}", made.mode, made.path.display(), made.line);
+    }
+}
+
+fn kinds(made: &[Made], words: &str) -> usize {
+    made.iter().filter(|made| made.path.to_string_lossy().contains(words)).count()
+}
+
+/// J2: a first start in an empty home, a reminder and its end: the directory, the journal, the socket and every file of
+/// it are nobody else's, not even while they are made.
+#[test]
+fn what_a_first_start_makes_is_private_from_the_beginning() {
+    let program = Program::offline(BINARY);
+    let trace = Trace::new(program.home(), "first.trace");
+    let running = program.try_start(trace.command(&program, &["run", "--no-chat"])).expect("it starts");
+    running.converse("remind me to call mum in 20 minutes").unwrap();
+    running.converse("keep the idea with the boat").unwrap();
+    running.command("/config permission_mode default").unwrap();
+    let (status, _) = running.terminate();
+    assert!(status.success(), "{status}");
+    let made = trace.made(program.home());
+    all_private(&made);
+    for words in
+        ["data", "state/journal.db", "state/journal.db-wal", "reminders/", "state/config.json", ".git/"]
+    {
+        assert!(kinds(&made, words) > 0, "{words}: {made:?}");
+    }
+}
+
+/// J2: what tools write, a command in the cage makes, a webhook brings, a backup holds and its unpacking lays down is
+/// nobody else's either, at no time.
+#[test]
+fn what_tools_and_commands_make_is_private_from_the_beginning() {
+    let backstage = Backstage::open();
+    let mut program = Program::answered_by(BINARY, &backstage);
+    let port = free_port();
+    program.set("WEBHOOK_PORT", &port.to_string()).set("WEBHOOK_SECRET", "sesame");
+    let hook = program.data().join("webhooks/bell.md");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(hook, BELL).unwrap();
+    let trace = Trace::new(program.home(), "second.trace");
+    let running = program.try_start(trace.command(&program, &["run", "--no-chat"])).expect("it starts");
+    backstage.model().script([
+        Act::calls("Write", &json!({ "file_path": "notes/day.md", "content": "sun" })),
+        Act::calls(
+            "Edit",
+            &json!({ "file_path": "notes/day.md", "old_string": "sun", "new_string": "rain" }),
+        ),
+        Act::calls("Bash", &json!({ "command": "mkdir -p notes/deep && echo x > notes/deep/made.txt" })),
+        Act::says("written."),
+    ]);
+    running.converse("write it down").unwrap();
+    assert_eq!(ring(port), "HTTP/1.1 202 Accepted");
+    running.terminate();
+    let mut made = trace.made(program.home());
+    for (number, words) in [
+        &["export", "backup.tar.gz"][..],
+        &["routine", "add", "--cron", "0 9 * * *", "-m", "good morning"],
+        &["--data-dir", "elsewhere", "import", "backup.tar.gz"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let trace = Trace::new(program.home(), &format!("command-{number}.trace"));
+        let output = finish(&mut trace.command(&program, words));
+        assert!(output.status.success(), "{words:?}: {}", stderr(&output));
+        made.extend(trace.made(program.home()));
+    }
+    all_private(&made);
+    for words in ["notes/", "deep/made.txt", ".ollim-export-", "routines/", "elsewhere"] {
+        assert!(kinds(&made, words) > 0, "{words}: {made:?}");
+    }
+}
+
+/// Somebody calls the bell; the first line of the answer.
+fn ring(port: u16) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let head = "POST /hook/bell HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sesame\r\ncontent-length: 16";
+    write!(stream, "{head}\r\n\r\n{{\"door\":\"front\"}}").unwrap();
+    let mut heard = String::new();
+    BufReader::new(stream).read_line(&mut heard).unwrap();
+    heard.trim_end().to_owned()
+}
+
+/// J2: whoever reads the trace sees what is loose, whatever stands between it and its end.
+#[test]
+fn a_loose_file_is_seen_in_a_trace() {
+    let text = "10 umask(077) = 022\n\
+                10 openat(AT_FDCWD</h>, \"a\", O_WRONLY|O_CREAT|O_EXCL, 0666) = 3</h/a>\n\
+                10 clone3({flags=CLONE_VM}, 88 <unfinished ...>\n\
+                11 mkdirat(5</h/d>, \"b\", 0777 <unfinished ...>\n\
+                10 <... clone3 resumed>)               = 11\n\
+                11 <... mkdirat resumed>) = 0\n\
+                11 umask(022) = 077\n\
+                11 mkdir(\"/h/e\", 0777) = 0\n\
+                10 fchmod(3</h/a>, 0644) = 0\n\
+                10 openat2(4</h>, \"c\", {flags=O_CREAT|O_WRONLY, mode=0644, resolve=RESOLVE_BENEATH}, 24) = 6</h/c>\n\
+                10 bind(7<UNIX-STREAM:[1]>, {sa_family=AF_UNIX, sun_path=\"/h/s\"}, 110) = 0\n\
+                12 openat(AT_FDCWD</x>, \"/x/y\", O_CREAT, 0666) = 3</x/y>\n\
+                12 openat(AT_FDCWD</h>, \"z\", O_CREAT, 0666) = -1 EACCES (Permission denied)\n\
+                12 bind(7<UNIX-STREAM:[1]>, {sa_family=AF_UNIX, sun_path=\"/h/t\"}, 110) = 0\n";
+    let told: Vec<String> = made(text, Path::new("/h"))
+        .iter()
+        .map(|made| format!("{} {:o}", made.path.display(), made.mode))
+        .collect();
+    let expected = ["/h/a 600", "/h/d/b 700", "/h/e 755", "/h/a/ 644", "/h/c 600", "/h/s 700", "/h/t 755"];
+    assert_eq!(told, expected);
+}
