@@ -131,19 +131,19 @@ class Row extends Filed {
     super(job.file, view);
     this.node.className = "job";
     this.node.dataset.job = job.job;
-    this.parts = Object.fromEntries(["called", "when", "next", "day", "told", "wrong"].map((name) => [name, make("div", name)]));
+    this.parts = Object.fromEntries(["called", "when", "next", "day", "outcome", "wrong"].map((name) => [name, make("div", name)]));
     this.parts.wrong.setAttribute("role", "alert");
     this.parts.wrong.hidden = true;
-    this.parts.told.setAttribute("role", "status");
-    this.parts.told.hidden = true;
+    this.parts.outcome.setAttribute("role", "status");
+    this.parts.outcome.hidden = true;
     this.run = button("run now", "", () => this.ask(this.run, assistant.run));
     this.rest = button("pause", "", () => this.ask(this.rest, this.paused ? assistant.resume : assistant.pause));
     this.rest.hidden = job.kind !== "routine";
     const buttons = make("div", "buttons");
     buttons.append(this.run, this.rest, this.edit);
     if (job.kind === "reminder") buttons.append((this.moves = menu("move", TIMES, (to) => this.move(to), HINT)));
-    const { called, when, next, day, told, wrong } = this.parts;
-    this.node.append(called, when, next, day, buttons, told, wrong);
+    const { called, when, next, day, outcome, wrong } = this.parts;
+    this.node.append(called, when, next, day, buttons, outcome, wrong);
   }
 
   update(job, data) {
@@ -180,12 +180,12 @@ class Row extends Filed {
 
   // What is told is what is stored now; for as long as nothing else changes it can be taken back.
   async move(to) {
-    const { told, wrong } = this.parts;
+    const { outcome, wrong } = this.parts;
     try {
       const { text, undo } = await assistant.capture(`move ${this.id} to ${to}`);
       say(wrong, "");
-      say(told, text);
-      if (undo) told.append(button("Undo", "", () => this.back(undo)));
+      say(outcome, text);
+      if (undo) outcome.append(button("Undo", "", () => this.back(undo)));
       this.view.tell(text);
     } catch (error) {
       say(wrong, error.message);
@@ -195,14 +195,14 @@ class Row extends Filed {
   }
 
   async back(undo) {
-    const { told, wrong } = this.parts;
+    const { outcome, wrong } = this.parts;
     try {
       const { text } = await assistant.undo(undo);
       say(wrong, "");
-      say(told, text);
+      say(outcome, text);
       this.view.tell(text);
     } catch (error) {
-      say(told, "");
+      say(outcome, "");
       say(wrong, error.message);
     }
     this.view.changed();

@@ -80,9 +80,9 @@ impl Assistant {
 
     /// SC-3: what a file says holds from now on; a job that is being done ends as it began.
     pub(super) fn planned(&mut self, planned: Arc<Planned>, minutes: &mut Minutes) {
-        let (source, name, plans) = (planned.source(), planned.name(), &mut self.memory.plans);
-        let before =
-            plans.agenda.get(&source).map(|plan| plan.planned.name()).filter(|before| *before != name);
+        let (source, plans) = (planned.source(), &mut self.memory.plans);
+        let before = plans.agenda.get(&source).map(|plan| plan.planned.name());
+        let before = before.filter(|before| *before != planned.name());
         let known = plans.known.get(&source).cloned();
         plans.known.remove_mut(&source);
         let fresh = plans.agenda.plan(planned, known, (minutes.at, &minutes.zone));

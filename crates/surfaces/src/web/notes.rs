@@ -14,6 +14,8 @@ use super::schedule::unchanged;
 const LONGEST: usize = 255;
 /// Directories whose files are no notes: they are ours, or have views of their own.
 const OURS: [&str; 5] = ["state", "routines", "reminders", "webhooks", "skills"];
+/// Documents that come with the program.
+const PLACED: [&str; 3] = ["routine-reminder-spec.md", "skill-spec.md", "webhook-spec.md"];
 
 /// The name of a note, from the data directory on: `notes/lisbon.md`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +27,10 @@ impl Note {
         let plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0']);
         let first = text.split('/').next().unwrap_or_default();
         let ends = text.ends_with(".md") || text.ends_with(".txt");
-        let fits = text.len() <= LONGEST && text.split('/').all(plain) && !OURS.contains(&first);
+        let fits = text.len() <= LONGEST
+            && text.split('/').all(plain)
+            && !OURS.contains(&first)
+            && !PLACED.contains(&text);
         (ends && fits).then(|| Self(text.to_owned()))
     }
 
@@ -114,6 +119,7 @@ mod tests {
             "state/x.md",
             "routines/a.md",
             "skills/a/SKILL.md",
+            "skill-spec.md",
             "../x.md",
             "notes/../state/x.md",
             "/etc/x.md",

@@ -247,7 +247,7 @@ async fn a_bare_hour_is_read_by_the_humans_own_day() {
     let planned = async |line: &[&str]| told(dir, line).await.unwrap().value["event"]["start"].clone();
     let line = ["cal", "add", "walk", "--start", "tomorrow at 11", "--end", "tomorrow 23:59"];
     assert_eq!(planned(&line).await, "2026-11-17T11:00:00+01:00");
-    std::fs::create_dir(dir.join("state")).unwrap();
+    std::fs::create_dir_all(dir.join("state")).unwrap();
     std::fs::write(dir.join("state/config.json"), r#"{"quiet":"4-12"}"#).unwrap();
     assert_eq!(planned(&line).await, "2026-11-17T23:00:00+01:00");
 }
