@@ -82,7 +82,7 @@ impl Renewer<'_> {
     }
 
     fn laid(&self) -> PathBuf {
-        beside(&self.program, ".new")
+        mark::laid(&self.program)
     }
 
     /// Lays what was built beside the program.

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use journal::disk::{Disk, remove, replace};
 use serde::{Deserialize, Serialize};
 
+use super::beside;
+
 /// How far it came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "stage", rename_all = "snake_case")]
@@ -34,9 +36,21 @@ pub enum Mark {
     },
 }
 
-/// The mark in the directory `state`; one that cannot be read is none.
+/// The mark in the directory `state`; one that cannot be read is none. If the new program still lies beside the old one,
+/// whoever left the mark ended before it took its place.
 pub fn read(disk: &dyn Disk, state: &Path) -> Option<Mark> {
-    serde_json::from_slice(&disk.read(&path(state)).ok()?).ok()
+    let mark = serde_json::from_slice(&disk.read(&path(state)).ok()?).ok()?;
+    match mark {
+        Mark::Unproven { from, program, .. } if matches!(disk.look(&laid(&program)), Ok(Some(_))) => {
+            Some(Mark::Pulling { from })
+        }
+        mark => Some(mark),
+    }
+}
+
+/// Where a new program lies until it takes the place of `program`.
+pub fn laid(program: &Path) -> PathBuf {
+    beside(program, ".new")
 }
 
 /// Leaves `mark`.
