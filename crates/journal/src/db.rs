@@ -19,6 +19,7 @@ mod fresh;
 mod history;
 mod lineage;
 mod numbers;
+mod packed;
 mod past;
 mod path;
 mod plans;

@@ -161,6 +161,7 @@ fn the_path_to_an_entry_is_read_once_and_then_grown() {
     assert_eq!(whole, again);
 }
 
+/// B12: seven copies are kept, and all but the newest are packed.
 #[test]
 fn a_copy_is_made_once_a_day_and_seven_are_kept() {
     let desk = Desk::new();
@@ -174,6 +175,29 @@ fn a_copy_is_made_once_a_day_and_seven_are_kept() {
     assert_eq!(kept.len(), 7);
     let modes = kept.iter().map(|copy| copy.metadata().unwrap().permissions().mode() & 0o777);
     assert!(modes.into_iter().all(|mode| mode == 0o600), "a copy is for its owner alone");
+    let mut names: Vec<String> =
+        kept.iter().map(|copy| copy.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let packed = names.iter().filter(|name| name.ends_with(".db.gz")).count();
+    assert_eq!((packed, names.last().map(|name| name.ends_with(".db"))), (6, Some(true)), "{names:?}");
+}
+
+/// B5, B12: a packed copy goes on where it was; what a crash left half packed is no copy, and goes.
+#[test]
+fn a_packed_copy_goes_on_when_the_newer_one_is_damaged_too() {
+    let desk = Desk::new();
+    desk.say(&["one", "two"]);
+    let first = desk.back_up(at(10)).unwrap();
+    let half = first.with_extension("db.tmp");
+    std::fs::write(&half, "half").unwrap();
+    desk.say(&["three"]);
+    let newest = desk.back_up(at(86_500)).unwrap();
+    assert!(!half.exists() && !first.exists() && first.with_extension("db.gz").exists());
+    damage(&newest, |bytes| bytes.fill(7));
+    damage(&desk.paths().database(), |bytes| bytes[..8192].fill(7));
+    let opened = desk.open(at(86_600));
+    assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"]);
+    assert!(opened.notices[0].contains(".db.gz"), "{:?}", opened.notices);
 }
 
 #[test]

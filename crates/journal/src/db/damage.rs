@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Database, Unopened};
+use super::{Database, Unopened, packed};
 use crate::disk::Disk;
 use crate::paths::Paths;
 
@@ -50,10 +50,24 @@ fn back_up(database: &Database, dir: &Path, now: Timestamp, disk: &dyn Disk) -> 
     }
     disk.rename(&half, &path).map_err(|error| failed("naming the backup", &error))?;
     disk.sync_dir(dir).map_err(|error| failed("keeping the backup", &error))?;
-    for old in backups(dir, disk).into_iter().skip(BACKUPS) {
+    thin_out(dir, disk);
+    Ok(path)
+}
+
+/// All but the newest are packed, and those that are too many go. What cannot be packed stays as it is.
+fn thin_out(dir: &Path, disk: &dyn Disk) {
+    let all = backups(dir, disk);
+    for old in all.iter().skip(1).filter(|path| !packed::is(path)).take(BACKUPS) {
+        if let Err(error) = packed::pack(old, disk) {
+            tracing::warn!(%error, "A copy of the journal stays as large as it is.");
+        }
+    }
+    let mut kept: Vec<Option<Timestamp>> = all.iter().map(|path| made_at(path)).collect();
+    kept.dedup();
+    kept.truncate(BACKUPS);
+    for old in backups(dir, disk).into_iter().filter(|path| !kept.contains(&made_at(path))) {
         let _ = disk.remove(&old);
     }
-    Ok(path)
 }
 
 /// A database in the place of the damaged one at `path`, and what the human should know.
@@ -65,7 +79,7 @@ pub fn rescue(
 ) -> Result<(Database, String), Unopened> {
     let aside = set_aside(path, now, disk)?;
     for candidate in backups(backups_dir, disk) {
-        let Ok(bytes) = disk.read(&candidate) else { continue };
+        let Ok(bytes) = packed::read(&candidate, disk) else { continue };
         if disk.create(path, &bytes).is_err() {
             continue;
         }
@@ -115,7 +129,8 @@ fn backups(dir: &Path, disk: &dyn Disk) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = listed
         .into_iter()
         .filter(|listed| {
-            listed.is_file() && listed.path.extension().is_some_and(|extension| extension == "db")
+            let whole = listed.path.extension().is_some_and(|extension| extension == "db");
+            listed.is_file() && (whole || packed::is(&listed.path))
         })
         .map(|listed| listed.path)
         .collect();
@@ -125,7 +140,7 @@ fn backups(dir: &Path, disk: &dyn Disk) -> Vec<PathBuf> {
 }
 
 fn made_at(backup: &Path) -> Option<Timestamp> {
-    let stamp = backup.file_stem()?.to_str()?.strip_prefix(NAMED)?;
+    let stamp = backup.file_name()?.to_str()?.strip_prefix(NAMED)?.split('.').next()?;
     let time = jiff::civil::DateTime::strptime(STAMPED, stamp).ok()?;
     time.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp())
 }

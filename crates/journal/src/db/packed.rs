@@ -1,0 +1,65 @@
+//! Packed copies: a copy of the log that is older than the newest one takes a fraction of its room.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+
+use crate::disk::Disk;
+
+/// What a packed copy is called after the name that it had.
+const PACKED: &str = "gz";
+
+/// How much is read and written at once: a log can be larger than what should be held in memory.
+const PIECE: usize = 1 << 20;
+
+/// Whether the copy at `path` is packed.
+pub fn is(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == PACKED)
+}
+
+/// Packs the copy at `path`, which goes only once the packed one has its name.
+pub fn pack(path: &Path, disk: &dyn Disk) -> io::Result<()> {
+    let (half, whole) = (with_end(path, "tmp"), with_end(path, PACKED));
+    if disk.look(&half)?.is_some() {
+        disk.remove(&half)?;
+    }
+    disk.create(&half, &[])?;
+    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    let mut from = 0;
+    loop {
+        let piece = disk.read_part(path, from, PIECE)?;
+        if piece.is_empty() {
+            break;
+        }
+        from += piece.len() as u64;
+        packer.write_all(&piece)?;
+        disk.append(&half, &std::mem::take(packer.get_mut()))?;
+    }
+    disk.append(&half, &packer.finish()?)?;
+    disk.rename(&half, &whole)?;
+    if let Some(dir) = path.parent() {
+        disk.sync_dir(dir)?;
+    }
+    disk.remove(path)
+}
+
+/// What the copy at `path` holds, packed or not.
+pub fn read(path: &Path, disk: &dyn Disk) -> io::Result<Vec<u8>> {
+    let bytes = disk.read(path)?;
+    if !is(path) {
+        return Ok(bytes);
+    }
+    let mut unpacked = Vec::new();
+    GzDecoder::new(bytes.as_slice()).read_to_end(&mut unpacked)?;
+    Ok(unpacked)
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(end);
+    PathBuf::from(name)
+}
