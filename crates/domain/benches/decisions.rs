@@ -6,15 +6,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use divan::{Bencher, black_box};
+use domain::approval::{ApprovalId, Consent, Scope, Standing};
 use domain::assistant::{Assistant, Event, Look, Memory, Request, Saying};
 use domain::brain;
 use domain::compaction::Room;
-use domain::conversation::{Conversation, EntryId};
+use domain::conversation::{Conversation, EntryId, Json};
 use domain::dice::Dice;
+use domain::permission::{Authority, Mode, decide};
 use domain::phrase::{self, Habits};
 use domain::record::SurfaceName;
-use domain::schedule::{Charter, Cron, FileNews, ItemId, Planned, Prompt, Rhythm, Routine, Terms, What};
-use jiff::Zoned;
+use domain::schedule::{
+    Charter, Cron, FileNews, ItemId, Planned, Prompt, Rhythm, Routine, Terms, ToolRule, What,
+};
+use domain::tool::{Class, ToolCall, ToolSpec};
+use jiff::{Timestamp, Zoned};
 
 fn main() {
     divan::main();
@@ -54,6 +59,31 @@ fn message_is_decided_upon(bencher: Bencher) {
     bencher.with_inputs(words).bench_local_values(|(mut assistant, request)| {
         let decided = assistant.asked(request, &now);
         (assistant, decided)
+    });
+}
+
+/// The door: a call of a run with a long list, after a hundred things that are always allowed, is weighed and asked for.
+#[divan::bench]
+fn call_is_decided_upon(bencher: Bencher) {
+    let call =
+        |input: String| ToolCall { id: "c".to_owned(), name: "WebFetch".to_owned(), input: Json(input) };
+    let standing = |number: u64| {
+        let scope = Scope::of(&call(format!("{{\"url\":\"https://h{number}.example/a\"}}")));
+        Standing { id: ApprovalId(number), tool: "WebFetch".to_owned(), scope, until: Timestamp::MAX }
+    };
+    let consent = Consent { always: (0..100).map(standing).collect(), grants: Vec::new() };
+    let lines = (0..20).map(|number| format!("WebFetch(domain:d{number}.example)"));
+    let tools = ToolRule::Only(lines.chain(["WebFetch".to_owned()]).collect());
+    let authority = Authority { tools, mode: Mode::Ask, ..Authority::MAIN };
+    let names =
+        ["Read", "Write", "Edit", "Glob", "Grep", "Bash", "WebSearch", "Task", "schedule", "WebFetch"];
+    let specs = names.map(|name| ToolSpec { name, description: "", schema: "{}", class: Class::Fetches });
+    let wanted =
+        call("{\"url\":\"https://other.example/a/page?with=words\",\"prompt\":\"what is new?\"}".to_owned());
+    bencher.bench_local(|| {
+        let decided = decide(black_box(&wanted), &specs, &authority, &consent);
+        assert!(decided.is_none());
+        decided
     });
 }
 

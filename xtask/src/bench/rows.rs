@@ -46,6 +46,20 @@ const FORKS: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", 
 /// Measures how late jobs begin, in the time of the wall.
 const JITTER: &[&str] = &["cargo", "bench", "--quiet", "--workspace", "--bench", "jitter"];
 
+/// Looks for words in a life of a million entries, which is made for it.
+const SEARCH: &[&str] = &[
+    "env",
+    "OLLIM_SEARCH_ENTRIES=1000000",
+    "cargo",
+    "bench",
+    "--quiet",
+    "--workspace",
+    "--bench",
+    "search",
+    "--",
+    "nothing else",
+];
+
 /// Counts what of a long conversation is read from the model's cache.
 const CACHED: &[&str] = &[
     "cargo",
@@ -212,7 +226,12 @@ pub const ROWS: &[Row] = &[
         Target::AtMost(ms(5000.0)),
         by(FOOTPRINT, |said| after(said, "a week of sixty routines, simulated: ", Unit::Time)),
     ),
-    promise("history search over 1 M entries, p99", Target::AtMost(ms(20.0))),
+    row(
+        "history search over 1 M entries, p99",
+        Target::AtMost(ms(20.0)),
+        by(SEARCH, |said| after(said, "history search, p99: ", Unit::Time)),
+    ),
+    row("a call of a tool is decided upon", Target::AtMost(us(20.0)), Probe::Divan("call_is_decided_upon")),
     cached("cached share of a main turn's input", |said| share(said, "a main turn")),
     cached("cached share of a fork's first input", |said| share(said, "a fork")),
     cached("cached share of a background fork's input", |said| share(said, "a background fork")),
@@ -251,11 +270,6 @@ const fn cached(name: &'static str, read: Read) -> Row {
 
 fn share(said: &str, of: &str) -> Option<Amount> {
     after(said, &format!("cached share of {of}: "), Unit::Share)
-}
-
-/// A promise that nothing measures yet.
-const fn promise(name: &'static str, target: Target) -> Row {
-    row(name, target, Probe::Nothing)
 }
 
 /// The number that follows some words, for programs that say `words: 12.5`.
