@@ -107,7 +107,7 @@ fn what_repeats_does_not_pile_up() {
 /// The id in the file of the reminder that was planned last.
 fn planned_as(story: &Story, file: &str) -> String {
     let text = story.reads_file(file);
-    let line = text.lines().find_map(|line| line.strip_prefix("id: ")).expect("an id");
+    let line = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
     line.trim_matches('"').to_owned()
 }
 
