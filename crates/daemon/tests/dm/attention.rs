@@ -95,7 +95,7 @@ async fn what_nobody_answered_is_dropped_in_the_evening() {
     assert_eq!(buzzed, 2, "it rang, and once more: {}", rig.discord.transcript());
 }
 
-/// R10, R15: what was put off once is offered a plan, and what was put off twice is asked about otherwise.
+/// What was put off once is offered a plan, and what was put off twice is asked about otherwise.
 #[tokio::test(start_paused = true)]
 async fn what_keeps_moving_is_asked_about_otherwise() {
     let mut rig = Rig::new(Setup::default(), rings).await;

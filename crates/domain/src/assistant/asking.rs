@@ -6,6 +6,7 @@ use super::{
     Answer, Assistant, Choice, Effect, Event, Minutes, Progress, Question, Request, Reshape, Shelf, Shown,
     Step,
 };
+use crate::settings::Setting;
 use crate::turn::TurnId;
 
 impl Assistant {
@@ -56,12 +57,12 @@ impl Assistant {
             Request::Press(press) => self.press(press, now),
             Request::Plan(planning) => self.plan(planning, now),
             Request::Choose(Choice::Thinking(way)) => self.choose_thinking(way),
+            Request::Choose(Choice::Setting(Setting::Name, typed)) => self.choose_name(&typed, now),
             Request::Choose(Choice::Setting(setting, typed)) => self.set(setting, &typed, now),
             Request::Choose(Choice::Pings(pace)) => self.choose_pace(pace, now),
             Request::Choose(Choice::Permissions(mode)) => self.choose_mode(&mode, now),
             Request::Choose(Choice::Revoke(which)) => self.revoke(&which, now),
             Request::Choose(Choice::Ease(ease)) => self.ease(ease, now),
-            Request::Choose(Choice::Name(name)) => self.choose_name(&name, now),
         }
     }
 

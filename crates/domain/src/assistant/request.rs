@@ -147,8 +147,6 @@ pub enum Choice {
     Revoke(String),
     /// That less reaches them.
     Ease(Ease),
-    /// To be called so; to know what they are called, if no name is given.
-    Name(String),
 }
 
 /// How a turn gets on.

@@ -109,7 +109,7 @@ mod tests {
         moves
     }
 
-    /// R20: five moves to about the same time suggest it, with the numbers; fewer, or scattered ones, do not; and a week
+    /// Five moves to about the same time suggest it, with the numbers; fewer, or scattered ones, do not; and a week
     /// passes before the next.
     #[test]
     fn five_moves_to_one_time_suggest_it() {

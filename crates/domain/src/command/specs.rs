@@ -253,7 +253,7 @@ const CHOICES: [Spec; 8] = [
         also: &[],
         takes: "[name]",
         does: "tells what i call you, or changes it",
-        read: |words| ask(Request::Choose(Choice::Name(words.to_owned()))),
+        read: |words| ask(Request::Choose(Choice::Setting(Setting::Name, words.to_owned()))),
     },
     Spec {
         name: "/update",

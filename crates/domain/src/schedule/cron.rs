@@ -79,7 +79,7 @@ impl Cron {
 mod tests {
     use super::*;
 
-    /// R20: a cron with one time of the day can have another one, on the same days.
+    /// A cron with one time of the day can have another one, on the same days.
     #[test]
     fn a_time_of_the_day_can_be_another() {
         let at = |text: &str| {

@@ -47,7 +47,7 @@ fn around(words: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
 
-    /// R1: a first step is found where it was written, and the rest is what it is for.
+    /// A first step is found where it was written, and the rest is what it is for.
     #[test]
     fn a_first_step_is_what_stands_after_its_mark() {
         let check = |words: &str, before: &str, step: Option<&str>| {
@@ -63,7 +63,7 @@ mod tests {
         check("first step: shoes on", "first step: shoes on", Some("shoes on"));
     }
 
-    /// R1: what names no first step gets one of at most twelve words, and not always the same.
+    /// What names no first step gets one of at most twelve words, and not always the same.
     #[test]
     fn anything_can_be_begun_with() {
         let steps: Vec<&str> = ["a", "b", "c", "d"].map(any_step).to_vec();

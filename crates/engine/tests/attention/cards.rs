@@ -107,11 +107,11 @@ fn what_repeats_does_not_pile_up() {
 /// The id in the file of the reminder that was planned last.
 fn planned_as(story: &Story, file: &str) -> String {
     let text = story.reads_file(file);
-    let line = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap_or("no id");
+    let line = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap();
     line.trim_matches('"').to_owned()
 }
 
-/// R15, R2: what was put off once is offered one plan, by something that happens; one press makes it true, a crash
+/// What was put off once is offered one plan, by something that happens; one press makes it true, a crash
 /// changes nothing, it rings when that is over, and it can be taken back.
 #[test]
 fn what_was_put_off_once_is_offered_one_plan() {
@@ -149,7 +149,7 @@ fn what_was_put_off_once_is_offered_one_plan() {
     );
 }
 
-/// R15: where nothing is planned that a plan could hang on, it hangs on the next words; and a plan whose sign is gone
+/// Where nothing is planned that a plan could hang on, it hangs on the next words; and a plan whose sign is gone
 /// says so.
 #[test]
 fn a_plan_hangs_on_something_that_happens() {
@@ -191,7 +191,7 @@ fn what_waits_for_something_that_is_gone_is_told() {
     assert_eq!(count(&story, told), 1, "{}", story.told());
 }
 
-/// R20: who moves something to the same time again and again is asked once whether it should come then, with the numbers;
+/// Who moves something to the same time again and again is asked once whether it should come then, with the numbers;
 /// one press changes its file, and one takes that back. A week passes before anything else is suggested.
 #[test]
 fn what_is_moved_again_and_again_is_suggested_once() {

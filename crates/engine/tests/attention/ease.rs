@@ -70,7 +70,7 @@ fn a_lighter_day_moves_what_can_wait() {
     assert!(story.told().contains("refused> nothing of today can be moved."), "{}", story.told());
 }
 
-/// R4, R1: what now is one thing, why that, and the first step that was written down; what has none gets one that fits
+/// What now is one thing, why that, and the first step that was written down; what has none gets one that fits
 /// anything.
 #[test]
 fn what_now_is_one_thing_and_its_first_step() {
