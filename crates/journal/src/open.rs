@@ -85,11 +85,11 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
         NotLocked::Disk(error) => unusable(&place, &error),
     })?;
     // The lock is ours, so whatever is half-written there was left by a run that died.
-    for directory in [state.clone(), state.join("routine_sessions")] {
+    for directory in [state.clone(), state.join("routine_sessions"), place.paths.backups()] {
         sweep(place.disk.as_ref(), &directory).map_err(|error| unusable(&place, &error))?;
     }
-    for folder in ["routines", "reminders"] {
-        sweep_jobs(place.disk.as_ref(), &place.paths.root().join(folder));
+    for folder in ["routines", "reminders", "webhooks", ".claude/agents"] {
+        sweep_files(place.disk.as_ref(), &place.paths.root().join(folder));
     }
     let ours = REFERENCES.iter().map(|document| document.name).chain([git::IGNORE_FILE]);
     for name in ours {
@@ -133,9 +133,9 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     Ok(Opened { journal, memory, notices })
 }
 
-/// Takes half-written job files of ours away. What people keep there, and a folder that cannot be read, stay as
+/// Takes half-written files of ours away. What people keep there, and a folder that cannot be read, stay as
 /// they are.
-fn sweep_jobs(disk: &dyn Disk, folder: &Path) {
+fn sweep_files(disk: &dyn Disk, folder: &Path) {
     let ours = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let number = name.strip_suffix(".tmp").and_then(|name| name.rsplit_once(".md."));
@@ -144,7 +144,7 @@ fn sweep_jobs(disk: &dyn Disk, folder: &Path) {
     };
     for listed in disk.list(folder).unwrap_or_default().iter().filter(|listed| ours(&listed.path)) {
         if let Err(error) = disk.remove(&listed.path) {
-            tracing::warn!(%error, path = %listed.path.display(), "A half-written job file stays.");
+            tracing::warn!(%error, path = %listed.path.display(), "A half-written file stays.");
         }
     }
 }

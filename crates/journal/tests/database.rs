@@ -200,6 +200,29 @@ fn a_packed_copy_goes_on_when_the_newer_one_is_damaged_too() {
     assert!(opened.notices[0].contains(".db.gz"), "{:?}", opened.notices);
 }
 
+/// A2: whatever a run that died was writing is taken away at the next start; what people keep there stays.
+#[test]
+fn what_was_half_written_is_taken_away_wherever_it_is() {
+    let desk = Desk::new();
+    desk.say(&["one"]);
+    let root = desk.paths().root().to_owned();
+    let half = [
+        ".claude/agents/guide.md.0.tmp",
+        "webhooks/ci.md.3.tmp",
+        "routines/mail.md.0.tmp",
+        "state/backups/journal-20270115T080010Z.tmp",
+        "state/backups/journal-20270114T080010Z.db.tmp",
+    ];
+    let theirs = [".claude/agents/mine.tmp", "webhooks/notes.tmp"];
+    for file in half.iter().chain(&theirs) {
+        std::fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+        std::fs::write(root.join(file), "half").unwrap();
+    }
+    drop(desk.open(at(20)));
+    let there = |files: &[&str]| files.iter().filter(|file| root.join(file).exists()).count();
+    assert_eq!((there(&half), there(&theirs)), (0, 2));
+}
+
 #[test]
 fn a_damaged_journal_is_kept_aside_and_the_newest_copy_goes_on() {
     let desk = Desk::new();
