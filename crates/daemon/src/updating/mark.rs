@@ -44,7 +44,7 @@ pub fn read(disk: &dyn Disk, state: &Path) -> Option<Mark> {
         Mark::Unproven { from, program, .. } if matches!(disk.look(&laid(&program)), Ok(Some(_))) => {
             Some(Mark::Pulling { from })
         }
-        mark => Some(mark),
+        mark @ (Mark::Pulling { .. } | Mark::Unproven { .. } | Mark::WentBack { .. }) => Some(mark),
     }
 }
 
