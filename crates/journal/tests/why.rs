@@ -295,3 +295,43 @@ fn whatever_came_of_a_time_the_answer_is_true() {
     assert_eq!((times.len(), &times[0]), (10, last));
     assert_eq!(explain("nobody"), None);
 }
+
+/// A number that a time still names is given to nobody else, though its message was taken back.
+#[test]
+fn the_number_of_a_message_that_was_taken_back_is_not_given_again() {
+    let (dir, now) = (tempfile::tempdir().unwrap(), Timestamp::UNIX_EPOCH);
+    let paths = Paths::new(dir.path());
+    let place = || Place { paths: paths.clone(), disk: Arc::new(RealDisk), zone: TimeZone::UTC, now, pid: 1 };
+    let opened = open(place()).unwrap();
+    let (id, to) = (opened.memory.messages.next, Address::Here);
+    let message = Message {
+        id,
+        at: now,
+        surface: SurfaceName::House,
+        to,
+        text: "drink water".to_owned(),
+        images: Vec::new(),
+        mark: None,
+    };
+    let asked = Occurrence {
+        key: Key { source: Source::Reminder("water".to_owned()), due: now },
+        name: "water".to_owned(),
+        words: "drink water".to_owned(),
+        lateness: Lateness::OnTime,
+        tries: 1,
+        stage: Stage::Asked(id),
+        since: now,
+    };
+    let called_off =
+        Occurrence { stage: Stage::Ended(End::Cancelled("its file is gone".to_owned())), ..asked.clone() };
+    let records = vec![
+        Record::Message(MessageChange::Received(message)),
+        Record::Plan(PlanChange::Occurred(asked)),
+        Record::Message(MessageChange::Dropped(id)),
+        Record::Plan(PlanChange::Occurred(called_off)),
+    ];
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(opened.journal.write(records)).unwrap();
+    drop(opened);
+    assert!(open(place()).unwrap().memory.messages.next > id);
+}

@@ -43,7 +43,7 @@ impl Database {
                 attending: self.attending()?,
                 links: Arc::default(),
                 deliveries: self.deliveries()?,
-                next: MessageId(next("messages")?),
+                next: self.next_message()?,
             },
             reports: Reports { waiting: Arc::new(self.reports()?), next: self.next_report()? },
             inbox: Inbox { kept: Arc::new(self.inbox()?), next: KeptId(next("inbox")?) },
@@ -58,6 +58,12 @@ impl Database {
             plans: self.plans()?,
             chosen: Chosen::default(),
         })
+    }
+
+    /// The number of the next message. One that was taken back has no row, but the time that it was for still names it.
+    fn next_message(&self) -> rusqlite::Result<MessageId> {
+        let sql = "SELECT max(coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(message) FROM occurrences), 0))";
+        self.connection.query_row(sql, [], |row| row.get::<_, u64>(0)).map(|newest| MessageId(newest + 1))
     }
 
     /// The number of the next turn. A compaction has no row among the turns, only one for what it cost.

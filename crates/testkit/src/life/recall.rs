@@ -23,9 +23,13 @@ impl Recalled {
         let database = journal::peek(paths).expect("a log").expect("a log that was begun");
         let written = database.memory().expect("a memory");
         self.times += 1;
-        // A compaction that goes on has a number and no row yet, so a mind may be ahead; what is written never is.
+        // A compaction that goes on has a number and no row yet, and a message that was taken back has none any more: a
+        // mind may be ahead; what is written never is.
         if written.turns.next > live.turns.next {
             self.otherwise.push(format!("at {now}: the next turn in mind was begun before"));
+        }
+        if written.messages.next > live.messages.next {
+            self.otherwise.push(format!("at {now}: the next message in mind was written before"));
         }
         for ((what, live), (_, written)) in parts(live).into_iter().zip(parts(&written)) {
             if live != written {
@@ -42,7 +46,7 @@ fn parts(memory: &Memory) -> [(&'static str, String); 10] {
     [
         ("the conversation", text(&memory.conversation)),
         ("the runs", text(&memory.turns.runs)),
-        ("what waits", text(&(&memory.messages.waiting, memory.messages.next))),
+        ("what waits", text(&memory.messages.waiting)),
         ("the cards", text(&memory.messages.cards)),
         ("what is held", text(&memory.messages.attending)),
         ("the reports", text(&(&memory.reports.waiting, memory.reports.next))),
