@@ -68,7 +68,10 @@ test("the next seven days are a picture and a table", async () => {
   await page.waitForSelector("#schedule .week .booked text >> text=review");
   assert.equal(await page.locator("#schedule .week .row-name").count(), 7);
   const rows = await page.$$eval("#schedule .week tbody tr", (all) => all.map((row) => [...row.cells].slice(2).map((cell) => cell.textContent).join("|")));
-  assert.equal(rows.filter((row) => row.includes("|water the plants|")).length, 14, rows.join("\n"));
+  // Of today's two times those are there that are still to come, whenever the test runs.
+  const hour = Number(new Intl.DateTimeFormat("en-GB", { hour: "2-digit", hour12: false, timeZone: "Europe/Berlin" }).format(new Date())) % 24;
+  const ahead = [9, 18].filter((time) => time > hour).length;
+  assert.equal(rows.filter((row) => row.includes("|water the plants|")).length, 12 + ahead, rows.join("\n"));
   assert.equal(rows.filter((row) => row === "15:00 to 16:00|review|calendar").length, 1);
   await looks("week");
 });
