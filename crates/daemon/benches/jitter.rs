@@ -9,18 +9,19 @@
     reason = "an editor writes the files, and the time is that of the wall"
 )]
 
+#[path = "turn/house.rs"]
+mod house;
+
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use daemon::house::{Doors, House};
-use daemon::settings::{Environment, Settings};
 use jiff::{SignedDuration, Timestamp};
-use journal::disk::RealDisk;
 use rusqlite::Connection;
 use tempfile::TempDir;
+
+use house::{in_memory, on_disk, open};
 
 /// Jobs that begin together, and go on.
 const CROWD: usize = 900;
@@ -46,7 +47,7 @@ async fn measure(dir: &TempDir, place: &str) {
         let due = first + SignedDuration::from_secs(2 + i64::try_from(second).unwrap());
         (0..EACH_SECOND).for_each(|n| plan(dir.path(), &format!("later{second}-{n}"), due));
     }
-    let house = open(dir, &url).await;
+    let house = open(dir, &[("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", &url)]).await;
     let all = CROWD + SECONDS * EACH_SECOND;
     let began = loop {
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -73,28 +74,6 @@ fn lateness(data: &Path, pattern: &str) -> Vec<u64> {
         .unwrap();
     let rows = rows.query_map([pattern], |row| row.get(0)).unwrap();
     rows.collect::<Result<_, _>>().unwrap()
-}
-
-async fn open(dir: &TempDir, url: &str) -> House {
-    let variables = [("ANTHROPIC_API_KEY", "none"), ("ANTHROPIC_BASE_URL", url)];
-    let mut environment = Environment::new(|name| {
-        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-    });
-    environment.set_data_dir(dir.path().to_owned());
-    let Ok(settings) = Settings::read(&environment) else { panic!("the settings cannot be read") };
-    let Ok(house) = House::open(&settings, Arc::new(RealDisk), Doors::Local).await else {
-        panic!("the house cannot be opened")
-    };
-    house
-}
-
-fn in_memory() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
-}
-
-fn on_disk() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 fn last(took: &[u64]) -> u64 {

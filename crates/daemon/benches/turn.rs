@@ -6,22 +6,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the bench at once")]
 
+#[path = "turn/house.rs"]
+mod house;
 #[path = "turn/wire.rs"]
 mod wire;
 
 use std::io::Write;
-use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use daemon::house::{Doors, House};
-use daemon::settings::{Environment, Settings};
-use journal::disk::RealDisk;
 use surfaces::client::{Client, Events};
 use tempfile::TempDir;
 use testkit::long_life;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+use house::{in_memory, on_disk, open};
 use wire::{Moment, Wire};
 
 /// Turns that nobody counts, and turns that are.
@@ -131,27 +129,6 @@ impl Turns {
 
 async fn follow(client: &Client) -> Events {
     client.events().await.unwrap()
-}
-
-async fn open(dir: &TempDir, variables: &[(&str, &str)]) -> House {
-    let mut environment = Environment::new(|name| {
-        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
-    });
-    environment.set_data_dir(dir.path().to_owned());
-    let Ok(settings) = Settings::read(&environment) else { panic!("the settings cannot be read") };
-    let Ok(house) = House::open(&settings, Arc::new(RealDisk), Doors::Local).await else {
-        panic!("the house cannot be opened")
-    };
-    house
-}
-
-fn in_memory() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
-}
-
-fn on_disk() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
 fn tell(what: &str, mut took: Vec<Duration>) {
