@@ -10,6 +10,7 @@ use engine::ports::Clock;
 use jiff::tz::TimeZone;
 use journal::disk::Disk;
 use journal::files::items::Items;
+use journal::{Accepted, Asking, Paths};
 use surfaces::hook::schema::Schema;
 use surfaces::hook::{self, Hooks};
 use tokio::sync::watch;
@@ -25,13 +26,19 @@ const TOLD: usize = 1_000;
 /// The files of webhooks, and their secrets.
 pub struct HookFiles {
     items: Items<WebhookSpec>,
+    paths: Paths,
     secrets: Secrets,
     told: watch::Sender<BTreeSet<String>>,
 }
 
 impl HookFiles {
     fn new(settings: &Settings, disk: Arc<dyn Disk>, secrets: Secrets) -> Self {
-        Self { items: items(settings, disk), secrets, told: watch::Sender::default() }
+        Self {
+            items: items(settings, disk),
+            paths: settings.paths.clone(),
+            secrets,
+            told: watch::Sender::default(),
+        }
     }
 
     /// Says what is wrong with a file, once for each wrong.
@@ -56,8 +63,9 @@ impl Hooks for HookFiles {
             }
         };
         listing.bad.iter().for_each(|bad| self.tell_once(bad.to_string()));
-        let found = listing.items.into_iter().find(|filed| filed.item.id.as_str() == id);
-        found.map(|filed| filed.item)
+        let hook = listing.items.into_iter().find(|filed| filed.item.id.as_str() == id)?.item;
+        let held = Accepted::look(&self.paths).held(&Asking::webhook(&hook));
+        Some(WebhookSpec { terms: hook.terms.without(&held), ..hook })
     }
 
     fn secret(&self, id: &str) -> Option<String> {

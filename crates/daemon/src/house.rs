@@ -15,7 +15,7 @@ use engine::run::House as Engine;
 use jiff::Timestamp;
 use journal::disk::Disk;
 use journal::jobs::{self, JobBook};
-use journal::{Journal, Opened, Place};
+use journal::{Asking, Journal, Opened, Place};
 use surfaces::client::Client;
 use surfaces::discord::dm;
 use surfaces::discord::dm::line::{self, Line};
@@ -29,6 +29,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
 
+use crate::accepting;
 use crate::appointments::Appointments;
 use crate::beginning;
 use crate::brain::{self, Surroundings};
@@ -140,7 +141,7 @@ impl House {
         if doors != Doors::Asked {
             desk.tell(Event::Started).await;
         }
-        house.follow_jobs(settings, Arc::clone(&disk), (&desk, &clock)).await?;
+        house.follow_jobs(settings, (&journal, &disk), (&desk, &clock)).await?;
         let chores = chores::chores(journal.clone(), clock.clone(), stage.clone(), doors);
         house.spawn(chores::after_a_check(Check::new(settings), journal.clone(), chores));
         let ports = Wiring {
@@ -162,11 +163,17 @@ impl House {
     async fn follow_jobs(
         &mut self,
         settings: &Settings,
-        disk: Arc<dyn Disk>,
+        (journal, disk): (&Arc<Journal>, &Arc<dyn Disk>),
         (desk, clock): (&Desk, &Arc<dyn Clock>),
     ) -> Result<(), Failed> {
-        let mut book = JobBook::open(disk, &settings.paths, settings.zone.value.clone());
-        desk.tell(Event::Files(book.look(clock.now().timestamp()), Look::First)).await;
+        let mut book = JobBook::open(Arc::clone(disk), &settings.paths, settings.zone.value.clone());
+        let now = clock.now().timestamp();
+        let news = book.look(now);
+        let mut asking: Vec<Asking> = book.planned().map(|planned| Asking::job(&planned.what)).collect();
+        asking.extend(accepting::of_webhooks(settings, disk));
+        let accepted = journal.accept_the_first(asking, now).await;
+        accepted.map_err(|unwritten| Failed::NotDone(unwritten.to_string()))?;
+        desk.tell(Event::Files(news, Look::First)).await;
         let watched = jobs::watch(book, Arc::clone(clock), jobs::LOOKS_EVERY);
         let (news, watch) =
             watched.map_err(|error| Failed::NotDone(format!("the job files cannot be followed: {error}")))?;

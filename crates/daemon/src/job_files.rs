@@ -9,12 +9,15 @@ use std::sync::Arc;
 use domain::schedule::{Reminder, Rest, Routine, What};
 use futures_util::future::BoxFuture;
 use jiff::tz::TimeZone;
+use journal::Paths;
 use journal::disk::{Disk, Seen, replace};
 use journal::files::items::Item;
 use journal::frontmatter::{BadText, Change, Value, edit};
 use journal::git::{self, Committed, Git};
 use surfaces::web::job_files::{JobFile, JobFiles, Unchanged, Version, VersionId};
 use surfaces::web::notes::{Note, Noted};
+
+use crate::accepting;
 
 /// The most bytes of a file that people write.
 const LARGEST: u64 = 1 << 20;
@@ -144,6 +147,9 @@ impl Sheet {
             return Err(Unchanged::Bad("that is larger than 1 MB, which is too much for a job.".to_owned()));
         }
         self.check(text).map_err(|bad| self.bad(&bad))?;
+        // Whoever saves it has the whole of it before them.
+        let paths = Paths::new(&self.shelf.root);
+        accepting::allow(&paths, self.file.as_str(), ("", text)).map_err(Unchanged::Failed)?;
         let path = self.path();
         let written = replace(&*self.shelf.disk, &path, text.as_bytes());
         written.map_err(|error| Unchanged::Failed(format!("{} cannot be written: {error}.", self.name())))?;

@@ -1,5 +1,6 @@
 //! The program: settings, wiring, signals, and the command line. Only this room sees every other.
 
+mod accepting;
 mod appointments;
 mod beginning;
 mod brain;

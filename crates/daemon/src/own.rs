@@ -147,10 +147,12 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
         }
         Command::Routine { action } => match action {
             Some(RoutineAction::Run(_)) => Some(NO_RUN),
+            Some(RoutineAction::Accept(_)) => Some(FOR_THE_HUMAN),
             Some(_) | None => None,
         },
         Command::Reminder { action } => match action {
             Some(ReminderAction::Run(_)) => Some(NO_RUN),
+            Some(ReminderAction::Accept(_)) => Some(FOR_THE_HUMAN),
             Some(_) | None => None,
         },
         Command::Look(look) => look_refusal(look),
@@ -163,6 +165,7 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
             wanted if wanted.data.as_deref() == Some("-") => Some(NO_STDIN),
             _ => None,
         },
+        Command::Kit(Kit::Webhook { action: Some(WebhookAction::Accept { .. }) }) => Some(FOR_THE_HUMAN),
         Command::Kit(Kit::Webhook { .. }) => None,
         Command::Kit(_)
         | Command::Order(_)
@@ -284,7 +287,9 @@ mod tests {
             assert_eq!(told(line), FOR_THE_HUMAN, "{line}");
         }
         assert_eq!(told(""), FOR_THE_HUMAN);
-        assert_eq!(told("skills accept x"), FOR_THE_HUMAN);
+        for line in ["skills accept x", "routine accept x", "reminder accept x", "webhook accept x"] {
+            assert_eq!(told(line), FOR_THE_HUMAN, "{line}");
+        }
         assert_eq!(told("inbox add"), NO_STDIN);
         assert_eq!(told("inbox add -"), NO_STDIN);
         assert_eq!(told("routine run a1b2"), NO_RUN);

@@ -17,6 +17,7 @@ use tools::shell::{NetworkRule, OwnCommands, Shell};
 use tools::web::{Fetch, Public, Search, System};
 use tools::{Part, Workshop};
 
+use crate::accepting;
 use crate::cage;
 use crate::lenders;
 use crate::own;
@@ -114,6 +115,13 @@ struct InHistory(Arc<Journal>);
 impl FileKeeper for InHistory {
     fn written(&self, path: &Path, message: String) {
         self.0.commit(path, message);
+    }
+
+    /// No edit of a job gets here without the human's yes to exactly those words.
+    fn let_through(&self, shown: &str, before: &str, after: &str) {
+        if let Err(why) = accepting::allow(self.0.paths(), shown, (before, after)) {
+            tracing::warn!(file = shown, "what it asks for is not accepted: {why}");
+        }
     }
 }
 

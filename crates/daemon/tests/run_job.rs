@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
 
 use serde_json::{Value, json};
-use testkit::kill::{Program, stderr, stdout};
+use testkit::kill::{Backstage, Program, stderr, stdout};
+use testkit::model_server::Act;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_ollim-bot");
 const STRETCH: &str = "---\nid: stretch\ncron: 0 3 1 1 *\n---\nremember: stretch\n";
@@ -54,4 +55,47 @@ fn what_is_not_planned_is_refused_in_a_sentence() {
     let refused = program.run(&["routine", "run", "nobody"]);
     assert_eq!(refused.status.code(), Some(1));
     assert_eq!(stderr(&refused).trim(), "error: routine nobody not found");
+}
+
+const LOG: &str =
+    "---\nid: log\ncron: 0 3 1 1 *\nbackground: true\nallowed-tools:\n- Read(**.md)\n---\nWrite the log.\n";
+
+/// I6, BF-2: what a file asks for that another program wrote is held back until the human accepts it, and everything else
+/// that was written there holds at once. What was there at the first start, and what the human adds by a command, is
+/// accepted with that.
+#[test]
+fn a_job_gets_only_the_tools_that_the_human_has_accepted() {
+    let backstage = Backstage::open();
+    let program = Program::answered_by(BINARY, &backstage);
+    let file = program.data().join("routines/log.md");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, LOG).unwrap();
+    // What the next run of the job may use, as it is told of it.
+    let told = || {
+        backstage.model().script([Act::says("Done."), Act::says("Done.")]);
+        let done = program.run(&["routine", "run", "log"]);
+        assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+        backstage
+            .requests()
+            .into_iter()
+            .rev()
+            .find(|request| request.body.contains("Write the log"))
+            .unwrap()
+            .body
+    };
+    assert!(told().contains("Read(**.md)"), "it was there before the first start");
+    std::fs::write(&file, LOG.replace("- Read(**.md)", "- Read(**.md)\n- WebSearch")).unwrap();
+    let held = told();
+    assert!(held.contains("Read(**.md)") && !held.contains("- WebSearch"), "{held}");
+    let listed = stdout(&program.run(&["routine", "list"]));
+    let sentence = "asks for \"WebSearch\", which you have not accepted: it runs without. `ollim-bot routine accept log` accepts it.";
+    assert!(listed.contains(sentence), "{listed}");
+    assert!(stdout(&program.run(&["doctor"])).contains(&format!("routines/log.md {sentence}")));
+    // A flag accepts what it asks for itself, and nothing that somebody else has put there.
+    assert_eq!(program.run(&["routine", "edit", "log", "--skills", "tidy"]).status.code(), Some(0));
+    assert!(stdout(&program.run(&["routine", "show", "log"])).contains(sentence));
+    let accepted = stdout(&program.run(&["routine", "accept", "log"]));
+    assert!(accepted.starts_with("accepted log: \"WebSearch\". it holds"), "{accepted}");
+    assert!(told().contains("WebSearch"));
+    assert!(!stdout(&program.run(&["routine", "list"])).contains("not accepted"));
 }

@@ -5,8 +5,10 @@
 //! is also a standing yes to one narrow thing.
 
 mod finding;
+mod posted;
 mod standing;
 
+pub(crate) use posted::{answered, question};
 pub use standing::{STANDING, STANDING_FOR, Scope, Standing};
 
 use std::collections::VecDeque;

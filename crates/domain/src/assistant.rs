@@ -69,7 +69,7 @@ pub use effect::{Aside, Asking, Compaction, Doing, Effect, Ended, Event, Left, L
 pub use holding::Known;
 pub use leaving::Way;
 pub use memory::{Chosen, MARKS, Main, Memory, Messages, Reports, Spot, Turns, Unfinished};
-pub use plans::{Broken, Plans};
+pub use plans::{Broken, Flaw, Plans};
 pub use request::{
     Answer, Choice, Numbers, Planning, Press, Progress, Question, Request, Reshape, Saying, Shelf, Step,
 };

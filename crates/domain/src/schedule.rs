@@ -6,6 +6,7 @@
 mod agenda;
 mod ahead;
 mod allowance;
+mod asking;
 mod charter;
 mod cron;
 mod forward;

@@ -38,7 +38,7 @@ use futures_util::future::BoxFuture;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-pub use acceptance::{accept, hash_of, refuse};
+pub use acceptance::{Accepted, Asking, accept, accept_all, hash_of, held_back, refuse};
 use db::{Database, PathCache};
 pub use db::{KnownDevice, Number};
 use disk::Disk;

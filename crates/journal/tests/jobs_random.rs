@@ -152,6 +152,7 @@ impl Reader {
                 FileNews::Broken { file, why, .. } => {
                     self.broken.insert(file.clone(), why.clone());
                 }
+                FileNews::Held { file, why } => panic!("{file} {why}"),
                 FileNews::Mended(file) => assert!(self.broken.remove(file).is_some(), "{file}"),
             }
         }

@@ -74,7 +74,7 @@ export class Asks {
   }
 }
 
-function card({ id, caption, tool, input, until, waits }, answer) {
+function card({ id, caption, tool, input, until, waits, always }, answer) {
   const node = make("section", "ask");
   node.dataset.id = id;
   node.setAttribute("aria-label", `approval ${id}`);
@@ -92,6 +92,6 @@ function card({ id, caption, tool, input, until, waits }, answer) {
   }
   const time = new Date(until).toLocaleString(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" }).toLowerCase();
   const note = waits ? `i wait for you · approval ${id}` : `i went on without it; with a yes i try again · approval ${id} · open until ${time}`;
-  node.append(make("p", "under", note));
+  node.append(make("p", "under", `${always} · ${note}`));
   return node;
 }

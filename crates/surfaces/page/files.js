@@ -28,7 +28,7 @@ export class Files extends View {
     this.noted.rows.show(notes.map(({ file }) => ({ file })));
     const files = [
       ...broken.map(({ file, why }) => ({ file, says: why, wrong: true })),
-      ...jobs.map(({ file, name, when, next }) => ({ file, says: [name, when, next?.words].filter(Boolean).join(" · "), wrong: false })),
+      ...jobs.filter(({ file }) => !broken.some((one) => one.file === file)).map(({ file, name, when, next }) => ({ file, says: [name, when, next?.words].filter(Boolean).join(" · "), wrong: false })),
     ].sort((one, other) => other.wrong - one.wrong || one.file.localeCompare(other.file));
     say(this.none, files.length ? (more ? `${count(more, "file")} more are not shown here.` : "") : "there is no file yet. type a plan below, and one is written.");
     const named = new Map(files.map((file) => [file.file, file]));

@@ -112,17 +112,20 @@ class Filed {
 class Broken extends Filed {
   constructor({ file }, view) {
     super(file, view);
+    this.head = make("b");
     this.why = make("span", "why");
-    this.node.append(make("b", "", `${file} can't be used. `), this.why, this.edit);
+    this.node.append(this.head, this.why, this.edit);
     this.edit.setAttribute("aria-label", `edit ${file}`);
   }
 
-  update({ why }) {
-    this.why.textContent = why;
+  update({ why, asks }) {
+    this.asks = asks;
+    this.head.textContent = asks ? `${this.file} ` : `${this.file} can't be used. `;
+    this.why.textContent = asks ? `${why} so does saving it here.` : why;
   }
 
   gone() {
-    this.why.textContent = "it can be used again.";
+    this.why.textContent = this.asks ? "is accepted as it is." : "it can be used again.";
   }
 }
 

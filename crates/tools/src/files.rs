@@ -32,6 +32,10 @@ use root::Root;
 pub trait Keeper: Send + Sync {
     /// `path` was written; `message` says by what.
     fn written(&self, path: &Path, message: String);
+
+    /// The human lets `after` be written over `before` in the file that is called `shown` in the data directory; it is not
+    /// written yet.
+    fn let_through(&self, shown: &str, before: &str, after: &str);
 }
 
 /// The files of a data directory.

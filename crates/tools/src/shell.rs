@@ -3,7 +3,7 @@
 //! Nothing here looks at what a command means. What is not exactly one command of ours, word by word, runs in the cage,
 //! whatever it says; what it may reach there does not depend on how it is written.
 
-mod heap;
+pub(crate) mod heap;
 mod output;
 mod program;
 mod run;

@@ -40,6 +40,8 @@ pub enum RoutineAction {
     Next(Next),
     /// Do it now, whatever its clock says, and tell what came of it
     Run(Reference),
+    /// Let one have the tools and skills that its file asks for
+    Accept(Reference),
 }
 
 /// What can be done with reminders.
@@ -61,6 +63,8 @@ pub enum ReminderAction {
     Cancel(Reference),
     /// Do it now, and tell what came of it
     Run(Reference),
+    /// Let one have the tools and skills that its file asks for
+    Accept(Reference),
 }
 
 /// Which one is meant.

@@ -12,6 +12,11 @@ pub enum WebhookAction {
         /// Its id
         id: String,
     },
+    /// Let one have the tools that its file asks for
+    Accept {
+        /// Its id
+        id: String,
+    },
     /// A new one
     Add(Box<NewWebhook>),
     /// What a call would lead to: what is wrong with it, or what the run would be told

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::answer;
 use super::jobs::{Job, Row, rows};
+use crate::accepting;
 use crate::checkup::accounts::{self, Looker};
 use crate::checkup::{Finding, State, count, data, discord, loose, model};
 use crate::cli::{Care, Output};
@@ -117,7 +118,8 @@ fn lint(settings: &Settings) -> Vec<Finding> {
 fn tool_lists(settings: &Settings) -> impl Iterator<Item = Finding> {
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     let complaints = Check::new(settings).look(settings, &disk);
-    complaints.into_iter().map(|complaint| Finding::new("tools", State::Warning, complaint))
+    let held = accepting::held(settings, &disk);
+    complaints.into_iter().chain(held).map(|complaint| Finding::new("tools", State::Warning, complaint))
 }
 
 /// The job files that cannot be read. All others go on.

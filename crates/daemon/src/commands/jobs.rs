@@ -1,6 +1,7 @@
 //! `ollim-bot routine` and `ollim-bot reminder`: job files from the command line, whether or not it runs. A running
 //! assistant notices what is written here by itself.
 
+mod accepting;
 mod changing;
 mod editor;
 pub mod finding;
@@ -19,6 +20,7 @@ use domain::phrase::Habits;
 use domain::schedule::{Chain, ItemId, Moment, Reminder, Routine, What};
 use engine::ports::Clock;
 use jiff::{Timestamp, Zoned};
+use journal::Accepted;
 use journal::disk::Disk;
 use journal::files::Trouble;
 use journal::files::items::{Item, Items};
@@ -34,6 +36,7 @@ use crate::cli::{
 use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::settings::Settings;
+use accepting::held;
 use changing::Changes;
 pub use rows::{Row, rows};
 pub use times::fires;
@@ -115,6 +118,7 @@ impl<'a> Desk<'a> {
             Some(RoutineAction::Pause(pause)) => self.pause(&pause),
             Some(RoutineAction::Resume(which)) => self.resume(&which),
             Some(RoutineAction::Next(next)) => self.next(&next),
+            Some(RoutineAction::Accept(which)) => self.accept::<Routine>(&which),
         };
         done.map(Wanted::Done)
     }
@@ -137,6 +141,7 @@ impl<'a> Desk<'a> {
                 self.edit::<Reminder>(&which, &changing::reminder(&keys, run_at))
             }
             Some(ReminderAction::Cancel(which)) => self.cancel::<Reminder>(&which),
+            Some(ReminderAction::Accept(which)) => self.accept::<Reminder>(&which),
         };
         done.map(Wanted::Done)
     }
@@ -182,6 +187,8 @@ impl<'a> Desk<'a> {
 
     fn add<K: Job>(&self, job: K) -> Result<ExitCode, Failed> {
         let id = job.id().clone();
+        // Who looks at the new file must already know.
+        self.allow(&format!("{}/{id}.md", K::DIRECTORY), ("", &job.to_text()))?;
         let path = self.items::<K>().add(&job).map_err(not_done)?;
         self.commit(&path, format!("add {} {id}", K::WORD));
         let row = Row::good(path, job);
@@ -193,7 +200,9 @@ impl<'a> Desk<'a> {
     fn list<K: Job>(&self) -> Result<ExitCode, Failed> {
         let rows = rows(&self.items::<K>()).map_err(not_done)?;
         let (zone, now) = (self.zone(), self.now.timestamp());
-        let lines: Vec<String> = rows.iter().map(|row| row.line(now, zone)).collect();
+        let accepted = Accepted::look(&self.settings.paths);
+        let lines: Vec<String> =
+            rows.iter().map(|row| row.line(now, zone) + &held(row, &accepted, "    ")).collect();
         let text = if lines.is_empty() { K::NONE.to_owned() } else { lines.join("\n") };
         let (good, bad): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.job.is_ok());
         let json = |rows: Vec<&Row>| rows.into_iter().map(|row| row.to_json(now, zone)).collect::<Vec<_>>();
@@ -207,7 +216,8 @@ impl<'a> Desk<'a> {
         let (zone, now) = (self.zone(), self.now.timestamp());
         let mut value = row.to_json(now, zone);
         value["text"] = text.clone().into();
-        answer(self.output, &value, &format!("{}\n\n{text}", row.head(now, zone)));
+        let held = held(&row, &Accepted::look(&self.settings.paths), "");
+        answer(self.output, &value, &format!("{}{held}\n\n{text}", row.head(now, zone)));
         Ok(ExitCode::SUCCESS)
     }
 
@@ -215,15 +225,17 @@ impl<'a> Desk<'a> {
         let row = self.find::<K>(which, "edit")?;
         let mut items = self.items::<K>();
         let before = items.text(&row.path).map_err(not_done)?;
-        let after = match changes.is_empty() {
-            true => self.in_editor::<K>(&row, &before)?,
-            false => changes.apply(&before).map_err(|bad| refused(&row, &bad))?,
+        // Who has the whole file before them accepts all of it, and who gives a flag only what that asks for.
+        let (seen, after) = match changes.is_empty() {
+            true => ("", self.in_editor::<K>(&row, &before)?),
+            false => (before.as_str(), changes.apply(&before).map_err(|bad| refused(&row, &bad))?),
         };
         let Some(after) = (after != before).then_some(after) else {
             return self.done(&row, "unchanged");
         };
         // The lines of a text that is not written would mislead.
         K::read(&after, self.zone()).map_err(|bad| refused(&row, &BadText { line: None, ..bad }))?;
+        self.allow(&row.file, (seen, &after))?;
         items.rewrite(&row.path, &after).map_err(not_done)?;
         self.commit(&row.path, format!("edit {} {}", K::WORD, row.name()));
         self.done(&row, "changed")

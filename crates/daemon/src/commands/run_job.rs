@@ -45,6 +45,10 @@ async fn done(client: &Client, job: &Source, output: &Output) -> Result<ExitCode
     let mut work =
         Work { turn: begun["turn"].as_u64(), message: begun["message"].as_u64(), said: Vec::new() };
     let mut last = newest(client, job).await?;
+    while is_loading(&last) {
+        work.begin(&mut events).await?;
+        last = newest(client, job).await?;
+    }
     let why = match last["state"].as_str() {
         // What is done by now has been told already, and is read from the stream.
         Some("running" | "asked" | "done") => {
@@ -63,6 +67,11 @@ async fn newest(client: &Client, job: &Source) -> Result<Value, Failed> {
     Ok(past["past"][0].clone())
 }
 
+/// Whether its skills are loaded before it begins: nobody has tried it yet, so that it cannot have failed.
+fn is_loading(occurrence: &Value) -> bool {
+    occurrence["state"] == "again" && occurrence["tries"] == 0
+}
+
 /// The work that began, and what it said to the human.
 struct Work {
     turn: Option<u64>,
@@ -71,6 +80,18 @@ struct Work {
 }
 
 impl Work {
+    /// Waits until somebody begins to work.
+    async fn begin(&mut self, events: &mut Events) -> Result<(), Failed> {
+        while let Some(Shown { name, data }) = events.next().await {
+            if name == "began" {
+                self.turn = data["turn"].as_u64();
+                self.message = data["answers"].as_u64().filter(|_| data["branch"] == "main");
+                return Ok(());
+            }
+        }
+        Err(ended_before())
+    }
+
     /// Follows it to its end. Gives why it did not come to a good one, if that is told.
     async fn follow(&mut self, events: &mut Events, job: &Source) -> Result<Option<String>, Failed> {
         while let Some(Shown { name, data }) = events.next().await {
@@ -91,9 +112,7 @@ impl Work {
                 _ => {}
             }
         }
-        Err(Failed::NotDone(
-            "the assistant ended before the job did; it goes on at the next start.".to_owned(),
-        ))
+        Err(ended_before())
     }
 
     /// Whether it is said on main in answer to our message: nobody else speaks there meanwhile.
@@ -106,6 +125,10 @@ impl Work {
         let is = |key: &str, number: Option<u64>| number.is_some() && data[key].as_u64() == number;
         is("turn", self.turn) || is("answers", self.message)
     }
+}
+
+fn ended_before() -> Failed {
+    Failed::NotDone("the assistant ended before the job did; it goes on at the next start.".to_owned())
 }
 
 /// How it ended.

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use domain::schedule::{WebhookSpec, template};
 use journal::disk::Disk;
 use journal::files::items::{Filed, Items};
+use journal::{Accepted, Asking};
 use serde_json::{Value, json};
 use surfaces::hook::schema::Schema;
 
 use super::answer;
+use crate::accepting;
 use crate::cli::{Output, WebhookAction};
 use crate::exit::Failed;
 use crate::hooks;
@@ -29,6 +31,7 @@ pub async fn run(
     match action {
         WebhookAction::List => desk.list(),
         WebhookAction::Show { id } => desk.show(&id),
+        WebhookAction::Accept { id } => desk.accept(&id),
         WebhookAction::Add(wanted) => desk.add(*wanted),
         WebhookAction::Test(wanted) => desk.test(wanted).await,
     }
@@ -62,6 +65,19 @@ impl Desk<'_> {
         lines.push(self.door());
         let value = json!({ "webhooks": values, "invalid": invalid, "door": self.door() });
         answer(self.output, &value, &lines.join("\n"));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Lets a webhook have the tools that its file asks for.
+    fn accept(&self, id: &str) -> Result<ExitCode, Failed> {
+        let filed = self.find(id)?;
+        let held = accepting::accept_held(&self.settings.paths, &Asking::webhook(&filed.item));
+        let held = held.map_err(Failed::NotDone)?;
+        let text = match held.as_slice() {
+            [] => format!("{id} asks for nothing that is not accepted."),
+            held => format!("accepted {id}: {}.", held.join(" and ")),
+        };
+        answer(self.output, &json!({ "ok": true, "id": id, "accepted": held }), &text);
         Ok(ExitCode::SUCCESS)
     }
 
@@ -111,7 +127,8 @@ impl Desk<'_> {
         };
         let schema = Schema::read(&hook.fields);
         let standing = match &schema {
-            Ok(_) => "fine".to_owned(),
+            Ok(_) => accepting::of_webhook(hook, &Accepted::look(&self.settings.paths))
+                .map_or_else(|| "fine".to_owned(), |held| format!("it {held}")),
             Err(why) => format!("can't be called: {why}"),
         };
         let (names, required) = schema

@@ -1,7 +1,8 @@
 //! `ollim-bot webhook`: a new one, all of them, and what a call would lead to.
 
 use serde_json::Value;
-use testkit::kill::{Program, stderr, stdout};
+use testkit::kill::{Backstage, Program, stderr, stdout};
+use testkit::model_server::Act;
 
 use crate::rig::{BINARY, Rig};
 
@@ -75,6 +76,36 @@ fn what_is_wrong_is_told_in_one_sentence() {
     );
     assert!(told(&["add", "x", "--max-bytes", "70000", "-m", "x"]).contains("from 1 to 65536"));
     assert!(told(&["add", "../x", "-m", "x"]).contains("`id`"));
+}
+
+/// I6, F6: what the file of a webhook asks for that another program wrote is held back until the human accepts it.
+#[test]
+fn a_webhook_gets_only_the_tools_that_the_human_has_accepted() {
+    let backstage = Backstage::open();
+    let rig = Rig::new(Program::answered_by(BINARY, &backstage));
+    let running = rig.program.start();
+    let ci = crate::rig::CI.replace("{type: string}", "{enum: [a, b]}");
+    rig.write("webhooks/ci.md", &ci.replace("isolated: true", "isolated: true\nallowed-tools:\n- WebSearch"));
+    // What the run of this call may use, as it is told of it.
+    let told = |number: &str| {
+        backstage.model().script([Act::says("Seen."), Act::says("Seen.")]);
+        assert_eq!(rig.ring("ci", number, r#"{"title": "a"}"#), Some(202));
+        rig.come_to_rest(&running);
+        backstage.requests().pop().unwrap().body
+    };
+    let held = told("1");
+    assert!(held.contains("Look at") && !held.contains("- WebSearch"), "{held}");
+    let (_, shown) = json(&rig, &["webhook", "show", "ci"]);
+    assert!(
+        shown["standing"]
+            .as_str()
+            .unwrap()
+            .starts_with("it asks for \"WebSearch\", which you have not accepted")
+    );
+    let (ok, accepted) = json(&rig, &["webhook", "accept", "ci"]);
+    assert_eq!((ok, accepted["accepted"][0].as_str()), (true, Some("\"WebSearch\"")));
+    assert!(told("2").contains("- WebSearch"));
+    assert_eq!(json(&rig, &["webhook", "show", "ci"]).1["standing"], "fine");
 }
 
 /// F5: the examples of the help and of the reference are webhooks that can be called, and their places are filled.

@@ -8,7 +8,7 @@ use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{ApprovalId, Consent};
+use super::{Approval, ApprovalId, Consent};
 use crate::conversation::Json;
 use crate::permission::{Power, deed, site};
 use crate::tool::{Caption, Class, ToolCall};
@@ -62,6 +62,18 @@ impl Scope {
     /// That of one call alone, which is given `input`.
     pub fn exactly(input: &Json) -> Self {
         Self::Exactly(input.canonical())
+    }
+}
+
+impl Approval {
+    /// What an "always" would be good for, said before anybody gives it.
+    pub fn always(&self) -> String {
+        let covered = match Scope::of(&self.call) {
+            Scope::File(_) => "this file, whatever is written into it".to_owned(),
+            Scope::Site(site) => format!("whatever is at {}", listed(&site)),
+            Scope::Exactly(_) => "exactly this and nothing else".to_owned(),
+        };
+        format!("always means {covered}, for {} days", STANDING_FOR.as_hours() / 24)
     }
 }
 

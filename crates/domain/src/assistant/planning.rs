@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Zoned};
 
 use super::missing::Passed;
-use super::{Answer, Assistant, Broken, Effect, Look, Minutes, Planning, Shown, Tends};
+use super::{Answer, Assistant, Broken, Effect, Flaw, Look, Minutes, Planning, Shown, Tends};
 use crate::cost::Source;
 use crate::occurrence::{End, Key, Occurrence, Stage};
 use crate::record::{FileWork, MessageChange, MessageId, PlanChange, Record, Removal};
@@ -49,13 +49,22 @@ impl Assistant {
             FileNews::Plans(planned) => self.planned(planned, minutes),
             FileNews::Gone(source) => self.not_planned(&source, minutes),
             FileNews::Broken { file, source, why } => {
-                let broken = Broken { source, why: why.clone() };
-                let known = self.memory.plans.broken.insert(file.clone(), broken);
-                if known.is_none_or(|known| known.why != why) {
-                    minutes.shown.push(Shown::Notice(format!("{file} can't be used: {why}")));
-                }
+                let told = format!("{file} can't be used: {why}");
+                self.flawed(file, Broken { flaw: Flaw::Unreadable(source), why }, told, minutes);
+            }
+            FileNews::Held { file, why } => {
+                let told = format!("{file} {why}");
+                self.flawed(file, Broken { flaw: Flaw::Asking, why }, told, minutes);
             }
             FileNews::Mended(file) => drop(self.memory.plans.broken.remove(&file)),
+        }
+    }
+
+    /// Something is wrong with a file, which is `told` once.
+    fn flawed(&mut self, file: String, broken: Broken, told: String, minutes: &mut Minutes) {
+        let known = self.memory.plans.broken.insert(file, broken.clone());
+        if known != Some(broken) {
+            minutes.shown.push(Shown::Notice(told));
         }
     }
 
@@ -72,10 +81,12 @@ impl Assistant {
             | Source::Reader => return false,
         };
         // The folder itself may be what cannot be read.
-        let broken =
+        let mut broken =
             self.memory.plans.broken.iter().filter(|(file, _)| file.split('/').next() == Some(folder));
-        let mut whose = broken.map(|(_, broken)| &broken.source);
-        whose.any(|whose| whose.as_ref().is_none_or(|whose| whose == source))
+        broken.any(|(_, broken)| match &broken.flaw {
+            Flaw::Unreadable(whose) => whose.as_ref().is_none_or(|whose| whose == source),
+            Flaw::Asking => false,
+        })
     }
 
     /// SC-3: what a file says holds from now on; a job that is being done ends as it began.

@@ -22,7 +22,7 @@ pub struct Plans {
     pub open: RedBlackTreeMapSync<Key, Occurrence>,
     /// Where the sessions of persistent routines stand.
     pub sessions: BTreeMap<ItemId, Stand>,
-    /// The files that cannot be read.
+    /// The files with which something is wrong.
     pub broken: BTreeMap<String, Broken>,
     /// The jobs whose last time failed, and why: the human knows.
     pub failing: BTreeMap<Source, String>,
@@ -39,10 +39,19 @@ pub struct Plans {
 /// What is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Whose it says it is, as far as that can be read.
-    pub source: Option<Source>,
-    /// Why it cannot be used.
+    /// In which way.
+    pub flaw: Flaw,
+    /// What the human is told of it.
     pub why: String,
+}
+
+/// In which way a file is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// It cannot be read. Whose it says it is, as far as that can be.
+    Unreadable(Option<Source>),
+    /// It asks for more than the human has accepted.
+    Asking,
 }
 
 impl PartialEq for Plans {

@@ -10,11 +10,10 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 use super::digesting::{digest, told};
 use super::reporting::CATCHING_UP;
 use super::{Aside, Asking, Assistant, Compaction, Effect, Errand, Known, Request, Shown};
-use crate::approval::{Approval, Closed, Verdict};
+use crate::approval::{Approval, answered, question};
 use crate::card::{Card, State, put_otherwise, together_sheet};
 use crate::conversation::{Branch, Entry, Reach, Said, Text};
 use crate::cost::Source;
-use crate::embed::{Action, Button, Style};
 use crate::fork::{begun_card, ended_card};
 use crate::post::{Post, PostChange, PostKey, Ring, Sheet};
 use crate::record::{MessageChange, MessageId, Record, SurfaceName};
@@ -351,50 +350,4 @@ fn shown_in(entry: &Entry, foot: &str) -> Vec<PostChange> {
 /// Whose run it was, and what can be done about it.
 fn foot(source: &Source) -> String {
     format!("from {source} · reply to talk about it")
-}
-
-/// I5: the whole call, and the three answers.
-fn question(approval: &Approval) -> Sheet {
-    let button = |label: &str, style, verdict| {
-        let (label, action) = (label.to_owned(), Action::Answer(approval.id, verdict));
-        Button { label, style, action }
-    };
-    let buttons = vec![
-        button("Yes", Style::Success, Verdict::Allow),
-        button("Yes, always", Style::Secondary, Verdict::Always),
-        button("No", Style::Danger, Verdict::Deny),
-    ];
-    let (caption, input) = (plainly(&approval.caption()), exactly(&approval.call.input.0));
-    let words = format!("may i run {caption}?\n```json\n{input}\n```");
-    Sheet { words, buttons, foot: format!("number {}", approval.id.0), ..Sheet::default() }
-}
-
-/// What was asked says how it was answered.
-fn answered(approval: &Approval, closed: &Closed) -> PostChange {
-    let words = format!("{}: {}", plainly(&approval.caption()), closed.how.as_str());
-    PostChange::Says(PostKey::approval(approval.id), Sheet::small(&words))
-}
-
-/// I5: JSON that means the same, in which nothing can end the block it stands in or turn the letters around.
-fn exactly(json: &str) -> String {
-    let escaped = |c: char| match c {
-        '`' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
-            format!("\\u{:04x}", u32::from(c))
-        }
-        c => c.to_string(),
-    };
-    json.chars().map(escaped).collect()
-}
-
-/// Words in which nothing is read as more than itself.
-fn plainly(text: &str) -> String {
-    let plain = |c: char| {
-        !c.is_control()
-            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-    };
-    let marked = |c: char| "`*_~|<>@#[]".contains(c);
-    text.chars()
-        .filter(|c| plain(*c))
-        .flat_map(|c| marked(c).then_some('\\').into_iter().chain([c]))
-        .collect()
 }

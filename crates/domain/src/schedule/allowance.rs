@@ -9,7 +9,7 @@ const REPORTS: [&str; 2] = ["mcp__discord__report_updates", "mcp__discord__follo
 const COMPACT: &str = "mcp__discord__compact_session";
 
 /// TP-14: what every run may use.
-const LEAST: [&str; 5] = [
+pub(super) const LEAST: [&str; 5] = [
     "mcp__discord__report_updates",
     "mcp__discord__ping_user",
     "mcp__discord__discord_embed",

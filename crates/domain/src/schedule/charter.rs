@@ -83,6 +83,16 @@ impl Charter {
         }
     }
 
+    /// The same with other terms. In the main conversation there are none that hold.
+    pub(super) fn with_terms(self, change: impl FnOnce(Terms) -> Terms) -> Self {
+        match self {
+            Self::Main(unused) => Self::Main(unused),
+            Self::Fork(terms) => Self::Fork(change(terms)),
+            Self::Alone(terms) => Self::Alone(change(terms)),
+            Self::Persistent(terms) => Self::Persistent(change(terms)),
+        }
+    }
+
     /// The terms the human wrote down, whether or not they have an effect.
     pub fn written_terms(&self) -> &Terms {
         match self {

@@ -40,7 +40,14 @@ pub enum FileNews {
         /// The line, the field, what is wrong and what would be right.
         why: String,
     },
-    /// It could not be read, and can be again.
+    /// It asks for more than the human has accepted: what it plans is done without that.
+    Held {
+        /// Its file, as it is called from the data directory on.
+        file: String,
+        /// What it asks for, and how that is accepted.
+        why: String,
+    },
+    /// Nothing is wrong with it any more.
     Mended(String),
 }
 

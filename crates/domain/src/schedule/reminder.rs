@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Zoned};
 
-use super::{Charter, Invalid, ItemId, Manner, Moment, Prompt};
+use super::{Charter, Invalid, ItemId, Manner, Moment, Prompt, Terms};
 use crate::phrase::Cue;
 
 /// A job that happens once.
@@ -44,6 +44,12 @@ impl Reminder {
     #[must_use]
     pub fn on(self, cue: Cue) -> Self {
         Self { cue: Some(cue), ..self }
+    }
+
+    /// The same with other terms.
+    #[must_use]
+    pub(super) fn with_terms(self, change: impl FnOnce(Terms) -> Terms) -> Self {
+        Self { charter: self.charter.with_terms(change), ..self }
     }
 
     /// Where it runs and what it may do there.

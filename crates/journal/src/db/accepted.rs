@@ -25,6 +25,23 @@ impl Database {
         self.connection.execute(sql, params![name, hash, at.as_microsecond()]).map(drop)
     }
 
+    /// Accepts each of these names with its hash, all of them or none.
+    pub fn accept_each<'a>(
+        &mut self,
+        each: impl IntoIterator<Item = (&'a str, String)>,
+        at: Timestamp,
+    ) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        {
+            let mut insert =
+                transaction.prepare("INSERT OR REPLACE INTO accepted (name, hash, at) VALUES (?, ?, ?)")?;
+            for (name, hash) in each {
+                insert.execute(params![name, hash, at.as_microsecond()])?;
+            }
+        }
+        transaction.commit()
+    }
+
     /// Accepts `name` no more, whatever its content.
     pub fn refuse(&self, name: &str) -> rusqlite::Result<()> {
         self.connection.execute("DELETE FROM accepted WHERE name = ?", [name]).map(drop)

@@ -35,7 +35,7 @@ fn draw_up(sketch: &Path) -> Result<(), Unopened> {
     for (name, value) in [("synchronous", "OFF"), ("journal_mode", "MEMORY")] {
         connection.pragma_update(None, name, value).map_err(Unopened::sorted)?;
     }
-    schema::bring_up_to_date(&connection)?;
+    schema::draw_up(&connection)?;
     connection.pragma_update(None, "journal_mode", "WAL").map_err(Unopened::sorted)?;
     connection.close().map_err(|(_, error)| Unopened::sorted(error))
 }

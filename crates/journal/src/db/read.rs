@@ -136,7 +136,7 @@ impl Database {
     fn main_before(&self) -> rusqlite::Result<Option<Spot>> {
         let sql = "SELECT older.id, older.label FROM turns JOIN messages ON messages.id = message \
                    JOIN entries ON entries.id = messages.entry JOIN entries AS older ON older.id = entries.parent \
-                   WHERE turns.branch = ? AND closed IS NULL";
+                   WHERE +turns.branch = ? AND closed IS NULL";
         let before = |row: &Row<'_>| Ok(Spot { entry: EntryId(row.get(0)?), label: label_in(row, 1)? });
         self.connection.query_row(sql, [Branch::Main.to_string()], before).optional()
     }

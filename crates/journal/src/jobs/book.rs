@@ -14,6 +14,7 @@ use super::kind::{FileName, Kind};
 use super::sheet::Found;
 use super::shelf::Shelf;
 use crate::Paths;
+use crate::acceptance::Accepted;
 use crate::disk::{Disk, Listed, Stamp};
 
 /// What the job files of a data directory plan.
@@ -135,7 +136,17 @@ impl JobBook {
                 readers.into_iter().flat_map(|reader| reader.join().unwrap_or_default()).collect()
             }),
         };
+        let found = self.within(found);
         self.shelf.settle(found, now)
+    }
+
+    /// The same without what nobody has accepted.
+    fn within(&self, found: Vec<(FileName, Found)>) -> Vec<(FileName, Found)> {
+        if !found.iter().any(|(_, found)| found.asks()) {
+            return found;
+        }
+        let accepted = Accepted::look(&Paths::new(&self.root));
+        found.into_iter().map(|(file, found)| (file, found.within(&accepted))).collect()
     }
 
     fn found(&self, file: &FileName, stamp: &io::Result<Option<Stamp>>, now: Timestamp) -> Found {

@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::kind::FileName;
+use crate::acceptance::{Accepted, Asking, held_back};
 use crate::disk::{Disk, Stamp};
 use crate::files::items::{id_in, text_at};
 
@@ -43,6 +44,8 @@ pub(super) struct Sheet {
 pub(super) struct Good {
     pub(super) source: Source,
     pub(super) planned: Arc<Planned>,
+    /// What it asks for and does without, because nobody has accepted it.
+    pub(super) held: Vec<String>,
 }
 
 /// How a file is, and since when.
@@ -58,8 +61,16 @@ pub(super) enum State {
 /// What is wrong with a file that has this content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Complaint {
+    pub(super) matter: Matter,
     pub(super) why: String,
     pub(super) content: u64,
+}
+
+/// Whether a file cannot be used, or only asks for too much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Matter {
+    Unusable,
+    Asking,
 }
 
 /// What was found where a file is or was.
@@ -119,7 +130,31 @@ impl Sheet {
 impl Good {
     pub(super) fn new(what: What, file: &FileName) -> Self {
         let planned = Planned { what, file: file.to_string() };
-        Self { source: planned.source(), planned: Arc::new(planned) }
+        Self { source: planned.source(), planned: Arc::new(planned), held: Vec::new() }
+    }
+
+    /// The same without what is not `accepted`.
+    fn within(self, accepted: &Accepted) -> Self {
+        let held = accepted.held(&Asking::job(&self.planned.what));
+        if held.is_empty() {
+            return self;
+        }
+        let Planned { what, file } = Planned::clone(&self.planned);
+        let planned = Arc::new(Planned { what: what.without(&held), file });
+        Self { planned, held, ..self }
+    }
+
+    /// What the human is told of what it does without: nothing, if that is nothing.
+    pub(super) fn asks_more(&self) -> Option<String> {
+        let command = format!("ollim-bot {} accept {}", self.word(), self.planned.id());
+        (!self.held.is_empty()).then(|| held_back(&self.held, &command))
+    }
+
+    fn word(&self) -> &'static str {
+        match &self.planned.what {
+            What::Routine(_) => "routine",
+            What::Reminder(_) => "reminder",
+        }
     }
 }
 
@@ -132,7 +167,7 @@ impl Found {
     /// It cannot be looked at.
     pub(super) fn unseen(error: &io::Error, since: Timestamp) -> Self {
         let why = format!("it cannot be read ({error}); make it readable for this account");
-        let complaint = Complaint { why, content: 0 };
+        let complaint = Complaint { matter: Matter::Unusable, why, content: 0 };
         Self { state: State::Bad { since, complaint, says: None }, good: None, known: None }
     }
 
@@ -155,7 +190,8 @@ impl Found {
         match text.as_deref().map_err(Clone::clone).and_then(|text| file.kind.read(text, zone)) {
             Ok(what) => Self { state: State::Fine { since }, good: Some(Good::new(what, file)), known },
             Err(bad) => {
-                let complaint = Complaint { why: bad.to_string(), content: text.as_deref().map_or(0, hash) };
+                let content = text.as_deref().map_or(0, hash);
+                let complaint = Complaint { matter: Matter::Unusable, why: bad.to_string(), content };
                 let id = text.ok().and_then(|text| id_in(&text)).filter(|id| ItemId::parse(id).is_ok());
                 let says = id.map(|id| file.kind.source(id));
                 Self { state: State::Bad { since, complaint, says }, good: None, known }
@@ -165,6 +201,18 @@ impl Found {
 
     pub(super) fn is_missing(&self) -> bool {
         matches!(self.state, State::Missing { .. })
+    }
+
+    /// Whether it asks for something.
+    pub(super) fn asks(&self) -> bool {
+        self.good.as_ref().is_some_and(|good| !good.planned.what.asks().is_empty())
+    }
+
+    /// The same without what is not `accepted`. What is held back is looked at again, in case it was accepted meanwhile.
+    pub(super) fn within(self, accepted: &Accepted) -> Self {
+        let good = self.good.map(|good| good.within(accepted));
+        let held = good.as_ref().is_some_and(|good| !good.held.is_empty());
+        Self { good, known: self.known.filter(|_| !held), ..self }
     }
 }
 

@@ -12,7 +12,7 @@ use domain::schedule::{FileNews, Planned};
 use jiff::Timestamp;
 
 use super::kind::{FileName, Kind};
-use super::sheet::{Complaint, Found, Good, Sheet, State, settled};
+use super::sheet::{Complaint, Found, Good, Matter, Sheet, State, settled};
 use crate::disk::Stamp;
 use crate::files::items::twin_of;
 
@@ -188,9 +188,18 @@ impl Shelf {
             return None;
         }
         let (source, why) = (sheet.sources().last().cloned(), complaint.why.clone());
+        let (matter, name) = (complaint.matter, file.to_string());
         sheet.told = Some(complaint);
-        tracing::warn!(%file, "left out: {why}");
-        Some(FileNews::Broken { file: file.to_string(), source, why })
+        match matter {
+            Matter::Unusable => {
+                tracing::warn!(%file, "left out: {why}");
+                Some(FileNews::Broken { file: name, source, why })
+            }
+            Matter::Asking => {
+                tracing::warn!(%file, "{why}");
+                Some(FileNews::Held { file: name, why })
+            }
+        }
     }
 
     /// What is wrong with a file that is there, and since when.
@@ -201,9 +210,14 @@ impl Shelf {
             State::Bad { since, complaint, .. } => Some((complaint.clone(), *since)),
             State::Fine { since } => {
                 let good = sheet.good.as_ref()?;
-                let (first, other) = self.first(&good.source).filter(|(first, _)| *first != file)?;
+                let Some((first, other)) = self.first(&good.source).filter(|(first, _)| *first != file)
+                else {
+                    let why = good.asks_more()?;
+                    return Some((Complaint { matter: Matter::Asking, why, content: 0 }, *since));
+                };
                 let why = twin_of(Path::new(&first.name), good.planned.id()).to_string();
-                Some((Complaint { why, content: 0 }, other.since().max(*since)))
+                let complaint = Complaint { matter: Matter::Unusable, why, content: 0 };
+                Some((complaint, other.since().max(*since)))
             }
         }
     }

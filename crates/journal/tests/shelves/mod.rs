@@ -16,6 +16,7 @@ pub fn told(news: &[FileNews]) -> String {
         FileNews::Gone(source) => format!("gone {source}"),
         FileNews::Broken { file, source: Some(source), why } => format!("broken {file} ({source}): {why}"),
         FileNews::Broken { file, source: None, why } => format!("broken {file}: {why}"),
+        FileNews::Held { file, why } => format!("held {file}: {why}"),
         FileNews::Mended(file) => format!("mended {file}"),
     };
     news.iter().map(line).collect::<Vec<_>>().join("\n")

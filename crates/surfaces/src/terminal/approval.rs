@@ -10,8 +10,10 @@ pub fn asked(data: &Value) -> String {
         false => ". i went on without it; with a yes i try it again",
     };
     let lines: String = word("input").lines().map(|line| format!("│ {line}\n")).collect();
+    let always = Some(word("always")).filter(|words| !words.is_empty());
+    let always = always.map(|words| format!("│ {words}\n")).unwrap_or_default();
     format!(
-        "┌ may i? approval {id}: {}{late}\n│ {}\n{lines}└ /allow {id} · /deny {id} · /always {id}\n",
+        "┌ may i? approval {id}: {}{late}\n│ {}\n{lines}{always}└ /allow {id} · /deny {id} · /always {id}\n",
         word("caption"),
         word("tool"),
     )
@@ -45,6 +47,7 @@ mod tests {
     fn a_request_is_told_with_how_to_answer_it() {
         let card = json!({
             "id": 3, "caption": "Bash(ls)", "tool": "Bash", "input": "{\n  \"command\": \"ls\"\n}", "waits": true,
+            "always": "always means exactly this and nothing else, for 30 days",
         });
         let lines = [
             "┌ may i? approval 3: Bash(ls)",
@@ -52,6 +55,7 @@ mod tests {
             "│ {",
             "│   \"command\": \"ls\"",
             "│ }",
+            "│ always means exactly this and nothing else, for 30 days",
             "└ /allow 3 · /deny 3 · /always 3",
             "",
         ];

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use domain::assistant::{Answer, Question, Request as Ask};
+use domain::assistant::{Answer, Flaw, Question, Request as Ask};
 use domain::card::{Card, State as Stands};
 use domain::inbox::Kept;
 use domain::schedule::{Plan, first_step};
@@ -59,7 +59,7 @@ pub(super) async fn show(State(app): State<App>) -> Result<Json<TodayWire>, Refu
             .collect(),
         attention: AttentionWire::new(&*attention(&app).await?, &now),
         missed: missed(&past, &now),
-        broken: plans.broken.len(),
+        broken: plans.broken.values().filter(|broken| broken.flaw != Flaw::Asking).count(),
     }))
 }
 

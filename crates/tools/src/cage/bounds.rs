@@ -1,19 +1,23 @@
 //! How much a command in the cage may use, and what it is no longer.
 
 use rustix::fs::Mode;
-use rustix::process::{Resource, Rlimit, setrlimit, setsid, umask};
+use rustix::process::{Resource, Rlimit, nice, setrlimit, setsid, umask};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::Plan;
+use crate::shell::heap;
 
 const MB: u64 = 1024 * 1024;
 
 /// The longest file, the most memory of a process that is its own, the most that it may map at all, and the most files
-/// it may have open. How many processes there are is watched from outside: the system counts them by user.
+/// it may have open. How many processes there are is watched from outside as well: the system counts them by user, and not
+/// those of the superuser.
 const FILE: u64 = 256 * MB;
 const MEMORY: u64 = 1024 * MB;
 const MAPPED: u64 = 8 * 1024 * MB;
 const OPEN: u64 = 512;
+/// How much it gives way to everybody else, so that whoever watches it is not kept waiting by a crowd of processes.
+const GIVES_WAY: i32 = 15;
 
 /// Sets all of it, for this process and those it starts.
 pub fn set(plan: &Plan) -> Result<(), String> {
@@ -28,11 +32,13 @@ pub fn set(plan: &Plan) -> Result<(), String> {
         (Resource::Data, MEMORY),
         (Resource::As, MAPPED),
         (Resource::Nofile, OPEN),
+        (Resource::Nproc, heap::most_processes()),
     ];
     for (resource, most) in limits {
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
         setrlimit(resource, limit).map_err(|error| told("its limits cannot be set", error))?;
     }
+    nice(GIVES_WAY).map_err(|error| told("it cannot give way", error))?;
     // Whoever runs us as the superuser does not run this as one.
     let none = CapabilitySet::empty();
     let none = CapabilitySets { effective: none, permitted: none, inheritable: none };

@@ -62,6 +62,12 @@ fn members(group: Pid) -> Vec<u64> {
     stats.collect()
 }
 
+/// The most processes and threads that there may be on this machine while a command runs.
+pub fn most_processes() -> u64 {
+    let now = processes().unwrap_or_default();
+    u64::try_from(now + PROCESSES).unwrap_or(u64::MAX)
+}
+
 /// How many processes and threads there are on this machine.
 fn processes() -> Option<usize> {
     let load = std::fs::read_to_string("/proc/loadavg").ok()?;

@@ -179,11 +179,19 @@ pub(super) async fn watch(group: Pid, before: Before, work: &std::path::Path) ->
         if let Some(why) = before.too_much_written(work) {
             return why;
         }
-        if looks.is_multiple_of(CLOSE) || before.is_suspicious() {
+        let suspicious = before.is_suspicious();
+        if suspicious {
+            // A crowd that grows is not waited for while it is counted. If nobody is left, there is nobody to count.
+            let _ = kill_process_group(group, Signal::STOP);
+        }
+        if suspicious || looks.is_multiple_of(CLOSE) {
             let looked = tokio::task::spawn_blocking(move || unbearable(group)).await;
             if let Ok(Some(why)) = looked {
                 return why;
             }
+        }
+        if suspicious {
+            let _ = kill_process_group(group, Signal::CONT);
         }
     }
 }

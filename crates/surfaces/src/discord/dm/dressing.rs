@@ -1,11 +1,13 @@
 //! Dressing: a sheet as messages of Discord, each of which fits.
 
-use domain::embed::{Button as OurButton, Embed as OurEmbed, Stands, Style as OurStyle};
+use domain::embed::{Action, Button as OurButton, Embed as OurEmbed, Stands, Style as OurStyle};
 use domain::post::{Menu, OPTIONS, Ring, Sheet};
 use jiff::Timestamp;
+use sha2::{Digest, Sha256};
 
 use crate::discord::message::{Button, Choice, Embed, Field, Flags, Outgoing, Press, Row, Select, Style};
 use crate::discord::split::{split, units};
+use crate::discord::wire::File;
 
 /// The longest content of a message.
 const LONGEST: usize = 2_000;
@@ -13,10 +15,17 @@ const LONGEST: usize = 2_000;
 const ROW: usize = 5;
 /// The longest text of an option.
 const OPTION: usize = 100;
+/// The most messages of what is asked.
+const ASKED: usize = 5;
 
 /// The messages that `sheet` is, in order: at least one, and what can be pressed is on the last.
 pub(super) fn dress(sheet: &Sheet, ring: Ring) -> Vec<Outgoing> {
-    let mut contents = contents(&words(sheet));
+    let words = words(sheet);
+    let mut contents = contents(&words);
+    let files = match contents.len() > ASKED && is_asked(sheet) {
+        true => vec![on_paper(&words, &mut contents)],
+        false => Vec::new(),
+    };
     add_foot(&mut contents, &sheet.foot);
     if contents.is_empty() {
         contents.push(String::new());
@@ -29,11 +38,33 @@ pub(super) fn dress(sheet: &Sheet, ring: Ring) -> Vec<Outgoing> {
         if index == last {
             part.embeds.clone_from(&embeds);
             part.rows.clone_from(&rows);
+            part.files.clone_from(&files);
         }
         part.flags = flags(ring, &part);
         part
     };
     contents.into_iter().enumerate().map(part).collect()
+}
+
+/// Whether the human is to allow something.
+fn is_asked(sheet: &Sheet) -> bool {
+    sheet.buttons.iter().any(|button| matches!(button.action, Action::Answer(..)))
+}
+
+/// I5: what is asked is never cut. If it would be very many messages, it is a file beside its beginning, which says by what
+/// the file is known.
+fn on_paper(words: &str, contents: &mut Vec<String>) -> File {
+    let hash: String = Sha256::digest(words.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    contents.truncate(1);
+    contents.push(format!(
+        "that is only its beginning. all {} characters are in the file, whose sha256 is `{hash}`. read it before you say yes.",
+        words.chars().count()
+    ));
+    File {
+        name: "call.txt".to_owned(),
+        description: "the whole call".to_owned(),
+        bytes: words.to_owned().into(),
+    }
 }
 
 /// The contents of the messages that `words` are: none that nobody could see.
@@ -153,5 +184,45 @@ fn embed(embed: &OurEmbed) -> Embed {
         fields: embed.fields.iter().map(field).collect(),
         footer: embed.footer.word().unwrap_or_default().to_owned(),
         ..Embed::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::approval::{ApprovalId, Verdict};
+
+    use super::*;
+
+    fn asked(input: &str) -> Sheet {
+        let action = Action::Answer(ApprovalId(7), Verdict::Allow);
+        let yes = OurButton { label: "Yes".to_owned(), style: OurStyle::Success, action };
+        let words = format!("may i run a command?\n```json\n{input}\n```");
+        Sheet { words, buttons: vec![yes], foot: "number 7".to_owned(), ..Sheet::default() }
+    }
+
+    /// I5: a long call is shown whole over a few messages, and a very long one in a file that is known by its hash, with its
+    /// beginning beside it; the buttons are where the end is.
+    #[test]
+    fn a_very_long_call_is_asked_for_on_paper() {
+        let few = dress(&asked(&"x".repeat(6_000)), Ring::Loud);
+        assert!(few.len() > 2 && few.iter().all(|part| part.files.is_empty()));
+        let shown: usize = few.iter().map(|part| part.content.matches('x').count()).sum();
+        assert_eq!(shown, 6_000, "nothing of it is left out");
+        let sheet = asked(&format!("{}rm -rf", "x".repeat(100_000)));
+        let many = dress(&sheet, Ring::Loud);
+        let [first, last] = many.as_slice() else { panic!("{} messages", many.len()) };
+        assert!(first.content.starts_with("may i run a command?") && first.rows.is_empty());
+        let [file] = last.files.as_slice() else { panic!("a file") };
+        assert_eq!(&file.bytes[..], sheet.words.as_bytes());
+        let hash: String = Sha256::digest(&file.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert!(last.content.contains(&hash) && last.content.ends_with("-# number 7"), "{}", last.content);
+        assert_eq!(last.rows.len(), 1);
+    }
+
+    /// What is only said stays as messages, however long.
+    #[test]
+    fn what_nobody_has_to_allow_is_no_file() {
+        let said = Sheet { words: "word ".repeat(4_000), ..Sheet::default() };
+        assert!(dress(&said, Ring::Loud).iter().all(|part| part.files.is_empty()));
     }
 }

@@ -1,6 +1,6 @@
 //! The schedule on its way to the page and the command line.
 
-use domain::assistant::{Broken, Plans};
+use domain::assistant::{Broken, Flaw, Plans};
 use domain::cost::Source;
 use domain::occurrence::{End, Occurrence, Stage};
 use domain::phrase::{When, tell};
@@ -120,11 +120,13 @@ pub(in crate::web) struct TimeWire {
     words: String,
 }
 
-/// A file that cannot be read, and why.
+/// A file with which something is wrong, and what.
 #[derive(Serialize)]
 struct BrokenWire {
     file: String,
     why: String,
+    /// Whether it can be read, and only asks for more than is accepted.
+    asks: bool,
 }
 
 /// One time at which one job was due.
@@ -328,7 +330,7 @@ impl From<&Planned> for MannerWire {
 
 impl From<(&String, &Broken)> for BrokenWire {
     fn from((file, broken): (&String, &Broken)) -> Self {
-        Self { file: file.clone(), why: broken.why.clone() }
+        Self { file: file.clone(), why: broken.why.clone(), asks: broken.flaw == Flaw::Asking }
     }
 }
 

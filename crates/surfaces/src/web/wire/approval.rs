@@ -21,6 +21,8 @@ pub struct ApprovalWire {
     pub until: String,
     /// Whether the turn that asked still waits.
     pub waits: bool,
+    /// What an "always" would be good for.
+    pub always: String,
 }
 
 /// An approval that was closed.
@@ -44,6 +46,7 @@ impl From<&Approval> for ApprovalWire {
             at: approval.at.to_string(),
             until: approval.until().to_string(),
             waits: approval.waits == Waits::Turn,
+            always: approval.always(),
         }
     }
 }

@@ -1,0 +1,143 @@
+//! What the file of a job asks for beyond what every run has: tools and skills. Each holds once the human has accepted it.
+
+use super::allowance::LEAST;
+use super::{Terms, ToolRule, What};
+
+impl Terms {
+    /// The tools that are asked for, a line each, spelled so that no two are written alike.
+    pub fn asks(&self) -> Vec<String> {
+        match &self.tools {
+            ToolRule::Usual | ToolRule::Within(..) => Vec::new(),
+            ToolRule::Only(listed) => {
+                listed.iter().filter(|tool| is_more(tool)).map(|tool| line(tool)).collect()
+            }
+            ToolRule::Except(denied) => vec![every_tool_but(denied)],
+        }
+    }
+
+    /// The same without what is `held` back.
+    #[must_use]
+    pub fn without(self, held: &[String]) -> Self {
+        let tools = match self.tools {
+            ToolRule::Only(listed) => {
+                ToolRule::Only(listed.into_iter().filter(|tool| !held.contains(&line(tool))).collect())
+            }
+            ToolRule::Except(denied) if held.contains(&every_tool_but(&denied)) => ToolRule::Usual,
+            tools @ (ToolRule::Usual | ToolRule::Except(_) | ToolRule::Within(..)) => tools,
+        };
+        Self { tools, ..self }
+    }
+}
+
+impl What {
+    /// What is asked for, a line each.
+    pub fn asks(&self) -> Vec<String> {
+        let (charter, skills) = match self {
+            Self::Routine(routine) => (&routine.charter, &routine.skills),
+            Self::Reminder(reminder) => (reminder.charter(), &reminder.skills),
+        };
+        let tools = charter.terms().map(Terms::asks).unwrap_or_default();
+        tools.into_iter().chain(skills.iter().map(|skill| the_skill(skill))).collect()
+    }
+
+    /// The same without what is `held` back.
+    #[must_use]
+    pub fn without(self, held: &[String]) -> Self {
+        let accepted = |skill: &String| !held.contains(&the_skill(skill));
+        match self {
+            Self::Routine(mut routine) => {
+                routine.charter = routine.charter.with_terms(|terms| terms.without(held));
+                routine.skills.retain(accepted);
+                Self::Routine(routine)
+            }
+            Self::Reminder(reminder) => {
+                let mut reminder = reminder.with_terms(|terms| terms.without(held));
+                reminder.skills.retain(accepted);
+                Self::Reminder(reminder)
+            }
+        }
+    }
+
+    /// The name under which it is accepted: a check that follows another asks for no more than the first.
+    pub fn accepted_as(&self) -> String {
+        match self {
+            Self::Routine(routine) => format!("routine:{}", routine.id),
+            Self::Reminder(reminder) => {
+                let first = reminder.chain.parent.as_deref().unwrap_or(reminder.id.as_str());
+                format!("reminder:{first}")
+            }
+        }
+    }
+}
+
+fn is_more(tool: &str) -> bool {
+    !LEAST.contains(&tool.trim())
+}
+
+fn line(tool: &str) -> String {
+    format!("{:?}", tool.trim())
+}
+
+fn the_skill(skill: &str) -> String {
+    format!("the skill {skill:?}")
+}
+
+fn every_tool_but(denied: &[String]) -> String {
+    let mut denied: Vec<String> = denied.iter().map(|tool| line(tool)).collect();
+    denied.sort();
+    match denied.as_slice() {
+        [] => "every tool".to_owned(),
+        denied => format!("every tool but {}", denied.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::{Cron, ItemId, Prompt, Rhythm, Routine};
+
+    fn terms(tools: ToolRule) -> Terms {
+        Terms { tools, ..Terms::default() }
+    }
+
+    fn list(tools: &[&str]) -> Vec<String> {
+        tools.iter().map(|tool| (*tool).to_owned()).collect()
+    }
+
+    /// I6: what every run has is asked for by nobody; all else is one line each, whatever the order and the spaces.
+    #[test]
+    fn a_file_asks_for_what_is_more_than_the_least() {
+        let check = |tools: ToolRule, expected: &[&str]| assert_eq!(terms(tools).asks(), expected);
+        check(ToolRule::Usual, &[]);
+        check(ToolRule::Only(list(&["mcp__discord__ping_user", " WebFetch "])), &["\"WebFetch\""]);
+        check(ToolRule::Except(Vec::new()), &["every tool"]);
+        check(ToolRule::Except(list(&["B", "A"])), &["every tool but \"A\", \"B\""]);
+        let forged = terms(ToolRule::Except(list(&["A\", \"B"]))).asks();
+        assert_ne!(forged, terms(ToolRule::Except(list(&["A", "B"]))).asks());
+    }
+
+    /// I6: what is held back is gone, and what was accepted stays.
+    #[test]
+    fn a_job_runs_without_what_is_held_back() {
+        let check = |tools: ToolRule, held: &[&str], left: ToolRule| {
+            assert_eq!(terms(tools).without(&list(held)).tools, left);
+        };
+        let both = || ToolRule::Only(list(&["Read", "Bash(git *)"]));
+        check(both(), &["\"Bash(git *)\""], ToolRule::Only(list(&["Read"])));
+        check(both(), &[], both());
+        check(ToolRule::Except(list(&["A"])), &["every tool but \"A\""], ToolRule::Usual);
+        check(ToolRule::Except(list(&["A"])), &["every tool"], ToolRule::Except(list(&["A"])));
+    }
+
+    /// I6: the skills of a job are asked for, also on main, where its tools have no effect and are not.
+    #[test]
+    fn a_skill_is_asked_for_by_its_name() {
+        let (id, cron) = (ItemId::parse("mail").unwrap(), Cron::parse("0 9 * * *").unwrap());
+        let mut routine = Routine::new(id, Rhythm::new(cron), Prompt::new("Triage."));
+        routine.skills = list(&["tidy", "other"]);
+        let what = What::Routine(routine);
+        assert_eq!(what.asks(), ["the skill \"tidy\"", "the skill \"other\""]);
+        assert_eq!(what.clone().without(&list(&["the skill \"tidy\""])).asks(), ["the skill \"other\""]);
+        assert_eq!(what.accepted_as(), "routine:mail");
+    }
+}

@@ -1,0 +1,156 @@
+//! What job files ask for: held back until the human has accepted it, line by line.
+
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
+#![expect(clippy::disallowed_methods, reason = "here an editor writes, not the assistant")]
+
+mod shelves;
+
+use std::sync::Arc;
+
+use domain::cost::Source;
+use domain::schedule::ToolRule;
+use expect_test::{Expect, expect};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use journal::disk::RealDisk;
+use journal::jobs::JobBook;
+use journal::{Asking, Journal, Paths, Place, accept_all, open};
+use shelves::told;
+use tempfile::TempDir;
+
+struct Rig {
+    home: TempDir,
+    journal: Journal,
+    book: JobBook,
+    now: Timestamp,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let (paths, zone, now) =
+            (Paths::new(home.path()), TimeZone::UTC, Timestamp::constant(2_000_000_000, 0));
+        for folder in ["routines", "reminders"] {
+            std::fs::create_dir(home.path().join(folder)).unwrap();
+        }
+        let place = Place { paths: paths.clone(), disk: Arc::new(RealDisk), zone: zone.clone(), now, pid: 1 };
+        let journal = open(place).unwrap().journal;
+        Self { home, journal, book: JobBook::open(Arc::new(RealDisk), &paths, zone), now }
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        std::fs::write(self.home.path().join(file), text).unwrap();
+    }
+
+    fn paths(&self) -> Paths {
+        Paths::new(self.home.path())
+    }
+
+    /// Looks when all has settled.
+    fn look(&mut self, expected: Expect) {
+        self.now += SignedDuration::from_secs(60);
+        expected.assert_eq(&told(&self.book.look(self.now)));
+    }
+
+    async fn begin(&self) {
+        let asking = self.book.planned().map(|planned| Asking::job(&planned.what)).collect();
+        self.journal.accept_the_first(asking, self.now).await.unwrap();
+    }
+
+    fn tools(&self, id: &str) -> ToolRule {
+        let source = Source::Routine(id.to_owned());
+        let planned = self.book.planned().find(|planned| planned.source() == source).unwrap();
+        planned.charter().written_terms().tools.clone()
+    }
+}
+
+/// A routine in the background, with these lines.
+fn mail(tools: &str) -> String {
+    shelves::good("mail", "Triage.").replace("\n---\n", &format!("\nbackground: true\n{tools}---\n"))
+}
+
+fn only(tools: &[&str]) -> ToolRule {
+    ToolRule::Only(tools.iter().map(|tool| (*tool).to_owned()).collect())
+}
+
+const READ: &str = "allowed-tools:\n- Read\n";
+const BOTH: &str = "allowed-tools:\n- Read\n- Bash(git *)\n";
+
+/// I6, SC-3: what is there at the first start is the human's own. After that more is held back and told of once, also after
+/// a restart; less holds at once; and what is accepted holds from the next look on.
+#[tokio::test]
+async fn a_job_that_asks_for_more_runs_without_until_that_is_accepted() {
+    let mut rig = Rig::new();
+    rig.write("routines/mail.md", &mail(READ));
+    rig.look(expect!["plans routine:mail as routines/mail.md: Triage."]);
+    rig.begin().await;
+    assert_eq!(rig.tools("mail"), only(&["Read"]));
+    rig.write("routines/mail.md", &mail(BOTH));
+    rig.look(expect![[r#"held routines/mail.md: asks for "Bash(git *)", which you have not accepted: it runs without. `ollim-bot routine accept mail` accepts it."#]]);
+    assert_eq!(rig.tools("mail"), only(&["Read"]));
+    rig.look(expect![""]);
+    rig.begin().await;
+    rig.look(expect![""]);
+    let asking = Asking::of("routines/mail.md", &mail(BOTH)).unwrap();
+    accept_all(&rig.paths(), &asking, rig.now).unwrap();
+    rig.look(expect![[r#"
+        mended routines/mail.md
+        plans routine:mail as routines/mail.md: Triage."#]]);
+    assert_eq!(rig.tools("mail"), only(&["Read", "Bash(git *)"]));
+    rig.write("routines/mail.md", &mail("allowed-tools:\n- Bash(git *)\n"));
+    rig.look(expect!["plans routine:mail as routines/mail.md: Triage."]);
+    assert_eq!(rig.tools("mail"), only(&["Bash(git *)"]));
+}
+
+/// I6: a list of what is forbidden gives all the rest, so each such list is accepted as a whole; and a file that is new asks
+/// like one that was changed.
+#[tokio::test]
+async fn a_shorter_list_of_what_is_forbidden_asks_for_more() {
+    let mut rig = Rig::new();
+    rig.write("routines/mail.md", &mail("disallowed-tools:\n- Bash\n- Write\n"));
+    rig.look(expect!["plans routine:mail as routines/mail.md: Triage."]);
+    rig.begin().await;
+    rig.write("routines/mail.md", &mail("disallowed-tools:\n- Write\n"));
+    rig.look(expect![[r#"
+        held routines/mail.md: asks for every tool but "Write", which you have not accepted: it runs without. `ollim-bot routine accept mail` accepts it.
+        plans routine:mail as routines/mail.md: Triage."#]]);
+    assert_eq!(rig.tools("mail"), ToolRule::Usual);
+    rig.write("routines/other.md", &mail("skills:\n- tidy\n").replace("id: mail", "id: other"));
+    rig.look(expect![[r#"
+        held routines/other.md: asks for the skill "tidy", which you have not accepted: it runs without. `ollim-bot routine accept other` accepts it.
+        plans routine:other as routines/other.md: Triage."#]]);
+}
+
+/// CH-1, I6: a check that follows another asks for what the first one was given, and that is not asked again; who only says so
+/// gets no more than that.
+#[tokio::test]
+async fn a_check_has_what_the_first_of_its_chain_was_given() {
+    let mut rig = Rig::new();
+    let check = |id: &str, depth: u32, tools: &str| {
+        format!(
+            "---\nid: {id}\nrun-at: 2031-01-02T03:04:05Z\nbackground: true\nchain-depth: {depth}\nmax-chain: 3\n\
+             chain-parent: first\n{tools}---\nLook again.\n"
+        )
+    };
+    rig.write("reminders/first.md", &check("first", 0, READ));
+    rig.look(expect!["plans reminder:first as reminders/first.md: Look again."]);
+    rig.begin().await;
+    rig.write("reminders/second.md", &check("second", 1, READ));
+    rig.look(expect!["plans reminder:second as reminders/second.md: Look again."]);
+    rig.write("reminders/third.md", &check("third", 2, BOTH));
+    rig.look(expect![[r#"
+        held reminders/third.md: asks for "Bash(git *)", which you have not accepted: it runs without. `ollim-bot reminder accept third` accepts it.
+        plans reminder:third as reminders/third.md: Look again."#]]);
+}
+
+/// I6: files that are none of jobs ask for nothing, and an edit asks only for what was not there before.
+#[test]
+fn only_what_is_new_in_an_edit_is_asked_for() {
+    assert_eq!(Asking::of("notes/mail.md", &mail(BOTH)), None);
+    assert_eq!(Asking::of("routines/old/mail.md", &mail(BOTH)), None);
+    assert_eq!(Asking::of("routines/mail.md", "no frontmatter"), None);
+    let (before, after) =
+        (Asking::of("routines/mail.md", &mail(READ)), Asking::of("routines/mail.md", &mail(BOTH)));
+    let new = after.unwrap().since(before.as_ref());
+    assert_eq!((new.name.as_str(), new.lines), ("routine:mail", vec!["\"Bash(git *)\"".to_owned()]));
+}
