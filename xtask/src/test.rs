@@ -58,6 +58,9 @@ impl Test {
             foreign::steps(&mut report, &root);
         }
         report.step("dependencies", || dependencies(&root, length));
+        if length == Length::Long {
+            report.step("advisories", || advisories(&root));
+        }
         say(report.summary());
         match report.failures() {
             0 => Ok(()),
@@ -165,4 +168,15 @@ fn dependencies(root: &Path, length: Length) -> Outcome {
         }
     }
     cargo(root, &["deny", "--workspace", "check", "licenses", "bans", "sources"]).run()
+}
+
+/// What is known to be wrong with the crates we use. The list of that is fetched; where nobody can reach it, nobody knows.
+fn advisories(root: &Path) -> Outcome {
+    match cargo(root, &["deny", "--workspace", "check", "advisories"]).run() {
+        Outcome::Failed(_, said) if said.contains("failed to fetch advisory database") => {
+            let why = "the list of known faults cannot be fetched from here";
+            Outcome::NotRun(NotRun::Optional, why.into())
+        }
+        outcome @ (Outcome::Passed(_) | Outcome::Failed(..) | Outcome::NotRun(..)) => outcome,
+    }
 }

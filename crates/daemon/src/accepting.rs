@@ -3,74 +3,73 @@
 
 use std::sync::Arc;
 
-use domain::schedule::{Reminder, Routine, WebhookSpec, What};
+use domain::schedule::{FileNews, Reminder, Routine, What};
 use engine::ports::Clock;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use journal::disk::Disk;
 use journal::files::items::{Item, Items};
-use journal::{Accepted, Asking, Paths, accept_all, held_back};
+use journal::jobs::JobBook;
+use journal::{Accepted, AskedFor, Journal, Paths, accept_change, accept_whole};
 
 use crate::clock::SystemClock;
+use crate::exit::Failed;
 use crate::hooks;
 use crate::settings::Settings;
 
-/// The human lets `after` be written over `before` in `file`, called as it is from the data directory on: what it asks for
-/// and that did not is accepted.
-pub fn allow(paths: &Paths, file: &str, (before, after): (&str, &str)) -> Result<(), String> {
-    match Asking::of(file, after) {
-        Some(asking) => accept(paths, &asking.since(Asking::of(file, before).as_ref())),
-        None => Ok(()),
+/// The human lets `after` be written in `file`, called as it is from the data directory on: over `before`, of which they have
+/// seen no more than the change, or else having all of it before them.
+pub fn allow(paths: &Paths, file: &str, (before, after): (Option<&str>, &str)) -> Result<(), String> {
+    match (before, AskedFor::of(file, after)) {
+        (_, None) => Ok(()),
+        (Some(before), Some(_)) => accept_change(paths, file, (before, after), now()),
+        (None, Some(asked)) => accept_whole(paths, &asked, now()),
     }
 }
 
-/// The human accepts all that is held back of what is asked for, which this gives.
-pub fn accept_held(paths: &Paths, asking: &Asking) -> Result<Vec<String>, String> {
-    let lines = Accepted::look(paths).held(asking);
-    accept(paths, &Asking { name: asking.name.clone(), lines: lines.clone() })?;
-    Ok(lines)
+/// The human accepts all that is asked for. Gives what was held back of it.
+pub fn accept(paths: &Paths, asked: &AskedFor) -> Result<Vec<String>, String> {
+    let held = Accepted::look(paths).held(asked);
+    accept_whole(paths, asked, now()).map(|()| held)
 }
 
-fn accept(paths: &Paths, asking: &Asking) -> Result<(), String> {
-    let now = SystemClock::new(jiff::tz::TimeZone::UTC).now().timestamp();
-    accept_all(paths, asking, now)
+fn now() -> Timestamp {
+    SystemClock::new(TimeZone::UTC).now().timestamp()
 }
 
-/// What is told of a job that asks for more than is `accepted`: nothing, if it does not.
-pub fn of_job(what: &What, accepted: &Accepted) -> Option<String> {
-    let command = match what {
-        What::Routine(routine) => format!("ollim-bot routine accept {}", routine.id),
-        What::Reminder(reminder) => format!("ollim-bot reminder accept {}", reminder.id),
-    };
-    told(&Asking::job(what), &command, accepted)
+/// What is told of what asks for more than is `accepted`: nothing, if it does not.
+pub fn told(asked: &AskedFor, accepted: &Accepted) -> Option<String> {
+    let held = accepted.held(asked);
+    (!held.is_empty()).then(|| asked.held_back(&held))
 }
 
-/// The same of a webhook.
-pub fn of_webhook(hook: &WebhookSpec, accepted: &Accepted) -> Option<String> {
-    told(&Asking::webhook(hook), &format!("ollim-bot webhook accept {}", hook.id), accepted)
-}
-
-fn told(asking: &Asking, command: &str, accepted: &Accepted) -> Option<String> {
-    let held = accepted.held(asking);
-    (!held.is_empty()).then(|| held_back(&held, command))
-}
-
-/// All that is held back in the data directory of `settings`, a sentence each.
+/// All that is held back of jobs in the data directory of `settings`, a sentence each.
 pub fn held(settings: &Settings, disk: &Arc<dyn Disk>) -> Vec<String> {
     let accepted = Accepted::look(&settings.paths);
-    let hooks = hooks::items(settings, Arc::clone(disk));
-    let mut held =
-        among(&jobs::<Routine>(settings, disk), |it| of_job(&What::Routine(it.clone()), &accepted));
-    held.extend(among(&jobs::<Reminder>(settings, disk), |it| {
-        of_job(&What::Reminder(it.clone()), &accepted)
-    }));
-    held.extend(among(&hooks, |it| of_webhook(it, &accepted)));
+    let job = |what: What| told(&AskedFor::job(&what), &accepted);
+    let mut held = among(&jobs::<Routine>(settings, disk), |it| job(What::Routine(it.clone())));
+    held.extend(among(&jobs::<Reminder>(settings, disk), |it| job(What::Reminder(it.clone()))));
     held
 }
 
-/// All that webhooks ask for.
-pub fn of_webhooks(settings: &Settings, disk: &Arc<dyn Disk>) -> Vec<Asking> {
-    let listing = hooks::items(settings, Arc::clone(disk)).list();
-    let items = listing.map(|listing| listing.items).unwrap_or_default();
-    items.iter().map(|filed| Asking::webhook(&filed.item)).collect()
+/// Looks at all jobs for the first time after a start. If nobody was ever asked, they were here before we were, and what they
+/// and the webhooks ask for is accepted.
+pub async fn first_look(
+    book: &mut JobBook,
+    settings: &Settings,
+    (journal, disk): (&Journal, &Arc<dyn Disk>),
+    now: Timestamp,
+) -> Result<Vec<FileNews>, Failed> {
+    let first = matches!(Accepted::look(&settings.paths), Accepted::Everything);
+    let news = book.look(now);
+    if first {
+        let hooks = hooks::items(settings, Arc::clone(disk)).list().map(|listing| listing.items);
+        let mut asked: Vec<AskedFor> = book.planned().map(|planned| AskedFor::job(&planned.what)).collect();
+        asked.extend(hooks.unwrap_or_default().iter().map(|filed| AskedFor::webhook(&filed.item)));
+        let accepted = journal.accept_the_first(asked, now).await;
+        accepted.map_err(|unwritten| Failed::NotDone(unwritten.to_string()))?;
+    }
+    Ok(news)
 }
 
 fn jobs<T: Item>(settings: &Settings, disk: &Arc<dyn Disk>) -> Items<T> {

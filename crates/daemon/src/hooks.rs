@@ -10,13 +10,14 @@ use engine::ports::Clock;
 use jiff::tz::TimeZone;
 use journal::disk::Disk;
 use journal::files::items::Items;
-use journal::{Accepted, Asking, Paths};
+use journal::{Accepted, AskedFor, Paths};
 use surfaces::hook::schema::Schema;
 use surfaces::hook::{self, Hooks};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::accepting;
 use crate::house::Doors;
 use crate::settings::{Secrets, Settings, Webhooks};
 
@@ -64,7 +65,11 @@ impl Hooks for HookFiles {
         };
         listing.bad.iter().for_each(|bad| self.tell_once(bad.to_string()));
         let hook = listing.items.into_iter().find(|filed| filed.item.id.as_str() == id)?.item;
-        let held = Accepted::look(&self.paths).held(&Asking::webhook(&hook));
+        let asked = AskedFor::webhook(&hook);
+        let held = Accepted::look(&self.paths).held(&asked);
+        if !held.is_empty() {
+            self.tell_once(format!("the webhook {id} {}", asked.held_back(&held)));
+        }
         Some(WebhookSpec { terms: hook.terms.without(&held), ..hook })
     }
 
@@ -92,7 +97,12 @@ pub fn complaints(settings: &Settings, disk: Arc<dyn Disk>) -> Vec<String> {
         let why = Schema::read(&filed.item.fields).err()?;
         Some(format!("{} can't be called: {why}", name(&filed.path)))
     });
-    bad.chain(wrong).collect()
+    let accepted = Accepted::look(&settings.paths);
+    let held = listing.items.iter().filter_map(|filed| {
+        let told = accepting::told(&AskedFor::webhook(&filed.item), &accepted)?;
+        Some(format!("{} {told}", name(&filed.path)))
+    });
+    bad.chain(wrong).chain(held).collect()
 }
 
 /// WH-1: lets calls in until `stop`, if that was asked for and there is a secret. What stands in its way is told in

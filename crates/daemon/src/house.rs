@@ -15,7 +15,7 @@ use engine::run::House as Engine;
 use jiff::Timestamp;
 use journal::disk::Disk;
 use journal::jobs::{self, JobBook};
-use journal::{Asking, Journal, Opened, Place};
+use journal::{Journal, Opened, Place};
 use surfaces::client::Client;
 use surfaces::discord::dm;
 use surfaces::discord::dm::line::{self, Line};
@@ -168,11 +168,7 @@ impl House {
     ) -> Result<(), Failed> {
         let mut book = JobBook::open(Arc::clone(disk), &settings.paths, settings.zone.value.clone());
         let now = clock.now().timestamp();
-        let news = book.look(now);
-        let mut asking: Vec<Asking> = book.planned().map(|planned| Asking::job(&planned.what)).collect();
-        asking.extend(accepting::of_webhooks(settings, disk));
-        let accepted = journal.accept_the_first(asking, now).await;
-        accepted.map_err(|unwritten| Failed::NotDone(unwritten.to_string()))?;
+        let news = accepting::first_look(&mut book, settings, (journal, disk), now).await?;
         desk.tell(Event::Files(news, Look::First)).await;
         let watched = jobs::watch(book, Arc::clone(clock), jobs::LOOKS_EVERY);
         let (news, watch) =

@@ -67,6 +67,9 @@ impl JobFiles for Shelf {
             if sheet.text()? != before {
                 return Err(Unchanged::Moved(sheet.name()));
             }
+            // Whoever saves it has the whole of it before them.
+            let paths = Paths::new(&sheet.shelf.root);
+            accepting::allow(&paths, sheet.file.as_str(), (None, &text)).map_err(Unchanged::Failed)?;
             sheet.write(&text)
         }))
     }
@@ -147,9 +150,6 @@ impl Sheet {
             return Err(Unchanged::Bad("that is larger than 1 MB, which is too much for a job.".to_owned()));
         }
         self.check(text).map_err(|bad| self.bad(&bad))?;
-        // Whoever saves it has the whole of it before them.
-        let paths = Paths::new(&self.shelf.root);
-        accepting::allow(&paths, self.file.as_str(), ("", text)).map_err(Unchanged::Failed)?;
         let path = self.path();
         let written = replace(&*self.shelf.disk, &path, text.as_bytes());
         written.map_err(|error| Unchanged::Failed(format!("{} cannot be written: {error}.", self.name())))?;
@@ -216,6 +216,28 @@ mod tests {
         let other = JobFile::parse("routines/other.md").unwrap();
         let missing = shelf.rewrite(other, String::new(), MAIL.to_owned()).await;
         assert_eq!(missing, Err(Unchanged::Missing("routines/other.md".to_owned())), "none is made here");
+    }
+
+    /// I6: who lets a job rest has not read its file; who saves it has, and accepts what it asks for.
+    #[tokio::test]
+    async fn only_whoever_saves_a_file_accepts_what_it_asks_for() {
+        let (_home, shelf, file) = shelf();
+        let (paths, now) = (Paths::new(&shelf.root), jiff::Timestamp::UNIX_EPOCH);
+        let (disk, zone) = (Arc::clone(&shelf.disk), TimeZone::UTC);
+        let place = journal::Place { paths: paths.clone(), disk, zone, now, pid: 1 };
+        let journal = journal::open(place).unwrap().journal;
+        journal.accept_the_first(Vec::new(), now).await.unwrap();
+        let asks = MAIL.replace("* * *\n", "* * *\nbackground: true\nallowed-tools:\n- Read\n");
+        std::fs::write(shelf.root.join(file.as_str()), &asks).unwrap();
+        let held = |text: &str| {
+            let asked = journal::AskedFor::of(file.as_str(), text).unwrap();
+            journal::Accepted::look(&paths).held(&asked)
+        };
+        shelf.rest(file.clone(), Rest::ForNow).await.unwrap();
+        let paused = shelf.text(file.clone()).await.unwrap();
+        assert_eq!(held(&paused), ["\"Read\""]);
+        shelf.rewrite(file.clone(), paused.clone(), asks.clone()).await.unwrap();
+        assert_eq!(held(&asks), [""; 0]);
     }
 
     /// What a file said before can be read again, and brought back like any other text.

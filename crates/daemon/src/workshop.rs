@@ -118,7 +118,7 @@ impl FileKeeper for InHistory {
     }
 
     /// No edit of a job gets here without the human's yes to exactly those words.
-    fn let_through(&self, shown: &str, before: &str, after: &str) {
+    fn let_through(&self, shown: &str, before: Option<&str>, after: &str) {
         if let Err(why) = accepting::allow(self.0.paths(), shown, (before, after)) {
             tracing::warn!(file = shown, "what it asks for is not accepted: {why}");
         }

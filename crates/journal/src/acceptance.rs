@@ -15,24 +15,34 @@ use crate::files::items::Item;
 /// Under this name it is kept that the jobs of the first start were accepted.
 const JOBS: &str = "jobs";
 
-/// What somebody asks for, and the name under which that is accepted.
+/// What a file asks for, and the name under which that is accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asking {
+pub struct AskedFor {
     /// The name: `routine:mail`.
     pub name: String,
+    /// Whoever asked for the same before: the first of a chain.
+    first: Option<String>,
     /// What is asked for, a line each.
     pub lines: Vec<String>,
+    /// All that the file names, whether it asks for it or not.
+    named: Vec<String>,
 }
 
-impl Asking {
+impl AskedFor {
     /// What the job asks for.
     pub fn job(what: &What) -> Self {
-        Self { name: what.accepted_as(), lines: what.asks() }
+        let name = match what {
+            What::Routine(routine) => format!("routine:{}", routine.id),
+            What::Reminder(reminder) => format!("reminder:{}", reminder.id),
+        };
+        let first = what.first_of_chain().map(|first| format!("reminder:{first}"));
+        Self { name, first, lines: what.asks(), named: what.names() }
     }
 
     /// What the webhook asks for.
     pub fn webhook(hook: &WebhookSpec) -> Self {
-        Self { name: format!("webhook:{}", hook.id), lines: hook.terms.asks() }
+        let (lines, named) = (hook.terms.asks(), hook.terms.names());
+        Self { name: format!("webhook:{}", hook.id), first: None, lines, named }
     }
 
     /// What `text` asks for in `file`, called as it is from the data directory on: nothing, if that is no such file.
@@ -48,16 +58,17 @@ impl Asking {
         }
     }
 
-    fn hashes(&self) -> impl Iterator<Item = (&str, String)> {
-        self.lines.iter().map(|line| (self.name.as_str(), hash_of(line)))
+    /// What is told of a file in which `held` is held back, and how that is accepted.
+    pub fn held_back(&self, held: &[String]) -> String {
+        let (kind, id) = self.name.split_once(':').unwrap_or(("routine", &self.name));
+        format!(
+            "asks for {}, which you have not accepted: it runs without. `ollim-bot {kind} accept {id}` accepts it.",
+            held.join(" and ")
+        )
     }
 
-    /// Only what `before` did not ask for.
-    #[must_use]
-    pub fn since(mut self, before: Option<&Self>) -> Self {
-        let asked = |line: &String| before.is_some_and(|before| before.lines.contains(line));
-        self.lines.retain(|line| !asked(line));
-        self
+    fn hashes(&self) -> impl Iterator<Item = (&str, String)> {
+        self.lines.iter().map(|line| (self.name.as_str(), hash_of(line)))
     }
 }
 
@@ -86,26 +97,21 @@ impl Accepted {
     }
 
     /// Those lines that are held back.
-    pub fn held(&self, asking: &Asking) -> Vec<String> {
+    pub fn held(&self, asked: &AskedFor) -> Vec<String> {
         match self {
             Self::Everything => Vec::new(),
-            Self::Nothing => asking.lines.clone(),
-            Self::Kept(_) if asking.lines.is_empty() => Vec::new(),
+            Self::Nothing => asked.lines.clone(),
+            Self::Kept(_) if asked.lines.is_empty() => Vec::new(),
             Self::Kept(database) => {
-                let accepted = database.accepted(&asking.name).unwrap_or_default();
-                let held = asking.lines.iter().filter(|line| !accepted.contains(&hash_of(line)));
+                let names = [Some(&asked.name), asked.first.as_ref()].into_iter().flatten();
+                // What cannot be looked up was not accepted.
+                let accepted: Vec<String> =
+                    names.flat_map(|name| database.accepted(name).unwrap_or_default()).collect();
+                let held = asked.lines.iter().filter(|line| !accepted.contains(&hash_of(line)));
                 held.cloned().collect()
             }
         }
     }
-}
-
-/// What the human is told of what is `held` back in a file, which `command` accepts.
-pub fn held_back(held: &[String], command: &str) -> String {
-    format!(
-        "asks for {}, which you have not accepted: it runs without. `{command}` accepts it.",
-        held.join(" and ")
-    )
 }
 
 /// The hash by which `content` is known.
@@ -119,14 +125,42 @@ pub fn accept(paths: &Paths, name: &str, hash: &str, at: Timestamp) -> Result<()
     database.accept(name, hash, at).map_err(|error| unwritten(&error).0)
 }
 
-/// Accepts all that is asked for, in the data directory at `paths`. Before the first start there is nothing to do: all that
-/// is there then is accepted.
-pub fn accept_all(paths: &Paths, asking: &Asking, at: Timestamp) -> Result<(), String> {
-    if asking.lines.is_empty() || !paths.database().exists() {
+/// The human lets `after` be written in `file`, called as it is from the data directory on, over what they have not seen
+/// all of: what it asks for and `before` did not name is accepted, and what it does not ask for any more is not. An
+/// unreadable text names everything.
+pub fn accept_change(
+    paths: &Paths,
+    file: &str,
+    (before, after): (&str, &str),
+    at: Timestamp,
+) -> Result<(), String> {
+    let (Some(before), Some(after)) = (AskedFor::of(file, before), AskedFor::of(file, after)) else {
         return Ok(());
+    };
+    let new = after.lines.iter().filter(|line| !before.named.contains(line)).map(|line| hash_of(line));
+    let gone = before.lines.iter().filter(|line| !after.lines.contains(line)).map(|line| hash_of(line));
+    let (new, gone) = (new.collect::<Vec<_>>(), gone.collect::<Vec<_>>());
+    match new.is_empty() && gone.is_empty() {
+        true => Ok(()),
+        false => changed(paths, |database| database.accept_change(&after.name, (&new, &gone), at)),
     }
-    let mut database = opened(paths)?;
-    database.accept_each(asking.hashes(), at).map_err(|error| unwritten(&error).0)
+}
+
+/// The human has all that is asked for before them, and accepts that and no more.
+pub fn accept_whole(paths: &Paths, asked: &AskedFor, at: Timestamp) -> Result<(), String> {
+    let new: Vec<String> = asked.lines.iter().map(|line| hash_of(line)).collect();
+    changed(paths, |database| {
+        let gone = database.accepted(&asked.name)?;
+        database.accept_change(&asked.name, (&new, &gone), at)
+    })
+}
+
+/// Changes what is accepted. Before the first start there is nothing to do: all that is there then is accepted.
+fn changed(paths: &Paths, change: impl FnOnce(&mut Database) -> rusqlite::Result<()>) -> Result<(), String> {
+    match paths.database().exists() {
+        true => change(&mut opened(paths)?).map_err(|error| unwritten(&error).0),
+        false => Ok(()),
+    }
 }
 
 /// Accepts `name` no more, in the data directory at `paths`.
@@ -143,6 +177,13 @@ fn opened(paths: &Paths) -> Result<Database, String> {
     Database::open(&path).map_err(|error| error.to_string())
 }
 
+impl Database {
+    /// From now on what jobs ask for has to be accepted, whatever is there.
+    pub(crate) fn begin_accepting(&self, at: Timestamp) -> rusqlite::Result<()> {
+        self.accept(JOBS, &hash_of(JOBS), at)
+    }
+}
+
 impl Journal {
     /// Whether the human has accepted `name` with the content of this hash.
     pub async fn is_accepted(&self, name: String, hash: String) -> Result<bool, Unreadable> {
@@ -155,13 +196,13 @@ impl Journal {
     }
 
     /// Accepts all that `jobs` ask for, if this was not done before: they were here before we were.
-    pub async fn accept_the_first(&self, jobs: Vec<Asking>, at: Timestamp) -> Result<(), Unwritten> {
+    pub async fn accept_the_first(&self, jobs: Vec<AskedFor>, at: Timestamp) -> Result<(), Unwritten> {
         self.change(move |database| {
             if !database.accepted(JOBS)?.is_empty() {
                 return Ok(());
             }
             let begun = std::iter::once((JOBS, hash_of(JOBS)));
-            database.accept_each(jobs.iter().flat_map(Asking::hashes).chain(begun), at)
+            database.accept_each(jobs.iter().flat_map(AskedFor::hashes).chain(begun), at)
         })
         .await
     }

@@ -38,7 +38,7 @@ use futures_util::future::BoxFuture;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-pub use acceptance::{Accepted, Asking, accept, accept_all, hash_of, held_back, refuse};
+pub use acceptance::{Accepted, AskedFor, accept, accept_change, accept_whole, hash_of, refuse};
 use db::{Database, PathCache};
 pub use db::{KnownDevice, Number};
 use disk::Disk;

@@ -171,6 +171,8 @@ fn open_database(
             tracing::info!(reason, "The journal is damaged.");
             let rescued = rescue(&path, &place.paths.backups(), place.now, place.disk.as_ref());
             let (database, notice) = rescued.map_err(|error| damaged(&error))?;
+            // What was accepted may be lost with it, and must not be taken for granted.
+            database.begin_accepting(place.now).map_err(|error| damaged(&error))?;
             notices.push(notice);
             Ok(database)
         }

@@ -33,9 +33,9 @@ pub trait Keeper: Send + Sync {
     /// `path` was written; `message` says by what.
     fn written(&self, path: &Path, message: String);
 
-    /// The human lets `after` be written over `before` in the file that is called `shown` in the data directory; it is not
-    /// written yet.
-    fn let_through(&self, shown: &str, before: &str, after: &str);
+    /// The human lets `after` be written in the file that is called `shown` in the data directory, over `before`, or having
+    /// all of it before them. It is not written yet.
+    fn let_through(&self, shown: &str, before: Option<&str>, after: &str);
 }
 
 /// The files of a data directory.

@@ -29,7 +29,7 @@ struct Forgetful;
 
 impl Keeper for Forgetful {
     fn written(&self, _: &Path, _: String) {}
-    fn let_through(&self, _: &str, _: &str, _: &str) {}
+    fn let_through(&self, _: &str, _: Option<&str>, _: &str) {}
 }
 
 struct Rig {

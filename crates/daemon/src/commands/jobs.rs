@@ -188,7 +188,7 @@ impl<'a> Desk<'a> {
     fn add<K: Job>(&self, job: K) -> Result<ExitCode, Failed> {
         let id = job.id().clone();
         // Who looks at the new file must already know.
-        self.allow(&format!("{}/{id}.md", K::DIRECTORY), ("", &job.to_text()))?;
+        self.allow(&format!("{}/{id}.md", K::DIRECTORY), (None, &job.to_text()))?;
         let path = self.items::<K>().add(&job).map_err(not_done)?;
         self.commit(&path, format!("add {} {id}", K::WORD));
         let row = Row::good(path, job);
@@ -227,8 +227,8 @@ impl<'a> Desk<'a> {
         let before = items.text(&row.path).map_err(not_done)?;
         // Who has the whole file before them accepts all of it, and who gives a flag only what that asks for.
         let (seen, after) = match changes.is_empty() {
-            true => ("", self.in_editor::<K>(&row, &before)?),
-            false => (before.as_str(), changes.apply(&before).map_err(|bad| refused(&row, &bad))?),
+            true => (None, self.in_editor::<K>(&row, &before)?),
+            false => (Some(before.as_str()), changes.apply(&before).map_err(|bad| refused(&row, &bad))?),
         };
         let Some(after) = (after != before).then_some(after) else {
             return self.done(&row, "unchanged");
@@ -244,6 +244,7 @@ impl<'a> Desk<'a> {
     fn cancel<K: Job>(&self, which: &Reference) -> Result<ExitCode, Failed> {
         let row = self.find::<K>(which, "cancel")?;
         journal::disk::remove(&*self.disk, &row.path)?;
+        self.forget(&row)?;
         let git = Git::start("git");
         git.commit_removal(&row.path, format!("remove {} {}", K::WORD, row.name()));
         git.finish();

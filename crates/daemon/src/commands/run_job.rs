@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::cost::Source;
 use journal::disk::Disk;
 use serde_json::{Value, json};
 use surfaces::client::{Client, Events, Shown};
 use surfaces::terminal;
+use tokio::time::timeout;
 
 use crate::chat::told_to_stop;
 use crate::cli::Output;
@@ -42,12 +44,21 @@ pub async fn run(
 async fn done(client: &Client, job: &Source, output: &Output) -> Result<ExitCode, Failed> {
     let mut events = client.events().await?;
     let begun = client.post("/api/schedule/run", &json!({ "job": job.to_string() })).await?;
-    let mut work =
-        Work { turn: begun["turn"].as_u64(), message: begun["message"].as_u64(), said: Vec::new() };
+    let mut work = Work {
+        turn: begun["turn"].as_u64(),
+        message: begun["message"].as_u64(),
+        branch: None,
+        said: Vec::new(),
+    };
     let mut last = newest(client, job).await?;
     while is_loading(&last) {
-        work.begin(&mut events).await?;
+        // Whatever happens, and if nothing does, it may have begun since.
+        if let Ok(None) = timeout(LOOKS_AGAIN, events.next()).await {
+            return Err(ended_before());
+        }
         last = newest(client, job).await?;
+        work.branch = last["branch"].as_str().map(str::to_owned);
+        work.message = work.message.or(last["message"].as_u64());
     }
     let why = match last["state"].as_str() {
         // What is done by now has been told already, and is read from the stream.
@@ -67,6 +78,9 @@ async fn newest(client: &Client, job: &Source) -> Result<Value, Failed> {
     Ok(past["past"][0].clone())
 }
 
+/// How often is looked whether it has begun.
+const LOOKS_AGAIN: Duration = Duration::from_secs(2);
+
 /// Whether its skills are loaded before it begins: nobody has tried it yet, so that it cannot have failed.
 fn is_loading(occurrence: &Value) -> bool {
     occurrence["state"] == "again" && occurrence["tries"] == 0
@@ -76,22 +90,12 @@ fn is_loading(occurrence: &Value) -> bool {
 struct Work {
     turn: Option<u64>,
     message: Option<u64>,
+    /// Where it runs, if that was not known when it was asked for.
+    branch: Option<String>,
     said: Vec<String>,
 }
 
 impl Work {
-    /// Waits until somebody begins to work.
-    async fn begin(&mut self, events: &mut Events) -> Result<(), Failed> {
-        while let Some(Shown { name, data }) = events.next().await {
-            if name == "began" {
-                self.turn = data["turn"].as_u64();
-                self.message = data["answers"].as_u64().filter(|_| data["branch"] == "main");
-                return Ok(());
-            }
-        }
-        Err(ended_before())
-    }
-
     /// Follows it to its end. Gives why it did not come to a good one, if that is told.
     async fn follow(&mut self, events: &mut Events, job: &Source) -> Result<Option<String>, Failed> {
         while let Some(Shown { name, data }) = events.next().await {
@@ -123,7 +127,8 @@ impl Work {
 
     fn is_its(&self, data: &Value) -> bool {
         let is = |key: &str, number: Option<u64>| number.is_some() && data[key].as_u64() == number;
-        is("turn", self.turn) || is("answers", self.message)
+        let there = self.branch.as_deref().is_some_and(|branch| data["branch"] == branch);
+        there || is("turn", self.turn) || is("answers", self.message)
     }
 }
 
@@ -208,12 +213,14 @@ mod tests {
 
     #[test]
     fn only_its_own_end_ends_it() {
-        let work = Work { turn: None, message: Some(3), said: Vec::new() };
+        let work = Work { turn: None, message: Some(3), branch: None, said: Vec::new() };
         assert!(work.is_its(&json!({ "turn": 9, "answers": 3 })));
         assert!(!work.is_its(&json!({ "turn": 3, "answers": 4 })));
-        let aside = Work { turn: Some(3), message: None, said: Vec::new() };
+        let aside = Work { turn: Some(3), message: None, branch: Some("run/1".to_owned()), said: Vec::new() };
         assert!(
-            aside.is_its(&json!({ "turn": 3 })) && !aside.is_its(&json!({ "turn": null, "answers": null }))
+            aside.is_its(&json!({ "turn": 9, "branch": "run/1" }))
+                && aside.is_its(&json!({ "turn": 3 }))
+                && !aside.is_its(&json!({ "turn": null, "answers": null }))
         );
     }
 }

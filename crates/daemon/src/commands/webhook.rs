@@ -9,7 +9,7 @@ use std::sync::Arc;
 use domain::schedule::{WebhookSpec, template};
 use journal::disk::Disk;
 use journal::files::items::{Filed, Items};
-use journal::{Accepted, Asking};
+use journal::{Accepted, AskedFor};
 use serde_json::{Value, json};
 use surfaces::hook::schema::Schema;
 
@@ -71,7 +71,7 @@ impl Desk<'_> {
     /// Lets a webhook have the tools that its file asks for.
     fn accept(&self, id: &str) -> Result<ExitCode, Failed> {
         let filed = self.find(id)?;
-        let held = accepting::accept_held(&self.settings.paths, &Asking::webhook(&filed.item));
+        let held = accepting::accept(&self.settings.paths, &AskedFor::webhook(&filed.item));
         let held = held.map_err(Failed::NotDone)?;
         let text = match held.as_slice() {
             [] => format!("{id} asks for nothing that is not accepted."),
@@ -127,7 +127,7 @@ impl Desk<'_> {
         };
         let schema = Schema::read(&hook.fields);
         let standing = match &schema {
-            Ok(_) => accepting::of_webhook(hook, &Accepted::look(&self.settings.paths))
+            Ok(_) => accepting::told(&AskedFor::webhook(hook), &Accepted::look(&self.settings.paths))
                 .map_or_else(|| "fine".to_owned(), |held| format!("it {held}")),
             Err(why) => format!("can't be called: {why}"),
         };

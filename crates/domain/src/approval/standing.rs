@@ -73,7 +73,10 @@ impl Approval {
             Scope::Site(site) => format!("whatever is at {}", listed(&site)),
             Scope::Exactly(_) => "exactly this and nothing else".to_owned(),
         };
-        format!("always means {covered}, for {} days", STANDING_FOR.as_hours() / 24)
+        format!(
+            "always means {covered}, for {} days, where no words from outside are",
+            STANDING_FOR.as_hours() / 24
+        )
     }
 }
 

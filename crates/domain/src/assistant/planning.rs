@@ -50,21 +50,15 @@ impl Assistant {
             FileNews::Gone(source) => self.not_planned(&source, minutes),
             FileNews::Broken { file, source, why } => {
                 let told = format!("{file} can't be used: {why}");
-                self.flawed(file, Broken { flaw: Flaw::Unreadable(source), why }, told, minutes);
+                let new = self.memory.plans.flawed(file, Broken { flaw: Flaw::Unreadable(source), why });
+                minutes.shown.extend(new.then_some(Shown::Notice(told)));
             }
             FileNews::Held { file, why } => {
                 let told = format!("{file} {why}");
-                self.flawed(file, Broken { flaw: Flaw::Asking, why }, told, minutes);
+                let new = self.memory.plans.flawed(file, Broken { flaw: Flaw::Asking, why });
+                minutes.shown.extend(new.then_some(Shown::Notice(told)));
             }
             FileNews::Mended(file) => drop(self.memory.plans.broken.remove(&file)),
-        }
-    }
-
-    /// Something is wrong with a file, which is `told` once.
-    fn flawed(&mut self, file: String, broken: Broken, told: String, minutes: &mut Minutes) {
-        let known = self.memory.plans.broken.insert(file, broken.clone());
-        if known != Some(broken) {
-            minutes.shown.push(Shown::Notice(told));
         }
     }
 

@@ -65,6 +65,12 @@ impl PartialEq for Plans {
 }
 
 impl Plans {
+    /// Something is wrong with `file`. Whether nobody knew.
+    pub(super) fn flawed(&mut self, file: String, broken: Broken) -> bool {
+        let why = broken.why.clone();
+        self.broken.insert(file, broken).is_none_or(|known| known.why != why)
+    }
+
     /// The occurrence of `source` that is being done, waits for another try, or waits for main.
     pub fn busy_with(&self, source: &Source) -> Option<&Occurrence> {
         self.of(source).find(|occurrence| occurrence.stage != Stage::Queued)

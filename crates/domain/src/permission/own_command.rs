@@ -44,6 +44,7 @@ pub fn power(words: &[String]) -> (Power, Label) {
         ("skills", "" | "list" | "show") => private(Realm::Files),
         ("webhook", "" | "list" | "show") => private(Realm::Files),
         ("webhook", "test") if !words.iter().any(|word| word == "--send") => private(Realm::Files),
+        ("routine" | "reminder" | "webhook", "accept") => (Power::Human, Label::PLAIN),
         ("webhook", _) => change(Power::Authority, Realm::Files),
         ("mcp-servers", "" | "list") => foreign(Realm::Server),
         ("reminder", "add") if !widens(words) => change(Power::Reversible, Realm::Tasks),

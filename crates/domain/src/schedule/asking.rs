@@ -15,6 +15,12 @@ impl Terms {
         }
     }
 
+    /// All that these name, whether they ask for it or forbid it.
+    pub fn names(&self) -> Vec<String> {
+        let listed = self.tools.allowed().or(self.tools.denied()).unwrap_or_default();
+        self.asks().into_iter().chain(listed.iter().map(|tool| line(tool))).collect()
+    }
+
     /// The same without what is `held` back.
     #[must_use]
     pub fn without(self, held: &[String]) -> Self {
@@ -40,10 +46,21 @@ impl What {
         tools.into_iter().chain(skills.iter().map(|skill| the_skill(skill))).collect()
     }
 
+    /// All that is named in it, whether or not that has an effect where it runs.
+    pub fn names(&self) -> Vec<String> {
+        let charter = match self {
+            Self::Routine(routine) => &routine.charter,
+            Self::Reminder(reminder) => reminder.charter(),
+        };
+        self.asks().into_iter().chain(charter.written_terms().names()).collect()
+    }
+
     /// The same without what is `held` back.
     #[must_use]
     pub fn without(self, held: &[String]) -> Self {
-        let accepted = |skill: &String| !held.contains(&the_skill(skill));
+        // What is forbidden where all the rest is given might come back with a skill.
+        let given = !held.iter().any(|line| line.starts_with(EVERY_TOOL));
+        let accepted = |skill: &String| given && !held.contains(&the_skill(skill));
         match self {
             Self::Routine(mut routine) => {
                 routine.charter = routine.charter.with_terms(|terms| terms.without(held));
@@ -58,17 +75,19 @@ impl What {
         }
     }
 
-    /// The name under which it is accepted: a check that follows another asks for no more than the first.
-    pub fn accepted_as(&self) -> String {
+    /// The first of its chain, whose tools a check has that follows another: nothing, if it is the first.
+    pub fn first_of_chain(&self) -> Option<&str> {
         match self {
-            Self::Routine(routine) => format!("routine:{}", routine.id),
+            Self::Routine(_) => None,
             Self::Reminder(reminder) => {
-                let first = reminder.chain.parent.as_deref().unwrap_or(reminder.id.as_str());
-                format!("reminder:{first}")
+                reminder.chain.parent.as_deref().filter(|first| *first != reminder.id.as_str())
             }
         }
     }
 }
+
+/// How a line begins that asks for all but a few.
+const EVERY_TOOL: &str = "every tool";
 
 fn is_more(tool: &str) -> bool {
     !LEAST.contains(&tool.trim())
@@ -86,8 +105,8 @@ fn every_tool_but(denied: &[String]) -> String {
     let mut denied: Vec<String> = denied.iter().map(|tool| line(tool)).collect();
     denied.sort();
     match denied.as_slice() {
-        [] => "every tool".to_owned(),
-        denied => format!("every tool but {}", denied.join(", ")),
+        [] => EVERY_TOOL.to_owned(),
+        denied => format!("{EVERY_TOOL} but {}", denied.join(", ")),
     }
 }
 
@@ -138,6 +157,7 @@ mod tests {
         let what = What::Routine(routine);
         assert_eq!(what.asks(), ["the skill \"tidy\"", "the skill \"other\""]);
         assert_eq!(what.clone().without(&list(&["the skill \"tidy\""])).asks(), ["the skill \"other\""]);
-        assert_eq!(what.accepted_as(), "routine:mail");
+        let all = what.without(&list(&["every tool but \"Bash\""]));
+        assert_eq!(all.asks(), [""; 0], "a skill may bring what was forbidden");
     }
 }

@@ -5,6 +5,10 @@ use rusqlite::params;
 
 use super::Database;
 
+/// Accepts a name with a hash, or says anew when.
+const ACCEPT: &str = "INSERT INTO accepted (name, hash, at) VALUES (?, ?, ?) \
+                      ON CONFLICT (name, hash) DO UPDATE SET at = excluded.at";
+
 impl Database {
     /// Whether the human has accepted `name` with the content of this hash.
     pub fn is_accepted(&self, name: &str, hash: &str) -> rusqlite::Result<bool> {
@@ -20,9 +24,7 @@ impl Database {
 
     /// Accepts `name` with the content of this hash.
     pub fn accept(&self, name: &str, hash: &str, at: Timestamp) -> rusqlite::Result<()> {
-        let sql = "INSERT INTO accepted (name, hash, at) VALUES (?, ?, ?) \
-                   ON CONFLICT (name, hash) DO UPDATE SET at = excluded.at";
-        self.connection.execute(sql, params![name, hash, at.as_microsecond()]).map(drop)
+        self.connection.execute(ACCEPT, params![name, hash, at.as_microsecond()]).map(drop)
     }
 
     /// Accepts each of these names with its hash, all of them or none.
@@ -32,12 +34,25 @@ impl Database {
         at: Timestamp,
     ) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
-        {
-            let mut insert =
-                transaction.prepare("INSERT OR REPLACE INTO accepted (name, hash, at) VALUES (?, ?, ?)")?;
-            for (name, hash) in each {
-                insert.execute(params![name, hash, at.as_microsecond()])?;
-            }
+        for (name, hash) in each {
+            transaction.prepare_cached(ACCEPT)?.execute(params![name, hash, at.as_microsecond()])?;
+        }
+        transaction.commit()
+    }
+
+    /// Accepts `name` with the hashes of `new`, and no more with those of `gone`.
+    pub fn accept_change(
+        &mut self,
+        name: &str,
+        (new, gone): (&[String], &[String]),
+        at: Timestamp,
+    ) -> rusqlite::Result<()> {
+        let transaction = self.connection.transaction()?;
+        for hash in gone {
+            transaction.execute("DELETE FROM accepted WHERE name = ? AND hash = ?", [name, hash])?;
+        }
+        for hash in new {
+            transaction.execute(ACCEPT, params![name, hash, at.as_microsecond()])?;
         }
         transaction.commit()
     }

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::kind::FileName;
-use crate::acceptance::{Accepted, Asking, held_back};
+use crate::acceptance::{Accepted, AskedFor};
 use crate::disk::{Disk, Stamp};
 use crate::files::items::{id_in, text_at};
 
@@ -135,7 +135,7 @@ impl Good {
 
     /// The same without what is not `accepted`.
     fn within(self, accepted: &Accepted) -> Self {
-        let held = accepted.held(&Asking::job(&self.planned.what));
+        let held = accepted.held(&AskedFor::job(&self.planned.what));
         if held.is_empty() {
             return self;
         }
@@ -146,15 +146,7 @@ impl Good {
 
     /// What the human is told of what it does without: nothing, if that is nothing.
     pub(super) fn asks_more(&self) -> Option<String> {
-        let command = format!("ollim-bot {} accept {}", self.word(), self.planned.id());
-        (!self.held.is_empty()).then(|| held_back(&self.held, &command))
-    }
-
-    fn word(&self) -> &'static str {
-        match &self.planned.what {
-            What::Routine(_) => "routine",
-            What::Reminder(_) => "reminder",
-        }
+        (!self.held.is_empty()).then(|| AskedFor::job(&self.planned.what).held_back(&self.held))
     }
 }
 

@@ -1,7 +1,7 @@
 //! How much a command in the cage may use, and what it is no longer.
 
 use rustix::fs::Mode;
-use rustix::process::{Resource, Rlimit, nice, setrlimit, setsid, umask};
+use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit, setsid, umask};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::Plan;
@@ -32,15 +32,23 @@ pub fn set(plan: &Plan) -> Result<(), String> {
         (Resource::Data, MEMORY),
         (Resource::As, MAPPED),
         (Resource::Nofile, OPEN),
-        (Resource::Nproc, heap::most_processes()),
     ];
     for (resource, most) in limits {
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
         setrlimit(resource, limit).map_err(|error| told("its limits cannot be set", error))?;
     }
+    limit_processes().map_err(|error| told("its processes cannot be limited", error))?;
     nice(GIVES_WAY).map_err(|error| told("it cannot give way", error))?;
     // Whoever runs us as the superuser does not run this as one.
     let none = CapabilitySet::empty();
     let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
     set_capabilities(None, none).map_err(|error| told("its rights cannot be taken away", error))
+}
+
+/// The system counts the processes of the human, ours and all others: nobody knows better than how many there are now. Who
+/// is held to fewer stays so.
+fn limit_processes() -> rustix::io::Result<()> {
+    let Some(most) = heap::most_processes() else { return Ok(()) };
+    let most = getrlimit(Resource::Nproc).maximum.map_or(most, |maximum| most.min(maximum));
+    setrlimit(Resource::Nproc, Rlimit { current: Some(most), maximum: Some(most) })
 }

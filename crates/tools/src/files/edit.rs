@@ -49,7 +49,7 @@ impl Files {
             String::from_utf8(before).map_err(|_| format!("`{inside}` is not plain text (UTF-8)."))?;
         let (after, places) = changed(&before, wanted).map_err(|wrong| format!("`{inside}`: {wrong}"))?;
         bearable(&after)?;
-        self.keeper.let_through(&inside.shown(), &before, &after);
+        self.keeper.let_through(&inside.shown(), Some(&before), &after);
         self.root.replace(&inside, after.as_bytes(), Some(&stat)).map_err(|trouble| trouble.told(&inside))?;
         self.keep(&inside, "edit");
         let word = if places == 1 { "place" } else { "places" };

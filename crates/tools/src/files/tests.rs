@@ -32,7 +32,7 @@ impl Keeper for Remembered {
         self.0.lock().unwrap().push(format!("{name}: {message}"));
     }
 
-    fn let_through(&self, _: &str, _: &str, _: &str) {}
+    fn let_through(&self, _: &str, _: Option<&str>, _: &str) {}
 }
 
 /// A data directory with something in it, and something beside it.

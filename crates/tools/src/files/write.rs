@@ -39,7 +39,7 @@ impl Files {
     pub(super) fn write(&self, text: &str, content: &str) -> Result<String, String> {
         bearable(content)?;
         let inside = self.place(text)?;
-        self.keeper.let_through(&inside.shown(), "", content);
+        self.keeper.let_through(&inside.shown(), None, content);
         let fate =
             self.root.replace(&inside, content.as_bytes(), None).map_err(|trouble| trouble.told(&inside))?;
         self.keep(&inside, "write");

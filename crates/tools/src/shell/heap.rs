@@ -8,7 +8,7 @@ use rustix::fs::statvfs;
 use rustix::process::Pid;
 
 /// The most processes, the most memory they may use together, and the most that they may write.
-const PROCESSES: usize = 256;
+pub const PROCESSES: usize = 256;
 const MEMORY: u64 = 2 * 1024 * 1024 * 1024;
 const DISK: u64 = 2 * 1024 * 1024 * 1024;
 
@@ -25,9 +25,9 @@ impl Before {
         Self { processes: processes().unwrap_or_default(), free: free(work).unwrap_or_default() }
     }
 
-    /// Whether so much has changed that somebody should look closely. This is cheap.
-    pub fn is_suspicious(self) -> bool {
-        processes().is_some_and(|now| now > self.processes + PROCESSES / 2)
+    /// How many more processes there are now on this machine. This is cheap.
+    pub fn more(self) -> usize {
+        processes().unwrap_or_default().saturating_sub(self.processes)
     }
 
     /// Why the command must end because of what it wrote.
@@ -62,10 +62,9 @@ fn members(group: Pid) -> Vec<u64> {
     stats.collect()
 }
 
-/// The most processes and threads that there may be on this machine while a command runs.
-pub fn most_processes() -> u64 {
-    let now = processes().unwrap_or_default();
-    u64::try_from(now + PROCESSES).unwrap_or(u64::MAX)
+/// The most processes and threads that there may be on this machine while a command runs, if anybody knows.
+pub fn most_processes() -> Option<u64> {
+    u64::try_from(processes()? + PROCESSES).ok()
 }
 
 /// How many processes and threads there are on this machine.

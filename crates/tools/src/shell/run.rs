@@ -9,7 +9,7 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::heap::{Before, unbearable};
+use super::heap::{Before, PROCESSES, unbearable};
 use super::output::Ends;
 use super::{NetworkRule, Shell};
 use crate::cage::{Network, UNMADE};
@@ -172,25 +172,27 @@ fn finished(status: std::io::Result<ExitStatus>) -> End {
 
 /// Looks at the processes of a command until they are too much to bear, and says why.
 pub(super) async fn watch(group: Pid, before: Before, work: &std::path::Path) -> String {
-    let mut looks = 0_u32;
+    let (mut looks, mut known) = (0_u32, 0);
     loop {
         sleep(LOOK).await;
         looks += 1;
         if let Some(why) = before.too_much_written(work) {
             return why;
         }
-        let suspicious = before.is_suspicious();
-        if suspicious {
+        let more = before.more();
+        let (crowded, grows) = (more > PROCESSES / 2, more > known);
+        known = more;
+        if crowded && grows {
             // A crowd that grows is not waited for while it is counted. If nobody is left, there is nobody to count.
             let _ = kill_process_group(group, Signal::STOP);
         }
-        if suspicious || looks.is_multiple_of(CLOSE) {
+        if crowded || looks.is_multiple_of(CLOSE) {
             let looked = tokio::task::spawn_blocking(move || unbearable(group)).await;
             if let Ok(Some(why)) = looked {
                 return why;
             }
         }
-        if suspicious {
+        if crowded && grows {
             let _ = kill_process_group(group, Signal::CONT);
         }
     }

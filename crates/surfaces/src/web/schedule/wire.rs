@@ -154,6 +154,12 @@ struct MoreWire {
     again: Option<String>,
     /// How many times in a row were missed, and the last of them.
     missed: Option<(u32, String)>,
+    /// Where it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    /// The message with which it was put to main.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<u64>,
 }
 
 /// What became of the times of one job.
@@ -361,15 +367,18 @@ impl OccurrenceWire {
 impl MoreWire {
     fn new(occurrence: &Occurrence, sent: Option<&[Sent]>, zone: &TimeZone) -> Self {
         let (mut silent, mut again, mut missed) = (false, None, None);
+        let (mut branch, mut message) = (None, None);
         match &occurrence.stage {
             Stage::Again(at) => again = Some(moment(*at, zone)),
             Stage::Ended(End::Missed { last, count, .. }) => missed = Some((*count, moment(*last, zone))),
             Stage::Ended(End::Done(_)) => {
                 silent = sent.is_some_and(|sent| Sent::none_of(sent, occurrence));
             }
-            Stage::Running(_) | Stage::Asked(_) | Stage::Queued => {}
+            Stage::Running(there) => branch = Some(there.to_string()),
+            Stage::Asked(asked) => message = Some(asked.0),
+            Stage::Queued => {}
             Stage::Ended(End::Failed(_) | End::Skipped(_) | End::Cancelled(_)) => {}
         }
-        Self { silent, again, missed }
+        Self { silent, again, missed, branch, message }
     }
 }
