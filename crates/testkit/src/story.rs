@@ -258,7 +258,7 @@ impl Story {
         self.die();
         let Opened { journal, mut memory, .. } = self.open();
         let records = change(&mut memory.conversation, self.clock.now());
-        self.runtime.block_on(journal.write(records)).expect("room for the records");
+        self.at_once(journal.write(records)).expect("room for the records");
         drop(journal);
         self.wake();
         self
@@ -312,6 +312,16 @@ impl Story {
                 panic!("a message was answered with {answer:?}")
             }
         }
+    }
+
+    /// What the journal gives, while no time passes.
+    fn at_once<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(async {
+            let hold = held::hold();
+            let done = work.await;
+            drop(hold);
+            done
+        })
     }
 
     /// What `future` gives, unless the program dies before.

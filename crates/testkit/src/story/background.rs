@@ -108,7 +108,7 @@ impl Story {
     /// If the journal does not tell.
     pub fn cards(&self) -> Vec<String> {
         let (journal, now) = (self.living().journal.clone(), self.clock.now());
-        let cards = self.runtime.block_on(journal.cards(100)).expect("the cards");
+        let cards = self.at_once(journal.cards(100)).expect("the cards");
         let told = |card: &domain::card::Card| {
             let sheet = card.sheet(&now);
             let labels: Vec<&str> = sheet.buttons.iter().map(|button| button.label.as_str()).collect();
@@ -168,7 +168,7 @@ impl Story {
     fn entry(&self, id: u64) -> Option<Entry> {
         let journal = self.living().journal.clone();
         let entry = async { HeldJournal(journal).entry(EntryId(id)).await };
-        self.runtime.block_on(entry).expect("a journal that can be read")
+        self.at_once(entry).expect("a journal that can be read")
     }
 
     /// What the button called `label` of the message `on` sends back when it is pressed.

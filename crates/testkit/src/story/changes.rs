@@ -22,7 +22,7 @@ impl Story {
             label: domain::label::Label::PLAIN,
         };
         let written = journal.write(vec![Record::Report(ReportChange::Left(report))]);
-        self.runtime.block_on(written).expect("room for the report");
+        self.at_once(written).expect("room for the report");
         drop(journal);
         self.wake();
         self

@@ -25,7 +25,7 @@ impl Story {
 
     /// The sessions, drawn as `ollim-bot sessions tree` draws them.
     pub fn sessions(&self) -> String {
-        let lineage = self.runtime.block_on(self.living().journal.lineage(u32::MAX)).expect("a lineage");
+        let lineage = self.at_once(self.living().journal.lineage(u32::MAX)).expect("a lineage");
         domain::conversation::draw(&lineage, self.clock.now().time_zone())
     }
 
