@@ -149,6 +149,20 @@ test("a broken file is named at the top, and can be mended there", async () => {
   assert.deepEqual([seat.errors, seat.dialogs, seat.abroad], [[], [], []]);
 });
 
+test("a file that asks for more than is accepted says so, and whoever saves it accepts it", async () => {
+  const { page } = seat;
+  home.file("routines/mail.md", job("mail", "0 */6 * * *", "background: true\ndescription: my mail\nallowed-tools:\n- WebSearch\n", "look at my mail"));
+  await page.waitForSelector("#schedule .broken li");
+  const told = await page.innerText("#schedule .broken");
+  assert.match(told, /routines\/mail\.md asks for "WebSearch", which you have not accepted: it runs without\..* so does saving it here\./);
+  await page.screenshot({ path: join(OUT, "schedule-asks.png") });
+  await page.click("#schedule .broken >> text=edit");
+  await until(page, () => document.querySelector("#schedule .broken textarea")?.value.includes("WebSearch"));
+  await page.click("#schedule .broken .primary");
+  await until(page, () => !document.querySelector("#schedule .broken li"));
+  assert.deepEqual([seat.errors, seat.dialogs], [[], []]);
+});
+
 test("a reminder is moved with the keyboard, told as it is stored, and taken back", async () => {
   const { page } = seat;
   const file = "reminders/visit.md";
