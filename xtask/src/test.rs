@@ -47,6 +47,7 @@ impl Test {
         report.step("tmux", tmux);
         report.step("dovecot", dovecot);
         report.step("strace", strace);
+        report.step("ssh-keygen", ssh_keygen);
         report.step("tests", || tests(&root, length));
         report.step("doc tests", || doc_tests(&root));
         report.step("documentation", || documentation(&root));
@@ -96,6 +97,14 @@ fn tmux() -> Outcome {
     match Machine.has("tmux", &["-V"]) {
         true => Outcome::Passed(Vec::new()),
         false => Machine.install(&["tmux"]),
+    }
+}
+
+/// Versions are signed with real keys. It tells no version, and fails at anything that is no file of keys.
+fn ssh_keygen() -> Outcome {
+    match Machine.has("sh", &["-c", "command -v ssh-keygen"]) {
+        true => Outcome::Passed(Vec::new()),
+        false => Machine.install(&["openssh-client"]),
     }
 }
 

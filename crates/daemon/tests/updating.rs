@@ -152,6 +152,59 @@ fn an_update_that_fails_changes_nothing() {
     check(None, "echo hm", "did not say that it is ready, but: hm");
 }
 
+impl Stage {
+    /// A new key; gives the line by which git knows whoever has it.
+    fn key(&self, name: &str) -> String {
+        let file = self.program.home().join(name);
+        let mut make = Command::new("ssh-keygen");
+        let made = make.args(["-q", "-t", "ed25519", "-N", "", "-C", name, "-f"]).arg(&file).status();
+        assert!(made.unwrap().success(), "ssh-keygen is of Debian's openssh-client");
+        let public = std::fs::read_to_string(file.with_extension("pub")).unwrap();
+        format!("{name}@localhost {public}")
+    }
+
+    /// Publishes a version that is signed with that key.
+    fn publish_signed(&self, version: &str, key: &str) {
+        self.publish(version, "echo ready");
+        let key = format!("user.signingkey={}", self.program.home().join(key).display());
+        let sign = ["-c", "gpg.format=ssh", "-c", &key, "commit", "--quiet", "--amend", "--no-edit", "-S"];
+        self.git(&self.program.home().join("origin"), &sign);
+    }
+}
+
+/// L2: where signatures are asked for, a version without one, or with that of a stranger, is not taken, and nothing changes;
+/// one by somebody who may is.
+#[test]
+fn only_a_version_that_is_signed_is_taken() {
+    let stage = Stage::new();
+    let (known, _) = (stage.key("known"), stage.key("stranger"));
+    let signers = stage.program.home().join("signers");
+    std::fs::write(&signers, known).unwrap();
+    let settings = stage.program.data().join("settings.toml");
+    let text = std::fs::read_to_string(&settings).unwrap();
+    std::fs::write(&settings, format!("{text}signers = \"{}\"\n", signers.display())).unwrap();
+    let head = stage.head();
+    let refused = |stage: &Stage| {
+        let (done, told) = stage.update();
+        assert!(!done && told.contains("is not signed by anybody in"), "{told}");
+        assert_eq!(
+            (stage.version().as_str(), stage.head(), stage.mark()),
+            ("old", head.clone(), Value::Null)
+        );
+    };
+    stage.publish("unsigned", "echo ready");
+    refused(&stage);
+    stage.publish_signed("strange", "stranger");
+    refused(&stage);
+    stage.publish_signed("new", "known");
+    let (done, told) = stage.update();
+    assert!(done && stage.version() == "new", "{told}");
+    std::fs::remove_file(&signers).unwrap();
+    stage.publish_signed("newer", "known");
+    let (done, told) = stage.update();
+    assert!(!done && told.contains("is not signed by anybody in"), "who may sign is not known: {told}");
+}
+
 /// L2: some of the points that the next test goes through.
 #[test]
 fn a_program_that_works_is_there_after_some_ends() {

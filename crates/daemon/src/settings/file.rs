@@ -28,6 +28,7 @@ pub struct Update {
     pub build: String,
     pub binary: String,
     pub program: String,
+    pub signers: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -17,6 +17,8 @@ pub struct Upgrade {
     pub binary: PathBuf,
     /// The file that is replaced, if it is not the program that runs.
     pub program: Option<PathBuf>,
+    /// The keys of whoever may sign a version, if that is asked for.
+    pub signers: Option<PathBuf>,
 }
 
 /// Reads it.
@@ -29,5 +31,6 @@ pub fn read(file: &File) -> Upgrade {
         build: update.build.clone(),
         binary: PathBuf::from(&update.binary),
         program: named(&update.program),
+        signers: named(&update.signers),
     }
 }

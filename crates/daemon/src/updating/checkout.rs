@@ -17,6 +17,7 @@ const TOLD: usize = 5;
 #[derive(Clone, Debug)]
 pub struct Checkout {
     root: PathBuf,
+    signers: Option<PathBuf>,
 }
 
 /// What is newer than we are.
@@ -41,11 +42,12 @@ impl Checkout {
     /// UP-1: the checkout that `upgrade` names, or the one that `program` lies in; nothing, if there is none.
     pub fn find(upgrade: &Upgrade, program: &Path) -> Option<Self> {
         let is_one = |dir: &Path| dir.join(".git").exists();
+        let at = |root: &Path| Self { root: root.to_owned(), signers: upgrade.signers.clone() };
         if let Some(root) = &upgrade.checkout {
-            return is_one(root).then(|| Self { root: root.clone() });
+            return is_one(root).then(|| at(root));
         }
         let found = program.ancestors().find(|dir| is_one(dir) && dir.join("Cargo.toml").exists());
-        found.filter(|_| upgrade.looks).map(|root| Self { root: root.to_owned() })
+        found.filter(|_| upgrade.looks).map(at)
     }
 
     /// Where it is.
@@ -55,11 +57,7 @@ impl Checkout {
 
     /// UP-2, UP-5: what is newer than `base`, or than what is here; nothing, if we are as new or newer.
     pub async fn look(&self, base: Option<&str>) -> Result<Option<News>, Trouble> {
-        self.git(&["fetch", "origin"], FAR).await?;
-        let remote = match self.git(&["rev-parse", "--verify", "--quiet", "@{u}"], HERE).await {
-            Ok(remote) => remote,
-            Err(_) => self.git(&["rev-parse", "--verify", "origin/main"], HERE).await?,
-        };
+        let remote = self.newest().await?;
         let base = base.unwrap_or("HEAD");
         if self.git(&["merge-base", "--is-ancestor", &remote, base], HERE).await.is_ok() {
             return Ok(None);
@@ -73,9 +71,37 @@ impl Checkout {
         self.git(&["rev-parse", "HEAD"], HERE).await
     }
 
-    /// Brings it up to date.
+    /// L2: brings it to the newest version, if that is signed by whoever may; that and no other.
     pub async fn pull(&self) -> Result<(), Trouble> {
-        self.git(&["pull", "--ff-only"], FAR).await.map(drop)
+        let newest = self.newest().await?;
+        if let Some(signers) = &self.signers {
+            self.check_signed(&newest, signers).await?;
+        }
+        self.git(&["merge", "--ff-only", &newest], HERE).await.map(drop)
+    }
+
+    /// The newest version that there is elsewhere.
+    async fn newest(&self) -> Result<String, Trouble> {
+        self.git(&["fetch", "origin"], FAR).await?;
+        match self.git(&["rev-parse", "--verify", "--quiet", "@{u}"], HERE).await {
+            Ok(newest) => Ok(newest),
+            Err(_) => self.git(&["rev-parse", "--verify", "origin/main"], HERE).await,
+        }
+    }
+
+    /// A version names all that came before it, so that one name under it is enough. Keys of other kinds count for nothing:
+    /// whoever has put them on this machine was not asked about versions.
+    async fn check_signed(&self, commit: &str, signers: &Path) -> Result<(), Trouble> {
+        let file = format!("gpg.ssh.allowedSignersFile={}", signers.display());
+        let only = ["-c", &file, "-c", "gpg.program=false", "-c", "gpg.x509.program=false"];
+        let words = [&only[..], &["verify-commit", commit]].concat();
+        self.git(&words, HERE).await.map(drop).map_err(|trouble| {
+            let short: String = commit.chars().take(10).collect();
+            Trouble::Ours(format!(
+                "the newest version ({short}) is not signed by anybody in {}, so it is not taken ({trouble})",
+                signers.display()
+            ))
+        })
     }
 
     /// Goes back to `commit`; what somebody changed here stays.
