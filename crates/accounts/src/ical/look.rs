@@ -86,14 +86,14 @@ pub(crate) fn chosen<'a>(
         return Ok((entry, entry.start.clone()));
     }
     let (uid, _) = id::split(id).ok_or_else(missing)?;
-    let series =
-        entries.iter().find(|entry| entry.uid == uid && entry.instead.is_none()).ok_or_else(missing)?;
-    let time = time_called(series, id, home).ok_or_else(missing)?;
-    Ok((series, time))
+    // A broken calendar may have several of one name, and all of them are shown.
+    let mut series = entries.iter().filter(|entry| entry.uid == uid && entry.instead.is_none());
+    let budget = &mut Budget::new();
+    series.find_map(|entry| Some((entry, time_called(entry, id, (home, budget))?))).ok_or_else(missing)
 }
 
 /// The time of a series that is called `id`, if it has one.
-fn time_called(series: &Entry, id: &str, home: &TimeZone) -> Option<Moment> {
+fn time_called(series: &Entry, id: &str, (home, budget): (&TimeZone, &mut Budget)) -> Option<Moment> {
     let (_, stamp) = id::split(id)?;
     let day = super::moment::date(stamp.get(..8)?)?;
     let (from, until) = (day.checked_sub(2.days()).ok()?, day.checked_add(2.days()).ok()?);
@@ -102,7 +102,7 @@ fn time_called(series: &Entry, id: &str, home: &TimeZone) -> Option<Moment> {
     let mut all: Vec<_> = series.again.also.clone();
     all.push(series.start.clone());
     if let Some(Ok(rule)) = &series.again.rule {
-        let ruled = times(rule, &series.start, bounds, &mut Budget::new()).ok()?;
+        let ruled = times(rule, &series.start, bounds, budget).ok()?;
         all.extend(ruled.into_iter().map(|time| series.start.moved(time)));
     }
     let never: HashSet<_> = series.again.never.iter().filter_map(|time| time.instant(home)).collect();
