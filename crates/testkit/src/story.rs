@@ -314,16 +314,6 @@ impl Story {
         }
     }
 
-    /// What the journal gives, while no time passes.
-    fn at_once<T>(&self, work: impl Future<Output = T>) -> T {
-        self.runtime.block_on(async {
-            let hold = held::hold();
-            let done = work.await;
-            drop(hold);
-            done
-        })
-    }
-
     /// What `future` gives, unless the program dies before.
     fn while_alive<T>(&self, future: impl Future<Output = T>) -> Option<T> {
         self.runtime.block_on(async {

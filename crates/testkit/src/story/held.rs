@@ -21,6 +21,8 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use journal::Journal;
 
+use super::Story;
+
 /// The real journal, with the clock held while it works.
 pub struct HeldJournal(pub Arc<Journal>);
 
@@ -40,6 +42,18 @@ pub fn hold() -> Sender<()> {
     let (hold, released) = channel::<()>();
     tokio::runtime::Handle::current().spawn_blocking(move || released.recv());
     hold
+}
+
+impl Story {
+    /// What the journal gives, while no time passes.
+    pub(super) fn at_once<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(async {
+            let hold = hold();
+            let done = work.await;
+            drop(hold);
+            done
+        })
+    }
 }
 
 impl Port for HeldJournal {
