@@ -204,7 +204,7 @@ fn answered(json: &mut Value) -> Option<Frame> {
     let id = text(&response["request_id"]);
     let answer = match response["subtype"] == "error" {
         true => Err(text(&response["error"])),
-        false => Ok(response["response"].take()),
+        false => Ok(response.get_mut("response").map(Value::take).unwrap_or_default()),
     };
     Some(Frame::Answered(id, answer))
 }

@@ -120,7 +120,8 @@ impl Keeper {
         let (mut listed, mut params) = (Vec::new(), json!({}));
         for _ in 0..PAGES {
             let mut page = line.ask("tools/list", params).await?;
-            let Value::Array(tools) = page["tools"].take() else {
+            // What is no object has no tools either.
+            let Some(Value::Array(tools)) = page.get_mut("tools").map(Value::take) else {
                 return Err(Trouble::broken("does not say which tools it has"));
             };
             listed.extend(tools);

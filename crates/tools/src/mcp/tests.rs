@@ -254,6 +254,20 @@ async fn a_server_at_an_address_can_be_wrong_in_many_ways() {
     check(http("200 OK", "", &format!("\"{}\"", "x".repeat(5 << 20))), "more than anybody").await;
 }
 
+/// I11: a list of tools that is none, of whatever kind, is told of and breaks nothing.
+#[tokio::test]
+async fn a_list_of_tools_may_be_anything() {
+    for wrong in [r#""a word""#, "[1]", "7", "true", "null", "{}", r#"{"tools":"x"}"#] {
+        let list = format!(r#"{{"jsonrpc":"2.0","id":2,"result":{wrong}}}"#);
+        let json = "content-type: application/json\r\n";
+        let answers =
+            [http("200 OK", json, HELLO), http("202 Accepted", "", ""), http("200 OK", json, &list)];
+        let (url, _, _tasks) = web(answers.to_vec()).await;
+        let told = Rig::new(vec![("wiki", address(&url))]).call("mcp__wiki__note").await;
+        assert!(told.contains("does not"), "{wrong}: {told}");
+    }
+}
+
 #[test]
 fn the_file_names_servers_and_what_is_wrong_is_told() {
     let (servers, wrong) = read(
