@@ -59,6 +59,7 @@ const STEPS: [(i64, &str); 10] = [
 ];
 
 /// All tables as the steps leave them. Many small changes to tables that nobody has filled take longer than making them.
+/// Nobody edits it: a test writes it from the steps (`UPDATE_EXPECT=1`) and holds it against them.
 const WHOLE: &str = include_str!("whole.sql");
 
 /// The format this program writes.
