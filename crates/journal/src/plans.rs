@@ -186,7 +186,7 @@ fn changed<T: Item>(
 ) -> Result<Option<(PathBuf, &'static str)>, Trouble> {
     match work {
         Work::Write(text) => match T::read(text, &jiff::tz::TimeZone::UTC) {
-            Ok(item) => items.add(&item).map(|path| Some((path, "add"))),
+            Ok(item) => items.put(&item).map(|path| Some((path, "add"))),
             Err(bad) => Err(Trouble::refused(items.dir(), bad)),
         },
         Work::Remove(was, seen) => {

@@ -267,7 +267,7 @@ fn a_new_file_is_named_after_its_words() {
     let mut routines = routines(&disk);
     disk.put("/data/routines/check-the-mail-2.md", b"somebody's notes");
     let mut add = |id: &str, words: &str| {
-        let path = routines.add(&routine(id, words)).unwrap();
+        let path = routines.put(&routine(id, words)).unwrap();
         path.file_name().unwrap().to_str().unwrap().to_owned()
     };
     assert_eq!(add("a", "Check the mail."), "check-the-mail.md");

@@ -78,6 +78,19 @@ fn a_new_file_does_not_take_the_name_of_a_link() {
     assert_eq!(names(&dir), ["call-2.md", "call.md"]);
 }
 
+/// DD-31, B7: what is new steps around every file with its words, and replaces none, even if an id should come twice.
+#[test]
+fn what_is_new_takes_nobodys_place() {
+    let data = tempfile::tempdir().unwrap();
+    let text = "---\nid: r1\nrun-at: 2026-03-05T14:00:00Z\n---\nCall.\n";
+    let reminder = <Reminder as journal::files::items::Item>::read(text, &TimeZone::UTC).unwrap();
+    let mut reminders: Items<Reminder> = Items::new(Arc::new(RealDisk), data.path(), TimeZone::UTC);
+    for _ in 0..3 {
+        reminders.add(&reminder).unwrap();
+    }
+    assert_eq!(names(&data.path().join("reminders")), ["call-2.md", "call-3.md", "call.md"]);
+}
+
 /// DD-4, DD-5, DD-6: directories are made, nothing is left beside the file, and only its owner can read it.
 #[test]
 fn a_file_is_replaced_whole_and_leaves_nothing_beside_it() {

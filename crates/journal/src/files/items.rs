@@ -100,12 +100,25 @@ impl<T: Item> Items<T> {
         item.map_err(|bad| BadFile { path: path.to_owned(), bad })
     }
 
-    /// Writes an item to a file named after its words, and gives that file. A file of the same item is replaced;
-    /// a file of another is left alone.
+    /// Writes an item that is new, with an id that nobody had, to a file named after its words, and gives that file.
+    /// The files of others are left alone, and not even read: there may be thousands with these words.
     pub fn add(&mut self, item: &T) -> Result<PathBuf, Trouble> {
+        self.write(item, |_| false)
+    }
+
+    /// The same for an item that may have its file already: that is replaced. A file that cannot be read is somebody
+    /// else's.
+    pub fn put(&mut self, item: &T) -> Result<PathBuf, Trouble> {
+        let disk = Arc::clone(&self.disk);
+        self.write(item, move |path| {
+            reading::id_of(&*disk, path).is_ok_and(|id| id.as_deref() == Some(item.id().as_str()))
+        })
+    }
+
+    fn write(&mut self, item: &T, is_own: impl Fn(&Path) -> bool) -> Result<PathBuf, Trouble> {
         let text = item.to_text();
         loop {
-            let (path, written) = match naming::spot(&*self.disk, &self.dir, item)? {
+            let (path, written) = match naming::spot(&*self.disk, &self.dir, item, &is_own)? {
                 Spot::Own(path) => {
                     let written = disk::replace(&*self.disk, &path, text.as_bytes());
                     (path, written)

@@ -268,7 +268,7 @@ fn routine_steps() -> Vec<Step> {
                 Rhythm::new(Cron::parse("0 9 * * 1-5").unwrap()),
                 Prompt::new(words),
             );
-            routines(disk).add(&routine).map(|_| ())
+            routines(disk).put(&routine).map(|_| ())
         })
     };
     let edit = |n: i64, text: &'static str| {

@@ -1,10 +1,11 @@
 //! What a new file is called.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use domain::schedule::slug;
 
-use super::{Item, reading};
+use super::Item;
 use crate::disk::Disk;
 use crate::files::Trouble;
 
@@ -19,39 +20,36 @@ pub(super) enum Spot {
     New(PathBuf),
 }
 
-/// The name for the file of `item`.
-pub(super) fn spot<T: Item>(disk: &dyn Disk, dir: &Path, item: &T) -> Result<Spot, Trouble> {
+/// The name for the file of `item`. Whether a file that has such a name is its own is asked of `is_own`.
+pub(super) fn spot<T: Item>(
+    disk: &dyn Disk,
+    dir: &Path,
+    item: &T,
+    is_own: impl Fn(&Path) -> bool,
+) -> Result<Spot, Trouble> {
     let slug = slug(item.words());
     let stem = if slug.is_empty() { item.id().as_str() } else { &slug };
+    let taken = taken(disk, dir)?;
     for n in 1..=TRIED {
         let path = match n {
             1 => dir.join(format!("{stem}.md")),
             n => dir.join(format!("{stem}-{n}.md")),
         };
-        if is_free(disk, &path)? {
+        if !taken.contains(&path) && disk.look(&path).map_err(Trouble::reading(&path))?.is_none() {
             return Ok(Spot::New(path));
         }
-        if is_of(disk, &path, item) {
+        if is_own(&path) {
             return Ok(Spot::Own(path));
         }
     }
     Err(Trouble::refused(&dir.join(stem), "too many files have this name; remove some"))
 }
 
-/// A file that cannot be read is somebody else's.
-fn is_of<T: Item>(disk: &dyn Disk, path: &Path, item: &T) -> bool {
-    reading::id_of(disk, path).is_ok_and(|id| id.as_deref() == Some(item.id().as_str()))
-}
-
-/// A link that leads nowhere is somebody's, so its name is not free.
-fn is_free(disk: &dyn Disk, path: &Path) -> Result<bool, Trouble> {
-    if disk.look(path).map_err(Trouble::reading(path))?.is_some() {
-        return Ok(false);
+/// All that has a name, read once however many there are. A link that leads nowhere is somebody's, too.
+fn taken(disk: &dyn Disk, dir: &Path) -> Result<HashSet<PathBuf>, Trouble> {
+    if disk.look(dir).map_err(Trouble::reading(dir))?.is_none() {
+        return Ok(HashSet::new());
     }
-    let above = path.parent().unwrap_or(path);
-    if disk.look(above).map_err(Trouble::reading(above))?.is_none() {
-        return Ok(true);
-    }
-    let listed = disk.list(above).map_err(Trouble::reading(above))?;
-    Ok(!listed.iter().any(|listed| listed.path == path))
+    let listed = disk.list(dir).map_err(Trouble::reading(dir))?;
+    Ok(listed.into_iter().map(|listed| listed.path).collect())
 }
