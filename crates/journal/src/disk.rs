@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 pub use protocol::{
-    add, append_line, ensure_dir, keep_copy, remove, replace, set_aside, sweep, sweep_beside,
+    add, append_line, ensure_dir, keep_copy, remove, replace, replace_all, set_aside, sweep, sweep_beside,
 };
 pub use real::RealDisk;
 

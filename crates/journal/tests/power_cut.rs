@@ -85,6 +85,12 @@ fn a_protocol_that_leaves_out_a_step_is_found_out() {
     let (corrupt, lost) = careless(|disk, path, bytes| disk::replace(disk, path, bytes).unwrap());
     assert_eq!((corrupt, lost), (0, 0), "the real protocol");
 
+    let together = careless(|disk, path, bytes| {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        disk::replace_all(disk, path.parent().unwrap(), &[(name, str::from_utf8(bytes).unwrap())]).unwrap();
+    });
+    assert_eq!(together, (0, 0), "the real protocol for many");
+
     let (corrupt, _) = careless(|disk, path, bytes| {
         disk.create_unsynced(Path::new("/data/x.0.tmp"), bytes).unwrap();
         disk.rename(Path::new("/data/x.0.tmp"), path).unwrap();

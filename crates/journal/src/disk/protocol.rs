@@ -16,11 +16,20 @@ const NAMES_TRIED: u32 = 100;
 /// Puts `bytes` in the place of the file at `path`, whole.
 pub fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = ready(disk, path)?;
-    let made = create_beside(disk, path, bytes)?;
-    if let Err(error) = disk.rename(&made, path) {
-        // The first error is the one to tell of; a leftover is swept on the next start.
-        let _ = disk.remove(&made);
-        return Err(error);
+    put(disk, &create_beside(disk, path, bytes)?, path)?;
+    disk.sync_dir(dir)
+}
+
+/// Puts each of some texts in the place of the file in `dir` that has its name, whole, and brings all of the names to the
+/// disk together.
+pub fn replace_all(disk: &dyn Disk, dir: &Path, files: &[(String, &str)]) -> io::Result<()> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    ensure_dir(disk, dir)?;
+    for (name, text) in files {
+        let path = dir.join(name);
+        put(disk, &create_beside(disk, &path, text.as_bytes())?, &path)?;
     }
     disk.sync_dir(dir)
 }
@@ -129,6 +138,14 @@ fn ready<'a>(disk: &dyn Disk, path: &'a Path) -> io::Result<&'a Path> {
         ensure_dir(disk, dir)?;
     }
     Ok(dir)
+}
+
+/// Gives what was `made` the name `path`.
+fn put(disk: &dyn Disk, made: &Path, path: &Path) -> io::Result<()> {
+    disk.rename(made, path).inspect_err(|_| {
+        // The first error is the one to tell of; a leftover is swept on the next start.
+        let _ = disk.remove(made);
+    })
 }
 
 fn create_beside(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {

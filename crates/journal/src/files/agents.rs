@@ -14,7 +14,7 @@ use domain::schedule::{Invalid, ModelName};
 use super::Trouble;
 use super::items::{is_markdown, text_of};
 use crate::acceptance::hash_of;
-use crate::disk::{Disk, Seen, replace};
+use crate::disk::{Disk, Seen, replace, replace_all};
 use crate::frontmatter::wire::{self, AgentKeys, Tools};
 use crate::frontmatter::{BadFile, BadText, read, split, untrue};
 
@@ -39,9 +39,10 @@ impl Agents {
     /// SA-1, SA-4: places what comes with the program, by name and text; what somebody edited stays as it is.
     pub fn place(&self, bundled: &[(&str, String)]) -> io::Result<()> {
         let known = self.known();
-        let mut placed = known.clone();
+        let (mut placed, mut newer) = (known.clone(), Vec::new());
         for (name, text) in bundled {
-            let (path, hash) = (self.dir.join(format!("{name}.md")), hash_of(text));
+            let (file, hash) = (format!("{name}.md"), hash_of(text));
+            let path = self.dir.join(&file);
             let there = match self.disk.look(&path)? {
                 None => None,
                 Some(Seen::File(_)) => Some(hash_of(&String::from_utf8_lossy(&self.disk.read(&path)?))),
@@ -50,12 +51,13 @@ impl Agents {
             };
             let is_ours = there.is_none() || there.as_ref() == known.get(*name);
             if is_ours && there.as_ref() != Some(&hash) {
-                replace(&*self.disk, &path, text.as_bytes())?;
+                newer.push((file, text.as_str()));
             }
             if is_ours || there.as_ref() == Some(&hash) {
                 placed.insert((*name).to_owned(), hash);
             }
         }
+        replace_all(&*self.disk, &self.dir, &newer)?;
         if placed == known {
             return Ok(());
         }
