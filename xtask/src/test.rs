@@ -13,6 +13,7 @@ use crate::tree;
 
 pub mod browser;
 pub mod claude;
+pub mod dependencies;
 pub mod foreign;
 pub mod machine;
 pub mod mcp;
@@ -22,7 +23,7 @@ pub mod step;
 
 use machine::Machine;
 use report::Report;
-use step::{NotRun, Outcome, Program};
+use step::{Outcome, Program};
 
 /// Runs every test there is, with all set-up on a fresh machine.
 #[derive(Args, Debug)]
@@ -58,10 +59,7 @@ impl Test {
         if length == Length::Long {
             foreign::steps(&mut report, &root);
         }
-        report.step("dependencies", || dependencies(&root, length));
-        if length == Length::Long {
-            report.step("advisories", || advisories(&root));
-        }
+        dependencies::steps(&mut report, &root);
         say(report.summary());
         match report.failures() {
             0 => Ok(()),
@@ -163,29 +161,4 @@ fn documentation(root: &Path) -> Outcome {
     cargo(root, &["doc", "--workspace", "--no-deps", "--document-private-items"])
         .with("RUSTDOCFLAGS", "-D rustdoc::broken_intra_doc_links -D rustdoc::invalid_rust_codeblocks")
         .run()
-}
-
-fn dependencies(root: &Path, length: Length) -> Outcome {
-    if !Machine.has("cargo", &["deny", "--version"]) {
-        if length == Length::Usual {
-            let why = "cargo-deny is not installed; `cargo xtask test --long` installs it";
-            return Outcome::NotRun(NotRun::Optional, why.into());
-        }
-        let installed = cargo(root, &["install", "cargo-deny", "--locked"]).run();
-        if !installed.passed() {
-            return installed;
-        }
-    }
-    cargo(root, &["deny", "--workspace", "check", "licenses", "bans", "sources"]).run()
-}
-
-/// What is known to be wrong with the crates we use. The list of that is fetched; where nobody can reach it, nobody knows.
-fn advisories(root: &Path) -> Outcome {
-    match cargo(root, &["deny", "--workspace", "check", "advisories"]).run() {
-        Outcome::Failed(_, said) if said.contains("failed to fetch advisory database") => {
-            let why = "the list of known faults cannot be fetched from here";
-            Outcome::NotRun(NotRun::Optional, why.into())
-        }
-        outcome @ (Outcome::Passed(_) | Outcome::Failed(..) | Outcome::NotRun(..)) => outcome,
-    }
 }

@@ -1,0 +1,74 @@
+//! L1: the crates that we use: what they are licensed under, where they come from, and what is known to be wrong with them.
+
+use std::path::Path;
+
+use super::machine::Machine;
+use super::report::Report;
+use super::step::{NotRun, Outcome, Program};
+
+/// The version whose words are known here.
+const VERSION: &str = "0.20.2";
+/// What it says if the list of known faults cannot be fetched, and if there is none from before or only one too old.
+const UNREACHED: &str = "failed to fetch advisory database";
+const NEVER_FETCHED: &str = "failed to get 'FETCH_HEAD' metadata";
+const TOO_OLD: &str = "repository is stale";
+
+/// Checks all that is linked into the program, and all that builds and tests it.
+pub fn steps(report: &mut Report, root: &Path) {
+    if report.step("cargo-deny", || installed(root)) {
+        report.step("dependencies", || deny(root, &["check", "licenses", "bans", "sources"]));
+        report.step("advisories", || advisories(root));
+    }
+}
+
+fn installed(root: &Path) -> Outcome {
+    match Machine.has("cargo", &["deny", "--version"]) {
+        true => Outcome::Passed(Vec::new()),
+        false => {
+            let words = ["install", "cargo-deny", "--locked", "--version", VERSION];
+            Program::new("cargo", &words).within(root).run()
+        }
+    }
+}
+
+/// The list is fetched. Where it is out of reach the one that was fetched last is taken, unless it is too old to tell
+/// anything; who has none cannot know.
+fn advisories(root: &Path) -> Outcome {
+    match deny(root, &["check", "advisories"]) {
+        Outcome::Failed(_, said) if said.contains(UNREACHED) => {
+            from_memory(deny(root, &["--offline", "check", "advisories"]))
+        }
+        outcome @ (Outcome::Passed(_) | Outcome::Failed(..) | Outcome::NotRun(..)) => outcome,
+    }
+}
+
+/// What comes of a check against the list that was fetched last.
+fn from_memory(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Failed(_, said) if [NEVER_FETCHED, TOO_OLD].iter().any(|none| said.contains(none)) => {
+            let why = "the list of known faults cannot be fetched from here, and there is no recent one";
+            Outcome::NotRun(NotRun::Optional, why.into())
+        }
+        outcome @ (Outcome::Passed(_) | Outcome::Failed(..) | Outcome::NotRun(..)) => outcome,
+    }
+}
+
+fn deny(root: &Path, words: &[&str]) -> Outcome {
+    Program::new("cargo", &[&["deny", "--workspace"], words].concat()).within(root).run()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// L1: only who has no list may say nothing; a fault that is found there is one.
+    #[test]
+    fn without_a_list_nothing_is_claimed_and_with_one_a_fault_fails() {
+        let failed = |said: &str| from_memory(Outcome::Failed(Vec::new(), said.into()));
+        for none in [NEVER_FETCHED, TOO_OLD] {
+            assert!(matches!(failed(none), Outcome::NotRun(NotRun::Optional, _)), "{none}");
+        }
+        assert!(matches!(failed("error[vulnerability]: reads beyond the end"), Outcome::Failed(..)));
+        assert!(from_memory(Outcome::Passed(Vec::new())).passed());
+    }
+}
