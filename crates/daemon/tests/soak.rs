@@ -38,6 +38,8 @@ const JOBS: [(&str, &str); 3] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Holds {
     kilobytes: u64,
+    /// Of these, what is not the program's file.
+    own: u64,
     files: usize,
     threads: u64,
 }
@@ -112,7 +114,7 @@ impl Connected {
             line.trim().trim_end_matches(" kB").parse().expect("a number")
         };
         let files = std::fs::read_dir(format!("{proc}/fd")).expect("its files").count();
-        Holds { kilobytes: number("VmRSS:"), files, threads: number("Threads:") }
+        Holds { kilobytes: number("VmRSS:"), own: number("RssAnon:"), files, threads: number("Threads:") }
     }
 }
 

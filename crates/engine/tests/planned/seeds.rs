@@ -197,7 +197,7 @@ fn test_compact_session_blocked_outside_persistent() {
     assert!(!told.contains("> compacting"), "{told}");
 }
 
-/// RP-21, RP-23: inside one it is scheduled, and happens after the run has answered.
+/// EN-6, RP-21, RP-23: inside one it is scheduled, and happens after the run has answered.
 #[test]
 fn test_compact_session_sets_request() {
     let mut story = watch(NINE);

@@ -12,8 +12,10 @@ use crate::disk::Disk;
 /// What a packed copy is called after the name that it had.
 const PACKED: &str = "gz";
 
-/// How much is read and written at once: a log can be larger than what should be held in memory.
-const PIECE: usize = 1 << 20;
+/// How much is read at once, and how much is gathered before it is brought to the disk: a log can be larger than what
+/// should be held in memory, and larger pieces would stay with the thread that had them.
+const PIECE: usize = 1 << 16;
+const GATHERED: usize = 1 << 18;
 
 /// Whether the copy at `path` is packed.
 pub fn is(path: &Path) -> bool {
@@ -27,7 +29,7 @@ pub fn pack(path: &Path, disk: &dyn Disk) -> io::Result<()> {
         disk.remove(&half)?;
     }
     disk.create(&half, &[])?;
-    let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+    let mut packer = GzEncoder::new(Vec::with_capacity(GATHERED + PIECE), Compression::fast());
     let mut from = 0;
     loop {
         let piece = disk.read_part(path, from, PIECE)?;
@@ -36,7 +38,10 @@ pub fn pack(path: &Path, disk: &dyn Disk) -> io::Result<()> {
         }
         from += piece.len() as u64;
         packer.write_all(&piece)?;
-        disk.append(&half, &std::mem::take(packer.get_mut()))?;
+        if packer.get_ref().len() >= GATHERED {
+            disk.append(&half, packer.get_ref())?;
+            packer.get_mut().clear();
+        }
     }
     disk.append(&half, &packer.finish()?)?;
     disk.rename(&half, &whole)?;
