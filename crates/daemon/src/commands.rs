@@ -62,7 +62,7 @@ pub async fn run(
             return status::show(&paths, Err(&wrong), Depth::Here, output).await;
         }
         (Err(wrong), Some(Command::Look(Look::Doctor(care)))) => {
-            return doctor::examine(&paths, Err(&wrong), *care, output).await;
+            return doctor::examine((&environment, &paths), Err(&wrong), *care, output).await;
         }
         (Err(wrong), _) => return Err(wrong),
     };
@@ -92,7 +92,7 @@ pub async fn run(
         }
         Some(Command::Verb(verb)) => verbs::run(verb, &settings, disk, output).await,
         Some(Command::Account(wanted)) => accounts::run(wanted, &settings, disk, output).await,
-        Some(Command::Look(wanted)) => look(wanted, &settings, disk, output).await,
+        Some(Command::Look(wanted)) => look(wanted, (&environment, &settings), disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Inner(inner)) => crate::inner(&inner),
         Some(Command::Kit(wanted)) => kit(wanted, (environment, settings), disk, output).await,
@@ -120,7 +120,7 @@ async fn kit(
 
 async fn look(
     wanted: Look,
-    settings: &Settings,
+    (environment, settings): (&Environment, &Settings),
     disk: Arc<dyn Disk>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
@@ -140,7 +140,9 @@ async fn look(
             let depth = if deep { Depth::Elsewhere } else { Depth::Here };
             status::show(&settings.paths, Ok(settings), depth, output).await
         }
-        Look::Doctor(care) => doctor::examine(&settings.paths, Ok(settings), care, output).await,
+        Look::Doctor(care) => {
+            doctor::examine((environment, &settings.paths), Ok(settings), care, output).await
+        }
     }
 }
 

@@ -22,12 +22,12 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::hooks;
 use crate::service;
-use crate::settings::{Settings, Webhooks};
+use crate::settings::{Environment, Settings, Webhooks, key};
 use crate::tool_lists::Check;
 
 /// Looks at everything, as far as the settings can be read; 1 if something is wrong.
 pub async fn examine(
-    paths: &Paths,
+    (environment, paths): (&Environment, &Paths),
     settings: Result<&Settings, &Failed>,
     care: Care,
     output: &Output,
@@ -36,7 +36,7 @@ pub async fn examine(
     let findings = match (care.lint.lint, settings) {
         (true, Ok(settings)) => lint(settings),
         (true, Err(wrong)) => vec![unreadable(wrong)],
-        (false, settings) => everything(paths, settings).await,
+        (false, settings) => everything((environment, paths), settings).await,
     };
     let (wrong, warnings) = (count(&findings, State::Wrong), count(&findings, State::Warning));
     let mended_lines: String = mended.iter().map(|line| format!("✓ mended   {line}\n")).collect();
@@ -53,7 +53,10 @@ pub async fn examine(
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn everything(paths: &Paths, settings: Result<&Settings, &Failed>) -> Vec<Finding> {
+async fn everything(
+    (environment, paths): (&Environment, &Paths),
+    settings: Result<&Settings, &Failed>,
+) -> Vec<Finding> {
     let mut findings = vec![
         data::directory(paths),
         data::journal(paths),
@@ -63,6 +66,7 @@ async fn everything(paths: &Paths, settings: Result<&Settings, &Failed>) -> Vec<
     ];
     findings.insert(1, Finding::fine("found", holdings::holdings(paths, &RealDisk)));
     findings.push(data::running(paths).await);
+    findings.extend(secrets(environment, paths));
     match settings {
         Ok(settings) => {
             findings.push(service::look(settings));
@@ -99,6 +103,12 @@ fn mend(paths: &Paths) -> Vec<String> {
         Ok(swept) => mended.push(format!("{swept} half-written files of a crash are swept away.")),
     }
     mended
+}
+
+/// The secrets that are kept, and not used.
+fn secrets(environment: &Environment, paths: &Paths) -> impl Iterator<Item = Finding> {
+    let told = key::passed_over(environment, paths).into_iter();
+    told.map(|told| Finding::new("secrets", State::Warning, told))
 }
 
 fn unreadable(wrong: &Failed) -> Finding {

@@ -1,6 +1,6 @@
 //! The environment: the variables we know, read once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use journal::Paths;
@@ -61,7 +61,11 @@ pub(super) const KNOWN: &[&str] = &[
 
 /// What the environment says. An empty variable says nothing.
 #[derive(Clone, Default)]
-pub struct Environment(BTreeMap<&'static str, String>);
+pub struct Environment {
+    said: BTreeMap<&'static str, String>,
+    /// What of it was set up once, and is not said by the environment itself.
+    kept: BTreeSet<&'static str>,
+}
 
 impl Environment {
     /// Looks every known variable up.
@@ -70,28 +74,38 @@ impl Environment {
             let value = look_up(name)?.trim().to_owned();
             (!value.is_empty()).then_some((*name, value))
         });
-        Self(found.collect())
+        Self { said: found.collect(), kept: BTreeSet::new() }
     }
 
     /// The value of `name`.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.said.get(name).map(String::as_str)
     }
 
     /// It, with what was set up once where it says nothing itself.
     pub fn completed(&self) -> Result<Self, Failed> {
         let mut all = self.clone();
         for (name, value) in kept::read(&Paths::new(self.data_dir()?))? {
-            all.0.entry(name).or_insert(value);
+            // A secret that is said here is not to be looked for in a file that was named once.
+            let said = name.strip_suffix("_FILE").is_some_and(|secret| self.get(secret).is_some());
+            if !said && self.get(name).is_none() {
+                all.said.insert(name, value);
+                all.kept.insert(name);
+            }
         }
         Ok(all)
+    }
+
+    /// The value of `name`, if the environment itself says it.
+    pub fn said(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|_| !self.kept.contains(name))
     }
 
     /// It, but with this.
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut all = self.clone();
         if let Some(name) = KNOWN.iter().chain(&PASSED_ON).find(|known| **known == name) {
-            all.0.insert(name, value.to_owned());
+            all.said.insert(name, value.to_owned());
         }
         all
     }
@@ -99,7 +113,7 @@ impl Environment {
     /// It, but without this.
     pub fn without(&self, name: &str) -> Self {
         let mut all = self.clone();
-        all.0.remove(name);
+        all.said.remove(name);
         all
     }
 
@@ -110,7 +124,7 @@ impl Environment {
 
     /// The data directory that an argument names wins.
     pub fn set_data_dir(&mut self, dir: PathBuf) {
-        self.0.insert("OLLIM_DATA_DIR", dir.to_string_lossy().into_owned());
+        self.said.insert("OLLIM_DATA_DIR", dir.to_string_lossy().into_owned());
     }
 
     /// The data directory.

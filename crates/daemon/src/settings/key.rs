@@ -1,4 +1,4 @@
-//! Keys and passwords: from a file, which is read again for every call, or from the environment.
+//! Keys and passwords: from the environment, or from a file, which is read again for every call.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -47,6 +47,17 @@ pub const CALDAV: Vendor = Vendor {
     file: "caldav.password",
 };
 
+/// Whoever searches for us and wants a key.
+pub const SEARCH: Vendor =
+    Vendor { variable: "OLLIM_SEARCH_KEY", file_variable: "OLLIM_SEARCH_KEY_FILE", file: "search.key" };
+
+/// Whoever calls a webhook.
+pub const WEBHOOK: Vendor =
+    Vendor { variable: "WEBHOOK_SECRET", file_variable: "WEBHOOK_SECRET_FILE", file: "webhook.secret" };
+
+/// Every secret that can be kept.
+const ALL: [Vendor; 7] = [ANTHROPIC, OPENAI, DISCORD, IMAP, CALDAV, SEARCH, WEBHOOK];
+
 /// Knows a secret when it is asked.
 pub type Source = Box<dyn Fn() -> String + Send + Sync>;
 
@@ -55,10 +66,14 @@ pub fn read(environment: &Environment, paths: &Paths, vendor: Vendor) -> Result<
     Ok(source(environment, paths, vendor)?.map(Key::kept_by))
 }
 
-/// Who knows the secret of `vendor`, if there is one. A file wins over the environment, because it can be replaced
-/// while the program runs.
+/// Who knows the secret of `vendor`, if there is one. A file that is named wins, because it can be replaced while the
+/// program runs; then what the environment itself says; then what was kept, a file before a line.
 pub fn source(environment: &Environment, paths: &Paths, vendor: Vendor) -> Result<Option<Source>, Failed> {
     let named = environment.get(vendor.file_variable).map(PathBuf::from);
+    if let (None, Some(said)) = (&named, environment.said(vendor.variable)) {
+        let said = said.to_owned();
+        return Ok(Some(Box::new(move || said.clone())));
+    }
     let file = named.clone().unwrap_or_else(|| paths.state().join(vendor.file));
     let variable = environment.get(vendor.variable).unwrap_or_default().to_owned();
     let wrong = |what: String| Failed::Configuration(format!("{}: {what}", file.display()));
@@ -78,6 +93,24 @@ pub fn source(environment: &Environment, paths: &Paths, vendor: Vendor) -> Resul
     }
     let look = move || in_file(&file).unwrap_or_else(|| variable.clone());
     Ok((!look().is_empty()).then(|| Box::new(look) as Source))
+}
+
+/// What of the environment wins over a secret that is kept, in a sentence for each.
+pub fn passed_over(environment: &Environment, paths: &Paths) -> Vec<String> {
+    let told = |vendor: &Vendor| {
+        let kept = in_file(&paths.state().join(vendor.file))?;
+        let named = environment.said(vendor.file_variable).map(|_| vendor.file_variable);
+        let winner = named.or_else(|| {
+            environment.said(vendor.variable).filter(|said| *said != kept).map(|_| vendor.variable)
+        })?;
+        Some(wins(winner, vendor.file))
+    };
+    ALL.iter().filter_map(told).collect()
+}
+
+/// That `variable` wins over the file of this name, and what ends that.
+pub fn wins(variable: &str, file: &str) -> String {
+    format!("{variable} is set in this shell, and wins over state/{file} while it is. unset {variable}")
 }
 
 fn in_file(file: &Path) -> Option<String> {
@@ -102,6 +135,36 @@ mod tests {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// ENV-1: what the environment says wins over what is kept, and that is told; what is only kept as a line does not.
+    #[test]
+    fn the_environment_wins_over_a_secret_that_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::new(dir.path());
+        write(&paths.state().join("anthropic.key"), "sk-kept\n", 0o600);
+        let place = dir.path().display().to_string();
+        let environment = |variables: &[(&str, &str)]| {
+            let known = |name: &str| match name {
+                "OLLIM_DATA_DIR" => Some(place.clone()),
+                _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
+            };
+            Environment::new(known).completed().unwrap()
+        };
+        let known = |environment: &Environment| source(environment, &paths, ANTHROPIC).unwrap().unwrap()();
+        let said = environment(&[("ANTHROPIC_API_KEY", "sk-said")]);
+        assert_eq!(known(&said), "sk-said");
+        let told = "ANTHROPIC_API_KEY is set in this shell, and wins over state/anthropic.key while it is. unset ANTHROPIC_API_KEY";
+        assert_eq!(passed_over(&said, &paths), [told]);
+        assert!(passed_over(&environment(&[("ANTHROPIC_API_KEY", "sk-kept")]), &paths).is_empty());
+        let named = dir.path().join("named");
+        write(&named, "sk-named", 0o600);
+        let line = format!("ANTHROPIC_API_KEY=sk-line\nANTHROPIC_API_KEY_FILE={}\n", named.display());
+        write(&paths.state().join("environment"), "ANTHROPIC_API_KEY=sk-line\n", 0o600);
+        assert_eq!(known(&environment(&[])), "sk-kept");
+        write(&paths.state().join("environment"), &line, 0o600);
+        assert_eq!(known(&environment(&[])), "sk-named");
+        assert_eq!(known(&environment(&[("ANTHROPIC_API_KEY", "sk-said")])), "sk-said");
     }
 
     #[test]

@@ -4,12 +4,8 @@ use journal::Paths;
 use tools::web::{Engine, Key};
 
 use super::Environment;
-use super::key::{self, Vendor};
+use super::key::{self, SEARCH};
 use crate::exit::Failed;
-
-/// Whoever searches for us and wants a key.
-const SEARCH: Vendor =
-    Vendor { variable: "OLLIM_SEARCH_KEY", file_variable: "OLLIM_SEARCH_KEY_FILE", file: "search.key" };
 
 /// The search engine: one that speaks like Brave if there is a key, else one that speaks like SearXNG.
 pub fn read(environment: &Environment, paths: &Paths) -> Result<Option<Engine>, Failed> {

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use journal::Paths;
 
 use super::Environment;
+use super::key::WEBHOOK;
 
-/// The file of the data directory that holds the secret, in `state`.
-const FILE: &str = "webhook.secret";
 /// The folder of `state` that holds secrets of single webhooks.
 const OWN: &str = "webhook-secrets";
 
@@ -28,7 +27,10 @@ pub enum Webhooks {
 #[derive(Clone)]
 pub struct Secrets {
     named: Option<PathBuf>,
-    variable: Option<String>,
+    /// What the environment itself says.
+    said: Option<String>,
+    /// What was set up once, as a line.
+    kept: Option<String>,
     state: PathBuf,
 }
 
@@ -49,15 +51,16 @@ impl Secrets {
         self.for_all().ok()
     }
 
-    /// The secret for all, or why there is none. A file wins over the environment, because it can be replaced while the
-    /// program runs; one that was named and is gone lets nobody in.
+    /// The secret for all, or why there is none: in the order of every secret (`key::source`). A file that was named and
+    /// is gone lets nobody in.
     fn for_all(&self) -> Result<String, String> {
-        let usual = self.state.join(FILE);
-        match (&self.named, &self.variable) {
-            (Some(file), _) => in_file(file),
-            (None, _) if usual.symlink_metadata().is_ok() => in_file(&usual),
-            (None, Some(variable)) => Ok(variable.clone()),
-            (None, None) => {
+        let usual = self.state.join(WEBHOOK.file);
+        match (&self.named, &self.said, &self.kept) {
+            (Some(file), _, _) => in_file(file),
+            (None, Some(said), _) => Ok(said.clone()),
+            (None, None, _) if usual.symlink_metadata().is_ok() => in_file(&usual),
+            (None, None, Some(kept)) => Ok(kept.clone()),
+            (None, None, None) => {
                 Err(format!("set WEBHOOK_SECRET, or write one into {} (chmod 600)", usual.display()))
             }
         }
@@ -91,8 +94,9 @@ pub fn read(environment: &Environment, paths: &Paths) -> Webhooks {
         ));
     };
     let secrets = Secrets {
-        named: environment.get("WEBHOOK_SECRET_FILE").map(PathBuf::from),
-        variable: environment.get("WEBHOOK_SECRET").map(str::to_owned),
+        named: environment.get(WEBHOOK.file_variable).map(PathBuf::from),
+        said: environment.said(WEBHOOK.variable).map(str::to_owned),
+        kept: environment.get(WEBHOOK.variable).map(str::to_owned),
         state: paths.state(),
     };
     match secrets.for_all() {

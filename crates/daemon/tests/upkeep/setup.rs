@@ -115,6 +115,22 @@ fn what_wins_over_it_is_told() {
     assert!(stdout(&done).contains("OLLIM_MODEL is set in this shell, and wins"), "{}", stdout(&done));
 }
 
+/// ENV-1: a key of this shell wins over the one that is kept, and whoever looks is told of both.
+#[test]
+fn a_key_of_the_shell_wins_over_the_kept_one_and_that_is_told() {
+    let (backstage, mut program) = (backstage(), fresh());
+    assert_eq!(set_up_model(&program, KEY, &backstage.url()).status.code(), Some(0));
+    program.set("ANTHROPIC_API_KEY", WRONG);
+    let looked = run(&program, &["doctor"]);
+    let told = stdout(&looked);
+    assert!(told.contains("refused the key"), "{told}");
+    assert!(told.contains("! secrets  ANTHROPIC_API_KEY is set in this shell, and wins over"), "{told}");
+    assert!(!told.contains("canary"), "{told}");
+    let done = set_up_model(&program, KEY, &backstage.url());
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert!(stdout(&done).contains("wins over state/anthropic.key while it is"), "{}", stdout(&done));
+}
+
 /// B4: a place where nothing can be written is named, whatever is set up.
 #[test]
 fn a_place_that_cannot_be_written_is_named() {

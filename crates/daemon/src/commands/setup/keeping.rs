@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 
 use crate::exit::Failed;
 use crate::house::SOCKET;
-use crate::settings::key::{ANTHROPIC, CALDAV, DISCORD, IMAP, OPENAI, Vendor};
+use crate::settings::key::{self, ANTHROPIC, CALDAV, DISCORD, IMAP, OPENAI, Vendor};
 use crate::settings::{Environment, Settings, kept};
 
 /// Whose secrets are kept, and by which section.
@@ -132,14 +132,8 @@ impl Keeping {
                 format!("{name} is set in this shell, and wins over what was kept while it is. unset {name}")
             })
         };
-        let named = draft.secret.as_ref().and_then(|(vendor, _)| {
-            let file = self.environment.get(vendor.file_variable)?;
-            Some(format!(
-                "{} names {file}, which wins over what was kept while it does. unset {}",
-                vendor.file_variable, vendor.file_variable
-            ))
-        });
-        draft.variables.iter().filter_map(other).chain(named).collect()
+        let secrets = draft.secret.iter().flat_map(|_| key::passed_over(&self.environment, &self.paths));
+        draft.variables.iter().filter_map(other).chain(secrets).collect()
     }
 
     /// The secrets that only this shell knows, so that a service would not.
