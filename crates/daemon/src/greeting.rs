@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use crate::house::House;
 use crate::known::Acquaintance;
-use crate::settings::{Brain, Discord, Guessed, Settings};
+use crate::settings::{Accounts, Brain, Discord, Guessed, Keeper, Mail, Places, Settings};
 use crate::voice::print;
 
 /// How wide the column is that says what was guessed.
@@ -37,17 +37,65 @@ fn guess(name: &str, value: &str, change: &str) {
 }
 
 fn brain(settings: &Settings) -> String {
-    let discord = match &settings.places.discord {
-        Discord::Off => ", no discord",
-        Discord::On { .. } | Discord::Wrong(_) => "",
-    };
     match &settings.brain {
-        Brain::Offline => format!("no model{discord} · everything stays on this machine"),
+        Brain::Offline => format!("no model{}", leaving(&settings.places)),
         Brain::Anthropic(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
         Brain::OpenAi(brain) => format!("{} · what you say goes to {}", brain.model, brain.base_url),
         Brain::Claude(brain) => {
             let model = brain.choices.model.as_deref().unwrap_or("its own choice of model");
             format!("{model} · what you say goes where {} sends it", brain.program.display())
         }
+    }
+}
+
+/// What leaves this machine although there is no model.
+fn leaving(places: &Places) -> String {
+    let Accounts { tasks, calendar, mail, .. } = &places.accounts;
+    let kept_by = |at: fn(&Keeper) -> bool| at(tasks) || at(calendar);
+    let elsewhere = [
+        ("discord", matches!(places.discord, Discord::On { .. })),
+        ("your calendar server", kept_by(|keeper| matches!(keeper, Keeper::CalDav(_)))),
+        ("google", kept_by(|keeper| matches!(keeper, Keeper::Google))),
+        ("your mailbox", matches!(mail, Mail::Imap { .. })),
+        ("who takes your metrics", places.telemetry.sent_to.is_some()),
+    ];
+    let elsewhere: Vec<&str> = elsewhere.into_iter().filter(|(_, is)| *is).map(|(who, _)| who).collect();
+    match elsewhere.as_slice() {
+        [] => ", no discord · everything stays on this machine".to_owned(),
+        [only] => format!(" · i talk to nobody elsewhere but {only}"),
+        [others @ .., last] => format!(" · i talk to nobody elsewhere but {} and {last}", others.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Environment;
+
+    fn told(variables: &[(&str, &str)]) -> String {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().display().to_string();
+        let known = |name: &str| match name {
+            "OLLIM_DATA_DIR" => Some(place.clone()),
+            _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
+        };
+        brain(&Settings::read(&Environment::new(known)).unwrap())
+    }
+
+    #[test]
+    fn that_everything_stays_here_is_said_only_where_it_is_true() {
+        assert_eq!(told(&[]), "no model, no discord · everything stays on this machine");
+        let discord = ("DISCORD_TOKEN", "MTIz.abc.def");
+        assert_eq!(told(&[discord]), "no model · i talk to nobody elsewhere but discord");
+        let server = [
+            ("OLLIM_CALDAV_URL", "https://cloud.example.org"),
+            ("OLLIM_CALDAV_USER", "me"),
+            ("OLLIM_CALDAV_PASSWORD", "x"),
+        ];
+        assert_eq!(
+            told(&[&[discord][..], &server[..]].concat()),
+            "no model · i talk to nobody elsewhere but discord and your calendar server"
+        );
+        assert!(told(&[("DISCORD_TOKEN", "two words")]).ends_with("everything stays on this machine"));
     }
 }
