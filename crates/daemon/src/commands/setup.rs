@@ -27,7 +27,7 @@ use crate::cli::{Output, Section, Setup};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::settings::{Environment, Keeper, Settings};
-use asking::Asker;
+use asking::{Asker, Ended};
 use keeping::Keeping;
 
 /// Every section with the words that invite to it.
@@ -40,6 +40,9 @@ const SECTIONS: [(&str, &str); 7] = [
     ("service", "let it run by itself"),
     ("you", "names and time zone"),
 ];
+
+/// What somebody hears who leaves a section.
+const LEFT: &str = "left. nothing was changed.";
 
 /// What every section works with.
 pub struct Here {
@@ -69,11 +72,17 @@ pub async fn run(
         settings,
     };
     match wanted.section {
-        Some(section) => {
-            let done = set_up(&mut here, section).await?;
-            tell(&done, output);
-            Ok(ExitCode::SUCCESS)
-        }
+        Some(section) => match set_up(&mut here, section).await {
+            Ok(done) => {
+                tell(&done, output);
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(Ended::Left) => {
+                here.asker.say(LEFT);
+                Ok(ExitCode::SUCCESS)
+            }
+            Err(Ended::Failed(failed)) => Err(failed),
+        },
         None if here.asker.can_ask() => menu(&mut here, output).await,
         None => list(&here, output).await,
     }
@@ -104,7 +113,7 @@ fn tell(done: &Done, output: &Output) {
     answer(output, &value, &format!("✓ {}  {}", done.section, done.text));
 }
 
-fn set_up(here: &mut Here, section: Section) -> BoxFuture<'_, Result<Done, Failed>> {
+fn set_up(here: &mut Here, section: Section) -> BoxFuture<'_, Result<Done, Ended>> {
     match section {
         Section::Model(given) => model::set_up(here, given).boxed(),
         Section::Discord(given) => discord::set_up(here, given).boxed(),
@@ -179,7 +188,8 @@ async fn menu(here: &mut Here, output: &Output) -> Result<ExitCode, Failed> {
         };
         match set_up(here, section).await {
             Ok(done) => tell(&done, output),
-            Err(failed) => here.asker.say(&format!("✗ {failed}")),
+            Err(Ended::Left) => here.asker.say(LEFT),
+            Err(Ended::Failed(failed)) => here.asker.say(&format!("✗ {failed}")),
         }
         here.settings = here.keeping.settings()?;
     }

@@ -31,25 +31,23 @@ fn from_an_empty_home_to_a_running_service() {
     pane.shows("paste the key (hidden):");
     pane.says("sk-canary-typo");
     pane.shows("refused the key");
-    pane.until("the menu again", |screen| screen.matches("choose 1-7").count() == 2);
-    pane.says("model");
-    pane.until("the choice again", |screen| screen.matches("choose 1-4").count() == 2);
-    pane.says("1");
     pane.until("the question again", |screen| screen.matches("paste the key (hidden):").count() == 2);
     pane.says(KEY);
     pane.shows("✓ model  claude-sonnet");
-    pane.until("the menu again", |screen| screen.matches("choose 1-7").count() == 3);
+    pane.until("the menu again", |screen| screen.matches("choose 1-7").count() == 2);
     pane.says("2");
     pane.shows("paste the token (hidden):");
     pane.says(&played.discord.token());
     pane.shows("✓ discord  a test message has arrived");
-    pane.until("the menu again", |screen| screen.matches("choose 1-7").count() == 4);
+    pane.until("the menu again", |screen| screen.matches("choose 1-7").count() == 3);
     pane.says("7");
     pane.shows("what are you called? [ann]");
     pane.says("Ann");
     pane.shows("what am i called? [ollim]");
     pane.says("");
     pane.shows("your time zone? [");
+    pane.says("Europe/Nowhere");
+    pane.until("the question again", |screen| screen.matches("your time zone? [").count() == 2);
     pane.says("Europe/Madrid");
     pane.shows("✓ you  Ann · Europe/Madrid · i am ollim");
     // What a person would not have to say: where the played ones are, for a service that has no variables.
@@ -70,6 +68,35 @@ fn from_an_empty_home_to_a_running_service() {
     program.set("ANTHROPIC_BASE_URL", "").set("DISCORD_API_BASE", "");
     is_well(&program);
     assert_eq!(run(&program, &["service", "remove"]).status.code(), Some(0));
+}
+
+/// J1: whoever leaves a section has done nothing wrong; a key that is wrong three times ends it, and no secret is seen.
+#[test]
+fn a_section_can_be_left_and_asks_again_before_it_gives_up() {
+    let backstage = Backstage::open_with(Options { key: Some(KEY.to_owned()), ..Options::default() });
+    let mut program = fresh();
+    program.set("ANTHROPIC_BASE_URL", &backstage.url());
+    let (none, key) = ("that is none of them.", "paste the key (hidden):");
+    for (first, then, second) in [("5", none, "q"), ("1", key, "q"), ("1", key, "")] {
+        let pane = Pane::open(&program, &["setup", "model"], (120, 40));
+        pane.shows("choose 1-4, or q:");
+        pane.says(first);
+        pane.shows(then);
+        pane.says(second);
+        let screen = pane.shows("ended with 0");
+        assert!(screen.contains("left. nothing was changed."), "{screen}");
+    }
+    let pane = Pane::open(&program, &["setup", "model"], (120, 40));
+    pane.shows("choose 1-4, or q:");
+    pane.says("1");
+    for asked in 1..=3 {
+        pane.until("the question", |screen| screen.matches("paste the key (hidden):").count() == asked);
+        pane.says("sk-canary-typo");
+        pane.until("the reason", |screen| screen.matches("refused the key").count() == asked);
+    }
+    let screen = pane.shows("ended with 1");
+    assert!(!screen.contains("canary"), "{screen}");
+    assert!(!program.data().join("state/anthropic.key").exists());
 }
 
 /// The service answers in Discord.

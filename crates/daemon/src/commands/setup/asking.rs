@@ -12,6 +12,50 @@ use crate::exit::Failed;
 /// The longest secret that is read.
 const LONGEST: u64 = 64 * 1024;
 
+/// How often an answer may be wrong before the section ends.
+const TRIES: usize = 3;
+
+/// Why a section did not come to its end.
+#[derive(Debug)]
+pub enum Ended {
+    /// The human left it. That is no failure.
+    Left,
+    /// It could not be done.
+    Failed(Failed),
+}
+
+impl From<Failed> for Ended {
+    fn from(failed: Failed) -> Self {
+        Self::Failed(failed)
+    }
+}
+
+/// How often an answer was wrong.
+#[derive(Debug, Default)]
+pub struct Tries(usize);
+
+impl Tries {
+    /// Tells why an answer was wrong, so that it can be asked for again; or ends with that, where nobody is asked or it
+    /// has been wrong often enough.
+    pub fn again(&mut self, asker: &Asker, given: Given<'_>, why: &str) -> Result<(), Ended> {
+        self.0 += 1;
+        let why = stopped(why);
+        if given.is_said() || !asker.can_ask() || self.0 >= TRIES {
+            return Err(Failed::NotDone(format!("{why} nothing was changed.")).into());
+        }
+        asker.say(&format!("✗ {why}\n  once more, or q to leave."));
+        Ok(())
+    }
+}
+
+/// `why` with a full stop, unless it ends with one or with an address.
+fn stopped(why: &str) -> String {
+    match why.ends_with('.') || why.rsplit(' ').next().is_some_and(|word| word.starts_with("https://")) {
+        true => why.to_owned(),
+        false => format!("{why}."),
+    }
+}
+
 /// Who asks.
 pub struct Asker {
     attended: bool,
@@ -81,31 +125,48 @@ impl Asker {
         }
     }
 
-    /// What was given, or else a line, or else what is usual. `missing` says how to give it where nobody is asked.
-    pub fn text(&self, given: Option<&str>, question: &str, missing: &str) -> Result<String, Failed> {
+    /// What was given, or else a line. `missing` says how to give it where nobody is asked.
+    pub fn text(&self, given: Option<&str>, question: &str, missing: &str) -> Result<String, Ended> {
         if let Some(given) = given.map(str::trim).filter(|given| !given.is_empty()) {
             return Ok(given.to_owned());
         }
-        let answer = self.line(question)?.filter(|answer| !answer.is_empty());
-        answer.ok_or_else(|| Failed::Usage(missing.to_owned()))
+        if !self.attended {
+            return Err(Failed::Usage(missing.to_owned()).into());
+        }
+        self.line(question)?.filter(|answer| !leaves(answer)).ok_or(Ended::Left)
     }
 
     /// A secret, from where it was said to be, or typed without being shown.
-    pub fn secret(&self, given: Given<'_>, question: &str, missing: &str) -> Result<String, Failed> {
+    pub fn secret(&self, given: Given<'_>, question: &str, missing: &str) -> Result<String, Ended> {
         let text = match given {
             Given::File(file) => from_file(file)?,
             Given::Stdin => read_all(io::stdin().lock(), "stdin")?,
-            Given::Nothing if self.attended => hidden(question)?,
-            Given::Nothing => return Err(Failed::Usage(missing.to_owned())),
+            Given::Nothing if self.attended => return self.typed(question)?.ok_or(Ended::Left),
+            Given::Nothing => return Err(Failed::Usage(missing.to_owned()).into()),
         };
         match text.trim() {
-            "" => Err(Failed::Usage(format!("that was empty. {missing}"))),
+            "" => Err(Failed::Usage(format!("that was empty. {missing}")).into()),
             secret if secret.lines().count() > 1 => Err(Failed::Usage(
                 "that has more than one line, and no secret has. copy it alone.".to_owned(),
-            )),
+            )
+            .into()),
             secret => Ok(secret.to_owned()),
         }
     }
+
+    /// A secret that the human types now; nothing, if they only press enter.
+    pub fn typed(&self, question: &str) -> Result<Option<String>, Ended> {
+        match hidden(question)?.trim() {
+            "" => Ok(None),
+            answer if leaves(answer) => Err(Ended::Left),
+            secret => Ok(Some(secret.to_owned())),
+        }
+    }
+}
+
+/// Whether an answer says that the human wants to leave.
+pub fn leaves(answer: &str) -> bool {
+    matches!(answer, "" | "q" | "quit" | "exit")
 }
 
 fn from_file(file: &Path) -> Result<String, Failed> {
@@ -121,7 +182,7 @@ fn read_all(from: impl Read, name: &str) -> Result<String, Failed> {
 }
 
 /// A line of which only its length is shown.
-fn hidden(question: &str) -> Result<String, Failed> {
+fn hidden(question: &str) -> Result<String, Ended> {
     let _ = write!(io::stderr(), "{question}");
     let _ = io::stderr().flush();
     let secret = {
@@ -133,18 +194,18 @@ fn hidden(question: &str) -> Result<String, Failed> {
 }
 
 /// What is typed until the end of the line, letter by letter.
-fn typed() -> Result<String, Failed> {
+fn typed() -> Result<String, Ended> {
     let mut bytes = Vec::new();
     let mut stdin = io::stdin().lock();
     loop {
         let mut letter = [0];
-        if stdin.read(&mut letter)? == 0 {
-            return Err(left());
+        if stdin.read(&mut letter).map_err(Failed::from)? == 0 {
+            return Err(Ended::Left);
         }
         match letter[0] {
             b'\r' | b'\n' => break,
             // Ctrl+C and Ctrl+D: whoever types them wants to leave, and the terminal is to be as it was.
-            0x03 | 0x04 => return Err(left()),
+            0x03 | 0x04 => return Err(Ended::Left),
             0x15 => bytes.clear(),
             0x08 | 0x7f => drop(bytes.pop()),
             letter if letter < 0x20 => {}
@@ -154,11 +215,7 @@ fn typed() -> Result<String, Failed> {
         let _ = write!(io::stderr(), "\u{b7}");
         let _ = io::stderr().flush();
     }
-    String::from_utf8(bytes).map_err(|_| Failed::Usage("that is not text (UTF-8).".to_owned()))
-}
-
-fn left() -> Failed {
-    Failed::NotDone("left. nothing was changed.".to_owned())
+    String::from_utf8(bytes).map_err(|_| Failed::Usage("that is not text (UTF-8).".to_owned()).into())
 }
 
 /// A terminal that shows nothing of what is typed, until this is dropped.

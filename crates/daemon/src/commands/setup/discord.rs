@@ -1,6 +1,6 @@
 //! The direct messages of Discord: a token, whose it is, and a message that arrives.
 
-use super::asking::Given;
+use super::asking::{Ended, Given, Tries};
 use super::keeping::Draft;
 use super::model::here_and;
 use super::{Done, Here};
@@ -20,7 +20,7 @@ const HELLO: &str = "hello, this is where i will reach you. say anything, and i 
 const TRIES: usize = 5;
 
 /// Connects Discord, unless it works and no token was given.
-pub async fn set_up(here: &mut Here, given: DiscordSetup) -> Result<Done, Failed> {
+pub async fn set_up(here: &mut Here, given: DiscordSetup) -> Result<Done, Ended> {
     let token = Given::new((given.token_file.as_deref(), given.token_stdin));
     if !token.is_said() {
         let found = discord::look(&here.settings).await;
@@ -32,10 +32,18 @@ pub async fn set_up(here: &mut Here, given: DiscordSetup) -> Result<Done, Failed
         }
         here.asker.say(STEP_1);
     }
-    let token = here.asker.secret(token, "paste the token (hidden): ", NO_TOKEN)?;
-    let draft = Draft::default().secret(DISCORD, token);
-    let trial = here.keeping.trial(&draft)?;
-    let owner = greet(here, &trial.settings).await?;
+    let mut tries = Tries::default();
+    let (draft, owner) = loop {
+        let secret = here.asker.secret(token, "paste the token (hidden): ", NO_TOKEN)?;
+        let draft = Draft::default().secret(DISCORD, secret);
+        let trial = here.keeping.trial(&draft)?;
+        match greet(here, &trial.settings).await? {
+            Ok(owner) => break (draft, owner),
+            // Only a token that is wrong is worth typing once more.
+            Err(why) if !why.contains("token") => tries.again(&here.asker, Given::Stdin, &why)?,
+            Err(why) => tries.again(&here.asker, token, &why)?,
+        }
+    };
     let asides = here.keeping.keep(&draft)?;
     let text = format!(
         "a test message has arrived at {owner}. reminders reach you there now; page and terminal still work"
@@ -43,12 +51,12 @@ pub async fn set_up(here: &mut Here, given: DiscordSetup) -> Result<Done, Failed
     Ok(Done::changed("discord", here_and(here, text, asides).await))
 }
 
-/// Sends the human a test message; who they are.
-async fn greet(here: &Here, settings: &Settings) -> Result<String, Failed> {
+/// Sends the human a test message; who they are, or why that cannot be done.
+async fn greet(here: &Here, settings: &Settings) -> Result<Result<String, String>, Ended> {
     let (token, base) = match &settings.places.discord {
         Discord::On { token, base } => (token, base),
-        Discord::Wrong(why) => return Err(Failed::NotDone(format!("{why} nothing was changed."))),
-        Discord::Off => return Err(Failed::Usage(NO_TOKEN.to_owned())),
+        Discord::Wrong(why) => return Ok(Err(why.clone())),
+        Discord::Off => return Err(Failed::Usage(NO_TOKEN.to_owned()).into()),
     };
     let mut tries = 0;
     loop {
@@ -56,7 +64,7 @@ async fn greet(here: &Here, settings: &Settings) -> Result<String, Failed> {
         let met = discord::meet(base, token).await;
         let why = match met {
             Ok(met) => match discord::write(base, token, met, HELLO).await {
-                Ok(()) => return Ok(met.owner.to_string()),
+                Ok(()) => return Ok(Ok(met.owner.to_string())),
                 Err(why) => why,
             },
             Err(why) => why,
@@ -64,19 +72,11 @@ async fn greet(here: &Here, settings: &Settings) -> Result<String, Failed> {
         // What the human does in the browser now may be all that is missing.
         let again = why.contains("https://discord.com/oauth2/") && here.asker.can_ask() && tries < TRIES;
         if !again {
-            return Err(Failed::NotDone(format!("{} nothing was changed.", ended(&why))));
+            return Ok(Err(why));
         }
         here.asker.say(&format!("discord, step 2 of 3 · {why}"));
         if here.asker.line("press enter when that is done, or write q: ")?.as_deref() != Some("") {
-            return Err(Failed::NotDone("left. nothing was changed.".to_owned()));
+            return Err(Ended::Left);
         }
-    }
-}
-
-/// `why` with a full stop, unless it ends with an address.
-fn ended(why: &str) -> String {
-    match why.ends_with('.') || why.rsplit(' ').next().is_some_and(|word| word.starts_with("https://")) {
-        true => why.to_owned(),
-        false => format!("{why}."),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use accounts::google::{Connection, File};
 use serde_json::Value;
 
+use super::asking::Ended;
 use super::model::here_and;
 use super::{Done, Here};
 use crate::checkup::accounts::connection;
@@ -14,7 +15,7 @@ use crate::exit::Failed;
 use crate::google::account;
 
 /// Connects the account, unless it is connected and no client was given.
-pub async fn set_up(here: &mut Here, given: GoogleSetup) -> Result<Done, Failed> {
+pub async fn set_up(here: &mut Here, given: GoogleSetup) -> Result<Done, Ended> {
     let failed = |trouble: accounts::Trouble| Failed::NotDone(trouble.to_string());
     if let Some(file) = &given.client_file {
         let bytes =
@@ -30,7 +31,9 @@ pub async fn set_up(here: &mut Here, given: GoogleSetup) -> Result<Done, Failed>
     match (here.asker.can_ask(), google.connection().map_err(failed)?) {
         (_, Connection::Connected) => {}
         (true, Connection::Apart) => connecting::ready(&google).await.map_err(failed)?,
-        (_, Connection::NoClient) | (false, Connection::Apart) => return Err(failed(google.not_connected())),
+        (_, Connection::NoClient) | (false, Connection::Apart) => {
+            return Err(failed(google.not_connected()).into());
+        }
     }
     Ok(Done::changed("google", here_and(here, "connected".to_owned(), Vec::new()).await))
 }

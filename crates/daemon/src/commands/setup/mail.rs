@@ -1,12 +1,11 @@
 //! A mailbox that speaks IMAP. It is only read.
 
-use super::asking::Given;
+use super::asking::{Ended, Given, Tries};
 use super::keeping::Draft;
 use super::model::here_and;
 use super::{Done, Here};
 use crate::checkup::{State, accounts};
 use crate::cli::MailSetup;
-use crate::exit::Failed;
 use crate::settings::Mail;
 use crate::settings::key::IMAP;
 
@@ -15,7 +14,7 @@ const NO_USER: &str = "say who you are there: --user NAME";
 const NO_PASSWORD: &str = "give the password with --password-file FILE or --password-stdin";
 
 /// Connects a mailbox, unless one works and nothing new was given.
-pub async fn set_up(here: &mut Here, given: MailSetup) -> Result<Done, Failed> {
+pub async fn set_up(here: &mut Here, given: MailSetup) -> Result<Done, Ended> {
     let password = Given::new((given.password.password_file.as_deref(), given.password.password_stdin));
     let nothing_new = given.url.is_none() && given.user.is_none() && !password.is_said();
     if nothing_new && matches!(here.settings.places.accounts.mail, Mail::Imap { .. }) {
@@ -25,6 +24,21 @@ pub async fn set_up(here: &mut Here, given: MailSetup) -> Result<Done, Failed> {
         }
         here.asker.say(&format!("{} mail  {}", found.state.mark(), found.text));
     }
+    let mut tries = Tries::default();
+    let (draft, found) = loop {
+        let draft = asked(here, &given, password)?;
+        let trial = here.keeping.trial(&draft)?;
+        let found = accounts::mail(&trial.settings, &here.looker).await;
+        if found.state == State::Fine {
+            break (draft, found);
+        }
+        tries.again(&here.asker, password, &found.text)?;
+    };
+    let asides = here.keeping.keep(&draft)?;
+    Ok(Done::changed("mail", here_and(here, found.text, asides).await))
+}
+
+fn asked(here: &Here, given: &MailSetup, password: Given<'_>) -> Result<Draft, Ended> {
     let url = here.asker.text(
         given.url.as_deref(),
         "where is the mailbox? (such as imaps://mail.example.org): ",
@@ -32,15 +46,6 @@ pub async fn set_up(here: &mut Here, given: MailSetup) -> Result<Done, Failed> {
     )?;
     let user = here.asker.text(given.user.as_deref(), "your name there: ", NO_USER)?;
     let secret = here.asker.secret(password, "your password there (hidden): ", NO_PASSWORD)?;
-    let draft = Draft::default()
-        .and("OLLIM_IMAP_URL", Some(&url))
-        .and("OLLIM_IMAP_USER", Some(&user))
-        .secret(IMAP, secret);
-    let trial = here.keeping.trial(&draft)?;
-    let found = accounts::mail(&trial.settings, &here.looker).await;
-    if found.state != State::Fine {
-        return Err(Failed::NotDone(format!("{} nothing was changed.", found.text)));
-    }
-    let asides = here.keeping.keep(&draft)?;
-    Ok(Done::changed("mail", here_and(here, found.text, asides).await))
+    let draft = Draft::default().and("OLLIM_IMAP_URL", Some(&url)).and("OLLIM_IMAP_USER", Some(&user));
+    Ok(draft.secret(IMAP, secret))
 }

@@ -1,11 +1,10 @@
 //! Who answers.
 
-use super::asking::Given;
+use super::asking::{Ended, Given, Tries};
 use super::keeping::Draft;
 use super::{Done, Here};
 use crate::checkup::{State, model};
 use crate::cli::ModelSetup;
-use crate::exit::Failed;
 use crate::settings::key::{ANTHROPIC, OPENAI};
 
 const CHOICES: &str = "\
@@ -19,7 +18,7 @@ const NO_MODEL: &str = "say who should answer: --model anthropic:sonnet, openai:
 const NO_KEY: &str = "give the key with --key-file FILE or --key-stdin";
 
 /// Connects a model, unless one works and nothing new was given.
-pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Failed> {
+pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
     let key = Given::new((given.key_file.as_deref(), given.key_stdin));
     let nothing_new = given.model.is_none() && given.url.is_none() && !key.is_said();
     if nothing_new {
@@ -29,14 +28,22 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Failed> 
         }
         here.asker.say(&format!("{} model  {}", found.state.mark(), found.text));
     }
-    let (name, url) = choose(here, &given, key)?;
-    let draft = draft(here, (&name, url.as_deref()), key)?;
-    let trial = here.keeping.trial(&draft)?;
-    let found = model::look(&trial.settings).await;
-    let fine = found.state == State::Fine || name == "offline";
-    if !fine {
-        return Err(Failed::NotDone(format!("{}. nothing was changed.", found.text)));
-    }
+    let (mut name, mut url) = choose(here, &given, key)?;
+    let mut tries = Tries::default();
+    let (draft, found) = loop {
+        let draft = draft(here, (&name, url.as_deref()), key)?;
+        let trial = here.keeping.trial(&draft)?;
+        let found = model::look(&trial.settings).await;
+        if found.state == State::Fine || name == "offline" {
+            break (draft, found);
+        }
+        // Where there is nothing to type, there is nothing to type again.
+        let asked = if draft.secret.is_some() || given.model.is_none() { key } else { Given::Stdin };
+        tries.again(&here.asker, asked, &found.text)?;
+        if given.model.is_none() && !name.starts_with("anthropic:") {
+            (name, url) = choose(here, &given, key)?;
+        }
+    };
     let asides = here.keeping.keep(&draft)?;
     let text = if name == "offline" { "nobody answers but the brain in here".to_owned() } else { found.text };
     Ok(Done::changed("model", here_and(here, text, asides).await))
@@ -48,7 +55,7 @@ pub async fn here_and(here: &Here, text: String, asides: Vec<String>) -> String 
     asides.fold(text, |text, aside| format!("{text}\n  {aside}"))
 }
 
-fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<(String, Option<String>), Failed> {
+fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<(String, Option<String>), Ended> {
     if let Some(name) = &given.model {
         return Ok((name.trim().to_owned(), given.url.clone()));
     }
@@ -57,24 +64,29 @@ fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<(String, Op
         return Ok(("anthropic:sonnet".to_owned(), given.url.clone()));
     }
     here.asker.say(CHOICES);
-    match here.asker.text(None, "choose 1-4, or q: ", NO_MODEL)?.as_str() {
-        "1" | "anthropic" => Ok(("anthropic:sonnet".to_owned(), given.url.clone())),
-        "2" => {
-            let url = here.asker.text(
-                given.url.as_deref(),
-                "where is it? (such as http://127.0.0.1:11434): ",
-                "say where it is: --url URL",
-            )?;
-            let name = here.asker.text(None, "which of its models? (such as qwen3): ", NO_MODEL)?;
-            Ok((format!("openai:{name}"), Some(url)))
+    loop {
+        match here.asker.text(None, "choose 1-4, or q: ", NO_MODEL)?.as_str() {
+            "1" | "anthropic" => return Ok(("anthropic:sonnet".to_owned(), given.url.clone())),
+            "2" => return server(here, given),
+            "3" | "claude" => return Ok(("claude".to_owned(), None)),
+            "4" | "nobody" | "offline" => return Ok(("offline".to_owned(), None)),
+            _ => here.asker.say("that is none of them."),
         }
-        "3" | "claude" => Ok(("claude".to_owned(), None)),
-        "4" | "nobody" | "offline" => Ok(("offline".to_owned(), None)),
-        _ => Err(Failed::NotDone("left. nothing was changed.".to_owned())),
     }
 }
 
-fn draft(here: &Here, (name, url): (&str, Option<&str>), key: Given<'_>) -> Result<Draft, Failed> {
+/// A server that speaks chat completions, and one of its models.
+fn server(here: &Here, given: &ModelSetup) -> Result<(String, Option<String>), Ended> {
+    let url = here.asker.text(
+        given.url.as_deref(),
+        "where is it? (such as http://127.0.0.1:11434): ",
+        "say where it is: --url URL",
+    )?;
+    let name = here.asker.text(None, "which of its models? (such as qwen3): ", NO_MODEL)?;
+    Ok((format!("openai:{name}"), Some(url)))
+}
+
+fn draft(here: &Here, (name, url): (&str, Option<&str>), key: Given<'_>) -> Result<Draft, Ended> {
     let draft = Draft::default().and("OLLIM_MODEL", Some(name));
     match name.split_once(':').map(|(vendor, _)| vendor) {
         Some("anthropic") => {
@@ -93,11 +105,9 @@ fn draft(here: &Here, (name, url): (&str, Option<&str>), key: Given<'_>) -> Resu
                 // A server of one's own often wants none.
                 (Given::Nothing, Some(_)) if !here.asker.can_ask() => Ok(draft),
                 (Given::Nothing, Some(_)) => {
-                    match here.asker.secret(key, "paste its key (hidden; enter, if it wants none): ", NO_KEY)
-                    {
-                        Ok(secret) => Ok(draft.secret(OPENAI, secret)),
-                        Err(Failed::Usage(_)) => Ok(draft),
-                        Err(left) => Err(left),
+                    match here.asker.typed("paste its key (hidden; enter, if it wants none): ")? {
+                        Some(secret) => Ok(draft.secret(OPENAI, secret)),
+                        None => Ok(draft),
                     }
                 }
                 (key, _) => {

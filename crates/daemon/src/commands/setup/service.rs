@@ -1,5 +1,6 @@
 //! The service that runs it by itself.
 
+use super::asking::Ended;
 use super::{Done, Here};
 use crate::checkup::State;
 use crate::commands::service::install;
@@ -8,7 +9,7 @@ use crate::service::look;
 use crate::service::unit::Unit;
 
 /// Makes the service, unless it runs.
-pub async fn set_up(here: &mut Here) -> Result<Done, Failed> {
+pub async fn set_up(here: &mut Here) -> Result<Done, Ended> {
     let found = look(&here.settings);
     if found.state == State::Fine {
         return Ok(Done::works("service", format!("{}. nothing to do", found.text)));

@@ -2,6 +2,7 @@
 
 use jiff::tz::TimeZone;
 
+use super::asking::{Ended, Given, Tries, leaves};
 use super::keeping::Draft;
 use super::{Done, Here};
 use crate::checkup::{Finding, State};
@@ -25,7 +26,7 @@ pub fn standing(settings: &Settings) -> Finding {
 }
 
 /// Keeps names and the zone: those that were given, or else what the human answers.
-pub fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Failed> {
+pub fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Ended> {
     let settings = &here.settings;
     let nothing_new = given.name.is_none() && given.bot_name.is_none() && given.timezone.is_none();
     let known = standing(settings);
@@ -33,25 +34,19 @@ pub fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Failed> {
         return Ok(Done::works("you", format!("{}. nothing to do", known.text)));
     }
     if nothing_new && !here.asker.can_ask() {
-        return Err(Failed::Usage("say it: --name NAME, --bot-name NAME or --timezone ZONE".to_owned()));
+        let missing = "say it: --name NAME, --bot-name NAME or --timezone ZONE";
+        return Err(Failed::Usage(missing.to_owned()).into());
     }
     let zone = settings.zone.value.iana_name().unwrap_or("UTC");
     let names = &settings.names.value;
-    let ask = nothing_new;
-    let name = answered(here, (ask, given.name), ("what are you called?", &names.human))?;
-    let bot_name = answered(here, (ask, given.bot_name), ("what am i called?", &names.assistant))?;
-    let timezone = answered(here, (ask, given.timezone), ("your time zone?", zone))?;
-    let draft = [("OLLIM_USER_NAME", name), ("OLLIM_BOT_NAME", bot_name)].into_iter().try_fold(
-        Draft::default(),
-        |draft, (variable, value)| match value {
-            Some(value) => Ok::<_, Failed>(draft.and(variable, Some(name_of(&value)?))),
-            None => Ok(draft),
-        },
-    )?;
-    let draft = match timezone {
-        Some(zone) => draft.and("OLLIM_TIMEZONE", Some(zone_of(&zone)?)),
-        None => draft,
-    };
+    let asks = nothing_new;
+    let name = answered(here, (asks, given.name), ("what are you called?", &names.human), name_of)?;
+    let bot_name = answered(here, (asks, given.bot_name), ("what am i called?", &names.assistant), name_of)?;
+    let timezone = answered(here, (asks, given.timezone), ("your time zone?", zone), zone_of)?;
+    let answers =
+        [("OLLIM_USER_NAME", name), ("OLLIM_BOT_NAME", bot_name), ("OLLIM_TIMEZONE", timezone)].into_iter();
+    let draft = answers.filter_map(|(variable, value)| Some((variable, value?)));
+    let draft = draft.fold(Draft::default(), |draft, (variable, value)| draft.and(variable, Some(&value)));
     let trial = here.keeping.trial(&draft)?;
     let asides = here.keeping.keep(&draft)?.into_iter().chain(said_otherwise(here));
     let text = standing(&trial.settings).text;
@@ -66,16 +61,26 @@ fn said_otherwise(here: &Here) -> Option<String> {
     ))
 }
 
+/// What was given, or what the human answers: asked again while it is wrong, so that no other answer is lost.
 fn answered(
     here: &Here,
-    (ask, given): (bool, Option<String>),
+    (asks, given): (bool, Option<String>),
     (question, usual): (&str, &str),
-) -> Result<Option<String>, Failed> {
-    if given.is_some() || !ask {
-        return Ok(given);
+    read: fn(&str) -> Result<&str, Failed>,
+) -> Result<Option<String>, Ended> {
+    if given.is_some() || !asks {
+        return Ok(given.as_deref().map(read).transpose()?.map(str::to_owned));
     }
-    let answer = here.asker.line(&format!("{question} [{usual}] "))?;
-    Ok(Some(answer.filter(|answer| !answer.is_empty()).unwrap_or_else(|| usual.to_owned())))
+    let mut tries = Tries::default();
+    loop {
+        let answer = here.asker.line(&format!("{question} [{usual}] "))?.ok_or(Ended::Left)?;
+        let answer = if answer.is_empty() { usual.to_owned() } else { answer };
+        match read(&answer) {
+            _ if leaves(&answer) => return Err(Ended::Left),
+            Ok(right) => return Ok(Some(right.to_owned())),
+            Err(wrong) => tries.again(&here.asker, Given::Nothing, &wrong.to_string())?,
+        }
+    }
 }
 
 fn name_of(name: &str) -> Result<&str, Failed> {
