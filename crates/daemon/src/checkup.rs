@@ -5,6 +5,7 @@ pub mod data;
 pub mod discord;
 pub mod loose;
 pub mod model;
+pub mod running;
 
 use serde_json::{Value, json};
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use domain::compaction::Room;
 use domain::context::Names;
-use domain::model::{Choices, Naming, SHORT_NAMES, Thinks};
+use domain::model::{Choices, Naming, OFFLINE, SHORT_NAMES, Thinks};
 use domain::patience;
 use domain::thinking::{BadThinking, Thinking};
 use jiff::tz::TimeZone;
@@ -93,6 +93,21 @@ pub enum Brain {
     OpenAi(openai::Settings),
     /// The Claude Code program, with the login it has.
     Claude(claude::Settings),
+}
+
+impl Brain {
+    /// What it calls itself: `offline`, `anthropic:claude-sonnet-4-5`.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Offline => OFFLINE.to_owned(),
+            Self::Anthropic(brain) => format!("anthropic:{}", brain.model),
+            Self::OpenAi(brain) => format!("openai:{}", brain.model),
+            Self::Claude(brain) => match &brain.choices.model {
+                Some(model) => format!("claude:{model}"),
+                None => "claude".to_owned(),
+            },
+        }
+    }
 }
 
 impl Settings {

@@ -1,10 +1,10 @@
 //! The machine and the data directory: whether there is a place to keep things, room in it, and a clock.
 
 use journal::Paths;
-use surfaces::client::{Client, Unanswered};
+use surfaces::client::Unanswered;
 
+use super::running::Running;
 use super::{Finding, State};
-use crate::house::SOCKET;
 use crate::settings::Settings;
 
 /// The least room that is fine, and the least that still works.
@@ -89,11 +89,14 @@ pub fn clock() -> Finding {
 }
 
 /// Whether the assistant runs.
-pub async fn running(paths: &Paths) -> Finding {
-    let client = Client::new(&paths.state(), SOCKET);
-    match client.get("/api/health").await {
-        Ok(health) => Finding::fine("running", format!("pid {}, page {}", health["pid"], health["page"])),
-        Err(Unanswered::NotRunning) => Finding::absent("running", "no. start it: ollim-bot"),
-        Err(error) => Finding::wrong("running", error.to_string()).fixed_by("ollim-bot service restart"),
+pub fn running(asked: &Result<Option<Running>, Unanswered>) -> Finding {
+    match asked {
+        Ok(Some(Running { health, .. })) => Finding::fine(
+            "running",
+            format!("pid {}, page {}", health["pid"], health["page"].as_str().unwrap_or("none")),
+        ),
+        Ok(None) => Finding::absent("running", "no. start it: ollim-bot"),
+        Err(error) => Finding::wrong("running", error.to_string())
+            .fixed_by("ollim-bot service restart; without a service: end it, and start it again"),
     }
 }

@@ -16,6 +16,7 @@ use super::answer;
 use super::jobs::{Job, Row, rows};
 use crate::accepting;
 use crate::checkup::accounts::{self, Looker};
+use crate::checkup::running::Running;
 use crate::checkup::{Finding, State, count, data, discord, loose, model};
 use crate::cli::{Care, Output};
 use crate::clock::SystemClock;
@@ -24,6 +25,9 @@ use crate::hooks;
 use crate::service;
 use crate::settings::{Environment, Settings, Webhooks, key};
 use crate::tool_lists::Check;
+
+/// What the door for other programs is called here.
+const HOOKS: &str = "hooks";
 
 /// Looks at everything, as far as the settings can be read; 1 if something is wrong.
 pub async fn examine(
@@ -65,14 +69,17 @@ async fn everything(
         loose::look(paths),
     ];
     findings.insert(1, Finding::fine("found", holdings::holdings(paths, &RealDisk)));
-    findings.push(data::running(paths).await);
+    let asked = Running::ask(paths).await;
+    findings.push(data::running(&asked));
+    let running = asked.ok().flatten();
     findings.extend(secrets(environment, paths));
     match settings {
         Ok(settings) => {
             findings.push(service::look(settings));
             findings.push(data::zone(settings));
-            findings.extend(elsewhere(settings).await);
+            findings.extend(elsewhere(settings, running.as_ref()).await);
             findings.extend(model::thinking(settings));
+            findings.extend(door(settings, running.as_ref()));
             findings.extend(lint(settings));
         }
         Err(wrong) => findings.push(unreadable(wrong)),
@@ -80,8 +87,8 @@ async fn everything(
     findings
 }
 
-/// Everybody elsewhere, asked at once.
-pub async fn elsewhere(settings: &Settings) -> Vec<Finding> {
+/// Everybody elsewhere, asked at once; and what the one that runs has instead.
+pub async fn elsewhere(settings: &Settings, running: Option<&Running>) -> Vec<Finding> {
     let looker =
         Looker { disk: Arc::new(RealDisk), clock: Arc::new(SystemClock::new(settings.zone.value.clone())) };
     let (model, discord, calendar, tasks, mail) = join5(
@@ -92,7 +99,11 @@ pub async fn elsewhere(settings: &Settings) -> Vec<Finding> {
         accounts::mail(settings, &looker),
     )
     .await;
-    vec![model, discord, calendar, tasks, mail]
+    let (model, discord) = match running {
+        Some(running) => (running.model(settings, model), running.discord(settings, discord)),
+        None => (vec![model], vec![discord]),
+    };
+    model.into_iter().chain(discord).chain([calendar, tasks, mail]).collect()
 }
 
 /// Mends what can be mended without asking, and tells it.
@@ -145,16 +156,21 @@ fn job_files<K: Job>(settings: &Settings) -> Vec<Finding> {
     }
 }
 
-/// Whether other programs can call, and the webhooks that they cannot.
-fn webhooks(settings: &Settings) -> Vec<Finding> {
-    let what = "hooks";
+/// Whether and where other programs can call.
+fn door(settings: &Settings, running: Option<&Running>) -> Vec<Finding> {
     let door = match &settings.places.webhooks {
         Webhooks::Off => None,
-        Webhooks::On(port, _) => Some(Finding::fine(what, format!("POST http://127.0.0.1:{port}/hook/ID"))),
-        Webhooks::Wrong(why) => Some(Finding::wrong(what, why.clone())),
+        Webhooks::On(port, _) => Some(Finding::fine(HOOKS, format!("POST http://127.0.0.1:{port}/hook/ID"))),
+        Webhooks::Wrong(why) => Some(Finding::wrong(HOOKS, why.clone())),
     };
-    let complaints = hooks::complaints(settings, Arc::new(RealDisk));
-    door.into_iter()
-        .chain(complaints.into_iter().map(|complaint| Finding::new(what, State::Warning, complaint)))
-        .collect()
+    match running {
+        Some(running) => running.webhooks(settings, door),
+        None => door.into_iter().collect(),
+    }
+}
+
+/// The webhooks that other programs cannot call.
+fn webhooks(settings: &Settings) -> impl Iterator<Item = Finding> {
+    let complaints = hooks::complaints(settings, Arc::new(RealDisk)).into_iter();
+    complaints.map(|complaint| Finding::new(HOOKS, State::Warning, complaint))
 }

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use journal::Paths;
 use serde_json::{Value, json};
-use surfaces::client::{Client, Unanswered};
+use surfaces::client::Client;
 
 use super::answer;
 use super::doctor::elsewhere;
+use crate::checkup::running::Running;
 use crate::checkup::{Finding, State};
 use crate::cli::Output;
 use crate::exit::Failed;
@@ -31,23 +32,22 @@ pub async fn show(
     depth: Depth,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
-    let client = Client::new(&paths.state(), SOCKET);
-    let (mut value, mut text, mut code) = match client.get("/api/health").await {
-        Ok(health) => {
-            let today = client.get("/api/today").await?;
-            let text = told(&health, &today["next"]);
-            (running(health, today["next"].clone()), text, ExitCode::SUCCESS)
+    let runs = Running::ask(paths).await?;
+    let (mut value, mut text, mut code) = match &runs {
+        Some(Running { health, .. }) => {
+            let today = Client::new(&paths.state(), SOCKET).get("/api/today").await?;
+            let text = told(health, &today["next"]);
+            (running(health.clone(), today["next"].clone()), text, ExitCode::SUCCESS)
         }
-        Err(Unanswered::NotRunning) => {
+        None => {
             let value = json!({ "running": false, "data_dir": paths.root() });
             (value, "not running. start it: ollim-bot".to_owned(), ExitCode::FAILURE)
         }
-        Err(error) => return Err(error.into()),
     };
     let wrong = match settings {
         Ok(settings) => {
             if depth == Depth::Elsewhere {
-                let findings = elsewhere(settings).await;
+                let findings = elsewhere(settings, runs.as_ref()).await;
                 value["elsewhere"] = findings.iter().map(Finding::as_json).collect();
                 text = findings.iter().fold(text + "\n", |text, found| text + "  " + &found.told());
                 if findings.iter().any(|found| found.state == State::Wrong) {

@@ -15,6 +15,7 @@ use surfaces::hook::schema::Schema;
 
 use super::answer;
 use crate::accepting;
+use crate::checkup::running::{AGAIN, Running};
 use crate::cli::{Output, WebhookAction};
 use crate::exit::Failed;
 use crate::hooks;
@@ -27,7 +28,9 @@ pub async fn run(
     action: WebhookAction,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
-    let mut desk = Desk { settings, items: hooks::items(settings, Arc::clone(&disk)), output };
+    // Who does not answer is told of by the status; the files can be looked at without them.
+    let running = Running::ask(&settings.paths).await.ok().flatten();
+    let mut desk = Desk { settings, items: hooks::items(settings, Arc::clone(&disk)), running, output };
     match action {
         WebhookAction::List => desk.list(),
         WebhookAction::Show { id } => desk.show(&id),
@@ -40,6 +43,7 @@ pub async fn run(
 struct Desk<'a> {
     settings: &'a Settings,
     items: Items<WebhookSpec>,
+    running: Option<Running>,
     output: &'a Output,
 }
 
@@ -112,19 +116,34 @@ impl Desk<'_> {
 
     /// Whether and where other programs can call.
     fn door(&self) -> String {
-        match &self.settings.places.webhooks {
+        let here = match &self.settings.places.webhooks {
             Webhooks::Off => "webhooks are off: WEBHOOK_PORT is not set.".to_owned(),
             Webhooks::On(port, _) => format!("called with POST http://127.0.0.1:{port}/hook/ID"),
             Webhooks::Wrong(why) => why.clone(),
+        };
+        match (&self.running, self.address()) {
+            (Some(Running { hooks: Some(address), .. }), _) => format!("called with POST {address}ID"),
+            (Some(_), Some(_)) => {
+                format!(
+                    "{here}\nthe assistant that runs has no webhooks; it reads this when it starts again: {AGAIN}"
+                )
+            }
+            (Some(_), None) | (None, _) => here,
         }
+    }
+
+    /// Where the one that runs is called, or else the one that would be started here.
+    fn address(&self) -> Option<String> {
+        let running = self.running.as_ref().and_then(|running| running.hooks.clone());
+        running.or_else(|| match &self.settings.places.webhooks {
+            Webhooks::On(port, _) => Some(format!("http://127.0.0.1:{port}/hook/")),
+            Webhooks::Off | Webhooks::Wrong(_) => None,
+        })
     }
 
     fn value(&self, filed: &Filed<WebhookSpec>) -> Value {
         let hook = &filed.item;
-        let address = match &self.settings.places.webhooks {
-            Webhooks::On(port, _) => format!("http://127.0.0.1:{port}/hook/{}", hook.id),
-            Webhooks::Off | Webhooks::Wrong(_) => format!("/hook/{}", hook.id),
-        };
+        let address = format!("{}{}", self.address().unwrap_or_else(|| "/hook/".to_owned()), hook.id);
         let schema = Schema::read(&hook.fields);
         let standing = match &schema {
             Ok(_) => accepting::told(&AskedFor::webhook(hook), &Accepted::look(&self.settings.paths))

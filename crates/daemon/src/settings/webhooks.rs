@@ -23,6 +23,16 @@ pub enum Webhooks {
     Wrong(String),
 }
 
+impl Webhooks {
+    /// What whoever calls the webhook `id` must know now, as far as it is known here.
+    pub fn secret(&self, id: &str) -> Option<String> {
+        match self {
+            Self::On(_, secrets) => secrets.of(id),
+            Self::Off | Self::Wrong(_) => None,
+        }
+    }
+}
+
 /// Where secrets are.
 #[derive(Clone)]
 pub struct Secrets {

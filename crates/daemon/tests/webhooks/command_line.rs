@@ -50,7 +50,7 @@ fn a_webhook_is_added_and_tried() {
     assert!(tried["prompt"].as_str().unwrap().ends_with("in the data above.\nLook at {title}."));
 
     let sent = rig.program.run(&["webhook", "test", "build", "--data", right, "--send"]);
-    assert!(stderr(&sent).contains("nobody answers on 127.0.0.1"), "{}", stderr(&sent));
+    assert!(stderr(&sent).contains("nobody answers on http://127.0.0.1"), "{}", stderr(&sent));
     let running = rig.program.start();
     let (ok, sent) = json(&rig, &["webhook", "test", "build", "--data", right, "--send"]);
     assert_eq!((ok, sent["status"].as_u64()), (true, Some(202)), "{sent}");
@@ -58,6 +58,49 @@ fn a_webhook_is_added_and_tried() {
         rig.count("SELECT count(*) FROM occurrences WHERE source = 'webhook:build' AND stage = 'done'"),
         1
     );
+    drop(running);
+}
+
+/// A shell without the variables of the assistant that runs is told what that one has, and where it is called.
+#[test]
+fn another_shell_is_told_what_the_running_one_has() {
+    let backstage = Backstage::open();
+    let mut rig = Rig::new(Program::answered_by(BINARY, &backstage));
+    let running = rig.program.start();
+    for name in ["WEBHOOK_PORT", "WEBHOOK_SECRET", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"] {
+        rig.program.set(name, "");
+    }
+    let told = |words: &[&str]| stdout(&rig.program.run(words));
+    let address = format!("POST http://127.0.0.1:{}/hook/ID", rig.port);
+    assert!(told(&["webhook", "list"]).contains(&format!("called with {address}")));
+    let status = told(&["status", "--deep"]);
+    assert!(status.contains("✓ model    anthropic:") && !status.contains("none connected"), "{status}");
+    let doctor = told(&["doctor"]);
+    assert!(doctor.contains(&format!("✓ hooks    {address}, which the assistant that runs")), "{doctor}");
+    assert!(doctor.contains("page http://127.0.0.1"), "{doctor}");
+    let sent = rig.program.run(&["webhook", "test", "bell", "--data", r#"{"door": "front"}"#, "--send"]);
+    assert!(stderr(&sent).contains("no secret is known here"), "{}", stderr(&sent));
+    drop(running);
+}
+
+/// What was set since the start is not what the running one has, and what makes it hold is told.
+#[test]
+fn what_is_newer_than_the_running_one_is_told() {
+    let backstage = Backstage::open();
+    let mut rig = Rig::new(Program::answered_by(BINARY, &backstage));
+    let (port, url) = (rig.port.to_string(), backstage.url());
+    rig.program.set("OLLIM_MODEL", "offline").set("WEBHOOK_PORT", "");
+    let running = rig.program.start();
+    rig.program.set("OLLIM_MODEL", "").set("WEBHOOK_PORT", &port);
+    let again = "it reads this when it starts again";
+    let doctor = stdout(&rig.program.run(&["doctor"]));
+    assert!(doctor.contains(&format!("! model    the assistant that runs has offline; {again}")), "{doctor}");
+    assert!(doctor.contains("    fix: ollim-bot restart\n"), "{doctor}");
+    let listed = stdout(&rig.program.run(&["webhook", "list"]));
+    assert!(listed.contains(&format!("the assistant that runs has no webhooks; {again}")), "{listed}");
+    let setup = ["setup", "model", "--model", "anthropic:opus", "--url", &url, "--no-input"];
+    let told = stdout(&rig.program.run(&setup));
+    assert!(told.contains("when it starts again: ollim-bot restart\n"), "{told}");
     drop(running);
 }
 

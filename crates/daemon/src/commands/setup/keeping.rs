@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use journal::Paths;
 use journal::disk::{Disk, ensure_dir, replace};
-use surfaces::client::Client;
 use tempfile::NamedTempFile;
 
+use crate::checkup::running::{AGAIN, Running};
 use crate::exit::Failed;
-use crate::house::SOCKET;
 use crate::settings::key::{self, ANTHROPIC, CALDAV, DISCORD, IMAP, OPENAI, Vendor};
 use crate::settings::{Environment, Settings, kept};
 
@@ -150,9 +149,8 @@ impl Keeping {
 
     /// What is to be done so that an assistant that runs hears of it.
     pub async fn heard(&self) -> Option<String> {
-        let client = Client::new(&self.paths.state(), SOCKET);
-        client.get("/api/health").await.ok()?;
-        Some("the assistant that runs reads this when it starts again: ollim-bot service restart".to_owned())
+        Running::ask(&self.paths).await.ok()??;
+        Some(format!("the assistant that runs reads this when it starts again: {AGAIN}"))
     }
 
     fn make_state(&self) -> Result<(), Failed> {

@@ -15,7 +15,6 @@ use super::Desk;
 use crate::cli::TestWebhook;
 use crate::clock::SystemClock;
 use crate::exit::Failed;
-use crate::settings::Webhooks;
 
 /// What stands for what every background run reads first.
 const PREAMBLE: &str = "(what every background run reads first)";
@@ -51,18 +50,19 @@ impl Desk<'_> {
 
     /// Calls the running assistant, as any other program would.
     async fn send(&self, hook: &WebhookSpec, body: &str) -> Result<ExitCode, Failed> {
-        let (port, secrets) = match &self.settings.places.webhooks {
-            Webhooks::On(port, secrets) => (*port, secrets),
-            Webhooks::Off | Webhooks::Wrong(_) => return Err(Failed::Configuration(self.door())),
-        };
-        let secret = secrets.of(hook.id.as_str()).ok_or_else(|| {
-            Failed::Configuration(format!("there is no secret that {} could be called with.", hook.id))
+        let place = self.address().ok_or_else(|| Failed::Configuration(self.door()))?;
+        let secret = self.settings.places.webhooks.secret(hook.id.as_str()).ok_or_else(|| {
+            Failed::Configuration(format!(
+                "no secret is known here that {} could be called with. set WEBHOOK_PORT and WEBHOOK_SECRET as they are \
+                 set for the assistant that runs.",
+                hook.id
+            ))
         })?;
         let now = SystemClock::new(self.settings.zone.value.clone()).now().timestamp();
         let number = getrandom::u64().map_err(|error| Failed::NotDone(error.to_string()))?;
         let id = format!("test-{number:016x}");
         let headers = hook::sign(hook.entrance.proof, &secret, (&id, now), body.as_bytes());
-        let address = format!("http://127.0.0.1:{port}/hook/{}", hook.id)
+        let address = format!("{place}{}", hook.id)
             .parse()
             .map_err(|_| Failed::NotDone(format!("{} cannot be called.", hook.id)))?;
         let client = wire::client(&address, |client| client).map_err(Failed::NotDone)?;
@@ -72,7 +72,7 @@ impl Desk<'_> {
             request = request.header(name, value);
         }
         let failed = |error: &dyn std::fmt::Display| {
-            Failed::NotDone(format!("nobody answers on 127.0.0.1:{port} ({error}). start it: ollim-bot"))
+            Failed::NotDone(format!("nobody answers on {place} ({error}). start it: ollim-bot"))
         };
         let response = request.send().await.map_err(|error| failed(&error))?;
         let status = response.status().as_u16();

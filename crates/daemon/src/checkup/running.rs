@@ -1,0 +1,160 @@
+//! The assistant that runs: what it has, where that is another thing than what this shell would start with.
+//!
+//! Its settings were read when it started, in an environment of its own. What a shell sees may be newer, older, or less.
+
+use journal::Paths;
+use serde_json::Value;
+use surfaces::client::{Client, Unanswered};
+
+use super::{Finding, State};
+use crate::house::SOCKET;
+use crate::settings::{Brain, Discord, Settings, Webhooks};
+
+/// What makes the assistant read its settings again.
+pub const AGAIN: &str = "ollim-bot restart";
+
+/// What the assistant that runs has.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// What it tells of itself.
+    pub health: Value,
+    brain: String,
+    /// How its line to Discord is, if it has one.
+    discord: Option<String>,
+    /// Where it takes calls of other programs: `http://127.0.0.1:8787/hook/`.
+    pub hooks: Option<String>,
+}
+
+impl Running {
+    /// Asks the one that runs on the directory at `paths`, if one does.
+    pub async fn ask(paths: &Paths) -> Result<Option<Self>, Unanswered> {
+        match Client::new(&paths.state(), SOCKET).get("/api/health").await {
+            Ok(health) => Ok(Some(Self::read(health))),
+            Err(Unanswered::NotRunning) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(health: Value) -> Self {
+        let word = |name: &str| health[name].as_str().map(str::to_owned);
+        let mut surfaces = health["surfaces"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let hooks = surfaces.find_map(|surface| surface.strip_prefix("webhooks ")).map(str::to_owned);
+        Self { brain: word("brain").unwrap_or_default(), discord: word("discord"), hooks, health }
+    }
+
+    /// How the model is: `found` is what this shell sees.
+    pub fn model(&self, settings: &Settings, found: Finding) -> Vec<Finding> {
+        match (&settings.brain, self.brain == settings.brain.name()) {
+            (_, true) => vec![found],
+            (Brain::Offline, false) => vec![Finding::fine("model", self.other(&self.brain, "no model"))],
+            (Brain::Anthropic(_) | Brain::OpenAi(_) | Brain::Claude(_), false) => {
+                vec![found, apart("model", &self.brain)]
+            }
+        }
+    }
+
+    /// How it stands with Discord: `found` is what this shell sees.
+    pub fn discord(&self, settings: &Settings, found: Finding) -> Vec<Finding> {
+        match (&settings.places.discord, &self.discord) {
+            (Discord::Off | Discord::Wrong(_), Some(line)) => {
+                let state = if line == "connected" { State::Fine } else { State::Warning };
+                vec![Finding::new("discord", state, self.other(line, "no token"))]
+            }
+            (Discord::On { .. }, None) => vec![found, apart("discord", "no discord")],
+            (Discord::On { .. }, Some(_)) | (Discord::Off | Discord::Wrong(_), None) => vec![found],
+        }
+    }
+
+    /// How the door for other programs is: `found` is what this shell sees, if anything was said about it.
+    pub fn webhooks(&self, settings: &Settings, found: Option<Finding>) -> Vec<Finding> {
+        let here = match &settings.places.webhooks {
+            Webhooks::On(port, _) => Some(format!("http://127.0.0.1:{port}/hook/")),
+            Webhooks::Off | Webhooks::Wrong(_) => None,
+        };
+        match (here, &self.hooks) {
+            (here, there) if here == *there => found.into_iter().collect(),
+            (None, Some(there)) => {
+                let text = self.other(&format!("POST {there}ID"), "no webhooks");
+                vec![Finding::fine("hooks", text)]
+            }
+            (_, there) => {
+                let there = there.as_deref().unwrap_or("no webhooks");
+                found.into_iter().chain([apart("hooks", there)]).collect()
+            }
+        }
+    }
+
+    fn other(&self, there: &str, here: &str) -> String {
+        format!(
+            "{there}, which the assistant that runs (pid {}) has; this shell sees {here}",
+            self.health["pid"]
+        )
+    }
+}
+
+/// That the one that runs has `there` instead.
+fn apart(what: &'static str, there: &str) -> Finding {
+    let text = format!("the assistant that runs has {there}; it reads this when it starts again");
+    Finding::new(what, State::Warning, text).fixed_by(AGAIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::settings::Environment;
+
+    fn settings(variables: &[(&str, &str)]) -> Settings {
+        let known = |name: &str| match name {
+            "OLLIM_DATA_DIR" => Some("/nowhere".to_owned()),
+            _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
+        };
+        Settings::read(&Environment::new(known)).unwrap()
+    }
+
+    fn told(findings: &[Finding]) -> Vec<String> {
+        findings.iter().map(|found| format!("{} {}", found.state.mark(), found.text)).collect()
+    }
+
+    const SERVED: [(&str, &str); 2] = [("WEBHOOK_PORT", "8787"), ("WEBHOOK_SECRET", "sesame")];
+
+    #[test]
+    fn what_the_running_one_has_is_told_where_this_shell_sees_less() {
+        let running = Running::read(json!({
+            "pid": 7, "brain": "anthropic:x", "discord": "connected",
+            "surfaces": ["terminal", "webhooks http://127.0.0.1:8787/hook/"],
+        }));
+        let (here, absent) = (settings(&[]), || Finding::absent("x", "absent"));
+        let seen =
+            [running.model(&here, absent()), running.discord(&here, absent()), running.webhooks(&here, None)];
+        let has = "which the assistant that runs (pid 7) has; this shell sees no";
+        assert_eq!(
+            told(&seen.concat()),
+            [
+                format!("✓ anthropic:x, {has} model"),
+                format!("✓ connected, {has} token"),
+                format!("✓ POST http://127.0.0.1:8787/hook/ID, {has} webhooks"),
+            ]
+        );
+        assert_eq!(told(&running.webhooks(&settings(&SERVED), Some(absent()))), ["– absent"]);
+    }
+
+    #[test]
+    fn what_is_newer_than_the_running_one_is_told_with_what_makes_it_hold() {
+        let running = Running::read(json!({ "pid": 7, "brain": "offline", "surfaces": ["terminal"] }));
+        let variables = [&SERVED[..], &[("ANTHROPIC_API_KEY", "sk"), ("DISCORD_TOKEN", "MTIz.a.b")]].concat();
+        let here = settings(&variables);
+        let fine = || Finding::fine("x", "fine");
+        for (findings, has) in [
+            (running.model(&here, fine()), "offline"),
+            (running.discord(&here, fine()), "no discord"),
+            (running.webhooks(&here, Some(fine())), "no webhooks"),
+        ] {
+            let newer = format!("! the assistant that runs has {has}; it reads this when it starts again");
+            assert_eq!(told(&findings), ["✓ fine".to_owned(), newer]);
+            assert_eq!(findings[1].fix.as_deref(), Some("ollim-bot restart"));
+        }
+        assert_eq!(told(&running.model(&settings(&[]), fine())), ["✓ fine"]);
+    }
+}
