@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use domain::schedule::WebhookSpec;
+use domain::schedule::{WebhookSpec, template};
 use engine::desk::Desk;
 use engine::ports::Clock;
 use jiff::tz::TimeZone;
 use journal::disk::Disk;
 use journal::files::items::Items;
 use journal::{Accepted, AskedFor, Paths};
+use serde_json::Value;
 use surfaces::hook::schema::Schema;
 use surfaces::hook::{self, Hooks};
 use tokio::sync::watch;
@@ -94,7 +95,7 @@ pub fn complaints(settings: &Settings, disk: Arc<dyn Disk>) -> Vec<String> {
     };
     let bad = listing.bad.iter().map(|bad| format!("{} can't be used: {}", name(&bad.path), bad.bad));
     let wrong = listing.items.iter().filter_map(|filed| {
-        let why = Schema::read(&filed.item.fields).err()?;
+        let why = trouble(settings, &filed.item)?;
         Some(format!("{} can't be called: {why}", name(&filed.path)))
     });
     let accepted = Accepted::look(&settings.paths);
@@ -103,6 +104,42 @@ pub fn complaints(settings: &Settings, disk: Arc<dyn Disk>) -> Vec<String> {
         Some(format!("{} {told}", name(&filed.path)))
     });
     bad.chain(wrong).chain(held).collect()
+}
+
+/// Why every call of `hook` would be refused, if that is so.
+pub fn trouble(settings: &Settings, hook: &WebhookSpec) -> Option<String> {
+    let schema = match Schema::read(&hook.fields) {
+        Ok(schema) => schema,
+        Err(why) => return Some(why),
+    };
+    if let Some(why) = unfilled(hook, &schema.names()) {
+        return Some(why);
+    }
+    let secret = settings.places.webhooks.secret(hook.id.as_str())?;
+    (!hook::can_prove(hook.entrance.proof, &secret)).then(|| {
+        format!(
+            "its secret is no key of Standard Webhooks. write one like whsec_ and base64 into state/webhook-secrets/{} \
+             (chmod 600)",
+            hook.id
+        )
+    })
+}
+
+/// That a place in the words of `hook` stands for none of the fields that a call can bring.
+pub fn unfilled(hook: &WebhookSpec, fields: &[&str]) -> Option<String> {
+    // What stands elsewhere in a schema may name more fields.
+    let schema: Value = serde_json::from_str(&hook.fields).unwrap_or_default();
+    if ["allOf", "anyOf", "oneOf", "$ref"].iter().any(|word| schema.get(word).is_some()) {
+        return None;
+    }
+    let pick = &hook.entrance.pick;
+    let comes = |field: &&&str| pick.is_empty() || pick.iter().any(|(name, _)| name == *field);
+    let fields: Vec<&str> = fields.iter().filter(comes).copied().collect();
+    let place = template::places(hook.words()).into_iter().find(|place| !fields.contains(place))?;
+    Some(match fields.is_empty() {
+        true => format!("there is a place {{{place}}}, and no call brings anything"),
+        false => format!("no call brings {{{place}}}. what comes is {}", fields.join(", ")),
+    })
 }
 
 /// WH-1: lets calls in until `stop`, if that was asked for and there is a secret. What stands in its way is told in

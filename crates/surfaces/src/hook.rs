@@ -27,7 +27,7 @@ pub use attempts::{Attempts, BAD_A_MINUTE};
 pub use body::{Wrong, brought, checked};
 pub use door::{HookDoor, bind, serve};
 pub use mac::hmac_sha256;
-pub use proof::{Called, sign};
+pub use proof::{Called, can_prove, sign};
 
 /// The code for a body that is too long.
 pub const TOO_LARGE: StatusCode = StatusCode::PAYLOAD_TOO_LARGE;

@@ -19,6 +19,11 @@ pub enum WebhookAction {
     },
     /// A new one
     Add(Box<NewWebhook>),
+    /// Take one away; the history keeps its file
+    Remove {
+        /// Its id
+        id: String,
+    },
     /// What a call would lead to: what is wrong with it, or what the run would be told
     Test(TestWebhook),
 }

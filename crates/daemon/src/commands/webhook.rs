@@ -9,6 +9,7 @@ use std::sync::Arc;
 use domain::schedule::{WebhookSpec, template};
 use journal::disk::Disk;
 use journal::files::items::{Filed, Items};
+use journal::git::Git;
 use journal::{Accepted, AskedFor};
 use serde_json::{Value, json};
 use surfaces::hook::schema::Schema;
@@ -36,6 +37,7 @@ pub async fn run(
         WebhookAction::Show { id } => desk.show(&id),
         WebhookAction::Accept { id } => desk.accept(&id),
         WebhookAction::Add(wanted) => desk.add(*wanted),
+        WebhookAction::Remove { id } => desk.remove(&id),
         WebhookAction::Test(wanted) => desk.test(wanted).await,
     }
 }
@@ -85,6 +87,23 @@ impl Desk<'_> {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Takes a webhook away, however broken its file is. Its history keeps it.
+    fn remove(&mut self, id: &str) -> Result<ExitCode, Failed> {
+        let failed = |trouble: journal::files::Trouble| Failed::NotDone(trouble.to_string());
+        let path = self.items.find(id).map_err(failed)?.ok_or_else(|| unknown(id))?;
+        let asked = self.find(id).ok().map(|filed| AskedFor::webhook(&filed.item).name);
+        self.items.remove(&path).map_err(failed)?;
+        if let Some(name) = asked.filter(|_| self.settings.paths.database().exists()) {
+            journal::refuse(&self.settings.paths, &name).map_err(Failed::NotDone)?;
+        }
+        let git = Git::start("git");
+        git.commit_removal(&path, format!("remove webhook {id}"));
+        git.finish();
+        let text = format!("removed {id}. its file is in the history: ollim-bot history");
+        answer(self.output, &json!({ "ok": true, "id": id, "file": path }), &text);
+        Ok(ExitCode::SUCCESS)
+    }
+
     fn show(&self, id: &str) -> Result<ExitCode, Failed> {
         let filed = self.find(id)?;
         let mut value = self.value(&filed);
@@ -108,10 +127,7 @@ impl Desk<'_> {
             return Err(Failed::NotDone(format!("{bad}")));
         }
         let found = listing.items.into_iter().find(|filed| filed.item.id.as_str() == id);
-        found.ok_or_else(|| {
-            let text = format!("there is no webhook called `{id}`. `ollim-bot webhook list` names them.");
-            Failed::NotDone(text)
-        })
+        found.ok_or_else(|| unknown(id))
     }
 
     /// Whether and where other programs can call.
@@ -145,10 +161,10 @@ impl Desk<'_> {
         let hook = &filed.item;
         let address = format!("{}{}", self.address().unwrap_or_else(|| "/hook/".to_owned()), hook.id);
         let schema = Schema::read(&hook.fields);
-        let standing = match &schema {
-            Ok(_) => accepting::told(&AskedFor::webhook(hook), &Accepted::look(&self.settings.paths))
+        let standing = match hooks::trouble(self.settings, hook) {
+            None => accepting::told(&AskedFor::webhook(hook), &Accepted::look(&self.settings.paths))
                 .map_or_else(|| "fine".to_owned(), |held| format!("it {held}")),
-            Err(why) => format!("can't be called: {why}"),
+            Some(why) => format!("can't be called: {why}"),
         };
         let (names, required) = schema
             .as_ref()
@@ -165,4 +181,8 @@ impl Desk<'_> {
             "standing": standing,
         })
     }
+}
+
+fn unknown(id: &str) -> Failed {
+    Failed::NotDone(format!("there is no webhook called `{id}`. `ollim-bot webhook list` names them."))
 }

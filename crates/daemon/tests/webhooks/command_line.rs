@@ -61,6 +61,45 @@ fn a_webhook_is_added_and_tried() {
     drop(running);
 }
 
+/// What no call could ever reach is not added, and named where it is found; what is taken away stays in the history.
+#[test]
+fn a_webhook_that_can_never_work_is_told_and_removed() {
+    let mut rig = Rig::new(Program::offline(BINARY));
+    rig.program.start().terminate();
+    let add = ["webhook", "add", "b2", "--field", "name", "--deliver"];
+    let refused = rig.program.run(&[&add[..], &["{nam}"]].concat());
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("no call brings {nam}. what comes is name."), "{}", stderr(&refused));
+    assert!(!rig.program.data().join("webhooks/b2.md").exists());
+    rig.write(
+        "webhooks/slip.md",
+        &crate::rig::BELL.replace("id: bell", "id: slip").replace("{door} door", "{dor}"),
+    );
+    let added = rig.program.run(&[&add[..], &["{name}", "--auth", "standard"]].concat());
+    assert!(stdout(&added).contains("! it can't be called yet: its secret is no key"), "{}", stdout(&added));
+    let (listed, doctor) =
+        (stdout(&rig.program.run(&["webhook", "list"])), stdout(&rig.program.run(&["doctor"])));
+    for told in [&listed, &doctor] {
+        assert!(told.contains("can't be called: no call brings {dor}. what comes is door"), "{told}");
+        assert!(told.contains("can't be called: its secret is no key of Standard Webhooks"), "{told}");
+    }
+    rig.write("state/webhook-secrets/b2", "whsec_c2VzYW1lIHNlc2FtZQ==");
+    assert_eq!(json(&rig, &["webhook", "show", "b2"]).1["standing"], "fine");
+    rig.program.set("WEBHOOK_PORT", "");
+    assert!(json(&rig, &["webhook", "remove", "b2"]).0);
+    assert!(json(&rig, &["webhook", "remove", "slip"]).0);
+    assert!(
+        stderr(&rig.program.run(&["webhook", "remove", "b2"])).contains("there is no webhook called `b2`")
+    );
+    assert!(!rig.program.data().join("webhooks/b2.md").exists());
+    let git = std::process::Command::new("git")
+        .args(["log", "--format=%s"])
+        .current_dir(rig.program.data())
+        .output();
+    let log = String::from_utf8(git.unwrap().stdout).unwrap();
+    assert!(log.contains("add webhook b2") && log.contains("remove webhook b2"), "{log}");
+}
+
 /// A shell without the variables of the assistant that runs is told what that one has, and where it is called.
 #[test]
 fn another_shell_is_told_what_the_running_one_has() {

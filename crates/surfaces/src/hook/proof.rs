@@ -164,6 +164,14 @@ pub fn sign(
     }
 }
 
+/// Whether anybody who knows `secret` could prove it by `proof`.
+pub fn can_prove(proof: Proof, secret: &str) -> bool {
+    match proof {
+        Proof::Bearer | Proof::GitHub => !secret.is_empty(),
+        Proof::Standard => standard_key(secret).is_some(),
+    }
+}
+
 /// The key that a secret of Standard Webhooks spells.
 pub(super) fn standard_key(secret: &str) -> Option<Vec<u8>> {
     let spelled = secret.strip_prefix("whsec_").unwrap_or(secret);

@@ -4,12 +4,15 @@ use std::process::ExitCode;
 
 use domain::schedule::{Entrance, ItemId, Knowing, Prompt, Terms, ToolRule, WebhookSpec};
 use journal::files::items::Item as _;
+use journal::git::Git;
 use serde_json::{Map, Value, json};
+use surfaces::hook::schema::Schema;
 
 use super::super::answer;
 use super::Desk;
 use crate::cli::NewWebhook;
 use crate::exit::Failed;
+use crate::hooks;
 
 /// The most characters of a text whose length is not said.
 const CHARS: u64 = 200;
@@ -29,8 +32,17 @@ impl Desk<'_> {
             );
             return Err(Failed::Usage(text));
         }
+        let names = Schema::read(&hook.fields).map_err(Failed::Usage)?;
+        if let Some(why) = hooks::unfilled(&hook, &names.names()) {
+            return Err(Failed::Usage(format!("{why}. name it with --field, or write another place.")));
+        }
         let path = self.items.add(&hook).map_err(|trouble| Failed::NotDone(trouble.to_string()))?;
-        let text = format!("added {} ({})\n{}", hook.id, path.display(), self.door());
+        let git = Git::start("git");
+        git.commit(&path, format!("add webhook {}", hook.id));
+        git.finish();
+        let trouble = hooks::trouble(self.settings, &hook);
+        let trouble = trouble.map(|why| format!("\n! it can't be called yet: {why}")).unwrap_or_default();
+        let text = format!("added {} ({})\n{}{trouble}", hook.id, path.display(), self.door());
         let value = json!({ "id": hook.id.as_str(), "file": path, "text": hook.to_text() });
         answer(self.output, &value, &text);
         Ok(ExitCode::SUCCESS)
