@@ -1,6 +1,7 @@
 //! Checkups: how one thing is, and what to do about it. The doctor, the status and the setup all look with these.
 
 pub mod accounts;
+pub mod aside;
 pub mod data;
 pub mod discord;
 pub mod loose;

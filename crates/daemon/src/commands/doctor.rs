@@ -17,7 +17,7 @@ use super::jobs::{Job, Row, rows};
 use crate::accepting;
 use crate::checkup::accounts::{self, Looker};
 use crate::checkup::running::Running;
-use crate::checkup::{Finding, State, count, data, discord, loose, model};
+use crate::checkup::{Finding, State, aside, count, data, discord, loose, model};
 use crate::cli::{Care, Output};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
@@ -68,7 +68,10 @@ async fn everything(
         data::clock(),
         loose::look(paths),
     ];
-    findings.insert(1, Finding::fine("found", holdings::holdings(paths, &RealDisk)));
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    findings.insert(1, holdings::holdings(paths, &disk));
+    findings.extend(aside::look(paths, &*disk));
+    findings.extend(said_in_chat(paths, disk));
     let asked = Running::ask(paths).await;
     findings.push(data::running(&asked));
     let running = asked.ok().flatten();
@@ -120,6 +123,15 @@ fn mend(paths: &Paths) -> Vec<String> {
 fn secrets(environment: &Environment, paths: &Paths) -> impl Iterator<Item = Finding> {
     let told = key::passed_over(environment, paths).into_iter();
     told.map(|told| Finding::new("secrets", State::Warning, told))
+}
+
+/// What of the settings that the human changes while it runs cannot be used.
+fn said_in_chat(paths: &Paths, disk: Arc<dyn Disk>) -> impl Iterator<Item = Finding> {
+    let (_, wrong) = ::journal::settings(paths, disk);
+    wrong.into_iter().map(|wrong| {
+        Finding::new("settings", State::Warning, wrong)
+            .fixed_by("ollim-bot config, which tells what can be set")
+    })
 }
 
 fn unreadable(wrong: &Failed) -> Finding {

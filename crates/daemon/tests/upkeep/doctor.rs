@@ -67,3 +67,38 @@ fn a_directory_of_the_earlier_program_is_told() {
     let found = "✓ found    1 routine; and the session of another ollim-bot. all of it is used as it is";
     assert!(stdout(&looked).contains(found), "{}{}", stdout(&looked), stderr(&looked));
 }
+
+/// Of what an earlier program left only what can be used is called usable.
+#[test]
+fn what_cannot_be_used_is_not_called_usable() {
+    let program = fresh();
+    for place in ["routines", "state"] {
+        std::fs::create_dir_all(program.data().join(place)).unwrap();
+    }
+    for (name, cron) in [("a", "0 9 * * *"), ("b", "every day"), ("c", "soon")] {
+        let text = format!("---\nid: {name}\ncron: \"{cron}\"\n---\nx\n");
+        std::fs::write(program.data().join(format!("routines/{name}.md")), text).unwrap();
+    }
+    std::fs::write(program.data().join("state/sessions.json"), "0123456789abcdef").unwrap();
+    let told = stdout(&run(&program, &["doctor"]));
+    let found = "! found    3 routines (1 of them can be used); and the session of another ollim-bot. what can be used is";
+    assert!(told.contains(found), "{told}");
+}
+
+/// A file that was damaged and kept aside is named until somebody has seen to it; so is a setting that cannot be used.
+#[test]
+fn what_was_damaged_stays_told() {
+    let program = Program::offline(BINARY);
+    program.start().terminate();
+    let state = program.data().join("state");
+    std::fs::write(state.join("config.json"), "{ \"permission_mode\": ").unwrap();
+    run(&program, &["chat", "--once", "hello"]);
+    for _ in 0..2 {
+        let told = stdout(&run(&program, &["doctor"]));
+        assert!(told.contains("! aside    damaged, and kept aside: state/config.json.corrupt-"), "{told}");
+    }
+    std::fs::write(state.join("config.json"), r#"{"permission_mode": "nonsense"}"#).unwrap();
+    set_permissions(state.join("config.json"), Permissions::from_mode(0o600)).unwrap();
+    let told = stdout(&run(&program, &["doctor"]));
+    assert!(told.contains("! settings state/config.json: ") && told.contains("nonsense"), "{told}");
+}

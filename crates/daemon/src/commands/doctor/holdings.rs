@@ -1,38 +1,68 @@
 //! What is in a data directory, whoever wrote it: a directory of the Python program is used as it is.
 
+use std::path::Path;
+use std::sync::Arc;
+
+use domain::schedule::{Reminder, Routine, WebhookSpec};
+use jiff::tz::TimeZone;
 use journal::Paths;
 use journal::disk::{Disk, Seen};
+use journal::files::items::{Item, Items};
+
+use crate::checkup::{Finding, State};
+
+/// How many files of one kind there are, and how many of them can be used.
+#[derive(Clone, Copy)]
+struct Counted {
+    all: usize,
+    usable: usize,
+}
 
 /// What there is, in words.
-pub fn holdings(paths: &Paths, disk: &dyn Disk) -> String {
+pub fn holdings(paths: &Paths, disk: &Arc<dyn Disk>) -> Finding {
     let root = paths.root();
-    let jobs = |folder: &str| {
-        let listed = disk.list(&root.join(folder)).unwrap_or_default();
-        listed.iter().filter(|it| it.is_file() && it.path.extension().is_some_and(|end| end == "md")).count()
-    };
     let skills = disk.list(&root.join("skills")).unwrap_or_default();
-    let skills = skills.iter().filter(|it| is_there(disk, &it.path.join("SKILL.md"))).count();
+    let skills = skills.iter().filter(|it| is_there(&**disk, &it.path.join("SKILL.md"))).count();
     let counts = [
-        ("routine", jobs("routines")),
-        ("reminder", jobs("reminders")),
-        ("webhook", jobs("webhooks")),
-        ("skill", skills),
+        ("routine", counted::<Routine>(root, disk)),
+        ("reminder", counted::<Reminder>(root, disk)),
+        ("webhook", counted::<WebhookSpec>(root, disk)),
+        ("skill", Counted { all: skills, usable: skills }),
     ];
-    let counted: Vec<String> = counts.into_iter().filter(|(_, count)| *count > 0).map(told).collect();
-    let counted = if counted.is_empty() { "nothing planned yet".to_owned() } else { counted.join(", ") };
-    match is_there(disk, &paths.state().join("sessions.json")) && !is_there(disk, &paths.database()) {
+    let lost = counts.iter().any(|(_, count)| count.usable < count.all);
+    let told_of: Vec<String> = counts.into_iter().filter(|(_, count)| count.all > 0).map(told).collect();
+    let text = if told_of.is_empty() { "nothing planned yet".to_owned() } else { told_of.join(", ") };
+    let used = if lost { "what can be used is used as it is" } else { "all of it is used as it is" };
+    let inherited =
+        is_there(&**disk, &paths.state().join("sessions.json")) && !is_there(&**disk, &paths.database());
+    let text = match inherited {
         true => format!(
-            "{counted}; and the session of another ollim-bot. all of it is used as it is, and the conversation goes \
-             on under its name: what was said there is kept by the program that heard it"
+            "{text}; and the session of another ollim-bot. {used}, and the conversation goes on under its name: what was \
+             said there is kept by the program that heard it"
         ),
-        false => counted,
+        false => text,
+    };
+    // Which they are, and why, is told for each of them below.
+    Finding::new("found", if lost { State::Warning } else { State::Fine }, text)
+}
+
+/// A zone makes no difference to whether a file can be read.
+fn counted<T: Item>(root: &Path, disk: &Arc<dyn Disk>) -> Counted {
+    match Items::<T>::new(Arc::clone(disk), root, TimeZone::UTC).list() {
+        Ok(listing) => Counted { all: listing.items.len() + listing.bad.len(), usable: listing.items.len() },
+        Err(_) => Counted { all: 0, usable: 0 },
     }
 }
 
-fn told((what, count): (&str, usize)) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+fn told((what, Counted { all, usable }): (&str, Counted)) -> String {
+    let things = if all == 1 { format!("1 {what}") } else { format!("{all} {what}s") };
+    match all - usable {
+        0 => things,
+        _ if usable == 0 => format!("{things} (which cannot be used)"),
+        _ => format!("{things} ({usable} of them can be used)"),
+    }
 }
 
-fn is_there(disk: &dyn Disk, path: &std::path::Path) -> bool {
+fn is_there(disk: &dyn Disk, path: &Path) -> bool {
     matches!(disk.look(path), Ok(Some(Seen::File(_))))
 }
