@@ -93,14 +93,14 @@ async fn kept(
     thing: &str,
 ) -> Finding {
     let (place, fix) = match keeper {
-        Keeper::Local => ("a file of yours", "ollim-bot doctor"),
-        Keeper::CalDav(_) => ("by caldav", "ollim-bot setup caldav"),
-        Keeper::Google => ("at google", "ollim-bot setup google"),
+        Keeper::Local => ("a file of yours", None),
+        Keeper::CalDav(_) => ("by caldav", Some("ollim-bot setup caldav")),
+        Keeper::Google => ("at google", Some("ollim-bot setup google")),
         Keeper::Wrong(why) => return Finding::wrong(what, why.clone()).fixed_by("ollim-bot setup caldav"),
     };
     match in_time(asked).await {
         Ok(found) => Finding::fine(what, format!("{place}, {}", counted(found, thing))),
-        Err(trouble) => Finding::wrong(what, trouble.to_string()).fixed_by(fix),
+        Err(trouble) => Finding { fix: fix.map(str::to_owned), ..Finding::wrong(what, trouble.to_string()) },
     }
 }
 

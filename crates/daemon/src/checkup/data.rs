@@ -1,5 +1,7 @@
 //! The machine and the data directory: whether there is a place to keep things, room in it, and a clock.
 
+use std::path::Path;
+
 use journal::Paths;
 use surfaces::client::Unanswered;
 
@@ -15,9 +17,7 @@ const ROOM_WORKS: u64 = 50 * 1024 * 1024;
 pub fn directory(paths: &Paths) -> Finding {
     let root = paths.root();
     match root.metadata() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Finding::fine("data", format!("{} will be made at the first start", root.display()))
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => to_be_made(root),
         Err(error) => {
             Finding::wrong("data", format!("{}: {error}. choose another with --data-dir", root.display()))
         }
@@ -29,6 +29,26 @@ pub fn directory(paths: &Paths) -> Finding {
             Finding::wrong("data", format!("{} cannot be written to. make it writable", root.display()))
         }
         Ok(_) => Finding::fine("data", root.display().to_string()),
+    }
+}
+
+/// Whether a directory that is not there yet can be made.
+fn to_be_made(root: &Path) -> Finding {
+    let wrong = |why: String| {
+        let text = format!(
+            "{} cannot be made: {why}. choose another with --data-dir or OLLIM_DATA_DIR",
+            root.display()
+        );
+        Finding::wrong("data", text)
+    };
+    let there = root.ancestors().find(|place| place.symlink_metadata().is_ok()).unwrap_or(Path::new("/"));
+    match there.metadata() {
+        Err(_) => wrong(format!("{} leads nowhere", there.display())),
+        Ok(found) if !found.is_dir() => wrong(format!("{} is not a directory", there.display())),
+        Ok(_) if rustix::fs::access(there, rustix::fs::Access::WRITE_OK).is_err() => {
+            wrong(format!("you may not write in {}", there.display()))
+        }
+        Ok(_) => Finding::fine("data", format!("{} will be made at the first start", root.display())),
     }
 }
 
@@ -98,5 +118,27 @@ pub fn running(asked: &Result<Option<Running>, Unanswered>) -> Finding {
         Ok(None) => Finding::absent("running", "no. start it: ollim-bot"),
         Err(error) => Finding::wrong("running", error.to_string())
             .fixed_by("ollim-bot service restart; without a service: end it, and start it again"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_that_cannot_be_made_is_not_promised() {
+        let dir = tempfile::tempdir().unwrap();
+        let told = |place: &str| directory(&Paths::new(dir.path().join(place)));
+        assert_eq!(told("new/data").state, State::Fine);
+        std::os::unix::fs::symlink("/no/such/place", dir.path().join("link")).unwrap();
+        assert!(told("link").text.contains("link leads nowhere"));
+        std::fs::create_dir(dir.path().join("theirs")).unwrap();
+        std::fs::set_permissions(dir.path().join("theirs"), std::fs::Permissions::from_mode(0o555)).unwrap();
+        // Nobody forbids anything to root.
+        if !rustix::process::geteuid().is_root() {
+            assert!(told("theirs/data").text.contains("you may not write in"));
+        }
     }
 }

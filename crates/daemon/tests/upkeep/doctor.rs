@@ -102,3 +102,21 @@ fn what_was_damaged_stays_told() {
     let told = stdout(&run(&program, &["doctor"]));
     assert!(told.contains("! settings state/config.json: ") && told.contains("nonsense"), "{told}");
 }
+
+/// B4: a place that cannot be a data directory is named, with what would be one, and nobody is sent round in a circle.
+#[test]
+fn a_place_that_cannot_be_made_is_told_before_the_first_start() {
+    let mut program = fresh();
+    let file = program.home().join("a-file");
+    std::fs::write(&file, "x").unwrap();
+    std::os::unix::fs::symlink("/no/such/place", program.home().join("link")).unwrap();
+    let link = program.home().join("link").display().to_string();
+    program.set("OLLIM_DATA_DIR", &link);
+    let looked = run(&program, &["doctor"]);
+    assert_eq!(looked.status.code(), Some(1), "{}", stdout(&looked));
+    assert!(stdout(&looked).contains("link leads nowhere"), "{}", stdout(&looked));
+    program.set("OLLIM_DATA_DIR", &file.display().to_string());
+    let told = stdout(&run(&program, &["doctor"]));
+    assert!(told.contains("a-file is not a directory"), "{told}");
+    assert!(!told.contains("fix: ollim-bot doctor\n"), "{told}");
+}
