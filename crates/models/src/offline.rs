@@ -69,7 +69,7 @@ impl Offline {
             }
             Meant::Unclear(_) => format!(
                 "i can't think about that: no model is connected. your words are safe in the inbox, {told}. to connect \
-                 one, set ANTHROPIC_API_KEY or OLLIM_MODEL and start me again; it reads the inbox first."
+                 one: ollim-bot setup model (30 s with an api key); it reads the inbox first."
             ),
         }
     }
@@ -93,7 +93,7 @@ without a model i do a few things, and those reliably:
 - `inbox` lists what i kept
 - `status` says how things stand, `name julia` what you are called
 
-to talk for real, give me a model: set ANTHROPIC_API_KEY and start me again. what you told me until then stays.";
+to talk for real, give me a model: ollim-bot setup model. what you told me until then stays.";
 
 /// What a reminder or a routine of the human rings with: its own words.
 fn rings(note: &str) -> String {

@@ -22,7 +22,7 @@ pub async fn look(settings: &Settings) -> Finding {
     let (connect, stall) = (PATIENCE, PATIENCE);
     let (place, examined) = match &settings.brain {
         Brain::Offline => {
-            let text = "none connected. set ANTHROPIC_API_KEY to talk for real";
+            let text = "none connected, so i can't talk for real";
             return Finding::new("model", State::Warning, text).fixed_by(FIX);
         }
         Brain::Anthropic(brain) => {
