@@ -24,6 +24,10 @@ fn main() -> ExitCode {
     match (name.as_deref(), rest.as_slice()) {
         (_, ["supervise"]) => stage.supervise(),
         (Some("systemctl"), ["--user", rest @ ..]) => stage.systemctl(rest),
+        (Some("systemctl"), ["is-system-running"]) => {
+            print(if stage.has("not-booted") { "offline\n" } else { "running\n" });
+            ExitCode::SUCCESS
+        }
         (Some("loginctl"), rest) => stage.loginctl(rest),
         (Some("journalctl"), _) => {
             print(&stage.read("journal"));

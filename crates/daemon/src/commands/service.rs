@@ -175,7 +175,7 @@ fn order(unit: &Unit, what: &str, output: &Output) -> Result<ExitCode, Failed> {
 fn status(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
     if !unit.is_installed() {
         let text = "the service is not installed. run: ollim-bot service install";
-        answer(output, &json!({ "ok": true, "installed": false }), text);
+        answer(output, &json!({ "ok": false, "installed": false }), text);
         return Ok(ExitCode::FAILURE);
     }
     let manager = Manager;
@@ -192,7 +192,7 @@ fn status(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
         unit.place().display()
     );
     let value = json!({
-        "ok": true, "installed": true, "service": standing.as_json(), "linger": word(linger), "unit": unit.place(),
+        "ok": standing.is_running(), "installed": true, "service": standing.as_json(), "linger": word(linger), "unit": unit.place(),
     });
     answer(output, &value, &text);
     Ok(if standing.is_running() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -25,7 +25,7 @@ pub enum Unmanaged {
 impl fmt::Display for Unmanaged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoSystemd => f.write_str("there is no systemd on this machine."),
+            Self::NoSystemd => f.write_str("this machine is not run by systemd."),
             Self::NoSession => f.write_str(
                 "systemd does not manage this session of yours: log in as yourself (not with su or sudo), and try \
                  again. on a server, `sudo loginctl enable-linger $USER` makes it manage you always.",
@@ -102,9 +102,15 @@ fn systemctl(words: &[&str]) -> Result<Output, Unmanaged> {
         return Err(Unmanaged::NoSystemd);
     }
     if told.contains("connect to") && told.contains("bus") {
-        return Err(Unmanaged::NoSession);
+        return Err(if is_booted() { Unmanaged::NoSession } else { Unmanaged::NoSystemd });
     }
     Ok(output)
+}
+
+/// Whether systemd runs this machine at all: its programs may lie in a container in which something else does.
+fn is_booted() -> bool {
+    let asked = Command::new("systemctl").arg("is-system-running").stdin(Stdio::null()).output();
+    asked.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() != "offline")
 }
 
 fn refused(output: &Output) -> Unmanaged {

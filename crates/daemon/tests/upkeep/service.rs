@@ -72,13 +72,22 @@ fn every_way_a_service_can_be_wrong_has_its_line() {
     assert!(text.contains("the service is not installed. run: ollim-bot service install"), "{text}");
     for (flag, words) in [
         ("no-bus", "systemd does not manage this session of yours: log in as yourself"),
-        ("no-systemd", "there is no systemd on this machine. let whatever starts programs here"),
+        ("no-systemd", "this machine is not run by systemd. let whatever starts programs here"),
     ] {
         systemd.is(flag);
         let (code, text) = told(&program, &["service", "install"]);
         assert!(code == Some(1) && text.contains(words), "{text}");
         systemd.is_not(flag);
     }
+    systemd.is("no-bus").is("not-booted");
+    let (code, text) = told(&program, &["service", "install"]);
+    assert!(
+        code == Some(1) && text.contains("not run by systemd") && text.contains("run --no-chat"),
+        "{text}"
+    );
+    systemd.is_not("no-bus");
+    let asked = json_of(&run(&program, &["service", "status", "--json"]));
+    assert_eq!((&asked["ok"], &asked["installed"]), (&false.into(), &false.into()), "{asked}");
     let mut bare = fresh();
     bare.set("PATH", "/nowhere");
     let (code, text) = told(&bare, &["service", "install"]);
