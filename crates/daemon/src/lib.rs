@@ -52,7 +52,7 @@ use cli::{Cli, Command, Inner, Installing, Kit, Look};
 use exit::Failed;
 use logbook::Logbook;
 use settings::Settings;
-use settings::log::{Form, Log};
+use settings::log::{Form, Log, Wanted};
 
 /// Runs the program as its arguments and its environment say.
 pub fn main() -> ExitCode {
@@ -94,7 +94,9 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     }
     let paths = Paths::new(environment.data_dir()?);
     let log = environment.completed().and_then(|environment| settings::log::read(&environment));
-    start_log(*log.as_ref().unwrap_or(&Log::USUAL), logbook(&cli, &paths));
+    let book = Logbook::new(settings::log::file(&paths));
+    let how = *log.as_ref().unwrap_or(&Log::USUAL);
+    start_log(how, log_writer(&cli, how.wanted, book));
     let settings = log.and_then(|_| Settings::read(&environment));
     wire::provide();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -112,20 +114,17 @@ fn inner(asked: &Inner) -> Result<ExitCode, Failed> {
     }
 }
 
-/// The book that a process which stays writes its log into, besides.
-fn logbook(cli: &Cli, paths: &Paths) -> Option<Logbook> {
-    match cli.command {
-        None | Some(Command::Run { .. }) => Some(Logbook::new(settings::log::file(paths))),
-        Some(_) => None,
+/// SU-13: the log of a process that stays goes to stderr and into the book. A command prints only its results, unless
+/// somebody asked for a log.
+fn log_writer(cli: &Cli, wanted: Wanted, book: Logbook) -> BoxMakeWriter {
+    match (&cli.command, wanted) {
+        (None | Some(Command::Run { .. }), _) => BoxMakeWriter::new(std::io::stderr.and(book)),
+        (Some(_), Wanted::Asked) => BoxMakeWriter::new(std::io::stderr),
+        (Some(_), Wanted::Unasked) => BoxMakeWriter::new(book),
     }
 }
 
-/// The log goes to stderr, and into the book if there is one.
-fn start_log(Log { level, form }: Log, book: Option<Logbook>) {
-    let writer = match book {
-        Some(book) => BoxMakeWriter::new(std::io::stderr.and(book)),
-        None => BoxMakeWriter::new(std::io::stderr),
-    };
+fn start_log(Log { level, form, .. }: Log, writer: BoxMakeWriter) {
     // A log on a full disk must not end the program: by default it complains on stderr, and dies of that.
     let log = tracing_subscriber::fmt()
         .with_max_level(level)

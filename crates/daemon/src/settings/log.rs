@@ -24,6 +24,17 @@ pub struct Log {
     pub level: LevelFilter,
     /// In which form.
     pub form: Form,
+    /// Whether somebody wants to see it.
+    pub wanted: Wanted,
+}
+
+/// Whether somebody asked for a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// OLLIM_LOG says how much.
+    Asked,
+    /// Nobody said anything.
+    Unasked,
 }
 
 /// The form of a line.
@@ -37,7 +48,7 @@ pub enum Form {
 
 impl Log {
     /// What holds where nothing can be read.
-    pub const USUAL: Self = Self { level: LevelFilter::WARN, form: Form::Text };
+    pub const USUAL: Self = Self { level: LevelFilter::WARN, form: Form::Text, wanted: Wanted::Unasked };
 }
 
 /// What OLLIM_LOG and OLLIM_LOG_FORMAT ask for; warnings for people, if they are not set.
@@ -57,7 +68,8 @@ pub fn read(environment: &Environment) -> Result<Log, Failed> {
             return Err(Failed::Configuration(text));
         }
     };
-    Ok(Log { level, form })
+    let wanted = environment.get("OLLIM_LOG").map_or(Wanted::Unasked, |_| Wanted::Asked);
+    Ok(Log { level, form, wanted })
 }
 
 /// The file that holds the newest lines, for machines on which nobody else keeps them.

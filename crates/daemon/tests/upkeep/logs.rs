@@ -58,3 +58,19 @@ fn a_form_that_is_none_is_told() {
     assert_eq!(output.status.code(), Some(78));
     assert_eq!(stderr(&output), "error: OLLIM_LOG_FORMAT: `xml` is no form i know. use text or json.\n");
 }
+
+/// SU-13: a command prints what came of it and no lines of a log, unless somebody asks for those.
+#[test]
+fn a_command_prints_only_its_results() {
+    let mut program = Program::offline(BINARY);
+    program.start().terminate();
+    std::fs::write(program.data().join("state/config.json"), r#"{"permission_mode": "nonsense"}"#).unwrap();
+    let said = run(&program, &["chat", "--once", "inbox"]);
+    assert_eq!(said.status.code(), Some(0));
+    assert!(!stderr(&said).contains("WARN"), "{}", stderr(&said));
+    let book = std::fs::read_to_string(program.data().join("state/logs/ollim-bot.log")).unwrap_or_default();
+    assert!(book.contains("WARN"), "it is in the book: {book}");
+    program.set("OLLIM_LOG", "warn");
+    let said = run(&program, &["chat", "--once", "inbox"]);
+    assert!(stderr(&said).contains("WARN"), "{}", stderr(&said));
+}
