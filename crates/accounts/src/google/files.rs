@@ -203,7 +203,7 @@ fn set_up(place: &str) -> String {
          1. open https://console.cloud.google.com and make a project.\n  \
          2. enable the Google Tasks API, the Google Calendar API and the Gmail API.\n  \
          3. under Credentials create an OAuth client ID of type Desktop app, and download its JSON.\n  \
-         4. put that file at {place} (chmod 600).\n  \
-         5. run `ollim-bot google connect`."
+         4. run `ollim-bot setup google --client-file FILE` with that file. it is kept at {place}.\n  \
+         5. what is left is asked there; later `ollim-bot google connect` asks it again."
     )
 }

@@ -16,12 +16,14 @@ const FIX: &str = "ollim-bot setup discord";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How far we got with Discord.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Met {
     /// The application.
     pub application: Snowflake,
-    /// The human.
-    pub owner: Snowflake,
+    /// What it is called.
+    pub app: String,
+    /// What the human is called.
+    pub owner: String,
     /// Where we are alone with them.
     pub channel: Snowflake,
 }
@@ -32,9 +34,9 @@ pub async fn look(settings: &Settings) -> Finding {
         Discord::Off => Finding::absent("discord", "not connected").fixed_by(FIX),
         Discord::Wrong(why) => Finding::wrong("discord", why.clone()).fixed_by(FIX),
         Discord::On { token, base } => match meet(base, token).await {
-            Ok(Met { application, owner, .. }) => Finding::fine(
+            Ok(Met { app, owner, .. }) => Finding::fine(
                 "discord",
-                format!("the token works, application {application}, and i may write to you ({owner})"),
+                format!("the token works, app {app}, and i may write to you ({owner})"),
             ),
             Err(why) => Finding::wrong("discord", why).fixed_by(FIX),
         },
@@ -45,18 +47,19 @@ pub async fn look(settings: &Settings) -> Finding {
 pub async fn meet(base: &str, token: &Token) -> Result<Met, String> {
     in_time(async {
         let rest = rest(base, token)?;
-        let application = rest.application().await.map_err(|trouble| sorted(&trouble, None))?;
+        let (application, names) = rest.introduction().await.map_err(|trouble| sorted(&trouble, None))?;
         let Application { id, owner } = application;
         let owner = owner.id().ok_or(NOBODY)?;
         let opened = rest.open_dm(owner).await;
         let channel = opened.map_err(|trouble| sorted(&trouble, Some(id)))?;
-        Ok(Met { application: id, owner, channel })
+        let app = names.application.map_or_else(|| id.to_string(), |name| format!("\"{name}\""));
+        Ok(Met { application: id, app, owner: names.owner.unwrap_or_else(|| owner.to_string()), channel })
     })
     .await
 }
 
 /// Sends `words` to the human; or a sentence that says why not.
-pub async fn write(base: &str, token: &Token, met: Met, words: &str) -> Result<(), String> {
+pub async fn write(base: &str, token: &Token, met: &Met, words: &str) -> Result<(), String> {
     in_time(async {
         let sent = rest(base, token)?.create_message(met.channel, &Outgoing::words(words), None).await;
         sent.map(drop).map_err(|trouble| sorted(&trouble, Some(met.application)))
@@ -114,6 +117,7 @@ fn sorted(trouble: &Trouble, application: Option<Snowflake>) -> String {
             format!("{trouble}. add the application to your account again: {link}")
         }
         Trouble::Away(why) | Trouble::Unknown(why) => {
+            let why = why.strip_prefix("Discord cannot be reached: ").unwrap_or(why);
             format!("discord cannot be reached: {why}. check the network, and try again.")
         }
     }

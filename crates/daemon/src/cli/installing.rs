@@ -8,11 +8,9 @@ use clap::{Args, Subcommand, value_parser};
 #[derive(Debug, Subcommand)]
 pub enum Installing {
     /// Connect a model, Discord, your calendar and mail, and let it run by itself; what works already is left alone
-    #[command(
-        before_help = "examples:\n  ollim-bot setup                          all of it, one after the other\n  \
+    #[command(before_help = "examples:\n  ollim-bot setup                          a menu of all of it\n  \
         ollim-bot setup discord\n  ollim-bot setup model --key-file ~/key.txt --model anthropic:sonnet\n  \
-        pass show key | ollim-bot setup model --key-stdin --no-input"
-    )]
+        pass show key | ollim-bot setup model --key-stdin --no-input")]
     Setup(Setup),
     /// Let it run by itself (systemd): install, start, stop, restart, status, logs, remove
     #[command(before_help = "examples:\n  ollim-bot service install\n  ollim-bot service logs -f\n  \

@@ -20,7 +20,10 @@ fn without_a_client_the_steps_are_told() {
         for words in ["1. open https://console.cloud.google.com", &place, "`ollim-bot google connect`"] {
             assert!(stderr(&output).contains(words), "{}", stderr(&output));
         }
+        assert!(stderr(&output).contains("ollim-bot setup google --client-file FILE"), "{}", stderr(&output));
     }
+    let mail = stderr(&program.run(&["mail", "unread"]));
+    assert!(mail.contains("for one that speaks IMAP: ollim-bot setup mail."), "{mail}");
     assert!(!program.data().exists(), "looking makes no directory");
 }
 

@@ -127,7 +127,7 @@ fn google_is_connected_in_a_terminal() {
     program.set("OLLIM_GOOGLE_BASE", &google.server().url());
     refused(
         &run(&program, &["setup", "google", "--no-input"]),
-        &["1. open https://console.cloud.google.com"],
+        &["1. open https://console.cloud.google.com", "`ollim-bot setup google --client-file FILE`"],
     );
     let client =
         |kind: &str| json!({ kind: { "client_id": CLIENT, "client_secret": CLIENT_SECRET } }).to_string();
@@ -139,6 +139,15 @@ fn google_is_connected_in_a_terminal() {
     assert_eq!(web.status.code(), Some(2));
     assert!(stderr(&web).contains("make one of the kind `Desktop app`"), "{}", stderr(&web));
     assert!(stderr(&given("hello")).contains("that is not the JSON file of a client"));
+    let pane = Pane::open(&program, &["setup", "google"], (200, 30));
+    pane.shows("where is that file? (its path, or q):");
+    pane.says("/no/such/file");
+    pane.shows("✗ /no/such/file: No such file");
+    pane.until("the question again", |screen| screen.matches("where is that file?").count() == 2);
+    pane.says(secret(&program, &client("installed")).to_str().unwrap());
+    pane.shows("to connect google, open this in a browser");
+    drop(pane);
+    std::fs::remove_file(program.data().join("state/credentials.json")).unwrap();
     refused(&given(&client("installed")), &["run `ollim-bot google connect` in a terminal"]);
     assert_eq!(mode(&program.data().join("state/credentials.json")), 0o600);
 

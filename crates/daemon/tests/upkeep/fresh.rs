@@ -38,6 +38,8 @@ fn from_an_empty_home_to_a_running_service() {
     pane.says("2");
     pane.shows("paste the token (hidden):");
     pane.says(&played.discord.token());
+    pane.shows("✓ the token works · app \"");
+    pane.shows("discord, step 3 of 3 · a test message");
     pane.shows("✓ discord  a test message has arrived");
     pane.until("the menu again", |screen| screen.matches("choose 1-7").count() == 3);
     pane.says("7");

@@ -88,8 +88,7 @@ pub(super) fn is_google(wanted: &Account, settings: &Settings) -> bool {
 pub(super) async fn ready(google: &Google, wanted: &Account) -> Result<(), Trouble> {
     match (wanted, google.connection()?) {
         (Account::Mail { .. }, Connection::NoClient) => Err(Trouble::Unconnected(format!(
-            "no mailbox is set up. for one that speaks IMAP, set OLLIM_IMAP_URL (such as imaps://mail.example.org), \
-             OLLIM_IMAP_USER and OLLIM_IMAP_PASSWORD_FILE. for gmail: {}",
+            "no mailbox is set up. for one that speaks IMAP: ollim-bot setup mail. for gmail: {}",
             google.not_connected()
         ))),
         _ => connecting::ready(google).await,

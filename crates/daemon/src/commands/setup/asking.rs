@@ -111,6 +111,13 @@ impl Asker {
         }
     }
 
+    /// Says something to who can be asked, and to nobody else.
+    pub fn tell(&self, text: &str) {
+        if self.attended {
+            self.say(text);
+        }
+    }
+
     /// A line, without what surrounds it; nothing, if the human has gone.
     pub fn line(&self, question: &str) -> Result<Option<String>, Failed> {
         if !self.attended {

@@ -14,6 +14,8 @@ const STEP_1: &str = "\
 discord, step 1 of 3 · make the bot
   open   https://discord.com/developers/applications?new_application=true
   then   Bot, Reset Token, copy.   no intents to switch on.";
+const STEP_2: &str = "discord, step 2 of 3 · add it to your account";
+const STEP_3: &str = "discord, step 3 of 3 · a test message";
 const NO_TOKEN: &str = "give the token with --token-file FILE or --token-stdin";
 const HELLO: &str = "hello, this is where i will reach you. say anything, and i answer here.";
 /// How often the human may try to add the application before we give up.
@@ -63,10 +65,20 @@ async fn greet(here: &Here, settings: &Settings) -> Result<Result<String, String
         tries += 1;
         let met = discord::meet(base, token).await;
         let why = match met {
-            Ok(met) => match discord::write(base, token, met, HELLO).await {
-                Ok(()) => return Ok(Ok(met.owner.to_string())),
-                Err(why) => why,
-            },
+            Ok(met) => {
+                let known = format!("  ✓ the token works · app {} · owner {} (you)", met.app, met.owner);
+                here.asker.tell(if tries == 1 { &known } else { "" });
+                match discord::write(base, token, &met, HELLO).await {
+                    Ok(()) => {
+                        // Only a message that arrives shows that nothing was left to do there.
+                        let done =
+                            if tries == 1 { format!("{STEP_2}: that is done\n") } else { String::new() };
+                        here.asker.tell(&format!("{done}{STEP_3}"));
+                        return Ok(Ok(met.owner));
+                    }
+                    Err(why) => why,
+                }
+            }
             Err(why) => why,
         };
         // What the human does in the browser now may be all that is missing.
@@ -74,7 +86,7 @@ async fn greet(here: &Here, settings: &Settings) -> Result<Result<String, String
         if !again {
             return Ok(Err(why));
         }
-        here.asker.say(&format!("discord, step 2 of 3 · {why}"));
+        here.asker.say(&format!("{STEP_2}\n  {why}"));
         if here.asker.line("press enter when that is done, or write q: ")?.as_deref() != Some("") {
             return Err(Ended::Left);
         }

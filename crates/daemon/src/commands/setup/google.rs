@@ -1,11 +1,12 @@
 //! The account at Google: the client that the human made, and their consent in a browser.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use accounts::google::{Connection, File};
 use serde_json::Value;
 
-use super::asking::Ended;
+use super::asking::{Ended, Given, Tries};
 use super::model::here_and;
 use super::{Done, Here};
 use crate::checkup::accounts::connection;
@@ -14,20 +15,22 @@ use crate::commands::accounts::connecting;
 use crate::exit::Failed;
 use crate::google::account;
 
+const NO_CLIENT: &str = "give the file of the client with --client-file FILE";
+
 /// Connects the account, unless it is connected and no client was given.
 pub async fn set_up(here: &mut Here, given: GoogleSetup) -> Result<Done, Ended> {
     let failed = |trouble: accounts::Trouble| Failed::NotDone(trouble.to_string());
     if let Some(file) = &given.client_file {
-        let bytes =
-            std::fs::read(file).map_err(|error| Failed::Usage(format!("{}: {error}", file.display())))?;
-        check_client(&bytes).map_err(|why| Failed::Usage(format!("{}: {why}", file.display())))?;
-        here.keeping.keep_file(File::Credentials.name(), &bytes)?;
+        keep_client(here, file).map_err(Failed::Usage)?;
     }
     if connection(&here.settings, &here.looker).map_err(failed)? == Connection::Connected {
         return Ok(Done::works("google", "connected. nothing to do"));
     }
     let google =
         account(&here.settings, Arc::clone(&here.looker.disk), &here.looker.clock).map_err(failed)?;
+    if here.asker.can_ask() && google.connection().map_err(failed)? == Connection::NoClient {
+        ask_for_client(here, &google.not_connected().to_string())?;
+    }
     match (here.asker.can_ask(), google.connection().map_err(failed)?) {
         (_, Connection::Connected) => {}
         (true, Connection::Apart) => connecting::ready(&google).await.map_err(failed)?,
@@ -36,6 +39,32 @@ pub async fn set_up(here: &mut Here, given: GoogleSetup) -> Result<Done, Ended> 
         }
     }
     Ok(Done::changed("google", here_and(here, "connected".to_owned(), Vec::new()).await))
+}
+
+/// Tells how a client is made, and asks where its file lies.
+fn ask_for_client(here: &Here, steps: &str) -> Result<(), Ended> {
+    // What follows is how to hand the file over, which happens here.
+    let steps: Vec<&str> = steps.lines().take_while(|line| !line.trim_start().starts_with("4.")).collect();
+    here.asker.say(&steps.join("\n"));
+    let mut tries = Tries::default();
+    loop {
+        let answer = here.asker.text(None, "where is that file? (its path, or q): ", NO_CLIENT)?;
+        let home = here.settings.home.as_deref().unwrap_or_default();
+        let path = answer
+            .strip_prefix("~/")
+            .map_or_else(|| PathBuf::from(&answer), |rest| Path::new(home).join(rest));
+        match keep_client(here, &path) {
+            Ok(()) => return Ok(()),
+            Err(why) => tries.again(&here.asker, Given::Nothing, &why)?,
+        }
+    }
+}
+
+/// Keeps the client that the file at `path` holds, or says why it is none.
+fn keep_client(here: &Here, path: &Path) -> Result<(), String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    check_client(&bytes).map_err(|why| format!("{}: {why}", path.display()))?;
+    here.keeping.keep_file(File::Credentials.name(), &bytes).map(drop).map_err(|failed| failed.to_string())
 }
 
 /// Whether `bytes` are a client of the kind that a program on one's own machine has.

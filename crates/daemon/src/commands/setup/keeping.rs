@@ -99,10 +99,12 @@ impl Keeping {
     /// Keeps `draft`; the sentences that the human should hear about it.
     pub fn keep(&self, draft: &Draft) -> Result<Vec<String>, Failed> {
         self.make_state()?;
+        let mut told = Vec::new();
         if let Some((vendor, secret)) = &draft.secret {
             let place = self.paths.state().join(vendor.file);
             let bytes = format!("{}\n", secret.reveal());
             replace(&*self.disk, &place, bytes.as_bytes()).map_err(|error| self.unwritable(&error))?;
+            told.push(format!("kept in {}, which only you can read", place.display()));
         }
         if !draft.variables.is_empty() {
             let place = kept::place(&self.paths);
@@ -112,7 +114,8 @@ impl Keeping {
             let text = kept::changed(&String::from_utf8_lossy(&text), &changes);
             replace(&*self.disk, &place, text.as_bytes()).map_err(|error| self.unwritable(&error))?;
         }
-        Ok(self.in_the_way(draft))
+        told.extend(self.in_the_way(draft));
+        Ok(told)
     }
 
     /// Puts a whole file into `state`.

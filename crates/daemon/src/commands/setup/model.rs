@@ -5,6 +5,7 @@ use super::keeping::Draft;
 use super::{Done, Here};
 use crate::checkup::{State, model};
 use crate::cli::ModelSetup;
+use crate::exit::Failed;
 use crate::settings::key::{ANTHROPIC, OPENAI};
 
 const CHOICES: &str = "\
@@ -56,8 +57,13 @@ pub async fn here_and(here: &Here, text: String, asides: Vec<String>) -> String 
 }
 
 fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<(String, Option<String>), Ended> {
-    if let Some(name) = &given.model {
-        return Ok((name.trim().to_owned(), given.url.clone()));
+    if let Some(name) = given.model.as_deref().map(str::trim) {
+        return match is_brain(name) {
+            true => Ok((name.to_owned(), given.url.clone())),
+            false => {
+                Err(Failed::Usage(format!("--model: `{name}` is not a brain i know. {NO_MODEL}")).into())
+            }
+        };
     }
     if key.is_said() {
         // Who only gives a key has one of the vendor that is usual.
@@ -72,6 +78,15 @@ fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<(String, Op
             "4" | "nobody" | "offline" => return Ok(("offline".to_owned(), None)),
             _ => here.asker.say("that is none of them."),
         }
+    }
+}
+
+/// Whether `name` is something that could answer.
+fn is_brain(name: &str) -> bool {
+    match name.split_once(':') {
+        Some(("anthropic" | "openai" | "claude", model)) => !model.is_empty(),
+        Some(_) => false,
+        None => matches!(name, "claude" | "offline"),
     }
 }
 

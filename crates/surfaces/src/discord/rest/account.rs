@@ -18,6 +18,15 @@ pub struct Application {
     pub owner: Owner,
 }
 
+/// What an application and the person who owns it are called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// The application.
+    pub application: Option<String>,
+    /// The person.
+    pub owner: Option<String>,
+}
+
 /// Whose an application is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
@@ -42,8 +51,13 @@ impl Owner {
 impl Rest {
     /// The application that the token belongs to.
     pub async fn application(&self) -> Result<Application, Trouble> {
+        Ok(self.introduction().await?.0)
+    }
+
+    /// The same, and what it and its owner are called.
+    pub async fn introduction(&self) -> Result<(Application, Names), Trouble> {
         let data = self.ask(Request::new(Method::Get, "/applications/@me", &[])).await?;
-        Ok(Application { id: read_id(&data)?, owner: owner(&data) })
+        Ok((Application { id: read_id(&data)?, owner: owner(&data) }, names(&data)))
     }
 
     /// The user that the bot is.
@@ -78,6 +92,17 @@ impl Rest {
 
 fn read_id(data: &Value) -> Result<Snowflake, Trouble> {
     id(data, "id").map_err(|why| trouble::unreadable(Method::Get, &why))
+}
+
+fn names(data: &Value) -> Names {
+    let word = |value: &Value| value.as_str().map(str::to_owned);
+    let members = data["team"]["members"].as_array().into_iter().flatten();
+    let chief = &data["team"]["owner_user_id"];
+    let owner = match data["team"].is_object() {
+        true => members.map(|member| &member["user"]).find(|user| user["id"] == *chief),
+        false => Some(&data["owner"]),
+    };
+    Names { application: word(&data["name"]), owner: owner.and_then(|user| word(&user["username"])) }
 }
 
 fn owner(data: &Value) -> Owner {
