@@ -1,4 +1,8 @@
 //! Placing: what was unpacked becomes the data directory in one step, and what was there is kept.
+//!
+//! The two change places at once, so for a moment what was there lies under a name that we gave to what was unpacked.
+//! That name holds the number by which the disk knows what was unpacked: whoever comes after an end in between sees
+//! which of the two lies there, and takes away only what can be unpacked again.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -6,9 +10,15 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::disk::{Disk, Seen, ensure_dir};
+use crate::disk::{Disk, Listed, Seen, ensure_dir};
 use crate::lock::{Lock, NotLocked};
 use crate::paths::Paths;
+
+/// What is being laid out is called so, with the number of the process: nothing else ever is.
+const LAYING: &str = ".importing-";
+
+/// What changes places with the data directory is called so, with the number of what was laid out.
+const EXCHANGING: &str = ".exchanging-";
 
 /// A place beside a data directory, where an archive is laid out.
 #[derive(Debug)]
@@ -71,7 +81,7 @@ impl Stage {
         };
         let above = root.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         ensure_dir(disk, above).map_err(|error| unusable(above, &error))?;
-        Ok(Self { stage: with_end(&root, &format!(".importing-{pid}")), root, standing, _lock: lock })
+        Ok(Self { stage: with_end(&root, &format!("{LAYING}{pid}")), root, standing, _lock: lock })
     }
 
     /// The place. Nothing is there yet.
@@ -79,38 +89,71 @@ impl Stage {
         &self.stage
     }
 
-    /// What others left that ended in the middle.
+    /// What others laid out and did not use, because they ended in the middle.
     pub fn leftovers(&self, disk: &dyn Disk) -> Vec<PathBuf> {
-        let begins = with_end(&self.root, ".importing-");
-        let begins = begins.to_string_lossy().into_owned();
-        let above = self.root.parent().unwrap_or(&self.root);
-        let listed = disk.list(above).unwrap_or_default();
-        listed
-            .into_iter()
-            .map(|it| it.path)
-            .filter(|path| path.to_string_lossy().starts_with(&begins))
-            .collect()
+        let exchanging = self.called(disk, EXCHANGING).filter(|(listed, number)| is_laid_out(listed, number));
+        self.called(disk, LAYING).chain(exchanging).map(|(listed, _)| listed.path).collect()
+    }
+
+    /// Gives what others have replaced, and did not come to name, the name under which it is kept.
+    pub fn keep_replaced(&self, disk: &dyn Disk, now: Timestamp) -> io::Result<Vec<PathBuf>> {
+        let replaced = self.called(disk, EXCHANGING).filter(|(listed, number)| !is_laid_out(listed, number));
+        let named = |(listed, _): (Listed, String)| {
+            let kept = self.kept_name(disk, now)?;
+            disk.rename(&listed.path, &kept).map(|()| kept)
+        };
+        replaced.map(named).collect()
+    }
+
+    /// What lies beside the data directory and is called like it, with `end` and something more.
+    fn called(&self, disk: &dyn Disk, end: &str) -> impl Iterator<Item = (Listed, String)> {
+        let begins = with_end(&self.root, end).to_string_lossy().into_owned();
+        let listed = disk.list(self.above()).unwrap_or_default().into_iter();
+        listed.filter_map(move |it| {
+            let more = it.path.to_string_lossy().strip_prefix(&begins)?.to_owned();
+            Some((it, more))
+        })
     }
 
     /// Puts what lies here in its place.
     pub fn put_in_place(self, disk: &dyn Disk, now: Timestamp) -> Result<Placed, NotPlaced> {
-        let failed = |error: &io::Error| unusable(&self.root, error);
-        sync(disk, &self.stage).map_err(|error| failed(&error))?;
-        let above = self.root.parent().unwrap_or(&self.root);
+        let failed = |error: io::Error| unusable(&self.root, &error);
+        sync(disk, &self.stage).map_err(failed)?;
         let kept = match self.standing {
             Standing::Free => {
-                disk.rename(&self.stage, &self.root).map_err(|error| failed(&error))?;
+                disk.rename(&self.stage, &self.root).map_err(failed)?;
                 None
             }
-            Standing::Taken => {
-                disk.exchange(&self.stage, &self.root).map_err(|error| failed(&error))?;
-                let kept = self.kept_name(disk, now).map_err(|error| failed(&error))?;
-                disk.rename(&self.stage, &kept).map_err(|error| failed(&error))?;
-                Some(kept)
-            }
+            Standing::Taken => Some(self.change_places(disk, now).map_err(failed)?),
         };
-        disk.sync_dir(above).map_err(|error| failed(&error))?;
-        Ok(Placed { root: self.root, kept })
+        let placed = Placed { root: self.root.clone(), kept };
+        disk.sync_dir(self.above()).map_err(|error| unsure(&placed, &error))?;
+        Ok(placed)
+    }
+
+    /// Lets what lies here and what was there change places, and gives the name under which that is kept now.
+    fn change_places(&self, disk: &dyn Disk, now: Timestamp) -> io::Result<PathBuf> {
+        // First, because what could not be named must not be moved.
+        let kept = self.kept_name(disk, now)?;
+        let laid = disk.stamp(&self.stage)?.ok_or(ErrorKind::NotFound)?.number;
+        let between = with_end(&self.root, &format!("{EXCHANGING}{laid}"));
+        disk.rename(&self.stage, &between)?;
+        if let Err(error) = disk.sync_dir(self.above()).and_then(|()| disk.exchange(&between, &self.root)) {
+            // If this fails too, the next import sees by its number what it is.
+            let _ = disk.rename(&between, &self.stage);
+            return Err(error);
+        }
+        match disk.rename(&between, &kept) {
+            Ok(()) => Ok(kept),
+            Err(error) => {
+                tracing::warn!(%error, "What was replaced could not be given its lasting name.");
+                Ok(between)
+            }
+        }
+    }
+
+    fn above(&self) -> &Path {
+        self.root.parent().unwrap_or(&self.root)
     }
 
     fn kept_name(&self, disk: &dyn Disk, now: Timestamp) -> io::Result<PathBuf> {
@@ -126,6 +169,11 @@ impl Stage {
         }
         Err(io::Error::other("too many directories were kept in this second; move them away"))
     }
+}
+
+/// Whether it is what was laid out under this number, and not what changed places with it.
+fn is_laid_out(listed: &Listed, number: &str) -> bool {
+    number.parse() == Ok(listed.stamp.number)
 }
 
 fn standing(disk: &dyn Disk, root: &Path) -> Result<Standing, NotPlaced> {
@@ -170,6 +218,15 @@ fn with_end(path: &Path, end: &str) -> PathBuf {
     let mut name: OsString = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)
+}
+
+fn unsure(Placed { root, kept }: &Placed, error: &io::Error) -> NotPlaced {
+    let kept = kept.as_ref().map(|kept| format!(", and what was there before is kept: {}", kept.display()));
+    NotPlaced::Unusable(format!(
+        "{} is what the archive held{}. but the disk does not say that this outlasts a power cut: {error}.",
+        root.display(),
+        kept.unwrap_or_default()
+    ))
 }
 
 fn unusable(root: &Path, error: &io::Error) -> NotPlaced {

@@ -19,6 +19,7 @@ use journal::moving::{
 };
 use journal::{KnownDevice, Opened, Paths, Place, open};
 use tempfile::TempDir;
+use testkit::disk::{FailingDisk, Fault, Lasting};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -234,4 +235,39 @@ fn what_is_there_is_refused_or_kept() {
     std::fs::write(home.path().join("file"), "x").unwrap();
     let file = Stage::beside(&Paths::new(home.path().join("file")), &RealDisk, (true, 7));
     assert!(file.unwrap_err().to_string().contains("is not a directory"));
+}
+
+/// Whatever the disk refuses while something takes the place of what is there, that is whole afterwards, in its place
+/// or beside it, and who tidies up after a failure or before the next import does not touch it.
+#[test]
+fn what_was_there_is_whole_whatever_the_disk_refuses() {
+    let desk = Desk::new();
+    let (archive, _) = desk.pack(Secrets::Stay);
+    for lasting in [Lasting::Once, Lasting::Forever] {
+        for at in 0.. {
+            let home = tempfile::tempdir().unwrap();
+            let paths = Paths::new(home.path().join("data"));
+            std::fs::create_dir(paths.root()).unwrap();
+            std::fs::write(paths.root().join("mine"), "mine").unwrap();
+            let stage = Stage::beside(&paths, &RealDisk, (true, 7)).unwrap();
+            take_in(&archive, stage.path()).unwrap();
+            let laid = stage.path().to_owned();
+            let disk = FailingDisk::new(Arc::new(RealDisk), at, Fault::Full, lasting);
+            let placed = stage.put_in_place(&disk, NOW);
+            let _ = placed.is_err().then(|| std::fs::remove_dir_all(laid));
+            let next = Stage::beside(&paths, &RealDisk, (true, 8)).unwrap();
+            for leftover in next.leftovers(&RealDisk) {
+                std::fs::remove_dir_all(leftover).unwrap();
+            }
+            let found = home.path().read_dir().unwrap().map(|it| it.unwrap().path());
+            let mine: Vec<PathBuf> = found.filter(|path| path.join("mine").exists()).collect();
+            assert_eq!(mine.len(), 1, "{lasting:?} {at}: {placed:?}");
+            if let Ok(Placed { kept, .. }) = &placed {
+                assert_eq!(kept.as_ref(), mine.first(), "{lasting:?} {at}: it is where it is said to be");
+            }
+            if disk.calls() <= at {
+                break;
+            }
+        }
+    }
 }

@@ -132,6 +132,10 @@ impl Disk for FailingDisk {
         self.guarded(|| self.inner.rename(from, to))
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> io::Result<()> {
+        self.guarded(|| self.inner.exchange(one, other))
+    }
+
     fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.guarded(|| self.inner.name(from, to))
     }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -40,6 +40,8 @@ pub fn import(
     for leftover in stage.leftovers(disk) {
         clear(&leftover);
     }
+    let now = SystemClock::new(settings.zone.value.clone()).now().timestamp();
+    let replaced = stage.keep_replaced(disk, now).map_err(|error| unkept(stage.path(), &error))?;
     let manifest = {
         let mut line = Ticking::new("unpacking", output);
         let bounds = Bounds::with_room_for(room(stage.path()));
@@ -50,25 +52,27 @@ pub fn import(
         unsafe_or_broken(&refused)
     })?;
     let laid = stage.path().to_owned();
-    let now = SystemClock::new(settings.zone.value.clone()).now().timestamp();
     let placed = stage.put_in_place(disk, now).map_err(|error| {
         clear(&laid);
         unplaced(error)
     })?;
     let value = json!({
         "ok": true, "data_dir": placed.root, "kept": placed.kept, "files": manifest.inside.len(),
-        "bytes": manifest.bytes(), "left_out": manifest.left_out,
+        "bytes": manifest.bytes(), "left_out": manifest.left_out, "kept_before": replaced,
     });
-    answer(output, &value, &told(&manifest, &placed));
+    answer(output, &value, &told(&manifest, &placed, &replaced));
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(manifest: &Manifest, placed: &Placed) -> String {
+fn told(manifest: &Manifest, placed: &Placed, replaced: &[PathBuf]) -> String {
     let count = files(manifest.inside.len() as u64);
     let mut text =
         format!("{}: {count}, {}, as of {}.", placed.root.display(), size(manifest.bytes()), manifest.made);
     if let Some(kept) = &placed.kept {
         text += &format!("\nwhat was there before is kept: {}", kept.display());
+    }
+    for kept in replaced {
+        text += &format!("\nwhat an import that was cut short had replaced is kept: {}", kept.display());
     }
     let secrets: Vec<&LeftOut> = manifest.secrets().collect();
     if !secrets.is_empty() {
@@ -100,6 +104,13 @@ fn unplaced(error: NotPlaced) -> Failed {
         NotPlaced::Taken(_) => Failed::Usage(error.to_string()),
         NotPlaced::Unusable(text) => Failed::Configuration(text),
     }
+}
+
+fn unkept(stage: &Path, error: &std::io::Error) -> Failed {
+    Failed::NotDone(format!(
+        "an import that was cut short left something beside {}, which cannot be renamed: {error}. nothing was changed.",
+        stage.display()
+    ))
 }
 
 fn unsafe_or_broken(refused: &Refused) -> Failed {

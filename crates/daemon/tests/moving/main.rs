@@ -1,6 +1,8 @@
 //! Moving: everything goes along, while it runs, whoever ends it in the middle; and what others left is used as it is.
 #![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
 
+mod cut_short;
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -178,66 +180,6 @@ fn an_archive_goes_through_a_pipe() {
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), &archive.stdout).unwrap();
     assert!(child.wait().unwrap().success());
     assert_eq!(log(&program.home().join("piped"))["messages"], log(program.data())["messages"]);
-}
-
-/// Wherever an import ends, there is nothing or everything, and the next one goes through.
-#[test]
-fn an_import_that_is_cut_short_leaves_nothing_or_everything() {
-    let mut program = lived_in();
-    let archive = program.home().join("backup.tar.gz");
-    assert!(program.run(&["export", archive.to_str().unwrap()]).status.success());
-    let whole = log(program.data());
-    let crashing = Path::new(BINARY).with_file_name("examples").join("crashing");
-    assert!(crashing.exists(), "build it first: cargo build -p ollim-bot --examples");
-    let last = touches(&mut program, &crashing, &archive);
-    assert!(last > 40, "an import has hardly touched the disk: {last} points");
-    // All the last ones, in which it is put in its place, and some of those before.
-    let points = (0..last).filter(|point| point + 10 > last || point % (last / 3).max(1) == 0);
-    for replace in [false, true] {
-        for point in points.clone() {
-            let new = program.home().join(format!("new-{point}-{replace}"));
-            if replace {
-                std::fs::create_dir(&new).unwrap();
-                std::fs::write(new.join("mine"), "mine").unwrap();
-            }
-            let arguments =
-                ["import", archive.to_str().unwrap(), "--replace", "--data-dir", new.to_str().unwrap()];
-            program.become_binary(&crashing).set("CRASH_AT", &point.to_string());
-            program.run(&arguments);
-            let mine = || new.join("mine").exists();
-            let there = new.join("state/journal.db").exists();
-            match (there, replace) {
-                (true, _) => assert_eq!((log(&new), mine()), (whole.clone(), false), "point {point}"),
-                (false, true) => assert!(mine(), "point {point}: neither the old nor the new is there"),
-                (false, false) => assert!(!new.exists(), "point {point}"),
-            }
-            program.become_binary(BINARY).set("CRASH_AT", "");
-            let output = program.run(&arguments);
-            assert!(output.status.success(), "point {point}: {}", stderr(&output));
-            assert_eq!(log(&new), whole, "point {point}");
-            let beside = program.home().read_dir().unwrap().map(|it| it.unwrap().file_name());
-            let half = format!("new-{point}-{replace}.importing-");
-            let left = beside.filter(|name| name.to_string_lossy().starts_with(&half)).count();
-            assert_eq!(left, 0, "point {point}: something half is left");
-        }
-    }
-}
-
-/// How many points an import has at which it can end.
-fn touches(program: &mut Program, crashing: &Path, archive: &Path) -> usize {
-    program.become_binary(crashing);
-    let ends = |program: &mut Program, point: usize| {
-        let new = program.home().join(format!("counted-{point}"));
-        program.set("CRASH_AT", &point.to_string());
-        let output = program.run(&["import", archive.to_str().unwrap(), "--data-dir", new.to_str().unwrap()]);
-        !output.status.success()
-    };
-    let (mut low, mut high) = (0, 4096);
-    while low < high {
-        let middle = usize::midpoint(low, high);
-        if ends(program, middle) { low = middle + 1 } else { high = middle }
-    }
-    low
 }
 
 /// What cannot be done is one sentence that says what would be right.
