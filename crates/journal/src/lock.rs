@@ -79,7 +79,8 @@ fn lock(file: &File, state: &Path) -> Result<(), NotLocked> {
     Err(NotLocked::Running(holds))
 }
 
-fn is_alive(pid: u32) -> bool {
+/// Whether the process `pid` runs.
+pub(crate) fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }

@@ -149,6 +149,18 @@ fn sweep_files(disk: &dyn Disk, folder: &Path) {
     }
 }
 
+/// Removes what writes that never ended left in the state of `paths`, for the process `pid`, and says how many there
+/// were. An assistant that runs there may be about to end them: then nothing is touched.
+pub fn sweep_left(paths: &Paths, disk: &dyn Disk, pid: u32) -> Result<usize, NotLocked> {
+    let state = paths.state();
+    // The file of the lock tells that we have been here. Where it is not, it must not be made, and nothing is left.
+    if disk.look(&state.join(LOCK_FILE))?.is_none() {
+        return Ok(0);
+    }
+    let _lock = Lock::take(&state, pid)?;
+    Ok(sweep(disk, &state)?)
+}
+
 /// Looks into the data directory at `paths` while somebody else may use it; nothing is there before the
 /// first start.
 pub fn peek(paths: &Paths) -> Result<Option<Database>, Unopened> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use ::journal::Paths;
 use ::journal::disk::{Disk, RealDisk};
 use ::journal::files::items::Items;
+use ::journal::{NotLocked, sweep_left};
 use domain::schedule::{Reminder, Routine};
 use futures_util::future::join5;
 use serde_json::json;
@@ -36,12 +37,13 @@ pub async fn examine(
     care: Care,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
-    let mended = if care.fix { mend(paths) } else { Vec::new() };
-    let findings = match (care.lint.lint, settings) {
+    let (mended, unmended) = if care.fix { mend(paths) } else { Default::default() };
+    let mut findings = match (care.lint.lint, settings) {
         (true, Ok(settings)) => lint(settings),
         (true, Err(wrong)) => vec![unreadable(wrong)],
         (false, settings) => everything((environment, paths), settings).await,
     };
+    findings.extend(unmended);
     let (wrong, warnings) = (count(&findings, State::Wrong), count(&findings, State::Warning));
     let mended_lines: String = mended.iter().map(|line| format!("✓ mended   {line}\n")).collect();
     let lines: String = findings.iter().map(Finding::told).collect();
@@ -109,14 +111,26 @@ pub async fn elsewhere(settings: &Settings, running: Option<&Running>) -> Vec<Fi
     model.into_iter().chain(discord).chain([calendar, tasks, mail]).collect()
 }
 
-/// Mends what can be mended without asking, and tells it.
-fn mend(paths: &Paths) -> Vec<String> {
+/// Mends what can be mended without asking, and tells it, and what is left as it is.
+fn mend(paths: &Paths) -> (Vec<String>, Option<Finding>) {
     let mut mended = loose::mend(paths);
-    match ::journal::disk::sweep(&RealDisk, &paths.state()) {
-        Ok(0) | Err(_) => {}
-        Ok(swept) => mended.push(format!("{swept} half-written files of a crash are swept away.")),
-    }
-    mended
+    let left = match sweep_left(paths, &RealDisk, std::process::id()) {
+        Ok(0) => None,
+        Ok(swept) => {
+            mended.push(format!("{swept} half-written files of a crash are swept away."));
+            None
+        }
+        Err(NotLocked::Running(_)) => Some(Finding::fine(
+            "sweep",
+            "the assistant runs, so what is half-written is left to it; its next start sweeps what a crash left",
+        )),
+        Err(NotLocked::Disk(error)) => Some(Finding::new(
+            "sweep",
+            State::Warning,
+            format!("half-written files of a crash could not be swept away: {error}"),
+        )),
+    };
+    (mended, left)
 }
 
 /// The secrets that are kept, and not used.

@@ -37,6 +37,35 @@ fn what_was_loosened_is_mended_and_told() {
     running.terminate();
 }
 
+/// What an assistant that runs, or an export, is about to put in its place is not swept away under it.
+#[test]
+fn what_others_are_writing_is_not_swept_away() {
+    let program = Program::offline(BINARY);
+    let running = program.start();
+    let state = program.data().join("state");
+    let mut ended = std::process::Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    let half = ["config.json.0.tmp".to_owned(), format!("export-{}.tmp", ended.id())];
+    let packing = state.join(format!("export-{}.tmp", std::process::id()));
+    for name in &half {
+        std::fs::write(state.join(name), "half").unwrap();
+    }
+    std::fs::write(&packing, "half").unwrap();
+    let there = || half.clone().map(|name| state.join(name).exists());
+
+    let looked = run(&program, &["doctor", "--fix"]);
+    assert_eq!(there(), [true, true], "the assistant may be writing them");
+    let says = "✓ sweep    the assistant runs, so what is half-written is left to it";
+    assert!(stdout(&looked).contains(says), "{}", stdout(&looked));
+
+    running.kill();
+    let mended = json_of(&run(&program, &["doctor", "--fix", "--json"]));
+    assert_eq!(there(), [false, false], "{mended}");
+    assert!(packing.exists(), "an export is at it");
+    program.start().terminate();
+    assert!(packing.exists(), "an export is at it");
+}
+
 /// Whoever lints is stopped by one bad file, hears where and why, and no model is asked.
 #[test]
 fn a_bad_file_fails_the_lint() {

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{Disk, Seen};
+use super::{Disk, Listed, Seen};
+use crate::lock::is_alive;
 
 /// The most leftovers of earlier crashes, or writers at the same time, that a write steps around.
 const NAMES_TRIED: u32 = 100;
@@ -103,20 +104,34 @@ pub fn ensure_dir(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
 
 /// Removes what writes that never ended left in `dir`, and says how many there were.
 ///
-/// Only for the one process that writes there: another one's unfinished write looks the same.
+/// Only for the one process that writes there: another one's unfinished write looks the same, unless its name tells
+/// whose it is.
 pub fn sweep(disk: &dyn Disk, dir: &Path) -> io::Result<usize> {
     if disk.look(dir)?.is_none() {
         return Ok(0);
     }
-    let left = disk.list(dir)?;
-    let left =
-        left.iter().filter(|name| name.is_file() && name.path.extension().is_some_and(|end| end == "tmp"));
+    let left = |name: &&Listed| name.is_file() && is_half_written(&name.path) && !is_in_use(&name.path);
     let mut removed = 0;
-    for name in left {
+    for name in disk.list(dir)?.iter().filter(left) {
         disk.remove(&name.path)?;
         removed += 1;
     }
     Ok(removed)
+}
+
+/// Whether what is called so is being written, or was when somebody ended. SQLite keeps things of its own beside a
+/// copy that it writes.
+pub fn is_half_written(path: &Path) -> bool {
+    let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+    end == "tmp" || end.starts_with("tmp-")
+}
+
+/// Whether it belongs to another process, which still runs: such a name ends in the number of its process, as
+/// `export-123.tmp` does.
+pub fn is_in_use(path: &Path) -> bool {
+    let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    let owner = name.rsplit_once('-').and_then(|(_, number)| number.parse().ok());
+    owner.is_some_and(|owner| owner != std::process::id() && is_alive(owner))
 }
 
 /// Removes what writes of the one file `path` left beside it, where other files may end in `.tmp` too.

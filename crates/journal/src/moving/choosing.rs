@@ -1,7 +1,11 @@
 //! What of a data directory goes into an archive, and what never does.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::disk::is_half_written;
 
 /// Whether keys and paired browsers go along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +64,9 @@ pub fn refusal(name: &str) -> Option<Why> {
     }
     match name.split_once('/') {
         Some((".git", inner)) => git(inner),
-        Some(("state", inner)) if last.ends_with(".tmp") || inner.ends_with(".sock") => Some(Why::Running),
+        Some(("state", inner)) if is_half_written(Path::new(last)) || inner.ends_with(".sock") => {
+            Some(Why::Running)
+        }
         Some(("state", inner)) if COPIES.contains(&inner.split('/').next().unwrap_or(inner)) => {
             Some(Why::Copy)
         }
@@ -127,6 +133,7 @@ mod tests {
             ("state/control.sock", Why::Running),
             ("state/journal.db-wal", Why::Running),
             ("state/config.json.0.tmp", Why::Running),
+            ("state/export-7.tmp-journal", Why::Running),
             ("routines/a.md.0.tmp", Why::Running),
             ("state/backups", Why::Copy),
             ("state/backups/journal-20261115T000000Z.db", Why::Copy),
