@@ -9,6 +9,7 @@ mod manifest;
 mod packing;
 mod path;
 mod placing;
+mod secrets;
 mod unpacking;
 mod walking;
 

@@ -71,6 +71,7 @@ pub async fn run(
         looker,
         settings,
     };
+    here.keeping.forget_tried();
     match wanted.section {
         Some(section) => match set_up(&mut here, section).await {
             Ok(done) => {

@@ -1,4 +1,4 @@
-//! J1: twenty secrets, a model that wants them, and a search for them through every byte that was written or sent.
+//! J1: secrets in every place that has them, a model that wants them, and a search for them through every byte that was written or sent.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -26,13 +26,16 @@ const VARIABLES: [&str; 9] = [
 ];
 
 /// Files that hold one.
-const FILES: [&str; 11] = [
+const FILES: [&str; 13] = [
     "data/state/openai.key",
     "data/state/search.key",
     "data/state/imap.password",
     "data/state/caldav.password",
     "data/state/webhook-secrets/ci",
     "data/state/token.json",
+    "data/state/environment",
+    // What a setup that was interrupted left.
+    "data/state/.tried-Xy12Zw",
     "data/.env",
     "data/mcp.json",
     ".env",
@@ -49,12 +52,13 @@ const COMMANDS: [&str; 5] = [
     "grep -rs canary $DATA /etc | head; exit 3",
 ];
 
-/// J1: after talk, tools that go looking, failures, commands, a routine, a backup and a crash, none of twenty secrets is in
+/// J1: after talk, tools that go looking, failures, commands, a routine, a backup and a crash, none of the secrets is in
 /// the log, the journal, the history, a request to the model, a backup or anything we said: neither as it is nor coded.
 #[test]
 fn no_secret_leaves_its_place() {
-    let secrets: BTreeMap<String, String> =
-        (0..20).map(|number| (place(number), format!("canary{number:02}zq8xwv7k3jf"))).collect();
+    let secrets: BTreeMap<String, String> = (0..VARIABLES.len() + FILES.len())
+        .map(|number| (place(number), format!("canary{number:02}zq8xwv7k3jf")))
+        .collect();
     let backstage = Backstage::open_with(Options {
         key: Some(secrets["ANTHROPIC_API_KEY"].clone()),
         ..Options::default()
@@ -68,6 +72,7 @@ fn no_secret_leaves_its_place() {
         }
     }
     let mut said = lived(&program, &backstage);
+    said.extend(packed_with(&program, &secrets["data/mcp.json"]));
     said.extend(backstage.requests().into_iter().map(|request| request.body));
     let mut bytes: Vec<(PathBuf, Vec<u8>)> = contents(program.home()).into_iter().collect();
     bytes.push(("what was said".into(), said.join("\n").into_bytes()));
@@ -94,6 +99,7 @@ fn write(path: &Path, secret: &str) {
                 .to_string()
         }
         Some("json") => json!({ "refresh_token": secret }).to_string(),
+        None if path.ends_with("environment") => format!("WEBHOOK_SECRET={secret}\n"),
         Some(_) | None => format!("KEY={secret}\n"),
     };
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -136,6 +142,25 @@ fn lived(program: &Program, backstage: &Backstage) -> Vec<String> {
     said.extend(unpacked(&archive));
     said.push(kept_by_git(program.data()));
     said
+}
+
+/// What is in backups that are made while `secret` stands anywhere in `mcp.json` where servers take one.
+fn packed_with(program: &Program, secret: &str) -> Vec<String> {
+    let servers = [
+        json!({ "command": "/nowhere", "args": ["--token", secret] }),
+        json!({ "command": "/nowhere", "args": [secret] }),
+        json!({ "url": format!("https://example.org/mcp?key={secret}") }),
+        json!({ "url": format!("https://{secret}@example.org/mcp") }),
+        json!({ "url": format!("https://example.org/{secret}/mcp") }),
+    ];
+    let packed = |server| {
+        let text = json!({ "mcpServers": { "notes": server } }).to_string();
+        std::fs::write(program.data().join("mcp.json"), text).unwrap();
+        let archive = program.home().join("again.tar.gz");
+        assert!(program.run(&["export", archive.to_str().unwrap()]).status.success());
+        unpacked(&archive)
+    };
+    servers.into_iter().flat_map(packed).collect()
 }
 
 /// What is in a backup.

@@ -67,6 +67,24 @@ fn a_key_is_tried_before_it_is_kept() {
     assert!(left.flatten().all(|entry| !entry.file_name().to_string_lossy().starts_with(".tried-")));
 }
 
+/// J1: a secret that was being tried when somebody interrupted it is taken away by the next setup, and one that is
+/// being tried elsewhere is not.
+#[test]
+fn what_was_tried_does_not_stay() {
+    let program = fresh();
+    std::fs::create_dir_all(program.data().join("state")).unwrap();
+    let mut ended = std::process::Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    let left = [".tried-Xy12Zw".to_owned(), format!(".tried-Xy12Zw-{}.tmp", ended.id())];
+    let tried = format!(".tried-Ab34Cd-{}.tmp", std::process::id());
+    for name in left.iter().chain([&tried]) {
+        std::fs::write(state(&program, name), "sk-canary").unwrap();
+    }
+    run(&program, &["setup", "you", "--name", "Ann", "--no-input"]);
+    assert_eq!(left.map(|name| state(&program, &name).exists()), [false, false]);
+    assert!(state(&program, &tried).exists(), "somebody else tries it right now");
+}
+
 /// A key also comes from a pipe; what is missing, empty, unreadable or unknown is told in one line.
 #[test]
 fn every_way_a_model_can_be_wrong_has_its_line() {

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::disk::is_half_written;
 
@@ -91,37 +90,6 @@ fn git(inner: &str) -> Option<Why> {
     }
 }
 
-/// Whether whoever reads the file called `name` could act as the human.
-pub fn is_secret(name: &str) -> bool {
-    let last = name.rsplit('/').next().unwrap_or(name);
-    let ends = [".key", ".password", ".token", ".secret", ".env", ".pem"];
-    match name.split_once('/') {
-        Some(("state", "token.json" | "credentials.json")) => true,
-        Some(("state", inner)) => {
-            let folder = ["secrets", "webhook-secrets"].iter().any(|folder| inner.starts_with(folder));
-            folder || ends.iter().any(|end| last.ends_with(end))
-        }
-        Some(_) | None => last == ".env",
-    }
-}
-
-/// Whether the text of `mcp.json` gives servers words that are meant for them alone.
-pub fn holds_secrets(text: &[u8]) -> bool {
-    let filled = |value: Option<&Value>| match value {
-        None | Some(Value::Null) => false,
-        Some(Value::Object(keys)) => !keys.is_empty(),
-        Some(_) => true,
-    };
-    match serde_json::from_slice::<Value>(text) {
-        Ok(file) => match file.get("mcpServers").and_then(Value::as_object) {
-            Some(servers) => servers.values().any(|it| filled(it.get("env")) || filled(it.get("headers"))),
-            None => false,
-        },
-        // What cannot be read could hold anything.
-        Err(_) => true,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,28 +126,5 @@ mod tests {
         ] {
             assert_eq!(refusal(name), None, "{name}");
         }
-    }
-
-    #[test]
-    fn a_secret_is_known_by_its_name_or_by_what_is_in_it() {
-        for name in [
-            "state/anthropic.key",
-            "state/imap.password",
-            "state/token.json",
-            "state/secrets/x",
-            "state/webhook-secrets/ci",
-            "skills/a/.env",
-        ] {
-            assert!(is_secret(name), "{name}");
-        }
-        for name in ["state/sessions.json", "routines/token.json.md", "skills/a/secret.md"] {
-            assert!(!is_secret(name), "{name}");
-        }
-        let check = |text: &str, secret: bool| assert_eq!(holds_secrets(text.as_bytes()), secret, "{text}");
-        check(r#"{"mcpServers": {"a": {"command": "x", "env": {"TOKEN": "1"}}}}"#, true);
-        check(r#"{"mcpServers": {"a": {"url": "x", "headers": {"Authorization": "1"}}}}"#, true);
-        check(r#"{"mcpServers": {"a": {"command": "x", "env": {}}}}"#, false);
-        check("{}", false);
-        check("not json", true);
     }
 }

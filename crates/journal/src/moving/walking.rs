@@ -4,13 +4,11 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::choosing::{Secrets, Why, holds_secrets, is_secret, refusal};
+use super::choosing::{Secrets, Why, refusal};
 use super::manifest::LeftOut;
 use super::path::named;
+use super::secrets::{holds_secrets, is_secret, is_told_by_its_text};
 use crate::disk::{Disk, Seen};
-
-/// The settings of servers of others.
-const SERVERS: &str = "mcp.json";
 
 /// A file that goes in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,7 +79,8 @@ impl Walker<'_> {
     }
 
     fn take(&mut self, name: String, path: PathBuf, bytes: u64) -> io::Result<()> {
-        let secret = is_secret(&name) || (name == SERVERS && holds_secrets(&self.disk.read(&path)?));
+        let secret =
+            is_secret(&name) || (is_told_by_its_text(&name) && holds_secrets(&name, &self.disk.read(&path)?));
         match (self.secrets, secret) {
             (Secrets::Stay, true) => self.leave(name, Why::Secret),
             (Secrets::GoAlong, _) | (_, false) => self.walk.chosen.push(Chosen { name, path, bytes }),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use journal::Paths;
-use journal::disk::{Disk, ensure_dir, replace};
+use journal::disk::{Disk, Listed, ensure_dir, is_in_use, remove, replace};
 use tempfile::NamedTempFile;
 
 use crate::checkup::running::{AGAIN, Running};
@@ -16,6 +16,10 @@ use crate::settings::{Environment, Settings, kept};
 /// Whose secrets are kept, and by which section.
 const VENDORS: [(Vendor, &str); 5] =
     [(ANTHROPIC, "model"), (OPENAI, "model"), (DISCORD, "discord"), (CALDAV, "caldav"), (IMAP, "mail")];
+
+/// What the name of a file begins with that holds a secret while it is tried. It ends in the number of the process, so
+/// that what a setup left that was interrupted can be told from what another one tries.
+const TRIED: &str = ".tried-";
 
 /// What would be new.
 #[derive(Clone, Debug, Default)]
@@ -85,10 +89,28 @@ impl Keeping {
 
     fn lend(&self, secret: &accounts::Secret) -> Result<NamedTempFile, Failed> {
         self.make_state()?;
-        let mut file = NamedTempFile::with_prefix_in(".tried-", self.paths.state())
+        let end = format!("-{}.tmp", std::process::id());
+        let mut file = tempfile::Builder::new()
+            .prefix(TRIED)
+            .suffix(&end)
+            .tempfile_in(self.paths.state())
             .map_err(|error| self.unwritable(&error))?;
         file.write_all(secret.reveal().as_bytes()).map_err(|error| self.unwritable(&error))?;
         Ok(file)
+    }
+
+    /// Takes away what a setup had tried that was interrupted.
+    pub fn forget_tried(&self) {
+        let is_left = |listed: &Listed| {
+            let name = listed.path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with(TRIED)) && !is_in_use(&listed.path)
+        };
+        let listed = self.disk.list(&self.paths.state()).unwrap_or_default();
+        for Listed { path, .. } in listed.into_iter().filter(is_left) {
+            if let Err(error) = remove(&*self.disk, &path) {
+                tracing::warn!(%error, path = %path.display(), "A secret that was tried could not be removed.");
+            }
+        }
     }
 
     /// What the human set in the chat.
