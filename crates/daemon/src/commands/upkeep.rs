@@ -1,5 +1,6 @@
 //! The commands of upkeep: what keeps it going for years.
 
+mod deciding;
 mod export;
 mod import;
 mod migrate;

@@ -182,6 +182,39 @@ fn an_archive_goes_through_a_pipe() {
     assert_eq!(log(&program.home().join("piped"))["messages"], log(program.data())["messages"]);
 }
 
+/// Whoever takes in an archive hears what in it says which programs are started, or where keys go; and nothing of the
+/// kind where there is none.
+#[test]
+fn an_import_names_what_decides_over_programs_and_keys() {
+    let program = lived_in();
+    let archive = program.home().join("backup.tar.gz");
+    let archive = archive.to_str().unwrap();
+    let taken_in = |place: &str| {
+        assert!(program.run(&["export", archive]).status.success());
+        stdout(&program.run(&["import", archive, "--data-dir", place]))
+    };
+    let told = taken_in("plain");
+    assert!(!told.contains("look at"), "{told}");
+    for (name, text) in [
+        (
+            "state/environment",
+            "OLLIM_USER_NAME=Ann\nOLLIM_CLAUDE=/opt/other\nOPENAI_BASE_URL=https://x.org\n",
+        ),
+        ("settings.toml", "[update]\nbuild = \"make\"\n[model]\ntries = 2\n"),
+        ("mcp.json", r#"{"mcpServers": {"notes": {"command": "notes"}, "wiki": {"url": "https://w.org"}}}"#),
+    ] {
+        let path = program.data().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+    }
+    let told = taken_in("other");
+    let says = "look at these before you start it, they say which programs run or where keys go: state/environment \
+                (OLLIM_CLAUDE, OPENAI_BASE_URL), settings.toml (update.build), mcp.json (notes, wiki)\n";
+    assert!(told.contains(says), "{told}");
+    let told = json(&program, &["import", archive, "--data-dir", "third"]);
+    assert_eq!(told["look_at"].as_array().map(Vec::len), Some(3), "{told}");
+}
+
 /// What cannot be done is one sentence that says what would be right.
 #[test]
 fn what_cannot_be_moved_is_said_in_one_sentence() {

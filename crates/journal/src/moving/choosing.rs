@@ -76,6 +76,16 @@ pub fn refusal(name: &str) -> Option<Why> {
     }
 }
 
+/// Why the thing called `name` is neither packed nor taken in, though archives of earlier versions hold it; nothing, if
+/// it is not so. Who believed it elsewhere would take another program for its own, or an end for a fall.
+pub fn stays_behind(name: &str) -> Option<Why> {
+    match name {
+        "state/update.json" => Some(Why::Machine),
+        "state/watched" => Some(Why::Running),
+        _ => None,
+    }
+}
+
 /// Of a history, what was committed and what names it. Settings and hooks can run programs, and stay.
 fn git(inner: &str) -> Option<Why> {
     let first = inner.split('/').next().unwrap_or(inner);

@@ -12,7 +12,7 @@ use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 use tar::{Archive, Entry};
 
-use super::choosing::refusal;
+use super::choosing::{refusal, stays_behind};
 use super::manifest::{FORMAT, Manifest};
 use super::packing::in_hex;
 use super::path::is_plain;
@@ -138,11 +138,10 @@ impl Unpacker<'_, '_> {
             return Err(Refused::Unsafe(format!("it brings `{shown}`, which no archive of mine holds")));
         };
         self.allow(size, self.bounds.bytes.saturating_sub(self.progress.bytes), &name)?;
-        let may_run = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
-        let hash = self.lay(inside, &mut entry)?;
-        if may_run {
-            self.disk.let_run(&self.stage.join(inside)).map_err(Refused::Disk)?;
-        }
+        let hash = match stays_behind(inside) {
+            Some(_) => passed_by(&mut entry)?,
+            None => self.lay(inside, &mut entry)?,
+        };
         self.progress = Progress { files: self.progress.files + 1, bytes: self.progress.bytes + size };
         self.found.insert(inside.to_owned(), (size, hash));
         (self.tell)(self.progress);
@@ -166,7 +165,16 @@ impl Unpacker<'_, '_> {
         Err(Refused::Unsafe(format!("`{}` ({size} bytes): {reason}", shown(name))))
     }
 
-    fn lay(&self, inside: &str, bytes: &mut impl Read) -> Result<String, Refused> {
+    fn lay<R: Read>(&self, inside: &str, entry: &mut Entry<'_, R>) -> Result<String, Refused> {
+        let may_run = entry.header().mode().is_ok_and(|mode| mode & 0o100 != 0);
+        let hash = self.write(inside, entry)?;
+        if may_run {
+            self.disk.let_run(&self.stage.join(inside)).map_err(Refused::Disk)?;
+        }
+        Ok(hash)
+    }
+
+    fn write(&self, inside: &str, bytes: &mut impl Read) -> Result<String, Refused> {
         let path = self.stage.join(inside);
         if let Some(dir) = path.parent() {
             self.disk.create_dir(dir).map_err(|error| unlaid(inside, error))?;
@@ -212,6 +220,17 @@ impl Unpacker<'_, '_> {
         match self.found.contains_key(JOURNAL) {
             true => sound(examine_copy(&self.stage.join(JOURNAL))),
             false => Ok(()),
+        }
+    }
+}
+
+/// Reads what is not wanted, which the list names all the same.
+fn passed_by(bytes: &mut impl Read) -> Result<String, Refused> {
+    let (mut hash, mut part) = (Sha256::new(), vec![0; 64 * 1024]);
+    loop {
+        match bytes.read(&mut part).map_err(|error| unread(&error))? {
+            0 => return Ok(in_hex(hash)),
+            read => hash.update(&part[..read]),
         }
     }
 }

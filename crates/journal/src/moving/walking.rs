@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::choosing::{Secrets, Why, refusal};
+use super::choosing::{Secrets, Why, refusal, stays_behind};
 use super::manifest::LeftOut;
 use super::path::named;
 use super::secrets::{holds_secrets, is_secret, is_told_by_its_text};
@@ -67,7 +67,7 @@ impl Walker<'_> {
                 self.leave(name, Why::Strange);
                 continue;
             };
-            match (refusal(&name), listed.stamp.seen) {
+            match (refusal(&name).or_else(|| stays_behind(&name)), listed.stamp.seen) {
                 (Some(why), _) => self.leave(name, why),
                 (None, Some(Seen::File(bytes))) => self.take(name, path, bytes)?,
                 (None, Some(Seen::Directory)) => self.follow(name, &path)?,

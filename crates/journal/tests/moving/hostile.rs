@@ -100,6 +100,22 @@ fn what_nobody_may_bring_in_is_refused() {
     }
 }
 
+/// What tells of the machine it was made on is left where it is, though archives of earlier versions hold it; and the
+/// rest of them is taken in.
+#[test]
+fn what_tells_of_another_machine_is_left_in_the_archive() {
+    let target = tempfile::tempdir().unwrap();
+    let stage = target.path().join("stage");
+    let things = [
+        brought("data/state/update.json", b"{\"stage\": \"unproven\"}"),
+        brought("data/state/watched", b"stalled"),
+        brought("data/notes/mine.md", b"mine"),
+    ];
+    take_in(&made_of(&things), &stage).unwrap();
+    assert_eq!(std::fs::read(stage.join("notes/mine.md")).unwrap(), b"mine");
+    assert!(!stage.join("state").exists(), "it says how an update goes, or how somebody ended");
+}
+
 /// What comes twice, lies under a file, or is more than there is room for is refused.
 #[test]
 fn what_comes_twice_or_is_too_much_is_refused() {

@@ -50,6 +50,8 @@ impl Desk {
             ("state/token.json", "{\"refresh\": \"very secret\"}"),
             ("state/backups/journal-20260101T000000Z.db", "an older one"),
             ("state/config.json.0.tmp", "half"),
+            ("state/update.json", "{\"stage\": \"unproven\"}"),
+            ("state/watched", ""),
             (".git/hooks/post-commit", "#!/bin/sh\n"),
             ("mcp.json", r#"{"mcpServers": {"a": {"command": "x", "env": {"T": "very secret"}}}}"#),
         ] {
@@ -118,6 +120,8 @@ fn an_archive_holds_what_it_says_and_names_what_it_leaves_out() {
         ("state/backups", Why::Copy),
         ("state/bot.lock", Why::Running),
         ("state/config.json.0.tmp", Why::Running),
+        ("state/update.json", Why::Machine),
+        ("state/watched", Why::Running),
         (".git/hooks", Why::Machine),
         (".git/config", Why::Machine),
         ("linked", Why::Link),

@@ -12,6 +12,7 @@ use journal::moving::{Bounds, LeftOut, Manifest, NotPlaced, Placed, Refused, Sta
 use serde_json::json;
 
 use super::super::answer;
+use super::deciding::deciding;
 use super::ticking::Ticking;
 use super::{files, size};
 use crate::cli::Output;
@@ -56,15 +57,16 @@ pub fn import(
         clear(&laid);
         unplaced(error)
     })?;
+    let deciding = deciding(&placed.root, disk);
     let value = json!({
         "ok": true, "data_dir": placed.root, "kept": placed.kept, "files": manifest.inside.len(),
-        "bytes": manifest.bytes(), "left_out": manifest.left_out, "kept_before": replaced,
+        "bytes": manifest.bytes(), "left_out": manifest.left_out, "kept_before": replaced, "look_at": deciding,
     });
-    answer(output, &value, &told(&manifest, &placed, &replaced));
+    answer(output, &value, &told(&manifest, &placed, (&replaced, &deciding)));
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(manifest: &Manifest, placed: &Placed, replaced: &[PathBuf]) -> String {
+fn told(manifest: &Manifest, placed: &Placed, (replaced, deciding): (&[PathBuf], &[String])) -> String {
     let count = files(manifest.inside.len() as u64);
     let mut text =
         format!("{}: {count}, {}, as of {}.", placed.root.display(), size(manifest.bytes()), manifest.made);
@@ -78,6 +80,12 @@ fn told(manifest: &Manifest, placed: &Placed, replaced: &[PathBuf]) -> String {
     if !secrets.is_empty() {
         let names: Vec<&str> = secrets.iter().map(|secret| secret.path.as_str()).collect();
         text += &format!("\nnot in the archive, set again here: {}", names.join(", "));
+    }
+    if !deciding.is_empty() {
+        text += &format!(
+            "\nlook at these before you start it, they say which programs run or where keys go: {}",
+            deciding.join(", ")
+        );
     }
     text + "\nrun only one of the two: both would ring for the same things. start it here: ollim-bot"
 }

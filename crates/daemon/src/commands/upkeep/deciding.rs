@@ -1,0 +1,74 @@
+//! What of a data directory decides over programs and keys, for a human who has it from somewhere else.
+//!
+//! All of it is the human's to say, so an import takes it over; but whoever made the archive has said it.
+
+use std::path::Path;
+
+use journal::Paths;
+use journal::disk::Disk;
+use serde_json::Value;
+use toml::Table;
+
+use crate::settings::kept;
+
+/// How many things of one file are named, and how much of the name of each.
+const NAMED: usize = 6;
+const LETTERS: usize = 40;
+
+/// Each file in `root` that says which programs are started or where keys go, and what in it does.
+pub fn deciding(root: &Path, disk: &dyn Disk) -> Vec<String> {
+    let read = |name: &str| disk.read(&root.join(name)).ok();
+    let files = [
+        ("state/environment", Some(in_environment(root))),
+        ("settings.toml", read("settings.toml").map(|text| in_settings(&text))),
+        ("mcp.json", read("mcp.json").map(|text| in_servers(&text))),
+    ];
+    files.into_iter().filter_map(|(name, found)| told(name, found?)).collect()
+}
+
+/// What decides in a file.
+enum Found {
+    These(Vec<String>),
+    /// It is there and cannot be read, so nobody knows.
+    Unknown,
+}
+
+fn told(name: &str, found: Found) -> Option<String> {
+    match found {
+        Found::Unknown => Some(format!("{name} (which i can't read)")),
+        Found::These(names) if names.is_empty() => None,
+        Found::These(names) => {
+            let short = |name: &String| name.chars().take(LETTERS).collect::<String>();
+            let first = names.iter().take(NAMED).map(short).collect::<Vec<_>>().join(", ");
+            match names.len().saturating_sub(NAMED) {
+                0 => Some(format!("{name} ({first})")),
+                more => Some(format!("{name} ({first} and {more} more)")),
+            }
+        }
+    }
+}
+
+fn in_environment(root: &Path) -> Found {
+    let decides = |name: &str| {
+        name == "OLLIM_CLAUDE" || ["_URL", "_BASE", "_PROXY", "_FILE"].iter().any(|end| name.ends_with(end))
+    };
+    match kept::read(&Paths::new(root)) {
+        Ok(kept) => Found::These(
+            kept.iter().filter(|(name, _)| decides(name)).map(|(name, _)| (*name).to_owned()).collect(),
+        ),
+        Err(_) => Found::Unknown,
+    }
+}
+
+/// Where the program's next version is from, what builds it, and which file it becomes.
+fn in_settings(text: &[u8]) -> Found {
+    let Ok(table) = String::from_utf8_lossy(text).parse::<Table>() else { return Found::Unknown };
+    let update = table.get("update").and_then(|update| update.as_table());
+    Found::These(update.into_iter().flat_map(Table::keys).map(|key| format!("update.{key}")).collect())
+}
+
+fn in_servers(text: &[u8]) -> Found {
+    let Ok(file) = serde_json::from_slice::<Value>(text) else { return Found::Unknown };
+    let servers = file.get("mcpServers").and_then(Value::as_object);
+    Found::These(servers.into_iter().flat_map(|servers| servers.keys().cloned()).collect())
+}
