@@ -103,6 +103,9 @@ pub fn unpack(
         }
         list = unpacker.take(entry)?;
     }
+    // Only who reads to the end hears whether all of it is what was packed: nothing else tells that of the list.
+    allowed.set(AROUND);
+    passed_by(&mut archive.into_inner())?;
     let list = list.ok_or_else(|| Refused::NotOurs("it has no list of what is inside".to_owned()))?;
     unpacker.look_over(&list)?;
     Ok(list)

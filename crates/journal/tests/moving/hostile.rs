@@ -167,6 +167,11 @@ fn a_damaged_archive_is_refused() {
     };
     let cuts: usize = (1..20).map(|n| check("cut", n, &archive[..archive.len() * n / 20])).sum();
     assert_eq!(cuts, 19);
+    // What a whole archive must come to stands at its end: the list itself has no other witness.
+    let mut sum = archive.clone();
+    let at = sum.len() - 8;
+    sum[at] ^= 0x10;
+    assert_eq!(check("sum", 0, &sum), 1);
     let flips: usize = (0..40)
         .map(|n| {
             let mut bytes = archive.clone();
