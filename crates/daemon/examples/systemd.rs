@@ -216,7 +216,7 @@ impl Stage {
         let mut child = self.spawn(&words(line), &socket, micros);
         self.write("pid", &child.id().to_string());
         let patience = Duration::from_micros(micros);
-        let mut heard = Instant::now();
+        let (mut heard, mut stopping) = (Instant::now(), false);
         loop {
             let mut letter = [0; 256];
             match ear.recv(&mut letter) {
@@ -224,6 +224,16 @@ impl Stage {
                     heard = Instant::now();
                     let text = String::from_utf8_lossy(&letter[..length]).into_owned();
                     self.note(&text);
+                    // Whoever says so is taken at its word: it has TimeoutStopSec to end, whatever it says later.
+                    if text.contains("STOPPING=1") {
+                        stopping = true;
+                        let _ = std::fs::remove_file(self.0.join("ready"));
+                    }
+                    if text.contains("READY=1") && stopping {
+                        let _ = child.kill();
+                        let _ = child.wait();
+                        return ("timeout", -1);
+                    }
                     if text.contains("READY=1") {
                         self.write("ready", "");
                         print("ready\n");

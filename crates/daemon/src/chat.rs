@@ -54,8 +54,11 @@ pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -
         () = renewed => Ok(Ended::ToStartAgain),
         () = house.fell() => Err(fell()),
     };
-    if let Some(notifier) = &settings.places.service.notifier {
-        notifier.stopping();
+    match (&settings.places.service.notifier, &ended) {
+        // systemd ends whoever said that it would end: a process that starts again only says that it lives.
+        (Some(notifier), Ok(Ended::ToStartAgain)) => notifier.alive(),
+        (Some(notifier), Ok(Ended::ForGood) | Err(_)) => notifier.stopping(),
+        (None, _) => {}
     }
     drop(watch);
     house.close().await;

@@ -43,7 +43,7 @@ impl Notifier {
         self.say("WATCHDOG=1");
     }
 
-    /// Says that we are about to end.
+    /// Says that we are about to end for good: whoever hears it ends us if we do not.
     pub fn stopping(&self) {
         self.say("STOPPING=1\nSTATUS=stopping");
     }

@@ -59,6 +59,24 @@ fn a_loop_that_stands_still_ends_the_process() {
     assert!(systemd.read("journal").contains("The loop stands still"), "{}", systemd.read("journal"));
 }
 
+/// H2, UP-9: a restart that the human asks for is none that systemd hears of: the same process goes on, and nobody ends
+/// it later because it said that it would end.
+#[test]
+fn a_restart_is_no_end_to_whoever_watches() {
+    let (program, systemd) = machine();
+    let done = run(&program, &["service", "install"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let before = systemd.pid();
+    let told = run(&program, &["chat", "--once", "/restart"]);
+    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+    let again = |it: &Systemd| it.read("heard").matches("READY=1").count() > 1 && it.has("ready");
+    systemd.until("another start", again);
+    assert_eq!((systemd.read("restarts").as_str(), systemd.pid()), ("", before), "{}", systemd.read("heard"));
+    assert!(!systemd.read("heard").contains("STOPPING=1"), "{}", systemd.read("heard"));
+    assert_eq!(run(&program, &["service", "stop"]).status.code(), Some(0));
+    assert!(systemd.read("heard").contains("STOPPING=1"), "an end is told: {}", systemd.read("heard"));
+}
+
 /// H3: asked to end in the middle of an answer and of a run, it ends in time, and the next start goes on with both.
 #[test]
 fn asked_to_end_it_ends_in_time_and_goes_on_later() {
