@@ -124,6 +124,7 @@ impl From<NotOpened> for Failed {
         match error {
             NotOpened::Running(running) => Self::Running(running.to_string()),
             NotOpened::Unusable(text) => Self::Configuration(text),
+            NotOpened::NotNow(text) => Self::NotDone(text),
         }
     }
 }

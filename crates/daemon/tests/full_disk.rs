@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use testkit::kill::{Backstage, Program, assert_unusable, contents, finish, stderr, wait};
+use testkit::kill::{Backstage, Program, assert_no_room, contents, finish, stderr, wait};
 use testkit::model_server::{Act, Gate};
 use testkit::oracle::{Ledger, examine};
 
@@ -69,16 +69,16 @@ fn an_answer_that_finds_the_disk_full_is_kept_until_there_is_room() {
     assert!(last.body.contains("an answer worth keeping"), "{}", last.body);
 }
 
-/// B3: a start on a full disk is refused in one sentence, and a sound database is not taken for a damaged one.
+/// B3, H2: a start on a full disk is refused in one sentence and is worth another try, and a sound database is not taken for a damaged one.
 #[test]
 fn a_start_on_a_full_disk_is_refused_and_changes_nothing() {
     let program = Program::offline(BINARY);
     let full = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
     let start = || finish(program.command_through(full, &["run", "--no-chat"]).stdin(Stdio::null()));
-    assert_unusable(&start(), program.data());
+    assert_no_room(&start(), program.data());
     assert_eq!(program.run(&["chat", "--once", "hello"]).status.code(), Some(0));
     let before = contents(program.data());
-    assert_unusable(&start(), program.data());
+    assert_no_room(&start(), program.data());
     let mut after = contents(program.data());
     after.remove(&program.data().join("state/bot.pid"));
     assert_eq!(after, before);

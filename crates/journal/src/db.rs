@@ -42,6 +42,8 @@ use std::time::Duration;
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::passing::{self, Lasts};
+
 pub use damage::{back_up_daily, rescue};
 pub use devices::KnownDevice;
 pub use fresh::make_if_missing;
@@ -79,6 +81,9 @@ pub enum Unopened {
     /// The disk does not let us.
     #[error("the journal cannot be opened: {0}")]
     Disk(String),
+    /// The disk does not let us for now.
+    #[error("the journal cannot be opened now: {0}")]
+    NotNow(String, Lasts),
 }
 
 impl Unopened {
@@ -89,7 +94,10 @@ impl Unopened {
             Some(DatabaseCorrupt | NotADatabase) => Self::Damaged(text),
             // A missing table or column: the file opens, but it is not what it says it is.
             Some(rusqlite::ErrorCode::Unknown) => Self::Damaged(text),
-            Some(_) => Self::Disk(text),
+            Some(code) => match passing::of_journal(Some(code)) {
+                Lasts::UntilItIsChanged => Self::Disk(text),
+                lasts @ (Lasts::UntilThereIsRoom | Lasts::ForAWhile) => Self::NotNow(text, lasts),
+            },
             // A row that says something no row of ours says.
             None => Self::Damaged(text),
         }

@@ -14,6 +14,7 @@ pub mod migration;
 pub mod moving;
 mod open;
 mod outbox;
+mod passing;
 mod paths;
 mod plans;
 mod reports;

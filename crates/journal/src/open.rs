@@ -13,10 +13,12 @@ use jiff::tz::TimeZone;
 
 use crate::db::{Database, PathCache, Unopened, make_if_missing, rescue};
 use crate::disk::{Disk, Seen, sweep, sweep_beside};
+use crate::files;
 use crate::git;
 use crate::keeper::Keeper;
 use crate::lock::{LOCK_FILE, Lock, NotLocked};
 use crate::migration::keep_before;
+use crate::passing::{self, Lasts};
 use crate::paths::Paths;
 use crate::plans::PlanFiles;
 use crate::reports::ReportFile;
@@ -58,6 +60,9 @@ pub enum NotOpened {
     /// It cannot be used as it is. The sentence says what would be right.
     #[error("{0}")]
     Unusable(String),
+    /// It cannot be used now, and may well be later. The sentence says what helps.
+    #[error("{0}")]
+    NotNow(String),
 }
 
 /// Whether git keeps the history of the files.
@@ -77,16 +82,16 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
 /// Opens the data directory at `place`, whose history is kept or not.
 pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     let state = place.paths.state();
-    place.disk.create_dir(&state).map_err(|error| unusable(&place, &error))?;
+    place.disk.create_dir(&state).map_err(|error| sorted(&place, &error))?;
     // Looked for before the lock makes its file, which tells whether we have been here.
     let emptied = emptied(&place);
     let lock = Lock::take(&state, place.pid).map_err(|error| match error {
         NotLocked::Running(_) => NotOpened::Running(error),
-        NotLocked::Disk(error) => unusable(&place, &error),
+        NotLocked::Disk(error) => sorted(&place, &error),
     })?;
     // The lock is ours, so whatever is half-written there was left by a run that died.
     for directory in [state.clone(), state.join("routine_sessions"), place.paths.backups()] {
-        sweep(place.disk.as_ref(), &directory).map_err(|error| unusable(&place, &error))?;
+        sweep(place.disk.as_ref(), &directory).map_err(|error| sorted(&place, &error))?;
     }
     for folder in ["routines", "reminders", "webhooks", ".claude/agents"] {
         sweep_files(place.disk.as_ref(), &place.paths.root().join(folder));
@@ -94,7 +99,7 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     let ours = REFERENCES.iter().map(|document| document.name).chain([git::IGNORE_FILE]);
     for name in ours {
         sweep_beside(place.disk.as_ref(), &place.paths.root().join(name))
-            .map_err(|error| unusable(&place, &error))?;
+            .map_err(|error| sorted(&place, &error))?;
     }
     let mut notices = Vec::new();
     if tracked == Tracked::ByGit {
@@ -102,29 +107,31 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     }
     let mut database = open_database(&place, emptied, &mut notices)?;
     if tracked == Tracked::Nowhere {
-        database.make_fleeting().map_err(|error| damaged(&error))?;
+        database.make_fleeting().map_err(|error| sorted(&place, &error))?;
     }
-    let mut files = SessionFiles::open(&place, tracked, &mut notices).map_err(|error| damaged(&error))?;
+    let mut files =
+        SessionFiles::open(&place, tracked, &mut notices).map_err(|error| sorted(&place, &error))?;
     let mut reports = ReportFile::new(&place);
-    reports.reconcile(&mut database, place.now, &mut notices).map_err(|error| damaged(&error))?;
+    reports.reconcile(&mut database, place.now, &mut notices).map_err(|error| sorted(&place, &error))?;
     let mut sent = SentFiles::new(&place);
-    sent.reconcile(&mut database, place.now, &mut notices).map_err(|error| damaged(&error))?;
+    sent.reconcile(&mut database, place.now, &mut notices).map_err(|error| sorted(&place, &error))?;
     let mut memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
-    memory.main.created = files.created(place.now).map_err(|error| damaged(&error))?;
+    memory.main.created = files.created(place.now).map_err(|error| sorted(&place, &error))?;
     let mut small = StateFiles::new(&place);
     memory.chosen = small.chosen(place.now, &mut notices);
-    let pings = database.pings().map_err(|error| damaged(&error))?;
+    let pings = database.pings().map_err(|error| sorted(&place, &error))?;
     small.agree(pings, &mut memory.chosen);
     let git = files.git();
     let mut plans = PlanFiles::new(&place, Arc::clone(&git));
     let stands = plans.reconcile(&mut database, place.now, &mut notices);
-    memory.plans.sessions = stands.map_err(|error| damaged(&error))?;
-    let reading = Database::open_for_reading(&place.paths.database()).map_err(|error| damaged(&error))?;
+    memory.plans.sessions = stands.map_err(|error| sorted(&place, &error))?;
+    let reading =
+        Database::open_for_reading(&place.paths.database()).map_err(|error| sorted(&place, &error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
     let journal = Journal {
         writer: Keeper::new("journal", Writer { database, files, state: small, reports, sent, plans })
-            .map_err(|error| unusable(&place, &error))?,
-        reader: Keeper::new("reader", reader).map_err(|error| unusable(&place, &error))?,
+            .map_err(|error| sorted(&place, &error))?,
+        reader: Keeper::new("reader", reader).map_err(|error| sorted(&place, &error))?,
         paths: place.paths,
         disk: place.disk,
         git,
@@ -182,13 +189,13 @@ fn open_database(
         Err(Unopened::Damaged(reason)) => {
             tracing::info!(reason, "The journal is damaged.");
             let rescued = rescue(&path, &place.paths.backups(), place.now, place.disk.as_ref());
-            let (database, notice) = rescued.map_err(|error| damaged(&error))?;
+            let (database, notice) = rescued.map_err(|error| sorted(place, &error))?;
             // What was accepted may be lost with it, and must not be taken for granted.
-            database.begin_accepting(place.now).map_err(|error| damaged(&error))?;
+            database.begin_accepting(place.now).map_err(|error| sorted(place, &error))?;
             notices.push(notice);
             Ok(database)
         }
-        Err(error @ (Unopened::Newer { .. } | Unopened::Disk(_))) => Err(damaged(&error)),
+        Err(error) => Err(sorted(place, &error)),
     }
 }
 
@@ -222,18 +229,18 @@ fn reconcile(
     place: &Place,
     notices: &mut Vec<String>,
 ) -> Result<Memory, NotOpened> {
-    let unmade = database.unmade().map_err(|error| damaged(&error))?;
+    let unmade = database.unmade().map_err(|error| sorted(place, &error))?;
     if !unmade.is_empty() && files.make(&unmade).is_ok() {
-        database.made(&unmade).map_err(|error| damaged(&error))?;
+        database.made(&unmade).map_err(|error| sorted(place, &error))?;
     }
-    let memory = database.memory().map_err(|error| damaged(&error))?;
-    let stored = files.stored(place.now, notices).map_err(|error| damaged(&error))?;
+    let memory = database.memory().map_err(|error| sorted(place, &error))?;
+    let stored = files.stored(place.now, notices).map_err(|error| sorted(place, &error))?;
     match (memory.conversation.head(&Branch::Main), stored) {
         (Some(head), stored) if stored.as_ref() != Some(&head.session) => {
             notices.push(files.restore(&head.session, stored.as_ref(), place.now));
             Ok(memory)
         }
-        (None, Some(session)) => adopt(database, session, place.now).map_err(|error| damaged(&error)),
+        (None, Some(session)) => adopt(database, session, place.now).map_err(|error| sorted(place, &error)),
         (Some(_), _) | (None, None) => Ok(memory),
     }
 }
@@ -246,19 +253,69 @@ fn adopt(database: &mut Database, session: SessionId, at: Timestamp) -> rusqlite
     database.memory()
 }
 
-fn unusable(place: &Place, error: &std::io::Error) -> NotOpened {
-    use std::io::ErrorKind::{AlreadyExists, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
-    let root = place.paths.root().display();
-    let (kind, choose) = (error.kind(), "choose another with --data-dir");
-    NotOpened::Unusable(if matches!(kind, ReadOnlyFilesystem | PermissionDenied) {
-        format!("{root} cannot be written to ({error}). make it writable, or {choose}.")
-    } else if matches!(kind, NotADirectory | AlreadyExists) {
-        format!("{root} is not a directory. {choose}.")
-    } else {
-        format!("{root} cannot be used: {error}. {choose}.")
-    })
+/// What `place` cannot be opened for, and who must act.
+fn sorted<E: Trouble>(place: &Place, error: &E) -> NotOpened {
+    let (root, again) = (place.paths.root().display(), "start again (a service does so by itself)");
+    match error.lasts() {
+        Lasts::UntilThereIsRoom => {
+            NotOpened::NotNow(format!("there is no room left for {root} ({error}). make some, and {again}."))
+        }
+        Lasts::ForAWhile => NotOpened::NotNow(format!(
+            "{root} cannot be used now ({error}). look after the disk and whoever else uses it, and {again}."
+        )),
+        Lasts::UntilItIsChanged => NotOpened::Unusable(error.unusable(place)),
+    }
 }
 
-fn damaged(error: &dyn std::fmt::Display) -> NotOpened {
-    NotOpened::Unusable(error.to_string())
+/// What can be wrong with a data directory.
+trait Trouble: std::fmt::Display {
+    /// How long it is wrong.
+    fn lasts(&self) -> Lasts;
+
+    /// What the human is told who must change something.
+    fn unusable(&self, _: &Place) -> String {
+        self.to_string()
+    }
+}
+
+impl Trouble for std::io::Error {
+    fn lasts(&self) -> Lasts {
+        passing::of_disk(self)
+    }
+
+    fn unusable(&self, place: &Place) -> String {
+        use std::io::ErrorKind::{AlreadyExists, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+        let (root, choose) = (place.paths.root().display(), "choose another with --data-dir");
+        if matches!(self.kind(), ReadOnlyFilesystem | PermissionDenied) {
+            format!("{root} cannot be written to ({self}). make it writable, or {choose}.")
+        } else if matches!(self.kind(), NotADirectory | AlreadyExists) {
+            format!("{root} is not a directory. {choose}.")
+        } else {
+            format!("{root} cannot be used: {self}. {choose}.")
+        }
+    }
+}
+
+impl Trouble for rusqlite::Error {
+    fn lasts(&self) -> Lasts {
+        passing::of_journal(self.sqlite_error_code())
+    }
+}
+
+impl Trouble for Unopened {
+    fn lasts(&self) -> Lasts {
+        match self {
+            Self::NotNow(_, lasts) => *lasts,
+            Self::Newer { .. } | Self::Damaged(_) | Self::Disk(_) => Lasts::UntilItIsChanged,
+        }
+    }
+}
+
+impl Trouble for files::Trouble {
+    fn lasts(&self) -> Lasts {
+        match self {
+            Self::Unreadable { source, .. } | Self::Unwritable { source, .. } => passing::of_disk(source),
+            Self::Refused { .. } => Lasts::UntilItIsChanged,
+        }
+    }
 }

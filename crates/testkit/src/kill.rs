@@ -28,7 +28,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 pub use backstage::{Backstage, wait};
-pub use outcome::{assert_unusable, contents, stderr, stdout};
+pub use outcome::{assert_no_room, assert_unusable, contents, stderr, stdout};
 pub use socket::{Event, Events, Refused};
 pub use tmux::Pane;
 use watchdog::Watchdog;

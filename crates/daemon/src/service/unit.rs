@@ -61,8 +61,8 @@ impl Unit {
             "# Written by `ollim-bot service install`, which also changes it.\n\
              [Unit]\n\
              Description=ollim-bot, a proactive assistant\n\
-             StartLimitIntervalSec=600\n\
-             StartLimitBurst=10\n\
+             # What may pass by itself, such as a full disk, is tried again for as long as it takes.\n\
+             StartLimitIntervalSec=0\n\
              \n\
              [Service]\n\
              Type=notify\n\
@@ -71,7 +71,7 @@ impl Unit {
              # What systemd should not try again: another one runs (75), a setting is wrong (78), a wrong line (2).\n\
              Restart=on-failure\n\
              RestartPreventExitStatus=2 75 78\n\
-             RestartSec=2\n\
+             RestartSec=10\n\
              WatchdogSec={WATCHDOG_SECONDS}\n\
              TimeoutStartSec=120\n\
              TimeoutStopSec=15\n\
@@ -132,6 +132,16 @@ mod tests {
         let text = unit("/a b/c").text(Walls::Whole);
         assert!(text.contains("ExecStart=\"/usr/bin/true\" --data-dir \"/a b/c\" run --no-chat\n"), "{text}");
         assert!(!unit("/x").text(Walls::WithoutNamespaces).contains("PrivateTmp"));
+    }
+
+    /// H2: whatever may pass by itself, the service waits for it, however long that takes.
+    #[test]
+    fn a_start_that_fails_is_tried_again_for_ever_and_in_peace() {
+        let lines = unit("/x").text(Walls::Whole);
+        for line in ["StartLimitIntervalSec=0", "Restart=on-failure", "RestartSec=10"] {
+            assert!(lines.lines().any(|it| it == line), "{line}: {lines}");
+        }
+        assert!(!lines.contains("StartLimitBurst"), "nobody counts");
     }
 
     /// What systemd itself says about the unit is nothing.

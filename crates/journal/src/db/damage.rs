@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Database, Unopened, packed};
 use crate::disk::Disk;
+use crate::passing::{self, Lasts};
 use crate::paths::Paths;
 
 /// What a backup is called: this, and the time it was made.
@@ -160,7 +161,11 @@ fn set_aside(path: &Path, now: Timestamp, disk: &dyn Disk) -> Result<PathBuf, Un
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => {
-                return Err(Unopened::Disk(format!("{} cannot be moved aside: {error}", from.display())));
+                let text = format!("{} cannot be moved aside: {error}", from.display());
+                return Err(match passing::of_disk(&error) {
+                    Lasts::UntilItIsChanged => Unopened::Disk(text),
+                    lasts @ (Lasts::UntilThereIsRoom | Lasts::ForAWhile) => Unopened::NotNow(text, lasts),
+                });
             }
         }
     }

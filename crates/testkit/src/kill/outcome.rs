@@ -25,6 +25,18 @@ pub fn assert_unusable(output: &Output, place: &Path) {
     assert!(told.contains(&*place.to_string_lossy()), "{told} does not name {}", place.display());
 }
 
+/// Refused in one sentence that names the place and what would help, with the code of what is worth another try.
+///
+/// # Panics
+/// If it is not.
+pub fn assert_no_room(output: &Output, place: &Path) {
+    let told = stderr(output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.contains(&format!("there is no room left for {}", place.display())), "{told}");
+    assert!(told.contains("make some, and start again"), "{told}");
+}
+
 /// Every file below `dir`, with what it holds.
 ///
 /// # Panics
