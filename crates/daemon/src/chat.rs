@@ -42,18 +42,22 @@ pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -
         }
         (opened, _) => opened?,
     };
-    updating::proven(&*disk, &settings.paths);
     let attached = if std::io::stdin().is_terminal() { attached } else { Attached::Never };
     greeting::greet(settings, &house);
     let watch = house.watched_over(settings);
     let client = house.client.clone();
     let renewed = house.renewed();
+    let well = updating::prove_well(&proof, house.desk.clone(), (Arc::clone(&disk), settings.paths.clone()));
     let ended = tokio::select! {
         ended = talk_or_wait(&client, (settings, &disk), attached) => ended.map(|()| Ended::ForGood),
         () = told_to_stop() => Ok(Ended::ForGood),
         () = renewed => Ok(Ended::ToStartAgain),
         () = house.fell() => Err(fell()),
+        never = well => match never {},
     };
+    if ended.is_ok() {
+        updating::ended_well(&*disk, &settings.paths);
+    }
     match (&settings.places.service.notifier, &ended) {
         // systemd ends whoever said that it would end: a process that starts again only says that it lives.
         (Some(notifier), Ok(Ended::ToStartAgain)) => notifier.alive(),

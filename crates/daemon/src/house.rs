@@ -77,8 +77,9 @@ pub struct House {
     pub notices: Vec<String>,
     /// What it knew when it started.
     pub known: Known,
+    /// How its loop is asked.
+    pub desk: Desk,
     model: Arc<dyn Model>,
-    desk: Desk,
     renewed: Arc<Notify>,
     stop: CancellationToken,
     tasks: JoinSet<()>,

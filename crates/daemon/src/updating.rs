@@ -2,7 +2,7 @@
 //!
 //! The source is brought up to date and built beside the program that runs. What was built is laid beside it, opens a
 //! copy of everything, and must say that it is ready. Then it takes the place of the old one by its name, and the old
-//! one is kept: a new one that does not start gives its place back.
+//! one is kept: a new one that does not start, or does not go on for a minute, gives its place back.
 
 mod apply;
 mod attending;
@@ -18,7 +18,7 @@ use std::time::Duration;
 pub use apply::Renewer;
 pub use attending::{Attendant, attend};
 pub use checkout::{Checkout, News};
-pub use proving::{Proof, go_back, prove, proven, told};
+pub use proving::{Proof, ended_well, go_back, prove, prove_well, told};
 pub use restart::become_again;
 
 use crate::settings::Upgrade;

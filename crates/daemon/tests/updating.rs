@@ -348,6 +348,44 @@ fn a_new_program_that_does_not_start_gives_its_place_back() {
     let notices = running.get("/api/health").unwrap()["notices"].to_string();
     assert!(notices.contains("i am the new version now"), "{notices}");
     running.converse("hello").unwrap();
-    assert!(!state.join("update.json").exists(), "it is ready, so it is proven");
+    assert!(state.join("update.json").exists(), "it is ready, and has not yet gone on for a minute");
+    running.terminate();
+}
+
+/// L2: a new program that falls twice in its first minute gives its place back; ends that were asked for, and another
+/// one that finds it running, are no falls.
+#[test]
+fn a_new_program_that_falls_twice_gives_its_place_back() {
+    let program = Program::offline(BINARY);
+    let installed = program.home().join("ollim-bot");
+    std::fs::copy(BINARY, &installed).unwrap();
+    std::fs::copy(BINARY, program.home().join("ollim-bot.previous")).unwrap();
+    let state = program.data().join("state");
+    std::fs::create_dir_all(&state).unwrap();
+    let settings = format!("[update]\nprogram = \"{}\"\n", installed.display());
+    std::fs::write(program.data().join("settings.toml"), settings).unwrap();
+    let mark = serde_json::json!({
+        "stage": "unproven", "from": "abc", "commits": ["def make it new"], "program": installed, "starts": 0, "journal": 99,
+    });
+    std::fs::write(state.join("update.json"), mark.to_string()).unwrap();
+    let starts = || {
+        let mark: Value = serde_json::from_slice(&std::fs::read(state.join("update.json")).unwrap()).unwrap();
+        mark["starts"].as_i64()
+    };
+    for _ in 0..3 {
+        let running = program.start();
+        assert_eq!(program.run(&["run", "--no-chat"]).status.code(), Some(75));
+        assert_eq!(starts(), Some(1));
+        running.terminate();
+        assert_eq!(starts(), Some(0), "it was asked to end");
+    }
+    for fall in 1..=2 {
+        program.start().kill();
+        assert_eq!(starts(), Some(fall));
+    }
+    let running = program.start();
+    let notices = running.get("/api/health").unwrap()["notices"].to_string();
+    assert!(notices.contains("i went back to the one before"), "{notices}");
+    assert!(!program.home().join("ollim-bot.previous").exists() && !state.join("update.json").exists());
     running.terminate();
 }

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, test_kill_process};
 
+use crate::paths::Paths;
+
 /// The file that is locked.
 pub const LOCK_FILE: &str = "bot.lock";
 
@@ -49,6 +51,13 @@ impl Lock {
         written.write_all(pid.to_string().as_bytes())?;
         Ok(Self { file, pid_file })
     }
+}
+
+/// Whether an assistant runs on the data directory at `paths`.
+#[expect(clippy::disallowed_methods, reason = "a lock lives in an open file, which the disk does not lend")]
+pub fn is_in_use(paths: &Paths) -> bool {
+    let file = OpenOptions::new().write(true).open(paths.state().join(LOCK_FILE));
+    file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 impl Drop for Lock {

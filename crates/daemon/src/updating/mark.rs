@@ -16,7 +16,7 @@ pub enum Mark {
         /// The commit.
         from: String,
     },
-    /// A new program is in its place and has not yet said that it is ready.
+    /// A new program is in its place and has not yet gone on for a minute.
     Unproven {
         /// The commit of the one before.
         from: String,

@@ -1,6 +1,13 @@
-//! Proving: a new program that does not start gives its place back to the one before.
+//! Proving: a new program that does not start, or falls before it has gone on for a minute, gives its place back to the
+//! one before.
 
+use std::convert::Infallible;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::assistant::{Question, Request};
+use engine::desk::Desk;
 
 use journal::Paths;
 use journal::disk::Disk;
@@ -12,6 +19,10 @@ use super::mark::{self, Mark};
 
 /// How often a new program is started before the one before is taken back: whoever was killed in between may be well.
 const STARTS: u32 = 2;
+
+/// How often, and how long apart, the loop of a new program must have answered until it counts as well.
+const BEATS: u32 = 60;
+const APART: Duration = Duration::from_secs(1);
 
 /// What a start has to do with an update.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,6 +40,8 @@ pub fn prove(disk: &dyn Disk, paths: &Paths) -> Proof {
     let state = paths.state();
     match mark::read(disk, &state) {
         None | Some(Mark::Pulling { .. } | Mark::WentBack { .. }) => Proof::None,
+        // Another one runs: this start ends at once, and tells nothing about the program.
+        Some(Mark::Unproven { .. }) if journal::is_in_use(paths) => Proof::None,
         Some(Mark::Unproven { starts, .. }) if starts >= STARTS => go_back(disk, paths, "it ended too often"),
         Some(Mark::Unproven { from, commits, program, starts, journal }) => {
             let mark = Mark::Unproven { from, commits, program, starts: starts + 1, journal };
@@ -54,10 +67,32 @@ pub fn told(disk: &dyn Disk, paths: &Paths) -> Option<String> {
     }
 }
 
-/// The new program is ready.
-pub fn proven(disk: &dyn Disk, paths: &Paths) {
-    if let Some(Mark::Unproven { .. }) = mark::read(disk, &paths.state()) {
-        mark::clear(disk, &paths.state());
+/// L2: a program that still owes its proof has given it when the loop behind `desk` has answered for a minute.
+pub async fn prove_well(proof: &Proof, desk: Desk, (disk, paths): (Arc<dyn Disk>, Paths)) -> Infallible {
+    if *proof == Proof::Owed {
+        for _ in 0..BEATS {
+            desk.ask(Request::Tell(Question::Attention)).await;
+            tokio::time::sleep(APART).await;
+        }
+        // A mark without a start is that of an even newer program, which is not us.
+        if let Some(Mark::Unproven { starts: 1.., .. }) = mark::read(&*disk, &paths.state()) {
+            mark::clear(&*disk, &paths.state());
+        }
+    }
+    std::future::pending().await
+}
+
+/// Whoever ends because it was told to has not fallen: this start counts for nothing.
+pub fn ended_well(disk: &dyn Disk, paths: &Paths) {
+    let state = paths.state();
+    let Some(Mark::Unproven { from, commits, program, starts: starts @ 1.., journal }) =
+        mark::read(disk, &state)
+    else {
+        return;
+    };
+    let mark = Mark::Unproven { from, commits, program, starts: starts - 1, journal };
+    if let Err(error) = mark::write(disk, &state, &mark) {
+        tracing::warn!(%error, "This start of a new program counts as a fall.");
     }
 }
 
@@ -101,4 +136,81 @@ fn lay_back(disk: &dyn Disk, (kept, journal): (&Path, &Path)) -> std::io::Result
         let _ = disk.remove(&beside(journal, end));
     }
     journal::disk::replace(disk, journal, &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::desk::Letter;
+    use journal::disk::RealDisk;
+    use tokio::sync::mpsc;
+    use tokio::task::JoinSet;
+
+    use super::*;
+    use domain::assistant::Answer;
+
+    fn unproven(starts: u32) -> Mark {
+        let (from, program) = ("abc".to_owned(), "/nowhere/ollim-bot".into());
+        Mark::Unproven { from, commits: Vec::new(), program, starts, journal: None }
+    }
+
+    /// A new program that was started so often, and lives behind a desk.
+    struct Lives {
+        dir: tempfile::TempDir,
+        pile: mpsc::Receiver<Letter>,
+        proving: JoinSet<Infallible>,
+    }
+
+    impl Lives {
+        fn begin(starts: u32) -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let paths = Paths::new(dir.path());
+            RealDisk.create_dir(&paths.state()).unwrap();
+            mark::write(&RealDisk, &paths.state(), &unproven(starts)).unwrap();
+            let (desk, pile) = Desk::new();
+            let mut proving = JoinSet::new();
+            proving.spawn(async move { prove_well(&Proof::Owed, desk, (Arc::new(RealDisk), paths)).await });
+            Self { dir, pile, proving }
+        }
+
+        /// The loop answers so often.
+        async fn answer(&mut self, times: u32) {
+            for _ in 0..times {
+                let asked = tokio::time::timeout(APART * 2, self.pile.recv()).await;
+                let Ok(Some(Letter::Asked(_, reply))) = asked else { panic!("nobody asks") };
+                let _ = reply.send(Answer::Noted);
+            }
+        }
+
+        /// Lets so much time go by.
+        async fn wait(&mut self, time: Duration) {
+            assert!(tokio::time::timeout(time, self.proving.join_next()).await.is_err());
+        }
+
+        fn mark(&self) -> Option<Mark> {
+            mark::read(&RealDisk, &Paths::new(self.dir.path()).state())
+        }
+    }
+
+    /// L2: a new program is proven when its loop has answered for a minute, and not before.
+    #[tokio::test(start_paused = true)]
+    async fn a_new_program_is_proven_after_a_minute_in_which_it_answered() {
+        let mut lives = Lives::begin(1);
+        let began = tokio::time::Instant::now();
+        lives.answer(BEATS - 1).await;
+        lives.wait(Duration::from_secs(3_600)).await;
+        assert_eq!(lives.mark(), Some(unproven(1)), "a loop that stands still proves nothing");
+        lives.answer(1).await;
+        lives.wait(APART * 2).await;
+        assert_eq!(lives.mark(), None);
+        assert!(began.elapsed() >= Duration::from_secs(60));
+    }
+
+    /// L2: what an even newer program owes is not given by the one before.
+    #[tokio::test(start_paused = true)]
+    async fn nobody_proves_the_next_one() {
+        let mut lives = Lives::begin(0);
+        lives.answer(BEATS).await;
+        lives.wait(APART * 2).await;
+        assert_eq!(lives.mark(), Some(unproven(0)));
+    }
 }
