@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use domain::command::is_command;
 use domain::conversation::Image;
+use engine::ports::Clock;
 use journal::disk::Disk;
 use surfaces::client::{Client, Unanswered, Words};
 use surfaces::terminal::seat::Afterwards;
@@ -29,13 +30,14 @@ use crate::voice::{note, print};
 /// Runs until it is told to stop; with a terminal, the human talks here.
 pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -> Result<ExitCode, Failed> {
     let program = updating::program(&settings.places.upgrade)?;
-    let proof = updating::prove(&*disk, &settings.paths);
+    let now = SystemClock::new(settings.zone.value.clone()).now().timestamp();
+    let proof = updating::prove(&*disk, &settings.paths, now);
     if proof == Proof::Back {
         return Err(updating::become_again(settings, &disk, &program));
     }
     let mut house = match (open_within(settings, &disk, &proof).await, &proof) {
         (Err(failed), Proof::Owed) if !matches!(failed, Failed::Running(_)) => {
-            return Err(match updating::go_back(&*disk, &settings.paths, &failed.to_string()) {
+            return Err(match updating::go_back(&*disk, &settings.paths, &failed.to_string(), now) {
                 Proof::Back => updating::become_again(settings, &disk, &program),
                 Proof::None | Proof::Owed => failed,
             });

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::db::{Database, Snapshot, Unopened, format_of, known_format};
+use crate::db::{Database, Snapshot, Unopened, format_of, known_format, set_aside};
 use crate::disk::{Disk, Seen, ensure_dir};
 use crate::lock::{Lock, NotLocked};
 use crate::open::NotOpened;
@@ -99,6 +99,30 @@ pub fn keep_before(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Option<Str
             )
         }
     })
+}
+
+/// The newest journal that was kept before a migration and that a program reads which knows formats up to `known`.
+pub fn kept_for(paths: &Paths, disk: &dyn Disk, known: i64) -> Option<PathBuf> {
+    let format = |path: &Path| {
+        let name = path.file_name()?.to_str()?.strip_suffix(".db")?;
+        name.rsplit_once("-format-")?.1.parse::<i64>().ok()
+    };
+    let kept = disk.list(&paths.before_migration()).unwrap_or_default().into_iter().map(|it| it.path);
+    kept.filter(|path| format(path).is_some_and(|found| found <= known)).max()
+}
+
+/// Puts a copy of `kept` in the place of the journal of `paths`, which is kept aside; gives where that is.
+pub fn lay_back(paths: &Paths, disk: &dyn Disk, kept: &Path, now: Timestamp) -> Result<PathBuf, Unopened> {
+    let failed = |error: std::io::Error| Unopened::Disk(error.to_string());
+    let journal = paths.database();
+    let half = journal.with_extension("db.back.tmp");
+    let _ = disk.remove(&half);
+    // All that may fail for want of room comes first: until then nothing has changed.
+    disk.create(&half, &disk.read(kept).map_err(failed)?).map_err(failed)?;
+    let aside = set_aside(&journal, "newer", now, disk)?;
+    disk.rename(&half, &journal).map_err(failed)?;
+    disk.sync_dir(&paths.state()).map_err(failed)?;
+    Ok(aside)
 }
 
 fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unopened> {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine::ports::Clock;
+use journal::db::known_format;
 use journal::disk::{Disk, remove};
-use journal::migration;
 use journal::moving::{Bounds, Order, Secrets, pack, unpack};
 
 use super::checkout::{Checkout, News};
@@ -42,7 +42,7 @@ impl Renewer<'_> {
     pub async fn look(&self) -> Result<Option<News>, Trouble> {
         let base = match mark::read(self.disk, &self.settings.paths.state()) {
             Some(Mark::Pulling { from }) => Some(from),
-            Some(Mark::Unproven { .. } | Mark::WentBack { .. }) | None => None,
+            Some(Mark::Unproven { .. } | Mark::WentBack { .. } | Mark::Stayed { .. }) | None => None,
         };
         self.checkout.look(base.as_deref()).await
     }
@@ -52,7 +52,7 @@ impl Renewer<'_> {
         let state = self.settings.paths.state();
         let from = match mark::read(self.disk, &state) {
             Some(Mark::Pulling { from }) => from,
-            Some(Mark::Unproven { .. } | Mark::WentBack { .. }) | None => self.checkout.head().await?,
+            Some(Mark::Unproven { .. } | Mark::WentBack { .. } | Mark::Stayed { .. }) | None => self.checkout.head().await?,
         };
         self.disk.create_dir(&state).map_err(ours)?;
         mark::write(self.disk, &state, &Mark::Pulling { from: from.clone() }).map_err(ours)?;
@@ -132,13 +132,12 @@ impl Renewer<'_> {
         self.disk.create(&half, &bytes)?;
         self.disk.let_run(&half)?;
         self.disk.rename(&half, &beside(&self.program, ".previous"))?;
-        let journal = migration::standing(&self.settings.paths, self.disk).ok().flatten();
         let unproven = Mark::Unproven {
             from: from.to_owned(),
             commits: news.commits.iter().take(20).cloned().collect(),
             program: self.program.clone(),
             starts: 0,
-            journal: journal.map(|standing| standing.found),
+            journal: Some(known_format()),
         };
         mark::write(self.disk, &self.settings.paths.state(), &unproven)?;
         self.disk.rename(&self.laid(), &self.program)?;

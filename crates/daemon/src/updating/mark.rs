@@ -26,11 +26,19 @@ pub enum Mark {
         program: PathBuf,
         /// How often the new one was started.
         starts: u32,
-        /// The format of the journal before.
+        /// The newest format of the journal that the one before reads.
         journal: Option<i64>,
     },
     /// The new one did not start, and the one before is back.
     WentBack {
+        /// Why.
+        why: String,
+        /// Where the journal is that only the new one can read, if there is one.
+        #[serde(default)]
+        aside: Option<PathBuf>,
+    },
+    /// The new one did not start, and stays: there is nothing that the one before could go on from.
+    Stayed {
         /// Why.
         why: String,
     },
@@ -44,7 +52,10 @@ pub fn read(disk: &dyn Disk, state: &Path) -> Option<Mark> {
         Mark::Unproven { from, program, .. } if matches!(disk.look(&laid(&program)), Ok(Some(_))) => {
             Some(Mark::Pulling { from })
         }
-        mark @ (Mark::Pulling { .. } | Mark::Unproven { .. } | Mark::WentBack { .. }) => Some(mark),
+        mark @ (Mark::Pulling { .. }
+        | Mark::Unproven { .. }
+        | Mark::WentBack { .. }
+        | Mark::Stayed { .. }) => Some(mark),
     }
 }
 

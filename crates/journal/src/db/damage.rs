@@ -78,7 +78,7 @@ pub fn rescue(
     now: Timestamp,
     disk: &dyn Disk,
 ) -> Result<(Database, String), Unopened> {
-    let aside = set_aside(path, now, disk)?;
+    let aside = set_aside(path, "corrupt", now, disk)?;
     for candidate in backups(backups_dir, disk) {
         let Ok(bytes) = packed::read(&candidate, disk) else { continue };
         if disk.create(path, &bytes).is_err() {
@@ -94,7 +94,7 @@ pub fn rescue(
                 );
                 return Ok((database, text));
             }
-            Ok(_) | Err(_) => set_aside(path, now, disk).map(drop)?,
+            Ok(_) | Err(_) => set_aside(path, "corrupt", now, disk).map(drop)?,
         }
     }
     let text = format!(
@@ -146,17 +146,18 @@ fn made_at(backup: &Path) -> Option<Timestamp> {
     time.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp())
 }
 
-fn set_aside(path: &Path, now: Timestamp, disk: &dyn Disk) -> Result<PathBuf, Unopened> {
+/// Moves the database at `path`, with what belongs to it, to a name that tells `what` it is and when; gives that name.
+pub fn set_aside(path: &Path, what: &str, now: Timestamp, disk: &dyn Disk) -> Result<PathBuf, Unopened> {
     let stamp = now.strftime("%Y%m%dT%H%M%S%fZ").to_string();
     let suffixed = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         PathBuf::from(name)
     };
-    let aside = suffixed(&format!(".corrupt-{stamp}"));
+    let aside = suffixed(&format!(".{what}-{stamp}"));
     for extra in ["", "-wal", "-shm"] {
         let from = suffixed(extra);
-        let to = suffixed(&format!(".corrupt-{stamp}{extra}"));
+        let to = suffixed(&format!(".{what}-{stamp}{extra}"));
         match disk.rename(&from, &to) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
