@@ -11,6 +11,7 @@ mod mark;
 mod proving;
 mod restart;
 mod running;
+mod trial;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -13,7 +13,7 @@ mod secrets;
 mod unpacking;
 mod walking;
 
-pub use choosing::{Secrets, Why};
+pub use choosing::{History, Secrets, Why};
 pub use manifest::{Inside, LeftOut, Manifest};
 pub use packing::{NotPacked, Order, pack};
 pub use placing::{NotPlaced, Placed, Stage};

@@ -1,16 +1,17 @@
 //! Applying an update: pull, build, lay beside, look over, and only then exchange.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::ports::Clock;
 use journal::db::known_format;
 use journal::disk::{Disk, remove};
-use journal::moving::{Bounds, Order, Secrets, pack, unpack};
 
 use super::checkout::{Checkout, News};
 use super::mark::{self, Mark};
 use super::running::{Trouble, run, run_with};
+use super::trial::Trial;
 use super::{READY_WITHIN, beside};
 use crate::clock::SystemClock;
 use crate::settings::Settings;
@@ -23,7 +24,7 @@ pub struct Renewer<'a> {
     /// What is set.
     pub settings: &'a Settings,
     /// The disk.
-    pub disk: &'a dyn Disk,
+    pub disk: &'a Arc<dyn Disk>,
     /// The source.
     pub checkout: Checkout,
     /// The file that is replaced.
@@ -40,7 +41,7 @@ pub struct Applied {
 impl Renewer<'_> {
     /// UP-2: what is newer than the program: also what an update that was cut short has already pulled.
     pub async fn look(&self) -> Result<Option<News>, Trouble> {
-        let base = match mark::read(self.disk, &self.settings.paths.state()) {
+        let base = match mark::read(&**self.disk, &self.settings.paths.state()) {
             Some(Mark::Pulling { from }) => Some(from),
             Some(Mark::Unproven { .. } | Mark::WentBack { .. } | Mark::Stayed { .. }) | None => None,
         };
@@ -50,18 +51,20 @@ impl Renewer<'_> {
     /// UP-7, L2: makes `news` the program; if anything fails, everything is as it was.
     pub async fn apply(&self, news: News) -> Result<Applied, Trouble> {
         let state = self.settings.paths.state();
-        let from = match mark::read(self.disk, &state) {
+        let from = match mark::read(&**self.disk, &state) {
             Some(Mark::Pulling { from }) => from,
-            Some(Mark::Unproven { .. } | Mark::WentBack { .. } | Mark::Stayed { .. }) | None => self.checkout.head().await?,
+            Some(Mark::Unproven { .. } | Mark::WentBack { .. } | Mark::Stayed { .. }) | None => {
+                self.checkout.head().await?
+            }
         };
         self.disk.create_dir(&state).map_err(ours)?;
-        mark::write(self.disk, &state, &Mark::Pulling { from: from.clone() }).map_err(ours)?;
+        mark::write(&**self.disk, &state, &Mark::Pulling { from: from.clone() }).map_err(ours)?;
         match self.made(&from, &news).await {
             Ok(()) => Ok(Applied { news }),
             Err(trouble) => {
-                let _ = remove(self.disk, &self.laid());
+                let _ = remove(&**self.disk, &self.laid());
                 self.checkout.go_back(&from).await;
-                mark::clear(self.disk, &state);
+                mark::clear(&**self.disk, &state);
                 Err(trouble)
             }
         }
@@ -87,7 +90,7 @@ impl Renewer<'_> {
 
     /// Lays what was built beside the program.
     fn lay(&self, built: &Path) -> std::io::Result<()> {
-        remove(self.disk, &self.laid())?;
+        remove(&**self.disk, &self.laid())?;
         let bytes = self.disk.read(built)?;
         self.disk.create(&self.laid(), &bytes)?;
         self.disk.let_run(&self.laid())
@@ -95,12 +98,12 @@ impl Renewer<'_> {
 
     /// L2: the new program must open a copy of everything and say that it is ready, within a minute.
     async fn look_over(&self) -> Result<(), Trouble> {
-        let copy = tempfile::Builder::new().prefix("ollim-update-").tempdir().map_err(ours)?;
-        let data = copy.path().join("data");
-        self.copy(&data)?;
-        let (new, data) = (self.laid(), data.to_string_lossy().into_owned());
+        let now = SystemClock::new(self.settings.zone.value.clone()).now().timestamp();
+        let trial = Trial::of(&self.settings.paths, self.disk, now).await;
+        let trial = trial.map_err(|error| Trouble::Ours(format!("nothing could be copied: {error}")))?;
+        let (new, data) = (self.laid(), trial.data().to_string_lossy().into_owned());
         let line = [&*new.to_string_lossy(), "--data-dir", &data, "self-check"];
-        let said = run(&line, (copy.path(), READY_WITHIN)).await;
+        let said = run(&line, (trial.place(), READY_WITHIN)).await;
         match said {
             Ok(said) if said.lines().last() == Some("ready") => Ok(()),
             Ok(said) => {
@@ -110,24 +113,10 @@ impl Renewer<'_> {
         }
     }
 
-    fn copy(&self, to: &Path) -> Result<(), Trouble> {
-        let paths = &self.settings.paths;
-        let now = SystemClock::new(self.settings.zone.value.clone()).now().timestamp();
-        let order = Order { paths, disk: self.disk, secrets: Secrets::GoAlong, now, program: "an update" };
-        let failed =
-            |error: &dyn std::fmt::Display| Trouble::Ours(format!("nothing could be copied: {error}"));
-        let mut archive = tempfile::tempfile().map_err(|error| failed(&error))?;
-        pack(&order, &mut archive, &mut |_| {}).map_err(|error| failed(&error))?;
-        std::io::Seek::rewind(&mut archive).map_err(|error| failed(&error))?;
-        let bounds = Bounds::with_room_for(u64::MAX);
-        let real = journal::disk::RealDisk;
-        unpack(archive, (&real, to), bounds, &mut |_| {}).map(drop).map_err(|error| failed(&error))
-    }
-
     /// Keeps the program that is there, and puts the new one in its place.
     fn exchange(&self, from: &str, news: &News) -> std::io::Result<()> {
         let half = beside(&self.program, ".previous.tmp");
-        remove(self.disk, &half)?;
+        remove(&**self.disk, &half)?;
         let bytes = self.disk.read(&self.program)?;
         self.disk.create(&half, &bytes)?;
         self.disk.let_run(&half)?;
@@ -139,7 +128,7 @@ impl Renewer<'_> {
             starts: 0,
             journal: Some(known_format()),
         };
-        mark::write(self.disk, &self.settings.paths.state(), &unproven)?;
+        mark::write(&**self.disk, &self.settings.paths.state(), &unproven)?;
         self.disk.rename(&self.laid(), &self.program)?;
         self.program.parent().map_or(Ok(()), |dir| self.disk.sync_dir(dir))
     }

@@ -15,6 +15,15 @@ pub enum Secrets {
     GoAlong,
 }
 
+/// Whether the history of the files goes along.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History {
+    /// It stays: who only tries something on a copy needs none.
+    Stays,
+    /// It goes along.
+    GoesAlong,
+}
+
 /// Why something is not in an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -33,6 +42,8 @@ pub enum Why {
     Strange,
     /// It was gone when its turn came.
     Gone,
+    /// It is the history of the files, for which nobody asked.
+    History,
 }
 
 impl Why {
@@ -46,6 +57,7 @@ impl Why {
             Self::Link => "a link, made again at the next start",
             Self::Strange => "no plain file with a name that can be written down",
             Self::Gone => "gone before i came to it",
+            Self::History => "the history of the files, for which nobody asked",
         }
     }
 }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use tar::{Builder, Header};
 
-use super::choosing::{Secrets, Why};
+use super::choosing::{History, Secrets, Why};
 use super::manifest::{FORMAT, Inside, LeftOut, Manifest};
 use super::walking::{Chosen, Walk, walk};
 use super::{DATA, JOURNAL, MANIFEST, Progress, Tell};
@@ -43,6 +43,8 @@ pub struct Order<'a> {
     pub disk: &'a dyn Disk,
     /// Whether secrets go along.
     pub secrets: Secrets,
+    /// Whether the history of the files does.
+    pub history: History,
     /// Now.
     pub now: Timestamp,
     /// The name and version of the program.
@@ -138,7 +140,7 @@ impl Moment {
             Some(Seen::File(bytes)) if bytes > 0 => Some(Snapshot::of(&path).map_err(unread)?),
             Some(_) | None => None,
         };
-        let mut walk = walk(order.disk, order.paths.root(), order.secrets)?;
+        let mut walk = walk(order.disk, order.paths.root(), (order.secrets, order.history))?;
         let chosen = std::mem::take(&mut walk.chosen);
         let mut read = Vec::new();
         for chosen in chosen.into_iter().filter(|chosen| journal.is_none() || chosen.name != JOURNAL) {

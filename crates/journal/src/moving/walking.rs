@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::choosing::{Secrets, Why, refusal, stays_behind};
+use super::choosing::{History, Secrets, Why, refusal, stays_behind};
 use super::manifest::LeftOut;
 use super::path::named;
 use super::secrets::{holds_secrets, is_secret, is_told_by_its_text};
@@ -31,13 +31,14 @@ pub struct Walk {
 }
 
 /// Walks through `root`.
-pub fn walk(disk: &dyn Disk, root: &Path, secrets: Secrets) -> io::Result<Walk> {
+pub fn walk(disk: &dyn Disk, root: &Path, (secrets, history): (Secrets, History)) -> io::Result<Walk> {
     let home = disk.real(root)?;
     let mut walker = Walker {
         disk,
         root,
         home: home.clone(),
         secrets,
+        history,
         been: BTreeSet::from([home]),
         walk: Walk::default(),
     };
@@ -53,6 +54,7 @@ struct Walker<'a> {
     root: &'a Path,
     home: PathBuf,
     secrets: Secrets,
+    history: History,
     /// The directories that were entered, where they really are: a link may lead back to one.
     been: BTreeSet<PathBuf>,
     walk: Walk,
@@ -69,6 +71,9 @@ impl Walker<'_> {
             };
             match (refusal(&name).or_else(|| stays_behind(&name)), listed.stamp.seen) {
                 (Some(why), _) => self.leave(name, why),
+                (None, Some(_)) if name == ".git" && self.history == History::Stays => {
+                    self.leave(name, Why::History);
+                }
                 (None, Some(Seen::File(bytes))) => self.take(name, path, bytes)?,
                 (None, Some(Seen::Directory)) => self.follow(name, &path)?,
                 (None, Some(Seen::Strange)) => self.leave(name, Why::Strange),

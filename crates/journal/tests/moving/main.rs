@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use journal::disk::RealDisk;
 use journal::moving::{
-    Bounds, Inside, LeftOut, Manifest, NotPacked, NotPlaced, Order, Placed, Refused, Secrets, Stage, Why,
-    pack, unpack,
+    Bounds, History, Inside, LeftOut, Manifest, NotPacked, NotPlaced, Order, Placed, Refused, Secrets, Stage,
+    Why, pack, unpack,
 };
 use journal::{KnownDevice, Opened, Paths, Place, open};
 use tempfile::TempDir;
@@ -81,7 +81,14 @@ impl Desk {
 
     fn pack(&self, secrets: Secrets) -> (Vec<u8>, Manifest) {
         let (paths, mut out) = (self.paths(), Vec::new());
-        let order = Order { paths: &paths, disk: &RealDisk, secrets, now: NOW, program: "a test" };
+        let order = Order {
+            paths: &paths,
+            disk: &RealDisk,
+            secrets,
+            history: History::GoesAlong,
+            now: NOW,
+            program: "a test",
+        };
         let manifest = pack(&order, &mut out, &mut |_| {}).unwrap();
         (out, manifest)
     }
@@ -198,7 +205,14 @@ fn what_may_be_run_may_still_be_run() {
 fn what_cannot_be_packed_is_said() {
     let desk = Desk::new();
     let nowhere = Paths::new(desk.dir.path().join("nowhere"));
-    let order = |paths| Order { paths, disk: &RealDisk, secrets: Secrets::Stay, now: NOW, program: "a test" };
+    let order = |paths| Order {
+        paths,
+        disk: &RealDisk,
+        secrets: Secrets::Stay,
+        history: History::GoesAlong,
+        now: NOW,
+        program: "a test",
+    };
     let packed = pack(&order(&nowhere), &mut Vec::new(), &mut |_| {});
     assert!(matches!(packed, Err(NotPacked::Nothing(_))), "{packed:?}");
     let log = desk.paths().database();

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use engine::ports::Clock;
 use journal::disk::Disk;
-use journal::moving::{Manifest, NotPacked, Order, Secrets, Why, pack};
+use journal::moving::{History, Manifest, NotPacked, Order, Secrets, Why, pack};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
@@ -35,6 +35,7 @@ pub fn export(
         paths: &settings.paths,
         disk,
         secrets,
+        history: History::GoesAlong,
         now: SystemClock::new(settings.zone.value.clone()).now().timestamp(),
         program: concat!("ollim-bot ", env!("CARGO_PKG_VERSION")),
     };

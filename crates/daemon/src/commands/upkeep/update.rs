@@ -30,7 +30,7 @@ pub async fn update(
     if runs && !check {
         return chat::obey_if_running(settings, "/update", output).await;
     }
-    let renewer = Renewer { settings, disk: &*disk, checkout, program };
+    let renewer = Renewer { settings, disk: &disk, checkout, program };
     let failed = |trouble| Failed::NotDone(format!("{trouble}."));
     let Some(news) = renewer.look().await.map_err(failed)? else {
         answer(output, &json!({ "ok": true, "commits": [] }), "already up to date.");

@@ -1,0 +1,143 @@
+//! The trial: a copy of everything, for a new program to try itself on.
+//!
+//! It lies where others cannot look, and goes when the update ends. What an update left that was killed is found by the
+//! number of its process, and goes with the next one.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use journal::Paths;
+use journal::disk::{Disk, RealDisk};
+use journal::moving::{Bounds, History, Order, Secrets, pack, unpack};
+use rustix::process::{Pid, test_kill_process};
+use tempfile::TempDir;
+
+/// What all of them are called; the number of the process follows.
+const NAMED: &str = "ollim-update-";
+
+/// A copy of everything.
+pub struct Trial {
+    place: TempDir,
+}
+
+impl Trial {
+    /// Copies what is at `paths`, while everything else goes on.
+    pub async fn of(paths: &Paths, disk: &Arc<dyn Disk>, now: Timestamp) -> Result<Self, String> {
+        let (paths, disk) = (paths.clone(), Arc::clone(disk));
+        let copied = tokio::task::spawn_blocking(move || {
+            sweep(&std::env::temp_dir());
+            let place = tempfile::Builder::new()
+                .prefix(&format!("{NAMED}{}-", std::process::id()))
+                .permissions(Permissions::from_mode(0o700))
+                .tempdir();
+            let trial = Self { place: place.map_err(|error| error.to_string())? };
+            copy((&paths, &*disk), &trial.data(), now).map(|()| trial)
+        });
+        copied.await.unwrap_or_else(|broken| Err(broken.to_string()))
+    }
+
+    /// Where the new program may work.
+    pub fn place(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// Its data directory.
+    pub fn data(&self) -> PathBuf {
+        self.place.path().join("data")
+    }
+}
+
+/// The history of the files can be larger than all of them, and no start needs it.
+fn copy((paths, disk): (&Paths, &dyn Disk), to: &Path, now: Timestamp) -> Result<(), String> {
+    let (secrets, history) = (Secrets::GoAlong, History::Stays);
+    let order = Order { paths, disk, secrets, history, now, program: "an update" };
+    let mut archive = tempfile::tempfile().map_err(|error| error.to_string())?;
+    pack(&order, &mut archive, &mut |_| {}).map_err(|error| error.to_string())?;
+    std::io::Seek::rewind(&mut archive).map_err(|error| error.to_string())?;
+    let bounds = Bounds::with_room_for(u64::MAX);
+    unpack(archive, (&RealDisk, to), bounds, &mut |_| {}).map(drop).map_err(|error| error.to_string())
+}
+
+/// Takes away what updates left in `dir` whose processes are gone. Whoever asks makes no other at the same time.
+fn sweep(dir: &Path) {
+    for left in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = left.file_name();
+        let made_by =
+            name.to_str().and_then(|name| name.strip_prefix(NAMED)?.split('-').next()?.parse().ok());
+        if made_by.is_some_and(|pid: i32| !is_at_work(pid))
+            && let Err(error) = std::fs::remove_dir_all(left.path())
+        {
+            tracing::warn!(%error, path = %left.path().display(), "What an update left stays.");
+        }
+    }
+}
+
+fn is_at_work(pid: i32) -> bool {
+    let ours = u32::try_from(pid) == Ok(std::process::id());
+    !ours && Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    fn data() -> (TempDir, Paths) {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::new(dir.path());
+        for (name, text) in
+            [("routines/mail.md", "Mail."), (".git/HEAD", "ref: x"), (".git/objects/ab/cd", "y")]
+        {
+            let path = dir.path().join(name);
+            RealDisk.create_dir(path.parent().unwrap()).unwrap();
+            RealDisk.create(&path, text.as_bytes()).unwrap();
+        }
+        (dir, paths)
+    }
+
+    /// L2, H2: while everything is copied, all else goes on; the history stays, and nobody else can look.
+    #[tokio::test]
+    async fn everything_goes_on_while_a_copy_is_made() {
+        let (_dir, paths) = data();
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let (copied, went_on) = (Cell::new(false), Cell::new(false));
+        let copying = async {
+            let trial = Trial::of(&paths, &disk, Timestamp::UNIX_EPOCH).await;
+            copied.set(true);
+            trial
+        };
+        let (trial, ()) = tokio::join!(copying, async { went_on.set(!copied.get()) });
+        assert!(went_on.get(), "nothing else came to its turn");
+        let trial = trial.unwrap();
+        assert!(trial.data().join("routines/mail.md").exists());
+        assert!(!trial.data().join(".git").exists());
+        let mode = std::fs::metadata(trial.place()).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700);
+        let place = trial.place().to_owned();
+        drop(trial);
+        assert!(!place.exists());
+    }
+
+    /// What an update left whose process is gone, goes; what one makes that is at work, stays.
+    #[test]
+    fn what_a_killed_update_left_is_swept() {
+        let dir = tempfile::tempdir().unwrap();
+        // No process has so high a number.
+        let (dead, ours) = (i32::MAX, std::process::id());
+        let (at_work, other) = (format!("{NAMED}1-a"), "ollim-updates".to_owned());
+        for name in [&format!("{NAMED}{dead}-a/data"), &format!("{NAMED}{ours}-a"), &at_work, &other] {
+            std::fs::create_dir_all(dir.path().join(name)).unwrap();
+        }
+        sweep(dir.path());
+        let mut names: Vec<_> = std::fs::read_dir(dir.path())
+            .unwrap()
+            .map(|it| it.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, [at_work, other]);
+    }
+}
