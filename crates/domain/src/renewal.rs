@@ -21,6 +21,8 @@ pub enum Renewal {
     Look(Option<Timestamp>),
     /// May i become the newer one by myself?
     ByMyself,
+    /// May i end now, to become the newer one that i made by myself?
+    Made,
     /// May i end now, because the human said so?
     Asked,
 }
@@ -42,6 +44,11 @@ pub fn is_the_hour(updates: &Updates, quiet: &Quiet, now: &Zoned) -> bool {
         None => wanted,
     };
     updates.automatic && quiet.until(now).is_none() && now.hour() == kept.hour()
+}
+
+/// L3: whether somebody who sleeps would find that it ended unasked.
+pub fn disturbs(quiet: &Quiet, now: &Zoned) -> bool {
+    quiet.until(now).is_some()
 }
 
 #[cfg(test)]
@@ -81,5 +88,23 @@ mod tests {
         check("1-6", "05:59:59", false);
         check("1-6", "06:00:00", true);
         assert!(!is_the_hour(&Updates { automatic: false, ..on }, &Quiet::Never, &at("06:30:00")));
+    }
+
+    /// L3: what was made by itself takes its place only when it is not quiet any more, however long it took to make.
+    #[test]
+    fn what_it_made_by_itself_waits_until_it_is_not_quiet() {
+        let check = |quiet: &str, time: &str, waits: bool| {
+            let quiet = Quiet::read(quiet).unwrap();
+            assert_eq!(disturbs(&quiet, &at(time)), waits, "{quiet} {time}");
+        };
+        check("off", "03:00:00", false);
+        check("22-8", "21:59:59", false);
+        check("22-8", "22:00:00", true);
+        check("22-8", "00:30:00", true);
+        check("22-8", "07:59:59", true);
+        check("22-8", "08:00:00", false);
+        check("1-6", "00:59:59", false);
+        check("1-6", "01:00:00", true);
+        check("1-6", "06:00:00", false);
     }
 }

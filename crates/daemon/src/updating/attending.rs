@@ -49,17 +49,21 @@ pub async fn attend(attendant: Attendant, mut errands: mpsc::Receiver<Errand>) {
                         attendant.renewed.notify_one();
                     }
                 }
-                Some(Errand { wanted: Renew::Update, reply }) => attendant.update(reply).await,
+                Some(Errand { wanted: Renew::Update, reply }) => attendant.update(reply, &mut errands).await,
                 None => return,
             },
-            () = tokio::time::sleep(EVERY) => attendant.by_itself(&mut last).await,
+            () = tokio::time::sleep(EVERY) => attendant.by_itself(&mut last, &mut errands).await,
         }
     }
 }
 
 impl Attendant {
     /// UP-8: at once, whatever the hour. What is being said is not cut short.
-    async fn update(&self, reply: tokio::sync::oneshot::Sender<Answer>) {
+    async fn update(
+        &self,
+        reply: tokio::sync::oneshot::Sender<Answer>,
+        errands: &mut mpsc::Receiver<Errand>,
+    ) {
         let Some(program) = self.program() else {
             let _ = reply.send(Answer::Refused(UNAVAILABLE.to_owned()));
             return;
@@ -78,13 +82,13 @@ impl Attendant {
                     news.tell()
                 );
                 let _ = reply.send(Answer::Told(text));
-                self.become_new(&renewer, news, Renewal::Asked).await;
+                self.become_new(&renewer, news, Renewal::Asked, errands).await;
             }
         }
     }
 
     /// UP-3, UP-4: looks when that is wanted, and becomes the new one in its hour.
-    async fn by_itself(&self, last: &mut Option<Timestamp>) {
+    async fn by_itself(&self, last: &mut Option<Timestamp>, errands: &mut mpsc::Receiver<Errand>) {
         if self.may(Renewal::Look(*last)).await.is_err() {
             return;
         }
@@ -93,27 +97,43 @@ impl Attendant {
         let Some(renewer) = self.renewer(&program) else { return };
         match renewer.look().await {
             Ok(Some(news)) if self.may(Renewal::ByMyself).await.is_ok() => {
-                self.become_new(&renewer, news, Renewal::ByMyself).await;
+                self.become_new(&renewer, news, Renewal::Made, errands).await;
             }
             Ok(_) => {}
             Err(trouble) => tracing::warn!(%trouble, "It could not be looked for a newer version."),
         }
     }
 
-    async fn become_new(&self, renewer: &Renewer<'_>, news: News, how: Renewal) {
+    async fn become_new(
+        &self,
+        renewer: &Renewer<'_>,
+        news: News,
+        how: Renewal,
+        errands: &mut mpsc::Receiver<Errand>,
+    ) {
         match renewer.apply(news).await {
             Err(trouble) => {
                 tracing::error!(%trouble, "The update failed.");
                 self.tell(format!("the update failed: {trouble}. i go on as i am.")).await;
             }
             Ok(applied) => {
-                // UP-6: what began meanwhile ends first. The hour was looked at before.
-                let ends = if how == Renewal::ByMyself { Renewal::Asked } else { how };
-                while self.may(ends).await.is_err() {
-                    tokio::time::sleep(AGAIN).await;
-                }
+                self.wait_until_it_may(how, errands).await;
                 self.tell(format!("updated; i restart.{}", applied.news.tell())).await;
                 self.renewed.notify_one();
+            }
+        }
+    }
+
+    /// UP-6, L3: what began meanwhile ends first, and who sleeps is let sleep. Whoever asks meanwhile is awake.
+    async fn wait_until_it_may(&self, mut how: Renewal, errands: &mut mpsc::Receiver<Errand>) {
+        while self.may(how).await.is_err() {
+            tokio::select! {
+                Some(Errand { reply, .. }) = errands.recv() => {
+                    how = Renewal::Asked;
+                    let text = "a new version is built. i restart as soon as nothing goes on.";
+                    let _ = reply.send(Answer::Told(text.to_owned()));
+                }
+                () = tokio::time::sleep(AGAIN) => {}
             }
         }
     }
@@ -124,7 +144,7 @@ impl Attendant {
 
     fn renewer(&self, program: &std::path::Path) -> Option<Renewer<'_>> {
         let checkout = Checkout::find(&self.settings.places.upgrade, program)?;
-        Some(Renewer { settings: &self.settings, disk: &*self.disk, checkout, program: program.to_owned() })
+        Some(Renewer { settings: &self.settings, disk: &self.disk, checkout, program: program.to_owned() })
     }
 
     async fn may(&self, wanted: Renewal) -> Result<(), String> {
@@ -156,23 +176,58 @@ mod tests {
     use crate::clock::SystemClock;
     use crate::settings::Environment;
 
-    /// SC-7: every five minutes it is asked whether it is time to look, and nothing else happens meanwhile.
-    #[tokio::test(start_paused = true)]
-    async fn every_five_minutes_it_asks_whether_it_is_time() {
+    fn attendant(desk: Desk) -> Attendant {
         let known = |name: &str| match name {
             "OLLIM_DATA_DIR" => Some("/nowhere".to_owned()),
             "OLLIM_MODEL" => Some("offline".to_owned()),
             _ => None,
         };
-        let (desk, mut pile) = Desk::new();
-        let (desk, errands) = desk.with_errands();
-        let attendant = Attendant {
-            desk: desk.clone(),
+        Attendant {
+            desk,
             settings: Settings::read(&Environment::new(known)).unwrap(),
             disk: Arc::new(RealDisk),
             clock: Arc::new(SystemClock::new(jiff::tz::TimeZone::UTC)),
             renewed: Arc::default(),
+        }
+    }
+
+    /// L3: what it made by itself waits for its time, until the human asks for it.
+    #[tokio::test(start_paused = true)]
+    async fn what_it_made_by_itself_waits_until_somebody_asks() {
+        let (desk, mut pile) = Desk::new();
+        let (desk, mut errands) = desk.with_errands();
+        let attendant = attendant(desk.clone());
+        let mut asked = Vec::new();
+        let answering = async {
+            while let Some(Letter::Asked(Request::Tell(Question::MayRenew(wanted)), reply)) =
+                pile.recv().await
+            {
+                asked.push(wanted);
+                let quiet = Answer::Refused("it is quiet now.".to_owned());
+                let _ = reply.send(if wanted == Renewal::Asked { Answer::Noted } else { quiet });
+            }
         };
+        let asking = async {
+            tokio::time::sleep(AGAIN * 2).await;
+            tokio::time::timeout(AGAIN, desk.renew(Renew::Restart)).await.expect("somebody who runs errands")
+        };
+        let waited = attendant.wait_until_it_may(Renewal::Made, &mut errands);
+        let told = tokio::select! {
+            ((), told) = async { tokio::join!(waited, asking) } => told,
+            () = answering => panic!("nobody asks any more"),
+        };
+        assert!(matches!(&told, Answer::Told(text) if text.contains("a new version is built")), "{told:?}");
+        let (last, before) = asked.split_last().unwrap();
+        assert!(*last == Renewal::Asked && before.len() >= 2, "{asked:?}");
+        assert!(before.iter().all(|wanted| *wanted == Renewal::Made), "{asked:?}");
+    }
+
+    /// SC-7: every five minutes it is asked whether it is time to look, and nothing else happens meanwhile.
+    #[tokio::test(start_paused = true)]
+    async fn every_five_minutes_it_asks_whether_it_is_time() {
+        let (desk, mut pile) = Desk::new();
+        let (desk, errands) = desk.with_errands();
+        let attendant = attendant(desk.clone());
         let began = tokio::time::Instant::now();
         let mut attending = tokio::task::JoinSet::new();
         attending.spawn(attend(attendant, errands));

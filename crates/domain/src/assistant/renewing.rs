@@ -3,7 +3,7 @@
 use jiff::Zoned;
 
 use super::{Answer, Assistant, Effect};
-use crate::renewal::{Renewal, is_the_hour, may_look};
+use crate::renewal::{Renewal, disturbs, is_the_hour, may_look};
 
 impl Assistant {
     /// UP-3, UP-4, UP-6: yes, or why not.
@@ -16,7 +16,8 @@ impl Assistant {
             Renewal::ByMyself if !is_the_hour(&settings.updates, &settings.calm.quiet, now) => {
                 Some("it is not the hour for it.")
             }
-            Renewal::ByMyself | Renewal::Asked => self.at_work(),
+            Renewal::Made if disturbs(&settings.calm.quiet, now) => Some("it is quiet now."),
+            Renewal::ByMyself | Renewal::Made | Renewal::Asked => self.at_work(),
         };
         (not_now.map_or(Answer::Noted, |why| Answer::Refused(why.to_owned())), Vec::new())
     }
@@ -75,6 +76,14 @@ mod tests {
             "it is quiet"
         );
 
+        assert_eq!(
+            asks(&mut assistant, Renewal::Made, "12:00"),
+            Answer::Noted,
+            "its hour was looked at before"
+        );
+        assert!(matches!(asks(&mut assistant, Renewal::Made, "06:10"), Answer::Refused(_)), "it is quiet");
+        assert_eq!(asks(&mut assistant, Renewal::Asked, "06:10"), Answer::Noted, "the human is awake");
+
         let mut talking = idle();
         talking.asked(Request::Say(Saying::words(SurfaceName::Page, "go")), &at("12:00"));
         let said = asks(&mut talking, Renewal::Asked, "12:00");
@@ -85,5 +94,6 @@ mod tests {
         let said = asks(&mut aside, Renewal::Asked, "12:00");
         assert!(matches!(&said, Answer::Refused(why) if why.contains("side conversation")), "{said:?}");
         assert!(matches!(asks(&mut aside, Renewal::ByMyself, "08:10"), Answer::Refused(_)));
+        assert!(matches!(asks(&mut aside, Renewal::Made, "12:00"), Answer::Refused(_)));
     }
 }
