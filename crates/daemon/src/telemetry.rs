@@ -141,7 +141,8 @@ pub async fn export(address: String, journal: Arc<Journal>, clock: Arc<dyn Clock
         address.parse().ok().and_then(|url| wire::client(&url, |builder| builder.timeout(PATIENCE)).ok())
     else {
         tracing::error!("Numbers cannot be sent: this machine cannot make a connection.");
-        return;
+        // Whoever of us ends is taken for fallen, and nobody falls for want of numbers.
+        return std::future::pending().await;
     };
     let began = clock.boot();
     let since = clock.now().timestamp();
@@ -212,5 +213,22 @@ mod tests {
         assert_eq!(metrics[0]["sum"]["dataPoints"][0]["asDouble"], 2.5);
         assert_eq!(metrics[0]["sum"]["dataPoints"][0]["attributes"][0]["value"]["stringValue"], "m");
         assert_eq!(metrics[1]["gauge"]["dataPoints"][0]["timeUnixNano"], "1000000000");
+    }
+
+    /// Who cannot send numbers waits: whoever of us ends is taken for fallen, and everything would end with it.
+    #[tokio::test(start_paused = true)]
+    async fn nobody_falls_for_want_of_numbers() {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = crate::clock::SystemClock::new(jiff::tz::TimeZone::UTC);
+        let place = journal::Place {
+            paths: journal::Paths::new(dir.path()),
+            disk: Arc::new(journal::disk::RealDisk),
+            zone: jiff::tz::TimeZone::UTC,
+            now: clock.now().timestamp(),
+            pid: 1,
+        };
+        let journal = Arc::new(journal::open(place).unwrap().journal);
+        let sending = export("no address".to_owned(), journal, Arc::new(clock));
+        assert!(tokio::time::timeout(Duration::from_secs(3_600), sending).await.is_err());
     }
 }
