@@ -35,7 +35,10 @@ impl Logbook {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.as_ref().is_some_and(|open| open.written >= BIGGEST) {
             *open = None;
-            std::fs::rename(&self.path, self.path.with_extension("log.1"))?;
+            // A page that cannot be put away is begun anew: its bound counts for more than its lines.
+            if std::fs::rename(&self.path, self.path.with_extension("log.1")).is_err() {
+                File::create(&self.path)?;
+            }
         }
         if open.is_none() {
             *open = Some(self.turn_page()?);
@@ -100,5 +103,19 @@ mod tests {
             .sum();
         assert_eq!(std::fs::read_dir(dir.path().join("logs")).unwrap().count(), 2);
         assert!((BIGGEST..=2 * BIGGEST + 1024).contains(&sizes), "{sizes}");
+    }
+
+    /// SU-13: a log that cannot be put away is begun anew, and has its bound.
+    #[test]
+    fn a_page_that_cannot_be_put_away_is_begun_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        // Nothing takes the place of a directory with something in it.
+        std::fs::create_dir_all(dir.path().join("ollim-bot.log.1/mine")).unwrap();
+        let path = dir.path().join("ollim-bot.log");
+        let book = Logbook::new(path.clone());
+        for _ in 0..3 * 1024 {
+            (&book).write_all(&[b'x'; 1024]).unwrap();
+        }
+        assert!((1..=BIGGEST + 1024).contains(&std::fs::metadata(&path).unwrap().len()));
     }
 }
