@@ -3,6 +3,7 @@
 //! It is a convenience and never in the way: it has a thread of its own and a queue of bounded length, and
 //! whatever goes wrong in there, the files are already safe.
 
+mod packing;
 mod past;
 mod program;
 mod worker;
@@ -12,7 +13,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 
+use jiff::Timestamp;
+
 use crate::disk::{self, Disk};
+use packing::Packing;
 pub use past::{Committed, version, versions};
 use program::Program;
 
@@ -79,15 +83,18 @@ pub fn track(disk: &dyn Disk, data: &Path, program: &str) -> Tracking {
 impl Git {
     /// Starts the thread. `program` is how git is called, usually `git`.
     pub fn start(program: &str) -> Self {
-        Self::start_after(program, || {})
+        Self::start_after(program, || None)
     }
 
-    /// Starts the thread, which first gives `data` a history if it has none.
-    pub fn start_tracking(disk: Arc<dyn Disk>, data: PathBuf, program: &'static str) -> Self {
+    /// Starts the thread, which first gives `data` a history if it has none, and keeps it small. Only for the one
+    /// process that holds the lock of `data`.
+    pub fn start_tracking(disk: Arc<dyn Disk>, data: PathBuf, program: &'static str, now: Timestamp) -> Self {
         Self::start_after(program, move || {
+            packing::sweep(&*disk, &data, now);
             if track(&*disk, &data, program) == Tracking::Begun {
                 tracing::info!(path = %data.display(), "The history of the files is kept by git from now on.");
             }
+            Some(Packing::of(data))
         })
     }
 
@@ -101,13 +108,13 @@ impl Git {
         self.queue.is_some()
     }
 
-    fn start_after(program: &str, first: impl FnOnce() + Send + 'static) -> Self {
+    fn start_after(program: &str, first: impl FnOnce() -> Option<Packing> + Send + 'static) -> Self {
         let (queue, tasks) = sync_channel(WAITING);
         let program = Program::new(program);
         let thread = std::thread::Builder::new().name("git".to_owned());
         let work = move || {
-            first();
-            worker::work(&program, &tasks);
+            let packing = first();
+            worker::work(&program, &tasks, packing);
         };
         match thread.spawn(work) {
             Ok(thread) => Self { queue: Some(queue), thread: Some(thread) },

@@ -33,7 +33,8 @@ impl SessionFiles {
         notices.extend(damage.map(|damage| damage.to_string()));
         let git = match tracked {
             Tracked::ByGit => {
-                Git::start_tracking(Arc::clone(&place.disk), place.paths.root().to_owned(), "git")
+                let data = place.paths.root().to_owned();
+                Git::start_tracking(Arc::clone(&place.disk), data, "git", place.now)
             }
             Tracked::Nowhere => Git::none(),
         };

@@ -1,8 +1,9 @@
 //! Calling git, without the human's hooks, signatures and questions.
 
 use std::ffi::OsStr;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// How git is called.
 #[derive(Debug)]
@@ -62,6 +63,12 @@ impl Program {
             (false, true) => Err(Problem::Locked),
             (false, false) => Err(Problem::Refused(said.trim().chars().take(500).collect())),
         }
+    }
+
+    /// Begins to run git in `dir`, and does not wait for it. All that it starts is in one group with it.
+    pub(super) fn begin(&self, dir: &Path, arguments: &[&str]) -> std::io::Result<Child> {
+        let mut command = self.command(dir);
+        command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()
     }
 
     /// What makes a commit possible where git does not know who commits.

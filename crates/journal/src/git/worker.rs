@@ -4,32 +4,65 @@ use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
 use std::mem::{Discriminant, discriminant};
 use std::path::Path;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
+use super::packing::Packing;
 use super::program::{Problem, Program, repository};
 use super::{FileChange, Task};
 
 /// The most commits that wait for somebody else to let go of git.
 const POSTPONED: usize = 256;
 
+/// How soon to look again whether a packing has ended.
+const SOON: Duration = Duration::from_secs(1);
+
 /// Works until nobody can ask for anything any more.
-pub(super) fn work(program: &Program, tasks: &Receiver<Task>) {
+pub(super) fn work(program: &Program, tasks: &Receiver<Task>, packing: Option<Packing>) {
     let mut postponed: VecDeque<Task> = VecDeque::new();
     let mut told = HashSet::new();
-    for task in tasks {
+    let mut packing = packing;
+    if let Some(packing) = &mut packing {
+        packing.look(program);
+    }
+    while let Some(task) = next(program, tasks, packing.as_mut()) {
         postponed.push_back(task);
         if postponed.len() > POSTPONED {
             // The file itself is safe, and the next commit of it brings this change along.
             postponed.pop_front();
         }
-        drain(program, &mut postponed, &mut told);
+        drain(program, &mut postponed, &mut told, packing.as_mut());
     }
-    drain(program, &mut postponed, &mut told);
+    drain(program, &mut postponed, &mut told, packing.as_mut());
 }
 
-fn drain(program: &Program, postponed: &mut VecDeque<Task>, told: &mut HashSet<Discriminant<Problem>>) {
+/// The next task. Commits go on while git packs; that it has ended is noticed also while nobody asks for anything.
+fn next(program: &Program, tasks: &Receiver<Task>, packing: Option<&mut Packing>) -> Option<Task> {
+    let Some(packing) = packing else { return tasks.recv().ok() };
+    while packing.goes_on(program) {
+        match tasks.recv_timeout(SOON) {
+            Ok(task) => return Some(task),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
+    tasks.recv().ok()
+}
+
+/// Makes the commits that wait, until somebody else holds git.
+pub(super) fn drain(
+    program: &Program,
+    postponed: &mut VecDeque<Task>,
+    told: &mut HashSet<Discriminant<Problem>>,
+    mut packing: Option<&mut Packing>,
+) {
     while let Some(task) = postponed.pop_front() {
-        let Err(problem) = perform(program, &task) else { continue };
+        let Err(problem) = perform(program, &task) else {
+            if let Some(packing) = &mut packing {
+                packing.committed(program);
+            }
+            continue;
+        };
         if told.insert(discriminant(&problem)) {
             tracing::warn!(path = %task.path.display(), "not in the history: {problem}");
         }
@@ -80,12 +113,12 @@ mod tests {
 
         let task = Task { path, message: "first".to_owned(), change: FileChange::Written };
         let (mut postponed, mut told) = (VecDeque::from([task]), HashSet::new());
-        drain(&program, &mut postponed, &mut told);
-        drain(&program, &mut postponed, &mut told);
+        drain(&program, &mut postponed, &mut told, None);
+        drain(&program, &mut postponed, &mut told, None);
         assert_eq!((postponed.len(), told.len()), (1, 1));
 
         disk::remove(&RealDisk, &lock).unwrap();
-        drain(&program, &mut postponed, &mut told);
+        drain(&program, &mut postponed, &mut told, None);
         assert!(postponed.is_empty());
         assert!(program.run(dir.path(), &["rev-parse", "HEAD"]).is_ok());
     }
