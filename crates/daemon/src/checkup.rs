@@ -4,6 +4,7 @@ pub mod accounts;
 pub mod aside;
 pub mod data;
 pub mod discord;
+pub mod keeping;
 pub mod loose;
 pub mod model;
 pub mod running;

@@ -3,6 +3,7 @@
 //! It is a convenience and never in the way: it has a thread of its own and a queue of bounded length, and
 //! whatever goes wrong in there, the files are already safe.
 
+mod locks;
 mod packing;
 mod past;
 mod program;
@@ -16,6 +17,7 @@ use std::thread::JoinHandle;
 use jiff::Timestamp;
 
 use crate::disk::{self, Disk};
+pub use locks::left_locks;
 use packing::Packing;
 pub use past::{Committed, version, versions};
 use program::Program;
@@ -90,6 +92,7 @@ impl Git {
     /// process that holds the lock of `data`.
     pub fn start_tracking(disk: Arc<dyn Disk>, data: PathBuf, program: &'static str, now: Timestamp) -> Self {
         Self::start_after(program, move || {
+            locks::take_away(&*disk, &data, now);
             packing::sweep(&*disk, &data, now);
             if track(&*disk, &data, program) == Tracking::Begun {
                 tracing::info!(path = %data.display(), "The history of the files is kept by git from now on.");

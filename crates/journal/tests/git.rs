@@ -3,8 +3,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
-use journal::disk::{self, RealDisk};
+use jiff::{SignedDuration, Timestamp};
+use journal::disk::{self, Disk, RealDisk};
 use journal::git::{Git, Tracking, track};
 use tempfile::TempDir;
 
@@ -115,6 +117,38 @@ fn a_commit_waits_while_somebody_else_uses_git() {
     git.commit(&gate, "second".to_owned());
     git.finish();
     assert_eq!(house.log(), ["first", "A\troutines/mail.md", "second", "A\troutines/gate.md"]);
+}
+
+/// B13, DD-17: a lock that a commit left when it was killed does not end the history. The next start of the assistant
+/// takes it away once it is old, and what was not committed meanwhile comes with the next commit of that file.
+#[test]
+fn a_lock_that_was_left_does_not_end_the_history() {
+    let house = House::new();
+    let branch = house.git(&["symbolic-ref", "HEAD"]);
+    let locks = ["index.lock", "HEAD.lock", &format!("{}.lock", branch.trim())]
+        .map(|name| house.write(&format!(".git/{name}"), ""));
+    let made = RealDisk.stamp(&locks[2]).unwrap().unwrap().changed;
+    let data = || house.data().to_owned();
+    let after = |minutes: i64| -> Timestamp { made + SignedDuration::from_mins(minutes) };
+
+    // Others may only have come a moment ago, and a command is not the assistant.
+    let starts: [&dyn Fn() -> Git; 3] = [
+        &|| Git::start("git"),
+        &|| Git::start_tracking(Arc::new(RealDisk), data(), "git", after(2)),
+        &|| Git::start_tracking(Arc::new(RealDisk), data(), "git", after(-60)),
+    ];
+    for start in starts {
+        let git = start();
+        git.commit(&house.write("routines/mail.md", "a"), "never made".to_owned());
+        git.finish();
+        assert!(locks.iter().all(|lock| lock.exists()));
+    }
+
+    let git = Git::start_tracking(Arc::new(RealDisk), data(), "git", after(30));
+    git.commit(&house.data().join("routines/mail.md"), "made".to_owned());
+    git.finish();
+    assert_eq!(house.log(), ["made", "A\troutines/mail.md"]);
+    assert_eq!(house.git(&["show", "HEAD:routines/mail.md"]), "a");
 }
 
 /// B13, DD-12, DD-17: hooks and signatures of the human's git do not run, and cannot refuse.

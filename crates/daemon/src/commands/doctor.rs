@@ -10,7 +10,9 @@ use ::journal::disk::{Disk, RealDisk};
 use ::journal::files::items::Items;
 use ::journal::{NotLocked, sweep_left};
 use domain::schedule::{Reminder, Routine};
+use engine::ports::Clock as _;
 use futures_util::future::join5;
+use jiff::tz::TimeZone;
 use serde_json::json;
 
 use super::answer;
@@ -18,7 +20,7 @@ use super::jobs::{Job, Row, rows};
 use crate::accepting;
 use crate::checkup::accounts::{self, Looker};
 use crate::checkup::running::Running;
-use crate::checkup::{Finding, State, aside, count, data, discord, loose, model};
+use crate::checkup::{Finding, State, aside, count, data, discord, keeping, loose, model};
 use crate::cli::{Care, Output};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
@@ -63,12 +65,14 @@ async fn everything(
     (environment, paths): (&Environment, &Paths),
     settings: Result<&Settings, &Failed>,
 ) -> Vec<Finding> {
+    let now = SystemClock::new(TimeZone::UTC).now().timestamp();
     let mut findings = vec![
         data::directory(paths),
         data::journal(paths),
         data::disk(paths),
         data::clock(),
         loose::look(paths),
+        keeping::history(paths, &RealDisk, now),
     ];
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);
     findings.insert(1, holdings::holdings(paths, &disk));
