@@ -188,8 +188,9 @@ impl Verdict {
 /// What happened to a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeliveryChange {
-    /// It came, as this occurrence of its webhook.
-    Came(Key, Arc<Delivery>),
+    /// It came, as this occurrence of its webhook, at this time: that of the occurrence is a later one while another
+    /// delivery has a time that is still to come.
+    Came(Key, Arc<Delivery>, Timestamp),
     /// It has ended.
     Ended(Key),
 }
@@ -217,7 +218,8 @@ impl Deliveries {
     /// Remembers `marks`; whether there is room for them.
     pub fn remember(&mut self, marks: &[String], now: Timestamp) -> bool {
         if self.known.size() + marks.len() > MOST_REMEMBERED {
-            let old = self.known.iter().filter(|(_, at)| now.duration_since(**at) >= REMEMBERED);
+            // What is still to come longer than that is of a clock that was wrong.
+            let old = self.known.iter().filter(|(_, at)| now.duration_since(**at).abs() >= REMEMBERED);
             let old: Vec<String> = old.map(|(mark, _)| mark.clone()).collect();
             for mark in &old {
                 self.known.remove_mut(mark);

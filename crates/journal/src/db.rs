@@ -44,7 +44,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::passing::{self, Lasts};
 
-pub use damage::{back_up_daily, rescue, set_aside};
+pub use damage::{back_up_daily, newest_backup, rescue, set_aside};
 pub use devices::KnownDevice;
 pub use fresh::make_if_missing;
 pub use numbers::Number;

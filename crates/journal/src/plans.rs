@@ -75,7 +75,7 @@ impl PlanFiles {
         notices: &mut Vec<String>,
     ) -> rusqlite::Result<BTreeMap<ItemId, Stand>> {
         self.work_off(database);
-        if let Err(error) = database.forget_old_times() {
+        if let Err(error) = database.forget_old_times(now) {
             tracing::warn!(%error, "Old times of jobs stay; the next start forgets them.");
         }
         let mut stands = database.routine_sessions()?;

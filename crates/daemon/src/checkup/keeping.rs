@@ -1,10 +1,32 @@
-//! What is kept of before: the history of the files.
+//! What is kept of before: the history of the files, and the copies of the journal.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use journal::db::newest_backup;
 use journal::disk::{Disk, Seen};
 use journal::{Paths, git};
 
 use super::{Finding, State};
+
+/// How old the newest copy of the journal may be. One is made every day, and a machine may sleep for a weekend.
+const OLD: SignedDuration = SignedDuration::from_hours(4 * 24);
+
+/// The copies of the journal.
+pub fn backups(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Finding {
+    let what = "backups";
+    let is_old = |time: Timestamp| now.duration_since(time) > OLD;
+    let began = journal::peek(paths).ok().flatten().and_then(|log| log.began());
+    let day = |time: Timestamp| time.strftime("%Y-%m-%d").to_string();
+    let late = |text: String| {
+        let fix = "ollim-bot status tells whether i run; ollim-bot service logs why none was made";
+        Finding::new(what, State::Warning, format!("{text}. one is made every day while i run")).fixed_by(fix)
+    };
+    match newest_backup(paths, disk, now) {
+        Some(made) if is_old(made) => late(format!("the newest copy of the journal is from {}", day(made))),
+        Some(made) => Finding::fine(what, format!("the journal was copied on {}", day(made))),
+        None if began.is_some_and(is_old) => late("there is no copy of the journal".to_owned()),
+        None => Finding::absent(what, "the journal is copied for the first time soon after the next start"),
+    }
+}
 
 /// The history of the files.
 pub fn history(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Finding {
@@ -24,10 +46,41 @@ pub fn history(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
+    use std::sync::Arc;
+
+    use domain::conversation::{Branch, SessionId};
+    use domain::record::Record;
+    use engine::ports::Journal as _;
+    use jiff::tz::TimeZone;
+    use journal::Place;
     use journal::disk::{RealDisk, replace};
 
     use super::*;
+
+    /// B5: the doctor tells when the journal was last copied, and warns where that was long ago, or never although there
+    /// was time enough. A copy from the future says nothing.
+    #[tokio::test]
+    async fn the_doctor_warns_when_no_copies_of_the_journal_are_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::new(dir.path());
+        let day = |day: i64| Timestamp::constant(1_800_000_000, 0) + SignedDuration::from_hours(24 * day);
+        let look = |now| backups(&paths, &RealDisk, now);
+        assert_eq!(look(day(0)).state, State::Absent, "nothing is there yet");
+
+        let (zone, disk) = (TimeZone::UTC, Arc::new(RealDisk));
+        let place = Place { paths: paths.clone(), disk, zone, now: day(0), pid: 1 };
+        let journal::Opened { journal, mut memory, .. } = journal::open(place).unwrap();
+        let session = SessionId::read("first-session").unwrap();
+        let moved = memory.conversation.create(Branch::Main, session, day(0));
+        journal.write(vec![Record::Moved(moved)]).await.unwrap();
+        journal.back_up(day(4_000)).await.unwrap();
+        assert_eq!(look(day(1)).state, State::Absent);
+        assert!(look(day(9)).told().starts_with("! backups  there is no copy of the journal. one is made"));
+        journal.back_up(day(9)).await.unwrap();
+        assert!(look(day(10)).told().starts_with("✓ backups  the journal was copied on 2027-01-24"));
+        let late = "! backups  the newest copy of the journal is from 2027-01-24. one is made";
+        assert!(look(day(14)).told().starts_with(late), "{}", look(day(14)).told());
+    }
 
     /// B13: a lock that keeps everybody from committing is named, with the way out; one of somebody at work is not.
     #[test]

@@ -72,6 +72,7 @@ async fn everything(
         data::disk(paths),
         data::clock(),
         loose::look(paths),
+        keeping::backups(paths, &RealDisk, now),
         keeping::history(paths, &RealDisk, now),
     ];
     let disk: Arc<dyn Disk> = Arc::new(RealDisk);

@@ -60,7 +60,7 @@ impl Assistant {
             stage: Stage::Queued,
             since: minutes.at,
         };
-        minutes.plan(Some(PlanChange::Delivery(DeliveryChange::Came(key, delivery))));
+        minutes.plan(Some(PlanChange::Delivery(DeliveryChange::Came(key, delivery, minutes.at))));
         self.stands(occurrence, Stage::Queued, minutes);
     }
 

@@ -23,13 +23,17 @@ const DAILY: SignedDuration = SignedDuration::from_hours(24);
 /// Copies the database of `paths`, unless there is a copy from the last day. A copy that is not sound tells
 /// that the original is not either.
 pub fn back_up_daily(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<Option<PathBuf>, String> {
-    let newest = backups(&paths.backups(), disk).into_iter().find_map(|path| made_at(&path));
-    if newest.is_some_and(|made| now.duration_since(made) < DAILY) {
+    if newest_backup(paths, disk, now).is_some_and(|made| now.duration_since(made) < DAILY) {
         return Ok(None);
     }
     let database = Database::open_for_reading(&paths.database()).map_err(|error| error.to_string())?;
     let path = back_up(&database, &paths.backups(), now, disk)?;
     Ok(Some(path))
+}
+
+/// When the newest backup of `paths` was made. What is from the future says nothing: the clock was ahead then.
+pub fn newest_backup(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Option<Timestamp> {
+    backups(&paths.backups(), disk).iter().filter_map(|path| made_at(path)).find(|made| *made <= now)
 }
 
 fn back_up(database: &Database, dir: &Path, now: Timestamp, disk: &dyn Disk) -> Result<PathBuf, String> {
@@ -49,10 +53,29 @@ fn back_up(database: &Database, dir: &Path, now: Timestamp, disk: &dyn Disk) -> 
         let _ = disk.remove(&half);
         return Err(error);
     }
+    date_back(dir, now, disk);
     disk.rename(&half, &path).map_err(|error| failed("naming the backup", &error))?;
     disk.sync_dir(dir).map_err(|error| failed("keeping the backup", &error))?;
     thin_out(dir, disk);
     Ok(path)
+}
+
+/// Gives backups that were made while the clock was ahead a time right before `now`, at which the next one is made.
+///
+/// So their names tell in which order they were made, whatever the clock said: all that is there was made before the
+/// next one, and what is from the future after all the rest, since with each one that is made there is none any more.
+/// Until then the one from the farthest future *is* the newest, also for a damaged journal; from then on it is an older
+/// one among others, and goes when its turn comes.
+fn date_back(dir: &Path, now: Timestamp, disk: &dyn Disk) {
+    let ahead = |path: &PathBuf| made_at(path).is_some_and(|made| made > now);
+    for (seconds, path) in (1..).zip(backups(dir, disk).into_iter().filter(ahead)) {
+        let earlier = now - SignedDuration::from_secs(seconds);
+        let end = if packed::is(&path) { "db.gz" } else { "db" };
+        let named = dir.join(format!("{NAMED}{}.{end}", earlier.strftime(STAMPED)));
+        if let Err(error) = disk.name(&path, &named) {
+            tracing::warn!(%error, path = %path.display(), "A backup keeps a name from the future.");
+        }
+    }
 }
 
 /// All but the newest are packed, and those that are too many go. What cannot be packed stays as it is.
@@ -106,6 +129,13 @@ pub fn rescue(
 }
 
 impl Database {
+    /// When the first thing in it happened, as the clock said.
+    pub fn began(&self) -> Option<Timestamp> {
+        let first = "SELECT at FROM moves ORDER BY id LIMIT 1";
+        let first = self.connection.query_row(first, [], |row| row.get(0)).ok()?;
+        Timestamp::from_microsecond(first).ok()
+    }
+
     /// Whether every page is what it should be. Reads all of it.
     pub fn is_sound(&self) -> bool {
         let answer = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));

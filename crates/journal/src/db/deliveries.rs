@@ -16,6 +16,9 @@ use super::read::{source_in, time_in};
 use super::write::unwritable;
 use crate::files::items::Item as _;
 
+/// How many of the newest marks stay, whatever the clock says: one that was wrong for a while makes nothing run twice.
+const MARKS_KEPT: i64 = 1_000;
+
 /// A value, as it is kept.
 #[derive(Serialize, Deserialize)]
 struct Brought {
@@ -65,7 +68,7 @@ fn value(brought: Brought) -> Value {
 pub(super) fn write(transaction: &Transaction<'_>, change: &DeliveryChange) -> rusqlite::Result<()> {
     let row = |key: &Key| (key.source.to_string(), key.due.as_microsecond());
     match change {
-        DeliveryChange::Came(key, delivery) => {
+        DeliveryChange::Came(key, delivery, at) => {
             let brought = |value: &Value| {
                 let (name, json) = (value.name.clone(), value.json.0.clone());
                 Brought { name, json, free: value.kind == Kind::Free }
@@ -80,7 +83,7 @@ pub(super) fn write(transaction: &Transaction<'_>, change: &DeliveryChange) -> r
                 delivery.hook.to_text(),
                 brought
             ])?;
-            remember(transaction, &delivery.marks, key.due)
+            remember(transaction, &delivery.marks, *at)
         }
         DeliveryChange::Ended(key) => {
             let sql = "DELETE FROM deliveries WHERE source = ? AND due = ?";
@@ -91,7 +94,10 @@ pub(super) fn write(transaction: &Transaction<'_>, change: &DeliveryChange) -> r
 
 fn remember(transaction: &Transaction<'_>, marks: &[String], at: Timestamp) -> rusqlite::Result<()> {
     let old = at.checked_sub(REMEMBERED).unwrap_or(Timestamp::MIN).as_microsecond();
-    transaction.prepare_cached("DELETE FROM delivery_marks WHERE at < ?")?.execute([old])?;
+    let ahead = at.checked_add(REMEMBERED).unwrap_or(Timestamp::MAX).as_microsecond();
+    let sql = "DELETE FROM delivery_marks WHERE (at < ? OR at > ?) AND \
+               rowid <= (SELECT max(rowid) FROM delivery_marks) - ?";
+    transaction.prepare_cached(sql)?.execute(params![old, ahead, MARKS_KEPT])?;
     for mark in marks {
         let sql = "INSERT OR REPLACE INTO delivery_marks (mark, at) VALUES (?, ?)";
         transaction.prepare_cached(sql)?.execute(params![mark, at.as_microsecond()])?;

@@ -84,12 +84,13 @@ impl Database {
         self.connection.prepare(&sql)?.query_map(params![of, limit], occurrence)?.collect()
     }
 
-    /// Forgets what became of times long ago; the newest time of every job stays.
-    pub fn forget_old_times(&mut self) -> rusqlite::Result<()> {
-        let sql = "DELETE FROM occurrences WHERE since < (SELECT max(since) FROM occurrences) - ?1 AND stage NOT IN \
+    /// Forgets what became of times long before `now`; the newest time of every job stays. Neither a clock that is ahead
+    /// now nor one that was ahead once makes all the others old: the earlier of `now` and the newest time counts.
+    pub fn forget_old_times(&mut self, now: Timestamp) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM occurrences WHERE since < min(?2, (SELECT max(since) FROM occurrences)) - ?1 AND stage NOT IN \
                    ('running', 'asked', 'again', 'queued') AND due < (SELECT max(due) FROM occurrences AS newest WHERE \
                    newest.source = occurrences.source)";
-        self.connection.execute(sql, [KEPT_DAYS * 86_400 * 1_000_000]).map(drop)
+        self.connection.execute(sql, [KEPT_DAYS * 86_400 * 1_000_000, now.as_microsecond()]).map(drop)
     }
 
     /// Where the sessions of persistent routines stand.

@@ -3,18 +3,21 @@
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be made stops the test at once")]
 #![expect(clippy::disallowed_methods, reason = "the test damages files behind the journal's back")]
 
-use std::os::unix::fs::PermissionsExt as _;
+mod copies;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use domain::conversation::{Branch, Conversation, Heard, Said, SessionId, Text};
+use domain::delivery::{Delivery, DeliveryChange};
 use domain::occurrence::{End, Key, Occurrence, Stage};
 use domain::record::{PlanChange, Record, SessionChange};
-use domain::schedule::Lateness;
+use domain::schedule::{Lateness, WebhookSpec};
 use engine::ports::Journal as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use journal::disk::RealDisk;
+use journal::files::items::Item as _;
 use journal::{NotOpened, Opened, Paths, Place, open, peek};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -94,23 +97,30 @@ fn damage(path: &Path, how: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
+fn time(source: &str, due: i64, stage: Stage) -> Record {
+    Record::Plan(PlanChange::Occurred(Occurrence {
+        key: Key { source: source.parse().unwrap(), due: day(due) },
+        name: source.to_owned(),
+        words: String::new(),
+        lateness: Lateness::OnTime,
+        tries: 1,
+        stage,
+        since: day(due),
+    }))
+}
+
+fn done() -> Stage {
+    Stage::Ended(End::Done(String::new()))
+}
+
+fn day(day: i64) -> Timestamp {
+    at(day * 86_400)
+}
+
 /// B12: what became of times long ago is forgotten at a start; the newest time of every job, and what is open, stays.
 #[test]
 fn old_times_of_jobs_are_forgotten() {
     let desk = Desk::new();
-    let day = |day: i64| at(day * 86_400);
-    let time = |source: &str, due: i64, stage: Stage| {
-        Record::Plan(PlanChange::Occurred(Occurrence {
-            key: Key { source: source.parse().unwrap(), due: day(due) },
-            name: source.to_owned(),
-            words: String::new(),
-            lateness: Lateness::OnTime,
-            tries: 1,
-            stage,
-            since: day(due),
-        }))
-    };
-    let done = || Stage::Ended(End::Done(String::new()));
     let records = vec![
         time("routine:mail", 0, done()),
         time("routine:mail", 1, Stage::Queued),
@@ -126,6 +136,42 @@ fn old_times_of_jobs_are_forgotten() {
     let kept: Vec<String> =
         kept.iter().map(|kept| format!("{} {}", kept.key.source, days(kept.key.due))).collect();
     assert_eq!(kept, ["routine:mail 100", "routine:mail 11", "routine:tea 3", "routine:mail 1"]);
+}
+
+/// B12: neither a job that was done while the clock was ahead, nor a clock that is ahead at a start, makes all that
+/// happened lately old.
+#[test]
+fn a_clock_that_is_ahead_forgets_no_times() {
+    for (opened, ahead) in [(101, Some(4_000)), (4_000, None)] {
+        let desk = Desk::new();
+        let mut records: Vec<Record> = (90..100).map(|due| time("routine:mail", due, done())).collect();
+        records.extend(ahead.map(|due| time("routine:tea", due, done())));
+        let written = records.len();
+        desk.runtime.block_on(desk.open(day(90)).journal.write(records)).unwrap();
+        desk.open(day(opened));
+        let kept = peek(&desk.paths()).unwrap().unwrap().occurrences(None, 100).unwrap();
+        assert_eq!(kept.len(), written, "opened on day {opened}");
+    }
+}
+
+/// F2: what webhooks brought is known for a week, also when a delivery before has a time that is still to come, and after
+/// the clock was ahead for a while.
+#[test]
+fn a_clock_that_was_ahead_forgets_no_delivery() {
+    let desk = Desk::new();
+    let came = |mark: &str, due: i64, at: i64| {
+        let hook = WebhookSpec::read("---\nid: ci\nfields: {}\n---\nLook.\n", &TimeZone::UTC).unwrap();
+        let key = Key { source: "webhook:ci".parse().unwrap(), due: day(due) };
+        let delivery = Delivery { hook, values: Vec::new(), marks: vec![mark.to_owned()] };
+        Record::Plan(PlanChange::Delivery(DeliveryChange::Came(key, Arc::new(delivery), day(at))))
+    };
+    let records = vec![came("before", 1, 1), came("ahead", 4_000, 4_000), came("after", 4_001, 2)];
+    desk.runtime.block_on(desk.open(day(1)).journal.write(records)).unwrap();
+    let known = desk.open(day(3)).memory.messages.deliveries;
+    for mark in ["before", "ahead", "after"] {
+        assert!(known.remembers(&[mark.to_owned()], day(3)), "{mark}");
+    }
+    assert!(!known.remembers(&["after".to_owned()], day(10)), "it came on the second day");
 }
 
 fn days(due: Timestamp) -> i64 {
@@ -159,45 +205,6 @@ fn the_path_to_an_entry_is_read_once_and_then_grown() {
     assert_eq!(earlier.len(), 2);
     assert!(Arc::ptr_eq(&whole[0], &again[0]), "the beginning is shared, not read again");
     assert_eq!(whole, again);
-}
-
-/// B12: seven copies are kept, and all but the newest are packed.
-#[test]
-fn a_copy_is_made_once_a_day_and_seven_are_kept() {
-    let desk = Desk::new();
-    desk.say(&["one"]);
-    let day = |day: i64| at(day * 86_400 + 60);
-
-    let made: Vec<bool> = (0..10).map(|n| desk.back_up(day(n)).is_some()).collect();
-    assert_eq!(made, [true; 10]);
-    assert_eq!(desk.back_up(day(9)), None, "one is from today");
-    let kept: Vec<_> = std::fs::read_dir(desk.paths().backups()).unwrap().map(Result::unwrap).collect();
-    assert_eq!(kept.len(), 7);
-    let modes = kept.iter().map(|copy| copy.metadata().unwrap().permissions().mode() & 0o777);
-    assert!(modes.into_iter().all(|mode| mode == 0o600), "a copy is for its owner alone");
-    let mut names: Vec<String> =
-        kept.iter().map(|copy| copy.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    let packed = names.iter().filter(|name| name.ends_with(".db.gz")).count();
-    assert_eq!((packed, names.last().map(|name| name.ends_with(".db"))), (6, Some(true)), "{names:?}");
-}
-
-/// B5, B12: a packed copy goes on where it was; what a crash left half packed is no copy, and goes.
-#[test]
-fn a_packed_copy_goes_on_when_the_newer_one_is_damaged_too() {
-    let desk = Desk::new();
-    desk.say(&["one", "two"]);
-    let first = desk.back_up(at(10)).unwrap();
-    let half = first.with_extension("db.tmp");
-    std::fs::write(&half, "half").unwrap();
-    desk.say(&["three"]);
-    let newest = desk.back_up(at(86_500)).unwrap();
-    assert!(!half.exists() && !first.exists() && first.with_extension("db.gz").exists());
-    damage(&newest, |bytes| bytes.fill(7));
-    damage(&desk.paths().database(), |bytes| bytes[..8192].fill(7));
-    let opened = desk.open(at(86_600));
-    assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"]);
-    assert!(opened.notices[0].contains(".db.gz"), "{:?}", opened.notices);
 }
 
 /// A2: whatever a run that died was writing is taken away at the next start; what people keep there stays.
