@@ -16,11 +16,12 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use axum::http::HeaderName;
 use axum::http::{HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::schedule::WebhookSpec;
 use engine::desk::Desk;
-use engine::ports::Clock;
+use engine::ports::{Clock, Surface};
 use serde_json::{Value, json};
 
 pub use attempts::{Attempts, BAD_A_MINUTE};
@@ -50,6 +51,10 @@ pub struct Ports {
     pub hooks: Arc<dyn Hooks>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
+    /// Where the human is told what they should know.
+    pub surface: Arc<dyn Surface>,
+    /// The header in which a proxy of the human tells who calls, if there is one.
+    pub address_header: Option<HeaderName>,
 }
 
 /// Answers a call that came from `address` in another way than through the door.

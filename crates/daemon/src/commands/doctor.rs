@@ -191,7 +191,7 @@ fn job_files<K: Job>(settings: &Settings) -> Vec<Finding> {
 fn door(settings: &Settings, running: Option<&Running>) -> Vec<Finding> {
     let door = match &settings.places.webhooks {
         Webhooks::Off => None,
-        Webhooks::On(port, _) => Some(Finding::fine(HOOKS, format!("POST http://127.0.0.1:{port}/hook/ID"))),
+        Webhooks::On(port, ..) => Some(Finding::fine(HOOKS, format!("POST http://127.0.0.1:{port}/hook/ID"))),
         Webhooks::Wrong(why) => Some(Finding::wrong(HOOKS, why.clone())),
     };
     match running {

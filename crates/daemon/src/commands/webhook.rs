@@ -134,7 +134,7 @@ impl Desk<'_> {
     fn door(&self) -> String {
         let here = match &self.settings.places.webhooks {
             Webhooks::Off => "webhooks are off: WEBHOOK_PORT is not set.".to_owned(),
-            Webhooks::On(port, _) => format!("called with POST http://127.0.0.1:{port}/hook/ID"),
+            Webhooks::On(port, ..) => format!("called with POST http://127.0.0.1:{port}/hook/ID"),
             Webhooks::Wrong(why) => why.clone(),
         };
         match (&self.running, self.address()) {
@@ -152,7 +152,7 @@ impl Desk<'_> {
     fn address(&self) -> Option<String> {
         let running = self.running.as_ref().and_then(|running| running.hooks.clone());
         running.or_else(|| match &self.settings.places.webhooks {
-            Webhooks::On(port, _) => Some(format!("http://127.0.0.1:{port}/hook/")),
+            Webhooks::On(port, ..) => Some(format!("http://127.0.0.1:{port}/hook/")),
             Webhooks::Off | Webhooks::Wrong(_) => None,
         })
     }

@@ -19,6 +19,13 @@ pub struct File {
     pub spend: Spend,
     pub prices: BTreeMap<String, Price>,
     pub update: Update,
+    pub webhooks: Webhooks,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Webhooks {
+    pub address_header: String,
 }
 
 #[derive(Debug, Deserialize)]

@@ -92,7 +92,7 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
     let (discord, terminal) = (discord(environment, paths), terminal(environment));
     let programs = environment.get("PATH").map(str::to_owned);
     let upgrade = upgrade::read(file);
-    let webhooks = webhooks::read(environment, paths);
+    let webhooks = webhooks::read(environment, &file.webhooks.address_header, paths);
     let service = Service { units: units(environment), notifier: Notifier::read(environment) };
     let telemetry = Telemetry::read(environment)?;
     Ok(Places { page, discord, terminal, accounts, search, programs, upgrade, webhooks, service, telemetry })

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use journal::Paths;
+use surfaces::hook::HeaderName;
 
 use super::Environment;
 use super::key::WEBHOOK;
@@ -17,8 +18,8 @@ const OWN: &str = "webhook-secrets";
 pub enum Webhooks {
     /// Nobody asked for it.
     Off,
-    /// On this port.
-    On(u16, Secrets),
+    /// On this port, and a proxy tells in this header who calls.
+    On(u16, Secrets, Option<HeaderName>),
     /// What was said about it cannot work: it stays off, and that is told.
     Wrong(String),
 }
@@ -96,12 +97,24 @@ fn in_file(file: &Path) -> Result<String, String> {
 }
 
 /// Reads what was said about it.
-pub fn read(environment: &Environment, paths: &Paths) -> Webhooks {
+pub fn read(environment: &Environment, address_header: &str, paths: &Paths) -> Webhooks {
     let Some(port) = environment.get("WEBHOOK_PORT") else { return Webhooks::Off };
     let Ok(port) = port.parse::<u16>() else {
         return Webhooks::Wrong(format!(
             "webhooks are off: WEBHOOK_PORT `{port}` is no port. write a number like 8787."
         ));
+    };
+    let header = match address_header {
+        "none" => None,
+        name => match HeaderName::from_bytes(name.as_bytes()) {
+            Ok(header) => Some(header),
+            Err(_) => {
+                return Webhooks::Wrong(format!(
+                    "webhooks are off: address_header `{name}` in settings.toml is no name of a header. write one like \
+                     \"X-Forwarded-For\", or \"none\"."
+                ));
+            }
+        },
     };
     let secrets = Secrets {
         named: environment.get(WEBHOOK.file_variable).map(PathBuf::from),
@@ -110,7 +123,7 @@ pub fn read(environment: &Environment, paths: &Paths) -> Webhooks {
         state: paths.state(),
     };
     match secrets.for_all() {
-        Ok(_) => Webhooks::On(port, secrets),
+        Ok(_) => Webhooks::On(port, secrets, header),
         Err(why) => Webhooks::Wrong(format!("webhooks are off: there is no secret. {why}.")),
     }
 }

@@ -52,6 +52,26 @@ fn without_a_secret_the_door_stays_shut_and_everything_else_goes_on() {
     rig.program.set("WEBHOOK_PORT", "many");
     let doctor = rig.program.run(&["doctor"]);
     assert!(testkit::kill::stdout(&doctor).contains("`many` is no port"));
+
+    rig.program.set("WEBHOOK_PORT", "8787").set("WEBHOOK_SECRET", "sesame");
+    rig.write("settings.toml", "[webhooks]\naddress_header = \"who calls\"\n");
+    let doctor = rig.program.run(&["doctor"]);
+    assert!(testkit::kill::stdout(&doctor).contains("`who calls` in settings.toml is no name of a header"));
+}
+
+/// F4: behind a proxy whose header the human has named, only the address that guesses is refused.
+#[test]
+fn behind_a_proxy_only_who_guesses_is_refused() {
+    let rig = Rig::new(Program::offline(BINARY));
+    rig.write("settings.toml", "[webhooks]\naddress_header = \"X-Forwarded-For\"\n");
+    let _running = rig.program.start();
+    let call = |secret: &str, from: &str| {
+        let headers = [("authorization", secret), ("x-forwarded-for", from)];
+        rig.call("bell", &headers, r#"{"door": "front"}"#).unwrap().0
+    };
+    let bad: Vec<u16> = (0..11).map(|_| call("Bearer guess", "192.0.2.7")).collect();
+    assert_eq!((&bad[..10], bad[10]), ([401; 10].as_slice(), 429));
+    assert_eq!((call("Bearer sesame", "192.0.2.7"), call("Bearer sesame", "192.0.2.8")), (429, 202));
 }
 
 /// J4: a secret in a file is another one as soon as the file is; a file that is gone, or that others can read, lets nobody in.

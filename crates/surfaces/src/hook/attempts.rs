@@ -1,18 +1,22 @@
 //! Attempts: who called without the secret lately, by address. Whoever did too often is not heard for a while.
 //!
-//! Only the address of the connection counts. What a header says about it, anybody can say.
+//! The address of the connection counts. What a header says about it, anybody can say: it is believed only where the
+//! human has named the header, because a proxy of theirs writes it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::{HeaderMap, HeaderName};
 use engine::ports::Clock;
 use tokio::sync::watch;
 
 /// F4: how many bad ones a minute are borne.
 pub const BAD_A_MINUTE: usize = 10;
 const MINUTE: Duration = Duration::from_secs(60);
+/// How often the human hears of it at most.
+const TELL_AGAIN: Duration = Duration::from_secs(60 * 60);
 /// The most addresses that are kept in mind: past that, the oldest is forgotten.
 const ADDRESSES: usize = 1_000;
 
@@ -20,12 +24,13 @@ const ADDRESSES: usize = 1_000;
 pub struct Attempts {
     clock: Arc<dyn Clock>,
     bad: watch::Sender<BTreeMap<IpAddr, VecDeque<Duration>>>,
+    told: watch::Sender<Option<Duration>>,
 }
 
 impl Attempts {
     /// Nobody has failed yet.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, bad: watch::Sender::new(BTreeMap::new()) }
+        Self { clock, bad: watch::Sender::new(BTreeMap::new()), told: watch::Sender::new(None) }
     }
 
     /// Whether there were too many from `address` lately.
@@ -51,6 +56,28 @@ impl Attempts {
             }
         });
     }
+
+    /// Whether the human is to hear now that `address` is not heard.
+    pub fn is_news(&self, address: IpAddr) -> bool {
+        let now = self.clock.boot();
+        let is_over = self.is_over(address);
+        self.told.send_if_modified(|told| {
+            let news = is_over && told.is_none_or(|told| now.saturating_sub(told) >= TELL_AGAIN);
+            if news {
+                *told = Some(now);
+            }
+            news
+        })
+    }
+}
+
+/// Who calls over a connection from `own`, if the human's proxy tells it in `header`: the last one named there is the one
+/// that it saw itself. Only what is on this machine can be that proxy.
+pub(super) fn caller(own: IpAddr, header: Option<&HeaderName>, headers: &HeaderMap) -> IpAddr {
+    let Some(header) = header.filter(|_| own.to_canonical().is_loopback()) else { return own };
+    let told = headers.get_all(header).iter().next_back().and_then(|value| value.to_str().ok());
+    let last = told.and_then(|told| told.rsplit(',').next());
+    last.and_then(|last| last.trim().parse().ok()).unwrap_or(own)
 }
 
 /// One machine has one address, however it is written; and whoever has one of IPv6 has a whole network of them.

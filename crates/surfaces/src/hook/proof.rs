@@ -31,6 +31,19 @@ pub struct Called<'a> {
     pub at: Timestamp,
 }
 
+/// How many bytes of a secret nobody guesses, however often they may ask.
+const UNGUESSABLE: usize = 24;
+
+/// F4: whether `secret` is protected by its length alone. For a shorter one it is the protection that whoever guesses is
+/// not heard for a while; a signature with a short key can be guessed as well as the key.
+pub(super) fn is_unguessable(proof: Proof, secret: &str) -> bool {
+    let bytes = match proof {
+        Proof::Bearer | Proof::GitHub => secret.len(),
+        Proof::Standard => standard_key(secret).map_or(0, |key| key.len()),
+    };
+    bytes >= UNGUESSABLE
+}
+
 /// Nothing was proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unproven;

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, header};
-use domain::assistant::{Answer, Planning, Request};
+use domain::assistant::{Answer, Planning, Request, Shown};
 use domain::delivery::REPEAT;
 use domain::schedule::{Proof, WebhookSpec};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::{Body, Bytes};
 
-use super::proof::{Called, Unproven};
-use super::{Attempts, Ports, Reply, body};
+use super::attempts::caller;
+use super::proof::{Called, Unproven, is_unguessable};
+use super::{Attempts, BAD_A_MINUTE, Ports, Reply, body};
 
 /// How long, and for how many bytes, somebody who is refused is heard out.
 const HEARING_OUT: Duration = Duration::from_secs(1);
@@ -72,26 +73,31 @@ impl<P: Peer> Taking<'_, P> {
         if head.method != Method::POST {
             return Err(Reply::no(StatusCode::METHOD_NOT_ALLOWED, "method not allowed"));
         }
-        if self.attempts.is_over(self.peer.address()) {
-            return Err(Reply::no(StatusCode::TOO_MANY_REQUESTS, "too many bad attempts; wait a minute"));
-        }
         let hook = self.ports.hooks.find(id);
         let secret = self.ports.hooks.secret(id);
         let called = Called { id, headers: &head.headers, at: self.ports.clock.now().timestamp() };
         let proof = hook.as_ref().map_or(Proof::Bearer, |hook| hook.entrance.proof);
+        let caller = self.caller(head);
+        // F4: behind a tunnel all have one address, so who fails there must not shut others out who prove what nobody
+        // guesses.
+        if caller.is_over && !secret.as_deref().is_some_and(|secret| is_unguessable(proof, secret)) {
+            return Err(too_many());
+        }
         // WH-3: nothing else is looked at before.
-        self.proven(called.claims(proof))?;
-        let secret = self.proven(secret.ok_or(Unproven))?;
+        self.proven(&caller, called.claims(proof))?;
+        let secret = self.proven(&caller, secret.ok_or(Unproven))?;
         if proof == Proof::Bearer {
-            self.proven(called.shows(&secret))?;
+            self.proven(&caller, called.shows(&secret))?;
             self.peer.proved();
         }
         // WH-4.
         let hook =
             hook.ok_or_else(|| Reply::no(StatusCode::NOT_FOUND, format!("webhook not found: {id}")))?;
-        let bytes = read(head, incoming, hook.entrance.limit()).await?;
+        let read = read(head, incoming, hook.entrance.limit()).await;
+        let unproven = caller.is_over && proof != Proof::Bearer;
+        let bytes = read.map_err(|refused| if unproven { too_many() } else { refused })?;
         self.peer.was_read();
-        self.proven(called.signs(proof, &secret, &bytes))?;
+        self.proven(&caller, called.signs(proof, &secret, &bytes))?;
         self.peer.proved();
         self.hand_over(&hook, &called, &bytes).await
     }
@@ -125,13 +131,45 @@ impl<P: Peer> Taking<'_, P> {
         Err(Reply::no(StatusCode::TOO_MANY_REQUESTS, why))
     }
 
-    /// A call that proves nothing counts as a bad attempt.
-    fn proven<T>(&self, proof: Result<T, Unproven>) -> Result<T, Reply> {
+    fn caller(&self, head: &Parts) -> Caller {
+        let address = caller(self.peer.address(), self.ports.address_header.as_ref(), &head.headers);
+        Caller { address, is_over: self.attempts.is_over(address) }
+    }
+
+    /// A call that proves nothing counts as a bad attempt. One that was over its limit before is not counted: it ends a
+    /// minute after the last that was.
+    fn proven<T>(&self, caller: &Caller, proof: Result<T, Unproven>) -> Result<T, Reply> {
         proof.map_err(|Unproven| {
-            self.attempts.failed(self.peer.address());
+            if caller.is_over {
+                return too_many();
+            }
+            self.attempts.failed(caller.address);
+            if self.attempts.is_news(caller.address) {
+                self.tell(caller.address);
+            }
             Reply::unauthorized()
         })
     }
+
+    fn tell(&self, address: IpAddr) {
+        tracing::warn!(%address, "Too many calls of webhooks were not proven; that address is not heard for a minute.");
+        self.ports.surface.show(&Shown::Notice(format!(
+            "somebody at {address} called webhooks {BAD_A_MINUTE} times in a minute without the right secret. calls from \
+             there with a secret shorter than 24 characters are refused for a minute, also right ones; others are \
+             heard. if that goes on, give your webhooks a longer secret: ollim-bot help webhooks."
+        )));
+    }
+}
+
+/// Who calls.
+struct Caller {
+    address: IpAddr,
+    /// There were too many bad attempts from there lately.
+    is_over: bool,
+}
+
+fn too_many() -> Reply {
+    Reply::no(StatusCode::TOO_MANY_REQUESTS, "too many bad attempts; wait a minute")
 }
 
 /// Lets whoever is refused finish what they were saying, as far as it is short: who is cut off in the middle does not

@@ -1,10 +1,12 @@
 //! Who is let in: the published examples, the schemes, rotation, and what comes twice.
 
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use std::net::IpAddr;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use domain::schedule::Proof;
 use surfaces::hook::{Called, Reply};
 
-use crate::rig::{Rig, WHSEC};
+use crate::rig::{Call, Rig, WHSEC};
 
 fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
     pairs
@@ -167,19 +169,99 @@ async fn github_hears_that_somebody_is_here() {
     assert_eq!(rig.taken(), 0);
 }
 
-/// F4: the eleventh bad attempt of a minute is not looked at, nor a good one, whatever a header says of where it is from.
-#[tokio::test]
-async fn who_guesses_is_not_heard_for_a_minute() {
-    let rig = Rig::new();
-    let good = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#);
-    let bad = good.clone().with("authorization", "Bearer guess");
+/// Ten bad calls, and what is heard of them.
+async fn guess(rig: &Rig, bad: &Call) {
     for number in 0..10 {
         let call = bad.clone().with("x-forwarded-for", &format!("192.0.2.{number}"));
         assert_eq!(rig.call(&call).await, Reply::unauthorized(), "{number}");
     }
-    for call in [&bad, &good, &bad.clone().with("x-forwarded-for", "192.0.2.77")] {
-        assert_eq!(rig.call(call).await.status(), StatusCode::TOO_MANY_REQUESTS);
+}
+
+/// F4: with a secret that can be guessed, the eleventh bad attempt of a minute is not looked at, nor a good one, whatever
+/// a header says of where it is from. A signature made with such a secret can be guessed too.
+#[tokio::test]
+async fn who_guesses_is_not_heard_for_a_minute() {
+    let rig = Rig::new();
+    // Of 23 bytes, in each way to spell it.
+    for (proof, secret) in [
+        (Proof::Bearer, "twenty-three-bytes-long"),
+        (Proof::GitHub, "twenty-three-bytes-long"),
+        (Proof::Standard, "whsec_dHdlbnR5LXRocmVlLWJ5dGVzLWxvbmc="),
+    ] {
+        rig.shelf.secret.send_replace(Some(secret.to_owned()));
+        let good = rig.right(proof, "1", r#"{"test": 1}"#);
+        let bad = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#).with("authorization", "Bearer guess");
+        guess(&rig, &bad).await;
+        for call in [&bad, &good, &bad.clone().with("x-forwarded-for", "192.0.2.77")] {
+            assert_eq!(rig.call(call).await.status(), StatusCode::TOO_MANY_REQUESTS, "{proof:?}");
+        }
+        rig.clock.0.send_modify(|now| *now += 60);
+        assert_eq!(rig.call(&rig.right(proof, "1", r#"{"test": 1}"#)).await, Reply::Accepted, "{proof:?}");
     }
-    rig.clock.0.send_modify(|now| *now += 60);
-    assert_eq!(rig.call(&rig.right(Proof::Bearer, "1", r#"{"test": 1}"#)).await, Reply::Accepted);
+}
+
+/// F4: who guesses shuts nobody out who proves what cannot be guessed; they alone are refused, whatever they try.
+#[tokio::test]
+async fn a_long_secret_is_heard_also_while_somebody_guesses() {
+    let rig = Rig::new();
+    for proof in Proof::ALL {
+        rig.clock.0.send_modify(|now| *now += 60);
+        let good = rig.right(proof, "1", r#"{"test": 1}"#);
+        let bad = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#).with("authorization", "Bearer guess");
+        guess(&rig, &bad).await;
+        let forged = Call { body: br#"{"test": 2}"#.to_vec(), ..rig.right(proof, "2", r#"{"test": 1}"#) };
+        let long = Call { body: vec![b' '; 20_000], ..rig.right(proof, "3", r#"{"test": 1}"#) };
+        let unsigned = Call { headers: Vec::new(), ..good.clone() };
+        let nowhere = bad.clone().to("/hook/nowhere");
+        let forged = if proof == Proof::Bearer { bad.clone() } else { forged };
+        let long = if proof == Proof::Bearer { bad.clone() } else { long };
+        for call in [&bad, &forged, &long, &unsigned, &nowhere] {
+            assert_eq!(rig.call(call).await.status(), StatusCode::TOO_MANY_REQUESTS, "{proof:?} {call:?}");
+        }
+        assert_eq!(rig.call(&good).await, Reply::Accepted, "{proof:?}");
+    }
+    assert_eq!(rig.taken(), 3);
+}
+
+/// F4: behind a proxy that the human has named, each caller counts for itself. The last address is the one that the proxy
+/// saw; what is none, or comes from elsewhere than this machine, says nothing.
+#[tokio::test]
+async fn behind_a_proxy_each_caller_counts_for_itself() {
+    let mut rig = Rig::new();
+    rig.ports.address_header = Some(HeaderName::from_static("x-forwarded-for"));
+    rig.shelf.secret.send_replace(Some("short".to_owned()));
+    let good = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#);
+    let bad = good.clone().with("authorization", "Bearer guess");
+    let from = |call: &Call, told: &str| call.clone().with("x-forwarded-for", told);
+    for number in 0..10 {
+        let call = from(&bad, &format!("198.51.100.{number}, ::ffff:192.0.2.7"));
+        assert_eq!(rig.call(&call).await, Reply::unauthorized(), "{number}");
+    }
+    assert_eq!(rig.call(&from(&good, "192.0.2.7")).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    for told in ["192.0.2.7, 192.0.2.8", "192.0.2.7, nonsense", ""] {
+        assert!(rig.call(&from(&good, told)).await.status().is_success(), "{told}");
+    }
+    let elsewhere = Call { from: IpAddr::from([203, 0, 113, 9]), ..from(&good, "192.0.2.7") };
+    assert!(rig.call(&elsewhere).await.status().is_success(), "who is elsewhere is no proxy of ours");
+}
+
+/// F4: the human is told when somebody is not heard, once an hour at most.
+#[tokio::test]
+async fn the_human_is_told_that_somebody_guesses() {
+    let rig = Rig::new();
+    let bad = rig.right(Proof::Bearer, "1", r#"{"test": 1}"#).with("authorization", "Bearer guess");
+    let told = |times: usize| assert_eq!(rig.notices.0.borrow().len(), times);
+    for number in 0..9 {
+        assert_eq!(rig.call(&bad).await, Reply::unauthorized(), "{number}");
+        told(0);
+    }
+    for minutes in [0, 1, 59] {
+        rig.clock.0.send_modify(|now| *now += 60 * minutes);
+        for _ in 0..12 {
+            rig.call(&bad).await;
+        }
+        told(if minutes == 59 { 2 } else { 1 });
+    }
+    let notices = rig.notices.0.borrow();
+    assert!(notices[0].starts_with("somebody at 127.0.0.1 called webhooks 10 times"), "{notices:?}");
 }

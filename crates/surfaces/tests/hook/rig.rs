@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
-use domain::assistant::{Assistant, Effect, Memory};
+use domain::assistant::{Assistant, Effect, Memory, Shown};
 use domain::compaction::Room;
 use domain::conversation::{Conversation, EntryId};
 use domain::delivery::DeliveryChange;
@@ -16,7 +16,7 @@ use domain::model::Choices;
 use domain::record::{PlanChange, Record};
 use domain::schedule::{Entrance, ItemId, Knowing, Prompt, Proof, Terms, WebhookSpec};
 use engine::desk::{Desk, Letter};
-use engine::ports::Clock;
+use engine::ports::{Clock, Surface};
 use jiff::{Timestamp, Zoned};
 use surfaces::hook::{self, Attempts, Hooks, Limits, Ports, Reply, sign};
 use tokio::sync::{mpsc, watch};
@@ -55,6 +55,17 @@ impl Hooks for Shelf {
     }
 }
 
+/// What the human was told.
+pub struct Notices(pub watch::Sender<Vec<String>>);
+
+impl Surface for Notices {
+    fn show(&self, shown: &Shown) {
+        if let Shown::Notice(text) = shown {
+            self.0.send_modify(|all| all.push(text.clone()));
+        }
+    }
+}
+
 /// All of it.
 pub struct Rig {
     pub ports: Ports,
@@ -62,6 +73,7 @@ pub struct Rig {
     pub clock: Arc<Hands>,
     pub attempts: Attempts,
     pub records: watch::Sender<Vec<Record>>,
+    pub notices: Arc<Notices>,
     pub stop: CancellationToken,
     pub tasks: JoinSet<()>,
 }
@@ -87,11 +99,19 @@ impl Rig {
             hooks: watch::Sender::new(BTreeMap::new()),
             secret: watch::Sender::new(Some(WHSEC.to_owned())),
         });
-        let ports = Ports { desk, hooks: shelf.clone(), clock: clock.clone() };
+        let notices = Arc::new(Notices(watch::Sender::default()));
+        let ports = Ports {
+            desk,
+            hooks: shelf.clone(),
+            clock: clock.clone(),
+            surface: notices.clone(),
+            address_header: None,
+        };
         let (records, mut tasks) = (watch::Sender::new(Vec::new()), JoinSet::new());
         tasks.spawn(play(pile, clock.clone(), records.clone()));
         let attempts = Attempts::new(clock.clone());
-        let rig = Self { ports, shelf, clock, attempts, records, stop: CancellationToken::new(), tasks };
+        let rig =
+            Self { ports, shelf, clock, attempts, records, notices, stop: CancellationToken::new(), tasks };
         let fields =
             r#"{"type": "object", "required": ["test"], "properties": {"test": {"type": "integer"}}}"#;
         for proof in Proof::ALL {
