@@ -55,7 +55,16 @@ fn what_has_no_time_is_kept_until_it_has_one() {
     let kept = said(&program, &["add", "buy milk"]);
     assert!(kept.starts_with("✓ kept in your inbox as 1 · buy milk\nwhen? 1h · "), "{kept}");
     assert!(said(&program, &["now"]).contains("buy milk\nwhy: it has waited longest in your inbox"));
-    assert_eq!(json(&program, &["inbox"])["inbox"][0]["text"], "buy milk");
+    for look in [
+        &["today"][..],
+        &["today", "--json"],
+        &["today", "tomorrow"],
+        &["chat", "--once", "today"],
+        &["pings"],
+    ] {
+        said(&program, look);
+    }
+    assert_eq!(json(&program, &["inbox"])["inbox"][0]["text"], "buy milk", "looking takes nothing out");
     let planned = said(&program, &["add", "tomorrow"]);
     assert!(planned.contains(" 09:00 · in ") && planned.contains("buy milk"), "{planned}");
     assert_eq!(json(&program, &["inbox"])["inbox"], serde_json::json!([]));

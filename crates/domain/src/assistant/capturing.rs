@@ -8,7 +8,7 @@ use super::wording::no_time;
 use super::{Answer, Assistant, Effect, MESSAGE_CHARS, Minutes};
 use crate::brain::{self, Change, Meant, Which};
 use crate::inbox::{Kept, KeptId};
-use crate::phrase::{self, Note};
+use crate::phrase::{self, Note, Target};
 
 /// How long a time alone answers the question when something kept is for.
 const OFFER: SignedDuration = SignedDuration::from_mins(10);
@@ -62,7 +62,8 @@ impl Assistant {
         format!("✓ kept in your inbox as {} · {cut}", id.0)
     }
 
-    /// A time alone, right after something was kept, is when that is for.
+    /// A time alone, right after something was kept, is when that is for. `today` alone is none that was offered: who
+    /// says it rather wants to see the day, which harms nobody.
     pub(super) fn answer_offer(&mut self, text: &str, now: &Zoned) -> Option<(Answer, Vec<Effect>)> {
         let kept = self.offered(now)?;
         let to = phrase::target(
@@ -71,6 +72,9 @@ impl Assistant {
             &self.memory.chosen.settings.habits(),
         )?
         .ok()?;
+        if to == Target::Day(now.date()) {
+            return None;
+        }
         Some(self.move_to(&Which::Kept(kept.id), &to, now))
     }
 

@@ -140,6 +140,17 @@ impl Assistant {
         self.settle_card((card, post), State::Open, minutes, &now);
     }
 
+    /// What rang as `source` is elsewhere again, so nothing is left to do with its card.
+    pub(super) fn withdraw_card(&mut self, source: &Source, minutes: &mut Minutes) {
+        let Source::Reminder(id) = source else { return };
+        let posted =
+            ItemId::parse(id).ok().and_then(|id| self.memory.messages.cards.get(&CardId(id)).cloned());
+        if let Some((card, post)) = posted.filter(|(card, _)| card.state == State::Open) {
+            let now = minutes.at.to_zoned(minutes.zone.clone());
+            self.settle_card((card, post), State::Dropped, minutes, &now);
+        }
+    }
+
     pub(super) fn move_card(
         &mut self,
         (card, post): Posted,

@@ -129,8 +129,7 @@ impl Assistant {
             ));
         };
         let at = match moved(reminder, to, now) {
-            Ok(at) if at.timestamp() > now.timestamp() => at,
-            Ok(at) => return refused(&format!("{} is over. say a time to come.", phrase::tell_exact(&at))),
+            Ok(at) => at,
             Err(why) => return refused(&why),
         };
         let mut next = reminder.clone();
@@ -191,12 +190,18 @@ impl Assistant {
         (Answer::Told(self.echo(&source, now).unwrap_or_default()), minutes.effects())
     }
 
-    /// A day alone has no time of day to go by, when the thing had none: it is then in the morning.
+    /// A day alone has no time of day to go by, when the thing had none: it is then in the morning, or in what is left
+    /// of today.
     fn with_a_time(&self, to: &Target, now: &Zoned) -> Target {
-        let Target::Day(day) = to else { return to.clone() };
-        let morning = self.memory.chosen.settings.habits().slots.morning;
-        let at = day.to_datetime(morning).to_zoned(now.time_zone().clone());
-        at.map_or_else(|_| to.clone(), |at| Target::At(When::Once(at)))
+        let (Target::Day(day), habits) = (to, self.memory.chosen.settings.habits()) else {
+            return to.clone();
+        };
+        let morning = day.to_datetime(habits.slots.morning).to_zoned(now.time_zone().clone());
+        let when = match *day == now.date() {
+            true => phrase::read("today", now, &habits).when,
+            false => morning.ok().map(When::Once),
+        };
+        when.map_or_else(|| to.clone(), Target::At)
     }
 
     /// Plans that `words` ring once more, and gives what that is planned as, and when.
@@ -210,7 +215,8 @@ impl Assistant {
         let id = ItemId::parse(&self.dice.id8()).map_err(|invalid| invalid.to_string())?;
         let again = Reminder::new(id, Moment::of(now), Charter::main(), words);
         let mut again = again.map_err(|invalid| invalid.to_string())?;
-        let at = moved(&again, to, now)?;
+        let today = *to == Target::Day(now.date());
+        let at = moved(&again, &if today { self.with_a_time(to, now) } else { to.clone() }, now)?;
         again.run_at = Moment::of(&at);
         Ok((self.write_plan(What::Reminder(again), minutes), at.timestamp()))
     }
@@ -264,6 +270,9 @@ impl Assistant {
         };
         let mut minutes = Minutes::at(now);
         minutes.plan(Some(PlanChange::Last(None)));
+        if !changed.taken.is_empty() {
+            changed.since.iter().for_each(|source| self.withdraw_card(source, &mut minutes));
+        }
         let (plans, mut gone) = self.plans_back(changed.before, changed.since, &mut minutes);
         gone.extend(changed.kept.iter().filter_map(|id| self.not_kept(*id, &mut minutes)));
         let taken = changed.taken.into_iter();
@@ -353,11 +362,11 @@ impl Assistant {
     }
 }
 
-/// When a reminder rings that is moved.
+/// When a reminder rings that is moved: never in the past.
 fn moved(reminder: &Reminder, to: &Target, now: &Zoned) -> Result<Zoned, String> {
     let was = reminder.run_at.at.to_zoned(now.time_zone().clone());
     let later = |base: &Zoned, span: jiff::Span| base.checked_add(span).map_err(|error| error.to_string());
-    match to {
+    let at = match to {
         Target::At(When::Once(at)) => Ok(at.clone()),
         Target::At(When::Lead { .. } | When::Repeats(_) | When::Cue(_)) => {
             Err("a reminder moves to one time. say one, like `thu 11`.".to_owned())
@@ -367,6 +376,10 @@ fn moved(reminder: &Reminder, to: &Target, now: &Zoned) -> Result<Zoned, String>
         }
         Target::Days(days) => later(&was.max(now.clone()), jiff::Span::new().days(i64::from(*days))),
         Target::Later(span) => now.checked_add(*span).map_err(|error| error.to_string()),
+    }?;
+    match at.timestamp() > now.timestamp() {
+        true => Ok(at),
+        false => Err(format!("{} is over. say a time to come.", phrase::tell_exact(&at))),
     }
 }
 

@@ -91,6 +91,47 @@ fn undo_does_not_bring_back_what_has_rung() {
     assert_eq!(story.told().matches("main> assistant: Stretch.").count(), 1, "{}", story.told());
 }
 
+/// `today` alone lists the day, also right after it was asked when something kept is for; and who gives it to today
+/// gets a time that is still to come.
+#[test]
+fn listing_the_day_plans_nothing_and_nothing_is_planned_in_the_past() {
+    let mut story = at("16T14:30");
+    said(&mut story, "after standup: send notes");
+    said(&mut story, "today");
+    assert_eq!(story.inbox(), "1. send notes", "a look takes nothing out");
+    said(&mut story, "tomorrow");
+    said(&mut story, "undo");
+    said(&mut story, "move inbox:1 to today");
+    let told = answers(&story);
+    let told: Vec<&str> = told.lines().filter(|line| !line.starts_with("nothing planned is")).collect();
+    expect![[r#"
+        [
+            "nothing left today.",
+            "✓ tue 17 nov 09:00 · in 18 h 30 min · send notes",
+            "back in your inbox as 1: send notes",
+            "✓ today 17:00 · in 2 h 30 min · send notes",
+        ]
+    "#]]
+    .assert_debug_eq(&told);
+    story.passes("1m");
+    assert_eq!(story.cards(), Vec::<String>::new(), "nothing rings at once");
+}
+
+/// What is back in the inbox is not asked about any more, though it rang meanwhile.
+#[test]
+fn what_rang_and_is_taken_back_is_in_the_inbox_alone() {
+    let mut story = at("16T14:30");
+    said(&mut story, "after standup: send notes");
+    said(&mut story, "move inbox:1 to 14:40");
+    story.model([Line::says("Notes.")]).passes("11m");
+    assert!(story.cards()[0].contains("[Done]"), "{:?}", story.cards());
+    said(&mut story, "undo");
+    said(&mut story, "what now");
+    assert_eq!(story.inbox(), "1. send notes");
+    assert!(!story.cards()[0].contains("[Done]"), "{:?}", story.cards());
+    assert!(story.told().contains("it has waited longest in your inbox"), "{}", story.told());
+}
+
 /// An id means one thing, also when another thing is called like it.
 #[test]
 fn an_id_is_not_taken_for_a_name() {

@@ -20,7 +20,9 @@ impl Speaker<'_> {
     /// What is left of today, and what waits.
     pub(super) async fn today(&self) -> Result<ExitCode, Failed> {
         let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
-        let (listed, today) = (reached.capture("today").await, reached.client.get("/api/today").await);
+        // The word alone could be taken for an answer to what was asked before.
+        let (listed, today) =
+            (reached.capture("agenda for today").await, reached.client.get("/api/today").await);
         reached.leave().await;
         let (listed, today) = (listed?, today?);
         answer(self.output, &today, &told(text(&listed), &today));
