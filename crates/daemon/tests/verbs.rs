@@ -102,6 +102,33 @@ fn a_reference_is_never_a_guess() {
     assert_eq!((day.status.code(), stdout(&day)), (Some(2), String::new()));
 }
 
+/// A time that nobody can read, or that is over, is told with what would be right, and nothing is written.
+#[test]
+fn a_time_that_cannot_be_read_changes_nothing() {
+    let program = Program::offline(BINARY);
+    said(&program, &["add", "call mum tomorrow 10:00"]);
+    said(&program, &["inbox", "add", "buy milk"]);
+    for (line, words) in [
+        (&["move", "mum", "gibberish"][..], "`gibberish` is no time that i know"),
+        (&["move", "sofa", "gibberish"], "`gibberish` is no time that i know"),
+        (&["move", "mum", "yesterday"], "yesterday is over"),
+        (&["inbox", "take", "1", "gibberish"], "`gibberish` is no time that i know"),
+        (&["pause", "until", "xyz"], "`xyz` is no time that i know"),
+        (&["pause", "yesterday"], "yesterday is over"),
+    ] {
+        let output = program.run(line);
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{line:?}");
+        assert!(stderr(&output).contains(words) && stderr(&output).contains("say "), "{}", stderr(&output));
+    }
+    let told = said(&program, &["chat", "--once", "move mum to gibberish"]);
+    assert!(told.starts_with("`gibberish` is no time that i know"), "{told}");
+    let kept = json(&program, &["inbox"]);
+    assert_eq!(kept["inbox"].as_array().unwrap().len(), 1, "{kept}");
+    assert!(said(&program, &["today", "tomorrow"]).contains(" 10:00 · "));
+    said(&program, &["chat", "--once", "move the sofa to the cellar"]);
+    assert_eq!(json(&program, &["inbox"])["inbox"][1]["text"], "move the sofa to the cellar");
+}
+
 /// One thing, the day, and rest, each also as one document.
 #[test]
 fn the_day_is_told_for_people_and_for_programs() {

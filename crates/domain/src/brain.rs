@@ -51,8 +51,8 @@ pub enum Change {
     Move {
         /// What.
         what: Which,
-        /// To when.
-        to: Target,
+        /// To when, or why that is no time.
+        to: Result<Target, Note>,
     },
     /// That is not wanted any more.
     Cancel(Which),
@@ -88,6 +88,8 @@ pub enum Until {
     Then(Zoned),
     /// Until the human says otherwise.
     Told,
+    /// Until something that is no time, and why.
+    Unread(Note),
 }
 
 /// Reads what the human wrote at `now`.
@@ -102,6 +104,7 @@ pub fn read(text: &str, now: &Zoned, habits: &Habits) -> Meant {
         .or_else(|| list::read(&said, now, habits))
         .or_else(|| change::read(&said, now, habits))
         .or_else(|| plan::read(&said, now, habits))
+        .or_else(|| change::unread(&said))
         .unwrap_or_else(|| {
             plan::kept(&said).unwrap_or_else(|| match plan::mistakes(&said, now, habits) {
                 mistakes if mistakes.is_empty() && plan::is_a_thing(&said) => Meant::Untimed,

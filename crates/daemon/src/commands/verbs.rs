@@ -1,6 +1,7 @@
 //! The verbs of every day: thin clients, which tell what the assistant answers.
 
 mod inbox;
+mod moving;
 mod pings;
 mod today;
 mod which;
@@ -36,15 +37,13 @@ pub async fn run(
             speaker.change(&format!("done {which}")).await
         }
         Verb::Move { which, when } => {
-            let when = when.join(" ");
             let which = speaker.which(&which, "move")?;
-            let when = when.strip_prefix("to ").unwrap_or(&when);
-            speaker.change(&format!("move {which} to {when}")).await
+            speaker.move_to(&which, &when.join(" ")).await
         }
         Verb::Undo => speaker.say("undo").await,
         Verb::Inbox { action } => speaker.inbox(action.unwrap_or(InboxAction::List)).await,
         Verb::Ease(Ease::Pause { until }) if until.is_empty() => speaker.say("pause").await,
-        Verb::Ease(Ease::Pause { until }) => speaker.say(&pause(&until.join(" "))).await,
+        Verb::Ease(Ease::Pause { until }) => speaker.pause(&until.join(" ")).await,
         Verb::Ease(Ease::Resume) => speaker.say("resume").await,
         Verb::Pings => speaker.pings().await,
         Verb::Ease(Ease::Quiet { words }) => speaker.obey("/quiet", &words).await,
@@ -110,14 +109,6 @@ impl Speaker<'_> {
 /// What the assistant answered, in words.
 fn text(value: &Value) -> &str {
     value["text"].as_str().unwrap_or_default()
-}
-
-/// `thursday` means until then.
-fn pause(until: &str) -> String {
-    match ["until ", "till ", "for "].iter().any(|small| until.starts_with(small)) {
-        true => format!("pause {until}"),
-        false => format!("pause until {until}"),
-    }
 }
 
 /// The words, or what comes in if there are none.

@@ -25,7 +25,8 @@ impl Assistant {
         if let Some(answer) = self.answer_offer(&text, now) {
             return answer;
         }
-        match brain::read(&text, now, &self.memory.chosen.settings.habits()) {
+        let habits = self.memory.chosen.settings.habits();
+        match brain::read(&text, now, &habits) {
             Meant::Keep(_) => self.kept_for_later(brain::without_lead(&text), &[], now),
             Meant::Plan(reading) if reading.when.is_none() && reading.what.trim().is_empty() => {
                 refused(&no_time(&reading.notes))
@@ -37,6 +38,10 @@ impl Assistant {
             Meant::Untimed | Meant::Talk(_) => self.kept_for_later(&text, &[], now),
             Meant::Status => self.status(),
             Meant::Change(Change::Name(name)) => self.choose_name(&name, now),
+            // Nothing of ours is called so: rather something to do, such as moving the sofa to the cellar.
+            Meant::Change(Change::Move { what, to: Err(_) }) if !self.knows(&what, now) => {
+                self.kept_for_later(&text, &phrase::read(&text, now, &habits).notes, now)
+            }
             Meant::Plan(_) | Meant::List(_) | Meant::Change(_) | Meant::Ease(_) => {
                 self.plan_words(&text, now)
             }

@@ -195,7 +195,7 @@ impl Assistant {
                 DROP => Ok(State::Dropped),
                 words => {
                     let meant = brain::read(words, now, &self.memory.chosen.settings.habits());
-                    if let Meant::Change(Change::Move { what: Which::This, to }) = meant {
+                    if let Meant::Change(Change::Move { what: Which::This, to: Ok(to) }) = meant {
                         self.rings_again(&card, &to, &mut minutes)
                     } else {
                         Err(no_such_time(words))

@@ -38,6 +38,19 @@ impl Assistant {
         }
     }
 
+    /// Whether anything is what `which` may mean, so that words about it are meant for us.
+    pub(super) fn knows(&self, which: &Which, now: &Zoned) -> bool {
+        match which {
+            Which::This => self.it(now).is_some(),
+            Which::Kept(_) => true,
+            Which::Called(words) => {
+                self.called(words, now).is_ok()
+                    || self.memory.plans.agenda.plans().any(|(_, plan)| is_called(plan, words))
+                    || self.memory.inbox.kept.iter().any(|kept| begins_words(&kept.text, words))
+            }
+        }
+    }
+
     /// What the human means by `it`: what rang or was kept last, a while ago at most.
     fn it(&self, now: &Zoned) -> Option<Found> {
         let recent = |at: &jiff::Timestamp| now.timestamp().duration_since(*at) <= IT;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Answer, Assistant, Effect, Ended, Known, Left, Minutes, Owed, Running, Shown, Turned};
-use crate::brain::{self, Meant};
+use crate::brain::{self, Change, Meant, Until};
 use crate::context::{self, Reader};
 use crate::conversation::{Block, Branch, Heard, Reach, Said, Usage};
 use crate::failure::Failure;
@@ -211,6 +211,8 @@ impl Assistant {
 fn is_done_here(meant: &Meant) -> bool {
     match meant {
         Meant::Plan(reading) => reading.when.is_some(),
+        // The model may know what is meant by a time that we cannot read.
+        Meant::Change(Change::Move { to: Err(_), .. } | Change::Pause(Until::Unread(_))) => false,
         Meant::List(_) | Meant::Keep(_) | Meant::Change(_) | Meant::Ease(_) => true,
         Meant::Talk(_) | Meant::Status | Meant::Untimed | Meant::Unclear(_) => false,
     }

@@ -31,13 +31,17 @@ impl Assistant {
             Meant::Plan(reading) => self.plan_reading(&reading, now),
             Meant::List(span) => told(self.list(&span, now)),
             Meant::Change(Change::Done(which)) => self.is_done(&which, now),
-            Meant::Change(Change::Move { what, to }) => self.move_to(&what, &to, now),
+            Meant::Change(Change::Move { what, to: Ok(to) }) => self.move_to(&what, &to, now),
+            Meant::Change(Change::Move { what, to: Err(note) }) => {
+                refused(&self.find(&what, now).err().unwrap_or_else(|| format!("{note}.")))
+            }
             Meant::Change(Change::Cancel(which)) => self.cancel_plan(&which, now),
             Meant::Change(Change::Undo) => self.undo_plan(now),
             Meant::Change(Change::Pause(Until::Then(then))) => {
                 self.pause(Rest::Until(Moment::of(&then)), now)
             }
             Meant::Change(Change::Pause(Until::Told)) => self.pause(Rest::ForNow, now),
+            Meant::Change(Change::Pause(Until::Unread(note))) => refused(&format!("{note}.")),
             Meant::Change(Change::Resume) => self.pause(Rest::Never, now),
             Meant::Change(Change::ClearInbox) => self.clear_inbox(now),
             // The model is told it among its instructions, so no model says it.

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, ToSpan, Zoned};
 
 use super::{Change, Meant, Said, Until, Which, mood, strip};
-use crate::phrase::{Habits, Target, target};
+use crate::phrase::{Habits, Note, Target, target};
 
 const DONE_HEADS: [&str; 9] = [
     "done with",
@@ -78,7 +78,7 @@ fn called_done<'a>(said: &Said<'a>) -> Option<&'a str> {
 /// `snooze`, `snooze 1h`, `snooze dentist until tomorrow`.
 fn snooze(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     if said.is(&["snooze", "/snooze", "snooze it", "snooze this"]) {
-        return Some(Meant::Change(Change::Move { what: Which::This, to: Target::Later(SNOOZE) }));
+        return Some(Meant::Change(Change::Move { what: Which::This, to: Ok(Target::Later(SNOOZE)) }));
     }
     let rest = said.after("snooze ")?;
     let starts = std::iter::once(0).chain(rest.match_indices(' ').map(|(at, _)| at + 1)).take(SPLITS);
@@ -93,25 +93,39 @@ fn snooze(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
             return Some(found);
         }
     }
-    Some(Meant::Change(Change::Move { what: Which::of(rest), to: Target::Later(SNOOZE) }))
+    Some(Meant::Change(Change::Move { what: Which::of(rest), to: Ok(Target::Later(SNOOZE)) }))
 }
 
 /// `move dentist to thu 11`.
 fn moved(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
-    let rest = said.after_any(&MOVE_HEADS)?;
-    let small = [" to ", " until ", " till ", " by "];
-    let splits = small.iter().filter_map(|small| rest.rsplit_once(small));
-    splits.into_iter().find_map(|(what, when)| to(what, when, now, habits))
+    splits(said.after_any(&MOVE_HEADS)?).find_map(|(what, when)| to(what, when, now, habits))
+}
+
+/// What may be moved, and where to, at each small word between the two.
+fn splits(rest: &str) -> impl Iterator<Item = (&str, &str)> {
+    [" to ", " until ", " till ", " by "].into_iter().filter_map(|small| rest.rsplit_once(small))
+}
+
+/// `move dentist to purple`, `pause until purple`: a change, if what it names is known, to a time that nobody can read.
+pub(super) fn unread(said: &Said<'_>) -> Option<Meant> {
+    if said.asks() {
+        return None;
+    }
+    if let Some(when) = pause_until(said) {
+        return Some(Meant::Change(Change::Pause(Until::Unread(no_time(when)))));
+    }
+    let (what, when) = splits(said.after_any(&MOVE_HEADS)?).next()?;
+    Some(Meant::Change(Change::Move { what: Which::of(what), to: Err(no_time(when)) }))
+}
+
+fn no_time(words: &str) -> Note {
+    Note::Wrong(format!("`{words}` is no time that i know; say one like `thu 11` or `tomorrow evening`"))
 }
 
 /// Moves `what`, if `when` is a time from its first word to its last.
 fn to(what: &str, when: &str, now: &Zoned, habits: &Habits) -> Option<Meant> {
     let when = ["until ", "till ", "to ", "for "].iter().find_map(|small| strip(when, small)).unwrap_or(when);
-    let meant = match target(when, now, habits)? {
-        Ok(to) => Meant::Change(Change::Move { what: Which::of(what), to }),
-        Err(note) => Meant::Unclear(vec![note]),
-    };
-    Some(meant)
+    Some(Meant::Change(Change::Move { what: Which::of(what), to: target(when, now, habits)? }))
 }
 
 /// `pause`, `pause until thursday`, `pause for 2 hours`.
@@ -119,19 +133,23 @@ fn pause(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     if said.is(&PAUSE) || said.is(&["/pause"]) {
         return Some(Meant::Change(Change::Pause(Until::Told)));
     }
-    let mut heads = PAUSE;
-    heads.reverse();
-    let rest = said.after_any(&heads)?;
-    let when = ["until ", "till ", "for "].iter().find_map(|small| strip(rest, small))?;
-    let until = match target(when, now, habits)? {
+    let until = match target(pause_until(said)?, now, habits)? {
         Ok(Target::At(crate::phrase::When::Once(at))) => at,
         Ok(Target::Day(date)) => date.to_zoned(now.time_zone().clone()).ok()?,
         Ok(Target::Later(length)) => now.checked_add(length).ok()?,
         Ok(Target::Days(days)) => now.checked_add(i64::from(days).days()).ok()?,
         Ok(Target::At(_)) => return None,
-        Err(note) => return Some(Meant::Unclear(vec![note])),
+        Err(note) => return Some(Meant::Change(Change::Pause(Until::Unread(note)))),
     };
     Some(Meant::Change(Change::Pause(Until::Then(until))))
+}
+
+/// Until when all is to rest, as it was said.
+fn pause_until<'a>(said: &Said<'a>) -> Option<&'a str> {
+    let mut heads = PAUSE;
+    heads.reverse();
+    let rest = said.after_any(&heads)?;
+    ["until ", "till ", "for "].iter().find_map(|small| strip(rest, small))
 }
 
 /// `cancel dentist`; with a time in it, it is rather something to do then.
@@ -150,7 +168,7 @@ fn cancel(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
 /// `tomorrow 9` or `2h` and nothing else: an answer to something that has just come.
 fn only_a_time(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Option<Meant> {
     match target(said.plain, now, habits)? {
-        Ok(to) => Some(Meant::Change(Change::Move { what: Which::This, to })),
+        Ok(to) => Some(Meant::Change(Change::Move { what: Which::This, to: Ok(to) })),
         Err(_) => None,
     }
 }

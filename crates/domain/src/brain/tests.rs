@@ -32,10 +32,11 @@ fn told(meant: &Meant) -> String {
         Meant::Change(Change::Done(what)) => format!("done: {}", which(what)),
         Meant::Change(Change::Move { what, to }) => {
             let to = match to {
-                Target::At(when) => shown(when),
-                Target::Day(date) => format!("{}, at its own time", date.strftime("%a %-d %b")),
-                Target::Days(days) => format!("{days} days later, at its own time"),
-                Target::Later(length) => format!("{length:#} later"),
+                Ok(Target::At(when)) => shown(when),
+                Ok(Target::Day(date)) => format!("{}, at its own time", date.strftime("%a %-d %b")),
+                Ok(Target::Days(days)) => format!("{days} days later, at its own time"),
+                Ok(Target::Later(length)) => format!("{length:#} later"),
+                Err(note) => format!("? {note}"),
             };
             format!("move {}: {to}", which(what))
         }
@@ -45,6 +46,7 @@ fn told(meant: &Meant) -> String {
             format!("pause until {}", until.strftime("%a %-d %b %H:%M"))
         }
         Meant::Change(Change::Pause(Until::Told)) => "pause".to_owned(),
+        Meant::Change(Change::Pause(Until::Unread(note))) => format!("pause? {note}"),
         Meant::Change(Change::Resume) => "resume".to_owned(),
         Meant::Change(Change::Leave) => "leave it".to_owned(),
         Meant::Change(Change::ClearInbox) => "clear the inbox".to_owned(),
@@ -192,7 +194,9 @@ fn what_there_is_can_be_changed() {
         reschedule dentist to tomorrow 9am | move dentist: Mon 16 Nov 2026 09:00
         postpone taxes by 2 days | move taxes: 2 days later, at its own time
         postpone taxes until next week | move taxes: Mon 16 Nov, at its own time
-        move dentist to 30 feb | inbox; there is no 30 february; february goes from 1 to 29
+        move dentist to 30 feb | move dentist: ? there is no 30 february; february goes from 1 to 29
+        move dentist to purple | move dentist: ? `purple` is no time that i know; say one like `thu 11` or `tomorrow evening`
+        move dentist to yesterday | move dentist: ? yesterday is over; say a time to come, like `tomorrow at 9`
         move it to tonight | move (this): Sun 15 Nov 2026 20:00
         snooze | move (this): 10m later
         snooze 1h | move (this): 1h later
@@ -212,7 +216,8 @@ fn what_there_is_can_be_changed() {
         pause until thursday | pause until Thu 19 Nov 00:00
         pause for 2 hours | pause until Sun 15 Nov 16:33
         pause until 18:00 | pause until Sun 15 Nov 18:00
-        pause until yesterday | inbox; yesterday is over; say a time to come, like `tomorrow at 9`
+        pause until yesterday | pause? yesterday is over; say a time to come, like `tomorrow at 9`
+        pause until purple | pause? `purple` is no time that i know; say one like `thu 11` or `tomorrow evening`
         resume | resume
     "#]]);
 }

@@ -132,6 +132,25 @@ fn what_rang_and_is_taken_back_is_in_the_inbox_alone() {
     assert!(story.told().contains("it has waited longest in your inbox"), "{}", story.told());
 }
 
+/// A command for something known, with a time that nobody can read, changes nothing and is no thing to keep.
+#[test]
+fn a_time_that_cannot_be_read_is_told_and_nothing_is_kept() {
+    let mut story = at("16T14:30");
+    said(&mut story, "call mum at 17:30");
+    for words in ["move mum to purple", "move mum to yesterday", "pause until purple", "move sofa to purple"]
+    {
+        said(&mut story, words);
+    }
+    expect![[r#"
+        ✓ today 17:30 · in 3 h · call mum
+        Error: `purple` is no time that i know; say one like `thu 11` or `tomorrow evening`.
+        Error: yesterday is over; say a time to come, like `tomorrow at 9`.
+        Error: `purple` is no time that i know; say one like `thu 11` or `tomorrow evening`.
+        Error: nothing planned is called `sofa`. `week` lists what is."#]]
+    .assert_eq(&answers(&story));
+    assert_eq!(story.inbox(), "the inbox is empty.");
+}
+
 /// An id means one thing, also when another thing is called like it.
 #[test]
 fn an_id_is_not_taken_for_a_name() {

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Request, State};
-use domain::brain::{Change, Meant, Which, read as meant};
+use domain::brain::{Change, Meant, Until, Which, read as meant};
 use domain::phrase::{Habits, LONGEST, Note, Reading, When, tell};
 use jiff::{Timestamp, Zoned};
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,10 @@ impl ReadingWire {
             Meant::Unclear(notes) if notes.iter().any(Note::is_trouble) => Self::wrong(&notes),
             Meant::List(_) => Self::plain("list", "enter tells what is planned"),
             Meant::Change(Change::Done(which)) => Self::change("is done", &which),
-            Meant::Change(Change::Move { what, .. }) => Self::change("moves", &what),
+            Meant::Change(Change::Move { what, to: Ok(_) }) => Self::change("moves", &what),
+            Meant::Change(Change::Move { to: Err(note), .. } | Change::Pause(Until::Unread(note))) => {
+                Self::plain("wrong", &note.to_string())
+            }
             Meant::Change(Change::Cancel(which)) => Self::change("is cancelled", &which),
             Meant::Change(Change::Undo) => Self::plain("change", "enter takes the last change back"),
             Meant::Change(Change::Pause(_)) => Self::plain("change", "enter lets all routines rest"),

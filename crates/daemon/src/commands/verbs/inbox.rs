@@ -23,7 +23,7 @@ impl Speaker<'_> {
                 self.change(&format!("remember: {}", text.trim())).await
             }
             InboxAction::Take { number, when } => {
-                self.change(&format!("move inbox:{number} to {}", when.join(" "))).await
+                self.move_to(&format!("inbox:{number}"), &when.join(" ")).await
             }
             InboxAction::Clear => self.change("clear inbox").await,
         }

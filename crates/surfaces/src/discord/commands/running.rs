@@ -1,7 +1,7 @@
 //! Running: what each command comes to.
 
 use domain::assistant::{Answer, Choice, Planning, Request};
-use domain::brain::{self, Change, Meant, Span};
+use domain::brain::{self, Change, Meant, Span, Until};
 use domain::phrase::Habits;
 use domain::ping_budget::Pace;
 use domain::schedule::Rest;
@@ -105,7 +105,8 @@ async fn pause(shared: &Shared, until: &str) -> Reply {
         until => format!("pause until {until}"),
     };
     let now = shared.ports.clock.now();
-    if !matches!(brain::read(&words, &now, &habits(shared).await), Meant::Change(Change::Pause(_))) {
+    let meant = brain::read(&words, &now, &habits(shared).await);
+    if !matches!(meant, Meant::Change(Change::Pause(Until::Then(_) | Until::Told))) {
         return Reply::glance(&format!("`{until}` is no time. say one, like `tomorrow 9` or `for 2 hours`."));
     }
     let done = match plan(shared, Planning::Words(words)).await {

@@ -125,7 +125,7 @@ impl Hearing {
         let moved = || Act::Move(message.content.trim().to_owned());
         if meant == Meant::Change(Change::Done(Which::This)) {
             self.press_card(reply.message, Act::Done).await
-        } else if matches!(meant, Meant::Change(Change::Move { what: Which::This, .. })) {
+        } else if matches!(meant, Meant::Change(Change::Move { what: Which::This, to: Ok(_) })) {
             self.press_card(reply.message, moved()).await
         } else {
             false

@@ -1,0 +1,63 @@
+//! Verbs that end with a time: one that nobody can read is told before anything is said to the assistant, which would
+//! take the words for something to keep.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use domain::brain::{Change, Meant, Until, read};
+use engine::ports::Clock;
+
+use super::Speaker;
+use crate::clock::SystemClock;
+use crate::exit::Failed;
+
+impl Speaker<'_> {
+    /// What is called `which` is for another time.
+    pub(super) async fn move_to(&self, which: &str, when: &str) -> Result<ExitCode, Failed> {
+        let when = when.strip_prefix("to ").unwrap_or(when);
+        let words = format!("move {which} to {when}");
+        match self.meant(&words) {
+            Meant::Change(Change::Move { to: Ok(_), .. }) => self.change(&words).await,
+            Meant::Change(Change::Move { to: Err(note), .. }) => Err(Failed::Usage(format!("{note}."))),
+            Meant::Talk(_)
+            | Meant::Status
+            | Meant::List(_)
+            | Meant::Keep(_)
+            | Meant::Plan(_)
+            | Meant::Change(_)
+            | Meant::Untimed
+            | Meant::Ease(_)
+            | Meant::Unclear(_) => Err(no_time(when)),
+        }
+    }
+
+    /// All that repeats rests until then: `thursday` means until thursday.
+    pub(super) async fn pause(&self, until: &str) -> Result<ExitCode, Failed> {
+        let small = ["until ", "till ", "for "].iter().any(|small| until.starts_with(small));
+        let words = if small { format!("pause {until}") } else { format!("pause until {until}") };
+        match self.meant(&words) {
+            Meant::Change(Change::Pause(Until::Then(_))) => self.say(&words).await,
+            Meant::Change(Change::Pause(Until::Unread(note))) => Err(Failed::Usage(format!("{note}."))),
+            Meant::Talk(_)
+            | Meant::Status
+            | Meant::List(_)
+            | Meant::Keep(_)
+            | Meant::Plan(_)
+            | Meant::Change(_)
+            | Meant::Untimed
+            | Meant::Ease(_)
+            | Meant::Unclear(_) => Err(no_time(until)),
+        }
+    }
+
+    /// What the assistant would take `words` for.
+    fn meant(&self, words: &str) -> Meant {
+        let now = SystemClock::new(self.settings.zone.value.clone()).now();
+        let habits = journal::settings(&self.settings.paths, Arc::clone(&self.disk)).0.habits();
+        read(words, &now, &habits)
+    }
+}
+
+fn no_time(words: &str) -> Failed {
+    Failed::Usage(format!("`{words}` is no time that i know. say one like `thu 11` or `tomorrow evening`."))
+}
