@@ -246,6 +246,7 @@ pub enum Look {
     /// How an answer, a ping or a silence came about: what began it, what was let through, what it used, how it ended
     #[command(after_help = "examples:\n  ollim-bot why                                the last answer\n  \
         ollim-bot why 17                             the ping with that number, or else the answer (answer:17)\n  \
+        ollim-bot why held:3                         what waits for the digest (`ollim-bot pings` lists it)\n  \
         ollim-bot why routine:mail                   the last times of a job, and why each was silent\n  \
         ollim-bot why routine:mail@2026-03-29T02:30  one of them")]
     Why {

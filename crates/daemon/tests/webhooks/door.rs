@@ -30,7 +30,13 @@ fn a_call_is_taken_and_told_of() {
     let notices = health["notices"].to_string();
     assert!(notices.contains("webhooks/broken.md can't be used: `fields`: is missing"), "{notices}");
     let why = testkit::kill::stdout(&rig.program.run(&["why", "webhook:bell"]));
-    assert!(why.contains("done"), "{why}");
+    assert!(why.contains("done") && !why.contains("silent"), "{why}");
+    let later = testkit::kill::stdout(&rig.program.run(&["why", "webhook:later"]));
+    assert!(later.contains("held as held:"), "{later}");
+    let pings = testkit::kill::stdout(&rig.program.run(&["pings"]));
+    let held = pings.split_whitespace().find(|word| word.starts_with("held:") && word.len() > 5).unwrap();
+    let one = testkit::kill::stdout(&rig.program.run(&["why", held]));
+    assert!(one.starts_with("webhook:") && !one.contains("never begun"), "{one}");
     assert!(running.terminate().0.success());
     assert_eq!(rig.ring("bell", "2", "{}"), None, "the door is shut");
 }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::attention::HeldId;
 use crate::conversation::EntryId;
 use crate::schedule::Moment;
 use crate::turn::TurnId;
@@ -18,6 +19,8 @@ pub enum Subject {
     Answer(TurnId),
     /// What was shown to the human under this number.
     Ping(EntryId),
+    /// What is held under this number, or was.
+    Held(HeldId),
     /// The last times of this job: its source, its id, or its name.
     Job(String),
     /// The time of this job that is written so.
@@ -34,6 +37,9 @@ impl Subject {
         }
         if let Some(found) = number(words) {
             return Ok(Self::Number(found));
+        }
+        if let Some(held) = named("held:") {
+            return Ok(Self::Held(HeldId(held)));
         }
         match (named("answer:"), named("ping:"), words.split_once('@')) {
             (Some(turn), _, _) => Ok(Self::Answer(TurnId(turn))),
@@ -54,6 +60,7 @@ impl Subject {
                 format!("there is no answer with the number {number}. `/why` alone tells of the last one.")
             }
             Self::Ping(EntryId(number)) => format!("nothing was shown to you under the number {number}."),
+            Self::Held(HeldId(number)) => format!("nothing was held under the number {number}."),
             Self::Job(name) => format!(
                 "i know of no time at which `{name}` was due. name a job by its id, such as `routine:mail`, or a ping or \
                  an answer by its number."
@@ -85,6 +92,7 @@ mod tests {
         check("17", Subject::Number(17));
         check("answer:17", Subject::Answer(TurnId(17)));
         check("ping:17", Subject::Ping(EntryId(17)));
+        check("held:3", Subject::Held(HeldId(3)));
         check("routine:mail", Subject::Job("routine:mail".to_owned()));
         check("my mail", Subject::Job("my mail".to_owned()));
         let time = "2026-03-29T02:30".to_owned();

@@ -4,6 +4,8 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Explanation, QUOTED, took};
+use crate::attention::Held;
+use crate::card::{Card, State};
 use crate::conversation::EntryId;
 use crate::cost::{Source, Total, short};
 use crate::occurrence::{AS_WRITTEN, End, Occurrence, Stage};
@@ -23,6 +25,10 @@ pub struct Work {
     pub pings: Vec<Ping>,
     /// The calls that were not let through, and what was said instead.
     pub refused: Vec<(String, String)>,
+    /// What it wanted to show and what had to wait, oldest first, each with when it was told.
+    pub held: Vec<(Held, Option<Timestamp>)>,
+    /// The reminder that rang, and what became of it.
+    pub card: Option<Card>,
 }
 
 /// Something that was shown to the human.
@@ -44,6 +50,9 @@ impl Work {
         lines.extend(self.used());
         lines.extend(self.refused.iter().map(|(tool, why)| format!("refused: {tool}: {why}")));
         lines.extend(self.pings.iter().map(Ping::tell));
+        lines.extend(
+            self.card.as_ref().map(|card| format!("it rang on {}: {}.", time(card.rang, zone), state(card))),
+        );
         lines.extend(self.silence().map(|why| format!("it did not reach you: {why}.")));
         lines.push(self.ended(zone));
         lines.join("\n")
@@ -55,10 +64,14 @@ impl Work {
             return format!("{} was begun by hand", self.source);
         };
         let due = time(occurrence.key.due, zone);
-        let pings: Vec<String> = self.pings.iter().map(|ping| format!("ping {}", ping.entry.0)).collect();
-        let reached = match self.silence() {
-            Some(why) => format!("silent: {why}"),
-            None => pings.join(", "),
+        let reached = match (self.silence(), &self.card, self.held.is_empty()) {
+            (Some(why), _, true) => format!("silent: {why}"),
+            (Some(why), _, false) => why,
+            (None, Some(card), _) => format!("rang: {}", state(card)),
+            (None, None, _) => {
+                let ping = |ping: &Ping| format!("ping {}", ping.entry.0);
+                self.pings.iter().map(ping).collect::<Vec<_>>().join(", ")
+            }
         };
         let how = match &occurrence.stage {
             Stage::Ended(end) => end.as_str(),
@@ -71,8 +84,15 @@ impl Work {
 
     /// Why the human was not interrupted: nothing, if they were.
     pub fn silence(&self) -> Option<String> {
-        if !self.pings.is_empty() {
+        if !self.pings.is_empty() || self.card.is_some() {
             return None;
+        }
+        if let Some((held, told)) = self.held.last() {
+            let (why, id) = (held.why.tell(), held.id.0);
+            return Some(match told {
+                None => format!("held as held:{id} until the next digest, since {why}"),
+                Some(_) => format!("held as held:{id} and told in a digest, since {why}"),
+            });
         }
         let Some((occurrence, _)) = &self.due else { return Some(self.quiet()) };
         Some(match &occurrence.stage {
@@ -83,6 +103,11 @@ impl Work {
             Stage::Ended(End::Done(_)) => self.quiet(),
             Stage::Ended(end) => end.why().trim_end_matches('.').to_owned(),
         })
+    }
+
+    /// Whether something was said for it, or wanted to be: what takes no model is not counted among the tries.
+    fn reached_out(&self) -> bool {
+        !self.pings.is_empty() || !self.held.is_empty() || self.card.is_some()
     }
 
     /// The calls of all its turns, added up.
@@ -112,8 +137,8 @@ impl Work {
         };
         let due = time(occurrence.key.due, zone);
         let tries = match occurrence.tries {
-            0 => ", and was never begun".to_owned(),
-            1 => format!(", and was begun {}", lateness(occurrence, *began)),
+            0 if !self.reached_out() => ", and was never begun".to_owned(),
+            0 | 1 => format!(", and was begun {}", lateness(occurrence, *began)),
             tries => format!(", was begun {}, and tried {tries} times", lateness(occurrence, *began)),
         };
         format!("{} ({}) was due on {due}{tries}.", self.source, occurrence.name)
@@ -167,6 +192,16 @@ impl Work {
     }
 }
 
+/// What became of a reminder that rang.
+fn state(card: &Card) -> &'static str {
+    match card.state {
+        State::Open => "it is open",
+        State::Done(_) => "you did it",
+        State::Moved(..) | State::Planned(_) => "you moved it",
+        State::Dropped => "you dropped it",
+    }
+}
+
 fn word(end: &End) -> &'static str {
     match end {
         End::Done(_) => "done",
@@ -207,4 +242,31 @@ fn lateness(occurrence: &Occurrence, began: Timestamp) -> String {
 
 fn time(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).strftime("%Y-%m-%d at %H:%M:%S").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::occurrence::Key;
+
+    /// What a webhook brings goes out without a model, and so without a try.
+    #[test]
+    fn what_went_out_as_it_came_was_begun() {
+        let (source, due) = (Source::Webhook("build".to_owned()), Timestamp::constant(1_794_700_000, 0));
+        let stage = Stage::Ended(End::Done(String::new()));
+        let key = Key { source: source.clone(), due };
+        let (name, words, lateness) = ("build".to_owned(), String::new(), Lateness::OnTime);
+        let occurrence = Occurrence { key, name, words, lateness, tries: 0, stage, since: due };
+        let ping = Ping { entry: EntryId(3), text: "it failed".to_owned(), charge: None };
+        let due = Some((occurrence, due));
+        let (turns, refused, held) = (Vec::new(), Vec::new(), Vec::new());
+        let mut work = Work { source, due, turns, pings: vec![ping], refused, held, card: None };
+        assert!(
+            work.tell(&TimeZone::UTC).contains("and was begun on time."),
+            "{}",
+            work.tell(&TimeZone::UTC)
+        );
+        work.pings.clear();
+        assert!(work.tell(&TimeZone::UTC).contains("and was never begun."), "{}", work.tell(&TimeZone::UTC));
+    }
 }

@@ -6,6 +6,7 @@ mod digests;
 mod ease;
 mod quiet;
 mod seeds;
+mod why;
 mod words;
 
 use testkit::puppet::{Line, Puppet};

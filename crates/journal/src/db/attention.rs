@@ -66,6 +66,22 @@ impl Database {
     }
 }
 
+impl Database {
+    /// What was held for `source` from one time to another, oldest first, each with when it was told. What nobody
+    /// answered had reached the human before.
+    pub(super) fn held_between(
+        &self,
+        source: &Source,
+        (from, to): (Timestamp, Timestamp),
+    ) -> rusqlite::Result<Vec<(Held, Option<Timestamp>)>> {
+        let sql = "SELECT id, at, source, name, words, why, label, told FROM held WHERE source = ?1 AND at BETWEEN ?2 \
+                   AND ?3 AND why <> 'unanswered' ORDER BY id";
+        let told = |row: &Row<'_>| row.get::<_, Option<i64>>(7)?.map(|_| time_in(row, 7)).transpose();
+        let row = params![source.to_string(), from.as_microsecond(), to.as_microsecond()];
+        self.connection.prepare(sql)?.query_map(row, |row| Ok((held(row)?, told(row)?)))?.collect()
+    }
+}
+
 fn held(row: &Row<'_>) -> rusqlite::Result<Held> {
     let why =
         HeldFor::named(&row.get::<_, String>(5)?).ok_or_else(|| unread(5, "nothing is held for that"))?;

@@ -4,7 +4,7 @@ use domain::card::{Card, CardId, Cards, Chase, State};
 use domain::post::PostKey;
 use domain::schedule::ItemId;
 use jiff::Timestamp;
-use rusqlite::{Row, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::Database;
 use super::read::{source_in, time_in, unread};
@@ -39,6 +39,13 @@ impl Database {
     /// The cards that can be pressed.
     pub(super) fn cards(&self) -> rusqlite::Result<Cards> {
         self.newest_cards(PRESSED).map(Cards::new)
+    }
+
+    /// The card of the reminder with this id, if it rang.
+    pub(super) fn card_called(&self, id: &str) -> rusqlite::Result<Option<Card>> {
+        let sql = "SELECT id, words, said, rang, post, state, since, again, snoozes, chase, followed FROM cards \
+                   WHERE id = ?";
+        Ok(self.connection.query_row(sql, [id], card).optional()?.map(|(card, _)| card))
     }
 
     /// The newest `limit` cards, newest first, each with what it was posted under.

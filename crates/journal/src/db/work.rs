@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use domain::attention::HeldId;
 use domain::conversation::{EntryId, Said};
 use domain::cost::Source;
 use domain::explanation::{Explained, Explanation, Ping, Subject, Work, moment};
+use domain::occurrence::{Occurrence, Stage};
 use domain::record::Charge;
 use domain::schedule::slug;
 use domain::tool::{Outcome, Showing, ToolResult};
@@ -35,6 +37,7 @@ impl Database {
             Subject::Last => answer(None),
             Subject::Answer(turn) => answer(Some(*turn)),
             Subject::Ping(entry) => self.explain_ping(*entry),
+            Subject::Held(id) => self.explain_held(*id),
             Subject::Number(number) => match self.explain_ping(EntryId(*number))? {
                 Some(found) => Ok(Some(found)),
                 None => answer(Some(TurnId(*number))),
@@ -78,8 +81,21 @@ impl Database {
         let sql = format!("SELECT {OCCURRENCE}, began FROM occurrences WHERE branch = ?");
         let due = |row: &Row<'_>| Ok((occurrence(row)?, time_in(row, 14)?));
         let due = self.connection.query_row(&sql, [&branch], due).optional()?;
-        let work = Work { due, ..self.done(source, (Some(branch), None))? };
+        let work = self.with_due(due, self.done(source, (Some(branch), None))?)?;
         Ok(Some(Explained::Work(Box::new(work))))
+    }
+
+    /// The time of a job at which something was held.
+    fn explain_held(&self, id: HeldId) -> rusqlite::Result<Option<Explained>> {
+        let sql = "SELECT held.source, (SELECT due FROM occurrences WHERE occurrences.source = held.source AND began <= \
+                   held.at ORDER BY began DESC LIMIT 1) FROM held WHERE id = ?";
+        let held = |row: &Row<'_>| Ok((source_in(row, 0)?, row.get::<_, Option<i64>>(1)?));
+        let Some((source, Some(due))) = self.connection.query_row(sql, [id.0], held).optional()? else {
+            return Ok(None);
+        };
+        let due = Timestamp::from_microsecond(due).map_err(|error| unread(1, error))?;
+        let found = self.works(&source, (due, due), 1)?.pop();
+        Ok(found.map(|work| Explained::Work(Box::new(work))))
     }
 
     /// The newest times of `source` in a span, newest first.
@@ -99,8 +115,29 @@ impl Database {
             Ok((due, (row.get(8)?, row.get(9)?)))
         };
         let rows = self.connection.prepare(&sql)?.query_map(row, found)?.collect::<Result<Vec<_>, _>>()?;
-        let work = |(due, found)| Ok(Work { due: Some(due), ..self.done(source.clone(), found)? });
+        let work = |(due, found)| self.with_due(Some(due), self.done(source.clone(), found)?);
         rows.into_iter().map(work).collect()
+    }
+
+    /// `work`, with the time at which it was due, and what was held and rang then.
+    fn with_due(&self, due: Option<(Occurrence, Timestamp)>, work: Work) -> rusqlite::Result<Work> {
+        let Some((occurrence, began)) = &due else { return Ok(work) };
+        let until = match &occurrence.stage {
+            Stage::Ended(_) => occurrence.since,
+            Stage::Running(_) | Stage::Asked(_) | Stage::Again(_) | Stage::Queued => Timestamp::MAX,
+        };
+        let held = self.held_between(&work.source, (*began, until))?;
+        let card = match &work.source {
+            Source::Reminder(id) => self.card_called(id)?,
+            Source::Main
+            | Source::Fork
+            | Source::Compaction
+            | Source::Routine(_)
+            | Source::Webhook(_)
+            | Source::Agent(_)
+            | Source::Reader => None,
+        };
+        Ok(Work { due, held, card, ..work })
     }
 
     /// What was done by the turns that are `found` so.
@@ -123,7 +160,7 @@ impl Database {
         for turn in &turns {
             refused.extend(self.refused_in(turn.turn)?);
         }
-        Ok(Work { source, due: None, turns, pings, refused })
+        Ok(Work { source, due: None, turns, pings, refused, held: Vec::new(), card: None })
     }
 
     fn pings_of(&self, branch: &str) -> rusqlite::Result<Vec<Ping>> {

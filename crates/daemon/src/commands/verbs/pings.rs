@@ -35,18 +35,22 @@ fn told(pings: &Value) -> String {
     if let Some(until) = attention["focus"]["until"]["words"].as_str() {
         lines.push(format!("focus until {until}"));
     }
-    lines.extend(section("held", &attention["held"]));
-    lines.extend(section("today", &pings["pings"]));
+    let held = |it: &Value| format!("held:{}", it["id"]);
+    lines.extend(section("held", &attention["held"], held));
+    lines.extend(section("today", &pings["pings"], |it| word(it, "why").to_owned()));
+    if lines.iter().any(|line| line.starts_with("  ")) {
+        lines.push("how each came about: ollim-bot why, and the name before its words".to_owned());
+    }
     lines.join("\n")
 }
 
-/// A list under its name, and nothing if it is empty.
-fn section(name: &str, list: &Value) -> Vec<String> {
+/// A list under its name, each with what `why` is asked with, and nothing if it is empty.
+fn section(name: &str, list: &Value, key: fn(&Value) -> String) -> Vec<String> {
     let all = list.as_array().map_or(&[][..], Vec::as_slice);
     let line = |it: &Value| {
         let (at, why) = (word(it, "at"), it["outcome"].as_str().or(it["why"].as_str()).unwrap_or_default());
         let clock = at.get(11..16).unwrap_or_default().to_owned();
-        format!("  {clock}  {}  ({why})", word(it, "words").replace('\n', " "))
+        format!("  {clock}  {}  {}  ({why})", key(it), word(it, "words").replace('\n', " "))
     };
     let head = (!all.is_empty()).then(|| format!("{name}: {}", all.len()));
     head.into_iter().chain(all.iter().take(TOLD).map(line)).collect()
