@@ -1,6 +1,7 @@
 //! The command line: what can be asked for, and the help that leads with examples.
 
 mod accounts;
+pub mod flags;
 mod history;
 mod installing;
 mod jobs;

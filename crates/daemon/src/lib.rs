@@ -65,7 +65,7 @@ pub fn main_on(disk: Arc<dyn Disk>) -> ExitCode {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     // Whoever completes a line asks in the environment, and is answered before anything else is read.
     CompleteEnv::with_factory(Cli::command).complete();
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(cli::flags::first(std::env::args_os()));
     let output = cli.output.clone();
     match dispatch(cli, disk) {
         Ok(code) => code,

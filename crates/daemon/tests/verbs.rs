@@ -146,6 +146,23 @@ fn the_day_is_told_for_people_and_for_programs() {
     assert!(said(&program, &["pings"]).contains("budget: "));
 }
 
+/// What every command takes is taken after the words, too; a program is told what was planned or kept, and when.
+#[test]
+fn a_flag_after_the_words_is_no_word() {
+    let program = Program::offline(BINARY);
+    let planned = json(&program, &["add", "call mum", "tomorrow 17:00"]);
+    assert!(!planned["text"].as_str().unwrap().contains("json"), "{planned}");
+    let one = &planned["planned"][0];
+    assert_eq!((&one["kind"], &one["name"]), (&"reminder".into(), &"call mum".into()), "{planned}");
+    assert!(one["at"].as_str().unwrap().contains("T17:00:00"), "{planned}");
+    let id = one["id"].as_str().unwrap();
+    assert_eq!(json(&program, &["reminder", "list"])["reminders"][0]["id"], id);
+    assert_eq!(json(&program, &["add", "buy milk"])["kept"], serde_json::json!([1]));
+    assert_eq!(json(&program, &["undo"])["planned"], serde_json::json!([]));
+    said(&program, &["add", "--", "read", "about", "--json"]);
+    assert_eq!(json(&program, &["inbox"])["inbox"][0]["text"], "read about --json");
+}
+
 /// Completions know the real names, whatever the shell.
 #[test]
 fn tab_knows_the_real_names() {

@@ -1,6 +1,7 @@
 //! The schedule: what is planned, what became of it, and what the human wants of it.
 
 mod changing;
+mod made;
 mod past;
 mod versions;
 pub(super) mod window;
@@ -22,6 +23,7 @@ use super::api::{BODY_BYTES, read, unexpected};
 use super::refusal::Refusal;
 use super::wire::Obeyed;
 pub(super) use changing::unchanged;
+use made::MadeWire;
 pub(super) use past::{Past, Sent};
 use window::{Wanted, Window};
 use wire::{OccurrenceWire, PastWire, ScheduleWire};
@@ -136,11 +138,14 @@ struct Said {
     text: String,
 }
 
-async fn plan(State(app): State<App>, request: Request) -> Result<Json<Obeyed>, Refusal> {
+async fn plan(State(app): State<App>, request: Request) -> Result<Json<MadeWire>, Refusal> {
     let Said { text } = read(&app, request, BODY_BYTES).await?;
+    let before = plans(&app).await?.last;
     let answer = app.ports().desk.ask(Ask::Plan(Planning::Capture(text))).await;
     let Answer::Told(text) = answer else { return Err(unexpected(answer)) };
-    Ok(told(text))
+    let after = plans(&app).await?;
+    let made = after.last.clone().filter(|last| before.as_ref() != Some(last)).unwrap_or_default();
+    Ok(Json(MadeWire::new(text, (&made, &after), &app.ports().clock.now())))
 }
 
 /// The job that `text` names: `routine:mail`.

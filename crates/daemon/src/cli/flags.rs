@@ -1,0 +1,92 @@
+//! Flags that every command has, after the words of a command that takes any words: they are flags there, too.
+//!
+//! What stands behind `--` is words, and so is every other word, with a hyphen or without.
+
+use std::ffi::{OsStr, OsString};
+
+const JSON: &str = "--json";
+const DATA_DIR: &str = "--data-dir";
+
+/// `line` as it is read: the flags that every command has stand before the words of `add` and `inbox add`.
+pub fn first(line: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let line: Vec<OsString> = line.into_iter().collect();
+    let Some(start) = words_of_add(&line) else { return line };
+    let (head, words) = line.split_at(start);
+    let asks_for_help = words.first().is_some_and(|word| word == "--help" || word == "-h");
+    if words.is_empty() || asks_for_help {
+        return line;
+    }
+    let (flags, words) = apart(words);
+    let (program, command) = head.split_at(1.min(head.len()));
+    let mut read = [program, &flags, command].concat();
+    if !words.is_empty() {
+        read.push(OsString::from("--"));
+        read.extend(words);
+    }
+    read
+}
+
+/// Where the words of `add` begin, if that is the command.
+fn words_of_add(line: &[OsString]) -> Option<usize> {
+    let mut at = 1;
+    let mut inbox = false;
+    while let Some(word) = line.get(at).and_then(|word| word.to_str()) {
+        match word {
+            DATA_DIR => at += 2,
+            "inbox" if !inbox => (inbox, at) = (true, at + 1),
+            "add" => return Some(at + 1),
+            flag if flag == JSON || is_dir(OsStr::new(flag)) => at += 1,
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// The flags among `words`, and the words.
+fn apart(words: &[OsString]) -> (Vec<OsString>, Vec<OsString>) {
+    let (mut flags, mut rest) = (Vec::new(), Vec::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            rest.extend(words.by_ref().cloned());
+        } else if word == JSON || is_dir(word) {
+            flags.push(word.clone());
+        } else if word == DATA_DIR {
+            flags.push(word.clone());
+            flags.extend(words.next().cloned());
+        } else {
+            rest.push(word.clone());
+        }
+    }
+    (flags, rest)
+}
+
+fn is_dir(word: &OsStr) -> bool {
+    word.to_str().is_some_and(|word| word.strip_prefix(DATA_DIR).is_some_and(|rest| rest.starts_with('=')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_after_the_words_are_flags_and_words_after_two_hyphens_are_words() {
+        let check = |line: &str, expected: &str| {
+            let read = first(line.split(' ').map(OsString::from));
+            assert_eq!(read.join(OsStr::new(" ")), expected, "{line}");
+        };
+        check("bot add call mum --json", "bot --json add -- call mum");
+        check("bot add call mum --data-dir /d at 5", "bot --data-dir /d add -- call mum at 5");
+        check("bot add call --data-dir=/d", "bot --data-dir=/d add -- call");
+        check("bot add call -- --json", "bot add -- call --json");
+        check("bot add -- --json", "bot add -- --json");
+        check("bot add -5 degrees", "bot add -- -5 degrees");
+        check("bot --json inbox add x --json", "bot --json --json inbox add -- x");
+        check("bot --data-dir /d add x", "bot --data-dir /d add -- x");
+        check("bot add --json", "bot --json add");
+        check("bot add", "bot add");
+        check("bot add --help", "bot add --help");
+        check("bot done x --json", "bot done x --json");
+        check("bot reminder add --json", "bot reminder add --json");
+    }
+}
