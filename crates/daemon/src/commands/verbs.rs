@@ -31,7 +31,7 @@ pub async fn run(
         Verb::Now => speaker.now().await,
         Verb::Today { day } if day.is_empty() => speaker.today().await,
         Verb::Today { day } => speaker.day(&day.join(" ")).await,
-        Verb::Add { text } => speaker.change(&words_or_stdin(&text)?).await,
+        Verb::Add { text } => speaker.add(&words_or_stdin(&text)?).await,
         Verb::Done { which } => {
             let which = speaker.which(&which.join(" "), "done")?;
             speaker.change(&format!("done {which}")).await

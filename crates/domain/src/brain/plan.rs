@@ -117,9 +117,10 @@ pub(super) fn is_a_thing(said: &Said<'_>) -> bool {
     plain && !thought && !said_to_us && words.len() <= THING
 }
 
-/// What is wrong with a time in a sentence that is not understood. What is over is no mistake there.
+/// What is wrong with a time in a sentence that is not understood. What is over is no mistake where somebody tells of it.
 pub(super) fn mistakes(said: &Said<'_>, now: &Zoned, habits: &Habits) -> Vec<Note> {
-    let wrong = |note: &Note| matches!(note, Note::Wrong(_));
+    let told = said.asks() || mood::asks(said.plain) || mood::tells(said.plain);
+    let wrong = |note: &Note| note.is_trouble() && !(told && note.is_past());
     phrase::read(said.words, now, habits).notes.into_iter().filter(wrong).collect()
 }
 

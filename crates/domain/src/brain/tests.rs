@@ -150,6 +150,9 @@ fn something_with_a_time_is_planned() {
         cancel netflix tomorrow | Mon 16 Nov 2026 09:00: cancel netflix
         pause the washing machine at 5 | Sun 15 Nov 2026 17:00: pause the washing machine; 5 = 17:00; say "5am" for the night
         get the report done by friday | Fri 20 Nov 2026 09:00: get the report done
+        report on 2020-01-01 10:00 | inbox; 1 jan 2020 is over; say a time to come, like `tomorrow at 9`
+        call mum about the party and the cake for everybody on fri 13 nov | inbox; that's already past (fri 13 nov); say `fri 20 nov` if you mean the next one
+        i saw the dentist on 2020-01-01 | inbox
         call mum 30 feb | inbox; there is no 30 february; february goes from 1 to 29
     "#]]);
 }
@@ -196,6 +199,7 @@ fn what_there_is_can_be_changed() {
         postpone taxes until next week | move taxes: Mon 16 Nov, at its own time
         move dentist to 30 feb | move dentist: ? there is no 30 february; february goes from 1 to 29
         move dentist to purple | move dentist: ? `purple` is no time that i know; say one like `thu 11` or `tomorrow evening`
+        move dentist to fri 13 nov | move dentist: ? that's already past (fri 13 nov); say `fri 20 nov` if you mean the next one
         move dentist to yesterday | move dentist: ? yesterday is over; say a time to come, like `tomorrow at 9`
         move it to tonight | move (this): Sun 15 Nov 2026 20:00
         snooze | move (this): 10m later

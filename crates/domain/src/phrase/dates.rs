@@ -49,6 +49,27 @@ pub(super) fn dates(day: Day, today: Date) -> Result<Dates, Note> {
     found.ok_or_else(too_far)
 }
 
+/// That `day` is over, if `weekday` was said with it and fits the last such day but not the next one, which is further
+/// away.
+pub(super) fn gone(weekday: Option<Weekday>, day: Day, today: Date) -> Option<Note> {
+    let weekday = weekday?;
+    let last = last_such(day, today).filter(|last| last.weekday() == weekday)?;
+    let next = dates(day, today).ok()?.list.into_iter().next()?;
+    let nearer = today.duration_since(last) < next.duration_since(today);
+    (nearer && next.weekday() != weekday).then_some(Note::Gone(last, coming(today, weekday)?))
+}
+
+/// The last such day before `today`, of those that come again and again.
+fn last_such(day: Day, today: Date) -> Option<Date> {
+    let over = |date: &Date| *date < today;
+    if let Day::Dated(Dated::Yearly { month, day }) = day {
+        let years = [today.year(), today.year().saturating_sub(1)];
+        return years.into_iter().filter_map(|year| Date::new(year, month, day).ok()).find(over);
+    }
+    let Day::OfMonth(day) = day else { return None };
+    [0, -1].into_iter().filter_map(|nth| of_month(today, nth, day)).find(over)
+}
+
 /// What is said about a time that no calendar reaches.
 pub(super) fn too_far() -> Note {
     Note::Wrong("that is further away than i can plan; say something within the next 100 years".to_owned())

@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::civil::{Date, Time, Weekday};
 
-use super::calendar::{clock, date_name, day_name, ordinal};
+use super::calendar::{clock, date_name, day_name, ordinal, short_day};
 
 /// Something to say about how a time was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub enum Note {
     LeaveNow,
     /// What was said is over; nothing was understood.
     Past(String),
+    /// The date with its weekday is over, and the same weekday to come; nothing was understood.
+    Gone(Date, Date),
     /// What was said is no time; a sentence that says why, and what would be right.
     Wrong(String),
 }
@@ -43,7 +45,7 @@ impl Note {
     /// Whether it says why there is no time.
     pub fn is_trouble(&self) -> bool {
         match self {
-            Self::Past(_) | Self::Wrong(_) => true,
+            Self::Past(_) | Self::Gone(..) | Self::Wrong(_) => true,
             Self::Hour { .. }
             | Self::Quiet(_)
             | Self::Gap { .. }
@@ -52,6 +54,11 @@ impl Note {
             | Self::ShortMonths(_)
             | Self::LeaveNow => false,
         }
+    }
+
+    /// Whether it says that the time is over.
+    pub fn is_past(&self) -> bool {
+        matches!(self, Self::Past(_) | Self::Gone(..))
     }
 }
 
@@ -73,6 +80,10 @@ impl fmt::Display for Note {
             Self::ShortMonths(day) => write!(f, "months without a {} are left out", ordinal(*day)),
             Self::LeaveNow => f.write_str("the time to leave is over; i ring at the time itself"),
             Self::Past(said) => write!(f, "{said} is over; say a time to come, like `tomorrow at 9`"),
+            Self::Gone(over, next) => {
+                let day = |date: &Date| format!("{} {}", short_day(date.weekday()), date_name(*date));
+                write!(f, "that's already past ({}); say `{}` if you mean the next one", day(over), day(next))
+            }
             Self::Wrong(sentence) => f.write_str(sentence),
         }
     }

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, ToSpan, Zoned};
 
 use super::calendar::{clock, dated, on_the_clock};
 use super::clock::{Clock, Part};
-use super::dates::{Dates, dates, too_far};
+use super::dates::{Dates, dates, gone, too_far};
 use super::day::Day;
 use super::group::Chosen;
 use super::habits::{Habits, Slots};
@@ -228,6 +228,9 @@ fn any_day(hour: Hour, here: &Zoned, habits: &Habits) -> Result<Walls, Note> {
 
 /// The hour on the day that was said.
 fn on_day(said: &Said, (day, hour): (Day, Hour), here: &Zoned, habits: &Habits) -> Result<Walls, Note> {
+    if let Some(gone) = gone(said.weekday, day, here.date()) {
+        return Err(gone);
+    }
     let Dates { list, other } = dates(day, here.date())?;
     let ahead = |date: &Date| at_hour(*date, hour, here, habits);
     let Some(first) = list.iter().find_map(ahead) else {

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use jiff::{SignedDuration, Zoned};
 
-use super::dates::dates;
+use super::dates::{dates, gone};
 use super::day::Day;
 use super::group;
 use super::length::{Length, length_or_minutes};
@@ -35,6 +35,9 @@ pub(crate) fn target(text: &str, now: &Zoned, habits: &Habits) -> Option<Result<
     let said = &group.said;
     let day_only = said.is_day_only() && said.wrong.is_none() && group.or.is_none();
     if let Some(day) = said.day.filter(|day| day_only && !matches!(day, Day::Over(_))) {
+        if let Some(gone) = gone(said.weekday, day, now.date()) {
+            return Some(Err(gone));
+        }
         let first = dates(day, now.date()).map(|dates| dates.list.into_iter().next());
         return match first {
             Ok(Some(date)) => Some(Ok(Target::Day(date))),

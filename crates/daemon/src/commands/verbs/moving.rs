@@ -12,6 +12,28 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 
 impl Speaker<'_> {
+    /// Plans or keeps `words`, unless they are for a time that is over.
+    pub(super) async fn add(&self, words: &str) -> Result<ExitCode, Failed> {
+        let notes = match self.meant(words) {
+            Meant::Plan(reading) if reading.when.is_none() => reading.notes,
+            Meant::Unclear(notes) => notes,
+            Meant::Talk(_)
+            | Meant::Status
+            | Meant::List(_)
+            | Meant::Keep(_)
+            | Meant::Plan(_)
+            | Meant::Change(_)
+            | Meant::Untimed
+            | Meant::Ease(_) => Vec::new(),
+        };
+        match notes.iter().find(|note| note.is_past()) {
+            Some(note) => {
+                Err(Failed::Usage(format!("{note}. `ollim-bot inbox add` keeps words as they are.")))
+            }
+            None => self.change(words).await,
+        }
+    }
+
     /// What is called `which` is for another time.
     pub(super) async fn move_to(&self, which: &str, when: &str) -> Result<ExitCode, Failed> {
         let when = when.strip_prefix("to ").unwrap_or(when);

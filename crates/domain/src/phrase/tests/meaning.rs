@@ -24,6 +24,8 @@ fn what_is_no_time_is_answered_with_what_would_be_right() {
             x last friday at 5 -> x last friday at 5: -; last friday is over; say a time to come, like `tomorrow at 9`
             x 5 days ago -> x 5 days ago: -; that is over; say a time to come, like `tomorrow at 9`
             x 14 nov 2025 -> x 14 nov 2025: -; 14 nov 2025 is over; say a time to come, like `tomorrow at 9`
+            x fri 13 nov -> x fri 13 nov: -; that's already past (fri 13 nov); say `fri 20 nov` if you mean the next one
+            x on saturday the 14th 10:00 -> x on saturday the 14th 10:00: -; that's already past (sat 14 nov); say `sat 21 nov` if you mean the next one
             x this morning -> x this morning: -; this morning is over; say a time to come, like `tomorrow at 9`
             x every 45 min -> x every 45 min: -; 45 minutes do not fill an hour; say every 5, 10, 15, 20 or 30 min, or every hour
             x 5 times a day -> x 5 times a day: -; 5 times a day: say when, like `daily at 8, 12, 16 and 20`
