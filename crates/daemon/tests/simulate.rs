@@ -117,3 +117,23 @@ fn a_life_that_cannot_be_played_is_refused() {
     let bad = program.home().join("bad.json");
     check(&["--from", from, "--to", to, "--script", bad.to_str().unwrap()], "is no script");
 }
+
+/// What we say by ourselves, such as a digest, is not credited to the job that spoke last.
+#[test]
+fn a_digest_is_no_words_of_the_job_before_it() {
+    let mut program = Program::offline(BINARY);
+    program.set("OLLIM_TIMEZONE", "Europe/Berlin");
+    for (file, text) in [
+        ("routines/noon.md", "---\nid: noon\ncron: \"0 17 * * *\"\n---\nWhat is for the evening?\n"),
+        ("reminders/call.md", "---\nid: call\nrun-at: 2026-03-02T10:00:00\n---\ncall the dentist\n"),
+    ] {
+        let path = program.data().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let told = stdout(&program.run(&["simulate", "--from", "2026-03-02", "--to", "2026-03-03"]));
+    let digest = told.lines().find(|line| line.contains("without an answer")).unwrap();
+    assert!(digest.contains("  said       -  "), "{digest}\n{told}");
+    let evening = told.lines().find(|line| line.contains("said") && line.contains("routine:noon"));
+    assert!(evening.is_some(), "{told}");
+}

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::assistant::Shown;
-use domain::conversation::{Branch, Said, Text};
+use domain::conversation::{Branch, Entry, Said, Text};
 use domain::cost::Source;
 use domain::occurrence::{End, Occurrence, Stage};
+use domain::post::PostKey;
 use domain::record::{
     Charge, FileWork, ForkChange, MessageChange, MessageId, PlanChange, Record, ReportChange, StateChange,
     TurnChange,
@@ -14,7 +15,7 @@ use domain::record::{
 use domain::report::{Report, ReportId};
 use domain::schedule::What;
 use domain::tool::{Outcome, Showing, ToolCall, ToolResult};
-use domain::turn::Ending;
+use domain::turn::{Ending, TurnId};
 use engine::played::{PlayedClock, Watching};
 use engine::ports::{Clock, Surface};
 use jiff::{SignedDuration, Timestamp};
@@ -82,8 +83,11 @@ struct Seen {
     /// Whose the branches and messages are.
     branches: BTreeMap<Branch, (Source, Option<Timestamp>)>,
     messages: BTreeMap<MessageId, (Source, Timestamp)>,
-    /// Whose answer is said on main.
+    /// Whose answer is said on main, and in which turn: what we say there after it is nobody's.
     main: Option<(Source, Timestamp)>,
+    turn: Option<TurnId>,
+    /// The reminders that are told of in this writing, with what that is posted under.
+    rung: Vec<(PostKey, Source)>,
     calls: BTreeMap<String, ToolCall>,
     reports: BTreeMap<ReportId, Report>,
 }
@@ -108,6 +112,7 @@ impl Watching for Watch {
     fn wrote(&self, records: &[Record]) {
         let (now, mut seen) = (self.clock.now().timestamp(), self.seen());
         let why = records.iter().find_map(failure).unwrap_or_default();
+        seen.rung = records.iter().flat_map(rung).collect();
         for record in records {
             seen.see(record, &why, now);
         }
@@ -134,6 +139,13 @@ fn failure(record: &Record) -> Option<String> {
     }
 }
 
+/// The reminder that a card is of, with what it is posted under, and was when it was put otherwise.
+fn rung(record: &Record) -> Vec<(PostKey, Source)> {
+    let Record::Message(MessageChange::Card(card, post)) = record else { return Vec::new() };
+    let keys = [Some(post), card.followed.as_ref()].into_iter().flatten();
+    keys.map(|key| (key.clone(), card.source())).collect()
+}
+
 impl Seen {
     #[expect(clippy::wildcard_enum_match_arm, reason = "most of what is written is no news here")]
     fn see(&mut self, record: &Record, why: &str, at: Timestamp) {
@@ -149,7 +161,13 @@ impl Seen {
             Record::Message(MessageChange::Taken(message, _)) => {
                 self.main = self.messages.get(message).cloned().or(self.main.take());
             }
-            Record::Said(branch, entry) => self.said(branch, &entry.said, at),
+            Record::Turn(TurnChange::Opened(opened)) if opened.branch == Branch::Main => {
+                self.turn = Some(opened.turn);
+            }
+            Record::Turn(TurnChange::Closed(closed)) if self.turn == Some(closed.turn) => {
+                (self.main, self.turn) = (None, None);
+            }
+            Record::Said(branch, entry) => self.said(branch, entry, at),
             Record::State(StateChange::Charged(charge)) => {
                 let last = self.facts.last().map(|fact| (fact.job.clone(), fact.due)).unwrap_or_default();
                 self.facts.push(Fact { at, job: last.0, due: last.1, what: Happened::Charged(*charge) });
@@ -191,9 +209,19 @@ impl Seen {
         }
     }
 
-    fn said(&mut self, branch: &Branch, said: &Said, at: Timestamp) {
+    /// The one reminder that `entry` is about.
+    fn rung_with(&self, entry: &Entry) -> Option<String> {
+        let key = PostKey::words(entry);
+        let mut about = self.rung.iter().filter(|(post, _)| *post == key);
+        let (_, source) = about.next()?;
+        about.all(|(_, other)| other == source).then(|| source.to_string())
+    }
+
+    fn said(&mut self, branch: &Branch, entry: &Entry, at: Timestamp) {
+        let said = &entry.said;
         let (job, due) = match (branch, &self.main, self.branches.get(branch)) {
             (Branch::Main, Some((source, due)), _) => (Some(source.to_string()), Some(*due)),
+            (Branch::Main, None, _) => (self.rung_with(entry), None),
             (_, _, Some((source, due))) => (Some(source.to_string()), *due),
             (_, _, None) => (None, None),
         };
