@@ -180,7 +180,9 @@ impl Explanation {
 fn took(time: SignedDuration) -> String {
     match time.as_secs().max(0) {
         seconds @ 0..120 => format!("{seconds} s"),
-        seconds => format!("{} min", seconds / 60),
+        seconds @ 120..7_200 => format!("{} min", seconds / 60),
+        seconds @ 7_200..172_800 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} days", seconds / 86_400),
     }
 }
 
@@ -231,6 +233,12 @@ it answers what you said on the page: \"how much is it?\"
 tools, and the rule that decided: inbox_add (own-tool), ping_user (out-of-place).
 it was finished after 4 s.";
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_long_time_is_told_in_the_unit_one_can_grasp() {
+        let told = |minutes: i64| took(SignedDuration::from_mins(minutes));
+        assert_eq!([1, 90, 200, 454_860].map(told), ["60 s", "90 min", "3 h", "315 days"]);
     }
 
     #[test]
