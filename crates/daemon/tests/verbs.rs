@@ -163,6 +163,23 @@ fn a_flag_after_the_words_is_no_word() {
     assert_eq!(json(&program, &["inbox"])["inbox"][0]["text"], "read about --json");
 }
 
+/// What comes first stands first, and what is due and was not heard yet is not called over.
+#[test]
+fn reminders_are_listed_by_their_time() {
+    let program = Program::offline(BINARY);
+    said(&program, &["add", "dentist tomorrow 9:00"]);
+    said(&program, &["add", "call mum tomorrow 8:00"]);
+    let listed = json(&program, &["reminder", "list"]);
+    let names: Vec<&str> =
+        listed["reminders"].as_array().unwrap().iter().map(|one| one["summary"].as_str().unwrap()).collect();
+    assert_eq!(names, ["call mum", "dentist"], "by their time");
+    let due = "---\nid: due\nrun-at: 2026-11-01T10:00:00+01:00\n---\nwater the plants\n";
+    std::fs::write(program.data().join("reminders/due.md"), due).unwrap();
+    assert!(
+        said(&program, &["reminder", "list"]).contains("water the plants  (due; rings at the next start)")
+    );
+}
+
 /// Completions know the real names, whatever the shell.
 #[test]
 fn tab_knows_the_real_names() {

@@ -198,7 +198,8 @@ impl<'a> Desk<'a> {
     }
 
     fn list<K: Job>(&self) -> Result<ExitCode, Failed> {
-        let rows = rows(&self.items::<K>()).map_err(not_done)?;
+        let mut rows = rows(&self.items::<K>()).map_err(not_done)?;
+        rows.sort_by_key(Row::comes);
         let (zone, now) = (self.zone(), self.now.timestamp());
         let accepted = Accepted::look(&self.settings.paths);
         let lines: Vec<String> =

@@ -28,6 +28,15 @@ impl Row {
         }
     }
 
+    /// Its place in a list: reminders by their time, those that wait for something last; routines stay by name.
+    pub fn comes(&self) -> Timestamp {
+        match self.job.as_ref().map(|planned| &planned.what) {
+            Ok(What::Reminder(Reminder { cue: Some(_), .. })) => Timestamp::MAX,
+            Ok(What::Reminder(reminder)) => reminder.run_at.at,
+            Ok(What::Routine(_)) | Err(_) => Timestamp::MIN,
+        }
+    }
+
     /// CL-7: it when it was just made.
     pub fn scheduled(&self) -> String {
         match &self.job {
@@ -64,7 +73,11 @@ impl Row {
         let next = times::fires(&planned.what, now, zone).next();
         rests.unwrap_or_else(|| match next {
             Some(next) => format!("next {}", times::day_and_time(next, now, zone)),
-            None => planned.cue().map_or("never again".to_owned(), |_| "waits".to_owned()),
+            None => match (&planned.what, planned.cue()) {
+                (_, Some(_)) => "waits".to_owned(),
+                (What::Reminder(_), None) => times::DUE.to_owned(),
+                (What::Routine(_), None) => "never again".to_owned(),
+            },
         })
     }
 

@@ -53,14 +53,18 @@ pub fn fires(what: &What, now: Timestamp, zone: &TimeZone) -> impl Iterator<Item
     std::iter::successors(after.and_then(next), move |fire| next(*fire))
 }
 
+/// What is said of a reminder whose time has come and that nobody has heard yet: its file would be gone.
+pub const DUE: &str = "due; rings at the next start";
+
 /// Why a job does not come any more.
 pub fn never(planned: &Planned) -> String {
     if let Some(cue) = planned.cue() {
         return format!("it waits: {cue}");
     }
-    match planned.manner().rest {
-        Rest::ForNow => format!("it is paused. to go on: ollim-bot routine resume {}", planned.id()),
-        Rest::Never | Rest::Until(_) => "it does not come any more".to_owned(),
+    match (planned.manner().rest, &planned.what) {
+        (Rest::ForNow, _) => format!("it is paused. to go on: ollim-bot routine resume {}", planned.id()),
+        (Rest::Never | Rest::Until(_), What::Reminder(_)) => DUE.to_owned(),
+        (Rest::Never | Rest::Until(_), What::Routine(_)) => "it does not come any more".to_owned(),
     }
 }
 
