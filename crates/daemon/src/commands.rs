@@ -191,3 +191,13 @@ fn answer(output: &Output, value: &serde_json::Value, text: &str) {
         false => output.voice.print(text.trim_end()),
     }
 }
+
+/// The commands of a chat that the command line has under the same name, and that answers name.
+const SHARED: [&str; 4] = ["focus", "quiet", "why", "lighter"];
+
+/// What was written for a chat, with the commands it names as a shell knows them.
+fn in_the_shell(text: &str) -> String {
+    SHARED
+        .iter()
+        .fold(text.to_owned(), |text, name| text.replace(&format!("`/{name}"), &format!("`ollim-bot {name}")))
+}

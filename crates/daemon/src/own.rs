@@ -179,12 +179,15 @@ fn refusal(cli: &Cli) -> Option<&'static str> {
 
 fn verb_refusal(verb: &Verb) -> Option<&'static str> {
     match verb {
-        Verb::Now | Verb::Today { .. } | Verb::Pings => None,
+        Verb::Now | Verb::Today { .. } | Verb::Week | Verb::Pings => None,
         Verb::Inbox { action: Some(InboxAction::Add { text }) } if is_stdin(text) => Some(NO_STDIN),
         Verb::Inbox { .. } => None,
-        Verb::Add { .. } | Verb::Done { .. } | Verb::Move { .. } | Verb::Undo | Verb::Ease(_) => {
-            Some(FOR_THE_HUMAN)
-        }
+        Verb::Add { .. }
+        | Verb::Done { .. }
+        | Verb::Move { .. }
+        | Verb::Snooze { .. }
+        | Verb::Undo
+        | Verb::Ease(_) => Some(FOR_THE_HUMAN),
     }
 }
 

@@ -163,6 +163,24 @@ fn a_flag_after_the_words_is_no_word() {
     assert_eq!(json(&program, &["inbox"])["inbox"][0]["text"], "read about --json");
 }
 
+/// Words that answers name are words that the shell has.
+#[test]
+fn what_an_answer_names_can_be_typed() {
+    let program = Program::offline(BINARY);
+    said(&program, &["add", "dentist tomorrow 9:00"]);
+    assert!(said(&program, &["week"]).contains("09:00"));
+    let snoozed = program.run(&["snooze", "1h"]);
+    assert_eq!(snoozed.status.code(), Some(1), "nothing rang: {}", stdout(&snoozed));
+    assert_eq!(program.run(&["snooze", "until", "yesterday"]).status.code(), Some(2));
+    assert_eq!(json(&program, &["inbox"])["inbox"], serde_json::json!([]), "and nothing is kept of it");
+    assert!(said(&program, &["focus", "25"]).contains("`ollim-bot focus off`"));
+    said(&program, &["focus", "off"]);
+    let wrong = program.run(&["focus", "forever"]);
+    assert!(!stderr(&wrong).contains("`/focus"), "{}", stderr(&wrong));
+    let unknown = program.run(&["why", "99"]);
+    assert!(stderr(&unknown).contains("`ollim-bot why` alone"), "{}", stderr(&unknown));
+}
+
 /// What comes first stands first, and what is due and was not heard yet is not called over.
 #[test]
 fn reminders_are_listed_by_their_time() {

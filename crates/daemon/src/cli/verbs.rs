@@ -16,6 +16,8 @@ pub enum Verb {
         /// A day in words: `tomorrow`, `friday`, `24.12.`, or `week`
         day: Vec<String>,
     },
+    /// What the next seven days bring
+    Week,
     /// Keep or plan something, in plain words
     #[command(before_help = "examples:\n  ollim-bot add call the dentist tomorrow at 10\n  \
         ollim-bot add \"pay rent every 1st at 9\"\n  ollim-bot add buy milk                 (no time: it goes to the inbox)\n  \
@@ -47,6 +49,15 @@ pub enum Verb {
         /// When, in words
         #[arg(value_name = "WHEN", required = true)]
         when: Vec<String>,
+    },
+    /// What rang comes again later
+    #[command(
+        before_help = "examples:\n  ollim-bot snooze               in ten minutes\n  ollim-bot snooze 1h\n  \
+        ollim-bot snooze dentist until tomorrow"
+    )]
+    Snooze {
+        /// Which, if it is not what rang last, and for how long or until when
+        words: Vec<String>,
     },
     /// Take the last change back
     Undo,

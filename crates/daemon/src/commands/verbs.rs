@@ -13,7 +13,7 @@ use std::sync::Arc;
 use journal::disk::Disk;
 use serde_json::{Value, json};
 
-use super::answer;
+use super::{answer, in_the_shell};
 use crate::cli::{Ease, InboxAction, Output, Verb};
 use crate::exit::Failed;
 use crate::reach::Reached;
@@ -31,6 +31,7 @@ pub async fn run(
         Verb::Now => speaker.now().await,
         Verb::Today { day } if day.is_empty() => speaker.today().await,
         Verb::Today { day } => speaker.day(&day.join(" ")).await,
+        Verb::Week => speaker.day("week").await,
         Verb::Add { text } => speaker.add(&words_or_stdin(&text)?).await,
         Verb::Done { which } => {
             let which = speaker.which(&which.join(" "), "done")?;
@@ -40,6 +41,7 @@ pub async fn run(
             let which = speaker.which(&which, "move")?;
             speaker.move_to(&which, &when.join(" ")).await
         }
+        Verb::Snooze { words } => speaker.snooze(&words.join(" ")).await,
         Verb::Undo => speaker.say("undo").await,
         Verb::Inbox { action } => speaker.inbox(action.unwrap_or(InboxAction::List)).await,
         Verb::Ease(Ease::Pause { until }) if until.is_empty() => speaker.say("pause").await,
@@ -90,8 +92,8 @@ impl Speaker<'_> {
         let reached = Reached::new(self.settings, Arc::clone(&self.disk)).await?;
         let answered = reached.client.post("/api/commands", &json!({ "text": line.trim() })).await;
         reached.leave().await;
-        let value = answered?;
-        answer(self.output, &value, text(&value));
+        let value = answered.map_err(|why| Failed::NotDone(in_the_shell(&why.to_string())))?;
+        answer(self.output, &value, &in_the_shell(text(&value)));
         Ok(ExitCode::SUCCESS)
     }
 

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::answer;
+use super::{answer, in_the_shell};
 use crate::cli::Output;
 use crate::exit::Failed;
 use crate::settings::Settings;
@@ -27,7 +27,7 @@ pub fn show(settings: &Settings, words: &[String], output: &Output) -> Result<Ex
     match found {
         Some(found) => answer(output, &value(&found, zone), &found.tell(zone)),
         None if subject == Subject::Last => answer(output, &json!({ "turn": null }), &subject.unknown()),
-        None => return Err(Failed::NotDone(subject.unknown())),
+        None => return Err(Failed::NotDone(in_the_shell(&subject.unknown()))),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -37,9 +37,18 @@ impl Speaker<'_> {
     /// What is called `which` is for another time.
     pub(super) async fn move_to(&self, which: &str, when: &str) -> Result<ExitCode, Failed> {
         let when = when.strip_prefix("to ").unwrap_or(when);
-        let words = format!("move {which} to {when}");
-        match self.meant(&words) {
-            Meant::Change(Change::Move { to: Ok(_), .. }) => self.change(&words).await,
+        self.moves(&format!("move {which} to {when}"), when).await
+    }
+
+    /// What rang, or is called so, comes again later.
+    pub(super) async fn snooze(&self, words: &str) -> Result<ExitCode, Failed> {
+        self.moves(format!("snooze {words}").trim(), words).await
+    }
+
+    /// Says `words`, which end with `when`, if they move something to a time.
+    async fn moves(&self, words: &str, when: &str) -> Result<ExitCode, Failed> {
+        match self.meant(words) {
+            Meant::Change(Change::Move { to: Ok(_), .. }) => self.change(words).await,
             Meant::Change(Change::Move { to: Err(note), .. }) => Err(Failed::Usage(format!("{note}."))),
             Meant::Talk(_)
             | Meant::Status
