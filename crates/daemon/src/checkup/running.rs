@@ -68,7 +68,7 @@ impl Running {
     /// How the door for other programs is: `found` is what this shell sees, if anything was said about it.
     pub fn webhooks(&self, settings: &Settings, found: Option<Finding>) -> Vec<Finding> {
         let here = match &settings.places.webhooks {
-            Webhooks::On(port, _) => Some(format!("http://127.0.0.1:{port}/hook/")),
+            Webhooks::On(port, ..) => Some(format!("http://127.0.0.1:{port}/hook/")),
             Webhooks::Off | Webhooks::Wrong(_) => None,
         };
         match (here, &self.hooks) {

@@ -28,7 +28,7 @@ impl Webhooks {
     /// What whoever calls the webhook `id` must know now, as far as it is known here.
     pub fn secret(&self, id: &str) -> Option<String> {
         match self {
-            Self::On(_, secrets) => secrets.of(id),
+            Self::On(_, secrets, _) => secrets.of(id),
             Self::Off | Self::Wrong(_) => None,
         }
     }
