@@ -21,7 +21,7 @@ const JOBS: [(&str, &str); 5] = [
         "routines/mail.md",
         "---\nid: mail\ncron: \"30 8 * * 1-5\"\nbackground: true\nsession: persistent\n---\nmail\n",
     ),
-    ("routines/tea.md", "---\nid: tea\ncron: \"*/20 16 * * *\"\nbackground: true\n---\ntea\n"),
+    ("routines/tea.md", "---\nid: tea\ncron: \"*/20 16 4-11 11 *\"\nbackground: true\n---\ntea\n"),
     ("reminders/dentist.md", "---\nid: dentist\nrun-at: 2031-03-05T09:00:00+01:00\n---\ncall the dentist\n"),
     ("skills/plants/SKILL.md", "---\nname: plants\ndescription: water\n---\nThe fern wants water.\n"),
     ("notes/deep/er/über.md", "a note\n"),

@@ -27,6 +27,7 @@ pub fn back_up_daily(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<O
         return Ok(None);
     }
     let database = Database::open_for_reading(&paths.database()).map_err(|error| error.to_string())?;
+    hold_little(&database.connection).map_err(|error| error.to_string())?;
     let path = back_up(&database, &paths.backups(), now, disk)?;
     Ok(Some(path))
 }
@@ -46,7 +47,7 @@ fn back_up(database: &Database, dir: &Path, now: Timestamp, disk: &dyn Disk) -> 
     disk.create(&half, &[]).map_err(|error| failed("making the backup", &error))?;
     let copied = copy(database, &half).map_err(|error| failed("copying the journal", &error));
     let sound = copied.and_then(|()| match Database::open_for_reading(&half) {
-        Ok(copy) if copy.is_sound() => Ok(()),
+        Ok(copy) if hold_little(&copy.connection).is_ok() && copy.is_sound() => Ok(()),
         Ok(_) | Err(_) => Err("the journal is damaged somewhere; the last good backup is kept".to_owned()),
     });
     if let Err(error) = sound {
@@ -145,6 +146,7 @@ impl Database {
 
 fn copy(database: &Database, to: &Path) -> rusqlite::Result<()> {
     let mut target = rusqlite::Connection::open(to)?;
+    hold_little(&target)?;
     rusqlite::backup::Backup::new(&database.connection, &mut target)?.run_to_completion(
         256,
         Duration::ZERO,
@@ -152,6 +154,11 @@ fn copy(database: &Database, to: &Path) -> rusqlite::Result<()> {
     )?;
     // One file that needs no other beside it.
     target.pragma_update(None, "journal_mode", "DELETE")
+}
+
+/// Whoever looks at each page once keeps none of them: what a thread has held once stays with the process.
+fn hold_little(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "cache_size", -64)
 }
 
 /// Newest first.
