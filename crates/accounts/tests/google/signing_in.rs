@@ -146,7 +146,11 @@ async fn without_a_client_the_way_to_one_is_told() {
     let google = accounts::google::Google::new(addresses, empty, clock).unwrap();
     assert_eq!(google.connection(), Ok(Connection::NoClient));
     let trouble = google.begin().await.unwrap_err().to_string();
-    assert!(trouble.contains("4. put that file at state/credentials.json"), "{trouble}");
+    assert!(
+        trouble.contains("4. run `ollim-bot setup google --client-file FILE` with that file."),
+        "{trouble}"
+    );
+    assert!(trouble.contains("it is kept at state/credentials.json."), "{trouble}");
 }
 
 #[tokio::test]
