@@ -100,7 +100,11 @@ fn a_calendar_server_is_connected_when_it_has_let_us_in() {
     );
     let done = radicale.set_up(&program, "canary-right");
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
-    let told = "✓ caldav  calendar by caldav, 0 events in the next day; tasks by caldav, 0 open tasks\n";
+    let told = format!(
+        "✓ caldav  calendar by caldav, 0 events in the next day; tasks by caldav, 0 open tasks\n  kept in {}, which only \
+         you can read\n",
+        program.data().join("state/caldav.password").display()
+    );
     assert_eq!(stdout(&done), told, "{}", stderr(&done));
     assert!(!kept(program.data()).contains("canary"), "{}", kept(program.data()));
     assert_eq!(program.run(&["tasks", "add", "buy", "milk"]).status.code(), Some(0));
