@@ -317,22 +317,34 @@ fn wait_for_health(running: &testkit::kill::Running) -> Value {
     }
 }
 
+/// Puts two programs in their places, the one from before and a new one; both are this one. Gives where it is told.
+fn updated(program: &Program) -> PathBuf {
+    for name in ["ollim-bot", "ollim-bot.previous"] {
+        std::fs::copy(BINARY, program.home().join(name)).unwrap();
+    }
+    let state = program.data().join("state");
+    std::fs::create_dir_all(&state).unwrap();
+    let settings = format!("[update]\nprogram = \"{}\"\n", program.home().join("ollim-bot").display());
+    std::fs::write(program.data().join("settings.toml"), settings).unwrap();
+    state
+}
+
+/// The new one was started so often, and owes its proof; the one before knows journals up to this format.
+fn unproven(program: &Program, starts: u32, journal: &Value) {
+    let mark = serde_json::json!({
+        "stage": "unproven", "from": "abc", "commits": ["def make it new"], "starts": starts, "journal": journal,
+        "program": program.home().join("ollim-bot"),
+    });
+    std::fs::write(program.data().join("state/update.json"), mark.to_string()).unwrap();
+}
+
 /// L2: a new program that does not start gives its place back, and the one before tells it.
 #[test]
 fn a_new_program_that_does_not_start_gives_its_place_back() {
     let program = Program::offline(BINARY);
-    let installed = program.home().join("ollim-bot");
-    // The one from before is this one; the one in its place is this one too, but it finds a directory that it cannot use.
-    std::fs::copy(BINARY, &installed).unwrap();
-    std::fs::copy(BINARY, program.home().join("ollim-bot.previous")).unwrap();
-    let state = program.data().join("state");
-    std::fs::create_dir_all(&state).unwrap();
-    let settings = format!("[update]\nprogram = \"{}\"\n", installed.display());
-    std::fs::write(program.data().join("settings.toml"), settings).unwrap();
-    let mark = serde_json::json!({
-        "stage": "unproven", "from": "abc", "commits": ["def make it new"], "program": installed, "starts": 2, "journal": null,
-    });
-    std::fs::write(state.join("update.json"), mark.to_string()).unwrap();
+    let state = updated(&program);
+    let unproven = |starts: u32| unproven(&program, starts, &Value::Null);
+    unproven(2);
     let running = program.start();
     let notices = running.get("/api/health").unwrap()["notices"].to_string();
     assert!(notices.contains("i went back to the one before"), "{notices}");
@@ -340,10 +352,7 @@ fn a_new_program_that_does_not_start_gives_its_place_back() {
     running.terminate();
     assert!(!state.join("update.json").exists());
 
-    let mark = serde_json::json!({
-        "stage": "unproven", "from": "abc", "commits": ["def make it new"], "program": installed, "starts": 0, "journal": null,
-    });
-    std::fs::write(state.join("update.json"), mark.to_string()).unwrap();
+    unproven(0);
     let running = program.start();
     let notices = running.get("/api/health").unwrap()["notices"].to_string();
     assert!(notices.contains("i am the new version now"), "{notices}");
@@ -357,17 +366,8 @@ fn a_new_program_that_does_not_start_gives_its_place_back() {
 #[test]
 fn a_new_program_that_falls_twice_gives_its_place_back() {
     let program = Program::offline(BINARY);
-    let installed = program.home().join("ollim-bot");
-    std::fs::copy(BINARY, &installed).unwrap();
-    std::fs::copy(BINARY, program.home().join("ollim-bot.previous")).unwrap();
-    let state = program.data().join("state");
-    std::fs::create_dir_all(&state).unwrap();
-    let settings = format!("[update]\nprogram = \"{}\"\n", installed.display());
-    std::fs::write(program.data().join("settings.toml"), settings).unwrap();
-    let mark = serde_json::json!({
-        "stage": "unproven", "from": "abc", "commits": ["def make it new"], "program": installed, "starts": 0, "journal": 99,
-    });
-    std::fs::write(state.join("update.json"), mark.to_string()).unwrap();
+    let state = updated(&program);
+    unproven(&program, 0, &99.into());
     let starts = || {
         let mark: Value = serde_json::from_slice(&std::fs::read(state.join("update.json")).unwrap()).unwrap();
         mark["starts"].as_i64()

@@ -47,18 +47,10 @@ impl Speaker<'_> {
 
     /// Says `words`, which end with `when`, if they move something to a time.
     async fn moves(&self, words: &str, when: &str) -> Result<ExitCode, Failed> {
-        match self.meant(words) {
-            Meant::Change(Change::Move { to: Ok(_), .. }) => self.change(words).await,
-            Meant::Change(Change::Move { to: Err(note), .. }) => Err(Failed::Usage(format!("{note}."))),
-            Meant::Talk(_)
-            | Meant::Status
-            | Meant::List(_)
-            | Meant::Keep(_)
-            | Meant::Plan(_)
-            | Meant::Change(_)
-            | Meant::Untimed
-            | Meant::Ease(_)
-            | Meant::Unclear(_) => Err(no_time(when)),
+        let Meant::Change(Change::Move { to, .. }) = self.meant(words) else { return Err(no_time(when)) };
+        match to {
+            Ok(_) => self.change(words).await,
+            Err(note) => Err(Failed::Usage(format!("{note}."))),
         }
     }
 
@@ -66,18 +58,11 @@ impl Speaker<'_> {
     pub(super) async fn pause(&self, until: &str) -> Result<ExitCode, Failed> {
         let small = ["until ", "till ", "for "].iter().any(|small| until.starts_with(small));
         let words = if small { format!("pause {until}") } else { format!("pause until {until}") };
-        match self.meant(&words) {
-            Meant::Change(Change::Pause(Until::Then(_))) => self.say(&words).await,
-            Meant::Change(Change::Pause(Until::Unread(note))) => Err(Failed::Usage(format!("{note}."))),
-            Meant::Talk(_)
-            | Meant::Status
-            | Meant::List(_)
-            | Meant::Keep(_)
-            | Meant::Plan(_)
-            | Meant::Change(_)
-            | Meant::Untimed
-            | Meant::Ease(_)
-            | Meant::Unclear(_) => Err(no_time(until)),
+        let Meant::Change(Change::Pause(end)) = self.meant(&words) else { return Err(no_time(until)) };
+        match end {
+            Until::Then(_) => self.say(&words).await,
+            Until::Unread(note) => Err(Failed::Usage(format!("{note}."))),
+            Until::Told => Err(no_time(until)),
         }
     }
 
