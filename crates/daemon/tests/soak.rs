@@ -162,8 +162,7 @@ fn a_day_makes_it_no_larger() {
 fn ninety_days_make_it_no_larger() {
     let connected = Connected::start();
     let days: Vec<Holds> = (0..90).map(|_| connected.day()).collect();
-    // By then all that is done now and then was done: copies of the log, and the packing of seven of them. What grows from
-    // then on is the beginning of each conversation, kept as bytes until it is summed up.
+    // By then all that is done now and then was done: copies of the log, and the packing of seven of them.
     let (early, late) = (days[9], days[89]);
     assert!(late.kilobytes < early.kilobytes * 105 / 100, "{days:?}");
     // Lines to others come and go, so the fewest of some days count.
