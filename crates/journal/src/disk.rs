@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 pub use protocol::{
-    add, append_line, ensure_dir, is_half_written, is_in_use, keep_copy, remove, replace, replace_all,
+    add, append_line, ensure_dir, is_half_written, is_of_another, keep_copy, remove, replace, replace_all,
     set_aside, sweep, sweep_beside,
 };
 pub use real::RealDisk;

@@ -110,7 +110,7 @@ pub fn sweep(disk: &dyn Disk, dir: &Path) -> io::Result<usize> {
     if disk.look(dir)?.is_none() {
         return Ok(0);
     }
-    let left = |name: &&Listed| name.is_file() && is_half_written(&name.path) && !is_in_use(&name.path);
+    let left = |name: &&Listed| name.is_file() && is_half_written(&name.path) && !is_of_another(&name.path);
     let mut removed = 0;
     for name in disk.list(dir)?.iter().filter(left) {
         disk.remove(&name.path)?;
@@ -128,7 +128,7 @@ pub fn is_half_written(path: &Path) -> bool {
 
 /// Whether it belongs to another process, which still runs: such a name ends in the number of its process, as
 /// `export-123.tmp` does.
-pub fn is_in_use(path: &Path) -> bool {
+pub fn is_of_another(path: &Path) -> bool {
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let owner = name.rsplit_once('-').and_then(|(_, number)| number.parse().ok());
     owner.is_some_and(|owner| owner != std::process::id() && is_alive(owner))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use journal::Paths;
-use journal::disk::{Disk, Listed, ensure_dir, is_in_use, remove, replace};
+use journal::disk::{Disk, Listed, ensure_dir, is_of_another, remove, replace};
 use tempfile::NamedTempFile;
 
 use crate::checkup::running::{AGAIN, Running};
@@ -103,7 +103,7 @@ impl Keeping {
     pub fn forget_tried(&self) {
         let is_left = |listed: &Listed| {
             let name = listed.path.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| name.starts_with(TRIED)) && !is_in_use(&listed.path)
+            name.is_some_and(|name| name.starts_with(TRIED)) && !is_of_another(&listed.path)
         };
         let listed = self.disk.list(&self.paths.state()).unwrap_or_default();
         for Listed { path, .. } in listed.into_iter().filter(is_left) {
