@@ -4,7 +4,7 @@ use expect_test::expect;
 
 use super::check;
 
-/// The forty cases of the specification of the user surfaces, as they stand there.
+/// Forty ways in which people say when.
 #[test]
 fn forty_sentences_are_stored_as_people_mean_them() {
     check(&expect![[r#"
