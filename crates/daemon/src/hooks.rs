@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use domain::schedule::{WebhookSpec, template};
 use engine::desk::Desk;
-use engine::ports::{Clock, Surface};
+use engine::ports::Clock;
 use jiff::tz::TimeZone;
 use journal::disk::Disk;
 use journal::files::items::Items;
@@ -24,18 +24,6 @@ use crate::settings::{Secrets, Settings, Webhooks};
 
 /// The most complaints that are remembered as told.
 const TOLD: usize = 1_000;
-
-/// What the door has around it.
-pub struct Around {
-    /// How the assistant is reached.
-    pub desk: Desk,
-    /// The file system.
-    pub disk: Arc<dyn Disk>,
-    /// What time it is.
-    pub clock: Arc<dyn Clock>,
-    /// Where the human is told what they should know.
-    pub surface: Arc<dyn Surface>,
-}
 
 /// The files of webhooks, and their secrets.
 pub struct HookFiles {
@@ -158,7 +146,7 @@ pub fn unfilled(hook: &WebhookSpec, fields: &[&str]) -> Option<String> {
 /// `notices`.
 pub async fn serve(
     (settings, doors): (&Settings, Doors),
-    Around { desk, disk, clock, surface }: Around,
+    (desk, disk, clock): (Desk, Arc<dyn Disk>, Arc<dyn Clock>),
     notices: &mut Vec<String>,
     (tasks, stop): (&mut JoinSet<()>, &CancellationToken),
 ) -> Option<SocketAddr> {
@@ -186,7 +174,7 @@ pub async fn serve(
     };
     notices.extend(complaints(settings, Arc::clone(&disk)));
     let (address, hooks) = (door.address(), Arc::new(HookFiles::new(settings, disk, secrets)));
-    let ports = hook::Ports { desk, hooks, clock, surface, address_header };
+    let ports = hook::Ports { desk, hooks, clock, address_header };
     tasks.spawn(hook::serve(door, ports, hook::Limits::HOUSE, stop.clone()));
     Some(address)
 }

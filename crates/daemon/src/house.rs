@@ -287,8 +287,7 @@ impl House {
             self.notices.extend(updating::told(&*wiring.disk, &settings.paths));
         }
         let page = port.as_ref().map(|port| port.page()).unwrap_or_default();
-        let (desk, disk, clock) = (wiring.desk.clone(), wiring.disk.clone(), wiring.clock.clone());
-        let around = hooks::Around { desk, disk, clock, surface: wiring.stage.clone() };
+        let around = (wiring.desk.clone(), wiring.disk.clone(), wiring.clock.clone());
         let tasks = (&mut self.tasks, &self.stop);
         let hooks = hooks::serve((settings, doors), around, &mut self.notices, tasks).await;
         let app = wiring.app(settings, (page.clone(), hooks), self.notices.clone()).await?;

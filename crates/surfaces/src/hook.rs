@@ -21,7 +21,7 @@ use axum::http::{HeaderValue, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use domain::schedule::WebhookSpec;
 use engine::desk::Desk;
-use engine::ports::{Clock, Surface};
+use engine::ports::Clock;
 use serde_json::{Value, json};
 
 pub use attempts::{Attempts, BAD_A_MINUTE};
@@ -51,8 +51,6 @@ pub struct Ports {
     pub hooks: Arc<dyn Hooks>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
-    /// Where the human is told what they should know.
-    pub surface: Arc<dyn Surface>,
     /// The header in which a proxy of the human tells who calls, if there is one.
     pub address_header: Option<HeaderName>,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, header};
-use domain::assistant::{Answer, Planning, Request, Shown};
+use domain::assistant::{Answer, Event, Planning, Request};
 use domain::delivery::REPEAT;
 use domain::schedule::{Proof, WebhookSpec};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -84,10 +84,10 @@ impl<P: Peer> Taking<'_, P> {
             return Err(too_many());
         }
         // WH-3: nothing else is looked at before.
-        self.proven(&caller, called.claims(proof))?;
-        let secret = self.proven(&caller, secret.ok_or(Unproven))?;
+        self.proven(&caller, called.claims(proof)).await?;
+        let secret = self.proven(&caller, secret.ok_or(Unproven)).await?;
         if proof == Proof::Bearer {
-            self.proven(&caller, called.shows(&secret))?;
+            self.proven(&caller, called.shows(&secret)).await?;
             self.peer.proved();
         }
         // WH-4.
@@ -97,7 +97,7 @@ impl<P: Peer> Taking<'_, P> {
         let unproven = caller.is_over && proof != Proof::Bearer;
         let bytes = read.map_err(|refused| if unproven { too_many() } else { refused })?;
         self.peer.was_read();
-        self.proven(&caller, called.signs(proof, &secret, &bytes))?;
+        self.proven(&caller, called.signs(proof, &secret, &bytes)).await?;
         self.peer.proved();
         self.hand_over(&hook, &called, &bytes).await
     }
@@ -138,26 +138,27 @@ impl<P: Peer> Taking<'_, P> {
 
     /// A call that proves nothing counts as a bad attempt. One that was over its limit before is not counted: it ends a
     /// minute after the last that was.
-    fn proven<T>(&self, caller: &Caller, proof: Result<T, Unproven>) -> Result<T, Reply> {
-        proof.map_err(|Unproven| {
-            if caller.is_over {
-                return too_many();
-            }
-            self.attempts.failed(caller.address);
-            if self.attempts.is_news(caller.address) {
-                self.tell(caller.address);
-            }
-            Reply::unauthorized()
-        })
+    async fn proven<T>(&self, caller: &Caller, proof: Result<T, Unproven>) -> Result<T, Reply> {
+        match proof {
+            Ok(proven) => return Ok(proven),
+            Err(Unproven) if caller.is_over => return Err(too_many()),
+            Err(Unproven) => self.attempts.failed(caller.address),
+        }
+        if self.attempts.is_news(caller.address) {
+            self.tell(caller.address).await;
+        }
+        Err(Reply::unauthorized())
     }
 
-    fn tell(&self, address: IpAddr) {
+    /// The assistant tells it, so that it reaches the human wherever they are.
+    async fn tell(&self, address: IpAddr) {
         tracing::warn!(%address, "Too many calls of webhooks were not proven; that address is not heard for a minute.");
-        self.ports.surface.show(&Shown::Notice(format!(
+        let told = Event::Told(format!(
             "somebody at {address} called webhooks {BAD_A_MINUTE} times in a minute without the right secret. calls from \
              there with a secret shorter than 24 characters are refused for a minute, also right ones; others are \
              heard. if that goes on, give your webhooks a longer secret: ollim-bot help webhooks."
-        )));
+        ));
+        self.ports.desk.tell(told).await;
     }
 }
 

@@ -7,16 +7,17 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
-use domain::assistant::{Assistant, Effect, Memory, Shown};
+use domain::assistant::{Assistant, Effect, Memory, Question};
 use domain::compaction::Room;
 use domain::conversation::{Conversation, EntryId};
 use domain::delivery::DeliveryChange;
 use domain::dice::Dice;
 use domain::model::Choices;
-use domain::record::{PlanChange, Record};
+use domain::post::PostChange;
+use domain::record::{MessageChange, PlanChange, Record};
 use domain::schedule::{Entrance, ItemId, Knowing, Prompt, Proof, Terms, WebhookSpec};
 use engine::desk::{Desk, Letter};
-use engine::ports::{Clock, Surface};
+use engine::ports::Clock;
 use jiff::{Timestamp, Zoned};
 use surfaces::hook::{self, Attempts, Hooks, Limits, Ports, Reply, sign};
 use tokio::sync::{mpsc, watch};
@@ -55,17 +56,6 @@ impl Hooks for Shelf {
     }
 }
 
-/// What the human was told.
-pub struct Notices(pub watch::Sender<Vec<String>>);
-
-impl Surface for Notices {
-    fn show(&self, shown: &Shown) {
-        if let Shown::Notice(text) = shown {
-            self.0.send_modify(|all| all.push(text.clone()));
-        }
-    }
-}
-
 /// All of it.
 pub struct Rig {
     pub ports: Ports,
@@ -73,7 +63,6 @@ pub struct Rig {
     pub clock: Arc<Hands>,
     pub attempts: Attempts,
     pub records: watch::Sender<Vec<Record>>,
-    pub notices: Arc<Notices>,
     pub stop: CancellationToken,
     pub tasks: JoinSet<()>,
 }
@@ -99,19 +88,17 @@ impl Rig {
             hooks: watch::Sender::new(BTreeMap::new()),
             secret: watch::Sender::new(Some(WHSEC.to_owned())),
         });
-        let notices = Arc::new(Notices(watch::Sender::default()));
         let ports = Ports {
             desk,
             hooks: shelf.clone(),
             clock: clock.clone(),
-            surface: notices.clone(),
             address_header: None,
         };
         let (records, mut tasks) = (watch::Sender::new(Vec::new()), JoinSet::new());
         tasks.spawn(play(pile, clock.clone(), records.clone()));
         let attempts = Attempts::new(clock.clone());
         let rig =
-            Self { ports, shelf, clock, attempts, records, notices, stop: CancellationToken::new(), tasks };
+            Self { ports, shelf, clock, attempts, records, stop: CancellationToken::new(), tasks };
         let fields =
             r#"{"type": "object", "required": ["test"], "properties": {"test": {"type": "integer"}}}"#;
         for proof in Proof::ALL {
@@ -148,6 +135,16 @@ impl Rig {
         let came =
             |record: &&Record| matches!(record, Record::Plan(PlanChange::Delivery(DeliveryChange::Came(..))));
         self.records.borrow().iter().filter(came).count()
+    }
+
+    /// What was posted to the human, up to now: an answer comes after all that was put on the desk before.
+    pub async fn posted(&self) -> Vec<String> {
+        self.ports.desk.ask(domain::assistant::Request::Tell(Question::Numbers)).await;
+        let text = |record: &Record| match record {
+            Record::Message(MessageChange::Post(PostChange::Posted(post))) => Some(post.sheet.words.clone()),
+            _ => None,
+        };
+        self.records.borrow().iter().filter_map(text).collect()
     }
 
     /// Opens the door, and gives its port.
@@ -196,15 +193,23 @@ async fn play(mut pile: mpsc::Receiver<Letter>, clock: Arc<Hands>, records: watc
     let memory = Memory::of(Conversation::new(BTreeMap::new(), EntryId(1)));
     let room = Room { limit: 100_000, percent: 80 };
     let choices = Choices { usual: "offline".to_owned(), ..Choices::default() };
-    let mut assistant = Assistant::new(memory, Arc::from([]), room, Dice::new(1)).choosing_from(choices);
-    while let Some(letter) = pile.recv().await {
-        let Letter::Asked(request, asker) = letter else { continue };
-        let (answer, effects) = assistant.asked(request, &clock.now());
+    let assistant = Assistant::new(memory, Arc::from([]), room, Dice::new(1));
+    let mut assistant = assistant.choosing_from(choices).reaching();
+    let write = |effects: Vec<Effect>| {
         for effect in effects {
             if let Effect::Write(new) = effect {
                 records.send_modify(|all| all.extend(new));
             }
         }
-        drop(asker.send(answer));
+    };
+    while let Some(letter) = pile.recv().await {
+        match letter {
+            Letter::Asked(request, asker) => {
+                let (answer, effects) = assistant.asked(request, &clock.now());
+                write(effects);
+                drop(asker.send(answer));
+            }
+            Letter::Happened(event) => write(assistant.on(event, &clock.now())),
+        }
     }
 }
