@@ -18,7 +18,7 @@ const LINES: [(&str, &str, Unit); 7] = [
     ("claude program, memory: ", "claude program, memory of one client", Unit::Size),
 ];
 
-/// The lines whose name is `wanted`. Without the program they are there, and not measured.
+/// The lines whose name is `wanted`. Where the program cannot be installed they are there, and not measured.
 pub fn lines(wanted: impl Fn(&str) -> bool) -> Vec<Line> {
     let lines: Vec<_> = LINES.into_iter().filter(|(_, name, _)| wanted(name)).collect();
     let said = if lines.is_empty() { String::new() } else { said() };
@@ -31,7 +31,7 @@ pub fn lines(wanted: impl Fn(&str) -> bool) -> Vec<Line> {
 }
 
 fn said() -> String {
-    let Some(program) = claude::installed() else { return String::new() };
+    let Some(program) = claude::ready() else { return String::new() };
     let words = [
         "test",
         "--quiet",

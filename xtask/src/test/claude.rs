@@ -28,9 +28,9 @@ pub fn steps(report: &mut Report, root: &Path) {
     });
 }
 
-/// The program, if it is there already.
-pub fn installed() -> Option<PathBuf> {
-    program().filter(|program| version(program).is_some())
+/// The program, which is installed first; none, where it cannot be.
+pub fn ready() -> Option<PathBuf> {
+    program().filter(|program| install(program).passed())
 }
 
 fn unready(why: &str) -> Outcome {
