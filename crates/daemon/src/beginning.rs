@@ -4,8 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::agent::Agent;
+use domain::assistant::Memory;
 use domain::context::{Names, agents};
 use domain::cost::Purse;
+use domain::model::Choices;
 use jiff::Zoned;
 use journal::Journal;
 
@@ -59,6 +61,15 @@ fn link_skills(root: &Path) {
     if let Err(error) = made {
         tracing::warn!(%error, "Other programs will not find the skills: the link to them could not be made.");
     }
+}
+
+/// What can be chosen. RC-10: models that were set and cannot be, give way to the usual one, which is told in
+/// `notices`.
+pub fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &mut Vec<String>) -> Choices {
+    let choices = settings.choices(usual);
+    let wrong = choices.admit(&mut memory.chosen.settings);
+    notices.extend(wrong.iter().map(|wrong| format!("state/config.json: {wrong} the usual model is used.")));
+    choices
 }
 
 /// What the dice of this start are seeded with.

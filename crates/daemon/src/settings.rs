@@ -193,7 +193,11 @@ fn names(environment: &Environment) -> Guessed<Names> {
 
 fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain, Failed> {
     let wanted = environment.get("OLLIM_MODEL").unwrap_or(&file.model.r#use);
-    let key = key::read(environment, paths, key::ANTHROPIC)?;
+    // A key that nobody asks for cannot be in the way.
+    let key = match wanted == "auto" || wanted.starts_with("anthropic:") {
+        true => key::read(environment, paths, key::ANTHROPIC)?,
+        false => None,
+    };
     let wanted = match (wanted, &key) {
         ("auto", Some(_)) => "anthropic:sonnet",
         ("auto", None) => "offline",

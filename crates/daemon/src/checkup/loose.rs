@@ -15,9 +15,12 @@ use super::{Finding, State};
 const DEEPEST: usize = 6;
 const MOST: usize = 20_000;
 
-/// All that others could get at, as it lies below the data directory.
+/// All that others could get at, as it lies below the data directory. A place without a `state` is none of ours yet.
 pub fn find(paths: &Paths) -> Vec<PathBuf> {
     let mut found = Vec::new();
+    if !paths.state().is_dir() {
+        return found;
+    }
     if is_loose(paths.root()) {
         found.push(paths.root().to_owned());
     }

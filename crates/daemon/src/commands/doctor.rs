@@ -32,14 +32,15 @@ use crate::tool_lists::Check;
 /// What the door for other programs is called here.
 const HOOKS: &str = "hooks";
 
-/// Looks at everything, as far as the settings can be read; 1 if something is wrong.
+/// Looks at everything, as far as the settings can be read; 1 if something is wrong. What was loose was tightened before
+/// they were read, if that was asked for, and is told as mended.
 pub async fn examine(
     (environment, paths): (&Environment, &Paths),
     settings: Result<&Settings, &Failed>,
-    care: Care,
+    (care, mut mended): (Care, Vec<String>),
     output: &Output,
 ) -> Result<ExitCode, Failed> {
-    let (mended, unmended) = if care.fix { mend(paths) } else { Default::default() };
+    let unmended = if care.fix { sweep(paths, &mut mended) } else { None };
     let mut findings = match (care.lint.lint, settings) {
         (true, Ok(settings)) => lint(settings),
         (true, Err(wrong)) => vec![unreadable(wrong)],
@@ -116,10 +117,9 @@ pub async fn elsewhere(settings: &Settings, running: Option<&Running>) -> Vec<Fi
     model.into_iter().chain(discord).chain([calendar, tasks, mail]).collect()
 }
 
-/// Mends what can be mended without asking, and tells it, and what is left as it is.
-fn mend(paths: &Paths) -> (Vec<String>, Option<Finding>) {
-    let mut mended = loose::mend(paths);
-    let left = match sweep_left(paths, &RealDisk, std::process::id()) {
+/// Sweeps away what a crash left half-written, which is `mended` then; what is left as it is.
+fn sweep(paths: &Paths, mended: &mut Vec<String>) -> Option<Finding> {
+    match sweep_left(paths, &RealDisk, std::process::id()) {
         Ok(0) => None,
         Ok(swept) => {
             mended.push(format!("{swept} half-written files of a crash are swept away."));
@@ -134,8 +134,7 @@ fn mend(paths: &Paths) -> (Vec<String>, Option<Finding>) {
             State::Warning,
             format!("half-written files of a crash could not be swept away: {error}"),
         )),
-    };
-    (mended, left)
+    }
 }
 
 /// The secrets that are kept, and not used.
