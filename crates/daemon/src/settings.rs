@@ -31,7 +31,7 @@ pub use accounts::{Accounts, Keeper};
 pub use environment::Environment;
 use file::File;
 pub use mailbox::Mail;
-pub use places::{Discord, Places, Terminal};
+pub use places::{Discord, Places, Service, Terminal};
 pub use spend::Spend;
 pub use upgrade::Upgrade;
 pub use webhooks::{Secrets, Webhooks};

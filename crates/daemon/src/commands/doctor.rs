@@ -86,7 +86,7 @@ async fn everything(
     findings.extend(secrets(environment, paths));
     match settings {
         Ok(settings) => {
-            findings.push(service::look(settings));
+            findings.push(service::look(&settings.places.service, paths));
             findings.push(data::zone(settings));
             findings.extend(elsewhere(settings, running.as_ref()).await);
             findings.extend(model::thinking(settings));

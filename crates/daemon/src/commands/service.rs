@@ -3,17 +3,16 @@
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use journal::disk::{RealDisk, replace};
+use journal::disk::{RealDisk, ensure_dir, replace};
 use serde_json::{Value, json};
-use surfaces::client::Client;
 
 use super::answer;
+use crate::checkup::running::Running;
 use crate::cli::{Output, ServiceAction};
 use crate::exit::Failed;
-use crate::house::SOCKET;
 use crate::service::Standing;
 use crate::service::manager::{Linger, Manager, Unmanaged};
-use crate::service::unit::{NAME, Unit, Walls};
+use crate::service::unit::{Installed, NAME, Unit, Walls};
 use crate::settings::{Settings, log};
 
 /// What systemd ends a process with for which it could not make a namespace.
@@ -21,9 +20,7 @@ const NO_NAMESPACE: i32 = 226;
 
 /// Does what was asked for.
 pub async fn run(settings: &Settings, action: ServiceAction, output: &Output) -> Result<ExitCode, Failed> {
-    let unit = Unit::of(settings).ok_or_else(|| {
-        Failed::Configuration("HOME is not set, so there is no place for a service. set it.".to_owned())
-    })?;
+    let unit = unit(settings)?;
     match action {
         ServiceAction::Install => {
             let done = install(settings, &unit).await?;
@@ -37,6 +34,13 @@ pub async fn run(settings: &Settings, action: ServiceAction, output: &Output) ->
         ServiceAction::Logs { lines, follow } => logs(settings, &unit, (lines, follow)),
         ServiceAction::Remove => remove(&unit, output),
     }
+}
+
+/// The unit of these settings.
+pub fn unit(settings: &Settings) -> Result<Unit, Failed> {
+    Unit::of(&settings.places.service, &settings.paths).ok_or_else(|| {
+        Failed::Configuration("HOME is not set, so there is no place for a service. set it.".to_owned())
+    })
 }
 
 /// What was done, for people and programs.
@@ -53,19 +57,30 @@ pub async fn install(settings: &Settings, unit: &Unit) -> Result<Done, Failed> {
     let by_hand = |unmanaged: Unmanaged| not_managed(&unmanaged, unit);
     // Asking first: where nobody manages services, nothing is left behind.
     let before = manager.standing().map_err(by_hand)?;
-    let client = Client::new(&settings.paths.state(), SOCKET);
-    if let (Ok(health), false) = (client.get("/api/health").await, before.is_running()) {
-        return Err(Failed::Running(format!(
-            "it runs already (pid {}), but not as a service. end that one, and run this again.",
-            health["pid"]
+    if let Installed::Other(other) = unit.installed() {
+        return Err(Failed::NotDone(format!(
+            "the service is for {}, and there can be only one. to have it for {} instead, first take that one away: \
+             ollim-bot --data-dir {} service remove",
+            other.display(),
+            unit.data().display(),
+            other.display()
         )));
     }
+    if let (Ok(Some(running)), false) = (Running::ask(&settings.paths).await, before.is_running()) {
+        return Err(Failed::Running(format!(
+            "it runs already (pid {}), but not as a service. end that one, and run this again.",
+            running.health["pid"]
+        )));
+    }
+    // Walls are made around what is there.
+    ensure_dir(&RealDisk, unit.data())
+        .map_err(|error| Failed::Configuration(format!("{}: {error}", unit.data().display())))?;
     let walls = match start(unit, Walls::Whole).map_err(by_hand)? {
         standing if standing.is_running() => "",
         standing if standing.code == NO_NAMESPACE => {
             match start(unit, Walls::WithoutNamespaces).map_err(by_hand)? {
                 standing if standing.is_running() => {
-                    "\nthis machine lets nobody but root make namespaces, so it runs without those walls."
+                    "\nsystemd could make no namespaces for it, so it runs without those walls."
                 }
                 standing => return Err(not_started(&standing)),
             }
@@ -111,7 +126,8 @@ fn write(place: &Path, text: &str) -> Result<(), Unmanaged> {
     replace(&RealDisk, place, text.as_bytes()).map_err(told)
 }
 
-fn linger(manager: Manager) -> Linger {
+/// Whether the human's services go on when they log out, after that was asked for.
+pub fn linger(manager: Manager) -> Linger {
     match manager.linger() {
         Linger::Off if manager.enable_linger() => manager.linger(),
         known @ (Linger::On | Linger::Off | Linger::Unknown) => known,
@@ -147,17 +163,24 @@ fn not_managed(unmanaged: &Unmanaged, unit: &Unit) -> Failed {
     }
 }
 
-fn installed(unit: &Unit) -> Result<(), Failed> {
-    match unit.is_installed() {
-        true => Ok(()),
-        false => {
-            Err(Failed::NotDone("the service is not installed. run: ollim-bot service install".to_owned()))
-        }
-    }
+const NOT_INSTALLED: &str = "the service is not installed. run: ollim-bot service install";
+
+/// That the service is not ours to do this with, and with which it would be done.
+fn not_ours(unit: &Unit, other: &Path, what: &str) -> String {
+    format!(
+        "the service is for {}, not for {}. if you mean that one: ollim-bot --data-dir {} service {what}",
+        other.display(),
+        unit.data().display(),
+        other.display()
+    )
 }
 
 fn order(unit: &Unit, what: &str, output: &Output) -> Result<ExitCode, Failed> {
-    installed(unit)?;
+    match unit.installed() {
+        Installed::Ours => {}
+        Installed::No => return Err(Failed::NotDone(NOT_INSTALLED.to_owned())),
+        Installed::Other(other) => return Err(Failed::NotDone(not_ours(unit, &other, what))),
+    }
     let manager = Manager;
     let ordered = manager.order(&[what, NAME]);
     let standing = manager.standing().map_err(|unmanaged| not_managed(&unmanaged, unit))?;
@@ -173,11 +196,16 @@ fn order(unit: &Unit, what: &str, output: &Output) -> Result<ExitCode, Failed> {
 }
 
 fn status(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
-    if !unit.is_installed() {
-        let text = "the service is not installed. run: ollim-bot service install";
-        answer(output, &json!({ "ok": false, "installed": false }), text);
-        return Ok(ExitCode::FAILURE);
-    }
+    let (text, other) = match unit.installed() {
+        Installed::Ours => return status_of_ours(unit, output),
+        Installed::No => (NOT_INSTALLED.to_owned(), None),
+        Installed::Other(other) => (not_ours(unit, &other, "status"), Some(other)),
+    };
+    answer(output, &json!({ "ok": false, "installed": false, "other": other }), &text);
+    Ok(ExitCode::FAILURE)
+}
+
+fn status_of_ours(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
     let manager = Manager;
     let standing = manager.standing().map_err(|unmanaged| not_managed(&unmanaged, unit))?;
     let linger = manager.linger();
@@ -201,7 +229,7 @@ fn status(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
 /// Shows what systemd kept of the log, or else what we wrote into our own file.
 fn logs(settings: &Settings, unit: &Unit, (lines, follow): (u32, bool)) -> Result<ExitCode, Failed> {
     let count = lines.to_string();
-    let mut command = match unit.is_installed() && Manager.standing().is_ok() {
+    let mut command = match unit.installed() == Installed::Ours && Manager.standing().is_ok() {
         true => {
             let mut command = Command::new("journalctl");
             command.args([
@@ -236,9 +264,13 @@ fn logs(settings: &Settings, unit: &Unit, (lines, follow): (u32, bool)) -> Resul
 }
 
 fn remove(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
-    if !unit.is_installed() {
-        answer(output, &json!({ "ok": true, "removed": false }), "there is no service to remove.");
-        return Ok(ExitCode::SUCCESS);
+    match unit.installed() {
+        Installed::Ours => {}
+        Installed::No => {
+            answer(output, &json!({ "ok": true, "removed": false }), "there is no service to remove.");
+            return Ok(ExitCode::SUCCESS);
+        }
+        Installed::Other(other) => return Err(Failed::NotDone(not_ours(unit, &other, "remove"))),
     }
     let manager = Manager;
     let told = |unmanaged: Unmanaged| not_managed(&unmanaged, unit);

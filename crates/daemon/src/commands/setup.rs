@@ -142,7 +142,8 @@ async fn standings(here: &Here) -> [Finding; 7] {
         Keeper::Local | Keeper::Google => Finding::absent("caldav", "not connected"),
         Keeper::CalDav(_) | Keeper::Wrong(_) => calendar,
     };
-    [model, discord, calendar, mail, google, crate::service::look(settings), you]
+    let service = crate::service::look(&settings.places.service, &settings.paths);
+    [model, discord, calendar, mail, google, service, you]
 }
 
 async fn list(here: &Here, output: &Output) -> Result<ExitCode, Failed> {

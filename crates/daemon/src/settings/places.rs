@@ -93,9 +93,16 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
     let programs = environment.get("PATH").map(str::to_owned);
     let upgrade = upgrade::read(file);
     let webhooks = webhooks::read(environment, &file.webhooks.address_header, paths);
-    let service = Service { units: units(environment), notifier: Notifier::read(environment) };
+    let service = Service::read(environment);
     let telemetry = Telemetry::read(environment)?;
     Ok(Places { page, discord, terminal, accounts, search, programs, upgrade, webhooks, service, telemetry })
+}
+
+impl Service {
+    /// What `environment` says of it.
+    pub fn read(environment: &Environment) -> Self {
+        Self { units: units(environment), notifier: Notifier::read(environment) }
+    }
 }
 
 fn units(environment: &Environment) -> Option<PathBuf> {

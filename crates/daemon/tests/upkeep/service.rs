@@ -131,6 +131,66 @@ fn a_machine_with_fewer_rights_gets_what_it_can() {
     assert_eq!(told(&program, &["service", "remove"]).0, Some(0));
 }
 
+/// There is one service for a human: whoever tries the program with another directory is told whose it is, and the real
+/// one is neither taken over nor stopped.
+#[test]
+fn the_service_of_another_directory_is_left_alone() {
+    let (program, systemd) = machine();
+    assert_eq!(told(&program, &["service", "install"]).0, Some(0));
+    let place = program.home().join(".config/systemd/user/ollim-bot.service");
+    let before = (systemd.read("pid"), std::fs::read_to_string(&place).unwrap());
+    let (real, other) = (program.data().display().to_string(), program.home().join("try"));
+    let tried = |words: &[&str]| {
+        told(&program, &[&["--data-dir", other.to_str().unwrap()], words].concat())
+    };
+    let only_one = format!("the service is for {real}, and there can be only one");
+    for words in [&["service", "install"][..], &["setup", "service", "--no-input"]] {
+        let (code, text) = tried(words);
+        assert!(code == Some(1) && text.contains(&only_one), "{text}");
+        assert!(text.contains(&format!("ollim-bot --data-dir {real} service remove")), "{text}");
+    }
+    for word in ["remove", "stop", "restart", "start", "status"] {
+        let (code, text) = tried(&["service", word]);
+        let whose = format!("the service is for {real}, not for {}. if you mean that one: ", other.display());
+        assert!(code == Some(1) && text.contains(&whose), "{text}");
+        assert!(text.contains(&format!("ollim-bot --data-dir {real} service {word}")), "{text}");
+    }
+    let doctor = tried(&["doctor"]).1;
+    assert!(doctor.contains(&format!("! service  there is one, but for {real}: here i run only")), "{doctor}");
+    assert!(!other.exists(), "nothing was made for it");
+    assert_eq!((systemd.read("pid"), std::fs::read_to_string(&place).unwrap()), before);
+    assert_eq!(told(&program, &["service", "status"]).0, Some(0));
+}
+
+/// A service that runs is not started again because something about logging out cannot be changed.
+#[test]
+fn setting_up_a_service_that_runs_leaves_it_alone() {
+    let (program, systemd) = machine();
+    assert_eq!(told(&program, &["service", "install"]).0, Some(0));
+    let before = systemd.read("pid");
+    let (code, text) = told(&program, &["setup", "service", "--no-input"]);
+    assert_eq!((code, systemd.read("pid")), (Some(0), before.clone()), "{text}");
+    let says = "it ends when you log out. to change that: sudo loginctl enable-linger $USER";
+    assert!(text.contains(says), "{text}");
+    systemd.is("may-linger");
+    let (code, text) = told(&program, &["setup", "service", "--no-input"]);
+    assert!(code == Some(0) && text.contains("it goes on when you log out. nothing to do"), "{text}");
+    assert_eq!(systemd.read("pid"), before);
+}
+
+/// A data directory that is not there yet, wherever it will be, costs the service none of its walls.
+#[test]
+fn a_directory_that_is_not_there_yet_has_all_walls() {
+    let (program, _systemd) = machine();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let data = elsewhere.path().join("a \"new\" place");
+    let (code, text) = told(&program, &["--data-dir", data.to_str().unwrap(), "service", "install"]);
+    assert!(code == Some(0) && !text.contains("without those walls"), "{text}");
+    assert_eq!(crate::rig::mode(&data), 0o700);
+    let unit = program.home().join(".config/systemd/user/ollim-bot.service");
+    assert!(std::fs::read_to_string(unit).unwrap().contains("\nProtectSystem=strict\n"));
+}
+
 /// CL-14, ENV-4: signing in is passed on to the claude program, with its end, whatever else is wrong.
 #[test]
 fn signing_in_is_passed_on() {
@@ -147,8 +207,11 @@ fn signing_in_is_passed_on() {
         let (code, text) = told(&program, words);
         assert!(code == Some(0) && text.starts_with("usage: ollim-bot auth login|status|logout"), "{text}");
     }
-    let (code, text) = told(&program, &["auth", "wobble"]);
-    assert!(code == Some(1) && text.contains("auth has no `wobble`") && text.contains("usage:"), "{text}");
+    for word in ["wobble", "--json"] {
+        let (code, text) = told(&program, &["auth", word]);
+        let says = format!("error: auth has no `{word}`.\nusage: ollim-bot auth login|status|logout");
+        assert!(code == Some(2) && text.starts_with(&says), "{text}");
+    }
     program.set("OLLIM_CLAUDE", "/no/such/claude");
     let (code, text) = told(&program, &["auth", "login"]);
     assert!(code == Some(1) && text.contains("`/no/such/claude` cannot be run"), "{text}");

@@ -2,21 +2,21 @@
 
 use super::asking::Ended;
 use super::{Done, Here};
-use crate::checkup::State;
-use crate::commands::service::install;
-use crate::exit::Failed;
-use crate::service::look;
-use crate::service::unit::Unit;
+use crate::commands::service::{install, linger, unit};
+use crate::service::manager::Manager;
+use crate::service::unit::Installed;
+use crate::service::{Standing, look};
 
-/// Makes the service, unless it runs.
+/// Makes the service, unless it runs: then only its going on after a log-out may be missing.
 pub async fn set_up(here: &mut Here) -> Result<Done, Ended> {
-    let found = look(&here.settings);
-    if found.state == State::Fine {
-        return Ok(Done::works("service", format!("{}. nothing to do", found.text)));
+    let unit = unit(&here.settings)?;
+    let runs = || Manager.standing().as_ref().is_ok_and(Standing::is_running);
+    if unit.installed() == Installed::Ours && runs() {
+        linger(Manager);
+        let found = look(&here.settings.places.service, &here.settings.paths);
+        let rest = found.fix.map_or("nothing to do".to_owned(), |fix| format!("to change that: {fix}"));
+        return Ok(Done::works("service", format!("{}. {rest}", found.text)));
     }
-    let unit = Unit::of(&here.settings).ok_or_else(|| {
-        Failed::Configuration("HOME is not set, so there is no place for a service. set it.".to_owned())
-    })?;
     let secrets = here.keeping.only_in_this_shell();
     let done = install(&here.settings, &unit).await?;
     let text = secrets.into_iter().fold(done.text, |text, aside| format!("{text}\n  {aside}"));
