@@ -43,7 +43,7 @@ use crate::voice::Voice;
 use jobs::Wanted;
 use status::Depth;
 
-/// Does what was asked for. Who only looks goes on with settings that are wrong, and tells it.
+/// Does what was asked for. Who only looks, or repairs, goes on with settings that are wrong, and tells it.
 pub async fn run(
     cli: Cli,
     (paths, read): (Paths, Result<Settings, Failed>),
@@ -64,6 +64,13 @@ pub async fn run(
         }
         (Err(wrong), Some(Command::Look(Look::Doctor(care)))) => {
             return doctor::examine((&environment, &paths), Err(&wrong), (*care, mended), output).await;
+        }
+        (Err(wrong), Some(Command::Kit(Kit::Installing(Installing::Service { action })))) => {
+            let action = action.clone().unwrap_or(ServiceAction::Status);
+            return service::run((&environment, &paths), Err(wrong), action, output).await;
+        }
+        (Err(wrong), Some(Command::Kit(Kit::Installing(Installing::Setup(_))))) => {
+            setup::read_on(&environment, &wrong, output)?
         }
         (Err(wrong), _) => return Err(wrong),
     };
@@ -157,7 +164,8 @@ async fn installing(
     match wanted {
         Installing::Setup(wanted) => setup::run(wanted, (environment, settings), disk, output).await,
         Installing::Service { action } => {
-            service::run(&settings, action.unwrap_or(ServiceAction::Status), output).await
+            let action = action.unwrap_or(ServiceAction::Status);
+            service::run((&environment, &settings.paths), Ok(&settings), action, output).await
         }
         Installing::Auth { words } => auth::run(&words, &environment.completed()?),
         Installing::Man { out } => man::show(out.as_deref(), output),

@@ -26,7 +26,8 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::hooks;
 use crate::service;
-use crate::settings::{Environment, Settings, Webhooks, key};
+use crate::settings::refused::WHERE_IT_IS_SET;
+use crate::settings::{Environment, Service, Settings, Webhooks, key};
 use crate::tool_lists::Check;
 
 /// What the door for other programs is called here.
@@ -43,7 +44,7 @@ pub async fn examine(
     let unmended = if care.fix { sweep(paths, &mut mended) } else { None };
     let mut findings = match (care.lint.lint, settings) {
         (true, Ok(settings)) => lint(settings),
-        (true, Err(wrong)) => vec![unreadable(wrong)],
+        (true, Err(wrong)) => unreadable(environment, wrong),
         (false, settings) => everything((environment, paths), settings).await,
     };
     findings.extend(unmended);
@@ -84,16 +85,16 @@ async fn everything(
     findings.push(data::running(&asked));
     let running = asked.ok().flatten();
     findings.extend(secrets(environment, paths));
+    findings.push(service::look(&Service::read(environment), paths));
     match settings {
         Ok(settings) => {
-            findings.push(service::look(&settings.places.service, paths));
             findings.push(data::zone(settings));
             findings.extend(elsewhere(settings, running.as_ref()).await);
             findings.extend(model::thinking(settings));
             findings.extend(door(settings, running.as_ref()));
             findings.extend(lint(settings));
         }
-        Err(wrong) => findings.push(unreadable(wrong)),
+        Err(wrong) => findings.extend(unreadable(environment, wrong)),
     }
     findings
 }
@@ -152,8 +153,15 @@ fn said_in_chat(paths: &Paths, disk: Arc<dyn Disk>) -> impl Iterator<Item = Find
     })
 }
 
-fn unreadable(wrong: &Failed) -> Finding {
-    Finding::wrong("settings", wrong.to_string())
+/// All that is refused of the settings, with what repairs each.
+fn unreadable(environment: &Environment, wrong: &Failed) -> Vec<Finding> {
+    let told = |why: &Failed, fix: &str| Finding::wrong("settings", why.to_string()).fixed_by(fix);
+    match Settings::read_on(environment) {
+        Ok((_, refused)) if !refused.is_empty() => {
+            refused.iter().map(|refusal| told(&refusal.why, refusal.fix())).collect()
+        }
+        Ok(_) | Err(_) => vec![told(wrong, WHERE_IT_IS_SET)],
+    }
 }
 
 /// The files that people write.

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
+use journal::Paths;
 use journal::disk::{RealDisk, ensure_dir, replace};
 use serde_json::{Value, json};
 
@@ -13,32 +14,37 @@ use crate::exit::Failed;
 use crate::service::Standing;
 use crate::service::manager::{Linger, Manager, Unmanaged};
 use crate::service::unit::{Installed, NAME, Unit, Walls};
-use crate::settings::{Settings, log};
+use crate::settings::{Environment, Service, Settings, log};
 
 /// What systemd ends a process with for which it could not make a namespace.
 const NO_NAMESPACE: i32 = 226;
 
-/// Does what was asked for.
-pub async fn run(settings: &Settings, action: ServiceAction, output: &Output) -> Result<ExitCode, Failed> {
-    let unit = unit(settings)?;
+/// Does what was asked for. Only who starts it needs settings that are right.
+pub async fn run(
+    (environment, paths): (&Environment, &Paths),
+    settings: Result<&Settings, Failed>,
+    action: ServiceAction,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    let unit = unit(&Service::read(environment), paths)?;
     match action {
         ServiceAction::Install => {
-            let done = install(settings, &unit).await?;
+            let done = install(settings?, &unit).await?;
             answer(output, &done.value, &done.text);
             Ok(ExitCode::SUCCESS)
         }
-        ServiceAction::Start => order(&unit, "start", output),
+        ServiceAction::Start => settings.and_then(|_| order(&unit, "start", output)),
         ServiceAction::Stop => order(&unit, "stop", output),
-        ServiceAction::Restart => order(&unit, "restart", output),
+        ServiceAction::Restart => settings.and_then(|_| order(&unit, "restart", output)),
         ServiceAction::Status => status(&unit, output),
-        ServiceAction::Logs { lines, follow } => logs(settings, &unit, (lines, follow)),
+        ServiceAction::Logs { lines, follow } => logs(paths, &unit, (lines, follow)),
         ServiceAction::Remove => remove(&unit, output),
     }
 }
 
-/// The unit of these settings.
-pub fn unit(settings: &Settings) -> Result<Unit, Failed> {
-    Unit::of(&settings.places.service, &settings.paths).ok_or_else(|| {
+/// The unit for the directory at `paths`.
+pub fn unit(service: &Service, paths: &Paths) -> Result<Unit, Failed> {
+    Unit::of(service, paths).ok_or_else(|| {
         Failed::Configuration("HOME is not set, so there is no place for a service. set it.".to_owned())
     })
 }
@@ -227,7 +233,7 @@ fn status_of_ours(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
 }
 
 /// Shows what systemd kept of the log, or else what we wrote into our own file.
-fn logs(settings: &Settings, unit: &Unit, (lines, follow): (u32, bool)) -> Result<ExitCode, Failed> {
+fn logs(paths: &Paths, unit: &Unit, (lines, follow): (u32, bool)) -> Result<ExitCode, Failed> {
     let count = lines.to_string();
     let mut command = match unit.installed() == Installed::Ours && Manager.standing().is_ok() {
         true => {
@@ -245,7 +251,7 @@ fn logs(settings: &Settings, unit: &Unit, (lines, follow): (u32, bool)) -> Resul
             command
         }
         false => {
-            let file = log::file(&settings.paths);
+            let file = log::file(paths);
             if !file.exists() {
                 let text = format!("there is no log yet at {}.", file.display());
                 return Err(Failed::NotDone(text));

@@ -89,6 +89,20 @@ pub async fn run(
     }
 }
 
+/// The settings as far as they can be read: what is refused is told, and may be what is set up now.
+pub fn read_on(environment: &Environment, wrong: &Failed, output: &Output) -> Result<Settings, Failed> {
+    let (settings, refused) = Settings::read_on(environment)?;
+    let wrong = left_out(wrong);
+    output.voice.note(&wrong);
+    let others = refused.iter().map(|refusal| left_out(&refusal.why)).filter(|other| *other != wrong);
+    others.for_each(|other| output.voice.note(&other));
+    Ok(settings)
+}
+
+fn left_out(why: &Failed) -> String {
+    format!("✗ settings  {why} i go on without it.")
+}
+
 /// What a section came to.
 pub struct Done {
     section: &'static str,
@@ -193,7 +207,9 @@ async fn menu(here: &mut Here, output: &Output) -> Result<ExitCode, Failed> {
             Err(Ended::Left) => here.asker.say(LEFT),
             Err(Ended::Failed(failed)) => here.asker.say(&format!("✗ {failed}")),
         }
-        here.settings = here.keeping.settings()?;
+        let (settings, refused) = here.keeping.settings()?;
+        here.settings = settings;
+        refused.iter().for_each(|refusal| here.asker.say(&left_out(&refusal.why)));
     }
 }
 

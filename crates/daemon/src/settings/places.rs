@@ -98,6 +98,12 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
     Ok(Places { page, discord, terminal, accounts, search, programs, upgrade, webhooks, service, telemetry })
 }
 
+/// `environment` without all that can be refused here.
+pub fn undoubted(environment: &Environment) -> Environment {
+    let doubted = ["OLLIM_HTTP", "OLLIM_SEARCH_URL", "OLLIM_METRICS", "OLLIM_OTLP_URL"];
+    doubted.into_iter().fold(environment.clone(), |environment, name| environment.without(name))
+}
+
 impl Service {
     /// What `environment` says of it.
     pub fn read(environment: &Environment) -> Self {

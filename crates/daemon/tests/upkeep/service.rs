@@ -162,6 +162,25 @@ fn the_service_of_another_directory_is_left_alone() {
     assert_eq!(told(&program, &["service", "status"]).0, Some(0));
 }
 
+/// Settings that are wrong lock nobody out of the service: its log can be read, and it can be stopped and taken away.
+#[test]
+fn wrong_settings_lock_nobody_out_of_the_service() {
+    let (program, systemd) = machine();
+    assert_eq!(told(&program, &["service", "install"]).0, Some(0));
+    std::fs::write(program.data().join("settings.toml"), "[model]\ncolour = 1\n").unwrap();
+    let (code, text) = told(&program, &["doctor"]);
+    assert!(code == Some(1) && text.contains("service  running (pid "), "{text}");
+    let says = "    fix: change that line of the file, or take it out\n";
+    assert!(text.contains("✗ settings ") && text.contains(says), "{text}");
+    for (word, code) in
+        [("status", 0), ("logs", 0), ("restart", 78), ("stop", 0), ("start", 78), ("status", 1), ("install", 78)]
+    {
+        assert_eq!(told(&program, &["service", word]).0, Some(code), "{word}");
+    }
+    assert_eq!(systemd.pid(), None);
+    assert_eq!(told(&program, &["service", "remove"]).0, Some(0));
+}
+
 /// A service that runs is not started again because something about logging out cannot be changed.
 #[test]
 fn setting_up_a_service_that_runs_leaves_it_alone() {

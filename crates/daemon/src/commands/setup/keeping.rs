@@ -11,6 +11,7 @@ use tempfile::NamedTempFile;
 use crate::checkup::running::{AGAIN, Running};
 use crate::exit::Failed;
 use crate::settings::key::{self, ANTHROPIC, CALDAV, DISCORD, IMAP, OPENAI, Vendor};
+use crate::settings::refused::Refusal;
 use crate::settings::{Environment, Settings, kept};
 
 /// Whose secrets are kept, and by which section.
@@ -64,14 +65,14 @@ impl Keeping {
         Self { environment, paths: paths.clone(), disk }
     }
 
-    /// The settings as they are.
-    pub fn settings(&self) -> Result<Settings, Failed> {
-        Settings::read(&self.environment)
+    /// The settings as they are, and what of them is refused.
+    pub fn settings(&self) -> Result<(Settings, Vec<Refusal>), Failed> {
+        Settings::read_on(&self.environment)
     }
 
     /// The settings as `draft` would make them. The secret lies in a file that goes with the trial.
     pub fn trial(&self, draft: &Draft) -> Result<Trial, Failed> {
-        let mut environment = self.environment.completed()?;
+        let mut environment = self.environment.completed().unwrap_or_else(|_| self.environment.clone());
         for (name, value) in &draft.variables {
             environment = match value {
                 Some(value) => environment.with(name, value),
@@ -84,7 +85,15 @@ impl Keeping {
             environment = environment.with(vendor.file_variable, &file.path().to_string_lossy());
             lent = Some(file);
         }
-        Ok(Trial { settings: Settings::read(&environment)?, _secret: lent })
+        Ok(Trial { settings: self.tried(&environment)?, _secret: lent })
+    }
+
+    /// The settings of `environment`. What was refused before is no fault of a draft.
+    fn tried(&self, environment: &Environment) -> Result<Settings, Failed> {
+        let before: Vec<String> = self.settings()?.1.iter().map(|refusal| refusal.why.to_string()).collect();
+        let (settings, refused) = Settings::read_on(environment)?;
+        let new = refused.into_iter().find(|refusal| !before.contains(&refusal.why.to_string()));
+        new.map_or(Ok(settings), |refusal| Err(refusal.why))
     }
 
     fn lend(&self, secret: &accounts::Secret) -> Result<NamedTempFile, Failed> {

@@ -9,7 +9,7 @@ use crate::service::{Standing, look};
 
 /// Makes the service, unless it runs: then only its going on after a log-out may be missing.
 pub async fn set_up(here: &mut Here) -> Result<Done, Ended> {
-    let unit = unit(&here.settings)?;
+    let unit = unit(&here.settings.places.service, &here.settings.paths)?;
     let runs = || Manager.standing().as_ref().is_ok_and(Standing::is_running);
     if unit.installed() == Installed::Ours && runs() {
         linger(Manager);
