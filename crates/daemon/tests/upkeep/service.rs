@@ -226,11 +226,11 @@ fn signing_in_is_passed_on() {
         let (code, text) = told(&program, words);
         assert!(code == Some(0) && text.starts_with("usage: ollim-bot auth login|status|logout"), "{text}");
     }
-    for word in ["wobble", "--json"] {
-        let (code, text) = told(&program, &["auth", word]);
-        let says = format!("error: auth has no `{word}`.\nusage: ollim-bot auth login|status|logout");
-        assert!(code == Some(2) && text.starts_with(&says), "{text}");
-    }
+    let (code, text) = told(&program, &["auth", "wobble", "--json"]);
+    let says = "error: auth has no `wobble`.\nusage: ollim-bot auth login|status|logout";
+    assert!(code == Some(2) && text.starts_with(says), "{text}");
+    let document = json_of(&run(&program, &["--json", "auth", "wobble"]));
+    assert_eq!(document["error"]["code"], 2, "{document}");
     program.set("OLLIM_CLAUDE", "/no/such/claude");
     let (code, text) = told(&program, &["auth", "login"]);
     assert!(code == Some(1) && text.contains("`/no/such/claude` cannot be run"), "{text}");
