@@ -122,8 +122,7 @@ impl Settings {
     /// Reads all that can be read. A part that is refused is as if nobody had said anything about it.
     pub fn read_on(environment: &Environment) -> Result<(Self, Vec<Refusal>), Failed> {
         let mut refused = Refusals::default();
-        let environment =
-            &refused.or(Part::Kept, environment.completed(), || Ok(environment.clone()))?;
+        let environment = &refused.or(Part::Kept, environment.completed(), || Ok(environment.clone()))?;
         let paths = Paths::new(environment.data_dir()?);
         let file = refused.or(Part::File, File::read(&paths), File::usual)?;
         let settings = Self {

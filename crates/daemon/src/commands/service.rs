@@ -14,7 +14,7 @@ use crate::exit::Failed;
 use crate::service::Standing;
 use crate::service::manager::{Linger, Manager, Unmanaged};
 use crate::service::unit::{Installed, NAME, Unit, Walls};
-use crate::settings::{Environment, Service, Settings, log};
+use crate::settings::{Environment, Service, Settings, kept, log};
 
 /// What systemd ends a process with for which it could not make a namespace.
 const NO_NAMESPACE: i32 = 226;
@@ -29,7 +29,7 @@ pub async fn run(
     let unit = unit(&Service::read(environment), paths)?;
     match action {
         ServiceAction::Install => {
-            let done = install(settings?, &unit).await?;
+            let done = install((environment, settings?), &unit).await?;
             answer(output, &done.value, &done.text);
             Ok(ExitCode::SUCCESS)
         }
@@ -57,8 +57,11 @@ pub struct Done {
     pub value: Value,
 }
 
-/// Makes the service and starts it.
-pub async fn install(settings: &Settings, unit: &Unit) -> Result<Done, Failed> {
+/// Makes the service and starts it. What it will not know of this shell is told.
+pub async fn install(
+    (environment, settings): (&Environment, &Settings),
+    unit: &Unit,
+) -> Result<Done, Failed> {
     let manager = Manager;
     let by_hand = |unmanaged: Unmanaged| not_managed(&unmanaged, unit);
     // Asking first: where nobody manages services, nothing is left behind.
@@ -104,11 +107,29 @@ pub async fn install(settings: &Settings, unit: &Unit) -> Result<Done, Failed> {
             "nobody here says whether it goes on when you log out. `loginctl enable-linger` is what decides it."
         }
     };
-    let text =
-        format!("the service is {}.\n{goes_on}{walls}\nlook: ollim-bot service status", standing.told());
-    let value =
-        json!({ "ok": true, "service": standing.as_json(), "linger": word(linger), "unit": unit.place() });
+    let only_said = kept::only_said(environment, &settings.paths);
+    let hint = not_seen(&only_said).map(|hint| format!("\n{hint}")).unwrap_or_default();
+    let text = format!(
+        "the service is {}.\n{goes_on}{walls}{hint}\nlook: ollim-bot service status",
+        standing.told()
+    );
+    let value = json!({
+        "ok": true, "service": standing.as_json(), "linger": word(linger), "unit": unit.place(), "not_seen": only_said,
+    });
     Ok(Done { text, value })
+}
+
+/// That the service sees nothing of these variables of this shell, and what changes that.
+pub fn not_seen(names: &[&str]) -> Option<String> {
+    let (which, are, them) = match names {
+        [] => return None,
+        [one] => ((*one).to_owned(), "is", "it"),
+        [first @ .., last] => (format!("{} and {last}", first.join(", ")), "are", "them"),
+    };
+    Some(format!(
+        "{which} {are} set in this shell alone, and the service does not see {them}. to keep {them} for it: \
+         ollim-bot setup service --keep"
+    ))
 }
 
 fn start(unit: &Unit, walls: Walls) -> Result<Standing, Unmanaged> {

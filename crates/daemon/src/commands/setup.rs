@@ -135,7 +135,7 @@ fn set_up(here: &mut Here, section: Section) -> BoxFuture<'_, Result<Done, Ended
         Section::Caldav(given) => caldav::set_up(here, given).boxed(),
         Section::Mail(given) => mail::set_up(here, given).boxed(),
         Section::Google(given) => google::set_up(here, given).boxed(),
-        Section::Service => service::set_up(here).boxed(),
+        Section::Service(given) => service::set_up(here, given).boxed(),
         Section::You(given) => async move { you::set_up(here, given) }.boxed(),
     }
 }
@@ -220,7 +220,7 @@ fn section(number: usize) -> Section {
         3 => Section::Caldav(Default::default()),
         4 => Section::Mail(Default::default()),
         5 => Section::Google(Default::default()),
-        6 => Section::Service,
+        6 => Section::Service(Default::default()),
         _ => Section::You(Default::default()),
     }
 }

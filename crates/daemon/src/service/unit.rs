@@ -23,6 +23,8 @@ pub struct Unit {
     place: PathBuf,
     program: PathBuf,
     data: PathBuf,
+    /// Variables that it begins with.
+    surroundings: Vec<(&'static str, String)>,
 }
 
 /// Whether a service is installed, and whose.
@@ -50,7 +52,8 @@ impl Unit {
     pub fn of(service: &Service, paths: &Paths) -> Option<Self> {
         let place = service.units.clone()?.join(NAME);
         let program = std::env::current_exe().ok()?;
-        Some(Self { place, program, data: paths.root().to_owned() })
+        let surroundings = service.surroundings.clone();
+        Some(Self { place, program, data: paths.root().to_owned(), surroundings })
     }
 
     /// Where it is.
@@ -78,7 +81,7 @@ impl Unit {
     /// The command that a service runs.
     pub fn command(&self) -> String {
         // Only in a command a dollar means something.
-        let word = |path: &Path| quoted(path).replace('$', "$$");
+        let word = |path: &Path| quoted(&path.to_string_lossy()).replace('$', "$$");
         format!("{} --data-dir {} run --no-chat", word(&self.program), word(&self.data))
     }
 
@@ -115,6 +118,9 @@ impl Unit {
              SystemCallErrorNumber=EPERM\n",
             self.command()
         );
+        for (name, value) in &self.surroundings {
+            let _ = writeln!(text, "Environment={}", quoted(&format!("{name}={value}")));
+        }
         if walls == Walls::Whole {
             // With a /tmp of its own it would not see a directory that lies there.
             let own_tmp = !["/tmp", "/var/tmp"].iter().any(|tmp| self.data.starts_with(tmp));
@@ -125,17 +131,17 @@ impl Unit {
                  ProtectControlGroups=yes\n\
                  ReadWritePaths=%h\n",
             );
-            let _ = writeln!(text, "ReadWritePaths={}", quoted(&self.data));
+            let _ = writeln!(text, "ReadWritePaths={}", quoted(&self.data.to_string_lossy()));
         }
         text.push_str("\n[Install]\nWantedBy=default.target\n");
         text
     }
 }
 
-/// `path` as a word of a unit.
-fn quoted(path: &Path) -> String {
+/// `text` as a word of a unit.
+fn quoted(text: &str) -> String {
     let mut word = String::from("\"");
-    for letter in path.to_string_lossy().chars() {
+    for letter in text.chars() {
         match letter {
             '"' | '\\' => word.extend(['\\', letter]),
             '%' => word.push_str("%%"),
@@ -182,16 +188,17 @@ mod tests {
     use super::*;
 
     fn unit(data: &str) -> Unit {
-        Unit { place: "/units/x".into(), program: "/usr/bin/true".into(), data: data.into() }
+        let surroundings = vec![("PATH", "/a b/100%:$X/bin".to_owned())];
+        Unit { place: "/units/x".into(), program: "/usr/bin/true".into(), data: data.into(), surroundings }
     }
 
     /// A dollar means something in a command, and nothing in a list of paths.
     #[test]
     fn a_path_is_one_word_whatever_is_in_it() {
         let text = unit("/a b/\"c\"/%h/$X").text(Walls::Whole);
-        let command =
-            "ExecStart=\"/usr/bin/true\" --data-dir \"/a b/\\\"c\\\"/%%h/$$X\" run --no-chat";
-        for line in [command, "ReadWritePaths=\"/a b/\\\"c\\\"/%%h/$X\""] {
+        let command = "ExecStart=\"/usr/bin/true\" --data-dir \"/a b/\\\"c\\\"/%%h/$$X\" run --no-chat";
+        let path = "Environment=\"PATH=/a b/100%%:$X/bin\"";
+        for line in [command, path, "ReadWritePaths=\"/a b/\\\"c\\\"/%%h/$X\""] {
             assert!(text.lines().any(|it| it == line), "{line}: {text}");
         }
         assert!(!unit("/x").text(Walls::WithoutNamespaces).contains("PrivateTmp"));
@@ -202,7 +209,9 @@ mod tests {
     fn a_directory_below_tmp_is_seen_by_the_service() {
         let lines = |data: &str| unit(data).text(Walls::Whole);
         assert!(lines("/srv/x").contains("\nPrivateTmp=yes\nProtectSystem=strict\n"));
-        assert!(!lines("/tmp/x").contains("PrivateTmp") && lines("/tmp/x").contains("\nProtectSystem=strict\n"));
+        assert!(
+            !lines("/tmp/x").contains("PrivateTmp") && lines("/tmp/x").contains("\nProtectSystem=strict\n")
+        );
     }
 
     #[test]

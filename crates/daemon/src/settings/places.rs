@@ -50,9 +50,23 @@ pub struct Places {
 pub struct Service {
     /// Where the human's services are described, if that is known.
     pub units: Option<PathBuf>,
+    /// What a service is told of this shell.
+    pub surroundings: Vec<(&'static str, String)>,
     /// Who started us and wants to hear how we are.
     pub notifier: Option<Notifier>,
 }
+
+/// What a service is told of the shell that installs it: where programs are, and the way out of this machine. The
+/// programs that we start need it from the first moment, so it cannot be kept with everything else.
+pub const SURROUNDINGS: [&str; 7] = [
+    "PATH",
+    "CLAUDE_CONFIG_DIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_FILE",
+];
 
 /// What the terminal before us can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +121,11 @@ pub fn undoubted(environment: &Environment) -> Environment {
 impl Service {
     /// What `environment` says of it.
     pub fn read(environment: &Environment) -> Self {
-        Self { units: units(environment), notifier: Notifier::read(environment) }
+        let said = |name| Some((name, environment.said(name)?.to_owned()));
+        // A line of a unit is a line.
+        let surroundings = SURROUNDINGS.into_iter().filter_map(said);
+        let surroundings = surroundings.filter(|(_, value)| !value.contains(char::is_control)).collect();
+        Self { units: units(environment), surroundings, notifier: Notifier::read(environment) }
     }
 }
 

@@ -10,13 +10,9 @@ use tempfile::NamedTempFile;
 
 use crate::checkup::running::{AGAIN, Running};
 use crate::exit::Failed;
-use crate::settings::key::{self, ANTHROPIC, CALDAV, DISCORD, IMAP, OPENAI, Vendor};
+use crate::settings::key::{self, Vendor};
 use crate::settings::refused::Refusal;
 use crate::settings::{Environment, Settings, kept};
-
-/// Whose secrets are kept, and by which section.
-const VENDORS: [(Vendor, &str); 5] =
-    [(ANTHROPIC, "model"), (OPENAI, "model"), (DISCORD, "discord"), (CALDAV, "caldav"), (IMAP, "mail")];
 
 /// What the name of a file begins with that holds a secret while it is tried. It ends in the number of the process, so
 /// that what a setup left that was interrupted can be told from what another one tries.
@@ -169,16 +165,27 @@ impl Keeping {
         draft.variables.iter().filter_map(other).chain(secrets).collect()
     }
 
-    /// The secrets that only this shell knows, so that a service would not.
-    pub fn only_in_this_shell(&self) -> Vec<String> {
-        let known = |(vendor, section): &(Vendor, &str)| {
-            let here = [vendor.variable, vendor.file_variable]
-                .into_iter()
-                .find(|name| self.environment.get(name).is_some())?;
-            let kept = self.paths.state().join(vendor.file).exists();
-            (!kept).then(|| format!("{here} is set in this shell, which the service does not see. run: ollim-bot setup {section}"))
-        };
-        VENDORS.iter().filter_map(known).collect()
+    /// What this shell says.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// Keeps what this shell says of `names`, for whoever does not see this shell.
+    pub fn keep_said(&self, names: &[&'static str]) -> Result<(), Failed> {
+        for name in names {
+            let Some(said) = self.environment.get(name) else { continue };
+            let draft = match key::held_in(name) {
+                Some(vendor) => Draft::default().secret(vendor, said.to_owned()),
+                // Nobody else is in this folder.
+                None if name.ends_with("_FILE") => {
+                    let path = std::path::absolute(said)?;
+                    Draft::default().and(name, Some(&path.to_string_lossy()))
+                }
+                None => Draft::default().and(name, Some(said)),
+            };
+            self.keep(&draft)?;
+        }
+        Ok(())
     }
 
     /// What is to be done so that an assistant that runs hears of it.
