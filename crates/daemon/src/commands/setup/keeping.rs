@@ -208,3 +208,29 @@ impl Keeping {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use journal::disk::RealDisk;
+
+    use super::*;
+
+    #[test]
+    fn what_was_refused_before_is_no_fault_of_a_draft() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = |name: &str| match name {
+            "OLLIM_DATA_DIR" => Some(dir.path().display().to_string()),
+            "OLLIM_TIMEZONE" => Some("Nowhere".to_owned()),
+            _ => None,
+        };
+        let keeping = Keeping::new(Environment::new(said), &Paths::new(dir.path()), Arc::new(RealDisk));
+        let tried = |name: &'static str, value: &str| {
+            let trial = keeping.trial(&Draft::default().and(name, Some(value)));
+            trial.map(drop).map_err(|failed| failed.to_string())
+        };
+        assert_eq!(tried("OLLIM_BOT_NAME", "Robin"), Ok(()));
+        assert_eq!(tried("OLLIM_TIMEZONE", "Europe/Berlin"), Ok(()));
+        let wrong = tried("OLLIM_MODEL", "gpt").unwrap_err();
+        assert!(wrong.starts_with("OLLIM_MODEL: `gpt` is not a brain i know."), "{wrong}");
+    }
+}
