@@ -11,7 +11,7 @@ use domain::model::Choices;
 use jiff::Zoned;
 use journal::Journal;
 
-use crate::checkup::loose;
+use crate::checkup::loose::{self, Tightened};
 use crate::exit::Failed;
 use crate::heart;
 use crate::house::Doors;
@@ -82,7 +82,8 @@ pub fn found_at_start(settings: &Settings, doors: Doors) -> Vec<String> {
     match doors {
         Doors::LocalAndPage => {
             let ended = heart::last_end(&settings.paths.state());
-            loose::mend_at_start(&settings.paths).into_iter().chain(ended).collect()
+            let Tightened { mended, unmended } = loose::mend_at_start(&settings.paths);
+            mended.into_iter().chain(unmended).chain(ended).collect()
         }
         Doors::Asked | Doors::Local => Vec::new(),
     }

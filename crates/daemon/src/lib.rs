@@ -100,7 +100,7 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
     let how = *log.as_ref().unwrap_or(&Log::USUAL);
     start_log(how, log_writer(&cli, how.wanted, book));
     // Whoever cannot start after all has told it here.
-    mended.iter().for_each(|mended| tracing::warn!(mended, "What was loosened is tightened."));
+    mended.iter().for_each(|mended| tracing::warn!(mended, "Something was found that others could read."));
     let settings = log.and_then(|_| Settings::read(&environment));
     wire::provide();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -111,11 +111,11 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
 }
 
 /// J2: tightens what was loosened before any of it is read, since a secret that others can read is refused: for whoever
-/// may start the assistant, or asked for it. What the human should hear of it.
+/// may start the assistant, or asked for it. What was mended; what could not be is found again, and told, by the start.
 fn tightened(command: Option<&Command>, paths: &Paths) -> Vec<String> {
     match command {
         None | Some(Command::Run { .. } | Command::Chat { once: false, .. } | Command::Tui) => {
-            loose::mend_at_start(paths)
+            loose::mend_at_start(paths).mended.into_iter().collect()
         }
         Some(Command::Look(Look::Doctor(Care { fix: true, .. }))) => loose::mend(paths),
         Some(_) => Vec::new(),

@@ -186,7 +186,7 @@ mod tests {
             ("ANTHROPIC_API_KEY", "sk"),
             ("PATH", "/bin"),
             ("HTTPS_PROXY", "http://proxy"),
-            ("HOME", "/home/ann"),
+            ("HOME", "/"),
             ("TERM", "vt100"),
         ];
         let known =
