@@ -64,17 +64,9 @@ pub async fn install(
 ) -> Result<Done, Failed> {
     let manager = Manager;
     let by_hand = |unmanaged: Unmanaged| not_managed(&unmanaged, unit);
+    not_anothers(unit)?;
     // Asking first: where nobody manages services, nothing is left behind.
     let before = manager.standing().map_err(by_hand)?;
-    if let Installed::Other(other) = unit.installed() {
-        return Err(Failed::NotDone(format!(
-            "the service is for {}, and there can be only one. to have it for {} instead, first take that one away: \
-             ollim-bot --data-dir {} service remove",
-            other.display(),
-            unit.data().display(),
-            other.display()
-        )));
-    }
     if let (Ok(Some(running)), false) = (Running::ask(&settings.paths).await, before.is_running()) {
         return Err(Failed::Running(format!(
             "it runs already (pid {}), but not as a service. end that one, and run this again.",
@@ -117,6 +109,16 @@ pub async fn install(
         "ok": true, "service": standing.as_json(), "linger": word(linger), "unit": unit.place(), "not_seen": only_said,
     });
     Ok(Done { text, value })
+}
+
+/// Whether the service is not another's already: there is one name for all of them.
+pub fn not_anothers(unit: &Unit) -> Result<(), Failed> {
+    let Installed::Other(other) = unit.installed() else { return Ok(()) };
+    let (other, data) = (other.display(), unit.data().display());
+    Err(Failed::NotDone(format!(
+        "the service is for {other}, and there can be only one. to have it for {data} instead, first take that one away: \
+         ollim-bot --data-dir {other} service remove"
+    )))
 }
 
 /// That the service sees nothing of these variables of this shell, and what changes that.
@@ -194,11 +196,9 @@ const NOT_INSTALLED: &str = "the service is not installed. run: ollim-bot servic
 
 /// That the service is not ours to do this with, and with which it would be done.
 fn not_ours(unit: &Unit, other: &Path, what: &str) -> String {
+    let (other, data) = (other.display(), unit.data().display());
     format!(
-        "the service is for {}, not for {}. if you mean that one: ollim-bot --data-dir {} service {what}",
-        other.display(),
-        unit.data().display(),
-        other.display()
+        "the service is for {other}, not for {data}. if you mean that one: ollim-bot --data-dir {other} service {what}"
     )
 }
 

@@ -135,14 +135,15 @@ fn a_machine_with_fewer_rights_gets_what_it_can() {
 /// one is neither taken over nor stopped.
 #[test]
 fn the_service_of_another_directory_is_left_alone() {
-    let (program, systemd) = machine();
+    let (mut program, systemd) = machine();
     assert_eq!(told(&program, &["service", "install"]).0, Some(0));
     let place = program.home().join(".config/systemd/user/ollim-bot.service");
     let before = (systemd.read("pid"), std::fs::read_to_string(&place).unwrap());
+    program.set("OLLIM_BOT_NAME", "Robin");
     let (real, other) = (program.data().display().to_string(), program.home().join("try"));
     let tried = |words: &[&str]| told(&program, &[&["--data-dir", other.to_str().unwrap()], words].concat());
     let only_one = format!("the service is for {real}, and there can be only one");
-    for words in [&["service", "install"][..], &["setup", "service", "--no-input"]] {
+    for words in [&["service", "install"][..], &["setup", "service", "--keep", "--no-input"]] {
         let (code, text) = tried(words);
         assert!(code == Some(1) && text.contains(&only_one), "{text}");
         assert!(text.contains(&format!("ollim-bot --data-dir {real} service remove")), "{text}");

@@ -3,32 +3,29 @@
 use super::asking::Ended;
 use super::{Done, Here};
 use crate::cli::ServiceSetup;
-use crate::commands::service::{install, linger, not_seen, unit};
+use crate::commands::service::{install, linger, not_anothers, not_seen, unit};
 use crate::service::manager::Manager;
 use crate::service::unit::Installed;
 use crate::service::{Standing, look};
 use crate::settings::kept;
 
-/// Makes the service, unless it runs and was told nothing new: then only its going on after a log-out may be missing.
+/// Makes the service, unless it runs and is told nothing new: then only its going on after a log-out may be missing.
 pub async fn set_up(here: &mut Here, given: ServiceSetup) -> Result<Done, Ended> {
-    let settings = &here.settings;
+    let (settings, keeping) = (&here.settings, &here.keeping);
     let unit = unit(&settings.places.service, &settings.paths)?;
-    let only_said = kept::only_said(here.keeping.environment(), &settings.paths);
-    let runs = || Manager.standing().as_ref().is_ok_and(Standing::is_running);
-    if unit.installed() == Installed::Ours && runs() && !(given.keep && !only_said.is_empty()) {
+    not_anothers(&unit)?;
+    let only_said = kept::only_said(keeping.environment(), &settings.paths);
+    let news = if given.keep { only_said.as_slice() } else { &[] };
+    let runs = Manager.standing().as_ref().is_ok_and(Standing::is_running);
+    if unit.installed() == Installed::Ours && runs && news.is_empty() {
         linger(Manager);
         let found = look(&settings.places.service, &settings.paths);
         let rest = found.fix.map_or("nothing to do".to_owned(), |fix| format!("to change that: {fix}"));
         let hint = not_seen(&only_said).map(|hint| format!("\n  {hint}")).unwrap_or_default();
         return Ok(Done::works("service", format!("{}. {rest}{hint}", found.text)));
     }
-    if given.keep {
-        here.keeping.keep_said(&only_said)?;
-    }
-    let done = install((here.keeping.environment(), settings), &unit).await?;
-    let kept = match (given.keep, only_said.is_empty()) {
-        (true, false) => format!("\n  kept for it: {}", only_said.join(", ")),
-        (true, true) | (false, _) => String::new(),
-    };
+    keeping.keep_said(news)?;
+    let done = install((keeping.environment(), settings), &unit).await?;
+    let kept = if news.is_empty() { String::new() } else { format!("\n  kept for it: {}", news.join(", ")) };
     Ok(Done::changed("service", format!("{}{kept}", done.text)))
 }
