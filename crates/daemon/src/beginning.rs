@@ -4,12 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::agent::Agent;
+use domain::assistant::Memory;
 use domain::context::{Names, agents};
 use domain::cost::Purse;
+use domain::model::Choices;
 use jiff::Zoned;
 use journal::Journal;
 
-use crate::checkup::loose;
+use crate::checkup::loose::{self, Tightened};
 use crate::exit::Failed;
 use crate::heart;
 use crate::house::Doors;
@@ -61,6 +63,15 @@ fn link_skills(root: &Path) {
     }
 }
 
+/// What can be chosen. RC-10: models that were set and cannot be, give way to the usual one, which is told in
+/// `notices`.
+pub fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &mut Vec<String>) -> Choices {
+    let choices = settings.choices(usual);
+    let wrong = choices.admit(&mut memory.chosen.settings);
+    notices.extend(wrong.iter().map(|wrong| format!("state/config.json: {wrong} the usual model is used.")));
+    choices
+}
+
 /// What the dice of this start are seeded with.
 pub fn seed() -> Result<u64, Failed> {
     getrandom::u64().map_err(|error| Failed::NotDone(format!("the system gives no random numbers: {error}")))
@@ -71,7 +82,8 @@ pub fn found_at_start(settings: &Settings, doors: Doors) -> Vec<String> {
     match doors {
         Doors::LocalAndPage => {
             let ended = heart::last_end(&settings.paths.state());
-            loose::mend_at_start(&settings.paths).into_iter().chain(ended).collect()
+            let Tightened { mended, unmended } = loose::mend_at_start(&settings.paths);
+            mended.into_iter().chain(unmended).chain(ended).collect()
         }
         Doors::Asked | Doors::Local => Vec::new(),
     }

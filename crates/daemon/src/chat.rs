@@ -27,15 +27,20 @@ use crate::settings::Settings;
 use crate::updating::{self, Proof, READY_WITHIN};
 use crate::voice::{note, print};
 
-/// Runs until it is told to stop; with a terminal, the human talks here.
-pub async fn run(settings: &Settings, disk: Arc<dyn Disk>, attached: Attached) -> Result<ExitCode, Failed> {
+/// Runs until it is told to stop; with a terminal, the human talks here. They hear what was `mended` before.
+pub async fn run(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    attached: Attached,
+    mended: Vec<String>,
+) -> Result<ExitCode, Failed> {
     let program = updating::program(&settings.places.upgrade)?;
     let now = SystemClock::new(settings.zone.value.clone()).now().timestamp();
     let proof = updating::prove(&*disk, &settings.paths, now);
     if proof == Proof::Back {
         return Err(updating::become_again(settings, &disk, &program));
     }
-    let mut house = match (open_within(settings, &disk, &proof).await, &proof) {
+    let mut house = match (open_within((settings, mended), &disk, &proof).await, &proof) {
         (Err(failed), Proof::Owed) if !matches!(failed, Failed::Running(_)) => {
             return Err(match updating::go_back(&*disk, &settings.paths, &failed.to_string(), now) {
                 Proof::Back => updating::become_again(settings, &disk, &program),
@@ -81,8 +86,12 @@ enum Ended {
 }
 
 /// Opens everything; a new program has so long to become ready.
-async fn open_within(settings: &Settings, disk: &Arc<dyn Disk>, proof: &Proof) -> Result<House, Failed> {
-    let opened = House::open(settings, Arc::clone(disk), Doors::LocalAndPage);
+async fn open_within(
+    (settings, mended): (&Settings, Vec<String>),
+    disk: &Arc<dyn Disk>,
+    proof: &Proof,
+) -> Result<House, Failed> {
+    let opened = House::start(settings, Arc::clone(disk), mended);
     match proof {
         Proof::Owed => tokio::time::timeout(READY_WITHIN, opened).await.unwrap_or_else(|_| {
             Err(Failed::NotDone(format!("it was not ready within {} s", READY_WITHIN.as_secs())))
@@ -101,18 +110,21 @@ pub enum Attached {
 }
 
 /// Talks to the assistant that runs, or to one in this process.
-pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>, output: &Output) -> Result<ExitCode, Failed> {
+pub async fn talk(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    output: &Output,
+    mended: Vec<String>,
+) -> Result<ExitCode, Failed> {
     let client = Client::new(&settings.paths.state(), SOCKET);
     match client.get("/api/health").await {
         Ok(_) => {}
         Err(Unanswered::NotRunning) if std::io::stdin().is_terminal() => {
-            return run(settings, disk, Attached::IfTerminal).await;
+            return run(settings, disk, Attached::IfTerminal, mended).await;
         }
         Err(Unanswered::NotRunning) => {
             let house = House::open(settings, Arc::clone(&disk), Doors::Local).await?;
-            for notice in &house.notices {
-                note(notice);
-            }
+            mended.iter().chain(&house.notices).for_each(|notice| note(notice));
             let talked = tokio::select! {
                 talked = sit_down(&house.client, (settings, &disk), Afterwards::Wait, output) => talked,
                 () = told_to_stop() => Ok(()),
@@ -122,6 +134,7 @@ pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>, output: &Output) -> 
         }
         Err(error) => return Err(error.into()),
     }
+    mended.iter().for_each(|mended| note(mended));
     tokio::select! {
         talked = sit_down(&client, (settings, &disk), Afterwards::Ring, output) => talked.map(|()| ExitCode::SUCCESS),
         () = told_to_stop() => Ok(ExitCode::SUCCESS),
@@ -129,7 +142,11 @@ pub async fn talk(settings: &Settings, disk: Arc<dyn Disk>, output: &Output) -> 
 }
 
 /// Shows the full screen of the assistant that runs, or of one in this process.
-pub async fn full_screen(settings: &Settings, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
+pub async fn full_screen(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    mended: Vec<String>,
+) -> Result<ExitCode, Failed> {
     let Some(look) = seating::able(settings) else {
         let text = "the full screen needs a terminal that can draw; this is none. try: ollim-bot chat";
         return Err(Failed::Usage(text.to_owned()));
@@ -138,6 +155,7 @@ pub async fn full_screen(settings: &Settings, disk: Arc<dyn Disk>) -> Result<Exi
     let around = (settings, &disk);
     let (ended, afterwards) = match client.get("/api/health").await {
         Ok(_) => {
+            mended.iter().for_each(|mended| note(mended));
             let ended = tokio::select! {
                 ended = seating::full_screen(&client, around, look) => ended,
                 () = told_to_stop() => Ok(()),
@@ -145,7 +163,7 @@ pub async fn full_screen(settings: &Settings, disk: Arc<dyn Disk>) -> Result<Exi
             (ended, Afterwards::Ring)
         }
         Err(Unanswered::NotRunning) => {
-            let mut house = House::open(settings, Arc::clone(&disk), Doors::LocalAndPage).await?;
+            let mut house = House::start(settings, Arc::clone(&disk), mended).await?;
             let ended = tokio::select! {
                 ended = seating::full_screen(&client, around, look) => ended,
                 () = told_to_stop() => Ok(()),

@@ -29,7 +29,7 @@ pub use accounts::{Account, CalAction, TaskAction};
 pub use history::{HistoryAction, Which};
 pub use installing::{
     CaldavSetup, Care, DiscordSetup, GoogleSetup, Installing, MailSetup, ModelSetup, Section, ServiceAction,
-    Setup, YouSetup,
+    ServiceSetup, Setup, YouSetup,
 };
 pub use jobs::{
     EditReminder, EditRoutine, JobKeys, Next, Pause, Reference, ReminderAction, ReminderKeys, RoutineAction,

@@ -43,11 +43,12 @@ use crate::voice::Voice;
 use jobs::Wanted;
 use status::Depth;
 
-/// Does what was asked for. Who only looks goes on with settings that are wrong, and tells it.
+/// Does what was asked for. Who only looks, or repairs, goes on with settings that are wrong, and tells it.
 pub async fn run(
     cli: Cli,
     (paths, read): (Paths, Result<Settings, Failed>),
     disk: Arc<dyn Disk>,
+    mended: Vec<String>,
 ) -> Result<ExitCode, Failed> {
     let output = &cli.output;
     let environment = cli.place.environment();
@@ -62,19 +63,27 @@ pub async fn run(
             return status::show(&paths, Err(&wrong), Depth::Here, output).await;
         }
         (Err(wrong), Some(Command::Look(Look::Doctor(care)))) => {
-            return doctor::examine((&environment, &paths), Err(&wrong), *care, output).await;
+            return doctor::examine((&environment, &paths), Err(&wrong), (*care, mended), output).await;
+        }
+        (Err(wrong), Some(Command::Kit(Kit::Installing(Installing::Service { action })))) => {
+            let action = action.clone().unwrap_or(ServiceAction::Status);
+            return service::run((&environment, &paths), Err(wrong), action, output).await;
+        }
+        (Err(wrong), Some(Command::Kit(Kit::Installing(Installing::Setup(_))))) => {
+            setup::read_on(&environment, &wrong, output)?
         }
         (Err(wrong), _) => return Err(wrong),
     };
     match cli.command {
-        None => chat::run(&settings, disk, Attached::IfTerminal).await,
-        Some(Command::Run { no_chat: false }) => chat::run(&settings, disk, Attached::IfTerminal).await,
-        Some(Command::Run { no_chat: true }) => chat::run(&settings, disk, Attached::Never).await,
-        Some(Command::Chat { once: false, .. }) => chat::talk(&settings, disk, output).await,
+        None | Some(Command::Run { no_chat: false }) => {
+            chat::run(&settings, disk, Attached::IfTerminal, mended).await
+        }
+        Some(Command::Run { no_chat: true }) => chat::run(&settings, disk, Attached::Never, mended).await,
+        Some(Command::Chat { once: false, .. }) => chat::talk(&settings, disk, output, mended).await,
         Some(Command::Chat { once: true, text, image }) => {
             chat::say_once(&settings, disk, chat::words(&text, &image)?, output).await
         }
-        Some(Command::Tui) => chat::full_screen(&settings, disk).await,
+        Some(Command::Tui) => chat::full_screen(&settings, disk, mended).await,
         Some(Command::Open) => open::open(&settings, output).await,
         Some(Command::Routine { action }) => {
             let desk = jobs::Desk::new(&settings, Arc::clone(&disk), output, editor);
@@ -92,7 +101,7 @@ pub async fn run(
         }
         Some(Command::Verb(verb)) => verbs::run(verb, &settings, disk, output).await,
         Some(Command::Account(wanted)) => accounts::run(wanted, &settings, disk, output).await,
-        Some(Command::Look(wanted)) => look(wanted, (&environment, &settings), disk, output).await,
+        Some(Command::Look(wanted)) => look(wanted, (&environment, &settings, mended), disk, output).await,
         Some(Command::Order(wanted)) => order(wanted, &settings, disk, output).await,
         Some(Command::Inner(inner)) => crate::inner(&inner),
         Some(Command::Kit(wanted)) => kit(wanted, (environment, settings), disk, output).await,
@@ -120,7 +129,7 @@ async fn kit(
 
 async fn look(
     wanted: Look,
-    (environment, settings): (&Environment, &Settings),
+    (environment, settings, mended): (&Environment, &Settings, Vec<String>),
     disk: Arc<dyn Disk>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
@@ -141,7 +150,7 @@ async fn look(
             status::show(&settings.paths, Ok(settings), depth, output).await
         }
         Look::Doctor(care) => {
-            doctor::examine((environment, &settings.paths), Ok(settings), care, output).await
+            doctor::examine((environment, &settings.paths), Ok(settings), (care, mended), output).await
         }
     }
 }
@@ -155,7 +164,8 @@ async fn installing(
     match wanted {
         Installing::Setup(wanted) => setup::run(wanted, (environment, settings), disk, output).await,
         Installing::Service { action } => {
-            service::run(&settings, action.unwrap_or(ServiceAction::Status), output).await
+            let action = action.unwrap_or(ServiceAction::Status);
+            service::run((&environment, &settings.paths), Ok(&settings), action, output).await
         }
         Installing::Auth { words } => auth::run(&words, &environment.completed()?),
         Installing::Man { out } => man::show(out.as_deref(), output),

@@ -4,10 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::assistant::{Assistant, Event, Look, Memory, Shown};
+use domain::assistant::{Assistant, Event, Look, Shown};
 use domain::context::instructions;
 use domain::dice::Dice;
-use domain::model::Choices;
 use engine::desk::{Desk, Errand};
 use engine::drive::{CALLS, World};
 use engine::ports::{Clock, Model, Surface};
@@ -89,13 +88,23 @@ impl House {
     /// Opens the data directory and starts everything.
     pub async fn open(settings: &Settings, disk: Arc<dyn Disk>, doors: Doors) -> Result<Self, Failed> {
         let clock = Arc::new(SystemClock::new(settings.zone.value.clone()));
-        Self::open_by(clock, settings, disk, doors).await
+        Self::open_by(clock, (settings, Vec::new()), disk, doors).await
+    }
+
+    /// Opens every door, to stay. The human hears what was `mended` before, too.
+    pub async fn start(
+        settings: &Settings,
+        disk: Arc<dyn Disk>,
+        mended: Vec<String>,
+    ) -> Result<Self, Failed> {
+        let clock = Arc::new(SystemClock::new(settings.zone.value.clone()));
+        Self::open_by(clock, (settings, mended), disk, Doors::LocalAndPage).await
     }
 
     /// The same, by another clock.
     pub async fn open_by(
         clock: Arc<dyn Clock>,
-        settings: &Settings,
+        (settings, mended): (&Settings, Vec<String>),
         disk: Arc<dyn Disk>,
         doors: Doors,
     ) -> Result<Self, Failed> {
@@ -105,7 +114,7 @@ impl House {
         let (journal, stage) = (Arc::new(journal), Arc::new(Stage::default()));
         let around = Surroundings { journal: journal.clone(), surface: stage.clone(), now };
         let (model, notice) = brain::brain(settings, around).await?;
-        notices.extend(beginning::found_at_start(settings, doors).into_iter().chain(notice));
+        notices.extend(mended.into_iter().chain(beginning::found_at_start(settings, doors)).chain(notice));
         let ((desk, errands), pile) = with_errands(Desk::new());
         let names = settings.names_with(memory.chosen.settings.name.as_deref()).value;
         let world = World {
@@ -120,7 +129,7 @@ impl House {
         };
         let purse = beginning::purse(settings, &journal, clock.now()).await?;
         memory.chosen.agents = beginning::subagents((settings, &names), &journal, doors).await;
-        let choices = choices(settings, model.name(), &mut memory, &mut notices);
+        let choices = beginning::choices(settings, model.name(), &mut memory, &mut notices);
         let (known, dice) = (Known::of(&memory), Dice::new(beginning::seed()?));
         let assistant = Assistant::new(memory, world.hands.tools(), settings.manners.room, dice);
         let assistant = assistant.minding(purse).choosing_from(choices);
@@ -320,15 +329,6 @@ fn reaching(assistant: Assistant, discord: &Discord, doors: Doors) -> Assistant 
         (Discord::On { .. }, Doors::LocalAndPage) => assistant.reaching(),
         (Discord::On { .. } | Discord::Off | Discord::Wrong(_), _) => assistant,
     }
-}
-
-/// What can be chosen. RC-10: models that were set and cannot be, give way to the usual one, which is told in
-/// `notices`.
-fn choices(settings: &Settings, usual: &str, memory: &mut Memory, notices: &mut Vec<String>) -> Choices {
-    let choices = settings.choices(usual);
-    let wrong = choices.admit(&mut memory.chosen.settings);
-    notices.extend(wrong.iter().map(|wrong| format!("state/config.json: {wrong} the usual model is used.")));
-    choices
 }
 
 /// What the doors need.

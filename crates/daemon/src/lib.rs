@@ -48,7 +48,8 @@ use journal::Paths;
 use journal::disk::{Disk, RealDisk};
 use tracing_subscriber::fmt::writer::{BoxMakeWriter, MakeWriterExt};
 
-use cli::{Cli, Command, Inner, Installing, Kit, Look};
+use checkup::loose;
+use cli::{Care, Cli, Command, Inner, Installing, Kit, Look};
 use exit::Failed;
 use logbook::Logbook;
 use settings::Settings;
@@ -93,17 +94,32 @@ fn dispatch(cli: Cli, disk: Arc<dyn Disk>) -> Result<ExitCode, Failed> {
         return commands::auth::run(words, &environment.completed().unwrap_or(environment));
     }
     let paths = Paths::new(environment.data_dir()?);
+    let mended = tightened(cli.command.as_ref(), &paths);
     let log = environment.completed().and_then(|environment| settings::log::read(&environment));
     let book = Logbook::new(settings::log::file(&paths));
     let how = *log.as_ref().unwrap_or(&Log::USUAL);
     start_log(how, log_writer(&cli, how.wanted, book));
+    // Whoever cannot start after all has told it here.
+    mended.iter().for_each(|mended| tracing::warn!(mended, "Something was found that others could read."));
     let settings = log.and_then(|_| Settings::read(&environment));
     wire::provide();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let done = runtime.block_on(commands::run(cli, (paths, settings), disk));
+    let done = runtime.block_on(commands::run(cli, (paths, settings), disk, mended));
     // A terminal that is still being read cannot be told to stop, and must not keep us.
     runtime.shutdown_background();
     done
+}
+
+/// J2: tightens what was loosened before any of it is read, since a secret that others can read is refused: for whoever
+/// may start the assistant, or asked for it. What was mended; what could not be is found again, and told, by the start.
+fn tightened(command: Option<&Command>, paths: &Paths) -> Vec<String> {
+    match command {
+        None | Some(Command::Run { .. } | Command::Chat { once: false, .. } | Command::Tui) => {
+            loose::mend_at_start(paths).mended.into_iter().collect()
+        }
+        Some(Command::Look(Look::Doctor(Care { fix: true, .. }))) => loose::mend(paths),
+        Some(_) => Vec::new(),
+    }
 }
 
 /// Does what a process of ours asks of another.

@@ -3,12 +3,13 @@
 pub mod manager;
 pub mod unit;
 
+use journal::Paths;
 use serde_json::{Value, json};
 
 use crate::checkup::{Finding, State};
-use crate::settings::Settings;
+use crate::settings::Service;
 use manager::{Linger, Manager, Unmanaged};
-use unit::Unit;
+use unit::{Installed, Unit};
 
 /// How the service is.
 #[derive(Clone, Debug, Default)]
@@ -60,13 +61,20 @@ impl Standing {
 }
 
 /// Whether it is installed, runs, and goes on when the human logs out.
-pub fn look(settings: &Settings) -> Finding {
-    let Some(unit) = Unit::of(settings) else {
+pub fn look(service: &Service, paths: &Paths) -> Finding {
+    let Some(unit) = Unit::of(service, paths) else {
         return Finding::absent("service", "HOME is not set, so there is no place for one");
     };
-    if !unit.is_installed() {
-        return Finding::absent("service", "not installed: i run only while you let me")
-            .fixed_by("ollim-bot setup service");
+    match unit.installed() {
+        Installed::Ours => {}
+        Installed::No => {
+            return Finding::absent("service", "not installed: i run only while you let me")
+                .fixed_by("ollim-bot setup service");
+        }
+        Installed::Other(other) => {
+            let text = format!("there is one, but for {}: here i run only while you let me", other.display());
+            return Finding::new("service", State::Warning, text);
+        }
     }
     let manager = Manager;
     let standing = match manager.standing() {

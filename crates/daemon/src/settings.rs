@@ -9,6 +9,7 @@ pub mod key;
 pub mod log;
 mod mailbox;
 mod places;
+pub mod refused;
 mod spend;
 mod upgrade;
 mod web;
@@ -31,7 +32,8 @@ pub use accounts::{Accounts, Keeper};
 pub use environment::Environment;
 use file::File;
 pub use mailbox::Mail;
-pub use places::{Discord, Places, Terminal};
+pub use places::{Discord, Places, Service, Terminal};
+use refused::{Part, Refusal, Refusals};
 pub use spend::Spend;
 pub use upgrade::Upgrade;
 pub use webhooks::{Secrets, Webhooks};
@@ -113,14 +115,21 @@ impl Brain {
 impl Settings {
     /// Reads everything.
     pub fn read(environment: &Environment) -> Result<Self, Failed> {
-        let environment = &environment.completed()?;
+        let (settings, refused) = Self::read_on(environment)?;
+        refused.into_iter().next().map_or(Ok(settings), |first| Err(first.why))
+    }
+
+    /// Reads all that can be read. A part that is refused is as if nobody had said anything about it.
+    pub fn read_on(environment: &Environment) -> Result<(Self, Vec<Refusal>), Failed> {
+        let mut refused = Refusals::default();
+        let environment = &refused.or(Part::Kept, environment.completed(), || Ok(environment.clone()))?;
         let paths = Paths::new(environment.data_dir()?);
-        let file = File::read(&paths)?;
-        let thinking = thinking(environment, &file)?;
-        Ok(Self {
+        let file = refused.or(Part::File, File::read(&paths), File::usual)?;
+        let settings = Self {
+            thinking: refused.or(Part::Thinking, thinking(environment, &file), || Ok(None))?,
             names: names(environment),
-            zone: zone::read(environment)?,
-            brain: brain(environment, &file, &paths)?,
+            zone: refused.or(Part::Zone, zone::read(environment), || Ok(zone::guessed()))?,
+            brain: refused.or(Part::Brain, brain(environment, &file, &paths), || Ok(Brain::Offline))?,
             aliases: file
                 .model
                 .aliases
@@ -128,16 +137,18 @@ impl Settings {
                 .into_iter()
                 .filter(|(name, _)| SHORT_NAMES.contains(&name.as_str()))
                 .collect(),
-            thinking,
-            spend: spend::read(&file)?,
+            spend: refused.or(Part::File, spend::read(&file), || spend::read(&File::usual()?))?,
             manners: Manners {
                 patience: patience::Limits { tries: file.model.tries, ..patience::Limits::HOUSE },
-                room: room(&file)?,
+                room: refused.or(Part::File, room(&file), || room(&File::usual()?))?,
             },
-            places: places::read(environment, &file, &paths)?,
+            places: refused.or(Part::Places, places::read(environment, &file, &paths), || {
+                places::read(&places::undoubted(environment), &File::usual()?, &paths)
+            })?,
             home: environment.get("HOME").map(str::to_owned),
             paths,
-        })
+        };
+        Ok((settings, refused.0))
     }
 }
 
@@ -193,7 +204,11 @@ fn names(environment: &Environment) -> Guessed<Names> {
 
 fn brain(environment: &Environment, file: &File, paths: &Paths) -> Result<Brain, Failed> {
     let wanted = environment.get("OLLIM_MODEL").unwrap_or(&file.model.r#use);
-    let key = key::read(environment, paths, key::ANTHROPIC)?;
+    // A key that nobody asks for cannot be in the way.
+    let key = match wanted == "auto" || wanted.starts_with("anthropic:") {
+        true => key::read(environment, paths, key::ANTHROPIC)?,
+        false => None,
+    };
     let wanted = match (wanted, &key) {
         ("auto", Some(_)) => "anthropic:sonnet",
         ("auto", None) => "offline",

@@ -3,6 +3,7 @@
 mod follow;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
@@ -17,6 +18,9 @@ pub use follow::{Followed, Following};
 
 /// The most bytes of an answer that are read.
 const ANSWER_BYTES: usize = 64 * 1024 * 1024;
+
+/// How long whoever only wants to know how the assistant is waits for it: one that stands still never answers.
+const SOON: Duration = Duration::from_secs(5);
 
 /// A way to the running assistant.
 #[derive(Clone, Debug)]
@@ -84,6 +88,12 @@ impl Client {
     /// What is at `path`.
     pub async fn get(&self, path: &str) -> Result<Value, Unanswered> {
         self.send(Method::GET, path, None).await?.json().await
+    }
+
+    /// What is at `path`, if that is told soon.
+    pub async fn get_soon(&self, path: &str) -> Result<Value, Unanswered> {
+        let late = |_| Err(broken(format!("nobody answered within {} s", SOON.as_secs())));
+        tokio::time::timeout(SOON, self.get(path)).await.unwrap_or_else(late)
     }
 
     /// Sends `body` to `path`.
@@ -220,6 +230,18 @@ fn shown(block: &str) -> Option<Shown> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Who listens and never answers holds up nobody who only wants to know how it is.
+    #[tokio::test(start_paused = true)]
+    async fn whoever_stands_still_is_not_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let deaf = std::os::unix::net::UnixListener::bind(dir.path().join("control.sock")).unwrap();
+        let client = Client::new(dir.path(), "control.sock");
+        let late = client.get_soon("/api/health").await.unwrap_err().to_string();
+        assert_eq!(late, "the running ollim-bot did not answer: nobody answered within 5 s");
+        drop(deaf);
+        assert!(matches!(client.get_soon("/api/health").await, Err(Unanswered::NotRunning)));
+    }
 
     #[test]
     fn a_reply_names_its_message_first() {

@@ -127,6 +127,19 @@ mod tests {
 
     use super::*;
 
+    /// An assistant that stands still is told as one that does not answer, with what to do, and not waited for.
+    #[tokio::test(start_paused = true)]
+    async fn an_assistant_that_stands_still_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::new(dir.path());
+        std::fs::create_dir(paths.state()).unwrap();
+        let _deaf = std::os::unix::net::UnixListener::bind(paths.state().join(crate::house::SOCKET)).unwrap();
+        let found = running(&Running::ask(&paths).await);
+        assert_eq!(found.state, State::Wrong);
+        assert_eq!(found.text, "the running ollim-bot did not answer: nobody answered within 5 s");
+        assert!(found.fix.is_some_and(|fix| fix.starts_with("ollim-bot service restart")));
+    }
+
     #[test]
     fn a_directory_that_cannot_be_made_is_not_promised() {
         let dir = tempfile::tempdir().unwrap();

@@ -15,9 +15,12 @@ use super::{Finding, State};
 const DEEPEST: usize = 6;
 const MOST: usize = 20_000;
 
-/// All that others could get at, as it lies below the data directory.
+/// All that others could get at, as it lies below the data directory. A place without a `state` is none of ours yet.
 pub fn find(paths: &Paths) -> Vec<PathBuf> {
     let mut found = Vec::new();
+    if !paths.state().is_dir() {
+        return found;
+    }
     if is_loose(paths.root()) {
         found.push(paths.root().to_owned());
     }
@@ -48,10 +51,19 @@ pub fn mend(paths: &Paths) -> Vec<String> {
     loose.iter().map(told).collect()
 }
 
-/// Tightens everything; what the human should hear of it, in one sentence for all that could be mended.
-pub fn mend_at_start(paths: &Paths) -> Vec<String> {
-    let loose = find(paths);
+/// What a start tightened.
+pub struct Tightened {
+    /// What could be, in one sentence for all of it.
+    pub mended: Option<String>,
+    /// What could not be, and why.
+    pub unmended: Vec<String>,
+}
+
+/// Tightens everything.
+pub fn mend_at_start(paths: &Paths) -> Tightened {
+    let mut loose = find(paths);
     let failed = tighten(&loose);
+    loose.retain(|path| failed.iter().all(|(unmended, _)| unmended != path));
     let mended = match loose.as_slice() {
         [] => None,
         [one] => Some(format!("others could read {}. it is yours alone again.", one.display())),
@@ -64,7 +76,7 @@ pub fn mend_at_start(paths: &Paths) -> Vec<String> {
     let unmended = failed.iter().map(|(path, error)| {
         format!("others can read {}, and i can't change that: {error}.", path.display())
     });
-    mended.filter(|_| failed.is_empty()).into_iter().chain(unmended).collect()
+    Tightened { mended, unmended: unmended.collect() }
 }
 
 /// Whether others can get at anything. A directory alone is shut again by the next start.

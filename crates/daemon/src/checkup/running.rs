@@ -28,7 +28,7 @@ pub struct Running {
 impl Running {
     /// Asks the one that runs on the directory at `paths`, if one does.
     pub async fn ask(paths: &Paths) -> Result<Option<Self>, Unanswered> {
-        match Client::new(&paths.state(), SOCKET).get("/api/health").await {
+        match Client::new(&paths.state(), SOCKET).get_soon("/api/health").await {
             Ok(health) => Ok(Some(Self::read(health))),
             Err(Unanswered::NotRunning) => Ok(None),
             Err(error) => Err(error),

@@ -63,7 +63,7 @@ pub enum Section {
     /// Tasks, calendar and mail at Google
     Google(GoogleSetup),
     /// The service that runs it by itself
-    Service,
+    Service(ServiceSetup),
     /// Your name, its name, and your time zone
     You(YouSetup),
 }
@@ -147,6 +147,14 @@ pub struct GoogleSetup {
     /// The file of the client that you made (credentials.json)
     #[arg(long, value_name = "FILE")]
     pub client_file: Option<PathBuf>,
+}
+
+/// The service.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ServiceSetup {
+    /// Keep what only this shell says, such as keys and names, so that the service knows it too
+    #[arg(long)]
+    pub keep: bool,
 }
 
 /// Who the two are, and when.

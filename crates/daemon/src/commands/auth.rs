@@ -4,7 +4,7 @@ use std::process::{Command, ExitCode};
 
 use crate::exit::Failed;
 use crate::settings::Environment;
-use crate::voice::{note, print};
+use crate::voice::print;
 
 const USAGE: &str = "\
 usage: ollim-bot auth login|status|logout
@@ -19,10 +19,7 @@ pub fn run(words: &[String], environment: &Environment) -> Result<ExitCode, Fail
             Ok(ExitCode::SUCCESS)
         }
         Some("login" | "status" | "logout") => pass_on(words, environment),
-        Some(other) => {
-            note(&format!("error: auth has no `{other}`.\n{USAGE}"));
-            Ok(ExitCode::FAILURE)
-        }
+        Some(other) => Err(Failed::Usage(format!("auth has no `{other}`.\n{USAGE}"))),
     }
 }
 

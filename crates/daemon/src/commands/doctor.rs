@@ -26,23 +26,25 @@ use crate::clock::SystemClock;
 use crate::exit::Failed;
 use crate::hooks;
 use crate::service;
-use crate::settings::{Environment, Settings, Webhooks, key};
+use crate::settings::refused::WHERE_IT_IS_SET;
+use crate::settings::{Environment, Service, Settings, Webhooks, key};
 use crate::tool_lists::Check;
 
 /// What the door for other programs is called here.
 const HOOKS: &str = "hooks";
 
-/// Looks at everything, as far as the settings can be read; 1 if something is wrong.
+/// Looks at everything, as far as the settings can be read; 1 if something is wrong. What was loose was tightened before
+/// they were read, if that was asked for, and is told as mended.
 pub async fn examine(
     (environment, paths): (&Environment, &Paths),
     settings: Result<&Settings, &Failed>,
-    care: Care,
+    (care, mut mended): (Care, Vec<String>),
     output: &Output,
 ) -> Result<ExitCode, Failed> {
-    let (mended, unmended) = if care.fix { mend(paths) } else { Default::default() };
+    let unmended = if care.fix { sweep(paths, &mut mended) } else { None };
     let mut findings = match (care.lint.lint, settings) {
         (true, Ok(settings)) => lint(settings),
-        (true, Err(wrong)) => vec![unreadable(wrong)],
+        (true, Err(wrong)) => unreadable(environment, wrong),
         (false, settings) => everything((environment, paths), settings).await,
     };
     findings.extend(unmended);
@@ -83,16 +85,16 @@ async fn everything(
     findings.push(data::running(&asked));
     let running = asked.ok().flatten();
     findings.extend(secrets(environment, paths));
+    findings.push(service::look(&Service::read(environment), paths));
     match settings {
         Ok(settings) => {
-            findings.push(service::look(settings));
             findings.push(data::zone(settings));
             findings.extend(elsewhere(settings, running.as_ref()).await);
             findings.extend(model::thinking(settings));
             findings.extend(door(settings, running.as_ref()));
             findings.extend(lint(settings));
         }
-        Err(wrong) => findings.push(unreadable(wrong)),
+        Err(wrong) => findings.extend(unreadable(environment, wrong)),
     }
     findings
 }
@@ -116,10 +118,9 @@ pub async fn elsewhere(settings: &Settings, running: Option<&Running>) -> Vec<Fi
     model.into_iter().chain(discord).chain([calendar, tasks, mail]).collect()
 }
 
-/// Mends what can be mended without asking, and tells it, and what is left as it is.
-fn mend(paths: &Paths) -> (Vec<String>, Option<Finding>) {
-    let mut mended = loose::mend(paths);
-    let left = match sweep_left(paths, &RealDisk, std::process::id()) {
+/// Sweeps away what a crash left half-written, which is `mended` then; what is left as it is.
+fn sweep(paths: &Paths, mended: &mut Vec<String>) -> Option<Finding> {
+    match sweep_left(paths, &RealDisk, std::process::id()) {
         Ok(0) => None,
         Ok(swept) => {
             mended.push(format!("{swept} half-written files of a crash are swept away."));
@@ -134,8 +135,7 @@ fn mend(paths: &Paths) -> (Vec<String>, Option<Finding>) {
             State::Warning,
             format!("half-written files of a crash could not be swept away: {error}"),
         )),
-    };
-    (mended, left)
+    }
 }
 
 /// The secrets that are kept, and not used.
@@ -153,8 +153,15 @@ fn said_in_chat(paths: &Paths, disk: Arc<dyn Disk>) -> impl Iterator<Item = Find
     })
 }
 
-fn unreadable(wrong: &Failed) -> Finding {
-    Finding::wrong("settings", wrong.to_string())
+/// All that is refused of the settings, with what repairs each.
+fn unreadable(environment: &Environment, wrong: &Failed) -> Vec<Finding> {
+    let told = |why: &Failed, fix: &str| Finding::wrong("settings", why.to_string()).fixed_by(fix);
+    match Settings::read_on(environment) {
+        Ok((_, refused)) if !refused.is_empty() => {
+            refused.iter().map(|refusal| told(&refusal.why, refusal.fix())).collect()
+        }
+        Ok(_) | Err(_) => vec![told(wrong, WHERE_IT_IS_SET)],
+    }
 }
 
 /// The files that people write.

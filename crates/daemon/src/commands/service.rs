@@ -3,40 +3,50 @@
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use journal::disk::{RealDisk, replace};
+use journal::Paths;
+use journal::disk::{RealDisk, ensure_dir, replace};
 use serde_json::{Value, json};
-use surfaces::client::Client;
 
 use super::answer;
+use crate::checkup::running::Running;
 use crate::cli::{Output, ServiceAction};
 use crate::exit::Failed;
-use crate::house::SOCKET;
 use crate::service::Standing;
 use crate::service::manager::{Linger, Manager, Unmanaged};
-use crate::service::unit::{NAME, Unit, Walls};
-use crate::settings::{Settings, log};
+use crate::service::unit::{Installed, NAME, Unit, Walls};
+use crate::settings::{Environment, Service, Settings, kept, log};
 
 /// What systemd ends a process with for which it could not make a namespace.
 const NO_NAMESPACE: i32 = 226;
 
-/// Does what was asked for.
-pub async fn run(settings: &Settings, action: ServiceAction, output: &Output) -> Result<ExitCode, Failed> {
-    let unit = Unit::of(settings).ok_or_else(|| {
-        Failed::Configuration("HOME is not set, so there is no place for a service. set it.".to_owned())
-    })?;
+/// Does what was asked for. Only who starts it needs settings that are right.
+pub async fn run(
+    (environment, paths): (&Environment, &Paths),
+    settings: Result<&Settings, Failed>,
+    action: ServiceAction,
+    output: &Output,
+) -> Result<ExitCode, Failed> {
+    let unit = unit(&Service::read(environment), paths)?;
     match action {
         ServiceAction::Install => {
-            let done = install(settings, &unit).await?;
+            let done = install((environment, settings?), &unit).await?;
             answer(output, &done.value, &done.text);
             Ok(ExitCode::SUCCESS)
         }
-        ServiceAction::Start => order(&unit, "start", output),
+        ServiceAction::Start => settings.and_then(|_| order(&unit, "start", output)),
         ServiceAction::Stop => order(&unit, "stop", output),
-        ServiceAction::Restart => order(&unit, "restart", output),
+        ServiceAction::Restart => settings.and_then(|_| order(&unit, "restart", output)),
         ServiceAction::Status => status(&unit, output),
-        ServiceAction::Logs { lines, follow } => logs(settings, &unit, (lines, follow)),
+        ServiceAction::Logs { lines, follow } => logs(paths, &unit, (lines, follow)),
         ServiceAction::Remove => remove(&unit, output),
     }
+}
+
+/// The unit for the directory at `paths`.
+pub fn unit(service: &Service, paths: &Paths) -> Result<Unit, Failed> {
+    Unit::of(service, paths).ok_or_else(|| {
+        Failed::Configuration("HOME is not set, so there is no place for a service. set it.".to_owned())
+    })
 }
 
 /// What was done, for people and programs.
@@ -47,25 +57,31 @@ pub struct Done {
     pub value: Value,
 }
 
-/// Makes the service and starts it.
-pub async fn install(settings: &Settings, unit: &Unit) -> Result<Done, Failed> {
+/// Makes the service and starts it. What it will not know of this shell is told.
+pub async fn install(
+    (environment, settings): (&Environment, &Settings),
+    unit: &Unit,
+) -> Result<Done, Failed> {
     let manager = Manager;
     let by_hand = |unmanaged: Unmanaged| not_managed(&unmanaged, unit);
+    not_anothers(unit)?;
     // Asking first: where nobody manages services, nothing is left behind.
     let before = manager.standing().map_err(by_hand)?;
-    let client = Client::new(&settings.paths.state(), SOCKET);
-    if let (Ok(health), false) = (client.get("/api/health").await, before.is_running()) {
+    if let (Ok(Some(running)), false) = (Running::ask(&settings.paths).await, before.is_running()) {
         return Err(Failed::Running(format!(
             "it runs already (pid {}), but not as a service. end that one, and run this again.",
-            health["pid"]
+            running.health["pid"]
         )));
     }
+    // Walls are made around what is there.
+    ensure_dir(&RealDisk, unit.data())
+        .map_err(|error| Failed::Configuration(format!("{}: {error}", unit.data().display())))?;
     let walls = match start(unit, Walls::Whole).map_err(by_hand)? {
         standing if standing.is_running() => "",
         standing if standing.code == NO_NAMESPACE => {
             match start(unit, Walls::WithoutNamespaces).map_err(by_hand)? {
                 standing if standing.is_running() => {
-                    "\nthis machine lets nobody but root make namespaces, so it runs without those walls."
+                    "\nsystemd could make no namespaces for it, so it runs without those walls."
                 }
                 standing => return Err(not_started(&standing)),
             }
@@ -83,11 +99,39 @@ pub async fn install(settings: &Settings, unit: &Unit) -> Result<Done, Failed> {
             "nobody here says whether it goes on when you log out. `loginctl enable-linger` is what decides it."
         }
     };
-    let text =
-        format!("the service is {}.\n{goes_on}{walls}\nlook: ollim-bot service status", standing.told());
-    let value =
-        json!({ "ok": true, "service": standing.as_json(), "linger": word(linger), "unit": unit.place() });
+    let only_said = kept::only_said(environment, &settings.paths);
+    let hint = not_seen(&only_said).map(|hint| format!("\n{hint}")).unwrap_or_default();
+    let text = format!(
+        "the service is {}.\n{goes_on}{walls}{hint}\nlook: ollim-bot service status",
+        standing.told()
+    );
+    let value = json!({
+        "ok": true, "service": standing.as_json(), "linger": word(linger), "unit": unit.place(), "not_seen": only_said,
+    });
     Ok(Done { text, value })
+}
+
+/// Whether the service is not another's already: there is one name for all of them.
+pub fn not_anothers(unit: &Unit) -> Result<(), Failed> {
+    let Installed::Other(other) = unit.installed() else { return Ok(()) };
+    let (other, data) = (other.display(), unit.data().display());
+    Err(Failed::NotDone(format!(
+        "the service is for {other}, and there can be only one. to have it for {data} instead, first take that one away: \
+         ollim-bot --data-dir {other} service remove"
+    )))
+}
+
+/// That the service sees nothing of these variables of this shell, and what changes that.
+pub fn not_seen(names: &[&str]) -> Option<String> {
+    let (which, are, them) = match names {
+        [] => return None,
+        [one] => ((*one).to_owned(), "is", "it"),
+        [first @ .., last] => (format!("{} and {last}", first.join(", ")), "are", "them"),
+    };
+    Some(format!(
+        "{which} {are} set in this shell alone, and the service does not see {them}. to keep {them} for it: \
+         ollim-bot setup service --keep"
+    ))
 }
 
 fn start(unit: &Unit, walls: Walls) -> Result<Standing, Unmanaged> {
@@ -111,7 +155,8 @@ fn write(place: &Path, text: &str) -> Result<(), Unmanaged> {
     replace(&RealDisk, place, text.as_bytes()).map_err(told)
 }
 
-fn linger(manager: Manager) -> Linger {
+/// Whether the human's services go on when they log out, after that was asked for.
+pub fn linger(manager: Manager) -> Linger {
     match manager.linger() {
         Linger::Off if manager.enable_linger() => manager.linger(),
         known @ (Linger::On | Linger::Off | Linger::Unknown) => known,
@@ -147,17 +192,22 @@ fn not_managed(unmanaged: &Unmanaged, unit: &Unit) -> Failed {
     }
 }
 
-fn installed(unit: &Unit) -> Result<(), Failed> {
-    match unit.is_installed() {
-        true => Ok(()),
-        false => {
-            Err(Failed::NotDone("the service is not installed. run: ollim-bot service install".to_owned()))
-        }
-    }
+const NOT_INSTALLED: &str = "the service is not installed. run: ollim-bot service install";
+
+/// That the service is not ours to do this with, and with which it would be done.
+fn not_ours(unit: &Unit, other: &Path, what: &str) -> String {
+    let (other, data) = (other.display(), unit.data().display());
+    format!(
+        "the service is for {other}, not for {data}. if you mean that one: ollim-bot --data-dir {other} service {what}"
+    )
 }
 
 fn order(unit: &Unit, what: &str, output: &Output) -> Result<ExitCode, Failed> {
-    installed(unit)?;
+    match unit.installed() {
+        Installed::Ours => {}
+        Installed::No => return Err(Failed::NotDone(NOT_INSTALLED.to_owned())),
+        Installed::Other(other) => return Err(Failed::NotDone(not_ours(unit, &other, what))),
+    }
     let manager = Manager;
     let ordered = manager.order(&[what, NAME]);
     let standing = manager.standing().map_err(|unmanaged| not_managed(&unmanaged, unit))?;
@@ -173,11 +223,16 @@ fn order(unit: &Unit, what: &str, output: &Output) -> Result<ExitCode, Failed> {
 }
 
 fn status(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
-    if !unit.is_installed() {
-        let text = "the service is not installed. run: ollim-bot service install";
-        answer(output, &json!({ "ok": false, "installed": false }), text);
-        return Ok(ExitCode::FAILURE);
-    }
+    let (text, other) = match unit.installed() {
+        Installed::Ours => return status_of_ours(unit, output),
+        Installed::No => (NOT_INSTALLED.to_owned(), None),
+        Installed::Other(other) => (not_ours(unit, &other, "status"), Some(other)),
+    };
+    answer(output, &json!({ "ok": false, "installed": false, "other": other }), &text);
+    Ok(ExitCode::FAILURE)
+}
+
+fn status_of_ours(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
     let manager = Manager;
     let standing = manager.standing().map_err(|unmanaged| not_managed(&unmanaged, unit))?;
     let linger = manager.linger();
@@ -199,9 +254,9 @@ fn status(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
 }
 
 /// Shows what systemd kept of the log, or else what we wrote into our own file.
-fn logs(settings: &Settings, unit: &Unit, (lines, follow): (u32, bool)) -> Result<ExitCode, Failed> {
+fn logs(paths: &Paths, unit: &Unit, (lines, follow): (u32, bool)) -> Result<ExitCode, Failed> {
     let count = lines.to_string();
-    let mut command = match unit.is_installed() && Manager.standing().is_ok() {
+    let mut command = match unit.installed() == Installed::Ours && Manager.standing().is_ok() {
         true => {
             let mut command = Command::new("journalctl");
             command.args([
@@ -217,7 +272,7 @@ fn logs(settings: &Settings, unit: &Unit, (lines, follow): (u32, bool)) -> Resul
             command
         }
         false => {
-            let file = log::file(&settings.paths);
+            let file = log::file(paths);
             if !file.exists() {
                 let text = format!("there is no log yet at {}.", file.display());
                 return Err(Failed::NotDone(text));
@@ -236,9 +291,13 @@ fn logs(settings: &Settings, unit: &Unit, (lines, follow): (u32, bool)) -> Resul
 }
 
 fn remove(unit: &Unit, output: &Output) -> Result<ExitCode, Failed> {
-    if !unit.is_installed() {
-        answer(output, &json!({ "ok": true, "removed": false }), "there is no service to remove.");
-        return Ok(ExitCode::SUCCESS);
+    match unit.installed() {
+        Installed::Ours => {}
+        Installed::No => {
+            answer(output, &json!({ "ok": true, "removed": false }), "there is no service to remove.");
+            return Ok(ExitCode::SUCCESS);
+        }
+        Installed::Other(other) => return Err(Failed::NotDone(not_ours(unit, &other, "remove"))),
     }
     let manager = Manager;
     let told = |unmanaged: Unmanaged| not_managed(&unmanaged, unit);

@@ -89,6 +89,20 @@ pub async fn run(
     }
 }
 
+/// The settings as far as they can be read: what is refused is told, and may be what is set up now.
+pub fn read_on(environment: &Environment, wrong: &Failed, output: &Output) -> Result<Settings, Failed> {
+    let (settings, refused) = Settings::read_on(environment)?;
+    let wrong = left_out(wrong);
+    output.voice.note(&wrong);
+    let others = refused.iter().map(|refusal| left_out(&refusal.why)).filter(|other| *other != wrong);
+    others.for_each(|other| output.voice.note(&other));
+    Ok(settings)
+}
+
+fn left_out(why: &Failed) -> String {
+    format!("✗ settings  {why} i go on without it.")
+}
+
 /// What a section came to.
 pub struct Done {
     section: &'static str,
@@ -121,7 +135,7 @@ fn set_up(here: &mut Here, section: Section) -> BoxFuture<'_, Result<Done, Ended
         Section::Caldav(given) => caldav::set_up(here, given).boxed(),
         Section::Mail(given) => mail::set_up(here, given).boxed(),
         Section::Google(given) => google::set_up(here, given).boxed(),
-        Section::Service => service::set_up(here).boxed(),
+        Section::Service(given) => service::set_up(here, given).boxed(),
         Section::You(given) => async move { you::set_up(here, given) }.boxed(),
     }
 }
@@ -142,7 +156,8 @@ async fn standings(here: &Here) -> [Finding; 7] {
         Keeper::Local | Keeper::Google => Finding::absent("caldav", "not connected"),
         Keeper::CalDav(_) | Keeper::Wrong(_) => calendar,
     };
-    [model, discord, calendar, mail, google, crate::service::look(settings), you]
+    let service = crate::service::look(&settings.places.service, &settings.paths);
+    [model, discord, calendar, mail, google, service, you]
 }
 
 async fn list(here: &Here, output: &Output) -> Result<ExitCode, Failed> {
@@ -192,7 +207,9 @@ async fn menu(here: &mut Here, output: &Output) -> Result<ExitCode, Failed> {
             Err(Ended::Left) => here.asker.say(LEFT),
             Err(Ended::Failed(failed)) => here.asker.say(&format!("✗ {failed}")),
         }
-        here.settings = here.keeping.settings()?;
+        let (settings, refused) = here.keeping.settings()?;
+        here.settings = settings;
+        refused.iter().for_each(|refusal| here.asker.say(&left_out(&refusal.why)));
     }
 }
 
@@ -203,7 +220,7 @@ fn section(number: usize) -> Section {
         3 => Section::Caldav(Default::default()),
         4 => Section::Mail(Default::default()),
         5 => Section::Google(Default::default()),
-        6 => Section::Service,
+        6 => Section::Service(Default::default()),
         _ => Section::You(Default::default()),
     }
 }

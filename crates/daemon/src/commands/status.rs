@@ -35,7 +35,7 @@ pub async fn show(
     let runs = Running::ask(paths).await?;
     let (mut value, mut text, mut code) = match &runs {
         Some(Running { health, .. }) => {
-            let today = Client::new(&paths.state(), SOCKET).get("/api/today").await?;
+            let today = Client::new(&paths.state(), SOCKET).get_soon("/api/today").await?;
             let text = told(health, &today["next"]);
             (running(health.clone(), today["next"].clone()), text, ExitCode::SUCCESS)
         }

@@ -7,7 +7,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::settings::Settings;
+use journal::Paths;
+
+use crate::settings::Service;
 
 /// What it is called.
 pub const NAME: &str = "ollim-bot.service";
@@ -21,6 +23,19 @@ pub struct Unit {
     place: PathBuf,
     program: PathBuf,
     data: PathBuf,
+    /// Variables that it begins with.
+    surroundings: Vec<(&'static str, String)>,
+}
+
+/// Whether a service is installed, and whose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Installed {
+    /// There is none.
+    No,
+    /// There is one for our data directory, or one that does not say for which.
+    Ours,
+    /// There is one for this other directory.
+    Other(PathBuf),
 }
 
 /// How much of the machine is shut off.
@@ -34,10 +49,11 @@ pub enum Walls {
 
 impl Unit {
     /// The unit for this program and this data directory; nothing, if nobody knows where such things are kept.
-    pub fn of(settings: &Settings) -> Option<Self> {
-        let place = settings.places.service.units.clone()?.join(NAME);
+    pub fn of(service: &Service, paths: &Paths) -> Option<Self> {
+        let place = service.units.clone()?.join(NAME);
         let program = std::env::current_exe().ok()?;
-        Some(Self { place, program, data: settings.paths.root().to_owned() })
+        let surroundings = service.surroundings.clone();
+        Some(Self { place, program, data: paths.root().to_owned(), surroundings })
     }
 
     /// Where it is.
@@ -45,14 +61,28 @@ impl Unit {
         &self.place
     }
 
-    /// Whether it is there.
-    pub fn is_installed(&self) -> bool {
-        self.place.exists()
+    /// The data directory.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// Whether it is there: all directories share one name for it, so the one that is there may be another's.
+    pub fn installed(&self) -> Installed {
+        if !self.place.exists() {
+            return Installed::No;
+        }
+        let text = std::fs::read_to_string(&self.place).unwrap_or_default();
+        match data_of(&text) {
+            Some(other) if !is_same(&other, &self.data) => Installed::Other(other),
+            Some(_) | None => Installed::Ours,
+        }
     }
 
     /// The command that a service runs.
     pub fn command(&self) -> String {
-        format!("{} --data-dir {} run --no-chat", quoted(&self.program), quoted(&self.data))
+        // Only in a command a dollar means something.
+        let word = |path: &Path| quoted(&path.to_string_lossy()).replace('$', "$$");
+        format!("{} --data-dir {} run --no-chat", word(&self.program), word(&self.data))
     }
 
     /// What systemd reads.
@@ -88,29 +118,33 @@ impl Unit {
              SystemCallErrorNumber=EPERM\n",
             self.command()
         );
+        for (name, value) in &self.surroundings {
+            let _ = writeln!(text, "Environment={}", quoted(&format!("{name}={value}")));
+        }
         if walls == Walls::Whole {
+            // With a /tmp of its own it would not see a directory that lies there.
+            let own_tmp = !["/tmp", "/var/tmp"].iter().any(|tmp| self.data.starts_with(tmp));
+            text.push_str(if own_tmp { "\nPrivateTmp=yes\n" } else { "\n" });
             text.push_str(
-                "\n\
-                 PrivateTmp=yes\n\
-                 ProtectSystem=strict\n\
+                "ProtectSystem=strict\n\
                  ProtectKernelTunables=yes\n\
                  ProtectControlGroups=yes\n\
                  ReadWritePaths=%h\n",
             );
-            let _ = writeln!(text, "ReadWritePaths={}", quoted(&self.data));
+            let _ = writeln!(text, "ReadWritePaths={}", quoted(&self.data.to_string_lossy()));
         }
         text.push_str("\n[Install]\nWantedBy=default.target\n");
         text
     }
 }
 
-/// `path` as a word of a unit.
-fn quoted(path: &Path) -> String {
+/// `text` as a word of a unit.
+fn quoted(text: &str) -> String {
     let mut word = String::from("\"");
-    for letter in path.to_string_lossy().chars() {
+    for letter in text.chars() {
         match letter {
             '"' | '\\' => word.extend(['\\', letter]),
-            '%' | '$' => word.extend([letter, letter]),
+            '%' => word.push_str("%%"),
             _ => word.push(letter),
         }
     }
@@ -118,20 +152,85 @@ fn quoted(path: &Path) -> String {
     word
 }
 
+/// The data directory that the command of this unit names.
+fn data_of(unit: &str) -> Option<PathBuf> {
+    let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart="))?;
+    let mut words = words(line)?.into_iter();
+    words.find(|word| word == "--data-dir")?;
+    words.next().map(PathBuf::from)
+}
+
+/// The words of a command; nothing, if there is anything in it that only systemd knows the meaning of.
+fn words(line: &str) -> Option<Vec<String>> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => quoted = !quoted,
+            '\\' => word.push(letters.next()?),
+            '%' | '$' => word.push(letters.next().filter(|next| *next == letter)?),
+            ' ' if !quoted => words.push(std::mem::take(&mut word)),
+            letter => word.push(letter),
+        }
+    }
+    words.push(word);
+    Some(words)
+}
+
+/// Whether both are the same directory, by whichever way one comes there.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    one == other || real(one) == real(other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn unit(data: &str) -> Unit {
-        Unit { place: "/units/x".into(), program: "/usr/bin/true".into(), data: data.into() }
+        let surroundings = vec![("PATH", "/a b/100%:$X/bin".to_owned())];
+        Unit { place: "/units/x".into(), program: "/usr/bin/true".into(), data: data.into(), surroundings }
+    }
+
+    /// A dollar means something in a command, and nothing in a list of paths.
+    #[test]
+    fn a_path_is_one_word_whatever_is_in_it() {
+        let text = unit("/a b/\"c\"/%h/$X").text(Walls::Whole);
+        let command = "ExecStart=\"/usr/bin/true\" --data-dir \"/a b/\\\"c\\\"/%%h/$$X\" run --no-chat";
+        let path = "Environment=\"PATH=/a b/100%%:$X/bin\"";
+        for line in [command, path, "ReadWritePaths=\"/a b/\\\"c\\\"/%%h/$X\""] {
+            assert!(text.lines().any(|it| it == line), "{line}: {text}");
+        }
+        assert!(!unit("/x").text(Walls::WithoutNamespaces).contains("PrivateTmp"));
+    }
+
+    /// Whoever lies in the directory for what is fleeting keeps it, with all other walls.
+    #[test]
+    fn a_directory_below_tmp_is_seen_by_the_service() {
+        let lines = |data: &str| unit(data).text(Walls::Whole);
+        assert!(lines("/srv/x").contains("\nPrivateTmp=yes\nProtectSystem=strict\n"));
+        assert!(
+            !lines("/tmp/x").contains("PrivateTmp") && lines("/tmp/x").contains("\nProtectSystem=strict\n")
+        );
     }
 
     #[test]
-    fn a_path_is_one_word_whatever_is_in_it() {
-        assert_eq!(quoted(Path::new("/a b/\"c\"/%h/$X")), "\"/a b/\\\"c\\\"/%%h/$$X\"");
-        let text = unit("/a b/c").text(Walls::Whole);
-        assert!(text.contains("ExecStart=\"/usr/bin/true\" --data-dir \"/a b/c\" run --no-chat\n"), "{text}");
-        assert!(!unit("/x").text(Walls::WithoutNamespaces).contains("PrivateTmp"));
+    fn a_unit_says_for_which_directory_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |data: &Path| Unit { place: dir.path().join(NAME), ..unit(data.to_str().unwrap()) };
+        let (real, link) = (dir.path().join("a \"b\" %h $X \\"), dir.path().join("link"));
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        assert_eq!(at(&real).installed(), Installed::No);
+        std::fs::write(dir.path().join(NAME), at(&real).text(Walls::Whole)).unwrap();
+        for same in [&real, &link] {
+            assert_eq!(at(same).installed(), Installed::Ours);
+        }
+        assert_eq!(at(Path::new("/elsewhere")).installed(), Installed::Other(real.clone()));
+        for by_hand in ["", "ExecStart=ollim-bot run\n", "ExecStart=ollim-bot --data-dir %h/x run\n"] {
+            std::fs::write(dir.path().join(NAME), by_hand).unwrap();
+            assert_eq!(at(&real).installed(), Installed::Ours, "{by_hand}");
+        }
     }
 
     /// H2: whatever may pass by itself, the service waits for it, however long that takes.

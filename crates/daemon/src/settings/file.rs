@@ -85,13 +85,18 @@ pub struct Price {
 }
 
 impl File {
+    /// What holds where nobody says anything.
+    pub fn usual() -> Result<Self, Failed> {
+        defaults()?.try_into().map_err(|error| Failed::Configuration(error.to_string()))
+    }
+
     /// Reads the file of the directory at `paths`, if there is one.
     pub fn read(paths: &Paths) -> Result<Self, Failed> {
         let path = paths.root().join("settings.toml");
         let wrong = |error: &dyn std::fmt::Display| {
             Failed::Configuration(format!("{}: {}", path.display(), error.to_string().trim()))
         };
-        let mut table: Table = DEFAULTS.parse().map_err(|error| wrong(&error))?;
+        let mut table = defaults()?;
         match std::fs::read_to_string(&path) {
             Ok(text) => lay_over(&mut table, text.parse().map_err(|error| wrong(&error))?),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -101,6 +106,10 @@ impl File {
         }
         table.try_into().map_err(|error| wrong(&error))
     }
+}
+
+fn defaults() -> Result<Table, Failed> {
+    DEFAULTS.parse().map_err(|error: toml::de::Error| Failed::Configuration(error.to_string()))
 }
 
 fn lay_over(under: &mut Table, over: Table) {

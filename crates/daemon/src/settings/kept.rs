@@ -10,7 +10,9 @@ use std::path::PathBuf;
 
 use journal::Paths;
 
-use super::environment::KNOWN;
+use super::environment::{Environment, KNOWN};
+use super::key;
+use super::places::SURROUNDINGS;
 use crate::exit::Failed;
 
 /// The file, in the state directory.
@@ -30,8 +32,16 @@ const FLEETING: [&str; 9] = [
 ];
 
 /// What of the program's own surroundings may be kept too.
-const ALSO: [&str; 6] =
-    ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE"];
+const ALSO: [&str; 8] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+];
 
 /// Where it is.
 pub fn place(paths: &Paths) -> PathBuf {
@@ -60,6 +70,20 @@ pub fn read(paths: &Paths) -> Result<Vec<(&'static str, String)>, Failed> {
         .enumerate()
         .map(|(number, line)| one(line).map_err(|what| wrong(&format!("line {}: {what}", number + 1))));
     Ok(lines.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+/// What this shell says and a service would not know: neither is it kept, nor does it stand in the unit.
+pub fn only_said(environment: &Environment, paths: &Paths) -> Vec<&'static str> {
+    let kept = read(paths).unwrap_or_default();
+    let is_unknown = |name: &&'static str| {
+        let known = |said: &str| kept.iter().any(|(known, value)| known == name && value == said);
+        environment.said(name).is_some_and(|said| !known(said) && !key::is_kept(paths, name))
+    };
+    let keepable = KNOWN.iter().chain(&ALSO).copied();
+    keepable
+        .filter(|name| !FLEETING.contains(name) && !SURROUNDINGS.contains(name))
+        .filter(is_unknown)
+        .collect()
 }
 
 /// `text` with these variables set, or taken away; all other lines stay as they are.
@@ -113,7 +137,6 @@ fn unquoted(value: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Environment;
 
     fn keep(text: &str, mode: u32) -> (tempfile::TempDir, Paths) {
         let dir = tempfile::tempdir().unwrap();
@@ -149,6 +172,26 @@ mod tests {
         assert!(told("hello", 0o600).ends_with("line 1: a line is NAME=value."));
         assert!(told("A=1", 0o644).contains("chmod 600"));
         assert!(read(&Paths::new("/nowhere")).unwrap().is_empty());
+    }
+
+    /// A service knows what is kept, as a line or as a file, and what stands in its unit; everything else is only said.
+    #[test]
+    fn what_a_service_would_not_know_is_found() {
+        let (_dir, paths) = keep("OLLIM_TIMEZONE=UTC\nOLLIM_MODEL=offline\n", 0o600);
+        std::fs::write(paths.state().join("discord.token"), "t").unwrap();
+        let said = [
+            ("OLLIM_TIMEZONE", "UTC"),
+            ("OLLIM_MODEL", "claude"),
+            ("DISCORD_TOKEN", "t"),
+            ("ANTHROPIC_API_KEY", "sk"),
+            ("PATH", "/bin"),
+            ("HTTPS_PROXY", "http://proxy"),
+            ("HOME", "/"),
+            ("TERM", "vt100"),
+        ];
+        let known =
+            |name: &str| said.iter().find(|(it, _)| *it == name).map(|(_, value)| (*value).to_owned());
+        assert_eq!(only_said(&Environment::new(known), &paths), ["OLLIM_MODEL", "ANTHROPIC_API_KEY"]);
     }
 
     #[test]

@@ -58,6 +58,17 @@ pub const WEBHOOK: Vendor =
 /// Every secret that can be kept.
 const ALL: [Vendor; 7] = [ANTHROPIC, OPENAI, DISCORD, IMAP, CALDAV, SEARCH, WEBHOOK];
 
+/// Whose secret the variable `name` holds, if it holds one.
+pub fn held_in(name: &str) -> Option<Vendor> {
+    ALL.into_iter().find(|vendor| vendor.variable == name)
+}
+
+/// Whether `name` holds or leads to a secret that is kept in a file of ours.
+pub fn is_kept(paths: &Paths, name: &str) -> bool {
+    let about = |vendor: &&Vendor| [vendor.variable, vendor.file_variable].contains(&name);
+    ALL.iter().find(about).is_some_and(|vendor| paths.state().join(vendor.file).exists())
+}
+
 /// Knows a secret when it is asked.
 pub type Source = Box<dyn Fn() -> String + Send + Sync>;
 

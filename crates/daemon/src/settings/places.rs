@@ -50,9 +50,23 @@ pub struct Places {
 pub struct Service {
     /// Where the human's services are described, if that is known.
     pub units: Option<PathBuf>,
+    /// What a service is told of this shell.
+    pub surroundings: Vec<(&'static str, String)>,
     /// Who started us and wants to hear how we are.
     pub notifier: Option<Notifier>,
 }
+
+/// What a service is told of the shell that installs it: where programs are, and the way out of this machine. The
+/// programs that we start need it from the first moment, so it cannot be kept with everything else.
+pub const SURROUNDINGS: [&str; 7] = [
+    "PATH",
+    "CLAUDE_CONFIG_DIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "NODE_EXTRA_CA_CERTS",
+    "SSL_CERT_FILE",
+];
 
 /// What the terminal before us can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,9 +107,26 @@ pub fn read(environment: &Environment, file: &File, paths: &Paths) -> Result<Pla
     let programs = environment.get("PATH").map(str::to_owned);
     let upgrade = upgrade::read(file);
     let webhooks = webhooks::read(environment, &file.webhooks.address_header, paths);
-    let service = Service { units: units(environment), notifier: Notifier::read(environment) };
+    let service = Service::read(environment);
     let telemetry = Telemetry::read(environment)?;
     Ok(Places { page, discord, terminal, accounts, search, programs, upgrade, webhooks, service, telemetry })
+}
+
+/// `environment` without all that can be refused here.
+pub fn undoubted(environment: &Environment) -> Environment {
+    let doubted = ["OLLIM_HTTP", "OLLIM_SEARCH_URL", "OLLIM_METRICS", "OLLIM_OTLP_URL"];
+    doubted.into_iter().fold(environment.clone(), |environment, name| environment.without(name))
+}
+
+impl Service {
+    /// What `environment` says of it.
+    pub fn read(environment: &Environment) -> Self {
+        let said = |name| Some((name, environment.said(name)?.to_owned()));
+        // A line of a unit is a line.
+        let surroundings = SURROUNDINGS.into_iter().filter_map(said);
+        let surroundings = surroundings.filter(|(_, value)| !value.contains(char::is_control)).collect();
+        Self { units: units(environment), surroundings, notifier: Notifier::read(environment) }
+    }
 }
 
 fn units(environment: &Environment) -> Option<PathBuf> {

@@ -15,7 +15,12 @@ pub fn read(environment: &Environment) -> Result<Guessed<TimeZone>, Failed> {
         })?;
         return Ok(Guessed { value: zone, from: "OLLIM_TIMEZONE" });
     }
-    Ok(from_machine().unwrap_or(Guessed { value: TimeZone::UTC, from: "a guess" }))
+    Ok(guessed())
+}
+
+/// The zone, if nobody says it.
+pub fn guessed() -> Guessed<TimeZone> {
+    from_machine().unwrap_or(Guessed { value: TimeZone::UTC, from: "a guess" })
 }
 
 fn from_machine() -> Option<Guessed<TimeZone>> {

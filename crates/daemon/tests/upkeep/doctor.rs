@@ -3,10 +3,9 @@
 use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use testkit::kill::{stderr, stdout};
+use testkit::kill::{Backstage, Program, stderr, stdout};
 
-use crate::rig::{BINARY, fresh, json_of, mode, run};
-use testkit::kill::Program;
+use crate::rig::{BINARY, PlayedDiscord, fresh, json_of, mode, run};
 
 /// J2: what was loosened is told with its remedy, mended by the doctor, and mended and told by every start.
 #[test]
@@ -24,7 +23,9 @@ fn what_was_loosened_is_mended_and_told() {
     assert_eq!(looked.status.code(), Some(1));
     assert!(stdout(&looked).contains("✗ private  others can read "), "{}", stdout(&looked));
     assert!(stdout(&looked).contains("    fix: ollim-bot doctor --fix"), "{}", stdout(&looked));
-    let mended = json_of(&run(&program, &["doctor", "--fix", "--json"]));
+    let fixed = run(&program, &["doctor", "--fix", "--json"]);
+    let mended = json_of(&fixed);
+    assert_eq!((fixed.status.code(), &mended["ok"]), (Some(0), &true.into()), "{mended}");
     assert_eq!(mended["mended"].as_array().map(Vec::len), Some(2), "{mended}");
     assert_eq!((mode(&key), mode(&state)), (0o600, 0o700));
 
@@ -35,6 +36,75 @@ fn what_was_loosened_is_mended_and_told() {
     assert!(notices.contains("it is yours alone again"), "{notices}");
     assert_eq!(mode(&state), 0o700);
     running.terminate();
+}
+
+/// J2: a secret that was loosened is no reason to stay down. The start tightens it before it reads it, has what it
+/// holds, and tells it; and so does the doctor.
+#[test]
+fn a_loosened_secret_is_tightened_before_it_is_read() {
+    let (backstage, played) = (Backstage::open(), PlayedDiscord::open());
+    let mut program = Program::answered_by(BINARY, &backstage);
+    program.set("ANTHROPIC_API_KEY", "").set("DISCORD_API_BASE", &played.base());
+    let state = program.data().join("state");
+    std::fs::create_dir_all(&state).unwrap();
+    let secrets = [
+        ("anthropic.key", "sk-test".to_owned()),
+        ("discord.token", played.discord.token()),
+        ("environment", "OLLIM_USER_NAME=Ann\n".to_owned()),
+    ];
+    let secrets = secrets.map(|(name, text)| (state.join(name), text));
+    let loosen = || {
+        for (file, text) in &secrets {
+            std::fs::write(file, text).unwrap();
+            set_permissions(file, Permissions::from_mode(0o644)).unwrap();
+        }
+    };
+    loosen();
+    let running = program.start();
+    let health = running.get("/api/health").unwrap();
+    assert!(health["notices"].to_string().contains("all is yours alone again."), "{health}");
+    assert!(health["brain"].as_str().unwrap().starts_with("anthropic:"), "{health}");
+    assert_eq!(health["surfaces"], serde_json::json!(["terminal", "page", "discord"]));
+    assert_eq!(secrets.each_ref().map(|(file, _)| mode(file)), [0o600; 3]);
+    running.terminate();
+
+    loosen();
+    let refused = run(&program, &["chat", "--once", "hello"]);
+    assert_eq!(refused.status.code(), Some(78), "who starts nothing mends nothing: {}", stderr(&refused));
+    let mended = run(&program, &["doctor", "--fix", "--json"]);
+    let found = json_of(&mended);
+    assert_eq!((mended.status.code(), &found["ok"]), (Some(0), &true.into()), "{found}");
+    assert_eq!(found["mended"].as_array().map(Vec::len), Some(3), "{found}");
+}
+
+/// J2: a key that nobody asks for is told by the doctor, and stops nobody.
+#[test]
+fn a_loosened_key_of_another_brain_is_in_nobodys_way() {
+    let program = Program::offline(BINARY);
+    program.start().terminate();
+    let key = program.data().join("state/anthropic.key");
+    std::fs::write(&key, "sk-canary").unwrap();
+    set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
+    let said = run(&program, &["chat", "--once", "hello"]);
+    assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
+    assert!(stdout(&run(&program, &["doctor"])).contains("✗ private  others can read "));
+}
+
+/// J2: a place that is none of ours is left as it is, whatever it is and whoever points there.
+#[test]
+fn a_place_that_is_not_ours_is_not_tightened() {
+    let mut program = Program::offline(BINARY);
+    for (place, make) in [("file", false), ("folder", true)] {
+        let place = program.home().join(place);
+        match make {
+            true => std::fs::create_dir(&place).unwrap(),
+            false => std::fs::write(&place, "mine").unwrap(),
+        }
+        set_permissions(&place, Permissions::from_mode(0o755)).unwrap();
+        program.keep_in(&place);
+        run(&program, &["doctor", "--fix"]);
+        assert_eq!(mode(&place), 0o755, "{}", place.display());
+    }
 }
 
 /// What an assistant that runs, or an export, is about to put in its place is not swept away under it.

@@ -47,6 +47,11 @@ impl Systemd {
         Self { place }
     }
 
+    /// Where everything of it is.
+    pub fn place(&self) -> &Path {
+        self.place.path()
+    }
+
     /// Says how it behaves, by a file of this name.
     pub fn is(&self, name: &str) -> &Self {
         std::fs::write(self.place.path().join(name), "").expect("a file");

@@ -1,8 +1,8 @@
 //! The service: made, started, looked at and removed, with a systemd that is played and really starts it.
 
-use testkit::kill::{Program, free_port, stderr, stdout};
+use testkit::kill::{Backstage, Program, free_port, stderr, stdout};
 
-use crate::rig::{Systemd, fresh, json_of, run};
+use crate::rig::{PlayedDiscord, Systemd, fresh, json_of, run};
 
 fn machine() -> (Program, Systemd) {
     let mut program = fresh();
@@ -131,6 +131,131 @@ fn a_machine_with_fewer_rights_gets_what_it_can() {
     assert_eq!(told(&program, &["service", "remove"]).0, Some(0));
 }
 
+/// There is one service for a human: whoever tries the program with another directory is told whose it is, and the real
+/// one is neither taken over nor stopped.
+#[test]
+fn the_service_of_another_directory_is_left_alone() {
+    let (mut program, systemd) = machine();
+    assert_eq!(told(&program, &["service", "install"]).0, Some(0));
+    let place = program.home().join(".config/systemd/user/ollim-bot.service");
+    let before = (systemd.read("pid"), std::fs::read_to_string(&place).unwrap());
+    program.set("OLLIM_BOT_NAME", "Robin");
+    let (real, other) = (program.data().display().to_string(), program.home().join("try"));
+    let tried = |words: &[&str]| told(&program, &[&["--data-dir", other.to_str().unwrap()], words].concat());
+    let only_one = format!("the service is for {real}, and there can be only one");
+    for words in [&["service", "install"][..], &["setup", "service", "--keep", "--no-input"]] {
+        let (code, text) = tried(words);
+        assert!(code == Some(1) && text.contains(&only_one), "{text}");
+        assert!(text.contains(&format!("ollim-bot --data-dir {real} service remove")), "{text}");
+    }
+    for word in ["remove", "stop", "restart", "start", "status"] {
+        let (code, text) = tried(&["service", word]);
+        let whose = format!("the service is for {real}, not for {}. if you mean that one: ", other.display());
+        assert!(code == Some(1) && text.contains(&whose), "{text}");
+        assert!(text.contains(&format!("ollim-bot --data-dir {real} service {word}")), "{text}");
+    }
+    let doctor = tried(&["doctor"]).1;
+    assert!(
+        doctor.contains(&format!("! service  there is one, but for {real}: here i run only")),
+        "{doctor}"
+    );
+    assert!(!other.exists(), "nothing was made for it");
+    assert_eq!((systemd.read("pid"), std::fs::read_to_string(&place).unwrap()), before);
+    assert_eq!(told(&program, &["service", "status"]).0, Some(0));
+}
+
+/// Settings that are wrong lock nobody out of the service: its log can be read, and it can be stopped and taken away.
+#[test]
+fn wrong_settings_lock_nobody_out_of_the_service() {
+    let (program, systemd) = machine();
+    assert_eq!(told(&program, &["service", "install"]).0, Some(0));
+    std::fs::write(program.data().join("settings.toml"), "[model]\ncolour = 1\n").unwrap();
+    let (code, text) = told(&program, &["doctor"]);
+    assert!(code == Some(1) && text.contains("service  running (pid "), "{text}");
+    let says = "    fix: change that line of the file, or take it out\n";
+    assert!(text.contains("✗ settings ") && text.contains(says), "{text}");
+    for (word, code) in [
+        ("status", 0),
+        ("logs", 0),
+        ("restart", 78),
+        ("stop", 0),
+        ("start", 78),
+        ("status", 1),
+        ("install", 78),
+    ] {
+        assert_eq!(told(&program, &["service", word]).0, Some(code), "{word}");
+    }
+    assert_eq!(systemd.pid(), None);
+    assert_eq!(told(&program, &["service", "remove"]).0, Some(0));
+}
+
+/// A service that runs is not started again because something about logging out cannot be changed.
+#[test]
+fn setting_up_a_service_that_runs_leaves_it_alone() {
+    let (program, systemd) = machine();
+    assert_eq!(told(&program, &["service", "install"]).0, Some(0));
+    let before = systemd.read("pid");
+    let (code, text) = told(&program, &["setup", "service", "--no-input"]);
+    assert_eq!((code, systemd.read("pid")), (Some(0), before.clone()), "{text}");
+    let says = "it ends when you log out. to change that: sudo loginctl enable-linger $USER";
+    assert!(text.contains(says), "{text}");
+    systemd.is("may-linger");
+    let (code, text) = told(&program, &["setup", "service", "--no-input"]);
+    assert!(code == Some(0) && text.contains("it goes on when you log out. nothing to do"), "{text}");
+    assert_eq!(systemd.read("pid"), before);
+}
+
+/// ENV-1: a service sees nothing of this shell but its surroundings. What only the shell says is named, with what keeps
+/// it; and when it is kept, the service has it.
+#[test]
+fn what_only_this_shell_says_is_named_and_can_be_kept() {
+    let (backstage, played) = (Backstage::open(), PlayedDiscord::open());
+    let (mut program, systemd) = machine();
+    let token = played.discord.token();
+    program.set("ANTHROPIC_API_KEY", "sk-canary").set("ANTHROPIC_BASE_URL", &backstage.url());
+    program.set("DISCORD_TOKEN", &token).set("DISCORD_API_BASE", &played.base());
+    program.set("OLLIM_MODEL", "anthropic:sonnet").set("NO_PROXY", "127.0.0.1");
+    let (code, text) = told(&program, &["service", "install"]);
+    let says = "\nOLLIM_MODEL, DISCORD_TOKEN, DISCORD_API_BASE, ANTHROPIC_API_KEY and ANTHROPIC_BASE_URL are set in this \
+                shell alone, and the service does not see them. to keep them for it: ollim-bot setup service --keep\n";
+    assert!(code == Some(0) && text.contains(says), "{text}");
+    let health = || json_of(&run(&program, &["status", "--json"]));
+    assert_eq!((&health()["brain"], &health()["discord"]), (&"offline".into(), &serde_json::Value::Null));
+    let environ = std::fs::read(format!("/proc/{}/environ", systemd.read("pid").trim())).unwrap();
+    let environ = String::from_utf8_lossy(&environ).into_owned();
+    let bin = systemd.place().join("bin");
+    for said in [&format!("PATH={}:", bin.display()), "NO_PROXY=127.0.0.1\0"] {
+        assert!(environ.contains(said), "{environ}");
+    }
+
+    let again = told(&program, &["setup", "service", "--no-input"]).1;
+    assert!(again.contains("the service does not see them"), "{again}");
+    let (code, text) = told(&program, &["setup", "service", "--keep", "--no-input"]);
+    assert!(code == Some(0) && text.contains("kept for it: OLLIM_MODEL, DISCORD_TOKEN, "), "{text}");
+    assert!(!text.contains("canary") && !text.contains(&token), "{text}");
+    assert!(health()["brain"].as_str().unwrap().starts_with("anthropic:"), "{}", health());
+    assert!(health()["surfaces"].to_string().contains("discord"), "{}", health());
+    let state = program.data().join("state");
+    for secret in ["anthropic.key", "discord.token", "environment"] {
+        assert_eq!(crate::rig::mode(&state.join(secret)), 0o600, "{secret}");
+    }
+    let done = told(&program, &["setup", "service", "--keep", "--no-input"]).1;
+    assert!(!done.contains("does not see") && !done.contains("kept for it"), "{done}");
+}
+
+/// A data directory that is not there yet, wherever it will be, costs the service none of its walls.
+#[test]
+fn a_directory_that_is_not_there_yet_has_all_walls() {
+    let (program, _systemd) = machine();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let data = elsewhere.path().join("a \"new\" place");
+    let (code, text) = told(&program, &["--data-dir", data.to_str().unwrap(), "service", "install"]);
+    assert!(code == Some(0) && !text.contains("without those walls"), "{text}");
+    assert_eq!(crate::rig::mode(&data), 0o700);
+    let unit = program.home().join(".config/systemd/user/ollim-bot.service");
+    assert!(std::fs::read_to_string(unit).unwrap().contains("\nProtectSystem=strict\n"));
+}
+
 /// CL-14, ENV-4: signing in is passed on to the claude program, with its end, whatever else is wrong.
 #[test]
 fn signing_in_is_passed_on() {
@@ -147,8 +272,11 @@ fn signing_in_is_passed_on() {
         let (code, text) = told(&program, words);
         assert!(code == Some(0) && text.starts_with("usage: ollim-bot auth login|status|logout"), "{text}");
     }
-    let (code, text) = told(&program, &["auth", "wobble"]);
-    assert!(code == Some(1) && text.contains("auth has no `wobble`") && text.contains("usage:"), "{text}");
+    let (code, text) = told(&program, &["auth", "wobble", "--json"]);
+    let says = "error: auth has no `wobble`.\nusage: ollim-bot auth login|status|logout";
+    assert!(code == Some(2) && text.starts_with(says), "{text}");
+    let document = json_of(&run(&program, &["--json", "auth", "wobble"]));
+    assert_eq!(document["error"]["code"], 2, "{document}");
     program.set("OLLIM_CLAUDE", "/no/such/claude");
     let (code, text) = told(&program, &["auth", "login"]);
     assert!(code == Some(1) && text.contains("`/no/such/claude` cannot be run"), "{text}");

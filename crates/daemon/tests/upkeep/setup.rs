@@ -149,6 +149,53 @@ fn a_key_of_the_shell_wins_over_the_kept_one_and_that_is_told() {
     assert!(stdout(&done).contains("wins over state/anthropic.key while it is"), "{}", stdout(&done));
 }
 
+/// ENV-2: settings that are wrong lock nobody out of what repairs them. The doctor names each with its remedy, and each
+/// remedy leaves the others for later.
+#[test]
+fn what_is_wrong_with_the_settings_is_repaired_by_the_setup() {
+    let (backstage, program) = (backstage(), fresh());
+    assert_eq!(set_up_model(&program, KEY, &backstage.url()).status.code(), Some(0));
+    std::fs::remove_file(state(&program, "anthropic.key")).unwrap();
+    let kept = std::fs::read_to_string(state(&program, "environment")).unwrap();
+    std::fs::write(state(&program, "environment"), format!("{kept}OLLIM_TIMEZONE=Nowhere\n")).unwrap();
+    let doctor = stdout(&run(&program, &["doctor"]));
+    let zone = "OLLIM_TIMEZONE: there is no time zone called `Nowhere`. use a name like Europe/Berlin.";
+    let key = "OLLIM_MODEL asks for anthropic:sonnet, but ANTHROPIC_API_KEY is not set.";
+    assert!(doctor.contains(&format!("✗ settings {zone}\n    fix: ollim-bot setup you --timezone ZONE\n")));
+    assert!(doctor.contains(&format!("✗ settings {key}")), "{doctor}");
+    assert!(doctor.contains("\n    fix: ollim-bot setup model\n"), "{doctor}");
+
+    let words = ["setup", "you", "--timezone", "Europe/Berlin", "--no-input"];
+    let you = run(&program, &words);
+    assert_eq!(stdout(&you), "✓ you  ann · Europe/Berlin · i am ollim\n", "{}", stderr(&you));
+    for wrong in [zone, key] {
+        assert!(stderr(&you).contains(&format!("✗ settings  {wrong}")), "{}", stderr(&you));
+    }
+    let still = run(&program, &["chat", "--once", "hello"]);
+    assert!(still.status.code() == Some(78) && stderr(&still).contains(key), "{}", stderr(&still));
+    refused(&run(&program, &["setup", "model", "--model", "openai:x", "--no-input"]), 2, "give the key with");
+    let file = secret(&program, KEY);
+    let model = run(&program, &["setup", "model", "--key-file", file.to_str().unwrap(), "--no-input"]);
+    assert_eq!(model.status.code(), Some(0), "{}", stderr(&model));
+    let said = run(&program, &["chat", "--once", "hello"]);
+    assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
+}
+
+/// A draft that is wrong itself is still refused, and not kept.
+#[test]
+fn what_was_wrong_before_excuses_nothing_new() {
+    let program = fresh();
+    std::fs::create_dir_all(program.data().join("state")).unwrap();
+    let file = program.data().join("settings.toml");
+    std::fs::write(&file, "[model]\ncolour = 1\n").unwrap();
+    let wrong = run(&program, &["setup", "model", "--model", "openai:x", "--url", "nowhere", "--no-input"]);
+    assert_eq!(wrong.status.code(), Some(1), "{}", stderr(&wrong));
+    assert!(stderr(&wrong).contains("✗ settings  ") && stderr(&wrong).contains("settings.toml"));
+    assert!(!state(&program, "environment").exists(), "{}", stderr(&wrong));
+    let you = run(&program, &["setup", "you", "--name", "Ann", "--no-input"]);
+    assert_eq!(you.status.code(), Some(0), "{}", stderr(&you));
+}
+
 /// B4: a place where nothing can be written is named, whatever is set up.
 #[test]
 fn a_place_that_cannot_be_written_is_named() {

@@ -10,12 +10,9 @@ use tempfile::NamedTempFile;
 
 use crate::checkup::running::{AGAIN, Running};
 use crate::exit::Failed;
-use crate::settings::key::{self, ANTHROPIC, CALDAV, DISCORD, IMAP, OPENAI, Vendor};
+use crate::settings::key::{self, Vendor};
+use crate::settings::refused::Refusal;
 use crate::settings::{Environment, Settings, kept};
-
-/// Whose secrets are kept, and by which section.
-const VENDORS: [(Vendor, &str); 5] =
-    [(ANTHROPIC, "model"), (OPENAI, "model"), (DISCORD, "discord"), (CALDAV, "caldav"), (IMAP, "mail")];
 
 /// What the name of a file begins with that holds a secret while it is tried. It ends in the number of the process, so
 /// that what a setup left that was interrupted can be told from what another one tries.
@@ -64,14 +61,14 @@ impl Keeping {
         Self { environment, paths: paths.clone(), disk }
     }
 
-    /// The settings as they are.
-    pub fn settings(&self) -> Result<Settings, Failed> {
-        Settings::read(&self.environment)
+    /// The settings as they are, and what of them is refused.
+    pub fn settings(&self) -> Result<(Settings, Vec<Refusal>), Failed> {
+        Settings::read_on(&self.environment)
     }
 
     /// The settings as `draft` would make them. The secret lies in a file that goes with the trial.
     pub fn trial(&self, draft: &Draft) -> Result<Trial, Failed> {
-        let mut environment = self.environment.completed()?;
+        let mut environment = self.environment.completed().unwrap_or_else(|_| self.environment.clone());
         for (name, value) in &draft.variables {
             environment = match value {
                 Some(value) => environment.with(name, value),
@@ -84,7 +81,15 @@ impl Keeping {
             environment = environment.with(vendor.file_variable, &file.path().to_string_lossy());
             lent = Some(file);
         }
-        Ok(Trial { settings: Settings::read(&environment)?, _secret: lent })
+        Ok(Trial { settings: self.tried(&environment)?, _secret: lent })
+    }
+
+    /// The settings of `environment`. What was refused before is no fault of a draft.
+    fn tried(&self, environment: &Environment) -> Result<Settings, Failed> {
+        let before: Vec<String> = self.settings()?.1.iter().map(|refusal| refusal.why.to_string()).collect();
+        let (settings, refused) = Settings::read_on(environment)?;
+        let new = refused.into_iter().find(|refusal| !before.contains(&refusal.why.to_string()));
+        new.map_or(Ok(settings), |refusal| Err(refusal.why))
     }
 
     fn lend(&self, secret: &accounts::Secret) -> Result<NamedTempFile, Failed> {
@@ -160,16 +165,27 @@ impl Keeping {
         draft.variables.iter().filter_map(other).chain(secrets).collect()
     }
 
-    /// The secrets that only this shell knows, so that a service would not.
-    pub fn only_in_this_shell(&self) -> Vec<String> {
-        let known = |(vendor, section): &(Vendor, &str)| {
-            let here = [vendor.variable, vendor.file_variable]
-                .into_iter()
-                .find(|name| self.environment.get(name).is_some())?;
-            let kept = self.paths.state().join(vendor.file).exists();
-            (!kept).then(|| format!("{here} is set in this shell, which the service does not see. run: ollim-bot setup {section}"))
-        };
-        VENDORS.iter().filter_map(known).collect()
+    /// What this shell says.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// Keeps what this shell says of `names`, for whoever does not see this shell.
+    pub fn keep_said(&self, names: &[&'static str]) -> Result<(), Failed> {
+        for name in names {
+            let Some(said) = self.environment.get(name) else { continue };
+            let draft = match key::held_in(name) {
+                Some(vendor) => Draft::default().secret(vendor, said.to_owned()),
+                // Nobody else is in this folder.
+                None if name.ends_with("_FILE") => {
+                    let path = std::path::absolute(said)?;
+                    Draft::default().and(name, Some(&path.to_string_lossy()))
+                }
+                None => Draft::default().and(name, Some(said)),
+            };
+            self.keep(&draft)?;
+        }
+        Ok(())
     }
 
     /// What is to be done so that an assistant that runs hears of it.
@@ -190,5 +206,31 @@ impl Keeping {
             "{} cannot be written to: {error}. make it writable, or choose another with --data-dir.",
             self.paths.root().display()
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use journal::disk::RealDisk;
+
+    use super::*;
+
+    #[test]
+    fn what_was_refused_before_is_no_fault_of_a_draft() {
+        let dir = tempfile::tempdir().unwrap();
+        let said = |name: &str| match name {
+            "OLLIM_DATA_DIR" => Some(dir.path().display().to_string()),
+            "OLLIM_TIMEZONE" => Some("Nowhere".to_owned()),
+            _ => None,
+        };
+        let keeping = Keeping::new(Environment::new(said), &Paths::new(dir.path()), Arc::new(RealDisk));
+        let tried = |name: &'static str, value: &str| {
+            let trial = keeping.trial(&Draft::default().and(name, Some(value)));
+            trial.map(drop).map_err(|failed| failed.to_string())
+        };
+        assert_eq!(tried("OLLIM_BOT_NAME", "Robin"), Ok(()));
+        assert_eq!(tried("OLLIM_TIMEZONE", "Europe/Berlin"), Ok(()));
+        let wrong = tried("OLLIM_MODEL", "gpt").unwrap_err();
+        assert!(wrong.starts_with("OLLIM_MODEL: `gpt` is not a brain i know."), "{wrong}");
     }
 }

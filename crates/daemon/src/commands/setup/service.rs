@@ -2,23 +2,30 @@
 
 use super::asking::Ended;
 use super::{Done, Here};
-use crate::checkup::State;
-use crate::commands::service::install;
-use crate::exit::Failed;
-use crate::service::look;
-use crate::service::unit::Unit;
+use crate::cli::ServiceSetup;
+use crate::commands::service::{install, linger, not_anothers, not_seen, unit};
+use crate::service::manager::Manager;
+use crate::service::unit::Installed;
+use crate::service::{Standing, look};
+use crate::settings::kept;
 
-/// Makes the service, unless it runs.
-pub async fn set_up(here: &mut Here) -> Result<Done, Ended> {
-    let found = look(&here.settings);
-    if found.state == State::Fine {
-        return Ok(Done::works("service", format!("{}. nothing to do", found.text)));
+/// Makes the service, unless it runs and is told nothing new: then only its going on after a log-out may be missing.
+pub async fn set_up(here: &mut Here, given: ServiceSetup) -> Result<Done, Ended> {
+    let (settings, keeping) = (&here.settings, &here.keeping);
+    let unit = unit(&settings.places.service, &settings.paths)?;
+    not_anothers(&unit)?;
+    let only_said = kept::only_said(keeping.environment(), &settings.paths);
+    let news = if given.keep { only_said.as_slice() } else { &[] };
+    let runs = Manager.standing().as_ref().is_ok_and(Standing::is_running);
+    if unit.installed() == Installed::Ours && runs && news.is_empty() {
+        linger(Manager);
+        let found = look(&settings.places.service, &settings.paths);
+        let rest = found.fix.map_or("nothing to do".to_owned(), |fix| format!("to change that: {fix}"));
+        let hint = not_seen(&only_said).map(|hint| format!("\n  {hint}")).unwrap_or_default();
+        return Ok(Done::works("service", format!("{}. {rest}{hint}", found.text)));
     }
-    let unit = Unit::of(&here.settings).ok_or_else(|| {
-        Failed::Configuration("HOME is not set, so there is no place for a service. set it.".to_owned())
-    })?;
-    let secrets = here.keeping.only_in_this_shell();
-    let done = install(&here.settings, &unit).await?;
-    let text = secrets.into_iter().fold(done.text, |text, aside| format!("{text}\n  {aside}"));
-    Ok(Done::changed("service", text))
+    keeping.keep_said(news)?;
+    let done = install((keeping.environment(), settings), &unit).await?;
+    let kept = if news.is_empty() { String::new() } else { format!("\n  kept for it: {}", news.join(", ")) };
+    Ok(Done::changed("service", format!("{}{kept}", done.text)))
 }
