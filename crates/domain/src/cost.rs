@@ -34,7 +34,7 @@ use crate::turn::TurnId;
 pub struct Call {
     /// Who answered: the vendor, and its id of the model.
     pub model: String,
-    /// What it used, as far as that was told.
+    /// What it used, as far as that was told; a guess (`context::guessed`), if it answered and told nothing.
     pub usage: Usage,
 }
 

@@ -22,7 +22,7 @@ impl Assistant {
     ) {
         let Running { turn, account, .. } = running;
         if !calls.is_empty() {
-            // Who counts our tokens takes our key: the next refusal is news again.
+            // Who answers is there and takes our key: the next refusal, or absence, is news again.
             self.wants.refusal = Known::Unknown;
             self.wants.away = None;
         }
