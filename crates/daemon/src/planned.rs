@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::cost::{Source, Times};
-use domain::schedule::Routine;
+use domain::schedule::{Routine, Standing};
 use jiff::Zoned;
 use journal::disk::Disk;
 use journal::files::items::Items;
@@ -19,18 +19,20 @@ const MOST: usize = 50_000;
 pub fn planned(root: &Path, disk: &Arc<dyn Disk>, now: &Zoned) -> BTreeMap<String, Times> {
     let zone = now.time_zone();
     let items = Items::<Routine>::new(Arc::clone(disk), root, zone.clone());
-    let midnight =
-        now.tomorrow().and_then(|day| day.start_of_day()).unwrap_or_else(|_| now.clone()).timestamp();
     let next_month = now.last_of_month().and_then(|day| day.tomorrow()).and_then(|day| day.start_of_day());
     let next_month = next_month.unwrap_or_else(|_| now.clone()).timestamp();
     let mut planned = BTreeMap::new();
     for row in rows(&items).unwrap_or_default() {
         let source = row.source(Source::Routine).to_string();
         let Ok(job) = row.job else { continue };
+        // What runs on main is paid for by main, and part of an average day there.
+        if job.charter().standing() == Standing::Foreground {
+            continue;
+        }
         let mut times = Times::default();
         for fire in fires(&job.what, now.timestamp(), zone).take(MOST).take_while(|fire| *fire < next_month) {
-            times.today += u64::from(fire < midnight);
-            times.month += 1;
+            let day = fire.to_zoned(zone.clone()).date().day();
+            times.add(usize::try_from(day - now.day()).unwrap_or_default());
         }
         planned.insert(source, times);
     }

@@ -14,6 +14,8 @@ pub struct Glance {
     pub spent: f64,
     /// How many pings are left: `2/3`.
     pub pings: Option<String>,
+    /// That the limit of today is near or reached, if it is.
+    pub limit: Option<String>,
 }
 
 impl Glance {
@@ -25,7 +27,8 @@ impl Glance {
             Ok(Obeyed::Told(text)) => left(&text),
             Ok(Obeyed::Begun(_)) | Err(_) => None,
         };
-        Self { today, spent: cost["today"]["dollars"].as_f64().unwrap_or_default(), pings }
+        let limit = cost["unattended"]["standing"].as_str().map(str::to_owned);
+        Self { today, spent: cost["today"]["dollars"].as_f64().unwrap_or_default(), pings, limit }
     }
 
     /// It in one line of at most `width` letters, for somebody who is called so.
@@ -66,7 +69,7 @@ mod tests {
     fn how_things_stand_fits_a_line() {
         let now: Zoned = "2026-11-15T14:33[Europe/Berlin]".parse().unwrap();
         let today = json!({ "next": { "name": "dentist", "words": "today 15:00 · in 27 min" } });
-        let glance = Glance { today, spent: 0.314, pings: left("budget: 2/3 (next in 12 min)") };
+        let glance = Glance { today, spent: 0.314, pings: left("budget: 2/3 (next in 12 min)"), limit: None };
         assert_eq!(
             glance.line("ollim", &now, 80),
             "ollim · sun 14:33 · next 15:00 dentist (in 27 min) · pings 2/3 · $0.31"

@@ -137,9 +137,10 @@ impl<'a> Sitting<'a> {
 
     fn greet(&mut self, glance: &Glance) -> String {
         let line = glance.line(self.seat.name, &self.seat.clock.now(), self.screen.width());
-        let faint = self.screen.faint(&readable(&line));
+        let limit = glance.limit.iter().map(|limit| format!("{}\n", self.screen.faint(&readable(limit))));
+        let faint = format!("{}\n{}", self.screen.faint(&readable(&line)), limit.collect::<String>());
         let open = self.talk.come_to(&glance.today, &self.moment());
-        format!("{faint}\n{}", self.show(&open))
+        format!("{faint}{}", self.show(&open))
     }
 
     /// Writes `words`, and below them what stands there now.
