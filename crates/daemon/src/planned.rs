@@ -38,3 +38,31 @@ pub fn planned(root: &Path, disk: &Arc<dyn Disk>, now: &Zoned) -> BTreeMap<Strin
     }
     planned
 }
+
+#[cfg(test)]
+mod tests {
+    use testkit::disk::MemoryDisk;
+
+    use super::*;
+
+    /// What runs aside is counted day by day until the month ends, and what runs on main is none of it.
+    #[test]
+    fn a_routine_is_planned_on_the_days_on_which_it_comes() {
+        let disk = MemoryDisk::default();
+        let routine = |id: &str, more: &str| format!("---\nid: {id}\n{more}---\nlook\n");
+        for (id, more) in [
+            ("mail", "cron: 0 9,18 * * *\nbackground: true\n"),
+            ("rests", "cron: 0 9 * * *\nbackground: true\npaused: true\n"),
+            ("here", "cron: 0 9 * * *\n"),
+        ] {
+            disk.put(&format!("/data/routines/{id}.md"), routine(id, more).as_bytes());
+        }
+        let now: Zoned = "2026-11-28T12:00[Europe/Madrid]".parse().unwrap();
+        let mut times = Times::default();
+        [0, 1, 1, 2, 2].into_iter().for_each(|ahead| times.add(ahead));
+        let rests = ("routine:rests".to_owned(), Times::default());
+        let disk: Arc<dyn Disk> = Arc::new(disk);
+        let planned = planned(Path::new("/data"), &disk, &now);
+        assert_eq!(planned, BTreeMap::from([("routine:mail".to_owned(), times), rests]));
+    }
+}

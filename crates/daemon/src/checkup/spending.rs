@@ -7,7 +7,10 @@ use super::{Finding, State};
 /// What there is to say of it: nothing, while there is enough left.
 pub fn look(report: &Report) -> Option<Finding> {
     let standing = report.standing()?;
-    Some(Finding::new("cost", State::Warning, standing).fixed_by("ollim-bot config daily_limit changes it, ollim-bot cost tells who spent it"))
+    Some(
+        Finding::new("cost", State::Warning, standing)
+            .fixed_by("ollim-bot config daily_limit changes it, ollim-bot cost tells who spent it"),
+    )
 }
 
 #[cfg(test)]

@@ -203,7 +203,8 @@ impl<'a> Desk<'a> {
         let mut rows = rows(&self.items::<K>()).map_err(not_done)?;
         rows.sort_by_key(Row::comes);
         let (zone, now) = (self.zone(), self.now.timestamp());
-        let (accepted, costs) = (Accepted::look(&self.settings.paths), Costs::look(self.settings, &self.disk));
+        let (accepted, costs) =
+            (Accepted::look(&self.settings.paths), Costs::look(self.settings, &self.disk));
         let line =
             |row: &Row| row.line(now, zone) + &costs.told(K::WORD, row) + &held(row, &accepted, "    ");
         let lines: Vec<String> = rows.iter().map(line).collect();

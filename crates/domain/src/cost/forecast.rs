@@ -147,7 +147,11 @@ impl Report {
     }
 
     /// What was spent besides routines on the days that are `wanted`.
-    fn besides(&self, planned: &BTreeMap<String, Times>, wanted: impl Fn(jiff::civil::Date) -> bool) -> Amount {
+    fn besides(
+        &self,
+        planned: &BTreeMap<String, Times>,
+        wanted: impl Fn(jiff::civil::Date) -> bool,
+    ) -> Amount {
         let is_planned = |name: &str| planned.contains_key(name) || name.starts_with("routine:");
         let rows = self.lists.days_of.iter();
         rows.filter(|((day, name), _)| wanted(*day) && !is_planned(name))
@@ -179,8 +183,7 @@ impl Forecast {
             "forecast: about {today} today, about {month} this month. that is {a_day} a day as in {days}, and {runs} at \
              what one of each cost so far."
         );
-        let limited =
-            self.limited.then(|| "work nobody waits for stops at its limit of the day.".to_owned());
+        let limited = self.limited.then(|| "work nobody waits for stops at its limit of the day.".to_owned());
         let parts = [Some(sum), limited, self.unpriced(), self.unrun()];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
@@ -222,8 +225,10 @@ mod tests {
 
     fn spent(source: Source, branch: &str, cost: Option<u64>) -> Spent {
         let branch = if branch == "main" { Branch::Main } else { Branch::fork(branch).unwrap() };
-        let call =
-            Call { model: "m".to_owned(), usage: Usage { input: 1_000, cache_read: 1_000, ..Usage::default() } };
+        let call = Call {
+            model: "m".to_owned(),
+            usage: Usage { input: 1_000, cache_read: 1_000, ..Usage::default() },
+        };
         let account = Account { source, attended: Attended::Unattended };
         Spent { at: Timestamp::UNIX_EPOCH, branch, turn: TurnId(1), account, call, cost: cost.map(Micros) }
     }
@@ -274,7 +279,12 @@ mod tests {
         assert_eq!(seen.today.money, Micros(40 + 60 + 50));
         let until_now = 900 + 100 + 60 + 40 + 7 + 40;
         assert_eq!(seen.month.money, Micros(until_now + 60 + 10 * 100 + 11 * 50));
-        assert!(seen.tell().ends_with("as in the last 10 days, and 11 planned runs at what one of each cost so far."), "{}", seen.tell());
+        assert!(
+            seen.tell()
+                .ends_with("as in the last 10 days, and 11 planned runs at what one of each cost so far."),
+            "{}",
+            seen.tell()
+        );
     }
 
     /// E4: routines stop at the limit, so no day is foreseen to cost more; a day with less in it costs less.
@@ -289,7 +299,11 @@ mod tests {
         let planned = BTreeMap::from([("routine:mail".to_owned(), times(&[3, 4, 1]))]);
         let seen = report.foresee(&planned).unwrap();
         assert_eq!((seen.today.money, seen.month.money), (Micros(50 + 50), Micros(100 + 50 + 100 + 50)));
-        assert!(seen.tell().ends_with("work nobody waits for stops at its limit of the day."), "{}", seen.tell());
+        assert!(
+            seen.tell().ends_with("work nobody waits for stops at its limit of the day."),
+            "{}",
+            seen.tell()
+        );
 
         let tokens = Report { limit: Limit { money: None, tokens: Some(2_000) }, ..report.clone() };
         let seen = tokens.foresee(&planned).unwrap();

@@ -236,7 +236,8 @@ mod tests {
             };
             report.add(&Spent { branch, turn: TurnId(turn), ..spent("a:x", account, None) }, date);
         }
-        let runs = |name| (report.lists.sources.get(name).map(|total| total.calls), report.lists.runs_of(name));
+        let runs =
+            |name| (report.lists.sources.get(name).map(|total| total.calls), report.lists.runs_of(name));
         assert_eq!(runs("main"), (Some(4), 2));
         assert_eq!(runs("routine:mail"), (Some(3), 2), "one of them ran on main");
         assert_eq!(runs("nobody"), (None, 0));

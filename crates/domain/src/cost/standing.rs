@@ -153,6 +153,9 @@ mod tests {
         );
         let nothing = Limit { money: Some(Micros(0)), tokens: None };
         check(nothing, (0, 0), Some("$0.00 of $0.00"), None);
-        assert_eq!(report(Limit { money: None, tokens: Some(1) }, 0, u64::MAX).nearest().map(|it| it.percent()), Some(u64::MAX));
+        assert_eq!(
+            report(Limit { money: None, tokens: Some(1) }, 0, u64::MAX).nearest().map(|it| it.percent()),
+            Some(u64::MAX)
+        );
     }
 }

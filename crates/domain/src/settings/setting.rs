@@ -152,7 +152,9 @@ impl Setting {
             Self::ModelFork => settings.models.fork = model(typed).ok_or_else(wrong)?,
             Self::ThinkingMain => settings.thinking.main = thinking(typed).ok_or_else(wrong)?,
             Self::ThinkingFork => settings.thinking.fork = thinking(typed).ok_or_else(wrong)?,
-            Self::Timeout(Wait::BgFork) => settings.timeouts.bg_fork_seconds = positive(typed).ok_or_else(wrong)?,
+            Self::Timeout(Wait::BgFork) => {
+                settings.timeouts.bg_fork_seconds = positive(typed).ok_or_else(wrong)?
+            }
             Self::Timeout(Wait::ForkIdle) => {
                 settings.timeouts.fork_idle_minutes = positive(typed).ok_or_else(wrong)?;
             }
@@ -181,7 +183,9 @@ impl Setting {
             Self::ThinkingMain => settings.thinking.main = other.thinking.main,
             Self::ThinkingFork => settings.thinking.fork = other.thinking.fork,
             Self::Timeout(Wait::BgFork) => settings.timeouts.bg_fork_seconds = other.timeouts.bg_fork_seconds,
-            Self::Timeout(Wait::ForkIdle) => settings.timeouts.fork_idle_minutes = other.timeouts.fork_idle_minutes,
+            Self::Timeout(Wait::ForkIdle) => {
+                settings.timeouts.fork_idle_minutes = other.timeouts.fork_idle_minutes
+            }
             Self::PermissionMode => settings.permission_mode = other.permission_mode,
             Self::AutoUpdate => settings.updates.automatic = other.updates.automatic,
             Self::AutoUpdateInterval => settings.updates.interval_minutes = other.updates.interval_minutes,

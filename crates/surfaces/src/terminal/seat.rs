@@ -136,9 +136,9 @@ impl<'a> Sitting<'a> {
     }
 
     fn greet(&mut self, glance: &Glance) -> String {
-        let line = glance.line(self.seat.name, &self.seat.clock.now(), self.screen.width());
-        let limit = glance.limit.iter().map(|limit| format!("{}\n", self.screen.faint(&readable(limit))));
-        let faint = format!("{}\n{}", self.screen.faint(&readable(&line)), limit.collect::<String>());
+        let lines = glance.greeting(self.seat.name, &self.seat.clock.now(), self.screen.width());
+        let lines = lines.iter().map(|line| self.screen.faint(&readable(line)) + "\n");
+        let faint: String = lines.collect();
         let open = self.talk.come_to(&glance.today, &self.moment());
         format!("{faint}{}", self.show(&open))
     }
