@@ -32,7 +32,7 @@ pub use outside::{
     NOT_QUOTED, SHOWN_TO_THE_HUMAN, agent_failed, agent_task, from_outside, no_such_agent, sources, stub,
     to_be_read,
 };
-pub use overhead::overhead;
+pub use overhead::{guessed, overhead};
 pub use owing::still_owed;
 pub use pinging::{NoPing, REPORTS_BLOCKED, STOP_REFUSED, held_back, no_ping, say_otherwise};
 pub use preamble::Preamble;

@@ -11,6 +11,7 @@ mod money;
 mod price;
 mod report;
 mod source;
+mod standing;
 mod telling;
 
 use std::sync::Arc;
@@ -18,12 +19,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 pub use alert::alert;
-pub use forecast::{Forecast, LOOKS_BACK, Times};
+pub use forecast::{Amount, Forecast, LOOKS_BACK, Times};
 pub use limit::{Day, Limit, Refusal, may_spend};
 pub use money::Micros;
 pub use price::{Price, Prices};
 pub use report::{Lists, Report, Total};
 pub use source::{Account, Attended, Source, UnknownSource};
+pub use standing::Bound;
 pub use telling::short;
 
 use crate::conversation::{Branch, Usage};
@@ -34,7 +36,7 @@ use crate::turn::TurnId;
 pub struct Call {
     /// Who answered: the vendor, and its id of the model.
     pub model: String,
-    /// What it used, as far as that was told.
+    /// What it used, as far as that was told; a guess (`context::guessed`), if it answered and told nothing.
     pub usage: Usage,
 }
 
@@ -62,6 +64,8 @@ pub struct Purse {
     pub prices: Arc<Prices>,
     /// What unattended work may cost in a day.
     pub limit: Limit,
+    /// The same as it is written in settings.toml, which holds where the human said nothing else.
+    pub written: Limit,
     /// What it has used today.
     pub day: Day,
 }

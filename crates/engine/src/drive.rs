@@ -14,7 +14,7 @@ use domain::label::Label;
 use domain::patience::{self, Patience};
 use domain::permission::{Decision, Refused, Ruling};
 use domain::tool::{Outcome, ToolCall, ToolResult};
-use domain::turn::{Ending, Limits, Step, Turn};
+use domain::turn::{Ending, Limits, Reply, Step, Turn};
 use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
@@ -145,7 +145,8 @@ impl Drive {
         let (words, heard) = ear.heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.tell_notice();
         let measure = self.turn.measure();
-        let usage = reply.as_ref().and_then(|reply| reply.as_ref().ok()).map_or(heard, |reply| reply.usage);
+        let came = reply.as_ref().and_then(|reply| reply.as_ref().ok());
+        let usage = self.used(&context, came, (&words, heard));
         self.count(usage);
         let before = self.turn.said().len();
         match reply {
@@ -177,6 +178,18 @@ impl Drive {
             }
             Purpose::Compact(_) => {}
         }
+    }
+
+    /// What a call used. A server that answers and does not say is taken to have used what was read and said, or
+    /// no limit would hold before it.
+    fn used(&self, context: &Context, came: Option<&Reply>, (words, heard): (&str, Usage)) -> Usage {
+        let told = came.map_or(heard, |reply| reply.usage);
+        let answers = came.is_some() || !words.is_empty();
+        if told != Usage::default() || !answers || self.world.model.is_free() {
+            return told;
+        }
+        let half = [Block::Text(words.to_owned())];
+        context::guessed(context, came.map_or(&half, |reply| &reply.blocks))
     }
 
     /// Counts a call. One that came to nothing and cost nothing is none.

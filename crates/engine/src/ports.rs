@@ -69,6 +69,11 @@ pub trait Model: Send + Sync {
         false
     }
 
+    /// Whether nothing is used when it replies: nobody's tokens, and nobody's money.
+    fn is_free(&self) -> bool {
+        false
+    }
+
     /// What the human should know about it since this was last asked: most models have nothing to say.
     fn notice(&self) -> Option<String> {
         None

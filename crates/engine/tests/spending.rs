@@ -8,6 +8,7 @@ use domain::failure::{Failure, SpendLimit};
 use domain::turn::{Ending, Limits};
 use testkit::puppet::Line;
 use testkit::story::Story;
+use testkit::troupe::Troupe;
 
 fn story() -> Story {
     Story::new("2026-11-15T08:00[Europe/Madrid]")
@@ -49,6 +50,59 @@ fn a_reply_that_broke_off_is_counted_as_far_as_it_was_told() {
     story.human("lisbon?").human_begins("and porto?").human_stops().human("thanks");
 
     assert_eq!(used(&story), [(1, 10, 0), (1, 10, 5), (2, 10, 0), (3, 10, 5)]);
+}
+
+/// E4: a server that does not say what a call used is taken to have used what was read and said: also one that is cut
+/// before it could say it, and one that only calls tools.
+#[test]
+fn a_server_that_does_not_count_is_counted_by_its_words() {
+    let mut story = story();
+    story.model([
+        Line::calls("inbox_add", r#"{"text":"milk"}"#).uncounted(),
+        Line::says("Kept, as you wished.").uncounted(),
+    ]);
+    story.human("remember milk");
+    let [first, second] = used(&story)[..] else { panic!("{:?}", used(&story)) };
+    assert!(first.1 > 1_000, "the tools and the instructions were read: {first:?}");
+    assert!(second.1 > first.1, "and then what came before: {second:?}");
+    assert_eq!((first.2, second.2), ((9 + 15_u64).div_ceil(3), 20_u64.div_ceil(3)));
+
+    let mut cut = Story::told_by("2026-11-15T08:00[Europe/Madrid]", Troupe::openai());
+    cut.patient().model([
+        Line::Fails("Lisbon is ".to_owned(), Failure::CutOff("gone".to_owned())),
+        Line::says("lovely."),
+    ]);
+    cut.human("lisbon?");
+    let [half, rest] = used(&cut)[..] else { panic!("{:?}", used(&cut)) };
+    assert!(half.1 > 1_000 && half.2 == 4, "{half:?}");
+    assert_eq!((rest.1, rest.2), (10, 5), "what the server counts is believed");
+}
+
+/// E4: no limit can be got around by not counting, and the offline brain costs nobody anything.
+#[test]
+fn a_server_that_does_not_count_is_stopped_by_the_limit_all_the_same() {
+    let unattended = account(Attended::Unattended);
+    let limit = Limit { money: None, tokens: Some(40) };
+    let rule = move |day: &Day| may_spend(&unattended, day, &limit);
+    let ended = alone::run(account(Attended::Unattended), Limits::HOUSE, rule, || endless().uncounted());
+    assert!(matches!(ended.how.ending, Ending::Failed(Failure::SpendLimit(_))), "{:?}", ended.how.ending);
+
+    let limits = Limits { tokens: 100, ..Limits::HOUSE };
+    let rule = |_: &Day| -> Result<(), Refusal> { panic!("nobody asks") };
+    let ended = alone::run(account(Attended::Waited), limits, rule, || endless().uncounted());
+    let Ending::Failed(Failure::Stopped(why)) = ended.how.ending else { panic!("it went on") };
+    assert!(why.contains("more than 100 tokens"), "{why}");
+}
+
+/// After one outage, an answer of a server that does not count is an answer: the next outage is told again.
+#[test]
+fn a_second_outage_of_a_server_that_does_not_count_is_told_again() {
+    let away = || Line::fails(Failure::Busy(None));
+    let mut story = story();
+    story.model([away()]).human_adds("what shall i cook?").hears("overloaded");
+    story.model([Line::says("Risotto.").uncounted()]).passes("2m");
+    story.model([away()]).human_adds("and for six?").passes("1s");
+    assert_eq!(story.told().matches("notice> the model is overloaded").count(), 2, "{}", story.told());
 }
 
 #[test]

@@ -147,6 +147,10 @@ impl Model for Offline {
         domain::model::OFFLINE
     }
 
+    fn is_free(&self) -> bool {
+        true
+    }
+
     fn reply<'a>(
         &'a self,
         context: &'a Context,

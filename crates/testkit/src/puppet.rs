@@ -63,6 +63,15 @@ impl Line {
         let usage = Usage { input: 10, output: 5, ..Usage::default() };
         Self::Reply(Reply { blocks, stop, usage })
     }
+
+    /// The same from a server that does not say what it used.
+    #[must_use]
+    pub fn uncounted(self) -> Self {
+        match self {
+            Self::Reply(reply) => Self::Reply(Reply { usage: Usage::default(), ..reply }),
+            Self::Fails(..) | Self::Holds(_) | Self::Panics(_) => self,
+        }
+    }
 }
 
 /// A played model.

@@ -1,14 +1,89 @@
-//! What every request costs before anything was said.
+//! What a request costs, where nobody counts it: before anything was said, and when its server does not say.
 
+use super::Context;
+use crate::conversation::{Block, Said, Usage};
 use crate::tool::ToolSpec;
 
 /// How many bytes are taken for a token. Vendors' tokens hold about four of English and a little over three of
 /// JSON, so this counts too many rather than too few.
 const TOKEN_BYTES: usize = 3;
 
+/// How many tokens are taken for a picture. Its bytes tell nothing: vendors count the picture, not the file.
+const PICTURE_TOKENS: usize = 1_500;
+
 /// A careful guess at the tokens of the instructions and the tools.
 pub fn overhead(instructions: &str, tools: &[ToolSpec]) -> usize {
     let tool = |tool: &ToolSpec| tool.name.len() + tool.description.len() + tool.schema.len();
     let bytes = instructions.len() + tools.iter().map(tool).sum::<usize>();
     bytes.div_ceil(TOKEN_BYTES)
+}
+
+/// A careful guess at what a call used that read `context` and answered `blocks`: nothing of it from the cache, since
+/// nobody said so.
+pub fn guessed(context: &Context, blocks: &[Block]) -> Usage {
+    let said: usize = context.said.iter().map(|said| bytes(said)).sum();
+    let pictures: usize = context.said.iter().map(|said| pictures(said)).sum();
+    let fixed = overhead(&context.instructions, &context.tools);
+    let input = fixed + said.div_ceil(TOKEN_BYTES) + pictures * PICTURE_TOKENS;
+    let output = written(blocks).div_ceil(TOKEN_BYTES);
+    Usage { input: input as u64, output: output as u64, ..Usage::default() }
+}
+
+fn bytes(said: &Said) -> usize {
+    match said {
+        Said::Human(heard) => heard.preface.len() + heard.text.len(),
+        Said::Assistant(blocks, _) => written(blocks),
+        Said::Tools(results) => results.iter().map(|result| result.text.len()).sum(),
+        Said::Summary(text) => text.len(),
+        Said::Recalled(_) => 0,
+    }
+}
+
+fn pictures(said: &Said) -> usize {
+    match said {
+        Said::Human(heard) => heard.images.len(),
+        Said::Assistant(..) | Said::Tools(_) | Said::Summary(_) | Said::Recalled(_) => 0,
+    }
+}
+
+fn written(blocks: &[Block]) -> usize {
+    let bytes = blocks.iter().map(|block| match block {
+        Block::Text(text) => text.len(),
+        Block::Call(call) => call.name.len() + call.input.0.len(),
+        Block::Opaque(json) => json.0.len(),
+    });
+    bytes.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::conversation::{Branch, Heard, Image, Json};
+    use crate::thinking::Thinking;
+    use crate::tool::{Class, ToolCall};
+
+    const TOOL: ToolSpec = ToolSpec { name: "abc", description: "def", schema: "{}", class: Class::Own };
+
+    /// What is read and what is written are guessed from their bytes, and a picture is not taken for its file.
+    #[test]
+    fn a_call_that_nobody_counted_is_guessed_from_its_words() {
+        let image = Image { media_type: "image/png".to_owned(), data: "x".repeat(9_000_000) };
+        let heard = Heard { preface: "[now]".to_owned(), text: "hello".to_owned(), images: vec![image] };
+        let call =
+            ToolCall { id: "1".to_owned(), name: "abc".to_owned(), input: Json("{\"a\":12}".to_owned()) };
+        let context = Context {
+            branch: Branch::Main,
+            model: None,
+            thinking: Thinking::Off,
+            tools: Arc::from([TOOL]),
+            instructions: Arc::from("x".repeat(292)),
+            said: vec![Arc::new(Said::Human(heard)), Arc::new(Said::Summary("y".repeat(290)))],
+            aside: 0,
+        };
+        let answer = [Block::Text("z".repeat(18)), Block::Call(call)];
+        let expected = Usage { input: 100 + 100 + 1_500, output: 10, ..Usage::default() };
+        assert_eq!(guessed(&context, &answer), expected);
+    }
 }

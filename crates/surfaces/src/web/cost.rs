@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
-use domain::cost::{Limit, Micros, Report, Total};
+use domain::cost::{Forecast, Limit, Micros, Report, Total};
 use serde::Serialize;
 
 use super::App;
@@ -47,7 +47,13 @@ struct ForecastWire {
     dollars_today: f64,
     dollars_this_month: f64,
     dollars_a_day: f64,
+    tokens_today: u64,
+    tokens_this_month: u64,
+    /// How many of the calls that it follows from have no price, and so no dollars.
+    unpriced_calls: u64,
     planned_runs: u64,
+    /// Routines that are planned and never ran: what they cost is not in it.
+    routines_not_run: u64,
     days: u16,
     words: String,
 }
@@ -76,6 +82,9 @@ struct TotalWire {
 #[derive(Serialize)]
 struct RowWire {
     name: String,
+    /// How many runs these calls were made in; in a conversation, how many answers. Told of sources alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<u64>,
     #[serde(flatten)]
     total: TotalWire,
 }
@@ -97,11 +106,20 @@ struct UnattendedWire {
     tokens_per_day: Option<u64>,
     dollars_left: Option<f64>,
     tokens_left: Option<u64>,
+    /// What is used of the limit that ends first, in words: `$0.82 of $1.00`.
+    nearest: Option<String>,
+    percent: Option<u64>,
+    /// What whoever looks should know of it; null, while there is enough left.
+    standing: Option<String>,
 }
 
 impl From<&Report> for CostWire {
     fn from(report: &Report) -> Self {
-        let row = |(name, total): (String, &Total)| RowWire { name, total: total.into() };
+        let row = |(name, total): (String, &Total)| RowWire { name, runs: None, total: total.into() };
+        let source = |(name, total): (&String, &Total)| RowWire {
+            runs: Some(report.lists.runs_of(name)),
+            ..row((name.clone(), total))
+        };
         let named = |(name, total)| row((String::clone(name), total));
         let lists = &report.lists;
         Self {
@@ -112,7 +130,7 @@ impl From<&Report> for CostWire {
                 week: (&report.week).into(),
                 month: (&report.month).into(),
             },
-            by_source: lists.sources.iter().map(named).collect(),
+            by_source: lists.sources.iter().map(source).collect(),
             by_model: lists.models.iter().map(named).collect(),
             by_day: lists.days.iter().map(|(day, total)| row((day.to_string(), total))).collect(),
             by_day_and_source: lists
@@ -121,14 +139,24 @@ impl From<&Report> for CostWire {
                 .map(|((day, name), total)| DayWire { day: day.to_string(), row: row((name.clone(), total)) })
                 .collect(),
             unattended: unattended(report),
-            forecast: report.forecast.map(|seen| ForecastWire {
-                dollars_today: seen.today.as_dollars(),
-                dollars_this_month: seen.month.as_dollars(),
-                dollars_a_day: seen.a_day.as_dollars(),
-                planned_runs: seen.runs,
-                days: seen.days,
-                words: seen.tell(),
-            }),
+            forecast: report.forecast.as_ref().map(ForecastWire::from),
+        }
+    }
+}
+
+impl From<&Forecast> for ForecastWire {
+    fn from(seen: &Forecast) -> Self {
+        Self {
+            dollars_today: seen.today.money.as_dollars(),
+            dollars_this_month: seen.month.money.as_dollars(),
+            dollars_a_day: seen.a_day.money.as_dollars(),
+            tokens_today: seen.today.tokens,
+            tokens_this_month: seen.month.tokens,
+            unpriced_calls: seen.calls.1,
+            planned_runs: seen.runs,
+            routines_not_run: seen.unrun,
+            days: seen.days,
+            words: seen.tell(),
         }
     }
 }
@@ -158,5 +186,8 @@ fn unattended(report: &Report) -> UnattendedWire {
         tokens_per_day: tokens,
         dollars_left: money_left.map(Micros::as_dollars),
         tokens_left,
+        nearest: report.nearest().map(|bound| bound.to_string()),
+        percent: report.nearest().map(|bound| bound.percent()),
+        standing: report.standing(),
     }
 }

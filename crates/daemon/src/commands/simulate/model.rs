@@ -206,6 +206,10 @@ impl Model for Scripted {
         "simulated"
     }
 
+    fn is_free(&self) -> bool {
+        true
+    }
+
     fn reply<'a>(
         &'a self,
         context: &'a Context,
