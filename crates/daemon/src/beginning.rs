@@ -17,10 +17,10 @@ use crate::heart;
 use crate::house::Doors;
 use crate::settings::Settings;
 
-/// What may be spent, and what of that was spent on the day of `now`.
+/// What may be spent, and what of that was spent on the day of `now` and around it.
 pub async fn purse(settings: &Settings, journal: &Journal, now: Zoned) -> Result<Purse, Failed> {
-    let day = journal.day(now).await.map_err(|error| Failed::NotDone(error.to_string()))?;
-    Ok(Purse { day, ..settings.spend.purse.clone() })
+    let days = journal.days(now).await.map_err(|error| Failed::NotDone(error.to_string()))?;
+    Ok(Purse { days, ..settings.spend.purse.clone() })
 }
 
 /// SA-1, SA-3: who can be sent out with a question. Those that come with the program are placed first.

@@ -9,6 +9,7 @@ use domain::context::instructions;
 use domain::dice::Dice;
 use engine::desk::{Desk, Errand};
 use engine::drive::{CALLS, World};
+use engine::places::Places;
 use engine::ports::{Clock, Model, Surface};
 use engine::run::House as Engine;
 use jiff::Timestamp;
@@ -23,7 +24,7 @@ use surfaces::stage::Stage;
 use surfaces::web::door::{bind, bind_file, serve_tcp, serve_unix};
 use surfaces::web::vitals::Health;
 use surfaces::web::{App, Limits, Ports};
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
@@ -125,7 +126,7 @@ impl House {
             instructions: instructions(&names),
             patience: settings.manners.patience,
             limits: settings.spend.turn,
-            calls: Arc::new(Semaphore::new(CALLS)),
+            calls: Arc::new(Places::new(CALLS)),
         };
         let purse = beginning::purse(settings, &journal, clock.now()).await?;
         memory.chosen.agents = beginning::subagents((settings, &names), &journal, doors).await;

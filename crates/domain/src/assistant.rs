@@ -29,6 +29,7 @@ mod gathering;
 mod holding;
 mod leaving;
 mod lightening;
+mod limiting;
 mod listing;
 mod loading;
 mod memory;

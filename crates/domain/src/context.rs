@@ -29,8 +29,8 @@ pub use forking::{FORK_PRESSED, FORK_RESUMED, FORK_STARTED, REPORT_WANTED, fork_
 pub use instructions::{Names, instructions};
 pub use measure::{Measure, Pictures};
 pub use outside::{
-    NOT_QUOTED, SHOWN_TO_THE_HUMAN, agent_failed, agent_task, from_outside, no_such_agent, sources, stub,
-    to_be_read,
+    NOT_QUOTED, SHOWN_TO_THE_HUMAN, agent_failed, agent_task, agent_unpaid, from_outside, no_such_agent,
+    sources, stub, to_be_read,
 };
 pub use overhead::{guessed, overhead};
 pub use owing::still_owed;

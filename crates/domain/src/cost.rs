@@ -20,7 +20,7 @@ use jiff::Timestamp;
 
 pub use alert::alert;
 pub use forecast::{Amount, Forecast, LOOKS_BACK, Times};
-pub use limit::{Day, Limit, Refusal, may_spend};
+pub use limit::{Day, Days, Limit, Most, Next, Pace, Refusal, may_spend};
 pub use money::Micros;
 pub use price::{Price, Prices};
 pub use report::{Lists, Report, Total};
@@ -66,6 +66,16 @@ pub struct Purse {
     pub limit: Limit,
     /// The same as it is written in settings.toml, which holds where the human said nothing else.
     pub written: Limit,
-    /// What it has used today.
-    pub day: Day,
+    /// What it has used, today and on the days around.
+    pub days: Days,
+    /// The most tokens of one reply, thoughts not counted.
+    pub reply: u64,
+}
+
+impl Purse {
+    /// The most that a call of `model` can use which reads so many tokens and gives so many.
+    pub fn most(&self, model: &str, read: u64, gives: u64) -> Most {
+        let cost = self.prices.most(model, read, gives).unwrap_or_default();
+        Most { cost, tokens: read.saturating_add(gives) }
+    }
 }

@@ -65,6 +65,11 @@ impl Delivery {
         format!("webhook {}", self.hook.id)
     }
 
+    /// Whether it is acted on, and not only told.
+    pub fn needs_model(&self) -> bool {
+        self.hook.deliver.is_none()
+    }
+
     /// All values, as one line of JSON.
     pub fn data(&self) -> String {
         object(self.values.iter())
@@ -204,6 +209,8 @@ pub struct Deliveries {
     pub known: RedBlackTreeMapSync<String, Timestamp>,
     /// When the newest one came.
     pub newest: Option<Timestamp>,
+    /// Until when those wait that need a model, if the limit of the day is reached. A start looks anew.
+    pub until: Option<Timestamp>,
     /// The runs that look at values, whose, and what they say. A crash forgets them, and another one looks.
     pub checks: BTreeMap<Branch, (Key, Verdict)>,
 }

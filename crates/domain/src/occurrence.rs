@@ -15,6 +15,12 @@ pub const TRIES: u32 = 3;
 /// What is said of a reminder that no model put in words.
 pub const AS_WRITTEN: &str = "the model did not answer, so its words went out as written";
 
+/// What is said of a job that was left out because nobody waits for it.
+pub const LIMIT_REACHED: &str = "today's limit is used up";
+
+/// What is said of a reminder that the same befell.
+pub const UNPAID: &str = "today's limit is used up, so its words went out as written";
+
 /// Which occurrence: whose, and when it was due.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
@@ -90,6 +96,11 @@ impl End {
             Self::Skipped(_) => "skipped",
             Self::Cancelled(_) => "cancelled",
         }
+    }
+
+    /// Whether it is a reminder whose words went out without a model.
+    pub fn is_as_written(&self) -> bool {
+        matches!(self, Self::Done(note) if note == AS_WRITTEN || note == UNPAID)
     }
 
     /// What there is to say of it.

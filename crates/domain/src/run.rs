@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::assistant::Spot;
 use crate::context::Reader;
 use crate::conversation::{Branch, EntryId, SessionId};
-use crate::cost::{Account, Attended, Source};
+use crate::cost::Source;
 use crate::place::Aside;
 use crate::schedule::{Prompt, Reporting, Terms};
 use crate::sent::{End, Origin, SentId};
@@ -147,11 +147,6 @@ impl Kind {
 }
 
 impl Run {
-    /// Who pays for it.
-    pub fn account(&self) -> Account {
-        Account { source: self.source.clone(), attended: Attended::Unattended }
-    }
-
     /// PU-8: how it reads what waits for main.
     pub fn reader(&self) -> Reader {
         match Kind::of(self.aside) {

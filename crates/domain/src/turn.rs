@@ -10,7 +10,7 @@ use crate::compaction::{Gate, Summary, Verdict};
 use crate::context::{self, Measure, Pictures};
 use crate::conversation::{Block, Reach, Said, Text, Usage, calls};
 use crate::cost::Call;
-use crate::failure::{Failure, Unsaid};
+use crate::failure::{Failure, SpendLimit, Unsaid};
 use crate::patience::Patience;
 use crate::tool::{ToolCall, ToolResult};
 
@@ -40,6 +40,13 @@ pub enum Ending {
     Interrupted,
     /// Without an answer, or with half of one.
     Failed(Failure),
+}
+
+impl Ending {
+    /// Whether the limit of the day ended it.
+    pub fn is_at_limit(&self) -> bool {
+        matches!(self, Self::Failed(Failure::SpendLimit(SpendLimit::Day(_))))
+    }
 }
 
 /// What the model said in one call.

@@ -1,5 +1,7 @@
 //! One turn from start to end: the only place that calls the model and runs tools.
 
+mod calling;
+
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,7 +10,7 @@ use domain::approval::ApprovalId;
 use domain::assistant::{Answer, Doing, Ended, Left, Progress, Purpose, Request, Shown, Start};
 use domain::context::{self, Context, Measure};
 use domain::conversation::{Block, Said, Usage, calls};
-use domain::cost::{Attended, Call};
+use domain::cost::Call;
 use domain::failure::{Failure, SpendLimit};
 use domain::label::Label;
 use domain::patience::{self, Patience};
@@ -16,9 +18,9 @@ use domain::permission::{Decision, Refused, Ruling};
 use domain::tool::{Outcome, ToolCall, ToolResult};
 use domain::turn::{Ending, Limits, Reply, Step, Turn};
 use futures_util::future::join_all;
-use tokio::sync::Semaphore;
 
 use crate::desk::Desk;
+use crate::places::Places;
 use crate::ports::{Hands, Hearing, Journal, Model, Surface};
 use crate::reins::Reins;
 
@@ -43,7 +45,7 @@ pub struct World {
     /// How far a turn may go.
     pub limits: Limits,
     /// A place for each call of a model that may go on at a time.
-    pub calls: Arc<Semaphore>,
+    pub calls: Arc<Places>,
 }
 
 /// How many calls of a model may go on at a time.
@@ -113,21 +115,6 @@ impl Drive {
         Ok(Self { start, world, desk, reins, turn, context, written: 0, counted: 0 })
     }
 
-    async fn call_model(&mut self) {
-        match self.start.account.attended {
-            Attended::Waited => self.call().await,
-            Attended::Unattended => {
-                let answer =
-                    self.desk.ask(Request::Turn(self.start.turn, Progress::MaySpend(self.uncounted()))).await;
-                if answer != Answer::Noted {
-                    return self.give_up(answer);
-                }
-                self.counted = self.turn.spent().len();
-                self.call().await;
-            }
-        }
-    }
-
     /// The calls that are not written down yet.
     fn uncounted(&self) -> Vec<Call> {
         self.turn.spent().iter().skip(self.counted).cloned().collect()
@@ -136,12 +123,7 @@ impl Drive {
     async fn call(&mut self) {
         let ear = Ear { drive: self, heard: Mutex::default() };
         let context = self.readable();
-        let call = async {
-            // The semaphore is never closed; without a place the call would still be right, only early.
-            let _place = self.world.calls.acquire().await;
-            self.world.model.reply(&context, &ear).await
-        };
-        let reply = self.reins.stop.run_until_cancelled(call).await;
+        let reply = self.reins.stop.run_until_cancelled(self.world.model.reply(&context, &ear)).await;
         let (words, heard) = ear.heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.tell_notice();
         let measure = self.turn.measure();
@@ -318,10 +300,7 @@ impl Drive {
     /// Ends a turn whose next step could not be written down. The calls in it never ran, or are told.
     fn give_up(&mut self, answer: Answer) {
         let failure = match answer {
-            Answer::Overspent(refusal) => {
-                self.counted = self.turn.spent().len();
-                Failure::SpendLimit(SpendLimit::Day(refusal))
-            }
+            Answer::Overspent(refusal) => Failure::SpendLimit(SpendLimit::Day(refusal)),
             Answer::Refused(reason) => Failure::Stopped(reason),
             Answer::Heard(_)
             | Answer::Begun(_)

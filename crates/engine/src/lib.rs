@@ -8,6 +8,7 @@ pub mod commands;
 pub mod desk;
 pub mod drive;
 mod loading;
+pub mod places;
 pub mod played;
 pub mod ports;
 pub mod reins;

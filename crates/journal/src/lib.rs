@@ -29,7 +29,7 @@ use std::sync::Arc;
 use domain::agent::Agent;
 use domain::context::Reference;
 use domain::conversation::{Branch, Entry, EntryId, Lineage, Said, SessionId};
-use domain::cost::{Day, Limit, Report, Source};
+use domain::cost::{Days, Limit, Report, Source};
 use domain::explanation::{Explained, Subject};
 use domain::occurrence::Occurrence;
 use domain::record::{Record, StateChange};
@@ -112,8 +112,8 @@ impl Journal {
     }
 
     /// What unattended work used on the day of `now`.
-    pub async fn day(&self, now: Zoned) -> Result<Day, Unreadable> {
-        self.read(move |reader| reader.database.spent_on_day(&now)).await
+    pub async fn days(&self, now: Zoned) -> Result<Days, Unreadable> {
+        self.read(move |reader| reader.database.spent_on_days(&now)).await
     }
 
     /// How much there was of everything.

@@ -126,14 +126,37 @@ fn a_restart_knows_what_was_spent_today_and_how_full_the_branch_is() {
 
     let opened = open_at(&dir, now());
     assert_eq!(opened.memory.turns.filled, [(Branch::Main, 4 + 125)].into());
+    assert_eq!(used_on(&opened, now(), now()), (Micros(30), 2 + 3 + 2 * 25));
+    assert_eq!(used_on(&opened, now() + 24.hours(), now() + 24.hours()), (Micros(0), 0));
+}
+
+/// What a program that is started at `start` knows of the day of `at`.
+fn used_on(opened: &Opened, start: Timestamp, at: Timestamp) -> (Micros, u64) {
+    let zone = TimeZone::get("Europe/Madrid").unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let day = |now: Timestamp| {
-        let now = now.to_zoned(TimeZone::get("Europe/Madrid").unwrap());
-        let day = runtime.block_on(opened.journal.day(now)).unwrap();
-        (day.cost, day.tokens)
-    };
-    assert_eq!(day(now()), (Micros(30), 2 + 3 + 2 * 25));
-    assert_eq!(day(now() + 24.hours()), (Micros(0), 0));
+    let days = runtime.block_on(opened.journal.days(start.to_zoned(zone.clone()))).unwrap();
+    let day = days.on(zone.to_datetime(at).date());
+    (day.cost, day.tokens)
+}
+
+/// C4, E4: whatever the clock says at a start, every day is found as it was left, and what was written while the clock was
+/// ahead is of the day that it told.
+#[test]
+fn a_start_with_a_wrong_clock_knows_the_days_around_the_right_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let opened = open_at(&dir, now());
+    let (ahead, behind) = (now() + (24 * 30).hours(), Timestamp::UNIX_EPOCH);
+    let spends = |at: Timestamp, cost: u64| Record::Spent(spent(at, routine(), 0, Some(cost)));
+    write(&opened, vec![spends(now() - 24.hours(), 1), spends(now(), 2)]);
+    for start in [now(), behind, ahead] {
+        assert_eq!(used_on(&opened, start, now()), (Micros(2), 25), "started at {start}");
+        assert_eq!(used_on(&opened, start, now() - 24.hours()), (Micros(1), 25), "started at {start}");
+    }
+    write(&opened, vec![spends(ahead, 4)]);
+    for start in [now(), behind] {
+        assert_eq!(used_on(&opened, start, now()), (Micros(2), 25), "started at {start}");
+        assert_eq!(used_on(&opened, start, ahead), (Micros(4), 25), "started at {start}");
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ use domain::turn::Limits;
 use domain::{compaction::Room, patience};
 use engine::desk::{Desk, Letter};
 use engine::drive::World;
+use engine::places::Places;
 use engine::played::{AtOnce, PlayedClock};
 use engine::ports::{Clock, Hands, Surface};
 use engine::run::House;
@@ -289,7 +290,7 @@ impl Life {
             instructions: instructions(&names),
             patience: patience::Limits::NONE,
             limits: Limits::HOUSE,
-            calls: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
+            calls: Arc::new(Places::new(Semaphore::MAX_PERMITS)),
         };
         let dice = Dice::new(self.seed.wrapping_mul(1_000_003) ^ self.past.lives);
         let assistant = Assistant::new(memory, hands.tools(), Room::HOUSE, dice);

@@ -28,11 +28,13 @@ use domain::agent::Agent;
 use domain::assistant::{Answer, Assistant, Event, Look, Request, Saying};
 use domain::context::{Names, instructions};
 use domain::conversation::{Conversation, Image};
+use domain::cost::Purse;
 use domain::dice::Dice;
 use domain::record::{MessageId, Record, SurfaceName};
 use domain::turn::Limits;
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
+use engine::places::Places;
 use engine::ports::{Clock, Hands, Journal as _};
 use engine::run::House;
 use futures_util::future::join_all;
@@ -42,7 +44,6 @@ use journal::jobs::JobBook;
 use journal::{Journal, Opened, Paths, Place};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -366,14 +367,16 @@ impl Story {
             instructions: instructions(&names),
             patience: self.manner.patience,
             limits: Limits::HOUSE,
-            calls: Arc::new(Semaphore::new(CALLS)),
+            calls: Arc::new(Places::new(CALLS)),
         };
+        let days = self.at_once(journal.days(self.clock.now())).expect("a ledger");
+        let purse = Purse { days, ..self.manner.purse.clone() };
         // Other dice after each message, so that no name is thrown twice over a restart.
         let dice = Dice::new(6 + memory.messages.next.0);
         let assistant = Assistant::new(memory, hands.tools(), self.manner.room, dice)
             .choosing_from(choices())
             .asking(agents(&names));
-        let assistant = self.manner.reach.of(assistant);
+        let assistant = self.manner.reach.of(assistant).minding(purse);
         let house = House::new(assistant, world, self.clock.clone(), (desk.clone(), pile));
         let mut tasks = JoinSet::new();
         let enter = self.runtime.enter();

@@ -15,13 +15,14 @@ use domain::thinking::Thinking;
 use domain::turn::{Ending, Limits, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::{World, drive};
+use engine::places::Places;
 use engine::ports::Surface;
 use engine::reins::Hold;
 use jiff::Timestamp;
 use models::anthropic::{Anthropic, Key, Settings};
 use tempfile::TempDir;
 use testkit::long_life;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tools::Toolbox;
 
 const NOW: Timestamp = Timestamp::constant(1_794_700_000, 0);
@@ -53,7 +54,7 @@ impl Family {
             instructions: instructions(&names),
             limits: Limits::HOUSE,
             patience: patience::Limits::HOUSE,
-            calls: Arc::new(Semaphore::new(calls)),
+            calls: Arc::new(Places::new(calls)),
         };
         let (desk, pile) = Desk::new();
         let (conversation, dice) = (opened.memory.conversation, Dice::new(7));

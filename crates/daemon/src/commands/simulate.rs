@@ -20,6 +20,7 @@ use domain::dice::Dice;
 use domain::patience;
 use engine::desk::{Desk, Letter};
 use engine::drive::World;
+use engine::places::Places;
 use engine::played::{AtOnce, PlayedClock};
 use engine::ports::{Clock, Hands};
 use engine::run::House;
@@ -107,7 +108,7 @@ async fn live(
         patience: patience::Limits::NONE,
         limits: settings.spend.turn,
         // No call waits for another: those that take time only wait for the clock.
-        calls: Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)),
+        calls: Arc::new(Places::new(Semaphore::MAX_PERMITS)),
     };
     let assistant = Assistant::new(memory, hands.tools(), settings.manners.room, Dice::new(seed));
     let mut house = House::new(assistant, world, clock.clone(), Desk::new());

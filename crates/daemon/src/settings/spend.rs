@@ -28,7 +28,8 @@ pub fn read(file: &File) -> Result<Spend, Failed> {
     let prices = file.prices.iter().map(|(name, price)| Ok((name.clone(), priced(name, price)?)));
     let prices = Prices::new(prices.collect::<Result<Vec<_>, Failed>>()?);
     let turn = turn::Limits { tokens: spend.turn_tokens, ..turn::Limits::HOUSE };
-    let purse = Purse { prices: Arc::new(prices), limit, ..Purse::default() };
+    let reply = u64::from(file.model.max_tokens);
+    let purse = Purse { prices: Arc::new(prices), limit, reply, ..Purse::default() };
     Ok(Spend { purse, turn })
 }
 

@@ -15,6 +15,7 @@ use domain::tool::ToolCall;
 use domain::turn::{Limits, Reply, Stop};
 use engine::desk::Desk;
 use engine::drive::{CALLS, World};
+use engine::places::Places;
 use engine::ports::{Clock, Journal as _, Listener, Model};
 use engine::run::House;
 use futures_util::future::BoxFuture;
@@ -27,7 +28,6 @@ use tempfile::TempDir;
 use testkit::clock::VirtualClock;
 use testkit::discord::{Discord, MessageId, Person, Seen, Setup, Trouble};
 use testkit::story::HeldJournal;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tools::Toolbox;
@@ -226,7 +226,7 @@ impl Rig {
             instructions: instructions(&names),
             patience: patience::Limits::HOUSE,
             limits: Limits::HOUSE,
-            calls: Arc::new(Semaphore::new(CALLS)),
+            calls: Arc::new(Places::new(CALLS)),
         };
         let tools = world.hands.tools();
         let assistant = Assistant::new(memory, tools, Room::HOUSE, Dice::new(self.lives)).reaching();

@@ -69,7 +69,8 @@ impl Assistant {
     fn got_on(&mut self, turn: TurnId, progress: Progress, now: &Zoned) -> (Answer, Vec<Effect>) {
         match progress {
             Progress::MayRun(blocks, spent) => self.may_run(turn, (blocks, spent), now),
-            Progress::MaySpend(spent) => self.may_spend(turn, spent, now),
+            Progress::MaySpend(spent, next) => self.may_spend(turn, (spent, next), now),
+            Progress::Spent(spent) => self.has_spent(turn, spent, now),
             Progress::Ran(results) => self.ran(turn, results, now),
             Progress::Wishes(wish) => self.wished(turn, wish, now),
         }

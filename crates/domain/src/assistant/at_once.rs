@@ -28,6 +28,9 @@ impl Assistant {
             return refused(&format!("{} was done already.", planned.name()));
         }
         let (mut minutes, turn) = (Minutes::at(now), self.memory.turns.next);
+        if let (What::Routine(_), Some(refusal)) = (&planned.what, self.refusal(&minutes)) {
+            return refused(&refusal.to_string());
+        }
         let due = match &planned.what {
             // As finely as it is kept.
             What::Routine(_) => minutes.at.round(jiff::Unit::Millisecond).unwrap_or(minutes.at),

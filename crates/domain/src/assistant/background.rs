@@ -9,10 +9,10 @@ use jiff::{Timestamp, Zoned};
 
 use super::{Answer, Aside as Beside, Assistant, Effect, Ending, Errand, Minutes, Shown, Spot};
 use crate::conversation::{Branch, Entry, Head, Said, Why};
-use crate::cost::Account;
+use crate::cost::{Account, Attended};
 use crate::label::Label;
 use crate::place::Aside;
-use crate::record::{ForkChange, Record, SentChange, SessionChange, Showed};
+use crate::record::{ForkChange, MessageId, Record, SentChange, SessionChange, Showed};
 use crate::run::{Busy, Doings, Job, Kind, Run};
 use crate::tool::Outcome;
 
@@ -109,10 +109,22 @@ impl Assistant {
         }
     }
 
-    /// On whose account a turn on `branch` is.
-    pub(super) fn account(&self, branch: &Branch) -> Account {
+    /// On whose account a turn on `branch` is that answers the message `answers`. What a time brings to main is on the
+    /// account of its job, and nobody waits for it.
+    pub(super) fn account(&self, branch: &Branch, answers: MessageId) -> Account {
         let run = self.memory.turns.runs.get(branch);
-        run.map_or_else(|| Account::answer_on(branch), |run| run.account())
+        let asked = self.memory.plans.asked(answers).filter(|_| run.is_none());
+        match (run, asked.map(|occurrence| occurrence.key.source.clone())) {
+            (Some(run), _) => Account { source: run.source.clone(), attended: self.attended(run) },
+            (None, Some(source)) => Account { source, attended: Attended::Unattended },
+            (None, None) => Account::answer_on(branch),
+        }
+    }
+
+    /// Who works for a turn is waited for as that turn is.
+    fn attended(&self, run: &Run) -> Attended {
+        let asker = run.doings.asker.as_ref().and_then(|asker| self.run_of(asker.turn));
+        asker.map_or(Attended::Unattended, |(_, running)| running.account.attended)
     }
 
     /// MT-2: a run shows what `entry` holds, if it holds anything to show.
@@ -153,7 +165,8 @@ impl Assistant {
         }
         match (run.due, ending) {
             (Some(due), _) => self.run_settled((&run, due), ending, minutes),
-            (None, Ending::Failed(failure)) if run.doings.asker.is_none() => {
+            // The human knows of the limit of the day.
+            (None, Ending::Failed(failure)) if run.doings.asker.is_none() && !ending.is_at_limit() => {
                 let why = failure.of_a_job();
                 minutes.shown.push(Shown::Notice(format!("{} could not be finished: {why}", run.name)));
             }

@@ -19,9 +19,12 @@ impl Assistant {
             return self.begin_wanted(wanted, minutes);
         }
         self.ring_together(minutes);
-        let next = self.memory.messages.waiting.front().and_then(|next| self.branch_of(next, minutes));
-        if let Some(branch) = next.filter(|branch| self.is_full(branch)) {
-            return self.begin_compaction(Compacting::by_itself(branch), minutes);
+        self.spare_main(minutes);
+        let next = self.memory.messages.waiting.front();
+        let next = next.and_then(|next| Some((self.branch_of(next, minutes)?, next.id)));
+        if let Some((branch, next)) = next.filter(|(branch, _)| self.is_full(branch)) {
+            let attended = self.account(&branch, next).attended;
+            return self.begin_compaction(Compacting::by_itself(branch, attended), minutes);
         }
         if let Some(message) = self.memory.messages.waiting.pop_front() {
             self.begin(Arc::new(message), minutes);
@@ -90,12 +93,8 @@ impl Assistant {
         if branch == Branch::Main {
             self.limit_reminder(answers, minutes);
         }
-        let (errand, account) = (Errand::Answer(message, sending), self.account(&branch));
-        self.start(
-            branch,
-            Running { turn, errand, account, owed, unanswered: Vec::new(), readings: Vec::new() },
-            minutes,
-        );
+        let (errand, account) = (Errand::Answer(message, sending), self.account(&branch, answers));
+        self.start(branch, Running::new(turn, errand, account, owed), minutes);
     }
 
     /// Starts a turn where `branch` now ends.

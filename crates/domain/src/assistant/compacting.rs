@@ -15,7 +15,7 @@ use super::{
 use crate::compaction::{Report, Summary};
 use crate::context;
 use crate::conversation::{Branch, Heard, Said, Usage};
-use crate::cost::Account;
+use crate::cost::{Account, Attended};
 use crate::failure::{Failure, Unsaid};
 use crate::record::{Message, Record, SessionChange};
 use crate::turn::{Ending, TurnId};
@@ -31,6 +31,8 @@ pub(super) struct Compacting {
     stuck: Option<Arc<Stuck>>,
     /// What comes after it.
     then: Then,
+    /// Whether somebody waits for what it makes room for.
+    attended: Attended,
 }
 
 /// What comes after a compaction.
@@ -60,9 +62,9 @@ impl Stuck {
 }
 
 impl Compacting {
-    /// One of `branch` that nobody asked for.
-    pub fn by_itself(branch: Branch) -> Self {
-        Self { branch, instructions: String::new(), stuck: None, then: Then::GoesOn }
+    /// One of `branch` that nobody asked for, to make room for what is waited for so.
+    pub fn by_itself(branch: Branch, attended: Attended) -> Self {
+        Self { branch, instructions: String::new(), stuck: None, then: Then::GoesOn, attended }
     }
 
     /// The turn that waits for it, and the message that it answers.
@@ -109,14 +111,14 @@ impl Assistant {
     }
 
     pub(super) fn begin_wanted(&mut self, wanted: Wanted, minutes: &mut Minutes) {
-        let by_itself = Compacting::by_itself(Branch::Main);
+        let by_itself = Compacting::by_itself(Branch::Main, Attended::Waited);
         let compacting = Compacting { instructions: wanted.instructions, ..by_itself };
         self.begin_numbered(wanted.turn, compacting, minutes);
     }
 
     /// RP-25: the session of a persistent routine is summed up, and then its run ends.
     pub(super) fn begin_last_compaction(&mut self, branch: Branch, words: String, minutes: &mut Minutes) {
-        let by_itself = Compacting::by_itself(branch);
+        let by_itself = Compacting::by_itself(branch, Attended::Unattended);
         self.begin_compaction(Compacting { instructions: words, then: Then::RunEnds, ..by_itself }, minutes);
     }
 
@@ -129,21 +131,17 @@ impl Assistant {
         let branch = compacting.branch.clone();
         let tokens = self.memory.turns.filled.get(&branch).copied();
         minutes.shown.push(Shown::Compaction(Compaction::Began { turn, branch: branch.clone(), tokens }));
-        let errand = Errand::Compact(compacting);
-        let (account, owed, unanswered) = (Account::compaction(), Owed::Now, Vec::new());
-        self.start(
-            branch,
-            Running { turn, errand, account, owed, unanswered, readings: Vec::new() },
-            minutes,
-        );
+        let account = Account::compaction(compacting.attended);
+        self.start(branch, Running::new(turn, Errand::Compact(compacting), account, Owed::Now), minutes);
     }
 
     /// CP-6: a turn that no longer fits waits until there is room. It stays open, so that it is not forgotten.
     pub(super) fn make_room(&mut self, turned: Turned, ended: Ended, minutes: &mut Minutes) {
         let Turned { turn, branch, message, .. } = turned;
         let (ending, usage) = (ended.ending, ended.usage);
-        let stuck = Arc::new(Stuck { turn, branch: branch.clone(), message, ending, usage });
-        self.begin_compaction(Compacting { stuck: Some(stuck), ..Compacting::by_itself(branch) }, minutes);
+        let by_itself = Compacting::by_itself(branch.clone(), self.account(&branch, message.id).attended);
+        let stuck = Arc::new(Stuck { turn, branch, message, ending, usage });
+        self.begin_compaction(Compacting { stuck: Some(stuck), ..by_itself }, minutes);
     }
 
     pub(super) fn compaction_ended(
@@ -210,7 +208,10 @@ impl Assistant {
     fn leave_as_it_is(&mut self, compacting: &Compacting, ending: &Ending) -> String {
         let branch = &compacting.branch;
         let filled = self.memory.turns.filled.get(branch).copied().unwrap_or(0);
-        self.wants.refused.insert(branch.clone(), filled);
+        // What nobody waits for met the limit of the day: who waits may have the same summed up.
+        if !ending.is_at_limit() {
+            self.wants.refused.insert(branch.clone(), filled);
+        }
         match ending {
             // The turn that waits for it tells why.
             Ending::Failed(Failure::BadKey(_)) if compacting.stuck.is_some() => "not compacted.".to_owned(),

@@ -107,6 +107,9 @@ impl Assistant {
         let label = self.label_of(&run.branch);
         let said = match (&ended.ending, words(ended)) {
             (Ending::Finished, words) if !words.trim().is_empty() => words,
+            (ending, _) if ending.is_at_limit() => {
+                return minutes.results.push((turn, failed(call, context::agent_unpaid(&run.name))));
+            }
             // Why may be what words from outside wanted.
             (Ending::Failed(_) | Ending::Finished | Ending::Interrupted, _) => {
                 return minutes.results.push((turn, failed(call, context::agent_failed(&run.name))));

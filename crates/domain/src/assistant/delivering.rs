@@ -69,16 +69,21 @@ impl Assistant {
         if self.wants.tends == Tends::Nothing {
             return;
         }
-        while let Some((occurrence, delivery)) = self.next_delivery(minutes.at) {
+        let waits = self.let_deliveries_wait(minutes);
+        while let Some((occurrence, delivery)) = self.next_delivery(minutes.at, waits) {
             self.begin_delivery(occurrence, &delivery, minutes);
         }
     }
 
-    fn next_delivery(&self, now: Timestamp) -> Option<(Occurrence, Arc<Delivery>)> {
+    /// The next one that can be begun; if what needs a model `waits`, one that needs none.
+    fn next_delivery(&self, now: Timestamp, waits: bool) -> Option<(Occurrence, Arc<Delivery>)> {
         let deliveries = &self.memory.messages.deliveries;
         let mut before: Option<&Source> = None;
         for (key, delivery) in deliveries.open.iter() {
             if before.replace(&key.source) == Some(&key.source) || deliveries.is_checked(&key.source) {
+                continue;
+            }
+            if waits && delivery.needs_model() {
                 continue;
             }
             let occurrence = self.memory.plans.open.get(key);
@@ -162,6 +167,12 @@ impl Assistant {
         let Some((delivery, occurrence)) = open.zip(self.memory.plans.open.get(&key).cloned()) else {
             return true;
         };
+        // Nobody could look at it, or act on it, today: that is no try.
+        if self.refusal(minutes).is_some() && !matches!(verdict, Verdict::Flagged(_)) {
+            let tries = occurrence.tries.saturating_sub(1);
+            self.left_out(Occurrence { tries, ..occurrence }, minutes);
+            return true;
+        }
         match verdict {
             Verdict::Safe => self.set_off_delivery(occurrence, &delivery, minutes),
             Verdict::Flagged(names) => {

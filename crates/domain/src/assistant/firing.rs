@@ -6,14 +6,14 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::gathering::put_plainly;
 use super::loading::with_tools;
-use super::planning::taken_away;
+use super::planning::{is_for_main, taken_away};
 use super::{Assistant, Ending, Minutes, Owed, RUNS, Shown, Turned};
 use crate::context::skills::Loaded;
 use crate::context::{self, Preamble, Scheduled, Where};
 use crate::conversation::Branch;
 use crate::cost::Source;
 use crate::failure::Failure;
-use crate::occurrence::{AS_WRITTEN, End, Key, Occurrence, Stage, TRIES, wait_after};
+use crate::occurrence::{AS_WRITTEN, End, Key, Occurrence, Stage, TRIES, UNPAID, wait_after};
 use crate::ping_budget::PingBudget;
 use crate::place::{Aside, Follow};
 use crate::record::{MessageId, PlanChange};
@@ -60,6 +60,10 @@ impl Assistant {
         loaded: &Loaded,
         minutes: &mut Minutes,
     ) {
+        // Reminders on main wait for their turn there, and may ring together.
+        if !is_for_main(planned) && self.refusal(minutes).is_some() {
+            return self.left_out(occurrence, minutes);
+        }
         let full = planned.charter().terms().is_some() && self.memory.turns.runs.len() >= RUNS;
         if full || self.waits_for_check(planned) {
             let again = minutes.at + wait_after(1, self.dice.roll());
@@ -133,7 +137,7 @@ impl Assistant {
         // Words that wait for a key wait long: a reminder goes past them.
         let held = self.speaking().is_some_and(|(_, running)| running.owed == Owed::Held);
         if (held || self.is_away(minutes.at)) && is_reminder(&occurrence) {
-            return self.goes_out(occurrence, minutes);
+            return self.goes_out(occurrence, AS_WRITTEN, minutes);
         }
         let message = self.our_message(Branch::Main, prompt, minutes);
         let id = message.id;
@@ -143,15 +147,22 @@ impl Assistant {
 
     /// Reminders that wait to be put in words do not wait for a model that is not there.
     pub(super) fn ring_past(&mut self, minutes: &mut Minutes) {
-        let waiting: Vec<MessageId> = self.memory.messages.waiting.iter().map(|message| message.id).collect();
-        for message in waiting {
-            let asked = self.memory.plans.asked(message).filter(|occurrence| is_reminder(occurrence));
-            if let Some(occurrence) = asked.cloned()
-                && self.take_back(message, minutes)
-            {
-                self.goes_out(occurrence, minutes);
-            }
+        for occurrence in self.asked_in_vain(is_reminder, minutes) {
+            self.goes_out(occurrence, AS_WRITTEN, minutes);
         }
+    }
+
+    /// Takes back what waits for main, and gives whose it was.
+    pub(super) fn asked_in_vain(
+        &mut self,
+        which: fn(&Occurrence) -> bool,
+        minutes: &mut Minutes,
+    ) -> Vec<Occurrence> {
+        let waiting = self.memory.messages.waiting.iter();
+        let asked = waiting.filter_map(|message| Some((message.id, self.memory.plans.asked(message.id)?)));
+        let asked: Vec<(MessageId, Occurrence)> =
+            asked.filter(|(_, asked)| which(asked)).map(|(id, asked)| (id, asked.clone())).collect();
+        asked.into_iter().filter_map(|(id, asked)| self.take_back(id, minutes).then_some(asked)).collect()
     }
 
     /// The occurrence stands there now, and that is written down.
@@ -205,6 +216,7 @@ impl Assistant {
         match ending {
             Ending::Finished => self.settle(occurrence, End::Done(String::new()), minutes),
             Ending::Interrupted => self.failed(occurrence, "it was stopped", minutes),
+            Ending::Failed(_) if ending.is_at_limit() => self.cut_off(occurrence, minutes),
             Ending::Failed(failure) if is_final(failure) => {
                 self.not_done(occurrence, &failure.of_a_job(), minutes);
             }
@@ -228,8 +240,17 @@ impl Assistant {
             }
             // A reminder needs no model: its words go out as they were written.
             (Source::Reminder(_), Ending::Interrupted | Ending::Failed(_)) => {
-                self.goes_out(occurrence, minutes);
+                let note = if ending.is_at_limit() { UNPAID } else { AS_WRITTEN };
+                self.goes_out(occurrence, note, minutes);
                 Ending::Finished
+            }
+            (_, Ending::Failed(_)) if ending.is_at_limit() => {
+                self.cut_off(occurrence, minutes);
+                ending
+            }
+            (_, Ending::Failed(failure)) if is_final(failure) => {
+                self.not_done(occurrence, &failure.of_a_job(), minutes);
+                ending
             }
             (_, Ending::Interrupted) => {
                 self.settle(occurrence, End::Done("you stopped the answer".to_owned()), minutes);
@@ -276,13 +297,12 @@ impl Assistant {
         self.settle(occurrence, End::Failed(why.to_owned()), minutes);
     }
 
-    /// A reminder goes out as it was written, without a model.
-    fn goes_out(&mut self, occurrence: Occurrence, minutes: &mut Minutes) {
+    /// A reminder goes out as it was written, without a model, and the `note` says why.
+    pub(super) fn goes_out(&mut self, occurrence: Occurrence, note: &str, minutes: &mut Minutes) {
         self.ensure_main(minutes);
         self.say_as_written(&occurrence, minutes);
         self.rang(&occurrence, minutes);
-        let note = AS_WRITTEN.to_owned();
-        self.settle(occurrence, End::Done(note), minutes);
+        self.settle(occurrence, End::Done(note.to_owned()), minutes);
     }
 
     /// Whether what `turned` answers goes out as it was written if the model does not answer.

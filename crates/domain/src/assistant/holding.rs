@@ -53,11 +53,9 @@ impl Assistant {
             (true, Known::Unknown) => minutes.shown.push(Shown::Notice(why.to_string())),
             (true, Known::Told) => {}
         }
-        let (errand, account) = (Errand::Answer(message, sending), self.account(&branch));
-        self.running.insert(
-            branch,
-            Running { turn, errand, account, owed: Owed::Held, unanswered: Vec::new(), readings: Vec::new() },
-        );
+        let account = self.account(&branch, message.id);
+        let errand = Errand::Answer(message, sending);
+        self.running.insert(branch, Running::new(turn, errand, account, Owed::Held));
         self.ring_past(minutes);
     }
 

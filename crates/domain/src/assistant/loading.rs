@@ -21,7 +21,8 @@ impl Assistant {
             What::Routine(routine) => &routine.skills,
             What::Reminder(reminder) => &reminder.skills,
         };
-        if names.is_empty() || self.choices.is_offline() || self.is_away(minutes.at) {
+        let unread = self.choices.is_offline() || self.is_away(minutes.at) || self.refusal(minutes).is_some();
+        if names.is_empty() || unread {
             return None;
         }
         let outside = match planned.charter().terms() {

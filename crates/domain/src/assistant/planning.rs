@@ -163,7 +163,8 @@ impl Assistant {
         let plans = &self.memory.plans;
         let late = plans.agenda.late().filter(|_| self.has_room_for_late());
         let late = late.map(|_| plans.caught_up.map_or(jiff::Timestamp::MIN, |last| last + LATE_APART));
-        [plans.agenda.wakes(), plans.tries_again(), late].into_iter().flatten().min()
+        let deliveries = self.memory.messages.deliveries.until;
+        [plans.agenda.wakes(), plans.tries_again(), late, deliveries].into_iter().flatten().min()
     }
 
     /// Does what is due: what came now, what failed before, and what is late, in its turn.
@@ -346,7 +347,7 @@ fn is_planned(occurrence: &&Occurrence) -> bool {
 }
 
 /// Whether it is a reminder that is only to be heard.
-fn is_for_main(planned: &Planned) -> bool {
+pub(super) fn is_for_main(planned: &Planned) -> bool {
     matches!(planned.what, What::Reminder(_)) && matches!(planned.charter(), Charter::Main(_))
 }
 

@@ -160,7 +160,10 @@ impl Assistant {
                     None => self.is_here(branch) && self.posting.is_away(now),
                 };
                 match ending {
-                    Ending::Failed(why) if waits => note(Ring::Loud, Sheet::of(&why.to_string())),
+                    // The human was told of the limit of the day.
+                    Ending::Failed(why) if waits && !ending.is_at_limit() => {
+                        note(Ring::Loud, Sheet::of(&why.to_string()))
+                    }
                     Ending::Failed(_) | Ending::Finished | Ending::Interrupted => Vec::new(),
                 }
             }

@@ -5,23 +5,12 @@ use jiff::Zoned;
 use super::approving::Caller;
 use super::{Answer, Assistant, Effect, Minutes};
 use crate::conversation::{Block, Branch, Reach, Said, calls};
-use crate::cost::{Call, may_spend};
+use crate::cost::Call;
 use crate::permission::Ruling;
 use crate::tool::{ToolCall, ToolResult};
 use crate::turn::TurnId;
 
 impl Assistant {
-    pub(super) fn may_spend(&mut self, turn: TurnId, spent: Vec<Call>, now: &Zoned) -> (Answer, Vec<Effect>) {
-        let Some((branch, running)) = self.run_of(turn) else { return gone() };
-        let mut minutes = Minutes::at(now);
-        self.spend(&branch, &running, spent, &mut minutes);
-        let answer = match may_spend(&running.account, &self.purse.day, &self.purse.limit) {
-            Ok(()) => Answer::Noted,
-            Err(refusal) => Answer::Overspent(refusal),
-        };
-        (answer, minutes.effects())
-    }
-
     pub(super) fn may_run(
         &mut self,
         turn: TurnId,

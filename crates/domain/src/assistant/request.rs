@@ -10,7 +10,7 @@ use crate::approval::Reply;
 use crate::attention::{Attention, Ease};
 use crate::compaction::Room;
 use crate::conversation::{Block, Image};
-use crate::cost::{Call, Limit, Refusal, Source};
+use crate::cost::{Call, Limit, Next, Refusal, Source};
 use crate::delivery::Delivery;
 use crate::embed::Action;
 use crate::inbox::KeptId;
@@ -155,7 +155,9 @@ pub enum Progress {
     /// It wants to run the tools that the model called in these blocks, after these calls of the model.
     MayRun(Vec<Block>, Vec<Call>),
     /// It is one that nobody waits for, and wants to call the model once more, after these calls.
-    MaySpend(Vec<Call>),
+    MaySpend(Vec<Call>, Next),
+    /// It is one that nobody waits for, and has made these calls.
+    Spent(Vec<Call>),
     /// It tells what came of its tools.
     Ran(Vec<ToolResult>),
     /// It wants something that depends on where it runs.

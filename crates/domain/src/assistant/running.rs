@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::compacting::Compacting;
 use super::delegating::Reading;
 use crate::conversation::Branch;
-use crate::cost::Account;
+use crate::cost::{Account, Most};
 use crate::record::{Message, MessageId};
 use crate::tool::ToolCall;
 use crate::turn::TurnId;
@@ -21,9 +21,17 @@ pub(super) struct Running {
     pub(super) unanswered: Vec<ToolCall>,
     /// What was read aside for it and is to be shown.
     pub(super) readings: Vec<Reading>,
+    /// The most that the call can use which it makes now, if nobody waits for it.
+    pub(super) calling: Option<Most>,
 }
 
 impl Running {
+    /// A turn that has done nothing yet.
+    pub(super) fn new(turn: TurnId, errand: Errand, account: Account, owed: Owed) -> Self {
+        let (unanswered, readings) = (Vec::new(), Vec::new());
+        Self { turn, errand, account, owed, unanswered, readings, calling: None }
+    }
+
     /// The message that it answers, if it answers one now.
     pub(super) fn message(&self) -> Option<&Message> {
         match &self.errand {

@@ -1,8 +1,15 @@
-//! What the assistant writes down of calls, and what it remembers of them.
+//! What the assistant writes down of calls, whether one more may be made, and what it remembers of them.
 
-use super::{Assistant, Known, Minutes, Record, Running, Shown};
+use jiff::Zoned;
+
+use super::progressing::gone;
+use super::{Answer, Assistant, Effect, Known, Minutes, Record, Running, Shown};
 use crate::conversation::Branch;
-use crate::cost::{Call, Purse, Source, Spent, alert};
+use crate::cost::{
+    Account, Attended, Call, Day, Most, Next, Pace, Purse, Refusal, Source, Spent, alert, may_spend,
+};
+use crate::thinking::Thinking;
+use crate::turn::TurnId;
 
 impl Assistant {
     /// The same, knowing prices and limits. What the human said of the limit since it was written holds.
@@ -12,6 +19,79 @@ impl Assistant {
         let limit = self.memory.chosen.settings.daily_limit.over(written);
         self.purse = Purse { limit, written, ..purse };
         self
+    }
+
+    /// E4: writes down what the turn has spent, and tells whether it may make the `next` call. While others go on, what is
+    /// left must be enough for all of them; alone, one call may pass the limit.
+    pub(super) fn may_spend(
+        &mut self,
+        turn: TurnId,
+        (spent, next): (Vec<Call>, Next),
+        now: &Zoned,
+    ) -> (Answer, Vec<Effect>) {
+        let Some((branch, running)) = self.run_of(turn) else { return gone() };
+        let mut minutes = Minutes::at(now);
+        self.spend(&branch, &running, spent, &mut minutes);
+        let day = self.today(&minutes);
+        let may = |day: &Day| self.may_use(&running.account, day);
+        let answer = match (may(&day), next.pace) {
+            (Err(refusal), _) => Answer::Overspent(refusal),
+            (Ok(()), Pace::Beside) if may(&day.and(self.going_on(turn))).is_err() => {
+                Answer::Overspent(Refusal::Taken)
+            }
+            (Ok(()), Pace::Beside | Pace::Alone) => {
+                let most = self.most(&branch, &next.model);
+                self.calls(&branch, turn, Some(most));
+                Answer::Noted
+            }
+        };
+        (answer, minutes.effects())
+    }
+
+    /// Writes down what the turn has spent: its call has ended.
+    pub(super) fn has_spent(&mut self, turn: TurnId, spent: Vec<Call>, now: &Zoned) -> (Answer, Vec<Effect>) {
+        let Some((branch, running)) = self.run_of(turn) else { return gone() };
+        let mut minutes = Minutes::at(now);
+        self.spend(&branch, &running, spent, &mut minutes);
+        (Answer::Noted, minutes.effects())
+    }
+
+    /// Why work that nobody waits for may not call a model any more today: nothing, if it may.
+    pub(super) fn refusal(&self, minutes: &Minutes) -> Option<Refusal> {
+        let nobody = Account { source: Source::Main, attended: Attended::Unattended };
+        self.may_use(&nobody, &self.today(minutes)).err()
+    }
+
+    /// The brain that is always there costs nothing.
+    fn may_use(&self, account: &Account, day: &Day) -> Result<(), Refusal> {
+        if self.choices.is_offline() { Ok(()) } else { may_spend(account, day, &self.purse.limit) }
+    }
+
+    fn today(&self, minutes: &Minutes) -> Day {
+        self.purse.days.on(minutes.zone.to_datetime(minutes.at).date())
+    }
+
+    /// The most that the calls of other turns which nobody waits for can use.
+    fn going_on(&self, but: TurnId) -> Most {
+        let abandoned = self.abandoned.values().map(|(_, running)| running);
+        let others = self.running.values().chain(abandoned).filter(|running| running.turn != but);
+        others.filter_map(|running| running.calling).fold(Most::default(), Most::and)
+    }
+
+    /// The most that one call on `branch` can use: a full room, and the longest reply.
+    fn most(&self, branch: &Branch, model: &str) -> Most {
+        let thoughts = match self.thinking(branch) {
+            Thinking::Off | Thinking::Adaptive => 0,
+            Thinking::Budget(tokens) => u64::from(tokens.get()),
+        };
+        self.purse.most(model, self.room.limit, self.purse.reply.saturating_add(thoughts))
+    }
+
+    /// The `turn` on `branch` calls a model now, or does not any more.
+    fn calls(&mut self, branch: &Branch, turn: TurnId, most: Option<Most>) {
+        if let Some(running) = self.running.get_mut(branch).filter(|running| running.turn == turn) {
+            running.calling = most;
+        }
     }
 
     /// Writes down the calls that the turn `running` made on `branch`.
@@ -28,7 +108,8 @@ impl Assistant {
             self.wants.refusal = Known::Unknown;
             self.wants.away = None;
         }
-        let before = self.purse.day.on(minutes.zone.to_datetime(minutes.at).date());
+        self.calls(branch, *turn, None);
+        let before = self.today(minutes);
         let mut day = before;
         for call in calls {
             self.fill(branch, &account.source, &call);
@@ -39,7 +120,7 @@ impl Assistant {
             minutes.records.push(Record::Spent(spent));
         }
         minutes.shown.extend(alert(&before, &day, &self.purse.limit).map(Shown::Notice));
-        self.purse.day = day;
+        self.purse.days.put(day);
     }
 
     /// Remembers how full the context of `branch` was. The call for a summary is about to be replaced by it,
@@ -57,17 +138,16 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use jiff::Zoned;
+    use jiff::civil::date;
 
-    use super::super::{Answer, Choice, Effect, Memory, Progress, Request, Saying};
+    use super::super::{Choice, Memory, Progress, Request, Saying};
     use super::*;
     use crate::compaction::Room;
     use crate::conversation::{Conversation, EntryId, Usage};
-    use crate::cost::{Account, Attended, Limit, Micros, Price, Prices, Purse, Refusal};
+    use crate::cost::{Days, Limit, Micros, Price, Prices};
     use crate::dice::Dice;
     use crate::record::SurfaceName;
     use crate::settings::Setting;
-    use crate::turn::TurnId;
 
     fn at(time: &str) -> Zoned {
         format!("2026-11-{time}[Europe/Madrid]").parse().unwrap()
@@ -92,12 +172,23 @@ mod tests {
         Account { source: Source::Routine("mail".to_owned()), attended: Attended::Unattended }
     }
 
+    /// What was used on the 15th.
+    fn days(cost: u64) -> Days {
+        let mut days = Days::default();
+        days.put(Day { cost: Micros(cost), ..Day::fresh(date(2026, 11, 15)) });
+        days
+    }
+
     fn call(model: &str, input: u64) -> Call {
         Call { model: model.to_owned(), usage: Usage { input, cache_read: 7, ..Usage::default() } }
     }
 
+    fn next() -> Next {
+        Next { model: "known".to_owned(), pace: Pace::Beside }
+    }
+
     fn asks(assistant: &mut Assistant, calls: Vec<Call>, time: &str) -> Answer {
-        assistant.asked(Request::Turn(TurnId(1), Progress::MaySpend(calls)), &at(time)).0
+        assistant.asked(Request::Turn(TurnId(1), Progress::MaySpend(calls, next())), &at(time)).0
     }
 
     /// E4: a run that nobody waits for is refused the call after the one that reached the limit, until the
@@ -116,7 +207,7 @@ mod tests {
 
         let mut waited = working(Account::answer_on(&Branch::Main));
         assert_eq!(asks(&mut waited, vec![call("known", 1_000)], "15T08:01"), Answer::Noted);
-        assert_eq!(waited.purse.day.cost, Micros(0), "what is waited for does not count");
+        assert_eq!(waited.purse.days, days(0), "what is waited for does not count");
     }
 
     /// E4: the human hears once that the limit is near and once that it is reached, also when the program was started
@@ -124,7 +215,7 @@ mod tests {
     #[test]
     fn the_human_hears_of_each_limit_once_a_day() {
         let heard = |assistant: &mut Assistant, tokens: u64, time: &str| {
-            let spent = Progress::MaySpend(vec![call("known", tokens)]);
+            let spent = Progress::MaySpend(vec![call("known", tokens)], next());
             let (_, effects) = assistant.asked(Request::Turn(TurnId(1), spent), &at(time));
             effects.iter().filter(|effect| matches!(effect, Effect::Show(Shown::Notice(_)))).count()
         };
@@ -133,9 +224,9 @@ mod tests {
         assert_eq!(heard(&mut assistant, 1, "15T08:02"), 1);
         assert_eq!(heard(&mut assistant, 10, "15T08:03"), 0);
         // What the ledger says is what a start begins with.
-        let day = assistant.purse.day;
+        let days = assistant.purse.days.clone();
         let mut again = working(routine());
-        again.purse.day = day;
+        again.purse.days = days;
         assert_eq!(heard(&mut again, 5, "15T08:04"), 0);
         assert_eq!(heard(&mut again, 5, "15T08:05"), 1);
         assert_eq!(heard(&mut again, 50, "15T08:06"), 0);

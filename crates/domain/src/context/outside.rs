@@ -2,6 +2,7 @@
 
 use crate::agent::Agent;
 use crate::label::{Label, Realm};
+use crate::occurrence::LIMIT_REACHED;
 
 /// The most characters of outside words that a reader is given.
 const CHARS: usize = 60_000;
@@ -76,4 +77,9 @@ pub fn no_such_agent(name: &str, names: &[&str]) -> String {
 /// Whoever was asked came to nothing.
 pub fn agent_failed(name: &str) -> String {
     format!("Error: `{name}` could not finish. go on without it, or try once more.")
+}
+
+/// The same, where no model may be called for it.
+pub fn agent_unpaid(name: &str) -> String {
+    format!("Error: `{name}` could not finish: {LIMIT_REACHED} for work nobody waits for. go on without it.")
 }

@@ -29,13 +29,14 @@ pub fn alert(before: &Day, after: &Day, limit: &Limit) -> Option<String> {
     match (passed(100), passed(NEAR)) {
         ((false, false), (false, false)) => None,
         ((false, false), near) => Some(format!(
-            "work nobody waits for has used {} of what it may today. at the limit it waits until tomorrow; \
-             `ollim-bot cost` tells who spent it.",
+            "work nobody waits for has used {} of what it may today. at the limit routines are left out and what \
+             webhooks bring waits until tomorrow; `ollim-bot cost` tells who spent it.",
             used(near)
         )),
         (full, _) => Some(format!(
-            "work nobody waits for has used all that it may today ({}). it goes on tomorrow; you and i go on as \
-             always. `[spend]` in settings.toml sets the limit.",
+            "work nobody waits for has used all that it may today ({}). until tomorrow routines are left out, what \
+             webhooks bring waits, and reminders come as they were written; you and i go on as always. `[spend]` in \
+             settings.toml sets the limit.",
             used(full)
         )),
     }

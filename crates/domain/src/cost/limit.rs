@@ -1,9 +1,10 @@
 //! The daily limit for work that nobody waits for.
 //!
-//! It is asked before every call, so the day ends with at most one call more than the limit for each run that
-//! goes on at the time.
+//! It is asked before every call. A call that goes on counts with the most that it can use, so that calls at the same time
+//! do not pass the limit together: the day ends at most one call above it.
 
 use jiff::civil::Date;
+use rpds::RedBlackTreeMapSync;
 
 use super::{Account, Attended, Micros, Spent};
 
@@ -33,21 +34,58 @@ impl Day {
         Self { date, cost: Micros::default(), tokens: 0 }
     }
 
-    /// The same day, or a fresh one if `today` is another.
-    #[must_use]
-    pub fn on(self, today: Date) -> Self {
-        if self.date == today { self } else { Self::fresh(today) }
-    }
-
     /// Counts `spent`, if nobody waited for it.
     pub fn count(&mut self, spent: &Spent) {
         match spent.account.attended {
             Attended::Waited => {}
             Attended::Unattended => {
-                self.cost += spent.cost.unwrap_or_default();
-                self.tokens = self.tokens.saturating_add(spent.call.usage.fresh());
+                let (cost, tokens) = (spent.cost.unwrap_or_default(), spent.call.usage.fresh());
+                *self = self.and(Most { cost, tokens });
             }
         }
+    }
+
+    /// The day as it is when so much more was used.
+    #[must_use]
+    pub fn and(self, more: Most) -> Self {
+        let Most { cost, tokens } = Most { cost: self.cost, tokens: self.tokens }.and(more);
+        Self { cost, tokens, ..self }
+    }
+}
+
+/// The most that a call can use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Most {
+    /// The money; nothing, if nobody knows the price.
+    pub cost: Micros,
+    /// The tokens that are not read from the cache.
+    pub tokens: u64,
+}
+
+impl Most {
+    /// Both together.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.cost += other.cost;
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self
+    }
+}
+
+/// What unattended work used, by the day. A clock that is set does not give a day its limit again: each has its own sum,
+/// whichever comes first. Copies share what did not change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Days(RedBlackTreeMapSync<Date, Day>);
+
+impl Days {
+    /// The day `date`.
+    pub fn on(&self, date: Date) -> Day {
+        self.0.get(&date).copied().unwrap_or_else(|| Day::fresh(date))
+    }
+
+    /// From now on this is what is known of its date.
+    pub fn put(&mut self, day: Day) {
+        self.0.insert_mut(day.date, day);
     }
 }
 
@@ -98,6 +136,27 @@ pub enum Refusal {
         /// The limit.
         most: u64,
     },
+    /// What is left may go to calls that go on now: when they have ended, one knows.
+    #[error("what i may still use today may be used by what i am doing now.")]
+    Taken,
+}
+
+/// A call of the model that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// Who would answer: the vendor, and its id of the model.
+    pub model: String,
+    /// Whether others go on meanwhile.
+    pub pace: Pace,
+}
+
+/// Whether calls that nobody waits for go on beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Others may go on.
+    Beside,
+    /// None does.
+    Alone,
 }
 
 #[cfg(test)]
@@ -129,10 +188,14 @@ mod tests {
         check(Attended::Waited, day(u64::MAX, u64::MAX), both, Ok(()));
     }
 
+    /// C4: a clock that goes to and fro finds each day as it left it.
     #[test]
-    fn a_new_day_begins_with_nothing_spent() {
+    fn a_new_day_begins_with_nothing_spent_and_an_old_one_as_it_was() {
         let spent = Day { cost: Micros(5), tokens: 7, ..Day::fresh(date(2026, 11, 15)) };
-        assert_eq!(spent.on(date(2026, 11, 15)), spent);
-        assert_eq!(spent.on(date(2026, 11, 16)), Day::fresh(date(2026, 11, 16)));
+        let mut days = Days::default();
+        days.put(spent);
+        assert_eq!(days.on(date(2026, 11, 16)), Day::fresh(date(2026, 11, 16)));
+        days.put(days.on(date(2026, 11, 16)).and(Most { cost: Micros(1), tokens: 1 }));
+        assert_eq!(days.on(date(2026, 11, 15)), spent);
     }
 }

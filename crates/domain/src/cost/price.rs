@@ -26,6 +26,12 @@ impl Price {
             + part(usage.cache_write, self.cache_write);
         Micros(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX))
     }
+
+    /// The most it costs to read so many tokens, in whichever way, and to give so many.
+    fn most(&self, read: u64, gives: u64) -> Micros {
+        let input = self.input.max(self.cache_write).max(self.cache_read);
+        Self { input, ..*self }.of(Usage { input: read, output: gives, ..Usage::default() })
+    }
 }
 
 /// What models cost, each by the beginning of its name.
@@ -41,6 +47,11 @@ impl Prices {
     /// What `call` cost; nothing, if nobody knows the price of its model.
     pub fn of(&self, call: &Call) -> Option<Micros> {
         self.price(&call.model).map(|price| price.of(call.usage))
+    }
+
+    /// The most that a call of `model` costs which reads so many tokens and gives so many.
+    pub fn most(&self, model: &str, read: u64, gives: u64) -> Option<Micros> {
+        self.price(model).map(|price| price.most(read, gives))
     }
 
     /// The price under the longest beginning of `model`, with its vendor before it or without.
@@ -93,5 +104,18 @@ mod tests {
         assert_eq!(cheap.of(usage), Micros(1));
         let most = Usage { input: u64::MAX, output: u64::MAX, cache_read: u64::MAX, cache_write: u64::MAX };
         assert_eq!(price(1_000, 1_000, 1_000, 1_000).of(most), Micros(u64::MAX));
+    }
+
+    /// E4: no call costs more than the most that was counted for it, in whichever way it is read.
+    #[test]
+    fn the_most_of_a_call_is_read_in_the_dearest_way() {
+        for price in [price(3, 15, 1, 4), price(3, 15, 1, 0), price(1, 15, 9, 1)] {
+            for (input, cache_read) in [(0, 0), (1_000, 0), (0, 1_000), (400, 300)] {
+                let cache_write = 1_000 - input - cache_read;
+                let usage = Usage { input, cache_read, cache_write, output: 100 };
+                assert!(price.of(usage) <= price.most(1_000, 100), "{usage:?} at {price:?}");
+            }
+        }
+        assert_eq!(price(3, 15, 1, 4).most(1_000, 100), Micros(4_000 + 1_500));
     }
 }

@@ -25,8 +25,8 @@ impl Account {
     }
 
     /// A summary that makes room.
-    pub fn compaction() -> Self {
-        Self { source: Source::Compaction, attended: Attended::Waited }
+    pub fn compaction(attended: Attended) -> Self {
+        Self { source: Source::Compaction, attended }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::attention::Held;
 use crate::card::{Card, State};
 use crate::conversation::EntryId;
 use crate::cost::{Source, Total, short};
-use crate::occurrence::{AS_WRITTEN, End, Occurrence, Stage};
+use crate::occurrence::{End, Occurrence, Stage};
 use crate::record::Charge;
 use crate::schedule::Lateness;
 
@@ -99,6 +99,9 @@ impl Work {
             Stage::Running(_) | Stage::Asked(_) => "it is still being done".to_owned(),
             Stage::Again(_) if occurrence.tries == 0 => "it is about to begin".to_owned(),
             Stage::Again(_) => "it failed, and is tried again".to_owned(),
+            Stage::Queued if matches!(occurrence.key.source, Source::Webhook(_)) => {
+                "it waits for its turn, or for tomorrow if today's limit is used up".to_owned()
+            }
             Stage::Queued => "it waits for the one before it".to_owned(),
             Stage::Ended(End::Done(_)) => self.quiet(),
             Stage::Ended(end) => end.why().trim_end_matches('.').to_owned(),
@@ -122,7 +125,7 @@ impl Work {
         let on_main = self.due.as_ref().is_some_and(|(occurrence, _)| {
             occurrence.tries > 0
                 && self.turns.iter().any(|turn| turn.branch == crate::conversation::Branch::Main)
-                || occurrence.stage == Stage::Ended(End::Done(AS_WRITTEN.to_owned()))
+                || matches!(&occurrence.stage, Stage::Ended(end) if end.is_as_written())
         });
         match (on_main, self.refused.last()) {
             (true, _) => "it spoke in our main conversation, which takes no ping".to_owned(),

@@ -16,12 +16,12 @@ use domain::tool::{Class, Outcome, ToolCall, ToolResult, ToolSpec};
 use domain::turn::{Limits, TurnId};
 use engine::desk::{Desk, Letter};
 use engine::drive::{World, drive};
+use engine::places::Places;
 use engine::ports::{Hands, Journal, Margin, Surface, Unreadable, Unwritten};
 use engine::reins::Hold;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use testkit::puppet::{Line, Puppet};
-use tokio::sync::Semaphore;
 
 /// How it ended.
 pub struct Run {
@@ -100,8 +100,15 @@ impl<R: Fn(&Day) -> Result<(), Refusal>> Counter<R> {
             let decided = |call| decide(call, &[NOTE], &Authority::MAIN, &Consent::default());
             return Answer::Decided(calls(&blocks).filter_map(decided).map(Ruling::Decided).collect());
         }
-        let Request::Turn(_, Progress::MaySpend(spent)) = request else { return Answer::Noted };
+        let (spent, asks) = match request {
+            Request::Turn(_, Progress::MaySpend(spent, _)) => (spent, true),
+            Request::Turn(_, Progress::Spent(spent)) => (spent, false),
+            _ => return Answer::Noted,
+        };
         self.counted.borrow_mut().extend(spent);
+        if !asks {
+            return Answer::Noted;
+        }
         let tokens = self.counted.borrow().iter().map(|call| call.usage.fresh()).sum();
         let answer = (self.rule)(&Day { tokens, ..Day::default() });
         answer.map_or_else(Answer::Overspent, |()| Answer::Noted)
@@ -125,7 +132,7 @@ pub fn run(
         instructions: Arc::from(""),
         patience: domain::patience::Limits::NONE,
         limits,
-        calls: Arc::new(Semaphore::new(1)),
+        calls: Arc::new(Places::new(1)),
     };
     let (desk, mut pile) = Desk::new();
     let counter = Counter { rule, counted: RefCell::default() };

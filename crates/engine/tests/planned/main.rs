@@ -9,6 +9,7 @@ mod cues;
 mod ends;
 mod kinds;
 mod life;
+mod limits;
 mod meant;
 mod persistent;
 mod prompts;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use domain::conversation::{Branch, Usage};
-use domain::cost::{Account, Attended, Call, Day, Limit, Micros, Report, Spent};
+use domain::cost::{Account, Attended, Call, Days, Limit, Micros, Most, Report, Spent};
 use domain::turn::TurnId;
-use jiff::{Timestamp, Zoned};
+use jiff::{SignedDuration, Timestamp, Zoned};
 use rusqlite::{OptionalExtension, Row, Transaction, named_params, params};
 
 use super::Database;
@@ -14,6 +14,9 @@ use super::read::{branch_in, time_in, unread};
 /// What a call is read from.
 pub(super) const COLUMNS: &str =
     "at, branch, turn, source, attended, model, input, cache_read, cache_write, output, micros";
+
+/// How far back the days are known at a start: the one of the clock and the one before it, whatever the zone.
+const AROUND: SignedDuration = SignedDuration::from_hours(72);
 
 impl Database {
     /// Gives every call since `since` to `each`, oldest first.
@@ -37,16 +40,24 @@ impl Database {
         Ok(report)
     }
 
-    /// What unattended work used on the day of `now`.
-    pub fn spent_on_day(&self, now: &Zoned) -> rusqlite::Result<Day> {
-        let mut day = Day::fresh(now.date());
-        let midnight = now.start_of_day().map_err(|error| unread(0, error))?;
-        let sql = "SELECT coalesce(sum(micros), 0), coalesce(sum(input + cache_write + output), 0) FROM spending \
+    /// C4: what unattended work used on the day of `now` and on those around it, as far as the ledger goes: a clock that is
+    /// set since then finds its own day here.
+    pub fn spent_on_days(&self, now: &Zoned) -> rusqlite::Result<Days> {
+        let newest = "SELECT at FROM spending ORDER BY id DESC LIMIT 1";
+        let newest = self.connection.query_row(newest, [], |row| time_in(row, 0)).optional()?;
+        let since = newest.map_or(now.timestamp(), |newest| newest.min(now.timestamp()));
+        let since = since.checked_sub(AROUND).unwrap_or(Timestamp::MIN);
+        let sql = "SELECT at, coalesce(micros, 0), input + cache_write + output FROM spending \
                    WHERE at >= ? AND attended = ?";
-        let row = params![midnight.timestamp().as_microsecond(), Attended::Unattended.as_str()];
-        (day.cost, day.tokens) =
-            self.connection.query_row(sql, row, |row| Ok((Micros(row.get(0)?), row.get(1)?)))?;
-        Ok(day)
+        let mut rows = self.connection.prepare(sql)?;
+        let used =
+            |row: &Row<'_>| Ok((time_in(row, 0)?, Most { cost: Micros(row.get(1)?), tokens: row.get(2)? }));
+        let mut days = Days::default();
+        for row in rows.query_map(params![since.as_microsecond(), Attended::Unattended.as_str()], used)? {
+            let (at, used) = row?;
+            days.put(days.on(now.time_zone().to_datetime(at).date()).and(used));
+        }
+        Ok(days)
     }
 
     /// How many tokens the newest call on each of `branches` held in mind. A branch whose name moved since

@@ -4,6 +4,7 @@ use domain::assistant::{Answer, Planning, Press, Request, Saying};
 use domain::card::{Act, CardId};
 use domain::context::message_words;
 use domain::conversation::{Entry, EntryId, Said};
+use domain::delivery::Delivery;
 use domain::embed::Action;
 use domain::place::{Aside, Follow};
 use domain::record::{MessageId, ReplyTo, SurfaceName};
@@ -48,6 +49,13 @@ impl Story {
         for job in jobs {
             self.run(job);
         }
+        self
+    }
+
+    /// Somebody outside calls a webhook, and hears what became of that.
+    pub fn is_called(&mut self, delivery: Delivery) -> &mut Self {
+        self.teller.tell(format!("-- {} is called", delivery.name()));
+        self.ask(Request::Plan(Planning::Deliver(Box::new(delivery))));
         self
     }
 

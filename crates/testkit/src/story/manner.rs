@@ -4,6 +4,7 @@ use std::sync::PoisonError;
 
 use domain::assistant::Assistant;
 use domain::compaction::Room;
+use domain::cost::Purse;
 use domain::patience;
 use domain::tool::ToolSpec;
 
@@ -19,6 +20,8 @@ pub struct Manner {
     pub lent: Vec<ToolSpec>,
     /// Where the human is reached.
     pub reach: Reach,
+    /// What models cost, and what work that nobody waits for may cost in a day.
+    pub purse: Purse,
 }
 
 /// Where the human is reached.
@@ -42,7 +45,8 @@ impl Reach {
 
 impl Default for Manner {
     fn default() -> Self {
-        Self { patience: patience::Limits::NONE, room: Room::HOUSE, lent: Vec::new(), reach: Reach::Here }
+        let (patience, room, lent) = (patience::Limits::NONE, Room::HOUSE, Vec::new());
+        Self { patience, room, lent, reach: Reach::Here, purse: Purse::default() }
     }
 }
 
@@ -68,6 +72,12 @@ impl Story {
     /// From now on the model reads only so many tokens at once.
     pub fn room(&mut self, limit: u64) -> &mut Self {
         self.manner.room = Room { limit, ..Room::HOUSE };
+        self.born_again()
+    }
+
+    /// From now on work that nobody waits for may use so many tokens a day.
+    pub fn limited(&mut self, tokens: u64) -> &mut Self {
+        self.manner.purse.limit.tokens = Some(tokens);
         self.born_again()
     }
 

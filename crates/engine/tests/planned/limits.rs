@@ -1,0 +1,344 @@
+//! The limit of the day: it holds for all that nobody waits for, it is told once, and nothing is lost to it.
+//!
+//! A call of the played model uses 15 tokens.
+
+use domain::conversation::Json;
+use domain::cost::Attended;
+use domain::delivery::{Delivery, Kind, Value};
+use domain::schedule::{Entrance, ItemId, Knowing, Prompt, Terms, WebhookSpec};
+use expect_test::expect;
+use testkit::oracle::examine;
+use testkit::puppet::{Line, Puppet};
+use testkit::story::{Story, isolated};
+
+use crate::{at, compacts, dentist, mail, persistent, pings, read, session, summary, words};
+
+/// A story in which whatever is asked is answered, and nobody waits for more than so many tokens a day.
+fn limited(time: &str, tokens: u64) -> Story {
+    let mut story = played(time, |_| Line::says("Done."));
+    story.limited(tokens);
+    story
+}
+
+fn played(time: &str, says: impl Fn(&str) -> Line + Send + 'static) -> Story {
+    let puppet = Puppet::answering(move |context| says(&words(context.said.last().unwrap())));
+    Story::played_by(&format!("2026-11-{time}[Europe/Madrid]"), puppet)
+}
+
+/// What was used, and by whom, a line to each who spent anything.
+fn used(story: &Story) -> String {
+    let mut all: Vec<(String, u64)> = Vec::new();
+    for spent in story.spending() {
+        let waited = if spent.account.attended == Attended::Waited { "" } else { " (nobody waits)" };
+        let who = format!("{}{waited}", spent.account.source);
+        match all.iter_mut().find(|(known, _)| *known == who) {
+            Some((_, tokens)) => *tokens += spent.call.usage.fresh(),
+            None => all.push((who, spent.call.usage.fresh())),
+        }
+    }
+    all.iter().map(|(who, tokens)| format!("{who}: {tokens}\n")).collect()
+}
+
+fn notices(story: &Story) -> Vec<String> {
+    story.told().lines().filter(|line| line.starts_with("notice>")).map(str::to_owned).collect()
+}
+
+/// A routine that speaks on main, such as `water`, at these times.
+fn on_main(id: &str, cron: &str) -> String {
+    format!("---\nid: {id}\ncron: \"{cron}\"\n---\nRemind me of {id}.\n")
+}
+
+/// A call of the webhook `ci` about `title`.
+fn call(title: &str, kind: Kind) -> Delivery {
+    let hook = WebhookSpec {
+        id: ItemId::parse("ci").unwrap(),
+        fields: "{}".to_owned(),
+        entrance: Entrance::default(),
+        knowing: Knowing::Itself,
+        terms: Terms::default(),
+        deliver: None,
+        template: Prompt::new("Look at {title}."),
+    };
+    let value = Value { name: "title".to_owned(), json: Json(format!("\"{title}\"")), kind };
+    Delivery { hook, values: vec![value], marks: vec![title.to_owned()] }
+}
+
+/// E4: a routine that speaks on main while the human is away is work that nobody waits for; it is told under its own name,
+/// stops at the limit, and goes on the next day. The human goes on as always.
+#[test]
+fn a_routine_on_main_spends_on_its_own_account_and_stops_at_the_limit() {
+    let mut story = limited("16T08:59:50", 40);
+    story.file("routines/water.md", &on_main("water", "*/15 * * * *")).passes("61m");
+    expect!["routine:water (nobody waits): 45\n"].assert_eq(&used(&story));
+    expect![[r#"
+        mon 09:00:00 routine:water try 1 done
+        mon 09:15:00 routine:water try 1 done
+        mon 09:30:00 routine:water try 1 done
+        mon 09:45:00 routine:water try 0 skipped: today's limit is used up
+        mon 10:00:00 routine:water try 0 skipped: today's limit is used up"#]]
+    .assert_eq(&story.occurrences());
+    story.human("still there?");
+    expect![[r#"
+        routine:water (nobody waits): 45
+        main: 15
+    "#]]
+    .assert_eq(&used(&story));
+    story.clock("00:00").passes("10s");
+    assert!(
+        story.occurrences().ends_with("tue 00:00:00 routine:water try 1 done"),
+        "{}",
+        story.occurrences()
+    );
+}
+
+/// E4, SC-18: a reminder needs no model to ring: at the limit its words go out as written, on main, from the background,
+/// and when it waits for its turn there; several ring together as always.
+#[test]
+fn reminders_ring_as_written_at_the_limit() {
+    let mut story = limited("16T08:59:50", 10);
+    story.file("routines/mail.md", &mail("cron: 0 9 * * *")).passes("20s");
+    story.file("reminders/call.md", &dentist("16T09:10", ""));
+    let tea = dentist("16T09:20", "background: true").replace("d1", "t1").replace("the dentist", "home");
+    story.file("reminders/tea.md", &tea).passes("25m");
+    let told = story.told();
+    for words in ["main> assistant: ⏰ call the dentist\n", "main> assistant: ⏰ call home\n"] {
+        assert_eq!(told.matches(words).count(), 1, "{told}");
+    }
+    assert_eq!(notices(&story).len(), 1, "the limit is told, and nothing else: {told}");
+    expect![[r#"
+        mon 09:00:00 routine:mail try 1 done
+        mon 09:10:00 reminder:d1 try 1 done: today's limit is used up, so its words went out as written
+        mon 09:20:00 reminder:t1 try 0 done: today's limit is used up, so its words went out as written"#]]
+    .assert_eq(&story.occurrences());
+    assert_eq!(story.contexts().len(), 1, "no model was asked for them");
+    assert_eq!(story.files("reminders"), [""; 0]);
+    assert_eq!(examine(story.paths().root()), [""; 0]);
+}
+
+/// E4: runs that begin in one moment do not pass the limit together: the day ends at most one call above it, whatever
+/// each of them would still do.
+#[test]
+fn runs_at_the_same_time_pass_the_limit_by_one_call_at_most() {
+    for (limit, calls) in [(1, 1), (20, 2), (100, 7)] {
+        let mut story = played("16T09:00", |last| match last {
+            last if last.contains("run") => Line::calls("schedule", "{}"),
+            _ => Line::says("Done."),
+        });
+        let jobs = (0..10).map(|nth| isolated(&format!("routine:r{nth}"), "run"));
+        story.limited(limit).background_begins(jobs).passes("10m");
+        let spent = story.spending().len();
+        assert_eq!(spent, calls, "{limit} tokens: {}", used(&story));
+        assert_eq!(story.contexts().len(), calls, "all that was asked is written down");
+        assert_eq!(examine(story.paths().root()), [""; 0]);
+    }
+}
+
+/// E1, E4: far from the limit four calls go on at a time, near it one, and a human who speaks waits for none of them.
+#[test]
+fn only_near_the_limit_calls_wait_for_each_other() {
+    for (limit, at_once) in [(10_000_000, 4), (500_000, 3), (100, 1)] {
+        let mut story = played("16T09:00", |last| match last {
+            last if last.contains("run") => Line::holds("Well"),
+            _ => Line::says("Hello."),
+        });
+        let jobs = (0..10).map(|nth| isolated(&format!("routine:r{nth}"), "run"));
+        story.limited(limit).background_begins(jobs).passes("1m");
+        assert_eq!(story.contexts().len(), at_once, "{limit} tokens");
+        if at_once < 4 {
+            story.human("hello");
+            assert!(story.told().ends_with("main> assistant: Hello.\n"), "{}", story.told());
+        }
+    }
+}
+
+/// E4: what a run that was cut off for its time waits for is let go: the next one has its turn.
+#[test]
+fn a_run_that_waits_for_the_others_can_be_stopped() {
+    let mut story = played("16T09:00", |_| Line::holds("Well"));
+    let jobs = (0..3).map(|nth| isolated(&format!("routine:r{nth}"), "run"));
+    story.limited(1).background_begins(jobs).passes("31m");
+    let told = story.told();
+    assert_eq!(told.matches("could not be finished").count(), 3, "{told}");
+    assert_eq!(examine(story.paths().root()), [""; 0]);
+}
+
+/// E4: at the limit twenty routines are left out, each where one can see it, and the human hears of the limit once.
+#[test]
+fn at_the_limit_routines_are_left_out_and_the_human_is_told_once() {
+    let mut story = limited("16T08:59:50", 10);
+    story.file("routines/mail.md", &mail("cron: 0 9 * * *"));
+    for nth in 0..20 {
+        let later = mail("cron: 5 9 * * *").replace("id: mail", &format!("id: r{nth:02}"));
+        story.file(&format!("routines/r{nth:02}.md"), &later);
+    }
+    let before = story.sessions();
+    story.passes("20s").crash().passes("6m");
+    expect![[r#"
+        notice> work nobody waits for has used all that it may today (15 of 10 tokens). until tomorrow routines are left out, what webhooks bring waits, and reminders come as they were written; you and i go on as always. `[spend]` in settings.toml sets the limit."#]]
+    .assert_eq(&notices(&story).join("\n"));
+    let left_out = story.occurrences();
+    assert_eq!(left_out.matches("try 0 skipped: today's limit is used up").count(), 20, "{left_out}");
+    assert_eq!(story.contexts().len(), 1);
+    assert_eq!(story.sessions().lines().count(), before.lines().count() + 1, "nothing was begun for them");
+}
+
+/// E4: a job that the human wants done now is not done behind their back later: they hear why not.
+#[test]
+fn at_the_limit_a_routine_is_not_run_by_hand() {
+    let mut story = limited("16T08:59:50", 10);
+    story.file("routines/mail.md", &mail("cron: 0 9 * * *")).passes("20s");
+    story.runs_now("routine:mail");
+    let told = story.told();
+    assert!(
+        told.contains("refused> Refused(\"what i may use in a day while you don't wait is used up"),
+        "{told}"
+    );
+    expect!["mon 09:00:00 routine:mail try 1 done"].assert_eq(&story.occurrences());
+}
+
+/// E4: a run that meets the limit on its way ends there, one can see why, and nobody is told a second time.
+#[test]
+fn a_run_that_is_cut_off_by_the_limit_is_not_told_of_again() {
+    let mut story = at("16T08:59:50");
+    story.limited(20).model([pings("one"), Line::says("More."), Line::says("Never said.")]);
+    story.file("routines/mail.md", &mail("cron: 0,1,2 9 * * *\nupdate-main-session: always")).passes("5m");
+    assert_eq!(notices(&story).len(), 1, "{}", story.told());
+    expect![[r#"
+        mon 09:00:00 routine:mail try 1 failed: today's limit is used up
+        mon 09:01:00 routine:mail try 0 skipped: today's limit is used up
+        mon 09:02:00 routine:mail try 0 skipped: today's limit is used up"#]]
+    .assert_eq(&story.occurrences());
+}
+
+/// RP-14, E4: a routine with a session of its own finds no questions there that nobody answered.
+#[test]
+fn the_session_of_a_routine_stays_as_it_was_while_the_limit_is_reached() {
+    let mut story = limited("16T08:59:50", 10);
+    story.file("routines/watch.md", &persistent("cron: 0 9-12 * * *")).passes("20s");
+    let before = session(&story);
+    story.passes("3h5m");
+    assert_eq!(session(&story), before);
+    story.clock("09:00").passes("10s");
+    let read = story.contexts().last().unwrap().said.len();
+    assert_eq!(read, 3, "what it was told and said on the first day, and what it is told now");
+}
+
+/// P7, E4: what is brought after the limit is reached waits for the next day, through a restart, and is done once.
+#[test]
+fn what_a_webhook_brings_at_the_limit_waits_and_is_done_the_next_day() {
+    for kind in [Kind::Fixed, Kind::Free] {
+        let mut story = played("16T08:59:50", |last| match last {
+            last if last.contains("\"safe\"") => Line::says("{\"safe\": true}"),
+            _ => Line::says("Done."),
+        });
+        story.limited(10).file("routines/mail.md", &mail("cron: 0 9 * * *")).passes("20s");
+        story.is_called(call("one", kind)).is_called(call("two", kind)).passes("20m").crash().passes("20m");
+        assert_eq!(story.contexts().len(), 1, "nobody was asked about it");
+        assert_eq!(
+            story.occurrences().matches("webhook:ci try 0 queued").count(),
+            2,
+            "{}",
+            story.occurrences()
+        );
+        assert_eq!(notices(&story).len(), 1, "{}", story.told());
+        story.limited(1_000).passes("1m");
+        assert_eq!(
+            story.occurrences().matches("webhook:ci try 1 done").count(),
+            2,
+            "{}",
+            story.occurrences()
+        );
+        story.limited(10).is_called(call("three", kind)).clock("23:59").passes("30s");
+        assert!(story.occurrences().ends_with("webhook:ci try 0 queued"), "{}", story.occurrences());
+        let asked = story.contexts().len();
+        story.passes("10m");
+        assert!(read(&story, asked).contains("three"), "{}", read(&story, asked));
+        assert_eq!(story.contexts().len(), asked + 1, "the new day has its limit, too");
+        assert_eq!(examine(story.paths().root()), [""; 0]);
+    }
+}
+
+/// P7, E4: a delivery whose check or whose run reaches the limit is not given up for that.
+#[test]
+fn a_delivery_that_meets_the_limit_on_its_way_is_begun_anew() {
+    for limit in [10, 20] {
+        let mut story = played("16T09:00", |last| match last {
+            last if last.contains("\"safe\"") => Line::says("{\"safe\": true}"),
+            last if last.contains("webhook:ci") => Line::calls("schedule", "{}"),
+            _ => Line::says("Done."),
+        });
+        story.limited(limit).is_called(call("one", Kind::Free)).passes("3h");
+        let tries = if limit == 10 { 0 } else { 1 };
+        let waits = format!("webhook:ci try {tries} queued");
+        assert!(story.occurrences().ends_with(&waits), "{}", story.occurrences());
+        assert_eq!(notices(&story).len(), 1, "{}", story.told());
+        story.limited(1_000).clock("00:00").passes("10s");
+        let done = format!("webhook:ci try {} done", tries + 1);
+        assert!(story.occurrences().ends_with(&done), "{}", story.occurrences());
+    }
+}
+
+/// E4, RP-25: a summary that a routine wants is work that nobody waits for, and one that the human wants is not.
+#[test]
+fn a_summary_is_waited_for_as_what_it_is_for() {
+    let mut story = at("16T08:59:50");
+    story.limited(1_000).model([
+        Line::says("Bread costs 3."),
+        compacts("keep the price"),
+        Line::says("Nothing new."),
+        summary(),
+        Line::says("Hello."),
+        Line::says("We said hello to each other, and nothing else."),
+    ]);
+    story.file("routines/watch.md", &persistent("cron: 0,1 9 * * *")).passes("2m");
+    story.human("hello").human_commands("/compact");
+    expect![[r#"
+        routine:watch (nobody waits): 45
+        compaction (nobody waits): 15
+        main: 15
+        compaction: 15
+    "#]]
+    .assert_eq(&used(&story));
+}
+
+/// E4: who works for a human who waits is waited for, also when the limit is reached; who works for a routine is not, and
+/// the routine hears why it did not.
+#[test]
+fn an_agent_is_waited_for_as_who_asks_it() {
+    let asks = || Line::calls("Task", r#"{"subagent_type":"history-reviewer","prompt":"have a look"}"#);
+    let mut story = at("16T08:59:50");
+    story.limited(10).model([asks(), Line::says("All well."), Line::says("They say all is well.")]);
+    story.human("ask them");
+    expect![[r#"
+        main: 30
+        agent:history-reviewer: 15
+    "#]]
+    .assert_eq(&used(&story));
+    story.model([asks(), Line::says("Never said.")]);
+    story.file("routines/mail.md", &mail("cron: 0 9 * * *\nallowed-tools: [Task]")).passes("20s");
+    let told = story.told();
+    assert!(
+        told.contains(
+            "Task: Error: `history-reviewer` could not finish: today's limit is used up for work nobody"
+        ),
+        "{told}"
+    );
+    story.drops_lines().model([asks(), Line::says("All well."), Line::says("Still well.")]).human("and now?");
+    assert!(story.told().ends_with("main> assistant: Still well.\n"), "{}", story.told());
+}
+
+/// C4, E4: a clock that is set, before or after a start, gives no day its limit a second time and takes it from none.
+#[test]
+fn a_clock_that_is_set_gives_no_second_limit() {
+    let mut story = limited("16T08:59:50", 10);
+    story.file("routines/mail.md", &mail("cron: 0 9-20 * * *")).passes("20s");
+    assert_eq!((story.contexts().len(), notices(&story).len()), (1, 1));
+    // It starts with the clock of a machine that was off for long, and is set right then.
+    story.die().clock_set("-40d").crash().passes("10s").clock_set("40d").passes("1h5m");
+    assert_eq!((story.contexts().len(), notices(&story).len()), (1, 1), "{}", story.told());
+    // A clock that was ahead for a while takes nothing from the day that it is then.
+    story.clock("08:30").clock_set("10d").passes("61m");
+    let ahead = story.contexts().len();
+    story.clock_set("-10d").crash().passes("61m");
+    assert_eq!(story.contexts().len(), ahead + 1, "{}", story.occurrences());
+}
