@@ -113,7 +113,11 @@ impl Brain {
 impl Settings {
     /// Reads everything.
     pub fn read(environment: &Environment) -> Result<Self, Failed> {
-        let environment = &environment.completed()?;
+        Self::of(&environment.completed()?)
+    }
+
+    /// What `environment` alone says: what was set up once is in it already, or is not to count.
+    pub fn of(environment: &Environment) -> Result<Self, Failed> {
         let paths = Paths::new(environment.data_dir()?);
         let file = File::read(&paths)?;
         let thinking = thinking(environment, &file)?;

@@ -84,7 +84,8 @@ impl Keeping {
             environment = environment.with(vendor.file_variable, &file.path().to_string_lossy());
             lent = Some(file);
         }
-        Ok(Trial { settings: Settings::read(&environment)?, _secret: lent })
+        // What was taken away must not come back from what is kept: it would be tried, and then not be there.
+        Ok(Trial { settings: Settings::of(&environment)?, _secret: lent })
     }
 
     fn lend(&self, secret: &accounts::Secret) -> Result<NamedTempFile, Failed> {
