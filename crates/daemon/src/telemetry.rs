@@ -48,8 +48,9 @@ impl Telemetry {
 /// Where a collector takes numbers, below the address `base`.
 fn collector(base: &str) -> Result<String, Failed> {
     let bad = |what: &str| {
+        let shown = wire::without_secrets(base);
         Failed::Configuration(format!(
-            "OLLIM_OTLP_URL: `{base}` {what}. use an address such as http://127.0.0.1:4318 or https://otel.example.org."
+            "OLLIM_OTLP_URL: `{shown}` {what}. use an address such as http://127.0.0.1:4318 or https://otel.example.org."
         ))
     };
     let url: reqwest::Url = base.parse().map_err(|_| bad("is no address"))?;
@@ -199,8 +200,21 @@ mod tests {
         assert_eq!(read("http://127.0.0.1:4318/").unwrap(), "http://127.0.0.1:4318/v1/metrics");
         assert_eq!(read("https://otel.example.org").unwrap(), "https://otel.example.org/v1/metrics");
         assert!(read("http://otel.example.org").unwrap_err().contains("is not secure"));
-        assert!(read("https://me:secret@otel.example.org").unwrap_err().contains("more than an address"));
         assert!(read("collector").unwrap_err().contains("is no address"));
+    }
+
+    /// J1: an address that holds a password is refused, and what it holds is not shown.
+    #[test]
+    fn a_password_in_an_address_is_not_repeated() {
+        for url in [
+            "https://me:canary@otel.example.org",
+            "https://otel.example.org/?token=canary",
+            "ftp://me:canary@otel.example.org",
+            "https://me:canary@:99999",
+        ] {
+            let told = collector(url).unwrap_err().to_string();
+            assert!(told.contains("use an address such as") && !told.contains("canary"), "{told}");
+        }
     }
 
     #[test]
