@@ -38,6 +38,11 @@ pub use webhooks::{Secrets, Webhooks};
 
 use crate::exit::Failed;
 
+/// Where Anthropic is.
+pub const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+/// Where OpenAI is.
+pub const OPENAI_URL: &str = "https://api.openai.com/v1";
+
 /// Everything that can be set. Each adapter gets the piece it needs.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -248,7 +253,7 @@ fn messages_api(
     file: &File,
     (model, key): (&str, anthropic::Key),
 ) -> anthropic::Settings {
-    let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or("https://api.anthropic.com");
+    let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or(ANTHROPIC_URL);
     anthropic::Settings {
         base_url: base_url.to_owned(),
         key,
@@ -270,7 +275,7 @@ fn chat_completions(
         return None;
     }
     Some(openai::Settings {
-        base_url: base_url.unwrap_or("https://api.openai.com/v1").to_owned(),
+        base_url: base_url.unwrap_or(OPENAI_URL).to_owned(),
         key: key.unwrap_or_default(),
         model: model.to_owned(),
         max_tokens: file.model.max_tokens,
