@@ -113,7 +113,8 @@ pub async fn elsewhere(settings: &Settings, running: Option<&Running>) -> Vec<Fi
         Some(running) => (running.model(settings, model), running.discord(settings, discord)),
         None => (vec![model], vec![discord]),
     };
-    model.into_iter().chain(discord).chain([calendar, tasks, mail]).collect()
+    let withdrawn = accounts::withdrawn(settings, &looker);
+    model.into_iter().chain(discord).chain([calendar, tasks, mail]).chain(withdrawn).collect()
 }
 
 /// Mends what can be mended without asking, and tells it, and what is left as it is.

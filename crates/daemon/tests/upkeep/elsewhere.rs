@@ -170,6 +170,13 @@ fn google_is_connected_in_a_terminal() {
     pane.until("the end", |screen| screen.contains("✓ google  connected") && screen.contains("ended with 0"));
     let again = run(&program, &["setup", "google", "--no-input"]);
     assert!(stdout(&again).contains("nothing to do"), "{}", stderr(&again));
+
+    // What works is not replaced by a client that was granted nothing.
+    assert!(stdout(&given(&client("installed"))).contains("nothing to do"));
+    let kept = std::fs::read_to_string(program.data().join("state/credentials.json")).unwrap();
+    let other = given(&client("installed").replace(CLIENT, "other"));
+    refused(&other, &["disconnect first: ollim-bot google disconnect", "nothing was changed."]);
+    assert_eq!(std::fs::read_to_string(program.data().join("state/credentials.json")).unwrap(), kept);
 }
 
 /// Where Google sends the browser that opened `url`.
