@@ -70,6 +70,15 @@ impl Running {
         }
     }
 
+    /// How the zone is: `found` is what this shell sees.
+    pub fn zone(&self, settings: &Settings, found: Finding) -> Vec<Finding> {
+        let here = settings.zone.value.iana_name().unwrap_or("UTC");
+        match self.health["zone"].as_str() {
+            Some(there) if there != here => vec![found, apart("zone", there)],
+            Some(_) | None => vec![found],
+        }
+    }
+
     /// How the door for other programs is: `found` is what this shell sees, if anything was said about it.
     pub fn webhooks(&self, settings: &Settings, found: Option<Finding>) -> Vec<Finding> {
         let here = match &settings.places.webhooks {

@@ -86,7 +86,7 @@ async fn everything(
     match settings {
         Ok(settings) => {
             findings.push(service::look(settings));
-            findings.push(data::zone(settings));
+            findings.extend(zone(settings, running.as_ref()));
             findings.extend(elsewhere(settings, running.as_ref()).await);
             findings.extend(model::thinking(settings));
             findings.extend(door(settings, running.as_ref()));
@@ -95,6 +95,15 @@ async fn everything(
         Err(wrong) => findings.push(unreadable(wrong)),
     }
     findings
+}
+
+/// The zone, and the one that the assistant that runs has instead.
+fn zone(settings: &Settings, running: Option<&Running>) -> Vec<Finding> {
+    let found = data::zone(settings);
+    match running {
+        Some(running) => running.zone(settings, found),
+        None => vec![found],
+    }
 }
 
 /// Everybody elsewhere, asked at once; and what the one that runs has instead.

@@ -342,6 +342,28 @@ fn names_and_the_zone_are_kept() {
     assert!(doctor.contains("✓ zone     Europe/Madrid (from OLLIM_TIMEZONE)"), "{doctor}");
 }
 
+/// ENV-6: an assistant that runs keeps the zone it began with, and whoever changes it hears how it is heard; so does
+/// whoever looks.
+#[test]
+fn a_zone_that_the_running_assistant_does_not_have_yet_is_told() {
+    let program = fresh();
+    keep(
+        &program,
+        "environment",
+        &format!("OLLIM_TIMEZONE=Europe/Madrid\nOLLIM_HTTP=127.0.0.1:{}\n", free_port()),
+    );
+    let running = program.start();
+    let doctor = || stdout(&run(&program, &["doctor"]));
+    assert!(!doctor().contains("! zone"), "{}", doctor());
+    let done = run(&program, &["setup", "you", "--timezone", "Asia/Tokyo"]);
+    let again = "the assistant that runs reads this when it starts again: ollim-bot restart";
+    assert!(stdout(&done).contains(again), "{}{}", stdout(&done), stderr(&done));
+    let told = "! zone     the assistant that runs has Europe/Madrid; it reads this when it starts again\n    \
+                fix: ollim-bot restart";
+    assert!(doctor().contains(told), "{}", doctor());
+    running.terminate();
+}
+
 /// Who asks for nothing in particular sees how everything stands.
 #[test]
 fn everything_that_can_be_set_up_is_listed() {
