@@ -14,13 +14,14 @@ use engine::ports::Clock as _;
 use futures_util::future::join5;
 use jiff::tz::TimeZone;
 use serde_json::json;
+use tools::cage::Kernel;
 
 use super::answer;
 use super::jobs::{Job, Row, rows};
 use crate::accepting;
 use crate::checkup::accounts::{self, Looker};
 use crate::checkup::running::Running;
-use crate::checkup::{Finding, State, aside, count, data, discord, keeping, loose, model};
+use crate::checkup::{Finding, State, aside, count, data, discord, keeping, loose, model, schedule};
 use crate::cli::{Care, Output};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
@@ -71,6 +72,7 @@ async fn everything(
         data::journal(paths),
         data::disk(paths),
         data::clock(),
+        data::cage(Kernel::look()),
         loose::look(paths),
         keeping::backups(paths, &RealDisk, now),
         keeping::history(paths, &RealDisk, now),
@@ -87,6 +89,7 @@ async fn everything(
         Ok(settings) => {
             findings.push(service::look(settings));
             findings.extend(zone(settings, running.as_ref()));
+            findings.push(planned(settings));
             findings.extend(elsewhere(settings, running.as_ref()).await);
             findings.extend(model::thinking(settings));
             findings.extend(door(settings, running.as_ref()));
@@ -104,6 +107,12 @@ fn zone(settings: &Settings, running: Option<&Running>) -> Vec<Finding> {
         Some(running) => running.zone(settings, found),
         None => vec![found],
     }
+}
+
+fn planned(settings: &Settings) -> Finding {
+    let (disk, clock): (Arc<dyn Disk>, _) =
+        (Arc::new(RealDisk), SystemClock::new(settings.zone.value.clone()));
+    schedule::look(&settings.paths, &disk, &clock.now())
 }
 
 /// Everybody elsewhere, asked at once; and what the one that runs has instead.
