@@ -40,6 +40,11 @@ pub use webhooks::{Secrets, Webhooks};
 
 use crate::exit::Failed;
 
+/// Where Anthropic is.
+pub const ANTHROPIC_URL: &str = "https://api.anthropic.com";
+/// Where OpenAI is.
+pub const OPENAI_URL: &str = "https://api.openai.com/v1";
+
 /// Everything that can be set. Each adapter gets the piece it needs.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -122,7 +127,16 @@ impl Settings {
     /// Reads all that can be read. A part that is refused is as if nobody had said anything about it.
     pub fn read_on(environment: &Environment) -> Result<(Self, Vec<Refusal>), Failed> {
         let mut refused = Refusals::default();
-        let environment = &refused.or(Part::Kept, environment.completed(), || Ok(environment.clone()))?;
+        let completed = refused.or(Part::Kept, environment.completed(), || Ok(environment.clone()))?;
+        Self::all(&completed, refused)
+    }
+
+    /// The same of what `environment` alone says: what was set up once is in it already, or is not to count.
+    pub fn of(environment: &Environment) -> Result<(Self, Vec<Refusal>), Failed> {
+        Self::all(environment, Refusals::default())
+    }
+
+    fn all(environment: &Environment, mut refused: Refusals) -> Result<(Self, Vec<Refusal>), Failed> {
         let paths = Paths::new(environment.data_dir()?);
         let file = refused.or(Part::File, File::read(&paths), File::usual)?;
         let settings = Self {
@@ -259,7 +273,7 @@ fn messages_api(
     file: &File,
     (model, key): (&str, anthropic::Key),
 ) -> anthropic::Settings {
-    let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or("https://api.anthropic.com");
+    let base_url = environment.get("ANTHROPIC_BASE_URL").unwrap_or(ANTHROPIC_URL);
     anthropic::Settings {
         base_url: base_url.to_owned(),
         key,
@@ -281,7 +295,7 @@ fn chat_completions(
         return None;
     }
     Some(openai::Settings {
-        base_url: base_url.unwrap_or("https://api.openai.com/v1").to_owned(),
+        base_url: base_url.unwrap_or(OPENAI_URL).to_owned(),
         key: key.unwrap_or_default(),
         model: model.to_owned(),
         max_tokens: file.model.max_tokens,

@@ -48,8 +48,9 @@ impl Telemetry {
 /// Where a collector takes numbers, below the address `base`.
 fn collector(base: &str) -> Result<String, Failed> {
     let bad = |what: &str| {
+        let shown = wire::without_secrets(base);
         Failed::Configuration(format!(
-            "OLLIM_OTLP_URL: `{base}` {what}. use an address such as http://127.0.0.1:4318 or https://otel.example.org."
+            "OLLIM_OTLP_URL: `{shown}` {what}. use an address such as http://127.0.0.1:4318 or https://otel.example.org."
         ))
     };
     let url: reqwest::Url = base.parse().map_err(|_| bad("is no address"))?;
@@ -86,8 +87,9 @@ const fn gauge(name: &'static str, help: &'static str) -> Kind {
 }
 
 /// What the journal counts, what it is called outside, and what its numbers are told apart by.
-const COUNTED: [(&str, Kind, &[&str]); 9] = [
-    ("turns", counter("ollim_turns_total", "Turns, by how they ended; open ones have not."), &["ending"]),
+const COUNTED: [(&str, Kind, &[&str]); 10] = [
+    ("turns", counter("ollim_turns_total", "Turns that ended, by how."), &["ending"]),
+    ("open turns", gauge("ollim_turns_open", "Turns that have not ended yet."), &[]),
     (
         "occurrences",
         gauge("ollim_occurrences", "Times at which jobs were due, by what became of them."),
@@ -144,21 +146,40 @@ pub async fn export(address: String, journal: Arc<Journal>, clock: Arc<dyn Clock
         // Whoever of us ends is taken for fallen, and nobody falls for want of numbers.
         return std::future::pending().await;
     };
-    let began = clock.boot();
-    let since = clock.now().timestamp();
+    let began = Began { up: clock.boot(), at: clock.now().timestamp() };
     let mut fails = false;
     loop {
-        let samples = samples(&journal, clock.boot().saturating_sub(began)).await.unwrap_or_default();
-        let body = document(&samples, (since, clock.now().timestamp())).to_string();
-        let request = client.post(&address).header("content-type", "application/json").body(body);
-        let sent = request.send().await.and_then(reqwest::Response::error_for_status);
-        if let (Err(error), false) = (&sent, fails) {
-            let why = wire::reason(error);
+        let sent = match body(&journal, &*clock, began).await {
+            Ok(body) => {
+                let request = client.post(&address).header("content-type", "application/json").body(body);
+                let sent = request.send().await.and_then(reqwest::Response::error_for_status);
+                sent.map(drop).map_err(|error| wire::reason(&error))
+            }
+            // Whoever gets no numbers knows that some are missing; an empty document would say that there are none.
+            Err(Unreadable(why)) => Err(why),
+        };
+        if let (Err(why), false) = (&sent, fails) {
             tracing::warn!(why, "Numbers could not be sent; they are tried again every minute.");
         }
         fails = sent.is_err();
         tokio::time::sleep(EVERY).await;
     }
+}
+
+/// When this process began to count, by the clock of the machine's boot and by the wall.
+#[derive(Clone, Copy, Debug)]
+struct Began {
+    up: Duration,
+    at: jiff::Timestamp,
+}
+
+/// What is sent now.
+async fn body(journal: &Journal, clock: &dyn Clock, began: Began) -> Result<String, Unreadable> {
+    let samples = samples(journal, clock.boot().saturating_sub(began.up)).await?;
+    let now = clock.now().timestamp();
+    // What grows has grown since the journal began, and not since this process did.
+    let since = journal.began().await?.unwrap_or(began.at).min(now);
+    Ok(document(&samples, (since, now)).to_string())
 }
 
 /// What OpenTelemetry reads.
@@ -191,6 +212,13 @@ fn document(samples: &[Sample], (since, now): (jiff::Timestamp, jiff::Timestamp)
 
 #[cfg(test)]
 mod tests {
+    use domain::conversation::{Branch, SessionId};
+    use domain::record::{
+        Address, Closed, Message, MessageChange, MessageId, Opened, Record, SurfaceName, TurnChange,
+    };
+    use domain::turn::{Ending, TurnId};
+    use engine::ports::Journal as _;
+
     use super::*;
 
     #[test]
@@ -199,8 +227,21 @@ mod tests {
         assert_eq!(read("http://127.0.0.1:4318/").unwrap(), "http://127.0.0.1:4318/v1/metrics");
         assert_eq!(read("https://otel.example.org").unwrap(), "https://otel.example.org/v1/metrics");
         assert!(read("http://otel.example.org").unwrap_err().contains("is not secure"));
-        assert!(read("https://me:secret@otel.example.org").unwrap_err().contains("more than an address"));
         assert!(read("collector").unwrap_err().contains("is no address"));
+    }
+
+    /// J1: an address that holds a password is refused, and what it holds is not shown.
+    #[test]
+    fn a_password_in_an_address_is_not_repeated() {
+        for url in [
+            "https://me:canary@otel.example.org",
+            "https://otel.example.org/?token=canary",
+            "ftp://me:canary@otel.example.org",
+            "https://me:canary@:99999",
+        ] {
+            let told = collector(url).unwrap_err().to_string();
+            assert!(told.contains("use an address such as") && !told.contains("canary"), "{told}");
+        }
     }
 
     #[test]
@@ -215,19 +256,77 @@ mod tests {
         assert_eq!(metrics[1]["gauge"]["dataPoints"][0]["timeUnixNano"], "1000000000");
     }
 
+    fn fresh(dir: &std::path::Path, now: jiff::Timestamp) -> journal::Opened {
+        let (paths, zone) = (journal::Paths::new(dir), jiff::tz::TimeZone::UTC);
+        let disk = Arc::new(journal::disk::RealDisk);
+        journal::open(journal::Place { paths, disk, zone, now, pid: 1 }).unwrap()
+    }
+
+    /// A journal at `dir`, in which somebody said something at the second `at` and is not answered yet.
+    async fn begun(dir: &std::path::Path, at: i64) -> Journal {
+        let now = jiff::Timestamp::from_second(at).unwrap();
+        let journal::Opened { journal, mut memory, .. } = fresh(dir, now);
+        let session = SessionId::read("first-session").unwrap();
+        let moved = memory.conversation.create(Branch::Main, session, now);
+        let opened = Opened { turn: TurnId(1), branch: Branch::Main, answers: MessageId(1), at: now };
+        let message = Message {
+            id: MessageId(1),
+            at: now,
+            surface: SurfaceName::Terminal,
+            to: Address::Branch(Branch::Main),
+            text: "hello".to_owned(),
+            images: Vec::new(),
+            mark: None,
+        };
+        let records = vec![
+            Record::Moved(moved),
+            Record::Message(MessageChange::Received(message)),
+            Record::Turn(TurnChange::Opened(opened)),
+        ];
+        journal.write(records).await.unwrap();
+        journal
+    }
+
+    /// What only grows never falls: a turn is counted when it has ended, and until then told apart.
+    #[tokio::test]
+    async fn a_turn_is_counted_when_it_has_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = begun(dir.path(), 1_800_000_000).await;
+        let turns = async || {
+            let samples = samples(&journal, Duration::ZERO).await.unwrap();
+            let turns = samples.into_iter().filter(|sample| sample.of.name.starts_with("ollim_turns"));
+            let told = |sample: Sample| (sample.of.name, sample.labels, sample.value, sample.of.grows);
+            turns.map(told).collect::<Vec<_>>()
+        };
+        assert_eq!(turns().await, [("ollim_turns_open", vec![], 1.0, false)]);
+        let at = jiff::Timestamp::from_second(1_800_000_001).unwrap();
+        let closed = Closed { turn: TurnId(1), ending: Ending::Finished, usage: Default::default(), at };
+        journal.write(vec![Record::Turn(TurnChange::Closed(closed))]).await.unwrap();
+        let finished = ("ollim_turns_total", vec![("ending", "finished".to_owned())], 1.0, true);
+        assert_eq!(turns().await, [finished, ("ollim_turns_open", vec![], 0.0, false)]);
+    }
+
+    /// Whoever adds up what grows learns since when it does; what cannot be read is not sent as nothing.
+    #[tokio::test]
+    async fn numbers_count_from_the_beginning_of_the_journal_or_are_not_sent() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = begun(dir.path(), 1_700_000_000).await;
+        let clock = crate::clock::SystemClock::new(jiff::tz::TimeZone::UTC);
+        let began = Began { up: clock.boot(), at: clock.now().timestamp() };
+        let told: Value = serde_json::from_str(&body(&journal, &clock, began).await.unwrap()).unwrap();
+        let point = &told["resourceMetrics"][0]["scopeMetrics"][0]["metrics"][0]["gauge"]["dataPoints"][0];
+        assert_eq!(point["startTimeUnixNano"], "1700000000000000000", "{told}");
+        let other = rusqlite::Connection::open(journal::Paths::new(dir.path()).database()).unwrap();
+        other.execute_batch("DROP TABLE charges").unwrap();
+        assert!(body(&journal, &clock, began).await.is_err());
+    }
+
     /// Who cannot send numbers waits: whoever of us ends is taken for fallen, and everything would end with it.
     #[tokio::test(start_paused = true)]
     async fn nobody_falls_for_want_of_numbers() {
         let dir = tempfile::tempdir().unwrap();
         let clock = crate::clock::SystemClock::new(jiff::tz::TimeZone::UTC);
-        let place = journal::Place {
-            paths: journal::Paths::new(dir.path()),
-            disk: Arc::new(journal::disk::RealDisk),
-            zone: jiff::tz::TimeZone::UTC,
-            now: clock.now().timestamp(),
-            pid: 1,
-        };
-        let journal = Arc::new(journal::open(place).unwrap().journal);
+        let journal = Arc::new(fresh(dir.path(), clock.now().timestamp()).journal);
         let sending = export("no address".to_owned(), journal, Arc::new(clock));
         assert!(tokio::time::timeout(Duration::from_secs(3_600), sending).await.is_err());
     }

@@ -128,7 +128,13 @@ async fn the_doctor_looks_whether_the_server_is_there() {
     let looked = house.run(&["doctor"]).await;
     let fine = format!("✓ model    test:3b at {} answers", server.url());
     assert!(looked.out.contains(&fine), "{}", looked.out);
-    assert!(server.requests().is_empty() && !looked.out.contains("OLLIM_THINKING"), "{}", looked.out);
+    let asked = server.requests();
+    assert_eq!(
+        (asked.len(), &asked[0].json["max_tokens"]),
+        (1, &1.into()),
+        "it is not listed, so it says a word"
+    );
+    assert!(!looked.out.contains("OLLIM_THINKING"), "{}", looked.out);
     std::fs::write(house.data.path().join("settings.toml"), "[model]\nthinking = \"adaptive\"\n").unwrap();
     let looked = house.run(&["doctor"]).await;
     let unheeded = "! thinking OLLIM_THINKING is not told to test:3b: only the models of Anthropic take it";

@@ -121,6 +121,11 @@ impl Journal {
         self.read(|reader| reader.database.numbers()).await
     }
 
+    /// When the first thing in it happened, if anything did.
+    pub async fn began(&self) -> Result<Option<Timestamp>, Unreadable> {
+        self.read(|reader| Ok(reader.database.began())).await
+    }
+
     /// The browsers that were paired.
     pub async fn devices(&self) -> Result<Vec<KnownDevice>, Unreadable> {
         self.read(|reader| reader.database.devices()).await

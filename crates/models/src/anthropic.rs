@@ -71,18 +71,41 @@ impl Anthropic {
         Ok(Self { line, name, settings, beginnings })
     }
 
-    /// Whether the model is there and takes our key. It costs nothing: tokens are counted, not used.
+    /// It, if the key may be sent where it is. Whoever talks hears that with every reply; whoever looks wants to know it
+    /// before.
+    pub fn guarded(self) -> Result<Self, BadSettings> {
+        self.line.guarded("")?;
+        Ok(self)
+    }
+
+    /// Whether the model is there and takes our key. It costs nothing: tokens are counted, not used. Where nobody counts,
+    /// one is asked for: a page that is not found is no sign of a model, any web server has that.
     pub async fn examine(&self) -> Result<(), Failure> {
+        let counted = self.examine_at(door::below(self.line.address(), "/count_tokens"), None).await;
+        let answered = match counted {
+            Ok(response) if matches!(response.status().as_u16(), 404 | 405) => {
+                self.examine_at(self.line.address().clone(), Some(1)).await
+            }
+            counted => counted,
+        };
+        let refused = match answered {
+            Ok(response) if response.status().is_success() && kind(&response) == Kind::Json => return Ok(()),
+            Ok(response) if response.status().is_success() => {
+                garbled("it is not an answer to a conversation")
+            }
+            Ok(response) => self.refused(response).await,
+            Err(why) => why,
+        };
+        Err(self.line.presentable(refused))
+    }
+
+    async fn examine_at(&self, address: Url, most: Option<u32>) -> Result<Response, Failure> {
         let message = serde_json::json!({ "role": "user", "content": "hello" });
-        let body = serde_json::json!({ "model": self.settings.model, "messages": [message] });
-        let address = door::below(self.line.address(), "/count_tokens");
-        let answered = self.send(address, body.to_string().into_bytes().into()).await;
-        let response = answered.map_err(|why| self.line.presentable(why))?;
-        // A server that does not count is there all the same.
-        match response.status().as_u16() {
-            200..=299 | 404 | 405 => Ok(()),
-            _ => Err(self.line.presentable(self.refused(response).await)),
+        let mut body = serde_json::json!({ "model": self.settings.model, "messages": [message] });
+        if let Some(most) = most {
+            body["max_tokens"] = most.into();
         }
+        self.send(address, body.to_string().into_bytes().into()).await
     }
 
     async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {

@@ -27,6 +27,12 @@ pub enum BadSettings {
     /// The key has characters that no key has.
     #[error("the model's key has a line break or another character that no key has; copy it once more")]
     Key,
+    /// The key would travel readably to this host and port.
+    #[error(
+        "over http everybody on the way to {0} could read the key, so it is not sent. use https://, no key if it wants \
+         none, or a tunnel (ssh -L 8099:{0} HOST, then http://127.0.0.1:8099)"
+    )]
+    Readable(String),
     /// This machine cannot make a secure connection.
     #[error("this machine cannot make a secure connection: {0}")]
     Secure(String),
@@ -35,7 +41,7 @@ pub enum BadSettings {
 impl Vendor {
     /// Reads the address of a server.
     pub fn base(self, base_url: &str) -> Result<Url, BadSettings> {
-        let bad = || BadSettings::Address(base_url.to_owned(), self.example);
+        let bad = || BadSettings::Address(wire::without_secrets(base_url), self.example);
         let url: Url = base_url.trim().parse().map_err(|_| bad())?;
         if !url.username().is_empty() || url.password().is_some() {
             return Err(BadSettings::Password(self.variable));
@@ -55,6 +61,19 @@ pub fn below(base: &Url, path: &str) -> Url {
     url
 }
 
+/// Whether a key may be sent to `address`: nobody on the way may be able to read it.
+pub fn guarded(address: &Url) -> Result<(), BadSettings> {
+    match address.scheme() == "http" && !wire::is_loopback(address) {
+        true => Err(BadSettings::Readable(place(address))),
+        false => Ok(()),
+    }
+}
+
+fn place(address: &Url) -> String {
+    let port = address.port_or_known_default().unwrap_or_default();
+    format!("{}:{port}", address.host_str().unwrap_or_default())
+}
+
 /// A client for `address`.
 pub fn client(address: &Url, connect: Duration) -> Result<Client, BadSettings> {
     wire::client(address, |builder| builder.connect_timeout(connect)).map_err(BadSettings::Secure)
@@ -62,10 +81,8 @@ pub fn client(address: &Url, connect: Duration) -> Result<Client, BadSettings> {
 
 /// Why there is no answer at all from `address`.
 pub fn unanswered(error: reqwest::Error, address: &Url) -> Failure {
-    let host = address.host_str().unwrap_or_default();
-    let port = address.port_or_known_default().unwrap_or_default();
     if error.is_connect() || error.is_timeout() {
-        return Failure::Unreachable(format!("{host}:{port}: {}", reason(&error)));
+        return Failure::Unreachable(format!("{}: {}", place(address), reason(&error)));
     }
     match wire_error(&error) {
         Some(error) if error.is_parse() => Failure::Garbled(format!("it does not speak HTTP: {error}")),
@@ -92,8 +109,12 @@ mod tests {
         check("https://api.anthropic.com", "https://api.anthropic.com/v1/messages");
         check(" http://[::1]:8080/proxy/ ", "http://[::1]:8080/proxy/v1/messages");
         let hint = "is not the address of a model; it looks like https://a.b";
-        for bad in ["", "api.anthropic.com", "localhost:80", "ftp://a.b", "http://a/?x=1", "http://a/#x"] {
+        for bad in ["", "api.anthropic.com", "localhost:80", "ftp://a.b"] {
             check(bad, &format!("`{bad}` {hint}"));
+        }
+        // J1: what may be a secret is not shown.
+        for bad in ["http://a/?key=canary", "http://a/#canary"] {
+            check(bad, &format!("`http://a/` {hint}"));
         }
         check(
             "https://me:secret@a.b",

@@ -209,7 +209,15 @@ impl Line {
 
     /// The key after `scheme`, as it is now.
     pub fn header(&self, scheme: &str) -> Result<Option<HeaderValue>, Failure> {
-        self.key.header(scheme).map_err(|bad| Failure::BadKey(bad.to_string()))
+        self.guarded(scheme).map_err(|bad| Failure::BadKey(bad.to_string()))
+    }
+
+    /// The same: a key that others could read on the way is not given to anybody who would send it.
+    pub fn guarded(&self, scheme: &str) -> Result<Option<HeaderValue>, BadSettings> {
+        match self.key.header(scheme)? {
+            Some(header) => door::guarded(&self.address).map(|()| Some(header)),
+            None => Ok(None),
+        }
     }
 
     /// Whether the key is another one than was last refused.

@@ -5,6 +5,7 @@
 //! tools is asked once more without them, and never again with them.
 
 mod calls;
+mod examination;
 mod refusal;
 pub(crate) mod request;
 pub(crate) mod stream;
@@ -92,16 +93,11 @@ impl OpenAi {
         Ok(Self { line, base, name, settings, toolless, beginnings, toolless_beginnings })
     }
 
-    /// Whether the server is there and takes our key. It costs nothing: its models are listed, not used.
-    pub async fn examine(&self) -> Result<(), Failure> {
-        let request = self.signed(self.line.get(door::below(&self.base, "/models")))?;
-        let answered = self.line.send(request).await;
-        let response = answered.map_err(|why| self.line.presentable(why))?;
-        // A server that lists nothing is there all the same.
-        match response.status().as_u16() {
-            200..=299 | 404 | 405 | 501 => Ok(()),
-            _ => Err(self.line.presentable(self.refused(response, &self.settings.model).await)),
-        }
+    /// It, if the key may be sent where it is. Whoever talks hears that with every reply; whoever looks wants to know it
+    /// before.
+    pub fn guarded(self) -> Result<Self, BadSettings> {
+        self.line.guarded("Bearer ")?;
+        Ok(self)
     }
 
     async fn ask(&self, context: &Context, listener: Listener<'_>) -> Result<Reply, Failure> {
@@ -144,12 +140,16 @@ impl OpenAi {
         self.line.send(self.signed(self.line.post(self.line.address().clone(), body))?).await
     }
 
-    fn body(&self, context: &Context, tools: Tools) -> Result<Body, Failure> {
-        let most = self.settings.max_tokens;
-        let room = match self.base.host_str() == Some(OPENAI) {
+    /// Room for so many tokens, as the server wants to hear it.
+    fn room(&self, most: u32) -> Room {
+        match self.base.host_str() == Some(OPENAI) {
             true => Room::CompletionTokens(most),
             false => Room::Tokens(most),
-        };
+        }
+    }
+
+    fn body(&self, context: &Context, tools: Tools) -> Result<Body, Failure> {
+        let room = self.room(self.settings.max_tokens);
         let asked = Asked { model: self.model(context), room, tools };
         let beginnings = match tools {
             Tools::Offered => &self.beginnings,

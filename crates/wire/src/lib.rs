@@ -59,6 +59,15 @@ pub fn chain<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Err
     std::iter::successors(Some(error as &'a (dyn Error + 'static)), |error| (*error).source())
 }
 
+/// `address` as it may be shown: whoever writes a password or a token into it should not read it in an error.
+pub fn without_secrets(address: &str) -> String {
+    let shown = |text: &str| text.split(['?', '#']).next().unwrap_or_default().to_owned();
+    match address.rsplit_once('@') {
+        Some((_, host)) => format!("...@{}", shown(host)),
+        None => shown(address),
+    }
+}
+
 /// Whether `address` is on this machine.
 pub fn is_loopback(address: &Url) -> bool {
     let host = address.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
@@ -82,6 +91,18 @@ mod tests {
         check("http://a.localhost", true);
         check("http://10.0.0.1", false);
         check("https://localhost.example.com", false);
+    }
+
+    /// J1: nothing that proves who we are is shown, however the address is written.
+    #[test]
+    fn an_address_is_shown_without_its_secrets() {
+        let check = |address: &str, expected: &str| assert_eq!(without_secrets(address), expected);
+        check("https://a.b/c", "https://a.b/c");
+        check("https://me:canary@a.b/c", "...@a.b/c");
+        check("https://me:can?ary@a.b", "...@a.b");
+        check("https://me:can@ary@a.b", "...@a.b");
+        check("https://a.b/?token=canary#canary", "https://a.b/");
+        check("me:canary@", "...@");
     }
 
     #[test]

@@ -60,13 +60,14 @@ impl Google {
         }
     }
 
-    /// Forgets a token that is no longer good, and leaves a mark for whoever tells the human. A token that came
-    /// meanwhile stays.
+    /// Forgets a token that is no longer good, and leaves a mark for whoever tells the human and one for whoever looks
+    /// later. A token that came meanwhile stays.
     fn revoked(&self, refresh: &Secret) -> Result<(), Trouble> {
         let kept = self.token()?;
         if kept.is_some_and(|kept| kept.refresh.as_ref() != Some(refresh)) {
             return Ok(());
         }
+        self.replace(File::Withdrawn, self.clock.now().timestamp().to_string().as_bytes())?;
         self.replace(File::Revoked, b"")?;
         self.remove(File::Token)
     }

@@ -1,4 +1,4 @@
-//! What we keep of Google, in three files: who we are to it, what it gave us, and that it took that back.
+//! What we keep of Google: who we are to it, what it gave us, and that it took that back.
 
 use std::io;
 use std::path::PathBuf;
@@ -19,8 +19,10 @@ pub enum File {
     Credentials,
     /// What the human gave us.
     Token,
-    /// That the human took it back.
+    /// That the human took it back, until they were told.
     Revoked,
+    /// When they did, until they connect again or let it be.
+    Withdrawn,
 }
 
 impl File {
@@ -30,6 +32,7 @@ impl File {
             Self::Credentials => "credentials.json",
             Self::Token => "token.json",
             Self::Revoked => "google_auth_revoked",
+            Self::Withdrawn => "google_withdrawn",
         }
     }
 }
@@ -130,6 +133,18 @@ impl Google {
         self.remove(File::Revoked)
     }
 
+    /// When the grant was taken back, if nothing took its place since. Being told does not change that.
+    pub fn withdrawn(&self) -> Option<Timestamp> {
+        let mark = self.keep.read(File::Withdrawn).ok()??;
+        Some(str::from_utf8(&mark).ok().and_then(|time| time.parse().ok()).unwrap_or(Timestamp::UNIX_EPOCH))
+    }
+
+    /// Takes away all that tells of a grant that ended.
+    pub(super) fn forget_withdrawn(&self) -> Result<(), Trouble> {
+        self.remove(File::Revoked)?;
+        self.remove(File::Withdrawn)
+    }
+
     pub(super) fn credentials(&self) -> Result<Credentials, Trouble> {
         let Some(value) = self.json(File::Credentials)? else { return Err(self.not_connected()) };
         let client = value.get("installed").or_else(|| value.get("web")).unwrap_or(&Value::Null);
@@ -161,7 +176,7 @@ impl Google {
             "expiry": token.expires.map(|expires| expires.to_string()),
         });
         self.replace(File::Token, value.to_string().as_bytes())?;
-        self.remove(File::Revoked)
+        self.forget_withdrawn()
     }
 
     fn json(&self, file: File) -> Result<Option<Value>, Trouble> {
@@ -172,7 +187,9 @@ impl Google {
             let place = self.keep.place(file);
             let remedy = match file {
                 File::Credentials => "download it once more from the Google Cloud console",
-                File::Token | File::Revoked => "run `ollim-bot google connect` to make it anew",
+                File::Token | File::Revoked | File::Withdrawn => {
+                    "run `ollim-bot google connect` to make it anew"
+                }
             };
             let line = error.line();
             Trouble::Unconnected(format!("{}: line {line} is not JSON. {remedy}.", place.display()))

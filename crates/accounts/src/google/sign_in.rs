@@ -71,7 +71,7 @@ impl Google {
             let _ = self.post_form(self.addresses.revoke.clone(), &[("token", token.reveal())]).await;
         }
         self.remove(File::Token)?;
-        self.remove(File::Revoked)
+        self.forget_withdrawn()
     }
 }
 

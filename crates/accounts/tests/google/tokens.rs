@@ -68,6 +68,11 @@ async fn a_grant_that_was_taken_back_is_forgotten_and_marked() {
     assert_eq!(rig.google.connection(), Ok(Connection::Apart));
     let trouble = rig.google.labels().await.unwrap_err().to_string();
     assert!(trouble.starts_with("google is not connected."), "{trouble}");
+    rig.google.told_so().unwrap();
+    let when = rig.google.withdrawn().map(|when| when.to_string());
+    assert_eq!(when.as_deref(), Some("2026-11-16T07:00:00Z"), "whoever looks later still knows");
+    rig.google.disconnect().await.unwrap();
+    assert_eq!(rig.google.withdrawn(), None, "whoever lets it be is not told again");
 }
 
 /// GO-4: trouble that passes keeps the token.

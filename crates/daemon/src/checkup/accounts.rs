@@ -74,11 +74,19 @@ pub async fn mail(settings: &Settings, looker: &Looker) -> Finding {
 pub fn google(settings: &Settings, looker: &Looker) -> Finding {
     match connection(settings, looker) {
         Ok(Connection::Connected) => Finding::fine("google", "connected"),
-        Ok(Connection::Apart | Connection::NoClient) => {
-            Finding::absent("google", "not connected").fixed_by("ollim-bot setup google")
-        }
+        Ok(Connection::Apart | Connection::NoClient) => withdrawn(settings, looker)
+            .unwrap_or_else(|| Finding::absent("google", "not connected").fixed_by("ollim-bot setup google")),
         Err(trouble) => Finding::wrong("google", trouble.to_string()).fixed_by("ollim-bot setup google"),
     }
+}
+
+/// That Google was connected once and is not any more, until somebody sees to it.
+pub fn withdrawn(settings: &Settings, looker: &Looker) -> Option<Finding> {
+    let google = account(settings, Arc::clone(&looker.disk), &looker.clock).ok()?;
+    let when = google.withdrawn()?.to_zoned(looker.clock.now().time_zone().clone());
+    let text = format!("access was withdrawn on {}", when.strftime("%Y-%m-%d at %H:%M"));
+    let fix = "ollim-bot setup google; to go on without it: ollim-bot google disconnect";
+    Some(Finding::wrong("google", text).fixed_by(fix))
 }
 
 /// How it stands with Google, as far as our files tell.

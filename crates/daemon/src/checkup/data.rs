@@ -4,9 +4,11 @@ use std::path::Path;
 
 use journal::Paths;
 use surfaces::client::Unanswered;
+use tools::cage::Kernel;
 
 use super::running::Running;
 use super::{Finding, State};
+use crate::cage;
 use crate::settings::Settings;
 
 /// The least room that is fine, and the least that still works.
@@ -87,6 +89,16 @@ pub fn disk(paths: &Paths) -> Finding {
     }
 }
 
+/// Whether commands of the model can be kept in, and so be run at all.
+pub fn cage(kernel: Kernel) -> Finding {
+    match cage::missing(kernel) {
+        None => Finding::fine("cage", "commands run, and are kept in"),
+        Some(why) => {
+            Finding::new("cage", State::Warning, format!("no command can be run: {why}. all else works"))
+        }
+    }
+}
+
 /// The human's zone.
 pub fn zone(settings: &Settings) -> Finding {
     let name = settings.zone.value.iana_name().unwrap_or("UTC");
@@ -125,6 +137,8 @@ pub fn running(asked: &Result<Option<Running>, Unanswered>) -> Finding {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use tools::cage::{CallFilter, FileRules};
+
     use super::*;
 
     /// An assistant that stands still is told as one that does not answer, with what to do, and not waited for.
@@ -138,6 +152,15 @@ mod tests {
         assert_eq!(found.state, State::Wrong);
         assert_eq!(found.text, "the running ollim-bot did not answer: nobody answered within 5 s");
         assert!(found.fix.is_some_and(|fix| fix.starts_with("ollim-bot service restart")));
+    }
+
+    /// Where commands cannot be kept in none is run, and whoever looks is told.
+    #[test]
+    fn a_machine_without_a_cage_is_told() {
+        let (files, calls) = (FileRules::None, CallFilter::Present);
+        let told = cage(Kernel { files, calls }).told();
+        assert!(told.starts_with("! cage     no command can be run: this kernel has no Landlock"), "{told}");
+        assert_eq!(cage(Kernel { files: FileRules::FilesAndSignals, calls }).state, State::Fine);
     }
 
     #[test]

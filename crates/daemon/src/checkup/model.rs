@@ -12,36 +12,61 @@ use crate::settings::{Brain, Settings};
 
 /// How long we wait for a model here: not as long as a conversation would.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long we wait for a server of one's own, which may have to load the model first.
+const LOADING: Duration = Duration::from_secs(20);
 /// How long we wait for a program of 200 MB to start.
 const PROGRAM_PATIENCE: Duration = Duration::from_secs(20);
 
 const FIX: &str = "ollim-bot setup model";
 
+/// How the model is, and whether it is the key that it does not take.
+pub struct Looked {
+    /// How it is.
+    pub finding: Finding,
+    /// Whether another key could help.
+    pub is_key_refused: bool,
+}
+
+impl Looked {
+    /// It has nothing to do with a key.
+    fn other(finding: Finding) -> Self {
+        Self { finding, is_key_refused: false }
+    }
+}
+
 /// How the model is.
 pub async fn look(settings: &Settings) -> Finding {
+    examine(settings).await.finding
+}
+
+/// How the model is, and what could help.
+pub async fn examine(settings: &Settings) -> Looked {
     let (connect, stall) = (PATIENCE, PATIENCE);
     let (place, examined) = match &settings.brain {
         Brain::Offline => {
             let text = "none connected, so i can't talk for real";
-            return Finding::new("model", State::Warning, text).fixed_by(FIX);
+            return Looked::other(Finding::new("model", State::Warning, text).fixed_by(FIX));
         }
         Brain::Anthropic(brain) => {
-            let place = format!("{} at {}", brain.model, brain.base_url);
-            match Anthropic::new(anthropic::Settings { connect, stall, ..brain.clone() }) {
-                Ok(model) => (place, Ok(model.examine().await)),
-                Err(bad) => (place, Err(bad)),
-            }
+            let model = Anthropic::new(anthropic::Settings { connect, stall, ..brain.clone() });
+            let examined = match model.and_then(Anthropic::guarded) {
+                Ok(model) => Ok(model.examine().await),
+                Err(bad) => Err(bad),
+            };
+            (format!("{} at {}", brain.model, brain.base_url), examined)
         }
         Brain::OpenAi(brain) => {
-            let place = format!("{} at {}", brain.model, brain.base_url);
-            match OpenAi::new(openai::Settings { connect, stall, ..brain.clone() }) {
-                Ok(model) => (place, Ok(model.examine().await)),
-                Err(bad) => (place, Err(bad)),
-            }
+            let model = OpenAi::new(openai::Settings { connect, stall: LOADING, ..brain.clone() });
+            let examined = match model.and_then(OpenAi::guarded) {
+                Ok(model) => Ok(model.examine().await),
+                Err(bad) => Err(bad),
+            };
+            (format!("{} at {}", brain.model, brain.base_url), examined)
         }
-        Brain::Claude(brain) => return program(brain).await,
+        Brain::Claude(brain) => return Looked::other(program(brain).await),
     };
-    examination(&place, examined)
+    let is_key_refused = matches!(&examined, Err(BadSettings::Key) | Ok(Err(Failure::BadKey(_))));
+    Looked { finding: examination(&place, examined), is_key_refused }
 }
 
 async fn program(brain: &claude::Settings) -> Finding {

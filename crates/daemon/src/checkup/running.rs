@@ -13,6 +13,10 @@ use crate::settings::{Brain, Discord, Settings, Webhooks};
 /// What makes the assistant read its settings again.
 pub const AGAIN: &str = "ollim-bot restart";
 
+/// How a line tells that all is well, and how that it is not tried again (`surfaces::discord::dm::line::Line`).
+const CONNECTED: &str = "connected";
+const LEFT: &str = "not connected:";
+
 /// What the assistant that runs has.
 #[derive(Clone, Debug)]
 pub struct Running {
@@ -57,11 +61,21 @@ impl Running {
     pub fn discord(&self, settings: &Settings, found: Finding) -> Vec<Finding> {
         match (&settings.places.discord, &self.discord) {
             (Discord::Off | Discord::Wrong(_), Some(line)) => {
-                let state = if line == "connected" { State::Fine } else { State::Warning };
-                vec![Finding::new("discord", state, self.other(line, "no token"))]
+                vec![Finding::new("discord", state(line), self.other(line, "no token"))]
             }
             (Discord::On { .. }, None) => vec![found, apart("discord", "no discord")],
+            // A token that works here is no line there.
+            (Discord::On { .. }, Some(line)) if line != CONNECTED => vec![found, broken(line)],
             (Discord::On { .. }, Some(_)) | (Discord::Off | Discord::Wrong(_), None) => vec![found],
+        }
+    }
+
+    /// How the zone is: `found` is what this shell sees.
+    pub fn zone(&self, settings: &Settings, found: Finding) -> Vec<Finding> {
+        let here = settings.zone.value.iana_name().unwrap_or("UTC");
+        match self.health["zone"].as_str() {
+            Some(there) if there != here => vec![found, apart("zone", there)],
+            Some(_) | None => vec![found],
         }
     }
 
@@ -92,6 +106,24 @@ impl Running {
     }
 }
 
+/// That the one that runs has no line to Discord, in the words of that line.
+fn broken(line: &str) -> Finding {
+    let found = Finding::new("discord", state(line), format!("the assistant that runs is {line}"));
+    match found.state {
+        State::Wrong => found.fixed_by(AGAIN),
+        State::Fine | State::Absent | State::Warning => found,
+    }
+}
+
+/// How a line is that says so of itself.
+fn state(line: &str) -> State {
+    match line {
+        CONNECTED => State::Fine,
+        line if line.starts_with(LEFT) => State::Wrong,
+        _ => State::Warning,
+    }
+}
+
 /// That the one that runs has `there` instead.
 fn apart(what: &'static str, there: &str) -> Finding {
     let text = format!("the assistant that runs has {there}; it reads this when it starts again");
@@ -101,6 +133,7 @@ fn apart(what: &'static str, there: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use surfaces::discord::dm::line::Line;
 
     use super::*;
     use crate::settings::Environment;
@@ -138,6 +171,31 @@ mod tests {
             ]
         );
         assert_eq!(told(&running.webhooks(&settings(&SERVED), Some(absent()))), ["– absent"]);
+    }
+
+    /// D2: a line that is down is told, whatever this shell's own token is worth; one that will not be tried again is wrong.
+    #[test]
+    fn a_line_of_the_running_one_that_is_down_is_told() {
+        let here = settings(&[("DISCORD_TOKEN", "MTIz.a.b")]);
+        let seen = |line: &Line| {
+            let running = Running::read(json!({ "pid": 7, "brain": "x", "discord": line.to_string() }));
+            running.discord(&here, Finding::fine("discord", "the token works"))
+        };
+        let works = "✓ the token works";
+        assert_eq!(told(&seen(&Line::Connected)), [works]);
+        let left = seen(&Line::Left("Discord does not accept the token".to_owned()));
+        let refused = "✗ the assistant that runs is not connected: Discord does not accept the token";
+        assert_eq!(told(&left), [works, refused]);
+        assert_eq!(left[1].fix.as_deref(), Some("ollim-bot restart"));
+        for (line, words) in [
+            (Line::Connecting, "connecting"),
+            (Line::Away("the gateway is gone".to_owned()), "away, trying again: the gateway is gone"),
+        ] {
+            assert_eq!(
+                told(&seen(&line)),
+                [works.to_owned(), format!("! the assistant that runs is {words}")]
+            );
+        }
     }
 
     #[test]

@@ -14,13 +14,16 @@ use engine::ports::Clock as _;
 use futures_util::future::join5;
 use jiff::tz::TimeZone;
 use serde_json::json;
+use tools::cage::Kernel;
 
 use super::answer;
 use super::jobs::{Job, Row, rows};
 use crate::accepting;
 use crate::checkup::accounts::{self, Looker};
 use crate::checkup::running::Running;
-use crate::checkup::{Finding, State, aside, count, data, discord, keeping, loose, model, spending};
+use crate::checkup::{
+    Finding, State, aside, count, data, discord, keeping, loose, model, schedule, spending,
+};
 use crate::cli::{Care, Output};
 use crate::clock::SystemClock;
 use crate::exit::Failed;
@@ -73,6 +76,7 @@ async fn everything(
         data::journal(paths),
         data::disk(paths),
         data::clock(),
+        data::cage(Kernel::look()),
         loose::look(paths),
         keeping::backups(paths, &RealDisk, now),
         keeping::history(paths, &RealDisk, now),
@@ -88,7 +92,8 @@ async fn everything(
     findings.push(service::look(&Service::read(environment), paths));
     match settings {
         Ok(settings) => {
-            findings.push(data::zone(settings));
+            findings.extend(zone(settings, running.as_ref()));
+            findings.push(planned(settings));
             findings.extend(elsewhere(settings, running.as_ref()).await);
             findings.extend(model::thinking(settings));
             let spent = super::cost::read(settings, &(Arc::new(RealDisk) as Arc<dyn Disk>), 1);
@@ -99,6 +104,21 @@ async fn everything(
         Err(wrong) => findings.extend(unreadable(environment, wrong)),
     }
     findings
+}
+
+/// The zone, and the one that the assistant that runs has instead.
+fn zone(settings: &Settings, running: Option<&Running>) -> Vec<Finding> {
+    let found = data::zone(settings);
+    match running {
+        Some(running) => running.zone(settings, found),
+        None => vec![found],
+    }
+}
+
+fn planned(settings: &Settings) -> Finding {
+    let (disk, clock): (Arc<dyn Disk>, _) =
+        (Arc::new(RealDisk), SystemClock::new(settings.zone.value.clone()));
+    schedule::look(&settings.paths, &disk, &clock.now())
 }
 
 /// Everybody elsewhere, asked at once; and what the one that runs has instead.
@@ -117,7 +137,8 @@ pub async fn elsewhere(settings: &Settings, running: Option<&Running>) -> Vec<Fi
         Some(running) => (running.model(settings, model), running.discord(settings, discord)),
         None => (vec![model], vec![discord]),
     };
-    model.into_iter().chain(discord).chain([calendar, tasks, mail]).collect()
+    let withdrawn = accounts::withdrawn(settings, &looker);
+    model.into_iter().chain(discord).chain([calendar, tasks, mail]).chain(withdrawn).collect()
 }
 
 /// Sweeps away what a crash left half-written, which is `mended` then; what is left as it is.

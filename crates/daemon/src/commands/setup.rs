@@ -136,7 +136,7 @@ fn set_up(here: &mut Here, section: Section) -> BoxFuture<'_, Result<Done, Ended
         Section::Mail(given) => mail::set_up(here, given).boxed(),
         Section::Google(given) => google::set_up(here, given).boxed(),
         Section::Service(given) => service::set_up(here, given).boxed(),
-        Section::You(given) => async move { you::set_up(here, given) }.boxed(),
+        Section::You(given) => you::set_up(here, given).boxed(),
     }
 }
 

@@ -189,3 +189,24 @@ fn no_secret_leaves_its_file() {
     }
     assert!(program.data().join("state/google_auth_revoked").exists());
 }
+
+/// GO-4: that the grant was taken back is told by the doctor for as long as nobody sees to it, also after it was said in
+/// the chat.
+#[test]
+fn a_grant_that_was_taken_back_is_not_forgotten() {
+    let (google, program) = connected();
+    let doctor = || stdout(&program.run(&["doctor"]));
+    assert!(!doctor().contains("withdrawn"));
+    let old = json!({ "token": ACCESS, "refresh_token": REFRESH, "expiry": "2020-01-01T00:00:00Z" });
+    write(&program, "token.json", &old.to_string());
+    google.server().world().refresh.clear();
+    program.run(&["mail", "labels"]);
+    std::fs::remove_file(program.data().join("state/google_auth_revoked")).expect("a mark for who tells it");
+    for _ in 0..2 {
+        let told = doctor();
+        assert!(told.contains("✗ google   access was withdrawn on 20"), "{told}");
+        assert!(told.contains("    fix: ollim-bot setup google; to go on without it: "), "{told}");
+    }
+    program.run(&["google", "disconnect"]);
+    assert!(!doctor().contains("withdrawn"));
+}

@@ -9,7 +9,7 @@ use testkit::dovecot::{Dovecot, PASSWORD, USER};
 use testkit::google::{CLIENT, CLIENT_SECRET, GoogleElsewhere};
 use testkit::kill::{Pane, Program, free_port, stderr, stdout};
 
-use crate::rig::{fresh, json_of, mode, run, secret};
+use crate::rig::{fresh, json_of, keep, mode, run, secret};
 
 /// A server that answers everything with `status`; its address.
 fn answering(status: &'static str) -> String {
@@ -67,6 +67,18 @@ fn every_way_a_calendar_server_can_be_wrong_has_its_line() {
     assert!(stderr(&missing).contains("--url https://cloud.example.org"), "{}", stderr(&missing));
     assert!(!program.data().join("state/caldav.password").exists());
     assert!(!program.data().join("state/environment").exists());
+}
+
+/// What is tried is what will be kept: a calendar that was once in a file is asked on the server, too, and a password
+/// that nobody takes there changes nothing.
+#[test]
+fn a_calendar_that_was_kept_elsewhere_is_tried_on_the_server() {
+    let program = fresh();
+    let kept = keep(&program, "environment", "OLLIM_CALENDAR=local\nOLLIM_USER_NAME=Ann\n");
+    let said = caldav(&program, &answering("401 Unauthorized"));
+    refused(&said, &["password", "nothing was changed."]);
+    assert!(!program.data().join("state/caldav.password").exists());
+    assert_eq!(std::fs::read_to_string(kept).unwrap(), "OLLIM_CALENDAR=local\nOLLIM_USER_NAME=Ann\n");
 }
 
 fn mail(program: &Program, url: &str, password: &str) -> Output {
@@ -158,6 +170,13 @@ fn google_is_connected_in_a_terminal() {
     pane.until("the end", |screen| screen.contains("✓ google  connected") && screen.contains("ended with 0"));
     let again = run(&program, &["setup", "google", "--no-input"]);
     assert!(stdout(&again).contains("nothing to do"), "{}", stderr(&again));
+
+    // What works is not replaced by a client that was granted nothing.
+    assert!(stdout(&given(&client("installed"))).contains("nothing to do"));
+    let kept = std::fs::read_to_string(program.data().join("state/credentials.json")).unwrap();
+    let other = given(&client("installed").replace(CLIENT, "other"));
+    refused(&other, &["disconnect first: ollim-bot google disconnect", "nothing was changed."]);
+    assert_eq!(std::fs::read_to_string(program.data().join("state/credentials.json")).unwrap(), kept);
 }
 
 /// Where Google sends the browser that opened `url`.

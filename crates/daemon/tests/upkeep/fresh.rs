@@ -101,6 +101,25 @@ fn a_section_can_be_left_and_asks_again_before_it_gives_up() {
     assert!(!program.data().join("state/anthropic.key").exists());
 }
 
+/// A key is typed once more only if it was refused: where nobody answered, the same one is tried again.
+#[test]
+fn a_key_is_not_asked_for_again_because_nobody_answered() {
+    let (port, mut program) = (free_port(), fresh());
+    program.set("ANTHROPIC_BASE_URL", &format!("http://127.0.0.1:{port}"));
+    let pane = Pane::open(&program, &["setup", "model"], (120, 40));
+    pane.shows("choose 1-4, or q:");
+    pane.says("1");
+    pane.shows("paste the key (hidden):");
+    pane.says(KEY);
+    pane.shows("cannot be reached");
+    pane.shows("press enter to try again, or q:");
+    let _backstage = Backstage::open_with(Options { key: Some(KEY.to_owned()), port, ..Options::default() });
+    pane.says("");
+    let screen = pane.shows("ended with 0");
+    assert!(screen.contains("✓ model  claude-sonnet"), "{screen}");
+    assert_eq!(screen.matches("paste the key").count(), 1, "{screen}");
+}
+
 /// The service answers in Discord.
 fn answers(played: &PlayedDiscord, systemd: &Systemd) {
     played.discord.owner().types("hello");

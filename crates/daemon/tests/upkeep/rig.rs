@@ -123,6 +123,18 @@ pub fn run(program: &Program, arguments: &[&str]) -> Output {
     testkit::kill::finish(&mut command)
 }
 
+/// Writes a file of `state` as an earlier setup did.
+pub fn keep(program: &Program, name: &str, text: &str) -> PathBuf {
+    let state = program.data().join("state");
+    std::fs::create_dir_all(&state).expect("a directory");
+    let path = state.join(name);
+    std::fs::write(&path, text).expect("a file");
+    for (place, mode) in [(program.data(), 0o700), (&state, 0o700), (&path, 0o600)] {
+        std::fs::set_permissions(place, std::fs::Permissions::from_mode(mode)).expect("a file of ours");
+    }
+    path
+}
+
 /// A file of `home` with a secret in it.
 pub fn secret(program: &Program, text: &str) -> PathBuf {
     let path = program.home().join("secret.txt");

@@ -16,8 +16,9 @@ pub struct Number {
 }
 
 /// What is counted, and how: the last column is the amount.
-const QUERIES: [(&str, &str); 9] = [
-    ("turns", "SELECT coalesce(ending, 'open'), count(*) FROM turns GROUP BY 1"),
+const QUERIES: [(&str, &str); 10] = [
+    ("turns", "SELECT ending, count(*) FROM turns WHERE ending IS NOT NULL GROUP BY 1"),
+    ("open turns", "SELECT count(*) FROM turns WHERE ending IS NULL"),
     ("occurrences", "SELECT stage, count(*) FROM occurrences GROUP BY 1"),
     ("runs", "SELECT kind, count(*) FROM runs GROUP BY 1"),
     ("pings", "SELECT 'charged', count(*) FROM charges"),

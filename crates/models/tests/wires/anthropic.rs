@@ -2,6 +2,7 @@
 
 mod cached_share;
 mod caching;
+mod examined;
 mod failures;
 mod forks;
 mod requests;

@@ -1,6 +1,7 @@
 //! What is of the chat-completions API alone.
 
 mod calls;
+mod examined;
 mod failures;
 mod hostile;
 mod requests;

@@ -137,7 +137,9 @@ async fn an_address_that_would_show_the_token_is_refused() {
     let refused = |base: &str| Net::new(base, &token).err().unwrap();
     assert_eq!(refused("discord.com"), BadSettings::Address("discord.com".into()));
     assert_eq!(refused("http://discord.com/api"), BadSettings::Insecure("http://discord.com/api".into()));
-    assert!(matches!(refused("https://me:secret@discord.com"), BadSettings::Address(_)));
+    // J1, SU-13: whoever wrote a password into it does not read it again.
+    assert_eq!(refused("https://me:canary@discord.com"), BadSettings::Address("...@discord.com".into()));
+    assert_eq!(refused("http://discord.com/?canary"), BadSettings::Address("http://discord.com/".into()));
     assert!(Net::new("https://discord.com/api/v10", &token).is_ok());
     // A secure address that nobody serves: refused before anything is said.
     let net = Net::new("http://127.0.0.1:9", &token).unwrap();

@@ -144,7 +144,8 @@ impl Search {
 impl Engine {
     /// The engine at `url`: one that wants a key, if there is one.
     pub fn read(url: &str, key: Option<Key>) -> Result<Self, String> {
-        let wrong = || format!("`{url}` is no address. write it like https://searx.example.org.");
+        let shown = wire::without_secrets(url);
+        let wrong = || format!("`{shown}` is no address. write it like https://searx.example.org.");
         let base =
             Url::parse(url).ok().filter(|url| ["http", "https"].contains(&url.scheme())).ok_or_else(wrong)?;
         Ok(match key {

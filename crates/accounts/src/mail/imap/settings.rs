@@ -53,7 +53,7 @@ impl Server {
     /// Reads an address: `imaps://` is secret from its beginning, `imap://` before the password, and on this machine
     /// it need not be.
     pub fn read(text: &str) -> Result<Self, BadAddress> {
-        let bad = || BadAddress(without_password(text));
+        let bad = || BadAddress(wire::without_secrets(text));
         let address: Url = text.trim().parse().map_err(|_| bad())?;
         let host = address.host_str().map(|host| host.trim_matches(['[', ']'])).unwrap_or_default();
         let plain = address.path().trim_matches('/').is_empty()
@@ -71,14 +71,6 @@ impl Server {
         }
         let usual = if security == Security::Tls { 993 } else { 143 };
         Ok(Self { host: host.to_owned(), port: address.port().unwrap_or(usual), security })
-    }
-}
-
-/// Whoever writes the password into the address should not read it in an error.
-fn without_password(text: &str) -> String {
-    match text.rsplit_once('@') {
-        Some((_, host)) => format!("...@{host}"),
-        None => text.to_owned(),
     }
 }
 

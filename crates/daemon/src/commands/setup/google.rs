@@ -16,14 +16,21 @@ use crate::exit::Failed;
 use crate::google::account;
 
 const NO_CLIENT: &str = "give the file of the client with --client-file FILE";
+const OTHER_CLIENT: &str = "google is connected with another client, and what it gave is for that one alone. disconnect \
+                            first: ollim-bot google disconnect. nothing was changed.";
 
 /// Connects the account, unless it is connected and no client was given.
 pub async fn set_up(here: &mut Here, given: GoogleSetup) -> Result<Done, Ended> {
     let failed = |trouble: accounts::Trouble| Failed::NotDone(trouble.to_string());
+    let connection = connection(&here.settings, &here.looker).map_err(failed)?;
     if let Some(file) = &given.client_file {
-        keep_client(here, file).map_err(Failed::Usage)?;
+        let client = Client::read(file).map_err(Failed::Usage)?;
+        if connection == Connection::Connected && client.is_another(here) {
+            return Err(Failed::NotDone(OTHER_CLIENT.to_owned()).into());
+        }
+        client.keep(here).map_err(Failed::Usage)?;
     }
-    if connection(&here.settings, &here.looker).map_err(failed)? == Connection::Connected {
+    if connection == Connection::Connected {
         return Ok(Done::works("google", "connected. nothing to do"));
     }
     let google =
@@ -53,18 +60,38 @@ fn ask_for_client(here: &Here, steps: &str) -> Result<(), Ended> {
         let path = answer
             .strip_prefix("~/")
             .map_or_else(|| PathBuf::from(&answer), |rest| Path::new(home).join(rest));
-        match keep_client(here, &path) {
+        match Client::read(&path).and_then(|client| client.keep(here)) {
             Ok(()) => return Ok(()),
             Err(why) => tries.again(&here.asker, Given::Nothing, &why)?,
         }
     }
 }
 
-/// Keeps the client that the file at `path` holds, or says why it is none.
-fn keep_client(here: &Here, path: &Path) -> Result<(), String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    check_client(&bytes).map_err(|why| format!("{}: {why}", path.display()))?;
-    here.keeping.keep_file(File::Credentials.name(), &bytes).map(drop).map_err(|failed| failed.to_string())
+/// A client that the human made.
+struct Client(Vec<u8>);
+
+impl Client {
+    /// The client that the file at `path` holds, or why it is none.
+    fn read(path: &Path) -> Result<Self, String> {
+        let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        check_client(&bytes).map_err(|why| format!("{}: {why}", path.display()))?;
+        Ok(Self(bytes))
+    }
+
+    /// Whether one is kept, and it is not this one.
+    fn is_another(&self, here: &Here) -> bool {
+        let place = here.settings.paths.state().join(File::Credentials.name());
+        let known = |bytes: &[u8]| {
+            let value: Value = serde_json::from_slice(bytes).unwrap_or_default();
+            ["client_id", "client_secret"].map(|name| value["installed"][name].clone())
+        };
+        here.looker.disk.read(&place).is_ok_and(|kept| known(&kept) != known(&self.0))
+    }
+
+    fn keep(&self, here: &Here) -> Result<(), String> {
+        let kept = here.keeping.keep_file(File::Credentials.name(), &self.0);
+        kept.map(drop).map_err(|failed| failed.to_string())
+    }
 }
 
 /// Whether `bytes` are a client of the kind that a program on one's own machine has.

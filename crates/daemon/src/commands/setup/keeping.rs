@@ -1,7 +1,7 @@
 //! Keeping what was set up: tried first, beside what is there, and then put in its place.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use journal::Paths;
@@ -23,8 +23,8 @@ const TRIED: &str = ".tried-";
 pub struct Draft {
     /// Variables, and their values; one without a value is taken away.
     pub variables: Vec<(&'static str, Option<String>)>,
-    /// A secret, and whose it is.
-    pub secret: Option<(Vendor, accounts::Secret)>,
+    /// Whose secret changes, and to what; one that is nothing is taken away.
+    pub secret: Option<(Vendor, Option<accounts::Secret>)>,
 }
 
 impl Draft {
@@ -36,8 +36,19 @@ impl Draft {
 
     /// It, with this secret.
     pub fn secret(mut self, vendor: Vendor, secret: String) -> Self {
-        self.secret = Some((vendor, accounts::Secret::new(secret)));
+        self.secret = Some((vendor, Some(accounts::Secret::new(secret))));
         self
+    }
+
+    /// It, with no secret of `vendor`: whoever is called now has nothing to do with the one that is kept.
+    pub fn without_secret(mut self, vendor: Vendor) -> Self {
+        self.secret = Some((vendor, None));
+        self
+    }
+
+    /// The lines in which a secret could be kept as well. What is new counts alone, so they go.
+    fn other_places(&self) -> impl Iterator<Item = &'static str> {
+        self.secret.iter().flat_map(|(vendor, _)| [vendor.variable, vendor.file_variable])
     }
 }
 
@@ -77,22 +88,25 @@ impl Keeping {
         }
         let mut lent = None;
         if let Some((vendor, secret)) = &draft.secret {
-            let file = self.lend(secret)?;
-            environment = environment.with(vendor.file_variable, &file.path().to_string_lossy());
+            // An empty file says that there is none, and wins over the one that is kept.
+            let file = self.lend(secret.as_ref())?;
+            let path = file.path().to_string_lossy();
+            environment = environment.without(vendor.variable).with(vendor.file_variable, &path);
             lent = Some(file);
         }
         Ok(Trial { settings: self.tried(&environment)?, _secret: lent })
     }
 
-    /// The settings of `environment`. What was refused before is no fault of a draft.
+    /// The settings of `environment`. What was refused before is no fault of a draft, and what was taken away must not
+    /// come back from what is kept: it would be tried, and then not be there.
     fn tried(&self, environment: &Environment) -> Result<Settings, Failed> {
         let before: Vec<String> = self.settings()?.1.iter().map(|refusal| refusal.why.to_string()).collect();
-        let (settings, refused) = Settings::read_on(environment)?;
+        let (settings, refused) = Settings::of(environment)?;
         let new = refused.into_iter().find(|refusal| !before.contains(&refusal.why.to_string()));
         new.map_or(Ok(settings), |refusal| Err(refusal.why))
     }
 
-    fn lend(&self, secret: &accounts::Secret) -> Result<NamedTempFile, Failed> {
+    fn lend(&self, secret: Option<&accounts::Secret>) -> Result<NamedTempFile, Failed> {
         self.make_state()?;
         let end = format!("-{}.tmp", std::process::id());
         let mut file = tempfile::Builder::new()
@@ -100,7 +114,8 @@ impl Keeping {
             .suffix(&end)
             .tempfile_in(self.paths.state())
             .map_err(|error| self.unwritable(&error))?;
-        file.write_all(secret.reveal().as_bytes()).map_err(|error| self.unwritable(&error))?;
+        let text = secret.map(accounts::Secret::reveal).unwrap_or_default();
+        file.write_all(text.as_bytes()).map_err(|error| self.unwritable(&error))?;
         Ok(file)
     }
 
@@ -129,20 +144,31 @@ impl Keeping {
         let mut told = Vec::new();
         if let Some((vendor, secret)) = &draft.secret {
             let place = self.paths.state().join(vendor.file);
-            let bytes = format!("{}\n", secret.reveal());
-            replace(&*self.disk, &place, bytes.as_bytes()).map_err(|error| self.unwritable(&error))?;
-            told.push(format!("kept in {}, which only you can read", place.display()));
+            let heard = self.keep_secret(&place, secret.as_ref());
+            told.extend(heard.map_err(|error| self.unwritable(&error))?);
         }
-        if !draft.variables.is_empty() {
+        let variables = draft.variables.iter().map(|(name, value)| (*name, value.as_deref()));
+        let changes: Vec<_> = variables.chain(draft.other_places().map(|name| (name, None))).collect();
+        if !changes.is_empty() {
             let place = kept::place(&self.paths);
-            let text = self.disk.read(&place).unwrap_or_default();
-            let changes: Vec<_> =
-                draft.variables.iter().map(|(name, value)| (*name, value.as_deref())).collect();
-            let text = kept::changed(&String::from_utf8_lossy(&text), &changes);
-            replace(&*self.disk, &place, text.as_bytes()).map_err(|error| self.unwritable(&error))?;
+            let before = self.disk.read(&place).unwrap_or_default();
+            let text = kept::changed(&String::from_utf8_lossy(&before), &changes);
+            if text.as_bytes() != before {
+                replace(&*self.disk, &place, text.as_bytes()).map_err(|error| self.unwritable(&error))?;
+            }
         }
         told.extend(self.in_the_way(draft));
         Ok(told)
+    }
+
+    /// Keeps a secret at `place`, or takes away the one that lies there; what the human should hear about it.
+    fn keep_secret(&self, place: &Path, secret: Option<&accounts::Secret>) -> io::Result<Option<String>> {
+        let Some(secret) = secret else {
+            let told = format!("{} is removed: that key is for another server", place.display());
+            return Ok(remove(&*self.disk, place)?.then_some(told));
+        };
+        replace(&*self.disk, place, format!("{}\n", secret.reveal()).as_bytes())?;
+        Ok(Some(format!("kept in {}, which only you can read", place.display())))
     }
 
     /// Puts a whole file into `state`.
@@ -155,14 +181,33 @@ impl Keeping {
 
     /// What of the environment wins over what is kept now.
     fn in_the_way(&self, draft: &Draft) -> Vec<String> {
-        let other = |(name, value): &(&'static str, Option<String>)| {
+        let other = |(name, value): (&'static str, Option<&str>)| {
             let set = self.environment.get(name)?;
-            (Some(set) != value.as_deref()).then(|| {
+            (Some(set) != value).then(|| {
                 format!("{name} is set in this shell, and wins over what was kept while it is. unset {name}")
             })
         };
+        let variables = draft.variables.iter().map(|(name, value)| (*name, value.as_deref()));
+        // Where a secret is kept now, whatever wins over it is told with its file.
+        let forgets = matches!(draft.secret, Some((_, None)));
+        let forgotten = draft.other_places().filter(|_| forgets).map(|name| (name, None));
         let secrets = draft.secret.iter().flat_map(|_| key::passed_over(&self.environment, &self.paths));
-        draft.variables.iter().filter_map(other).chain(secrets).collect()
+        variables.chain(forgotten).filter_map(other).chain(secrets).collect()
+    }
+
+    /// The value of a variable: what this shell says, or else what is kept.
+    pub fn known(&self, name: &str) -> Result<Option<String>, Failed> {
+        Ok(self.environment.completed()?.get(name).map(str::to_owned))
+    }
+
+    /// The value of a variable, if this shell says it.
+    pub fn said(&self, name: &str) -> Option<String> {
+        self.environment.get(name).map(str::to_owned)
+    }
+
+    /// Whether there is a secret of `vendor`.
+    pub fn has_secret(&self, vendor: Vendor) -> Result<bool, Failed> {
+        Ok(key::source(&self.environment.completed()?, &self.paths, vendor)?.is_some())
     }
 
     /// What this shell says.
@@ -201,7 +246,7 @@ impl Keeping {
         Ok(())
     }
 
-    fn unwritable(&self, error: &std::io::Error) -> Failed {
+    fn unwritable(&self, error: &io::Error) -> Failed {
         Failed::Configuration(format!(
             "{} cannot be written to: {error}. make it writable, or choose another with --data-dir.",
             self.paths.root().display()

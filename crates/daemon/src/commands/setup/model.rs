@@ -6,7 +6,8 @@ use super::{Done, Here};
 use crate::checkup::{State, model};
 use crate::cli::ModelSetup;
 use crate::exit::Failed;
-use crate::settings::key::{ANTHROPIC, OPENAI};
+use crate::settings::key::{self, ANTHROPIC, OPENAI};
+use crate::settings::{ANTHROPIC_URL, OPENAI_URL};
 
 const CHOICES: &str = "\
 who should answer?
@@ -29,25 +30,40 @@ pub async fn set_up(here: &mut Here, given: ModelSetup) -> Result<Done, Ended> {
         }
         here.asker.say(&format!("{} model  {}", found.state.mark(), found.text));
     }
-    let (mut name, mut url) = choose(here, &given, key)?;
-    let mut tries = Tries::default();
+    let mut chosen = choose(here, &given, key)?;
+    let (mut tries, mut typed) = (Tries::default(), None);
     let (draft, found) = loop {
-        let draft = draft(here, (&name, url.as_deref()), key)?;
+        let draft = draft(here, &chosen, (key, typed.take()))?;
         let trial = here.keeping.trial(&draft)?;
-        let found = model::look(&trial.settings).await;
-        if found.state == State::Fine || name == "offline" {
-            break (draft, found);
+        let model::Looked { finding, is_key_refused } = model::examine(&trial.settings).await;
+        if finding.state == State::Fine || chosen.name == "offline" {
+            break (draft, finding);
         }
         // Where there is nothing to type, there is nothing to type again.
         let asked = if draft.secret.is_some() || given.model.is_none() { key } else { Given::Stdin };
-        tries.again(&here.asker, asked, &found.text)?;
-        if given.model.is_none() && !name.starts_with("anthropic:") {
-            (name, url) = choose(here, &given, key)?;
+        tries.again(&here.asker, asked, &finding.text)?;
+        if is_key_refused {
+            continue;
+        }
+        // Only a key that was refused is worth typing once more.
+        typed = chosen.place(here).zip(draft.secret);
+        match given.model.is_none() && !chosen.name.starts_with("anthropic:") {
+            true => chosen = choose(here, &given, key)?,
+            false => wait(here)?,
         }
     };
     let asides = here.keeping.keep(&draft)?;
-    let text = if name == "offline" { "nobody answers but the brain in here".to_owned() } else { found.text };
+    let text = match chosen.name.as_str() {
+        "offline" => "nobody answers but the brain in here".to_owned(),
+        _ => found.text,
+    };
     Ok(Done::changed("model", here_and(here, text, asides).await))
+}
+
+/// Waits until the human wants to try again.
+fn wait(here: &Here) -> Result<(), Ended> {
+    let answer = here.asker.line("press enter to try again, or q: ")?;
+    answer.filter(|answer| answer.is_empty()).map(drop).ok_or(Ended::Left)
 }
 
 /// `text`, and what else should be heard.
@@ -56,10 +72,62 @@ pub async fn here_and(here: &Here, text: String, asides: Vec<String>) -> String 
     asides.fold(text, |text, aside| format!("{text}\n  {aside}"))
 }
 
-fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<(String, Option<String>), Ended> {
+/// Who should answer.
+struct Chosen {
+    /// Such as `openai:qwen3`.
+    name: String,
+    /// Where the server is, if that was said.
+    url: Option<String>,
+}
+
+/// What a vendor's own things are called.
+struct Vendor {
+    secret: key::Vendor,
+    /// The variable that says where it is.
+    address: &'static str,
+    /// Where it is otherwise.
+    usual: &'static str,
+}
+
+impl Chosen {
+    fn new(name: &str, url: Option<&str>) -> Self {
+        Self { name: name.to_owned(), url: url.map(str::to_owned) }
+    }
+
+    /// Whose server is called, if one is.
+    fn vendor(&self) -> Option<Vendor> {
+        let (secret, address, usual) = match self.name.split_once(':')?.0 {
+            "anthropic" => (ANTHROPIC, "ANTHROPIC_BASE_URL", ANTHROPIC_URL),
+            "openai" => (OPENAI, "OPENAI_BASE_URL", OPENAI_URL),
+            _ => return None,
+        };
+        Some(Vendor { secret, address, usual })
+    }
+
+    /// Where the server is: what was given or what this shell says. What an earlier setup kept does not count, because
+    /// its server was another one.
+    fn url(&self, here: &Here) -> Option<String> {
+        self.url.clone().or_else(|| here.keeping.said(self.vendor()?.address))
+    }
+
+    /// The server that a key would be sent to.
+    fn place(&self, here: &Here) -> Option<String> {
+        let usual = self.vendor()?.usual;
+        Some(self.url(here).unwrap_or_else(|| usual.to_owned()))
+    }
+}
+
+/// Whether both addresses are of one server, so that one key is for both.
+fn is_same(one: &str, other: &str) -> bool {
+    let origin = |address: &str| address.trim().parse::<reqwest::Url>().ok().map(|url| url.origin());
+    origin(one).is_some_and(|one| Some(one) == origin(other))
+}
+
+fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<Chosen, Ended> {
+    let url = given.url.as_deref();
     if let Some(name) = given.model.as_deref().map(str::trim) {
         return match is_brain(name) {
-            true => Ok((name.to_owned(), given.url.clone())),
+            true => Ok(Chosen::new(name, url)),
             false => {
                 Err(Failed::Usage(format!("--model: `{name}` is not a brain i know. {NO_MODEL}")).into())
             }
@@ -67,15 +135,15 @@ fn choose(here: &Here, given: &ModelSetup, key: Given<'_>) -> Result<(String, Op
     }
     if key.is_said() {
         // Who only gives a key has one of the vendor that is usual.
-        return Ok(("anthropic:sonnet".to_owned(), given.url.clone()));
+        return Ok(Chosen::new("anthropic:sonnet", url));
     }
     here.asker.say(CHOICES);
     loop {
         match here.asker.text(None, "choose 1-4, or q: ", NO_MODEL)?.as_str() {
-            "1" | "anthropic" => return Ok(("anthropic:sonnet".to_owned(), given.url.clone())),
+            "1" | "anthropic" => return Ok(Chosen::new("anthropic:sonnet", url)),
             "2" => return server(here, given),
-            "3" | "claude" => return Ok(("claude".to_owned(), None)),
-            "4" | "nobody" | "offline" => return Ok(("offline".to_owned(), None)),
+            "3" | "claude" => return Ok(Chosen::new("claude", None)),
+            "4" | "nobody" | "offline" => return Ok(Chosen::new("offline", None)),
             _ => here.asker.say("that is none of them."),
         }
     }
@@ -91,49 +159,54 @@ fn is_brain(name: &str) -> bool {
 }
 
 /// A server that speaks chat completions, and one of its models.
-fn server(here: &Here, given: &ModelSetup) -> Result<(String, Option<String>), Ended> {
+fn server(here: &Here, given: &ModelSetup) -> Result<Chosen, Ended> {
     let url = here.asker.text(
         given.url.as_deref(),
         "where is it? (such as http://127.0.0.1:11434): ",
         "say where it is: --url URL",
     )?;
     let name = here.asker.text(None, "which of its models? (such as qwen3): ", NO_MODEL)?;
-    Ok((format!("openai:{name}"), Some(url)))
+    Ok(Chosen::new(&format!("openai:{name}"), Some(&url)))
 }
 
-fn draft(here: &Here, (name, url): (&str, Option<&str>), key: Given<'_>) -> Result<Draft, Ended> {
-    let draft = Draft::default().and("OLLIM_MODEL", Some(name));
-    match name.split_once(':').map(|(vendor, _)| vendor) {
-        Some("anthropic") => {
-            let draft = if url.is_some() { draft.and("ANTHROPIC_BASE_URL", url) } else { draft };
-            let has = matches!(here.settings.brain, crate::settings::Brain::Anthropic(_)) && !key.is_said();
-            match has && !here.asker.can_ask() {
-                true => Ok(draft),
-                false => {
-                    Ok(draft.secret(ANTHROPIC, here.asker.secret(key, "paste the key (hidden): ", NO_KEY)?))
-                }
-            }
-        }
-        Some("openai") => {
-            let draft = if url.is_some() { draft.and("OPENAI_BASE_URL", url) } else { draft };
-            match (key, url) {
-                // A server of one's own often wants none.
-                (Given::Nothing, Some(_)) if !here.asker.can_ask() => Ok(draft),
-                (Given::Nothing, Some(_)) => {
-                    match here.asker.typed("paste its key (hidden; enter, if it wants none): ")? {
-                        Some(secret) => Ok(draft.secret(OPENAI, secret)),
-                        None => Ok(draft),
-                    }
-                }
-                (key, _) => {
-                    Ok(draft.secret(OPENAI, here.asker.secret(key, "paste the key (hidden): ", NO_KEY)?))
-                }
-            }
-        }
-        None if name == "claude" => Ok(with_program(here, draft)),
-        Some("claude") => Ok(with_program(here, draft)),
-        Some(_) | None => Ok(draft),
+/// A secret that was typed, and the server that it was typed for.
+type Typed = Option<(String, (key::Vendor, Option<accounts::Secret>))>;
+
+fn draft(here: &Here, chosen: &Chosen, (key, typed): (Given<'_>, Typed)) -> Result<Draft, Ended> {
+    let draft = Draft::default().and("OLLIM_MODEL", Some(&chosen.name));
+    let (Some(vendor), Some(place)) = (chosen.vendor(), chosen.place(here)) else {
+        return Ok(if chosen.name == "offline" { draft } else { with_program(here, draft) });
+    };
+    let url = chosen.url(here);
+    let draft = draft.and(vendor.address, url.as_deref());
+    let is_for_it = |(before, (whose, _)): &(String, (key::Vendor, _))| {
+        whose.file == vendor.secret.file && is_same(before, &place)
+    };
+    if let Some((_, secret)) = typed.filter(is_for_it) {
+        return Ok(Draft { secret: Some(secret), ..draft });
     }
+    // A key is for one server, and no other one is to see it.
+    let before = here.keeping.known(vendor.address)?;
+    let is_kept = is_same(before.as_deref().unwrap_or(vendor.usual), &place)
+        && here.keeping.has_secret(vendor.secret)?;
+    // A server of one's own often wants none.
+    let may_want_none = chosen.name.starts_with("openai:") && url.is_some();
+    let secret = match (key, may_want_none) {
+        (Given::Nothing, _) if is_kept && !here.asker.can_ask() => return Ok(draft),
+        (Given::Nothing, true) if !here.asker.can_ask() => None,
+        (Given::Nothing, true) if is_kept => {
+            match here.asker.typed("paste its key (hidden; enter keeps the one you gave): ")? {
+                None => return Ok(draft),
+                typed => typed,
+            }
+        }
+        (Given::Nothing, true) => here.asker.typed("paste its key (hidden; enter, if it wants none): ")?,
+        (key, _) => Some(here.asker.secret(key, "paste the key (hidden): ", NO_KEY)?),
+    };
+    Ok(match secret {
+        Some(secret) => draft.secret(vendor.secret, secret),
+        None => draft.without_secret(vendor.secret),
+    })
 }
 
 /// `draft`, and where the program is: a service may look for it in fewer places than this shell.

@@ -4,6 +4,7 @@ use jiff::tz::TimeZone;
 
 use super::asking::{Ended, Given, Tries, leaves};
 use super::keeping::Draft;
+use super::model::here_and;
 use super::{Done, Here};
 use crate::checkup::{Finding, State};
 use crate::cli::YouSetup;
@@ -26,7 +27,7 @@ pub fn standing(settings: &Settings) -> Finding {
 }
 
 /// Keeps names and the zone: those that were given, or else what the human answers.
-pub fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Ended> {
+pub async fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Ended> {
     let settings = &here.settings;
     let nothing_new = given.name.is_none() && given.bot_name.is_none() && given.timezone.is_none();
     let known = standing(settings);
@@ -48,9 +49,8 @@ pub fn set_up(here: &mut Here, given: YouSetup) -> Result<Done, Ended> {
     let draft = answers.filter_map(|(variable, value)| Some((variable, value?)));
     let draft = draft.fold(Draft::default(), |draft, (variable, value)| draft.and(variable, Some(&value)));
     let trial = here.keeping.trial(&draft)?;
-    let asides = here.keeping.keep(&draft)?.into_iter().chain(said_otherwise(here));
-    let text = standing(&trial.settings).text;
-    Ok(Done::changed("you", asides.fold(text, |text, aside| format!("{text}\n  {aside}"))))
+    let asides = here.keeping.keep(&draft)?.into_iter().chain(said_otherwise(here)).collect();
+    Ok(Done::changed("you", here_and(here, standing(&trial.settings).text, asides).await))
 }
 
 /// What was said in the chat comes before what is kept here.

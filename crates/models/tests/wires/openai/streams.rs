@@ -9,7 +9,7 @@ use serde_json::json;
 use testkit::chat_server::{ChatServer, Style};
 use testkit::play::{Act, Fault};
 
-use super::stage::{answer, ask, calls, context, human, model, play, play_in, settings};
+use super::stage::{answer, ask, calls, context, human, model, play, play_in};
 
 #[tokio::test]
 async fn words_come_in_order_and_are_the_whole_answer() {
@@ -129,21 +129,6 @@ async fn an_answer_whose_reason_was_given_is_whole_without_a_last_word() {
     let (heard, reply) = play(Act::says("hi").with(Fault::End(3))).await;
     assert_eq!((heard.as_str(), reply.unwrap().stop), ("hi", Stop::Said));
     assert!(play(Act::says("hi").with(Fault::End(2))).await.1.is_err());
-}
-
-#[tokio::test]
-async fn a_model_is_named_after_its_wire_and_can_be_examined() {
-    let server = ChatServer::start(Style::OpenAi).await.unwrap();
-    let model = model(&server.url());
-    assert_eq!(model.name(), "openai:test-1");
-    assert_eq!(model.examine().await, Ok(()));
-    assert!(server.requests().is_empty());
-    let mut elsewhere = settings(&server.url().replace("/v1", "/v2"));
-    elsewhere.model = "x".to_owned();
-    let elsewhere = models::openai::OpenAi::new(elsewhere).unwrap();
-    assert_eq!(elsewhere.examine().await, Ok(()), "a server that lists nothing is there all the same");
-    let failure = ask(&elsewhere, &context(vec![human("hi")])).await.1.unwrap_err().to_string();
-    assert!(failure.contains("check OPENAI_BASE_URL; it usually ends in /v1"), "{failure}");
 }
 
 #[tokio::test]

@@ -62,13 +62,14 @@ pub enum BadSettings {
 impl Net {
     /// The way to the Discord at `base`, as the bot that `token` belongs to.
     pub fn new(base: &str, token: &Token) -> Result<Self, BadSettings> {
-        let url: Url = base.trim().parse().map_err(|_| BadSettings::Address(base.to_owned()))?;
+        let shown = || wire::without_secrets(base);
+        let url: Url = base.trim().parse().map_err(|_| BadSettings::Address(shown()))?;
         let plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() || !plain {
-            return Err(BadSettings::Address(base.to_owned()));
+            return Err(BadSettings::Address(shown()));
         }
         if url.scheme() == "http" && !is_loopback(&url) {
-            return Err(BadSettings::Insecure(base.to_owned()));
+            return Err(BadSettings::Insecure(shown()));
         }
         let mut authorization =
             HeaderValue::from_str(&format!("Bot {}", token.reveal())).map_err(|_| BadSettings::Token)?;

@@ -1,0 +1,134 @@
+//! What is planned: how much of it there is, what comes next, and what of today came late or got lost.
+
+use std::sync::Arc;
+
+use domain::occurrence::{End, Occurrence, Stage};
+use domain::phrase::{When, tell};
+use domain::schedule::{Lateness, Planned, Reminder, Routine};
+use jiff::Zoned;
+use journal::Paths;
+use journal::disk::Disk;
+use journal::files::items::Items;
+
+use super::{Finding, State};
+use crate::commands::jobs::{Job, fires, rows};
+
+/// More than come in a day.
+const MOST: u32 = 2_000;
+/// The most that are named.
+const NAMED: usize = 3;
+
+/// How it stands with what is planned. What cannot be read is told for every file.
+pub fn look(paths: &Paths, disk: &Arc<dyn Disk>, now: &Zoned) -> Finding {
+    let jobs = [read::<Routine>(paths, disk, now), read::<Reminder>(paths, disk, now)].concat();
+    let today = today(paths, now);
+    if jobs.is_empty() && today.is_empty() {
+        return Finding::absent("schedule", "nothing is planned");
+    }
+    let next = jobs.iter().filter_map(|job| fires(&job.what, now.timestamp(), now.time_zone()).next()).min();
+    let next = next.map_or_else(
+        || "none to come".to_owned(),
+        |next| format!("next {}", tell(&When::Once(next.to_zoned(now.time_zone().clone())), now, &[])),
+    );
+    let items = if jobs.len() == 1 { "1 item".to_owned() } else { format!("{} items", jobs.len()) };
+    let late = today.iter().filter(|time| time.lateness == Lateness::Late && lost(time).is_none()).count();
+    let text = format!("{items}, {next}, {late} late today, ");
+    match today.iter().filter_map(lost).map(|(count, _)| count).sum::<u32>() {
+        0 => Finding::fine("schedule", text + "0 lost"),
+        count => {
+            let found =
+                Finding::new("schedule", State::Warning, format!("{text}{count} lost: {}", named(&today)));
+            let first = today.iter().find(|time| lost(time).is_some());
+            Finding {
+                fix: first.map(|time| format!("ollim-bot why {} tells more", time.key.source)),
+                ..found
+            }
+        }
+    }
+}
+
+fn read<K: Job>(paths: &Paths, disk: &Arc<dyn Disk>, now: &Zoned) -> Vec<Planned> {
+    let items = Items::<K>::new(Arc::clone(disk), paths.root(), now.time_zone().clone());
+    rows(&items).unwrap_or_default().into_iter().filter_map(|row| row.job.ok()).collect()
+}
+
+/// What became of times today.
+fn today(paths: &Paths, now: &Zoned) -> Vec<Occurrence> {
+    let midnight = now.start_of_day().unwrap_or_else(|_| now.clone()).timestamp();
+    let log = journal::peek(paths).ok().flatten();
+    let times = log.and_then(|log| log.occurrences(None, MOST).ok()).unwrap_or_default();
+    times.into_iter().filter(|time| time.since >= midnight).collect()
+}
+
+/// How many times got lost with this one, and why.
+fn lost(time: &Occurrence) -> Option<(u32, &str)> {
+    match &time.stage {
+        Stage::Ended(End::Missed { count, why, .. }) => Some((*count, why)),
+        Stage::Ended(End::Failed(why)) => Some((1, why)),
+        Stage::Ended(End::Done(_) | End::Skipped(_) | End::Cancelled(_)) => None,
+        Stage::Running(_) | Stage::Asked(_) | Stage::Again(_) | Stage::Queued => None,
+    }
+}
+
+/// Those that got lost, and why, as far as that is worth reading.
+fn named(today: &[Occurrence]) -> String {
+    let told = |time: &Occurrence| lost(time).map(|(_, why)| format!("{} ({why})", time.name));
+    let all: Vec<String> = today.iter().filter_map(told).collect();
+    let more = all.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    all[..all.len().min(NAMED)].join(", ") + &more
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::cost::Source;
+    use domain::occurrence::Key;
+    use domain::record::{PlanChange, Record};
+    use engine::ports::Journal as _;
+    use journal::disk::RealDisk;
+
+    use super::*;
+
+    /// What is planned, what comes next and what of today went wrong is told, and yesterday is not today.
+    #[tokio::test]
+    async fn the_doctor_tells_how_it_stands_with_what_is_planned() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::new(dir.path());
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let now: Zoned = "2026-11-17T14:00[Europe/Madrid]".parse().unwrap();
+        let told = || look(&paths, &disk, &now).told();
+        assert_eq!(told(), "– schedule nothing is planned\n");
+        std::fs::create_dir_all(dir.path().join("routines")).unwrap();
+        let text = "---\nid: a\ncron: \"0 15 * * *\"\n---\nx\n";
+        std::fs::write(dir.path().join("routines/a.md"), text).unwrap();
+        assert_eq!(told(), "✓ schedule 1 item, next today 15:00 · in 1 h, 0 late today, 0 lost\n");
+
+        let zone = now.time_zone().clone();
+        let place =
+            journal::Place { paths: paths.clone(), disk: disk.clone(), zone, now: now.timestamp(), pid: 1 };
+        let journal = journal::open(place).unwrap().journal;
+        let time = |hours: i64, lateness, end| {
+            let since = now.timestamp() - jiff::SignedDuration::from_hours(hours);
+            let key = Key { source: Source::Routine("a".to_owned()), due: since };
+            let (name, words, stage) = ("water".to_owned(), String::new(), Stage::Ended(end));
+            Record::Plan(PlanChange::Occurred(Occurrence {
+                key,
+                name,
+                words,
+                lateness,
+                tries: 1,
+                since,
+                stage,
+            }))
+        };
+        let missed = |count| End::Missed { last: now.timestamp(), count, why: "it was asleep".to_owned() };
+        let late = time(1, Lateness::Late, End::Done(String::new()));
+        journal.write(vec![late, time(30, Lateness::Late, missed(9))]).await.unwrap();
+        assert_eq!(told(), "✓ schedule 1 item, next today 15:00 · in 1 h, 1 late today, 0 lost\n");
+        let failed = time(2, Lateness::OnTime, End::Failed("no model".to_owned()));
+        journal.write(vec![failed, time(3, Lateness::Late, missed(2))]).await.unwrap();
+        let lost = "1 late today, 3 lost: water (no model), water (it was asleep)";
+        let more = "    fix: ollim-bot why routine:a tells more\n";
+        assert_eq!(told(), format!("! schedule 1 item, next today 15:00 · in 1 h, {lost}\n{more}"));
+    }
+}
