@@ -80,10 +80,12 @@ fn into_file(order: &Order<'_>, root: &Path, file: &Path, output: &Output) -> Re
 fn written(order: &Order<'_>, out: &mut dyn Write, output: &Output) -> Result<Manifest, Failed> {
     let mut line = Ticking::new("packing", output);
     pack(order, out, &mut |progress| line.tick(progress, Instant::now())).map_err(|error| match error {
-        NotPacked::Nothing(_) => Failed::Configuration(error.to_string()),
-        NotPacked::Journal(_) | NotPacked::Changed(_) | NotPacked::Disk(_) => {
-            Failed::NotDone(error.to_string())
-        }
+        NotPacked::Nothing(_) | NotPacked::Newer(_) => Failed::Configuration(error.to_string()),
+        NotPacked::Damaged(_)
+        | NotPacked::Uncopied(_)
+        | NotPacked::Unread(_)
+        | NotPacked::Changed(_)
+        | NotPacked::Disk(_) => Failed::NotDone(error.to_string()),
     })
 }
 
