@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use journal::disk::Disk;
 
+use self::export::Wanted;
 use crate::cli::{Output, Upkeep};
 use crate::exit::Failed;
 use crate::settings::Settings;
@@ -24,8 +25,8 @@ pub async fn run(
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     match wanted {
-        Upkeep::Export { file, with_secrets } => {
-            export::export(settings, &*disk, (&file, with_secrets), output)
+        Upkeep::Export { file, with_secrets, replace } => {
+            export::export(settings, &*disk, Wanted { file: &file, with_secrets, replace }, output)
         }
         Upkeep::Import { file, replace } => import::import(settings, &*disk, (&file, replace), output),
         Upkeep::Update { check } => update::update(settings, (disk, check), output).await,
