@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use journal::disk::Disk;
+use journal::moving::Secrets;
 
 use self::export::Wanted;
 use crate::cli::{Output, Upkeep};
@@ -26,7 +27,8 @@ pub async fn run(
 ) -> Result<ExitCode, Failed> {
     match wanted {
         Upkeep::Export { file, with_secrets, replace } => {
-            export::export(settings, &*disk, Wanted { file: &file, with_secrets, replace }, output)
+            let secrets = if with_secrets { Secrets::GoAlong } else { Secrets::Stay };
+            export::export(settings, &*disk, Wanted { file: &file, secrets, replace }, output)
         }
         Upkeep::Import { file, replace } => import::import(settings, &*disk, (&file, replace), output),
         Upkeep::Update { check } => update::update(settings, (disk, check), output).await,

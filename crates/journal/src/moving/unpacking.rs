@@ -265,12 +265,12 @@ fn not_a_list(error: serde_json::Error) -> Refused {
 
 /// Why `what` could not be read.
 fn unread(what: &str, error: &io::Error) -> Refused {
-    match error.kind() {
-        io::ErrorKind::FileTooLarge => Refused::Unsafe("a name or a header in it has no end".to_owned()),
-        io::ErrorKind::QuotaExceeded => {
-            Refused::Unsafe(format!("`{}` unpacks to far more than it holds", shown(what)))
-        }
-        _ => Refused::NotOurs(error.to_string()),
+    if error.kind() == io::ErrorKind::FileTooLarge {
+        Refused::Unsafe("a name or a header in it has no end".to_owned())
+    } else if error.kind() == io::ErrorKind::QuotaExceeded {
+        Refused::Unsafe(format!("`{}` unpacks to far more than it holds", shown(what)))
+    } else {
+        Refused::NotOurs(error.to_string())
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Wanted<'a> {
     /// Where to; `-` is stdout.
     pub file: &'a Path,
     /// Whether keys and paired browsers go along.
-    pub with_secrets: bool,
+    pub secrets: Secrets,
     /// Whether what is there already may be written over.
     pub replace: bool,
 }
@@ -40,7 +40,7 @@ pub fn export(
     wanted: Wanted<'_>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
-    let secrets = if wanted.with_secrets { Secrets::GoAlong } else { Secrets::Stay };
+    let secrets = wanted.secrets;
     let order = Order {
         paths: &settings.paths,
         disk,
@@ -85,10 +85,8 @@ fn into_file(order: &Order<'_>, wanted: &Wanted<'_>, output: &Output) -> Result<
     out.flush().map_err(|error| failed(&error))?;
     drop(out);
     half.as_file().sync_all().map_err(|error| failed(&error))?;
-    put(half, wanted).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists if !wanted.replace => taken(file),
-        _ => failed(&error),
-    })?;
+    let is_taken = |error: &io::Error| !wanted.replace && error.kind() == ErrorKind::AlreadyExists;
+    put(half, wanted).map_err(|error| if is_taken(&error) { taken(file) } else { failed(&error) })?;
     std::fs::File::open(&dir).and_then(|dir| dir.sync_all()).map_err(|error| failed(&error))?;
     Ok(packed)
 }
