@@ -80,6 +80,43 @@ fn the_number_that_a_dead_one_left_behind_is_not_told() {
     assert!(stderr(&output).contains(&format!("(pid {})", std::process::id())), "{}", stderr(&output));
 }
 
+/// SU-4, B6: the Python program knows of no lock. While it runs, ours leaves at once and without a trace, says its number
+/// and what to do; and once it has ended, it starts as if nothing had been. The number of anybody else means nothing.
+#[test]
+fn the_python_program_is_not_joined_by_another() {
+    let program = Program::offline(BINARY);
+    let (state, number) = (program.data().join("state"), program.data().join("state/bot.pid"));
+    std::fs::create_dir_all(&state).expect("a directory");
+    std::fs::write(state.join("sessions.json"), "3f2c9a10-1111-4222-8333-444455556666").expect("a session");
+    let (python, script) = (program.home().join("python3"), program.home().join("ollim-bot"));
+    std::os::unix::fs::symlink("/bin/sh", &python).expect("what reads it");
+    std::fs::write(&script, "read line\n").expect("a program");
+    let mut other = std::process::Command::new(&python);
+    let mut other = other.arg(&script).stdin(Stdio::piped()).spawn().expect("it starts");
+    std::fs::write(&number, other.id().to_string()).expect("a number");
+    let before = contents(program.data());
+    let output = program.run(&["run", "--no-chat"]);
+    assert_eq!(output.status.code(), Some(75), "{}", stderr(&output));
+    let named = format!("the python ollim-bot is already running here (pid {}). stop it first", other.id());
+    assert!(stderr(&output).contains(&named), "{}", stderr(&output));
+    assert_eq!(contents(program.data()), before);
+
+    drop(other.stdin.take());
+    other.wait().expect("an end");
+    let mut reader = std::process::Command::new("cat");
+    let mut reader = reader.arg("-").arg(&script).stdin(Stdio::piped()).spawn().expect("it starts");
+    for left_behind in [other.id(), reader.id()] {
+        std::fs::write(&number, left_behind.to_string()).expect("a number");
+        let running = program.start();
+        let health = running.get("/api/health").expect("it lives");
+        assert_eq!(health["session"], "3f2c9a10-1111-4222-8333-444455556666");
+        assert_eq!(std::fs::read_to_string(&number).expect("a number"), running.pid().to_string());
+        running.terminate();
+    }
+    drop(reader.stdin.take());
+    reader.wait().expect("an end");
+}
+
 fn start_quietly(program: &Program) -> std::process::Child {
     let mut command = program.command(&["run", "--no-chat"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use crate::disk::{self, Disk};
 pub use locks::left_locks;
 use packing::Packing;
+pub(crate) use packing::is_half_packed;
 pub use past::{Committed, version, versions};
 use program::Program;
 

@@ -48,7 +48,7 @@ use files::agents::Agents;
 use files::model_places::{ModelPlace, ModelPlaces};
 use files::tool_lists::ToolLists;
 use keeper::Keeper;
-pub use lock::{Lock, NotLocked, holder, is_in_use};
+pub use lock::{Lock, NotLocked, Running, holder, is_in_use};
 pub use open::{NotOpened, Opened, Place, Tracked, open, open_with, peek, sweep_left};
 pub use paths::Paths;
 use plans::PlanFiles;

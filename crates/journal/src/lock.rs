@@ -1,5 +1,6 @@
 //! One assistant to a data directory: the lock, and the number of the process that holds it.
 
+use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -28,11 +29,44 @@ pub struct Lock {
 #[derive(Debug, thiserror::Error)]
 pub enum NotLocked {
     /// Another assistant has it.
-    #[error("already running{}. talk to it: ollim-bot chat", .0.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
-    Running(Option<u32>),
+    #[error("{0}")]
+    Running(Running),
     /// The disk does not let us.
     #[error("{0}")]
     Disk(#[from] io::Error),
+}
+
+/// Who runs on a data directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Running {
+    /// One of ours, and its number, if that is known.
+    Ours(Option<u32>),
+    /// The Python program, which knows of no lock.
+    Python(u32),
+}
+
+impl Running {
+    /// Its number.
+    pub fn pid(self) -> Option<u32> {
+        match self {
+            Self::Ours(pid) => pid,
+            Self::Python(pid) => Some(pid),
+        }
+    }
+}
+
+impl fmt::Display for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ours(Some(pid)) => write!(f, "already running (pid {pid}). talk to it: ollim-bot chat"),
+            Self::Ours(None) => f.write_str("already running. talk to it: ollim-bot chat"),
+            Self::Python(pid) => write!(
+                f,
+                "the python ollim-bot is already running here (pid {pid}). stop it first: two would answer and ring \
+                 for the same things."
+            ),
+        }
+    }
 }
 
 impl Lock {
@@ -43,6 +77,10 @@ impl Lock {
     )]
     pub fn take(state: &Path, pid: u32) -> Result<Self, NotLocked> {
         let pid_file = state.join("bot.pid");
+        // Before anything is made there: whoever goes away again leaves no trace of having been here.
+        if let Some(pid) = written(state).filter(|other| *other != pid && is_python(*other)) {
+            return Err(NotLocked::Running(Running::Python(pid)));
+        }
         let path = state.join(LOCK_FILE);
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
         lock(&file, state)?;
@@ -85,7 +123,7 @@ fn lock(file: &File, state: &Path) -> Result<(), NotLocked> {
         }
         std::thread::sleep(APART);
     }
-    Err(NotLocked::Running(holds))
+    Err(NotLocked::Running(Running::Ours(holds)))
 }
 
 /// Whether the process `pid` runs.
@@ -100,10 +138,45 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 /// it may be that of a process which died.
 #[expect(clippy::disallowed_methods, reason = "the number of the process is no state of ours")]
 pub fn holder(state: &Path) -> Option<u32> {
-    let written = || std::fs::read_to_string(state.join("bot.pid")).ok()?.trim().parse().ok();
     let locks = std::fs::read_to_string("/proc/locks").unwrap_or_default();
     let inode = std::fs::metadata(state.join(LOCK_FILE)).map(|found| found.ino()).unwrap_or_default();
-    lock_holder(&locks, inode).or_else(written)
+    lock_holder(&locks, inode).or_else(|| written(state))
+}
+
+/// The number that somebody wrote down for `state`.
+#[expect(clippy::disallowed_methods, reason = "the number of the process is no state of ours")]
+fn written(state: &Path) -> Option<u32> {
+    std::fs::read_to_string(state.join("bot.pid")).ok()?.trim().parse().ok()
+}
+
+/// Whether the process `pid` runs, and is the Python program. For one of ours the lock speaks, and its number may by
+/// now be that of any other.
+#[expect(clippy::disallowed_methods, reason = "what runs is no state of ours")]
+fn is_python(pid: u32) -> bool {
+    let told = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words: Vec<_> = told.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+    is_the_python_program(&words.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+}
+
+/// Whether a command line such as `python -X dev /usr/bin/ollim-bot` or `python3.12 -m ollim_bot` starts it. Who only
+/// reads or writes a file of that name is somebody else.
+fn is_the_python_program(words: &[&str]) -> bool {
+    let Some((program, mut rest)) = words.split_first() else { return false };
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    if !["python", "pypy"].iter().any(|name| last(program).starts_with(name)) {
+        return false;
+    }
+    loop {
+        match rest {
+            ["-m", module, ..] => return module.split('.').next() == Some("ollim_bot"),
+            ["-W" | "-X", _, more @ ..] => rest = more,
+            [option, more @ ..] if option.starts_with('-') => rest = more,
+            [script, ..] => {
+                return last(script) == "ollim-bot" || script.split('/').any(|it| it == "ollim_bot");
+            }
+            [] => return false,
+        }
+    }
 }
 
 /// Reads lines such as `1: FLOCK  ADVISORY  WRITE 32545 fe:00:5374691 0 EOF`.
@@ -161,8 +234,31 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let me = std::process::id();
         let held = Lock::take(state.path(), me).unwrap();
-        assert!(matches!(Lock::take(state.path(), 8), Err(NotLocked::Running(Some(pid))) if pid == me));
+        assert!(matches!(Lock::take(state.path(), 8), Err(NotLocked::Running(who)) if who.pid() == Some(me)));
         drop(held);
         Lock::take(state.path(), 8).unwrap();
+    }
+
+    /// SU-4: the Python program is known by what runs in it, and whoever has a file of that name open is not it.
+    #[test]
+    fn the_python_program_is_told_from_who_reads_its_files() {
+        for (line, is_it) in [
+            ("/home/a/.venv/bin/python /home/a/.venv/bin/ollim-bot", true),
+            ("python3.12 -X dev -u /usr/bin/ollim-bot --verbose", true),
+            ("python3 -m ollim_bot", true),
+            ("python3 -m ollim_bot.main", true),
+            ("/usr/bin/python3 /src/ollim-bot/src/ollim_bot/main.py", true),
+            ("ollim-bot run", false),
+            ("/usr/bin/ollim-bot chat", false),
+            ("vim /home/a/.ollim-bot/notes/python", false),
+            ("less /usr/bin/ollim-bot", false),
+            ("python3 /home/a/.ollim-bot/skills/tidy/run.py", false),
+            ("python3 -c print(1) ollim-bot", false),
+            ("python3 -m http.server /usr/bin/ollim-bot", false),
+            ("python3", false),
+            ("", false),
+        ] {
+            assert_eq!(is_the_python_program(&line.split(' ').collect::<Vec<_>>()), is_it, "{line}");
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod choosing;
 mod manifest;
+mod not_packed;
 mod packing;
 mod path;
 mod placing;
@@ -15,7 +16,8 @@ mod walking;
 
 pub use choosing::{History, Secrets, Why};
 pub use manifest::{Inside, LeftOut, Manifest};
-pub use packing::{NotPacked, Order, pack};
+pub use not_packed::NotPacked;
+pub use packing::{Order, pack};
 pub use placing::{NotPlaced, Placed, Stage};
 pub use unpacking::{Bounds, Refused, unpack};
 

@@ -16,6 +16,9 @@ pub enum Upkeep {
         /// Take keys, tokens and paired browsers along: whoever has the archive can act as you
         #[arg(long)]
         with_secrets: bool,
+        /// Where a file is already: put the archive in its place
+        #[arg(long)]
+        replace: bool,
     },
     /// Put an archive in the place of an empty data directory, after every file in it was looked over
     #[command(before_help = "examples:\n  ollim-bot import backup.tar.gz\n  \

@@ -11,7 +11,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use journal::disk::Disk;
+use journal::moving::Secrets;
 
+use self::export::Wanted;
 use crate::cli::{Output, Upkeep};
 use crate::exit::Failed;
 use crate::settings::Settings;
@@ -24,8 +26,9 @@ pub async fn run(
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     match wanted {
-        Upkeep::Export { file, with_secrets } => {
-            export::export(settings, &*disk, (&file, with_secrets), output)
+        Upkeep::Export { file, with_secrets, replace } => {
+            let secrets = if with_secrets { Secrets::GoAlong } else { Secrets::Stay };
+            export::export(settings, &*disk, Wanted { file: &file, secrets, replace }, output)
         }
         Upkeep::Import { file, replace } => import::import(settings, &*disk, (&file, replace), output),
         Upkeep::Update { check } => update::update(settings, (disk, check), output).await,

@@ -174,7 +174,9 @@ fn an_archive_is_whole_while_it_is_talked_to() {
 fn an_archive_goes_through_a_pipe() {
     let program = lived_in();
     let archive = program.run(&["export", "-"]);
-    assert!(stderr(&archive).contains("stdout: "), "{}", stderr(&archive));
+    let length = format!("{} KB", archive.stdout.len().div_ceil(1_000));
+    let told = stderr(&archive);
+    assert!(told.contains("stdout: ") && told.contains(&format!(" files, {length} (")), "{length}: {told}");
     let mut import = program.command(&["import", "-", "--data-dir", "piped"]);
     let mut child = import.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), &archive.stdout).unwrap();
@@ -190,7 +192,7 @@ fn an_import_names_what_decides_over_programs_and_keys() {
     let archive = program.home().join("backup.tar.gz");
     let archive = archive.to_str().unwrap();
     let taken_in = |place: &str| {
-        assert!(program.run(&["export", archive]).status.success());
+        assert!(program.run(&["export", archive, "--replace"]).status.success());
         stdout(&program.run(&["import", archive, "--data-dir", place]))
     };
     let told = taken_in("plain");
@@ -213,6 +215,52 @@ fn an_import_names_what_decides_over_programs_and_keys() {
     assert!(told.contains(says), "{told}");
     let told = json(&program, &["import", archive, "--data-dir", "third"]);
     assert_eq!(told["look_at"].as_array().map(Vec::len), Some(3), "{told}");
+}
+
+/// An archive from before is not written over unless that is said, whoever took its name; and its own size is told.
+#[test]
+fn an_archive_takes_the_place_of_another_only_when_that_is_said() {
+    let program = lived_in();
+    let archive = program.home().join("backup.tar.gz");
+    let told = json(&program, &["export", archive.to_str().unwrap()]);
+    assert_eq!(told["archive_bytes"], archive.metadata().unwrap().len(), "{told}");
+    assert!(told["bytes"].as_u64() > told["archive_bytes"].as_u64(), "{told}");
+    let link = program.home().join("link.tar.gz");
+    std::os::unix::fs::symlink("nowhere", &link).unwrap();
+    let before = contents(program.home());
+    for name in [&archive, &link] {
+        let output = program.run(&["export", name.to_str().unwrap()]);
+        let said =
+            format!("error: {} is there already. name another file, or say --replace.\n", name.display());
+        assert_eq!((output.status.code(), stderr(&output)), (Some(2), said));
+        assert!(contents(program.home()) == before, "something changed, or lies beside it");
+    }
+    for name in [&archive, &link] {
+        let output = program.run(&["export", name.to_str().unwrap(), "--replace"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let (told, length) = (stdout(&output), name.symlink_metadata().unwrap().len().div_ceil(1_000));
+        assert!(told.contains(&format!("{}: ", name.display())), "{told}");
+        assert!(told.contains(&format!(" files, {length} KB (")) && told.contains(" unpacked)."), "{told}");
+    }
+}
+
+/// B3: where there is no room for a copy of the journal, that is said, and not that it is damaged; and where it is of a
+/// later version, that.
+#[test]
+fn a_journal_that_cannot_be_copied_is_not_called_damaged() {
+    let program = lived_in();
+    let full = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
+    let output = finish(program.command_through(full, &["export", "-"]).stdin(Stdio::null()));
+    let told = stderr(&output);
+    let state = program.data().join("state");
+    assert_eq!((output.status.code(), told.lines().count()), (Some(1), 1), "{told}");
+    assert!(told.contains(&format!("{}", state.display())) && !told.contains("damaged"), "{told}");
+    let log = Connection::open(state.join("journal.db")).unwrap();
+    log.pragma_update(None, "user_version", 99).unwrap();
+    drop(log);
+    let output = program.run(&["export", "-"]);
+    assert_eq!(output.status.code(), Some(78), "{}", stderr(&output));
+    assert!(stderr(&output).contains("update ollim-bot"), "{}", stderr(&output));
 }
 
 /// What cannot be done is one sentence that says what would be right.
@@ -238,7 +286,7 @@ fn what_cannot_be_moved_is_said_in_one_sentence() {
     check(&["import", "no.tar.gz", "--data-dir", "new"], 1, "not a whole archive of ollim-bot");
     assert!(!program.home().join("new").exists());
     check(&["export", program.data().join("x.tar.gz").to_str().unwrap()], 2, "name a file elsewhere");
-    check(&["export", archive, "--data-dir", "nothing"], 78, "nothing to export");
+    check(&["export", "of-nothing.tar.gz", "--data-dir", "nothing"], 78, "nothing to export");
     check(&["export", "no/where/x.tar.gz"], 1, "no/where/x.tar.gz");
     let running = program.start();
     check(&["import", archive, "--replace"], 75, "stop it first");

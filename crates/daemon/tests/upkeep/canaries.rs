@@ -157,7 +157,7 @@ fn packed_with(program: &Program, secret: &str) -> Vec<String> {
         let text = json!({ "mcpServers": { "notes": server } }).to_string();
         std::fs::write(program.data().join("mcp.json"), text).unwrap();
         let archive = program.home().join("again.tar.gz");
-        assert!(program.run(&["export", archive.to_str().unwrap()]).status.success());
+        assert!(program.run(&["export", archive.to_str().unwrap(), "--replace"]).status.success());
         unpacked(&archive)
     };
     servers.into_iter().flat_map(packed).collect()

@@ -113,12 +113,14 @@ impl Drop for Packing {
     }
 }
 
+/// Whether what is called `name` among the packs is one that git writes just now, or wrote when it was ended.
+pub(crate) fn is_half_packed(name: &str) -> bool {
+    name.starts_with("tmp_") || name.starts_with(".tmp-")
+}
+
 /// Takes away what packings of `dir` that were ended in the middle left: git itself would keep it for ever.
 pub(super) fn sweep(disk: &dyn Disk, dir: &Path, now: Timestamp) {
-    let half = |path: &Path| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with("tmp_") || name.starts_with(".tmp-")
-    };
+    let half = |path: &Path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_half_packed);
     let packs = disk.list(&dir.join(".git/objects/pack")).unwrap_or_default();
     for left in packs.iter().filter(|listed| listed.is_file() && half(&listed.path)) {
         if now.duration_since(left.stamp.changed) > LEFT_ALONE

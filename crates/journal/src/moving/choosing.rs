@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::is_half_written;
+use crate::git::is_half_packed;
 
 /// Whether keys and paired browsers go along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,11 +90,14 @@ pub fn refusal(name: &str) -> Option<Why> {
 }
 
 /// Why the thing called `name` is neither packed nor taken in, though archives of earlier versions hold it; nothing, if
-/// it is not so. Who believed it elsewhere would take another program for its own, or an end for a fall.
+/// it is not so. Who believed it elsewhere would take another program for its own, or an end for a fall; and what git was packing just then, nobody ever reads.
 pub fn stays_behind(name: &str) -> Option<Why> {
     match name {
         "state/update.json" => Some(Why::Machine),
         "state/watched" => Some(Why::Running),
+        _ if is_half_packed(name.strip_prefix(".git/objects/pack/").unwrap_or_default()) => {
+            Some(Why::Running)
+        }
         _ => None,
     }
 }

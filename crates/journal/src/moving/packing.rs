@@ -4,6 +4,7 @@
 //! they are read again. What the journal has not yet done to a file stands in the journal, and is done where it is
 //! unpacked.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -15,9 +16,10 @@ use tar::{Builder, Header};
 
 use super::choosing::{History, Secrets, Why};
 use super::manifest::{FORMAT, Inside, LeftOut, Manifest};
-use super::walking::{Chosen, Walk, walk};
+use super::not_packed::{NotPacked, Unread, uncopied};
+use super::walking::{Chosen, Walk, walk, walk_below};
 use super::{DATA, JOURNAL, MANIFEST, Progress, Tell};
-use crate::db::{Snapshot, Unopened, examine_copy, forget_devices};
+use crate::db::{Snapshot, examine_copy, forget_devices};
 use crate::disk::{Disk, Seen, Stamp};
 use crate::paths::Paths;
 
@@ -30,6 +32,10 @@ const HELD: u64 = 32 * 1024 * 1024;
 
 /// How much is read of them at a time.
 const PART: usize = 1024 * 1024;
+
+/// Where git keeps what was committed, and where that is packed.
+const OBJECTS: &str = ".git/objects/";
+const PACKS: &str = ".git/objects/pack/";
 
 /// What an archive says of itself.
 const ABOUT: &str = "a data directory of ollim-bot. `ollim-bot import` puts it in its place after it has looked over \
@@ -51,32 +57,13 @@ pub struct Order<'a> {
     pub program: &'a str,
 }
 
-/// Why there is no archive.
-#[derive(Debug, thiserror::Error)]
-pub enum NotPacked {
-    /// There is nothing to pack.
-    #[error("{0} is not there, so there is nothing to export. name another with --data-dir.")]
-    Nothing(String),
-    /// The journal cannot be copied.
-    #[error(
-        "{0}. start ollim-bot once: it keeps a damaged journal aside and goes on from a good copy. then export again."
-    )]
-    Journal(String),
-    /// A long file was written meanwhile.
-    #[error("{0} was written while i read it. try again.")]
-    Changed(String),
-    /// The disk, or whoever takes the archive, does not let us.
-    #[error("the archive could not be written: {0}.")]
-    Disk(#[from] io::Error),
-}
-
 /// Packs what `order` names into `out`, and tells how far it is.
 pub fn pack(order: &Order<'_>, out: &mut dyn Write, tell: Tell<'_>) -> Result<Manifest, NotPacked> {
     let root = order.paths.root();
-    if order.disk.look(root)? != Some(Seen::Directory) {
+    if order.disk.look(root).map_err(Unread::at(root, root))? != Some(Seen::Directory) {
         return Err(NotPacked::Nothing(root.display().to_string()));
     }
-    let moment = Moment::of(order)?;
+    let Moment { journal, read, walk } = Moment::of(order)?;
     let mut packer = Packer {
         archive: Builder::new(GzEncoder::new(out, Compression::default())),
         inside: Vec::new(),
@@ -84,18 +71,22 @@ pub fn pack(order: &Order<'_>, out: &mut dyn Write, tell: Tell<'_>) -> Result<Ma
         progress: Progress::default(),
         tell,
     };
-    let mut left_out = moment.walk.left_out;
-    let journal_format = match &moment.journal {
+    let mut left_out = walk.left_out;
+    let journal_format = match &journal {
         Some(journal) => Some(packer.journal(order, journal, &mut left_out)?),
         None => None,
     };
-    for (chosen, bytes) in &moment.read {
+    for (chosen, bytes) in &read {
         packer.add((&chosen.name, order.disk.may_run(&chosen.path).unwrap_or_default()), bytes)?;
     }
-    for chosen in in_order(&moment.walk.chosen) {
-        if let Some(gone) = packer.file(order.disk, chosen)? {
-            left_out.push(gone);
-        }
+    // What names something goes before what it names, so that nothing is named that is not there.
+    let (objects, others): (Vec<_>, Vec<_>) =
+        walk.chosen.into_iter().partition(|chosen| chosen.name.starts_with(OBJECTS));
+    for chosen in &others {
+        left_out.extend(packer.file(order.disk, chosen)?);
+    }
+    if others.iter().any(|chosen| chosen.name.starts_with(".git/")) {
+        packer.objects(order, objects)?;
     }
     let manifest = Manifest {
         about: ABOUT.to_owned(),
@@ -126,8 +117,7 @@ impl Moment {
             match Self::once(order) {
                 Ok(moment) if moment.journal.as_ref().is_none_or(Snapshot::is_newest) => return Ok(moment),
                 Ok(_) => {}
-                // A file that was there a moment ago: somebody is at work.
-                Err(NotPacked::Disk(error)) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(NotPacked::Unread(unread)) if unread.is_gone() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -136,8 +126,10 @@ impl Moment {
 
     fn once(order: &Order<'_>) -> Result<Self, NotPacked> {
         let path = order.paths.database();
-        let journal = match order.disk.look(&path)? {
-            Some(Seen::File(bytes)) if bytes > 0 => Some(Snapshot::of(&path).map_err(unread)?),
+        let journal = match order.disk.look(&path).map_err(Unread::of(JOURNAL))? {
+            Some(Seen::File(bytes)) if bytes > 0 => {
+                Some(Snapshot::of(&path).map_err(|error| uncopied(&order.paths.state(), error))?)
+            }
             Some(_) | None => None,
         };
         let mut walk = walk(order.disk, order.paths.root(), (order.secrets, order.history))?;
@@ -146,7 +138,7 @@ impl Moment {
         for chosen in chosen.into_iter().filter(|chosen| journal.is_none() || chosen.name != JOURNAL) {
             match follows_the_journal(&chosen) {
                 true => {
-                    let bytes = order.disk.read(&chosen.path)?;
+                    let bytes = order.disk.read(&chosen.path).map_err(Unread::of(&chosen.name))?;
                     read.push((chosen, bytes));
                 }
                 false => walk.chosen.push(chosen),
@@ -159,12 +151,6 @@ impl Moment {
 fn follows_the_journal(chosen: &Chosen) -> bool {
     let first = chosen.name.split('/').next().unwrap_or_default();
     ["state", "routines", "reminders", "webhooks"].contains(&first) && chosen.bytes <= HELD
-}
-
-/// What names something goes before what it names, so that nothing is named that is not there.
-fn in_order(chosen: &[Chosen]) -> impl Iterator<Item = &Chosen> {
-    let named = |chosen: &&Chosen| chosen.name.starts_with(".git/objects/");
-    chosen.iter().filter(move |it| !named(it)).chain(chosen.iter().filter(named))
 }
 
 struct Packer<'a, 'b> {
@@ -198,15 +184,16 @@ impl Packer<'_, '_> {
     ) -> Result<i64, NotPacked> {
         let progress = self.progress;
         let tell = &mut self.tell;
-        journal.copy(copy, &mut |_, _| tell(progress)).map_err(unread)?;
+        let state = order.paths.state();
+        journal.copy(copy, &mut |_, _| tell(progress)).map_err(|error| uncopied(&state, error))?;
         if order.secrets == Secrets::Stay {
-            let devices = forget_devices(copy).map_err(unread)?;
+            let devices = forget_devices(copy).map_err(|error| uncopied(&state, error))?;
             left_out
                 .extend((devices > 0).then(|| LeftOut { path: devices_in_words(devices), why: Why::Secret }));
         }
-        let (format, sound) = examine_copy(copy).map_err(unread)?;
+        let (format, sound) = examine_copy(copy).map_err(|error| uncopied(&state, error))?;
         if !sound {
-            return Err(NotPacked::Journal("the journal is damaged".to_owned()));
+            return Err(NotPacked::Damaged("the journal is damaged".to_owned()));
         }
         let chosen = Chosen { name: JOURNAL.to_owned(), path: copy.to_owned(), bytes: 0 };
         match self.file(order.disk, &chosen)? {
@@ -215,10 +202,39 @@ impl Packer<'_, '_> {
         }
     }
 
+    /// Packs what git keeps. It may be packing that itself just now: then what was seen is gone, and lies in a pack
+    /// that was not there. So this looks again, until every pack that is there is inside.
+    fn objects(&mut self, order: &Order<'_>, mut seen: Vec<Chosen>) -> Result<(), NotPacked> {
+        let root = order.paths.root();
+        let dir = root.join(OBJECTS);
+        let mut inside = BTreeSet::new();
+        for _ in 0..TRIES {
+            seen.retain(|chosen| !inside.contains(&chosen.name));
+            for chosen in std::mem::take(&mut seen) {
+                if self.file(order.disk, &chosen)?.is_none() {
+                    inside.insert(chosen.name);
+                }
+            }
+            if order.disk.look(&dir).map_err(Unread::at(root, &dir))? != Some(Seen::Directory) {
+                return Ok(());
+            }
+            match walk_below(order.disk, (root, &dir), (order.secrets, order.history)) {
+                Ok(walk) => seen = walk.chosen,
+                Err(unread) if unread.is_gone() => continue,
+                Err(unread) => return Err(unread.into()),
+            }
+            if seen.iter().all(|it| !it.name.starts_with(PACKS) || inside.contains(&it.name)) {
+                return Ok(());
+            }
+        }
+        Err(NotPacked::Changed(".git".to_owned()))
+    }
+
     /// Packs one file; what became of it, if it is gone.
     fn file(&mut self, disk: &dyn Disk, chosen: &Chosen) -> Result<Option<LeftOut>, NotPacked> {
         let gone = || Ok(Some(LeftOut { path: chosen.name.clone(), why: Why::Gone }));
-        let Some(stamp @ Stamp { seen: Some(Seen::File(bytes)), .. }) = disk.stamp(&chosen.path)? else {
+        let stamp = || disk.stamp(&chosen.path).map_err(Unread::of(&chosen.name));
+        let Some(before @ Stamp { seen: Some(Seen::File(bytes)), .. }) = stamp()? else {
             return gone();
         };
         let may_run = disk.may_run(&chosen.path).unwrap_or_default();
@@ -228,15 +244,20 @@ impl Packer<'_, '_> {
                     self.add((&chosen.name, may_run), &bytes).map(|()| None).map_err(NotPacked::Disk)
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => gone(),
-                Err(error) => Err(error.into()),
+                Err(error) => Err(Unread::of(&chosen.name)(error).into()),
             };
         }
-        let mut parts = Parts { disk, path: chosen.path.clone(), at: 0, end: bytes, hash: Sha256::new() };
+        let (hash, failed) = (Sha256::new(), None);
+        let mut parts = Parts { disk, path: chosen.path.clone(), at: 0, end: bytes, hash, failed };
         let name = format!("{DATA}{}", chosen.name);
-        append(&mut self.archive, (&name, self.now, may_run), &mut parts, bytes)?;
-        if disk.stamp(&chosen.path)? != Some(stamp) {
+        let appended = append(&mut self.archive, (&name, self.now, may_run), &mut parts, bytes);
+        let unread = parts.failed.map(Unread::of(&chosen.name));
+        // Where only half of it was there, half of it is in the archive.
+        if unread.as_ref().is_some_and(Unread::is_gone) || stamp()? != Some(before) {
             return Err(NotPacked::Changed(chosen.name.clone()));
         }
+        unread.map_or(Ok(()), Err)?;
+        appended?;
         self.done(&chosen.name, bytes, parts.hash);
         Ok(None)
     }
@@ -278,10 +299,6 @@ fn devices_in_words(count: u64) -> String {
     format!("{count} paired {browsers}")
 }
 
-fn unread(error: Unopened) -> NotPacked {
-    NotPacked::Journal(error.to_string().trim_end_matches('.').to_owned())
-}
-
 /// A long file, read part by part.
 struct Parts<'a> {
     disk: &'a dyn Disk,
@@ -289,12 +306,18 @@ struct Parts<'a> {
     at: u64,
     end: u64,
     hash: Sha256,
+    /// Why it could not be read on, which is not why the archive could not be written.
+    failed: Option<io::Error>,
 }
 
 impl Read for Parts<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let most = into.len().min(PART).min(usize::try_from(self.end - self.at).unwrap_or(PART));
-        let part = self.disk.read_part(&self.path, self.at, most)?;
+        let part = self.disk.read_part(&self.path, self.at, most).map_err(|error| {
+            let kind = error.kind();
+            self.failed = Some(error);
+            io::Error::from(kind)
+        })?;
         into[..part.len()].copy_from_slice(&part);
         self.at += part.len() as u64;
         self.hash.update(&part);

@@ -192,14 +192,13 @@ fn standing(disk: &dyn Disk, root: &Path) -> Result<Standing, NotPlaced> {
 
 fn lock(root: &Path, state: &Path, pid: u32) -> Result<Lock, NotPlaced> {
     Lock::take(state, pid).map_err(|error| match error {
-        NotLocked::Running(Some(pid)) => NotPlaced::Running(format!(
-            "an assistant runs in {} (pid {pid}). stop it first; nothing was changed.",
-            root.display()
-        )),
-        NotLocked::Running(None) => NotPlaced::Running(format!(
-            "an assistant runs in {}. stop it first; nothing was changed.",
-            root.display()
-        )),
+        NotLocked::Running(who) => {
+            let pid = who.pid().map(|pid| format!(" (pid {pid})")).unwrap_or_default();
+            let root = root.display();
+            NotPlaced::Running(format!(
+                "an assistant runs in {root}{pid}. stop it first; nothing was changed."
+            ))
+        }
         NotLocked::Disk(error) => unusable(root, &error),
     })
 }

@@ -47,6 +47,9 @@ const ALIKE: u64 = 300;
 /// The most bytes around a file: its header, and its name if that is long.
 const AROUND: u64 = 16 * 1024;
 
+/// What is read between the files, as it is told.
+const HEADERS: &str = "a header";
+
 /// How much is written at a time.
 const PART: usize = 8 * 1024 * 1024;
 
@@ -80,12 +83,13 @@ pub fn unpack(
     let (packed, allowed) = (Cell::new(0), Cell::new(0));
     let counted = Counted { inner: archive, count: &packed };
     let unpacked = GzDecoder::new(BufReader::new(counted));
-    let mut archive = Archive::new(Metered { inner: unpacked, allowed: &allowed });
+    let metered =
+        Metered { inner: unpacked, allowed: &allowed, packed: &packed, first: bounds.first, count: 0 };
+    let mut archive = Archive::new(metered);
     let mut unpacker = Unpacker {
         disk,
         stage,
         bounds,
-        packed: &packed,
         allowed: &allowed,
         found: BTreeMap::new(),
         progress: Progress::default(),
@@ -93,11 +97,11 @@ pub fn unpack(
     };
     disk.create_dir(stage).map_err(Refused::Disk)?;
     let mut list = None;
-    let mut entries = archive.entries().map_err(|error| unread(&error))?;
+    let mut entries = archive.entries().map_err(|error| unread(HEADERS, &error))?;
     loop {
         allowed.set(AROUND);
         let Some(entry) = entries.next() else { break };
-        let entry = entry.map_err(|error| unread(&error))?;
+        let entry = entry.map_err(|error| unread(HEADERS, &error))?;
         if list.is_some() {
             return Err(Refused::NotOurs("something follows its list".to_owned()));
         }
@@ -105,7 +109,7 @@ pub fn unpack(
     }
     // Only who reads to the end hears whether all of it is what was packed: nothing else tells that of the list.
     allowed.set(AROUND);
-    passed_by(&mut archive.into_inner())?;
+    passed_by(HEADERS, &mut archive.into_inner())?;
     let list = list.ok_or_else(|| Refused::NotOurs("it has no list of what is inside".to_owned()))?;
     unpacker.look_over(&list)?;
     Ok(list)
@@ -115,7 +119,6 @@ struct Unpacker<'a, 'b> {
     disk: &'a dyn Disk,
     stage: &'a Path,
     bounds: Bounds,
-    packed: &'a Cell<u64>,
     allowed: &'a Cell<u64>,
     found: BTreeMap<String, (u64, String)>,
     progress: Progress,
@@ -132,7 +135,7 @@ impl Unpacker<'_, '_> {
         let size = entry.size();
         if name == MANIFEST {
             self.allow(size, self.bounds.list, &name)?;
-            let list: Manifest = serde_json::from_reader(&mut entry).map_err(|error| not_a_list(&error))?;
+            let list = serde_json::from_reader(&mut entry).map_err(not_a_list)?;
             return Ok(Some(list));
         }
         let inside = name.strip_prefix(DATA).filter(|inside| is_plain(inside));
@@ -142,7 +145,7 @@ impl Unpacker<'_, '_> {
         };
         self.allow(size, self.bounds.bytes.saturating_sub(self.progress.bytes), &name)?;
         let hash = match stays_behind(inside) {
-            Some(_) => passed_by(&mut entry)?,
+            Some(_) => passed_by(inside, &mut entry)?,
             None => self.lay(inside, &mut entry)?,
         };
         self.progress = Progress { files: self.progress.files + 1, bytes: self.progress.bytes + size };
@@ -153,14 +156,10 @@ impl Unpacker<'_, '_> {
 
     /// Lets so many bytes be read next, if that is not too much.
     fn allow(&self, size: u64, most: u64, name: &str) -> Result<(), Refused> {
-        let all = self.progress.bytes.saturating_add(size);
-        let alike = self.bounds.first.saturating_add(self.packed.get().saturating_mul(ALIKE));
         let reason = if size > most {
             "there is no room for it"
         } else if self.progress.files >= self.bounds.files {
             "there are more files than a data directory has"
-        } else if all > alike {
-            "it unpacks to far more than it holds"
         } else {
             self.allowed.set(size.saturating_add(AROUND));
             return Ok(());
@@ -188,7 +187,7 @@ impl Unpacker<'_, '_> {
         loop {
             part.clear();
             let mut most = bytes.take(PART as u64);
-            most.read_to_end(&mut part).map_err(|error| unread(&error))?;
+            most.read_to_end(&mut part).map_err(|error| unread(inside, &error))?;
             hash.update(&part);
             match (first, part.is_empty()) {
                 (true, _) => self.disk.create(&path, &part).map_err(|error| unlaid(inside, error))?,
@@ -228,10 +227,10 @@ impl Unpacker<'_, '_> {
 }
 
 /// Reads what is not wanted, which the list names all the same.
-fn passed_by(bytes: &mut impl Read) -> Result<String, Refused> {
+fn passed_by(what: &str, bytes: &mut impl Read) -> Result<String, Refused> {
     let (mut hash, mut part) = (Sha256::new(), vec![0; 64 * 1024]);
     loop {
-        match bytes.read(&mut part).map_err(|error| unread(&error))? {
+        match bytes.read(&mut part).map_err(|error| unread(what, &error))? {
             0 => return Ok(in_hex(hash)),
             read => hash.update(&part[..read]),
         }
@@ -257,14 +256,21 @@ fn unlaid(inside: &str, error: io::Error) -> Refused {
     }
 }
 
-fn not_a_list(error: &serde_json::Error) -> Refused {
-    Refused::NotOurs(format!("its list cannot be read ({error})"))
+fn not_a_list(error: serde_json::Error) -> Refused {
+    match error.is_io() {
+        true => unread(MANIFEST, &error.into()),
+        false => Refused::NotOurs(format!("its list cannot be read ({error})")),
+    }
 }
 
-fn unread(error: &io::Error) -> Refused {
-    match error.kind() == io::ErrorKind::FileTooLarge {
-        true => Refused::Unsafe("a name or a header in it has no end".to_owned()),
-        false => Refused::NotOurs(error.to_string()),
+/// Why `what` could not be read.
+fn unread(what: &str, error: &io::Error) -> Refused {
+    if error.kind() == io::ErrorKind::FileTooLarge {
+        Refused::Unsafe("a name or a header in it has no end".to_owned())
+    } else if error.kind() == io::ErrorKind::QuotaExceeded {
+        Refused::Unsafe(format!("`{}` unpacks to far more than it holds", shown(what)))
+    } else {
+        Refused::NotOurs(error.to_string())
     }
 }
 
@@ -287,10 +293,14 @@ impl<R: Read> Read for Counted<'_, R> {
     }
 }
 
-/// Reads no more than is allowed.
+/// Reads no more than is allowed, and nothing that is far more than it was packed. How much a file was packed is known
+/// only when it is read, so that is asked after each reading.
 struct Metered<'a, R> {
     inner: R,
     allowed: &'a Cell<u64>,
+    packed: &'a Cell<u64>,
+    first: u64,
+    count: u64,
 }
 
 impl<R: Read> Read for Metered<'_, R> {
@@ -302,6 +312,10 @@ impl<R: Read> Read for Metered<'_, R> {
         let most = into.len().min(usize::try_from(allowed).unwrap_or(usize::MAX));
         let read = self.inner.read(&mut into[..most])?;
         self.allowed.set(allowed - read as u64);
-        Ok(read)
+        self.count += read as u64;
+        match self.count > self.first.saturating_add(self.packed.get().saturating_mul(ALIKE)) {
+            true => Err(io::ErrorKind::QuotaExceeded.into()),
+            false => Ok(read),
+        }
     }
 }

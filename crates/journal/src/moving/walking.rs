@@ -1,11 +1,11 @@
 //! Walking through a data directory: everything in it once, whatever links lead where.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::choosing::{History, Secrets, Why, refusal, stays_behind};
 use super::manifest::LeftOut;
+use super::not_packed::Unread;
 use super::path::named;
 use super::secrets::{holds_secrets, is_secret, is_told_by_its_text};
 use crate::disk::{Disk, Seen};
@@ -31,8 +31,17 @@ pub struct Walk {
 }
 
 /// Walks through `root`.
-pub fn walk(disk: &dyn Disk, root: &Path, (secrets, history): (Secrets, History)) -> io::Result<Walk> {
-    let home = disk.real(root)?;
+pub fn walk(disk: &dyn Disk, root: &Path, choice: (Secrets, History)) -> Result<Walk, Unread> {
+    walk_below(disk, (root, root), choice)
+}
+
+/// Walks through `dir`, which is in `root` or is that.
+pub fn walk_below(
+    disk: &dyn Disk,
+    (root, dir): (&Path, &Path),
+    (secrets, history): (Secrets, History),
+) -> Result<Walk, Unread> {
+    let home = disk.real(root).map_err(Unread::at(root, root))?;
     let mut walker = Walker {
         disk,
         root,
@@ -42,7 +51,7 @@ pub fn walk(disk: &dyn Disk, root: &Path, (secrets, history): (Secrets, History)
         been: BTreeSet::from([home]),
         walk: Walk::default(),
     };
-    walker.enter(root)?;
+    walker.enter(dir)?;
     let mut walk = walker.walk;
     walk.chosen.sort();
     walk.left_out.sort_by(|one, other| one.path.cmp(&other.path));
@@ -61,8 +70,8 @@ struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    fn enter(&mut self, dir: &Path) -> io::Result<()> {
-        for listed in self.disk.list(dir)? {
+    fn enter(&mut self, dir: &Path) -> Result<(), Unread> {
+        for listed in self.disk.list(dir).map_err(Unread::at(self.root, dir))? {
             let path = listed.path;
             let Some(name) = named(self.root, &path) else {
                 let name = path.strip_prefix(self.root).unwrap_or(&path).to_string_lossy().into_owned();
@@ -83,9 +92,9 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn take(&mut self, name: String, path: PathBuf, bytes: u64) -> io::Result<()> {
-        let secret =
-            is_secret(&name) || (is_told_by_its_text(&name) && holds_secrets(&name, &self.disk.read(&path)?));
+    fn take(&mut self, name: String, path: PathBuf, bytes: u64) -> Result<(), Unread> {
+        let text = || self.disk.read(&path).map_err(Unread::of(&name));
+        let secret = is_secret(&name) || (is_told_by_its_text(&name) && holds_secrets(&name, &text()?));
         match (self.secrets, secret) {
             (Secrets::Stay, true) => self.leave(name, Why::Secret),
             (Secrets::GoAlong, _) | (_, false) => self.walk.chosen.push(Chosen { name, path, bytes }),
@@ -95,8 +104,8 @@ impl Walker<'_> {
 
     /// What a link leads to elsewhere is read by the assistant too, so it goes along. A link to something inside is
     /// made again.
-    fn follow(&mut self, name: String, dir: &Path) -> io::Result<()> {
-        let real = self.disk.real(dir)?;
+    fn follow(&mut self, name: String, dir: &Path) -> Result<(), Unread> {
+        let real = self.disk.real(dir).map_err(Unread::of(&name))?;
         let within = real.starts_with(&self.home);
         let is_link = within && real != self.home.join(&name);
         if is_link || !self.been.insert(real) {

@@ -25,7 +25,7 @@ fn brought(name: &str, bytes: &[u8]) -> Brought {
 /// An archive with these things, as they are, and a list that says the same.
 fn made_of(things: &[Brought]) -> Vec<u8> {
     use sha2::{Digest, Sha256};
-    let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
     let mut inside = Vec::new();
     for Brought { name, kind, bytes } in things {
         raw(&mut archive, name, (*kind, bytes.len() as u64), bytes);
@@ -133,8 +133,56 @@ fn what_comes_twice_or_is_too_much_is_refused() {
     assert!(refused(&[brought("data/a", &[7; 100])], Bounds { bytes: 99, ..wide }).contains("no room"));
     assert!(refused(&[brought("data/a", b"1")], Bounds { list: 10, ..wide }).contains("no room"));
     // Noughts pack to a thousandth of themselves.
-    let bomb = || [brought("data/a", &[7; 1_000]), brought("data/zeros", &vec![0; 16 * 1024 * 1024])];
+    let bomb = || [brought("data/a", &[7; 1_000]), brought("data/zeros", &vec![0; 4 * 1024 * 1024])];
     assert!(refused(&bomb(), Bounds { first: 100_000, ..wide }).contains("far more than it holds"));
+}
+
+/// Bytes that come through a narrow pipe.
+struct Dripping<'a>(&'a [u8]);
+
+impl Read for Dripping<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let most = into.len().min(1024);
+        self.0.read(&mut into[..most])
+    }
+}
+
+/// However long the first file is, and the journal always is the first: what was packed honestly comes in whole, and
+/// what swells does not, nor does a list that swells.
+#[test]
+fn a_long_file_comes_in_first_and_one_that_swells_does_not() {
+    let taken_in = |archive: &[u8]| {
+        let target = tempfile::tempdir().unwrap();
+        let bounds = Bounds { first: 1_000, ..Bounds::with_room_for(1 << 30) };
+        unpack(Dripping(archive), (&RealDisk, &target.path().join("stage")), bounds, &mut |_| {})
+    };
+    let mut dice: u64 = 7;
+    let thrown = std::iter::repeat_with(|| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (dice >> 56) as u8
+    });
+    let long: Vec<u8> = thrown.take(1024 * 1024).collect();
+    taken_in(&made_of(&[brought("data/long", &long)])).unwrap();
+    let noughts = vec![0; 4 * 1024 * 1024];
+    let refused = taken_in(&made_of(&[brought("data/zeros", &noughts)])).unwrap_err().to_string();
+    assert!(refused.contains("`zeros` unpacks to far more than it holds"), "{refused}");
+    // One that is passed by is read all the same.
+    let refused = taken_in(&made_of(&[brought("data/state/watched", &noughts)])).unwrap_err().to_string();
+    assert!(refused.contains("far more than it holds"), "{refused}");
+    let mut list = Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
+    let blanks = vec![b' '; 4 * 1024 * 1024];
+    raw(&mut list, b"manifest.json", (EntryType::Regular, blanks.len() as u64), &blanks);
+    let refused = taken_in(&list.into_inner().unwrap().finish().unwrap()).unwrap_err().to_string();
+    assert!(refused.contains("far more than it holds"), "{refused}");
+
+    // An update tries itself on such a copy.
+    let desk = Desk::new();
+    let journal = rusqlite::Connection::open(desk.paths().database()).unwrap();
+    journal.execute_batch("CREATE TABLE dice AS SELECT randomblob(1048576)").unwrap();
+    drop(journal);
+    let (archive, manifest) = desk.pack(Secrets::GoAlong);
+    assert!(manifest.inside[0].path == "state/journal.db" && manifest.inside[0].bytes > 1_048_576);
+    assert_eq!(taken_in(&archive).unwrap(), manifest);
 }
 
 /// A name without an end is not read to its end.

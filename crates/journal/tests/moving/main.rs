@@ -4,7 +4,9 @@
 #![expect(clippy::disallowed_methods, reason = "the test writes and damages files behind the journal's back")]
 
 mod hostile;
+mod repacked;
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 use flate2::read::GzDecoder;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use journal::disk::RealDisk;
+use journal::disk::{Disk, RealDisk};
 use journal::moving::{
     Bounds, History, Inside, LeftOut, Manifest, NotPacked, NotPlaced, Order, Placed, Refused, Secrets, Stage,
     Why, pack, unpack,
@@ -80,18 +82,16 @@ impl Desk {
     }
 
     fn pack(&self, secrets: Secrets) -> (Vec<u8>, Manifest) {
-        let (paths, mut out) = (self.paths(), Vec::new());
-        let order = Order {
-            paths: &paths,
-            disk: &RealDisk,
-            secrets,
-            history: History::GoesAlong,
-            now: NOW,
-            program: "a test",
-        };
-        let manifest = pack(&order, &mut out, &mut |_| {}).unwrap();
-        (out, manifest)
+        packed(&self.paths(), &RealDisk, secrets).unwrap()
     }
+}
+
+fn packed(paths: &Paths, disk: &dyn Disk, secrets: Secrets) -> Result<(Vec<u8>, Manifest), NotPacked> {
+    let history = History::GoesAlong;
+    let order = Order { paths, disk, secrets, history, now: NOW, program: "a test" };
+    let mut out = Vec::new();
+    let manifest = pack(&order, &mut out, &mut |_| {})?;
+    Ok((out, manifest))
 }
 
 fn names(archive: &[u8]) -> Vec<String> {
@@ -200,28 +200,67 @@ fn what_may_be_run_may_still_be_run() {
     assert_eq!(mode("state"), 0o700);
 }
 
-/// Nothing to pack, and a damaged journal, are one sentence each.
+/// Nothing to pack, a later journal, and a damaged one, are one sentence each.
 #[test]
 fn what_cannot_be_packed_is_said() {
     let desk = Desk::new();
     let nowhere = Paths::new(desk.dir.path().join("nowhere"));
-    let order = |paths| Order {
-        paths,
-        disk: &RealDisk,
-        secrets: Secrets::Stay,
-        history: History::GoesAlong,
-        now: NOW,
-        program: "a test",
-    };
-    let packed = pack(&order(&nowhere), &mut Vec::new(), &mut |_| {});
-    assert!(matches!(packed, Err(NotPacked::Nothing(_))), "{packed:?}");
+    let told = |paths: &Paths| packed(paths, &RealDisk, Secrets::Stay).unwrap_err();
+    assert!(matches!(told(&nowhere), NotPacked::Nothing(_)));
+    let connection = rusqlite::Connection::open(desk.paths().database()).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(connection);
+    let newer = told(&desk.paths());
+    assert!(matches!(newer, NotPacked::Newer(_)), "{newer:?}");
+    let newer = newer.to_string();
+    assert!(
+        newer.contains("has format 99") && newer.ends_with("update ollim-bot; nothing was changed."),
+        "{newer}"
+    );
     let log = desk.paths().database();
     let mut bytes = std::fs::read(&log).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle..].fill(0x5a);
     std::fs::write(&log, bytes).unwrap();
-    let packed = pack(&order(&desk.paths()), &mut Vec::new(), &mut |_| {}).unwrap_err().to_string();
-    assert!(packed.contains("damaged") && packed.contains("start ollim-bot once"), "{packed}");
+    let damaged = told(&desk.paths()).to_string();
+    assert!(damaged.contains("damaged") && damaged.contains("start ollim-bot once"), "{damaged}");
+}
+
+/// Whatever in a data directory cannot be read, it is named, and nothing is said of an archive that could not be
+/// written.
+#[test]
+fn what_cannot_be_read_is_named() {
+    let desk = Desk::new();
+    desk.write("notes/mine.md", "mine");
+    let named = unread(&desk.paths(), usize::MAX);
+    for name in ["notes", "notes/mine.md", "settings.toml", "state/journal.db", ".git/HEAD", "mcp.json"] {
+        assert!(named.contains(name), "{name}: {named:?}");
+    }
+    // So is one that is too long to be held in memory.
+    let plain = tempfile::tempdir().unwrap();
+    std::fs::File::create(plain.path().join("long")).unwrap().set_len(33 * 1024 * 1024).unwrap();
+    std::fs::create_dir(plain.path().join("state")).unwrap();
+    std::fs::write(plain.path().join("state/journal.db"), "").unwrap();
+    assert!(unread(&Paths::new(plain.path()), 9).contains("long"));
+}
+
+/// What is said not to be readable, if the disk refuses one after another of its first `most` calls.
+fn unread(paths: &Paths, most: usize) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for at in 0..most {
+        let disk = FailingDisk::new(Arc::new(RealDisk), at, Fault::Broken, Lasting::Once);
+        let refused = packed(paths, &disk, Secrets::Stay);
+        if disk.calls() <= at {
+            break;
+        }
+        let Err(refused) = refused.map_err(|error| error.to_string()) else { continue };
+        let named = refused.strip_prefix('`').and_then(|told| told.split_once("` cannot be read: "));
+        let Some((name, _)) = named else { panic!("{at}: {refused}") };
+        assert!(refused.ends_with("move it away, and try again."), "{refused}");
+        assert!(paths.root().join(name).exists(), "{refused}");
+        names.insert(name.to_owned());
+    }
+    names
 }
 
 /// What is there is kept: an empty directory is filled, another is refused, or exchanged and kept beside.

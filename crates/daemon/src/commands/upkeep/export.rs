@@ -1,7 +1,7 @@
 //! `ollim-bot export`: one archive of everything, and what is not in it.
 
 use std::collections::BTreeMap;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -23,14 +23,24 @@ use crate::settings::Settings;
 /// How many things of a kind that were left out are named.
 const NAMED: usize = 6;
 
+/// What the human asked for.
+pub struct Wanted<'a> {
+    /// Where to; `-` is stdout.
+    pub file: &'a Path,
+    /// Whether keys and paired browsers go along.
+    pub secrets: Secrets,
+    /// Whether what is there already may be written over.
+    pub replace: bool,
+}
+
 /// Writes the archive.
 pub fn export(
     settings: &Settings,
     disk: &dyn Disk,
-    (file, with_secrets): (&Path, bool),
+    wanted: Wanted<'_>,
     output: &Output,
 ) -> Result<ExitCode, Failed> {
-    let secrets = if with_secrets { Secrets::GoAlong } else { Secrets::Stay };
+    let secrets = wanted.secrets;
     let order = Order {
         paths: &settings.paths,
         disk,
@@ -39,55 +49,113 @@ pub fn export(
         now: SystemClock::new(settings.zone.value.clone()).now().timestamp(),
         program: concat!("ollim-bot ", env!("CARGO_PKG_VERSION")),
     };
-    let manifest = match file.to_str() {
-        Some("-") => {
-            let manifest = written(&order, &mut std::io::stdout().lock(), output)?;
-            // The answer must not end up in the archive.
-            output.voice.note(told(&manifest, "stdout", secrets).trim_end());
-            return Ok(ExitCode::SUCCESS);
-        }
-        _ => into_file(&order, settings.paths.root(), file, output)?,
-    };
+    if wanted.file == Path::new("-") {
+        let packed = written(&order, &mut std::io::stdout().lock(), output)?;
+        // The answer must not end up in the archive.
+        output.voice.note(told(&packed, "stdout", secrets).trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let packed = into_file(&order, &wanted, output)?;
+    let Packed { manifest, length } = &packed;
     let value = json!({
-        "ok": true, "file": file, "files": manifest.inside.len(), "bytes": manifest.bytes(),
-        "inside": manifest.inside, "left_out": manifest.left_out,
+        "ok": true, "file": wanted.file, "files": manifest.inside.len(), "bytes": manifest.bytes(),
+        "archive_bytes": length, "inside": manifest.inside, "left_out": manifest.left_out,
     });
-    answer(output, &value, &told(&manifest, &file.display().to_string(), secrets));
+    answer(output, &value, &told(&packed, &wanted.file.display().to_string(), secrets));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes it beside its place, and puts it there whole.
-fn into_file(order: &Order<'_>, root: &Path, file: &Path, output: &Output) -> Result<Manifest, Failed> {
+fn into_file(order: &Order<'_>, wanted: &Wanted<'_>, output: &Output) -> Result<Packed, Failed> {
+    let file = wanted.file;
     let failed = |error: &dyn std::fmt::Display| Failed::NotDone(format!("{}: {error}.", file.display()));
     let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let (dir, root) = (dir.canonicalize().map_err(|error| failed(&error))?, root.canonicalize());
-    if root.is_ok_and(|root| dir.starts_with(root)) {
+    let dir = dir.canonicalize().map_err(|error| failed(&error))?;
+    if order.paths.root().canonicalize().is_ok_and(|root| dir.starts_with(root)) {
         return Err(Failed::Usage(
             "an archive cannot lie in the data directory it is of. name a file elsewhere.".to_owned(),
         ));
     }
+    if !wanted.replace && is_there(file) {
+        return Err(taken(file));
+    }
     let mut half = NamedTempFile::with_prefix_in(".ollim-export-", &dir).map_err(|error| failed(&error))?;
     let mut out = BufWriter::new(half.as_file_mut());
-    let manifest = written(order, &mut out, output)?;
+    let packed = written(order, &mut out, output)?;
     out.flush().map_err(|error| failed(&error))?;
     drop(out);
     half.as_file().sync_all().map_err(|error| failed(&error))?;
-    half.persist(file).map_err(|error| failed(&error.error))?;
+    let is_taken = |error: &io::Error| !wanted.replace && error.kind() == ErrorKind::AlreadyExists;
+    put(half, wanted).map_err(|error| if is_taken(&error) { taken(file) } else { failed(&error) })?;
     std::fs::File::open(&dir).and_then(|dir| dir.sync_all()).map_err(|error| failed(&error))?;
-    Ok(manifest)
+    Ok(packed)
 }
 
-fn written(order: &Order<'_>, out: &mut dyn Write, output: &Output) -> Result<Manifest, Failed> {
+/// Gives the archive its name. Somebody may have taken that since it was looked for; where a disk cannot refuse it then,
+/// one more look must do.
+fn put(half: NamedTempFile, wanted: &Wanted<'_>) -> io::Result<()> {
+    let half = match wanted.replace {
+        true => half,
+        false => match half.persist_noclobber(wanted.file) {
+            Ok(_) => return Ok(()),
+            Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists || is_there(wanted.file) => {
+                return Err(ErrorKind::AlreadyExists.into());
+            }
+            Err(refused) => refused.file,
+        },
+    };
+    half.persist(wanted.file).map(drop).map_err(|refused| refused.error)
+}
+
+/// Whether a name is taken, if only by a link that leads nowhere.
+fn is_there(file: &Path) -> bool {
+    file.symlink_metadata().is_ok()
+}
+
+fn taken(file: &Path) -> Failed {
+    Failed::Usage(format!("{} is there already. name another file, or say --replace.", file.display()))
+}
+
+/// An archive that was written.
+struct Packed {
+    manifest: Manifest,
+    length: u64,
+}
+
+fn written(order: &Order<'_>, out: &mut dyn Write, output: &Output) -> Result<Packed, Failed> {
     let mut line = Ticking::new("packing", output);
-    pack(order, out, &mut |progress| line.tick(progress, Instant::now())).map_err(|error| match error {
-        NotPacked::Nothing(_) => Failed::Configuration(error.to_string()),
-        NotPacked::Journal(_) | NotPacked::Changed(_) | NotPacked::Disk(_) => {
-            Failed::NotDone(error.to_string())
-        }
-    })
+    let mut out = Counting { inner: out, length: 0 };
+    let packed = pack(order, &mut out, &mut |progress| line.tick(progress, Instant::now()));
+    let manifest = packed.map_err(|error| match error {
+        NotPacked::Nothing(_) | NotPacked::Newer(_) => Failed::Configuration(error.to_string()),
+        NotPacked::Damaged(_)
+        | NotPacked::Uncopied(_)
+        | NotPacked::Unread(_)
+        | NotPacked::Changed(_)
+        | NotPacked::Disk(_) => Failed::NotDone(error.to_string()),
+    })?;
+    Ok(Packed { manifest, length: out.length })
 }
 
-fn told(manifest: &Manifest, place: &str, secrets: Secrets) -> String {
+/// Counts what is written.
+struct Counting<'a> {
+    inner: &'a mut dyn Write,
+    length: u64,
+}
+
+impl Write for Counting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.length += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+fn told(Packed { manifest, length }: &Packed, place: &str, secrets: Secrets) -> String {
     let count = files(manifest.inside.len() as u64);
     let mut kinds: BTreeMap<Why, Vec<&str>> = BTreeMap::new();
     for left in &manifest.left_out {
@@ -102,7 +170,8 @@ fn told(manifest: &Manifest, place: &str, secrets: Secrets) -> String {
         }
         Secrets::Stay => "",
     };
-    format!("{place}: {count}, {}.{left}{warning}", size(manifest.bytes()))
+    let (packed, unpacked) = (size(*length), size(manifest.bytes()));
+    format!("{place}: {count}, {packed} ({unpacked} unpacked).{left}{warning}")
 }
 
 fn listed(names: &[&str]) -> String {

@@ -1,0 +1,137 @@
+//! Git packs its history whenever it likes, in the middle of an export too.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use journal::disk::{Disk, Listed, RealDisk, Seen, Stamp};
+use journal::moving::Secrets;
+
+use super::{Desk, packed, take_in};
+
+/// When git packs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    /// When all was seen, and the first of it is to be read.
+    Read,
+    /// When the packs were seen, and what is not in one is to be seen.
+    Seen,
+}
+
+/// A disk on which git packs once.
+struct Repacked {
+    root: PathBuf,
+    when: When,
+    done: AtomicBool,
+}
+
+impl Repacked {
+    fn pack(&self, when: When) {
+        if self.when == when && !self.done.swap(true, Ordering::SeqCst) {
+            git(&self.root, &["repack", "-a", "-d", "-q"]);
+        }
+    }
+}
+
+impl Disk for Repacked {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        RealDisk.read(path)
+    }
+
+    fn read_part(&self, path: &Path, from: u64, most: usize) -> io::Result<Vec<u8>> {
+        RealDisk.read_part(path, from, most)
+    }
+
+    fn real(&self, path: &Path) -> io::Result<PathBuf> {
+        RealDisk.real(path)
+    }
+
+    fn look(&self, path: &Path) -> io::Result<Option<Seen>> {
+        RealDisk.look(path)
+    }
+
+    fn stamp(&self, path: &Path) -> io::Result<Option<Stamp>> {
+        if path.starts_with(self.root.join(".git/objects")) {
+            self.pack(When::Read);
+        }
+        RealDisk.stamp(path)
+    }
+
+    /// The packs come first, which is an order like any other.
+    fn list(&self, dir: &Path) -> io::Result<Vec<Listed>> {
+        let mut listed = RealDisk.list(dir)?;
+        listed.sort_by(|one, other| other.path.cmp(&one.path));
+        if dir.ends_with(".git/objects/pack") {
+            self.pack(When::Seen);
+        }
+        Ok(listed)
+    }
+
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        RealDisk.create_dir(dir)
+    }
+
+    fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        RealDisk.create(path, bytes)
+    }
+
+    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        RealDisk.append(path, bytes)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.rename(from, to)
+    }
+
+    fn name(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.name(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove(path)
+    }
+
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        RealDisk.sync_dir(dir)
+    }
+}
+
+/// What git says in `dir`.
+fn git(dir: &Path, arguments: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]).args(arguments);
+    let output = git.current_dir(dir).env("GIT_CONFIG_GLOBAL", "/dev/null").output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8(said).unwrap();
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    said
+}
+
+/// DD-12: whenever git packs the history, all of it is in the archive, and what git has not finished is not.
+#[test]
+fn a_history_is_whole_though_git_packs_it_meanwhile() {
+    for when in [When::Read, When::Seen] {
+        let (desk, target) = (Desk::new(), tempfile::tempdir().unwrap());
+        for version in ["one", "two", "three"] {
+            desk.write("notes/mine.md", version);
+            git(&desk.root(), &["add", "notes"]);
+            git(&desk.root(), &["commit", "-q", "-m", version]);
+        }
+        desk.write(".git/objects/pack/tmp_pack_FOIsx1", "half");
+        let disk = Repacked { root: desk.root(), when, done: AtomicBool::new(false) };
+        let (archive, manifest) = packed(&desk.paths(), &disk, Secrets::Stay).unwrap();
+        assert!(disk.done.into_inner(), "{when:?}: git has not packed");
+        let stage = target.path().join("stage");
+        take_in(&archive, &stage).unwrap();
+        assert_eq!(git(&stage, &["fsck", "--full"]), "", "{when:?}");
+        let log = git(&stage, &["log", "--format=%s", "--", "notes/mine.md"]);
+        assert_eq!(log, "three\ntwo\none\n", "{when:?}");
+        let left: Vec<&str> = manifest.left_out.iter().map(|left| left.path.as_str()).collect();
+        assert!(left.contains(&".git/objects/pack/tmp_pack_FOIsx1"), "{left:?}");
+        assert!(
+            !left.iter().any(|path| path.starts_with(".git/objects/") && !path.contains("tmp_pack")),
+            "{left:?}"
+        );
+    }
+}
