@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::db::{Database, Snapshot, Unopened, format_of, known_format, set_aside};
-use crate::disk::{Disk, Seen, ensure_dir};
+use crate::db::{self, Aside, Database, Laid, Snapshot, Unopened, aside_of, format_of, known_format, lay};
+use crate::disk::{Disk, Seen, ensure_dir, remove};
 use crate::lock::{Lock, NotLocked};
 use crate::open::NotOpened;
 use crate::paths::Paths;
@@ -48,7 +48,7 @@ pub fn standing(paths: &Paths, disk: &dyn Disk) -> Result<Option<Standing>, Unop
             format_of(&paths.database()).map(|found| Some(Standing { found, known: known_format() }))
         }
         Ok(_) => Ok(None),
-        Err(error) => Err(Unopened::Disk(error.to_string())),
+        Err(error) => Err(Unopened::of_disk(error)),
     }
 }
 
@@ -111,24 +111,37 @@ pub fn kept_for(paths: &Paths, disk: &dyn Disk, known: i64) -> Option<PathBuf> {
     kept.filter(|path| format(path).is_some_and(|found| found <= known)).max()
 }
 
+/// Where the journal of `paths` is kept if another one is laid back at `now`.
+pub fn aside(paths: &Paths, now: Timestamp) -> PathBuf {
+    aside_of(&paths.database(), Aside::Newer, now)
+}
+
 /// Puts a copy of `kept` in the place of the journal of `paths`, which is kept aside; gives where that is.
-pub fn lay_back(paths: &Paths, disk: &dyn Disk, kept: &Path, now: Timestamp) -> Result<PathBuf, Unopened> {
-    let failed = |error: std::io::Error| Unopened::Disk(error.to_string());
+pub fn lay_back(
+    paths: &Paths,
+    disk: &dyn Disk,
+    kept: &Path,
+    now: Timestamp,
+) -> Result<Option<PathBuf>, Unopened> {
     let journal = paths.database();
     let half = journal.with_extension("db.back.tmp");
-    let _ = disk.remove(&half);
     // All that may fail for want of room comes first: until then nothing has changed.
-    disk.create(&half, &disk.read(kept).map_err(failed)?).map_err(failed)?;
-    let aside = set_aside(&journal, "newer", now, disk)?;
-    disk.rename(&half, &journal).map_err(failed)?;
-    disk.sync_dir(&paths.state()).map_err(failed)?;
-    Ok(aside)
+    let copied = remove(disk, &half).and_then(|_| disk.create(&half, &disk.read(kept)?));
+    copied.map_err(|error| {
+        let _ = disk.remove(&half);
+        Unopened::of_disk(error)
+    })?;
+    lay((&half, &journal), (Aside::Newer, now), disk)
+}
+
+/// Ends what was begun about the journal of `paths` and cut short: nothing, if nothing was.
+pub fn finish_laying(paths: &Paths, disk: &dyn Disk) -> Result<Option<Laid>, Unopened> {
+    db::finish_laying(&paths.database(), disk)
 }
 
 fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unopened> {
-    let failed = |error: std::io::Error| Unopened::Disk(error.to_string());
     let dir = paths.before_migration();
-    ensure_dir(disk, &dir).map_err(failed)?;
+    ensure_dir(disk, &dir).map_err(Unopened::of_disk)?;
     let snapshot = Snapshot::of(&paths.database())?;
     let format = format_of(&paths.database())?;
     let path = dir.join(format!("journal-{}-format-{format}.db", now.strftime("%Y%m%dT%H%M%SZ")));
@@ -145,10 +158,9 @@ fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unope
 
 /// Brings the copy to the disk, and gives it its name.
 fn finish(disk: &dyn Disk, (half, path): (&Path, &Path)) -> Result<(), Unopened> {
-    let failed = |error: std::io::Error| Unopened::Disk(error.to_string());
-    disk.append(half, b"").map_err(failed)?;
-    disk.rename(half, path).map_err(failed)?;
-    path.parent().map_or(Ok(()), |dir| disk.sync_dir(dir)).map_err(failed)
+    disk.append(half, b"").map_err(Unopened::of_disk)?;
+    disk.rename(half, path).map_err(Unopened::of_disk)?;
+    path.parent().map_or(Ok(()), |dir| disk.sync_dir(dir)).map_err(Unopened::of_disk)
 }
 
 fn forget_older(dir: &Path, disk: &dyn Disk) {

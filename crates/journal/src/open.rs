@@ -1,5 +1,6 @@
 //! Opening a data directory: one at a time, nothing lost, and every surprise told.
 
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use domain::record::Record;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::db::{Database, PathCache, Unopened, make_if_missing, rescue};
+use crate::db::{Database, Laid, PathCache, Unopened, finish_laying, make_if_missing, rescue};
 use crate::disk::{Disk, Seen, sweep, sweep_beside};
 use crate::files;
 use crate::git;
@@ -84,24 +85,17 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     let state = place.paths.state();
     place.disk.create_dir(&state).map_err(|error| sorted(&place, &error))?;
     // Looked for before the lock makes its file, which tells whether we have been here.
-    let emptied = emptied(&place);
+    let known = place.disk.look(&state.join(LOCK_FILE)).map_err(|error| sorted(&place, &error))?.is_some();
     let lock = Lock::take(&state, place.pid).map_err(|error| match error {
         NotLocked::Running(_) => NotOpened::Running(error),
         NotLocked::Disk(error) => sorted(&place, &error),
     })?;
-    // The lock is ours, so whatever is half-written there was left by a run that died.
-    for directory in [state.clone(), state.join("routine_sessions"), place.paths.backups()] {
-        sweep(place.disk.as_ref(), &directory).map_err(|error| sorted(&place, &error))?;
-    }
-    for folder in ["routines", "reminders", "webhooks", ".claude/agents"] {
-        sweep_files(place.disk.as_ref(), &place.paths.root().join(folder));
-    }
-    let ours = REFERENCES.iter().map(|document| document.name).chain([git::IGNORE_FILE]);
-    for name in ours {
-        sweep_beside(place.disk.as_ref(), &place.paths.root().join(name))
-            .map_err(|error| sorted(&place, &error))?;
-    }
-    let mut notices = Vec::new();
+    // The lock is ours, so whatever is half done there was left by a run that died.
+    let laid = finish_laying(&place.paths.database(), place.disk.as_ref());
+    let laid = laid.map_err(|error| sorted(&place, &error))?;
+    let mut notices: Vec<String> = laid.iter().map(Laid::told).collect();
+    sweep_all(&place).map_err(|error| sorted(&place, &error))?;
+    let emptied = emptied(&place, known).map_err(|error| sorted(&place, &error))?;
     if tracked == Tracked::ByGit {
         notices.extend(keep_before(&place.paths, place.disk.as_ref(), place.now));
     }
@@ -138,6 +132,22 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
         _lock: lock,
     };
     Ok(Opened { journal, memory, notices })
+}
+
+/// Takes what was half written away, wherever we write.
+fn sweep_all(place: &Place) -> io::Result<()> {
+    let (disk, state) = (place.disk.as_ref(), place.paths.state());
+    for directory in [state.clone(), state.join("routine_sessions"), place.paths.backups()] {
+        sweep(disk, &directory)?;
+    }
+    for folder in ["routines", "reminders", "webhooks", ".claude/agents"] {
+        sweep_files(disk, &place.paths.root().join(folder));
+    }
+    let ours = REFERENCES.iter().map(|document| document.name).chain([git::IGNORE_FILE]);
+    for name in ours {
+        sweep_beside(disk, &place.paths.root().join(name))?;
+    }
+    Ok(())
 }
 
 /// Takes half-written files of ours away. What people keep there, and a folder that cannot be read, stay as
@@ -190,8 +200,6 @@ fn open_database(
             tracing::info!(reason, "The journal is damaged.");
             let rescued = rescue(&path, &place.paths.backups(), place.now, place.disk.as_ref());
             let (database, notice) = rescued.map_err(|error| sorted(place, &error))?;
-            // What was accepted may be lost with it, and must not be taken for granted.
-            database.begin_accepting(place.now).map_err(|error| sorted(place, &error))?;
             notices.push(notice);
             Ok(database)
         }
@@ -208,18 +216,19 @@ fn open_or_make(path: &Path, disk: &dyn Disk) -> Result<Database, Unopened> {
 }
 
 /// What is wrong with a journal that SQLite would take for a new one: it is empty or gone, and we have talked
-/// before. Who has a backup, or a session and our lock, has.
-fn emptied(place: &Place) -> Option<Unopened> {
-    let is_there = |name: &str| matches!(place.disk.look(&place.paths.state().join(name)), Ok(Some(_)));
-    let has_backups = place.disk.list(&place.paths.backups()).is_ok_and(|backups| !backups.is_empty());
-    let damaged = |reason: &str| Some(Unopened::Damaged(reason.to_owned()));
-    match place.disk.look(&place.paths.database()) {
-        Ok(Some(Seen::File(0))) if has_backups || is_there("sessions.json") => damaged("it is empty"),
-        Ok(None) if has_backups || (is_there("sessions.json") && is_there(LOCK_FILE)) => {
-            damaged("it is gone")
-        }
-        Ok(Some(Seen::File(_) | Seen::Directory | Seen::Strange) | None) | Err(_) => None,
-    }
+/// before. Who has a backup, or a session and our lock, has. What cannot be looked at is no proof that we have not.
+fn emptied(place: &Place, known: bool) -> io::Result<Option<Unopened>> {
+    let (reason, known) = match place.disk.look(&place.paths.database())? {
+        Some(Seen::File(0)) => ("it is empty", true),
+        None => ("it is gone", known),
+        Some(Seen::File(_) | Seen::Directory | Seen::Strange) => return Ok(None),
+    };
+    let has_backups = match place.disk.list(&place.paths.backups()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        listed => !listed?.is_empty(),
+    };
+    let has_session = place.disk.look(&place.paths.state().join("sessions.json"))?.is_some();
+    Ok((has_backups || (has_session && known)).then(|| Unopened::Damaged(reason.to_owned())))
 }
 
 /// Makes the files agree with the database after whatever happened in between.

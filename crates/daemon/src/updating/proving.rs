@@ -161,7 +161,7 @@ fn take_back(
     let aside = match readable {
         Readable::AsItIs => None,
         Readable::Kept(kept) => {
-            Some(migration::lay_back(paths, disk, &kept, now).map_err(|error| error.to_string())?)
+            migration::lay_back(paths, disk, &kept, now).map_err(|error| error.to_string())?
         }
     };
     disk.rename(previous, program).map_err(|error| error.to_string())?;

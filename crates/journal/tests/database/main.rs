@@ -41,9 +41,13 @@ impl Desk {
         Paths::new(self.dir.path())
     }
 
-    fn try_open(&self, now: Timestamp) -> Result<Opened, NotOpened> {
+    fn place(&self, now: Timestamp) -> Place {
         let (paths, disk) = (self.paths(), Arc::new(RealDisk));
-        open(Place { paths, disk, zone: TimeZone::UTC, now, pid: 1 })
+        Place { paths, disk, zone: TimeZone::UTC, now, pid: 1 }
+    }
+
+    fn try_open(&self, now: Timestamp) -> Result<Opened, NotOpened> {
+        open(self.place(now))
     }
 
     fn open(&self, now: Timestamp) -> Opened {
