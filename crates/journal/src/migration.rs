@@ -16,6 +16,11 @@ use crate::paths::Paths;
 /// How many journals from before are kept.
 const KEPT: usize = 3;
 
+/// What one is called: this, the time it was kept, and its format.
+const NAMED: &str = "journal-";
+const STAMPED: &str = "%Y%m%dT%H%M%SZ";
+const FORMAT: &str = "-format-";
+
 /// How a journal stands to this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
@@ -101,14 +106,17 @@ pub fn keep_before(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Option<Str
     })
 }
 
-/// The newest journal that was kept before a migration and that a program reads which knows formats up to `known`.
-pub fn kept_for(paths: &Paths, disk: &dyn Disk, known: i64) -> Option<PathBuf> {
-    let format = |path: &Path| {
-        let name = path.file_name()?.to_str()?.strip_suffix(".db")?;
-        name.rsplit_once("-format-")?.1.parse::<i64>().ok()
+/// The newest journal that was kept before a migration at `since` or later, and that a program reads which knows formats
+/// up to `known`. What was kept before is of an earlier migration, and much may have been said since.
+pub fn kept_for(paths: &Paths, disk: &dyn Disk, known: i64, since: Option<Timestamp>) -> Option<PathBuf> {
+    let since = since.map(|since| since.strftime(STAMPED).to_string()).unwrap_or_default();
+    let fits = |path: &Path| {
+        let name = path.file_name()?.to_str()?.strip_prefix(NAMED)?.strip_suffix(".db")?;
+        let (stamp, format) = name.split_once(FORMAT)?;
+        Some(stamp >= since.as_str() && format.parse::<i64>().ok()? <= known)
     };
     let kept = disk.list(&paths.before_migration()).unwrap_or_default().into_iter().map(|it| it.path);
-    kept.filter(|path| format(path).is_some_and(|found| found <= known)).max()
+    kept.filter(|path| fits(path) == Some(true)).max()
 }
 
 /// Where the journal of `paths` is kept if another one is laid back at `now`.
@@ -144,7 +152,7 @@ fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unope
     ensure_dir(disk, &dir).map_err(Unopened::of_disk)?;
     let snapshot = Snapshot::of(&paths.database())?;
     let format = format_of(&paths.database())?;
-    let path = dir.join(format!("journal-{}-format-{format}.db", now.strftime("%Y%m%dT%H%M%SZ")));
+    let path = dir.join(format!("{NAMED}{}{FORMAT}{format}.db", now.strftime(STAMPED)));
     let half = path.with_extension("tmp");
     let _ = disk.remove(&half);
     let copied = snapshot.copy(&half, &mut |_, _| {}).and_then(|()| finish(disk, (&half, &path)));

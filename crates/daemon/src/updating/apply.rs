@@ -148,6 +148,7 @@ impl Renewer<'_> {
             program: self.program.clone(),
             starts: 0,
             journal: Some(known_format()),
+            at: Some(self.now().as_second()),
         };
         mark::write(&**self.disk, &self.settings.paths.state(), &Mark::Unproven(unproven))?;
         self.disk.rename(&self.laid(), &self.program)?;

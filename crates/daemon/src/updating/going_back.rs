@@ -11,7 +11,7 @@ use journal::disk::Disk;
 use journal::migration;
 
 use super::beside;
-use super::mark::{self, GoingBack, Mark};
+use super::mark::{self, GoingBack, Mark, Unproven};
 use super::proving::{Proof, leave};
 
 /// Puts the program from before back in its place, with a journal that it can read. Where there is none, the new one stays.
@@ -32,7 +32,7 @@ pub fn go_back(disk: &dyn Disk, paths: &Paths, why: &str, now: Timestamp) -> Pro
         Err(error) => return not_now(&error),
     };
     // Where it was begun and the one before lies there no more, it has its place already.
-    let kept = match readable(disk, paths, going.unproven.journal) {
+    let kept = match readable(disk, paths, &going.unproven) {
         _ if !there && !begun => return stay(disk, paths, going, "it is not there any more"),
         None => return stay(disk, paths, going, "there is no journal that it could read"),
         Some(Readable::AsItIs) => None,
@@ -93,12 +93,13 @@ enum Readable {
     Kept(PathBuf),
 }
 
-/// What a program can go on from that knows formats up to `known`; nothing, if nobody can tell.
-fn readable(disk: &dyn Disk, paths: &Paths, known: Option<i64>) -> Option<Readable> {
-    match (migration::standing(paths, disk).ok()?, known) {
+/// What the program before `unproven` can go on from; nothing, if nobody can tell.
+fn readable(disk: &dyn Disk, paths: &Paths, unproven: &Unproven) -> Option<Readable> {
+    let since = unproven.at.and_then(|at| Timestamp::from_second(at).ok());
+    match (migration::standing(paths, disk).ok()?, unproven.journal) {
         (None, _) => Some(Readable::AsItIs),
         (Some(standing), Some(known)) if standing.found <= known => Some(Readable::AsItIs),
-        (Some(_), Some(known)) => migration::kept_for(paths, disk, known).map(Readable::Kept),
+        (Some(_), Some(known)) => migration::kept_for(paths, disk, known, since).map(Readable::Kept),
         (Some(_), None) => None,
     }
 }
@@ -111,7 +112,6 @@ mod tests {
     use journal::disk::RealDisk;
     use testkit::disk::{FailingDisk, Fault, Lasting};
 
-    use super::super::mark::Unproven;
     use super::super::proving::{prove, told};
     use super::*;
 
@@ -131,7 +131,7 @@ mod tests {
         RealDisk.create(&program, b"new").unwrap();
         RealDisk.create(&beside(&program, ".previous"), b"old").unwrap();
         let (from, commits) = ("abc".to_owned(), Vec::new());
-        let unproven = Unproven { from, commits, program, starts: 2, journal: Some(6) };
+        let unproven = Unproven { from, commits, program, starts: 2, journal: Some(6), at: None };
         mark::write(&RealDisk, &paths.state(), &Mark::Unproven(unproven)).unwrap();
         paths
     }
@@ -175,6 +175,27 @@ mod tests {
         assert_eq!(RealDisk.read(&paths.database()).unwrap(), newer);
         let told = told(&RealDisk, &paths).unwrap();
         assert!(told.contains("there is no journal that it could read") && told.contains("i stay"), "{told}");
+    }
+
+    /// L2: a journal that was kept long before the update is not gone back to: too much was said since.
+    #[test]
+    fn nobody_goes_back_to_a_journal_of_long_ago() {
+        let updated: Timestamp = "2026-11-17T00:00:06Z".parse().unwrap();
+        for (second, back) in [(1, false), (0, true)] {
+            let dir = tempfile::tempdir().unwrap();
+            let paths = migrated(dir.path(), &[4, 6]);
+            let Some(Mark::Unproven(mut unproven)) = mark::read(&RealDisk, &paths.state()) else { panic!() };
+            unproven.at = Some(updated.as_second() + second);
+            mark::write(&RealDisk, &paths.state(), &Mark::Unproven(unproven)).unwrap();
+            assert_eq!(
+                prove(&RealDisk, &paths, updated) == Proof::Back,
+                back,
+                "{second} s after it was kept"
+            );
+            let told = told(&RealDisk, &paths).unwrap();
+            assert_eq!(told.contains("there is no journal that it could read"), !back, "{told}");
+            assert_eq!(is_old(&paths), back, "{told}");
+        }
     }
 
     /// L2, P8: wherever going back is cut short, the next start does it to the end, and tells all of it: the program from

@@ -59,6 +59,9 @@ pub struct Unproven {
     pub starts: u32,
     /// The newest format of the journal that the one before reads.
     pub journal: Option<i64>,
+    /// When it took its place, in seconds. What was kept before that is no journal of the one before.
+    #[serde(default)]
+    pub at: Option<i64>,
 }
 
 /// A new program that gives its place back.

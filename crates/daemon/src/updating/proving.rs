@@ -148,7 +148,7 @@ mod tests {
 
     fn unproven(starts: u32) -> Mark {
         let (from, program) = ("abc".to_owned(), "/nowhere/ollim-bot".into());
-        Mark::Unproven(Unproven { from, commits: Vec::new(), program, starts, journal: None })
+        Mark::Unproven(Unproven { from, commits: Vec::new(), program, starts, journal: None, at: None })
     }
 
     /// A new program that was started so often, and lives behind a desk.
