@@ -20,6 +20,10 @@ use crate::settings::Settings;
 /// How long a build may take.
 const BUILD: Duration = Duration::from_secs(3_600);
 
+/// What whoever updates too early is told: until then the one before is the last that is known to work.
+const UNPROVEN: &str = "the last update has still to go on for a minute, and may be taken back until then. let it run so \
+                        long, and try again";
+
 /// Who updates.
 pub struct Renewer<'a> {
     /// What is set.
@@ -64,6 +68,9 @@ impl Renewer<'_> {
     pub async fn apply(&self, news: News) -> Result<Applied, Trouble> {
         let state = self.settings.paths.state();
         let before = mark::read(&**self.disk, &state);
+        if matches!(before, Some(Mark::Unproven(_) | Mark::GoingBack(_))) {
+            return Err(Trouble::Ours(UNPROVEN.to_owned()));
+        }
         let head = self.checkout.head().await?;
         let from = before.as_ref().and_then(Mark::stands_at).map_or_else(|| head.clone(), str::to_owned);
         self.disk.create_dir(&state).map_err(ours)?;

@@ -154,6 +154,24 @@ fn an_update_that_fails_changes_nothing() {
     check(None, "echo hm", "did not say that it is ready, but: hm");
 }
 
+/// L2: what is not proven yet is not updated: the program from before is the last one that is known to work.
+#[test]
+fn an_update_waits_until_the_last_one_is_proven() {
+    let stage = Stage::new();
+    stage.publish("new", "echo ready");
+    assert!(stage.update().0);
+    let kept = || {
+        let mark = std::fs::read(stage.program.data().join("state/update.json")).unwrap();
+        (mark, std::fs::read(stage.installed().with_extension("previous")).unwrap(), stage.head())
+    };
+    let before = kept();
+    stage.publish("newer", "echo ready");
+    let (done, told) = stage.update();
+    assert!(!done && told.contains("the last update has still to go on for a minute"), "{told}");
+    assert_eq!((kept(), stage.version().as_str()), (before, "new"));
+    assert!(stdout(&stage.program.run(&["update", "--check"])).contains("make it newer"));
+}
+
 /// L2, UP-8: a version that did not start and was taken back is news again for whoever asks; if it fails once more, it
 /// stays refused.
 #[test]
@@ -229,6 +247,7 @@ fn only_a_version_that_is_signed_is_taken() {
     stage.publish_signed("new", "known");
     let (done, told) = stage.update();
     assert!(done && stage.version() == "new", "{told}");
+    std::fs::remove_file(stage.program.data().join("state/update.json")).unwrap();
     std::fs::remove_file(&signers).unwrap();
     stage.publish_signed("newer", "known");
     let (done, told) = stage.update();
