@@ -1,12 +1,14 @@
 //! Copies of the log: how often, how many, and which one goes on when the log is damaged.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
 use journal::db::{Unopened, rescue};
 use journal::disk::RealDisk;
-use journal::{Tracked, open_with};
+use journal::{NotOpened, Place, Tracked, open_with};
 use testkit::disk::{FailingDisk, Fault, Lasting};
 use testkit::kill::contents;
 
@@ -103,13 +105,11 @@ fn damaged() -> (Desk, Vec<u8>) {
 #[test]
 fn a_disk_that_fails_during_a_rescue_costs_no_conversation() {
     let (desk, damaged) = damaged();
-    let (state, database, backups) = (desk.paths().state(), desk.paths().database(), desk.paths().backups());
-    let found = contents(&state);
+    let (database, backups) = (desk.paths().database(), desk.paths().backups());
+    let found = contents(&desk.paths().state());
     for fault in Fault::ALL {
         for call in 0.. {
-            std::fs::remove_dir_all(&state).unwrap();
-            std::fs::create_dir_all(&backups).unwrap();
-            found.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+            lay_out(&desk, &found);
             let failing = FailingDisk::new(Arc::new(RealDisk), call, fault, Lasting::Once);
             let rescued = rescue(&database, &backups, at(86_600), &failing);
             let failed = match rescued.map(drop) {
@@ -130,6 +130,37 @@ fn a_disk_that_fails_during_a_rescue_costs_no_conversation() {
             }
         }
     }
+}
+
+/// B3, B5: where the journal is gone, a disk that fails is no proof that there never was one.
+#[test]
+fn a_disk_that_fails_begins_no_new_conversation() {
+    let (desk, _) = damaged();
+    let mut found = contents(&desk.paths().state());
+    found.remove(&desk.paths().database());
+    for call in 0.. {
+        lay_out(&desk, &found);
+        let failing = Arc::new(FailingDisk::new(Arc::new(RealDisk), call, Fault::Broken, Lasting::Once));
+        let place = Place { disk: failing.clone(), ..desk.place(at(86_600)) };
+        match open_with(place, Tracked::Nowhere) {
+            Ok(opened) => assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"], "call {call}"),
+            Err(NotOpened::NotNow(_)) => {}
+            Err(other) => panic!("call {call}: {other}"),
+        }
+        let opened = open_with(desk.place(at(86_700)), Tracked::Nowhere).unwrap();
+        assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"], "call {call}");
+        if failing.calls() <= call {
+            assert!(call > 30, "a start has hardly touched the disk: {call} calls");
+            break;
+        }
+    }
+}
+
+/// Puts all that was `found` where it was, and nothing else.
+fn lay_out(desk: &Desk, found: &BTreeMap<PathBuf, Vec<u8>>) {
+    std::fs::remove_dir_all(desk.paths().state()).unwrap();
+    std::fs::create_dir_all(desk.paths().backups()).unwrap();
+    found.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
 }
 
 /// B5: what is no backup is passed over: an empty file, a packed one that breaks off, one of a later version.
