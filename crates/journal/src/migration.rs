@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use crate::db::{self, Aside, Database, Laid, Snapshot, Unopened, aside_of, format_of, known_format, lay};
 use crate::disk::{Disk, Seen, ensure_dir, remove};
 use crate::lock::{Lock, NotLocked};
-use crate::open::NotOpened;
+use crate::open::{NotOpened, sorted};
 use crate::paths::Paths;
 
 /// How many journals from before are kept.
@@ -47,14 +47,13 @@ pub struct Migrated {
 }
 
 /// How the journal of `paths` stands; nothing, if there is none yet.
-pub fn standing(paths: &Paths, disk: &dyn Disk) -> Result<Option<Standing>, Unopened> {
-    match disk.look(&paths.database()) {
-        Ok(Some(Seen::File(bytes))) if bytes > 0 => {
-            format_of(&paths.database()).map(|found| Some(Standing { found, known: known_format() }))
-        }
-        Ok(_) => Ok(None),
-        Err(error) => Err(Unopened::of_disk(error)),
-    }
+pub fn standing(paths: &Paths, disk: &dyn Disk) -> Result<Option<Standing>, NotOpened> {
+    let found = disk.look(&paths.database()).map_err(Unopened::of_disk).and_then(|seen| match seen {
+        Some(Seen::File(bytes)) if bytes > 0 => format_of(&paths.database()).map(Some),
+        Some(_) | None => Ok(None),
+    });
+    let found = found.map_err(|error| not_brought(paths, &error))?;
+    Ok(found.map(|found| Standing { found, known: known_format() }))
 }
 
 /// Brings the journal of `paths` up to date, for the process `pid`; nothing, if there is none.
@@ -63,28 +62,42 @@ pub fn migrate(
     disk: &dyn Disk,
     (now, pid): (Timestamp, u32),
 ) -> Result<Option<Migrated>, NotOpened> {
-    let unusable = |error: &dyn std::fmt::Display| NotOpened::Unusable(error.to_string());
-    if standing(paths, disk).map_err(|error| unusable(&error))?.is_none() {
+    if standing(paths, disk)?.is_none() {
         return Ok(None);
     }
     let _lock = Lock::take(&paths.state(), pid).map_err(|error| match error {
         NotLocked::Running(_) => NotOpened::Running(error),
-        NotLocked::Disk(error) => unusable(&error),
+        NotLocked::Disk(error) => sorted(paths, &error),
     })?;
-    let Some(before) = standing(paths, disk).map_err(|error| unusable(&error))? else { return Ok(None) };
+    let Some(before) = standing(paths, disk)? else { return Ok(None) };
     if !before.is_old() {
         return Ok(Some(Migrated { before, kept: None }));
     }
     let kept = keep(paths, disk, now).map_err(|error| {
-        unusable(&format!("the journal could not be copied first ({error}). nothing was changed."))
+        let text = format!("the journal could not be copied first ({error}). nothing was changed.");
+        match not_brought(paths, &error) {
+            NotOpened::Unusable(_) => NotOpened::Unusable(text),
+            NotOpened::NotNow(_) | NotOpened::Running(_) => NotOpened::NotNow(text),
+        }
     })?;
-    let database = Database::open(&paths.database()).map_err(|error| unusable(&error))?;
+    let database = Database::open(&paths.database()).map_err(|error| not_brought(paths, &error))?;
     match database.is_sound() {
         true => Ok(Some(Migrated { before, kept: Some(kept) })),
-        false => Err(unusable(&format!(
+        false => Err(NotOpened::NotNow(format!(
             "the journal is damaged. the one from before is kept as {}; the next start goes on from a good copy.",
             kept.display()
         ))),
+    }
+}
+
+/// Why the journal of `paths` is not brought up to date, and who must act. A damaged one is no reason never to start again:
+/// a start knows what to do.
+fn not_brought(paths: &Paths, error: &Unopened) -> NotOpened {
+    match error {
+        Unopened::Damaged(_) => {
+            NotOpened::NotNow(format!("{error}. the next start goes on from a good copy."))
+        }
+        Unopened::Newer { .. } | Unopened::Disk(_) | Unopened::NotNow(..) => sorted(paths, error),
     }
 }
 
