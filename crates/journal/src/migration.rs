@@ -166,7 +166,8 @@ fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unope
     let snapshot = Snapshot::of(&paths.database())?;
     let format = format_of(&paths.database())?;
     let path = dir.join(format!("{NAMED}{}{FORMAT}{format}.db", now.strftime(STAMPED)));
-    let half = path.with_extension("tmp");
+    // A number at the end would be that of a process.
+    let half = path.with_extension("db.tmp");
     let _ = disk.remove(&half);
     let copied = snapshot.copy(&half, &mut |_, _| {}).and_then(|()| finish(disk, (&half, &path)));
     if copied.is_err() {

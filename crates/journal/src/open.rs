@@ -140,17 +140,15 @@ pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
 /// Takes what was half written away, wherever we write.
 fn sweep_all(place: &Place) -> io::Result<()> {
     let (disk, state) = (place.disk.as_ref(), place.paths.state());
-    for directory in [state.clone(), state.join("routine_sessions"), place.paths.backups()] {
-        sweep(disk, &directory)?;
+    let kept = [place.paths.backups(), place.paths.before_migration()];
+    for directory in [state.clone(), state.join("routine_sessions")].iter().chain(&kept) {
+        sweep(disk, directory)?;
     }
     for folder in ["routines", "reminders", "webhooks", ".claude/agents"] {
         sweep_files(disk, &place.paths.root().join(folder));
     }
-    let ours = REFERENCES.iter().map(|document| document.name).chain([git::IGNORE_FILE]);
-    for name in ours {
-        sweep_beside(disk, &place.paths.root().join(name))?;
-    }
-    Ok(())
+    let ours: Vec<&str> = REFERENCES.iter().map(|document| document.name).chain([git::IGNORE_FILE]).collect();
+    sweep_beside(disk, place.paths.root(), &ours)
 }
 
 /// Takes half-written files of ours away. What people keep there, and a folder that cannot be read, stay as

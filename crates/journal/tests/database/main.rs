@@ -223,6 +223,7 @@ fn what_was_half_written_is_taken_away_wherever_it_is() {
         "routines/mail.md.0.tmp",
         "state/backups/journal-20270115T080010Z.tmp",
         "state/backups/journal-20270114T080010Z.db.tmp",
+        "state/before-migration/journal-20270114T080010Z-format-9.db.tmp",
     ];
     let theirs = [".claude/agents/mine.tmp", "webhooks/notes.tmp"];
     for file in half.iter().chain(&theirs) {
