@@ -7,6 +7,7 @@
 mod apply;
 mod attending;
 mod checkout;
+mod going_back;
 mod mark;
 mod proving;
 mod restart;
@@ -16,10 +17,11 @@ mod trial;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use apply::Renewer;
+pub use apply::{Renewer, Wanted};
 pub use attending::{Attendant, attend};
 pub use checkout::{Checkout, News};
-pub use proving::{Proof, ended_well, go_back, prove, prove_well, told};
+pub use going_back::go_back;
+pub use proving::{Proof, ended_well, prove, prove_well, told};
 pub use restart::become_again;
 
 use crate::settings::Upgrade;

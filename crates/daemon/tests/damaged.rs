@@ -90,6 +90,7 @@ fn after_damage_the_conversation_goes_on_from_the_newest_backup() {
         "{}",
         stderr(&output)
     );
+    assert_eq!(std::fs::read(aside(program.data())).expect("the original"), b"damage");
     let last = backstage.requests().pop().expect("a request");
     assert!(last.body.contains("my locker is 214") && last.body.contains("on floor 3"), "{}", last.body);
 }

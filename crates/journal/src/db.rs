@@ -17,6 +17,7 @@ mod embed_body;
 mod explain;
 mod fresh;
 mod history;
+mod laying;
 mod lineage;
 mod numbers;
 mod packed;
@@ -44,9 +45,10 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::passing::{self, Lasts};
 
-pub use damage::{back_up_daily, newest_backup, rescue, set_aside};
+pub use damage::{back_up_daily, newest_backup, rescue};
 pub use devices::KnownDevice;
 pub use fresh::make_if_missing;
+pub use laying::{Aside, Laid, aside_of, finish as finish_laying, lay};
 pub use numbers::Number;
 pub use past::{Prompted, Talk};
 pub use path::PathCache;
@@ -87,6 +89,14 @@ pub enum Unopened {
 }
 
 impl Unopened {
+    /// What the disk did not let us do, and for how long.
+    pub(crate) fn of_disk(error: std::io::Error) -> Self {
+        match passing::of_disk(&error) {
+            Lasts::UntilItIsChanged => Self::Disk(error.to_string()),
+            lasts @ (Lasts::UntilThereIsRoom | Lasts::ForAWhile) => Self::NotNow(error.to_string(), lasts),
+        }
+    }
+
     fn sorted(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
         let text = error.to_string();

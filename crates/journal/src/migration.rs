@@ -7,14 +7,19 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::db::{Database, Snapshot, Unopened, format_of, known_format, set_aside};
-use crate::disk::{Disk, Seen, ensure_dir};
+use crate::db::{self, Aside, Database, Laid, Snapshot, Unopened, aside_of, format_of, known_format, lay};
+use crate::disk::{Disk, Seen, ensure_dir, remove};
 use crate::lock::{Lock, NotLocked};
-use crate::open::NotOpened;
+use crate::open::{NotOpened, sorted};
 use crate::paths::Paths;
 
 /// How many journals from before are kept.
 const KEPT: usize = 3;
+
+/// What one is called: this, the time it was kept, and its format.
+const NAMED: &str = "journal-";
+const STAMPED: &str = "%Y%m%dT%H%M%SZ";
+const FORMAT: &str = "-format-";
 
 /// How a journal stands to this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +47,13 @@ pub struct Migrated {
 }
 
 /// How the journal of `paths` stands; nothing, if there is none yet.
-pub fn standing(paths: &Paths, disk: &dyn Disk) -> Result<Option<Standing>, Unopened> {
-    match disk.look(&paths.database()) {
-        Ok(Some(Seen::File(bytes))) if bytes > 0 => {
-            format_of(&paths.database()).map(|found| Some(Standing { found, known: known_format() }))
-        }
-        Ok(_) => Ok(None),
-        Err(error) => Err(Unopened::Disk(error.to_string())),
-    }
+pub fn standing(paths: &Paths, disk: &dyn Disk) -> Result<Option<Standing>, NotOpened> {
+    let found = disk.look(&paths.database()).map_err(Unopened::of_disk).and_then(|seen| match seen {
+        Some(Seen::File(bytes)) if bytes > 0 => format_of(&paths.database()).map(Some),
+        Some(_) | None => Ok(None),
+    });
+    let found = found.map_err(|error| not_brought(paths, &error))?;
+    Ok(found.map(|found| Standing { found, known: known_format() }))
 }
 
 /// Brings the journal of `paths` up to date, for the process `pid`; nothing, if there is none.
@@ -58,28 +62,42 @@ pub fn migrate(
     disk: &dyn Disk,
     (now, pid): (Timestamp, u32),
 ) -> Result<Option<Migrated>, NotOpened> {
-    let unusable = |error: &dyn std::fmt::Display| NotOpened::Unusable(error.to_string());
-    if standing(paths, disk).map_err(|error| unusable(&error))?.is_none() {
+    if standing(paths, disk)?.is_none() {
         return Ok(None);
     }
     let _lock = Lock::take(&paths.state(), pid).map_err(|error| match error {
         NotLocked::Running(_) => NotOpened::Running(error),
-        NotLocked::Disk(error) => unusable(&error),
+        NotLocked::Disk(error) => sorted(paths, &error),
     })?;
-    let Some(before) = standing(paths, disk).map_err(|error| unusable(&error))? else { return Ok(None) };
+    let Some(before) = standing(paths, disk)? else { return Ok(None) };
     if !before.is_old() {
         return Ok(Some(Migrated { before, kept: None }));
     }
     let kept = keep(paths, disk, now).map_err(|error| {
-        unusable(&format!("the journal could not be copied first ({error}). nothing was changed."))
+        let text = format!("the journal could not be copied first ({error}). nothing was changed.");
+        match not_brought(paths, &error) {
+            NotOpened::Unusable(_) => NotOpened::Unusable(text),
+            NotOpened::NotNow(_) | NotOpened::Running(_) => NotOpened::NotNow(text),
+        }
     })?;
-    let database = Database::open(&paths.database()).map_err(|error| unusable(&error))?;
+    let database = Database::open(&paths.database()).map_err(|error| not_brought(paths, &error))?;
     match database.is_sound() {
         true => Ok(Some(Migrated { before, kept: Some(kept) })),
-        false => Err(unusable(&format!(
+        false => Err(NotOpened::NotNow(format!(
             "the journal is damaged. the one from before is kept as {}; the next start goes on from a good copy.",
             kept.display()
         ))),
+    }
+}
+
+/// Why the journal of `paths` is not brought up to date, and who must act. A damaged one is no reason never to start again:
+/// a start knows what to do.
+fn not_brought(paths: &Paths, error: &Unopened) -> NotOpened {
+    match error {
+        Unopened::Damaged(_) => {
+            NotOpened::NotNow(format!("{error}. the next start goes on from a good copy."))
+        }
+        Unopened::Newer { .. } | Unopened::Disk(_) | Unopened::NotNow(..) => sorted(paths, error),
     }
 }
 
@@ -101,38 +119,55 @@ pub fn keep_before(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Option<Str
     })
 }
 
-/// The newest journal that was kept before a migration and that a program reads which knows formats up to `known`.
-pub fn kept_for(paths: &Paths, disk: &dyn Disk, known: i64) -> Option<PathBuf> {
-    let format = |path: &Path| {
-        let name = path.file_name()?.to_str()?.strip_suffix(".db")?;
-        name.rsplit_once("-format-")?.1.parse::<i64>().ok()
+/// The newest journal that was kept before a migration at `since` or later, and that a program reads which knows formats
+/// up to `known`. What was kept before is of an earlier migration, and much may have been said since.
+pub fn kept_for(paths: &Paths, disk: &dyn Disk, known: i64, since: Option<Timestamp>) -> Option<PathBuf> {
+    let since = since.map(|since| since.strftime(STAMPED).to_string()).unwrap_or_default();
+    let fits = |path: &Path| {
+        let name = path.file_name()?.to_str()?.strip_prefix(NAMED)?.strip_suffix(".db")?;
+        let (stamp, format) = name.split_once(FORMAT)?;
+        Some(stamp >= since.as_str() && format.parse::<i64>().ok()? <= known)
     };
     let kept = disk.list(&paths.before_migration()).unwrap_or_default().into_iter().map(|it| it.path);
-    kept.filter(|path| format(path).is_some_and(|found| found <= known)).max()
+    kept.filter(|path| fits(path) == Some(true)).max()
+}
+
+/// Where the journal of `paths` is kept if another one is laid back at `now`.
+pub fn aside(paths: &Paths, now: Timestamp) -> PathBuf {
+    aside_of(&paths.database(), Aside::Newer, now)
 }
 
 /// Puts a copy of `kept` in the place of the journal of `paths`, which is kept aside; gives where that is.
-pub fn lay_back(paths: &Paths, disk: &dyn Disk, kept: &Path, now: Timestamp) -> Result<PathBuf, Unopened> {
-    let failed = |error: std::io::Error| Unopened::Disk(error.to_string());
+pub fn lay_back(
+    paths: &Paths,
+    disk: &dyn Disk,
+    kept: &Path,
+    now: Timestamp,
+) -> Result<Option<PathBuf>, Unopened> {
     let journal = paths.database();
     let half = journal.with_extension("db.back.tmp");
-    let _ = disk.remove(&half);
     // All that may fail for want of room comes first: until then nothing has changed.
-    disk.create(&half, &disk.read(kept).map_err(failed)?).map_err(failed)?;
-    let aside = set_aside(&journal, "newer", now, disk)?;
-    disk.rename(&half, &journal).map_err(failed)?;
-    disk.sync_dir(&paths.state()).map_err(failed)?;
-    Ok(aside)
+    let copied = remove(disk, &half).and_then(|_| disk.create(&half, &disk.read(kept)?));
+    copied.map_err(|error| {
+        let _ = disk.remove(&half);
+        Unopened::of_disk(error)
+    })?;
+    lay((&half, &journal), (Aside::Newer, now), disk)
+}
+
+/// Ends what was begun about the journal of `paths` and cut short: nothing, if nothing was.
+pub fn finish_laying(paths: &Paths, disk: &dyn Disk) -> Result<Option<Laid>, Unopened> {
+    db::finish_laying(&paths.database(), disk)
 }
 
 fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unopened> {
-    let failed = |error: std::io::Error| Unopened::Disk(error.to_string());
     let dir = paths.before_migration();
-    ensure_dir(disk, &dir).map_err(failed)?;
+    ensure_dir(disk, &dir).map_err(Unopened::of_disk)?;
     let snapshot = Snapshot::of(&paths.database())?;
     let format = format_of(&paths.database())?;
-    let path = dir.join(format!("journal-{}-format-{format}.db", now.strftime("%Y%m%dT%H%M%SZ")));
-    let half = path.with_extension("tmp");
+    let path = dir.join(format!("{NAMED}{}{FORMAT}{format}.db", now.strftime(STAMPED)));
+    // A number at the end would be that of a process.
+    let half = path.with_extension("db.tmp");
     let _ = disk.remove(&half);
     let copied = snapshot.copy(&half, &mut |_, _| {}).and_then(|()| finish(disk, (&half, &path)));
     if copied.is_err() {
@@ -145,10 +180,9 @@ fn keep(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<PathBuf, Unope
 
 /// Brings the copy to the disk, and gives it its name.
 fn finish(disk: &dyn Disk, (half, path): (&Path, &Path)) -> Result<(), Unopened> {
-    let failed = |error: std::io::Error| Unopened::Disk(error.to_string());
-    disk.append(half, b"").map_err(failed)?;
-    disk.rename(half, path).map_err(failed)?;
-    path.parent().map_or(Ok(()), |dir| disk.sync_dir(dir)).map_err(failed)
+    disk.append(half, b"").map_err(Unopened::of_disk)?;
+    disk.rename(half, path).map_err(Unopened::of_disk)?;
+    path.parent().map_or(Ok(()), |dir| disk.sync_dir(dir)).map_err(Unopened::of_disk)
 }
 
 fn forget_older(dir: &Path, disk: &dyn Disk) {

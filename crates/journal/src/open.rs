@@ -1,5 +1,6 @@
 //! Opening a data directory: one at a time, nothing lost, and every surprise told.
 
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use domain::record::Record;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::db::{Database, PathCache, Unopened, make_if_missing, rescue};
+use crate::db::{Database, Laid, PathCache, Unopened, finish_laying, make_if_missing, rescue};
 use crate::disk::{Disk, Seen, sweep, sweep_beside};
 use crate::files;
 use crate::git;
@@ -82,62 +83,72 @@ pub fn open(place: Place) -> Result<Opened, NotOpened> {
 /// Opens the data directory at `place`, whose history is kept or not.
 pub fn open_with(place: Place, tracked: Tracked) -> Result<Opened, NotOpened> {
     let state = place.paths.state();
-    place.disk.create_dir(&state).map_err(|error| sorted(&place, &error))?;
+    place.disk.create_dir(&state).map_err(|error| sorted(&place.paths, &error))?;
     // Looked for before the lock makes its file, which tells whether we have been here.
-    let emptied = emptied(&place);
+    let known =
+        place.disk.look(&state.join(LOCK_FILE)).map_err(|error| sorted(&place.paths, &error))?.is_some();
     let lock = Lock::take(&state, place.pid).map_err(|error| match error {
         NotLocked::Running(_) => NotOpened::Running(error),
-        NotLocked::Disk(error) => sorted(&place, &error),
+        NotLocked::Disk(error) => sorted(&place.paths, &error),
     })?;
-    // The lock is ours, so whatever is half-written there was left by a run that died.
-    for directory in [state.clone(), state.join("routine_sessions"), place.paths.backups()] {
-        sweep(place.disk.as_ref(), &directory).map_err(|error| sorted(&place, &error))?;
-    }
-    for folder in ["routines", "reminders", "webhooks", ".claude/agents"] {
-        sweep_files(place.disk.as_ref(), &place.paths.root().join(folder));
-    }
-    let ours = REFERENCES.iter().map(|document| document.name).chain([git::IGNORE_FILE]);
-    for name in ours {
-        sweep_beside(place.disk.as_ref(), &place.paths.root().join(name))
-            .map_err(|error| sorted(&place, &error))?;
-    }
-    let mut notices = Vec::new();
+    // The lock is ours, so whatever is half done there was left by a run that died.
+    let laid = finish_laying(&place.paths.database(), place.disk.as_ref());
+    let laid = laid.map_err(|error| sorted(&place.paths, &error))?;
+    let mut notices: Vec<String> = laid.iter().map(Laid::told).collect();
+    sweep_all(&place).map_err(|error| sorted(&place.paths, &error))?;
+    let emptied = emptied(&place, known).map_err(|error| sorted(&place.paths, &error))?;
     if tracked == Tracked::ByGit {
         notices.extend(keep_before(&place.paths, place.disk.as_ref(), place.now));
     }
     let mut database = open_database(&place, emptied, &mut notices)?;
     if tracked == Tracked::Nowhere {
-        database.make_fleeting().map_err(|error| sorted(&place, &error))?;
+        database.make_fleeting().map_err(|error| sorted(&place.paths, &error))?;
     }
     let mut files =
-        SessionFiles::open(&place, tracked, &mut notices).map_err(|error| sorted(&place, &error))?;
+        SessionFiles::open(&place, tracked, &mut notices).map_err(|error| sorted(&place.paths, &error))?;
     let mut reports = ReportFile::new(&place);
-    reports.reconcile(&mut database, place.now, &mut notices).map_err(|error| sorted(&place, &error))?;
+    reports
+        .reconcile(&mut database, place.now, &mut notices)
+        .map_err(|error| sorted(&place.paths, &error))?;
     let mut sent = SentFiles::new(&place);
-    sent.reconcile(&mut database, place.now, &mut notices).map_err(|error| sorted(&place, &error))?;
+    sent.reconcile(&mut database, place.now, &mut notices).map_err(|error| sorted(&place.paths, &error))?;
     let mut memory = reconcile(&mut database, &mut files, &place, &mut notices)?;
-    memory.main.created = files.created(place.now).map_err(|error| sorted(&place, &error))?;
+    memory.main.created = files.created(place.now).map_err(|error| sorted(&place.paths, &error))?;
     let mut small = StateFiles::new(&place);
     memory.chosen = small.chosen(place.now, &mut notices);
-    let pings = database.pings().map_err(|error| sorted(&place, &error))?;
+    let pings = database.pings().map_err(|error| sorted(&place.paths, &error))?;
     small.agree(pings, &mut memory.chosen);
     let git = files.git();
     let mut plans = PlanFiles::new(&place, Arc::clone(&git));
     let stands = plans.reconcile(&mut database, place.now, &mut notices);
-    memory.plans.sessions = stands.map_err(|error| sorted(&place, &error))?;
+    memory.plans.sessions = stands.map_err(|error| sorted(&place.paths, &error))?;
     let reading =
-        Database::open_for_reading(&place.paths.database()).map_err(|error| sorted(&place, &error))?;
+        Database::open_for_reading(&place.paths.database()).map_err(|error| sorted(&place.paths, &error))?;
     let reader = Reader { database: reading, cache: PathCache::default() };
     let journal = Journal {
         writer: Keeper::new("journal", Writer { database, files, state: small, reports, sent, plans })
-            .map_err(|error| sorted(&place, &error))?,
-        reader: Keeper::new("reader", reader).map_err(|error| sorted(&place, &error))?,
+            .map_err(|error| sorted(&place.paths, &error))?,
+        reader: Keeper::new("reader", reader).map_err(|error| sorted(&place.paths, &error))?,
         paths: place.paths,
         disk: place.disk,
         git,
         _lock: lock,
     };
     Ok(Opened { journal, memory, notices })
+}
+
+/// Takes what was half written away, wherever we write.
+fn sweep_all(place: &Place) -> io::Result<()> {
+    let (disk, state) = (place.disk.as_ref(), place.paths.state());
+    let kept = [place.paths.backups(), place.paths.before_migration()];
+    for directory in [state.clone(), state.join("routine_sessions")].iter().chain(&kept) {
+        sweep(disk, directory)?;
+    }
+    for folder in ["routines", "reminders", "webhooks", ".claude/agents"] {
+        sweep_files(disk, &place.paths.root().join(folder));
+    }
+    let ours: Vec<&str> = REFERENCES.iter().map(|document| document.name).chain([git::IGNORE_FILE]).collect();
+    sweep_beside(disk, place.paths.root(), &ours)
 }
 
 /// Takes half-written files of ours away. What people keep there, and a folder that cannot be read, stay as
@@ -189,13 +200,11 @@ fn open_database(
         Err(Unopened::Damaged(reason)) => {
             tracing::info!(reason, "The journal is damaged.");
             let rescued = rescue(&path, &place.paths.backups(), place.now, place.disk.as_ref());
-            let (database, notice) = rescued.map_err(|error| sorted(place, &error))?;
-            // What was accepted may be lost with it, and must not be taken for granted.
-            database.begin_accepting(place.now).map_err(|error| sorted(place, &error))?;
+            let (database, notice) = rescued.map_err(|error| sorted(&place.paths, &error))?;
             notices.push(notice);
             Ok(database)
         }
-        Err(error) => Err(sorted(place, &error)),
+        Err(error) => Err(sorted(&place.paths, &error)),
     }
 }
 
@@ -208,18 +217,19 @@ fn open_or_make(path: &Path, disk: &dyn Disk) -> Result<Database, Unopened> {
 }
 
 /// What is wrong with a journal that SQLite would take for a new one: it is empty or gone, and we have talked
-/// before. Who has a backup, or a session and our lock, has.
-fn emptied(place: &Place) -> Option<Unopened> {
-    let is_there = |name: &str| matches!(place.disk.look(&place.paths.state().join(name)), Ok(Some(_)));
-    let has_backups = place.disk.list(&place.paths.backups()).is_ok_and(|backups| !backups.is_empty());
-    let damaged = |reason: &str| Some(Unopened::Damaged(reason.to_owned()));
-    match place.disk.look(&place.paths.database()) {
-        Ok(Some(Seen::File(0))) if has_backups || is_there("sessions.json") => damaged("it is empty"),
-        Ok(None) if has_backups || (is_there("sessions.json") && is_there(LOCK_FILE)) => {
-            damaged("it is gone")
-        }
-        Ok(Some(Seen::File(_) | Seen::Directory | Seen::Strange) | None) | Err(_) => None,
-    }
+/// before. Who has a backup, or a session and our lock, has. What cannot be looked at is no proof that we have not.
+fn emptied(place: &Place, known: bool) -> io::Result<Option<Unopened>> {
+    let (reason, known) = match place.disk.look(&place.paths.database())? {
+        Some(Seen::File(0)) => ("it is empty", true),
+        None => ("it is gone", known),
+        Some(Seen::File(_) | Seen::Directory | Seen::Strange) => return Ok(None),
+    };
+    let has_backups = match place.disk.list(&place.paths.backups()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        listed => !listed?.is_empty(),
+    };
+    let has_session = place.disk.look(&place.paths.state().join("sessions.json"))?.is_some();
+    Ok((has_backups || (has_session && known)).then(|| Unopened::Damaged(reason.to_owned())))
 }
 
 /// Makes the files agree with the database after whatever happened in between.
@@ -229,18 +239,20 @@ fn reconcile(
     place: &Place,
     notices: &mut Vec<String>,
 ) -> Result<Memory, NotOpened> {
-    let unmade = database.unmade().map_err(|error| sorted(place, &error))?;
+    let unmade = database.unmade().map_err(|error| sorted(&place.paths, &error))?;
     if !unmade.is_empty() && files.make(&unmade).is_ok() {
-        database.made(&unmade).map_err(|error| sorted(place, &error))?;
+        database.made(&unmade).map_err(|error| sorted(&place.paths, &error))?;
     }
-    let memory = database.memory().map_err(|error| sorted(place, &error))?;
-    let stored = files.stored(place.now, notices).map_err(|error| sorted(place, &error))?;
+    let memory = database.memory().map_err(|error| sorted(&place.paths, &error))?;
+    let stored = files.stored(place.now, notices).map_err(|error| sorted(&place.paths, &error))?;
     match (memory.conversation.head(&Branch::Main), stored) {
         (Some(head), stored) if stored.as_ref() != Some(&head.session) => {
             notices.push(files.restore(&head.session, stored.as_ref(), place.now));
             Ok(memory)
         }
-        (None, Some(session)) => adopt(database, session, place.now).map_err(|error| sorted(place, &error)),
+        (None, Some(session)) => {
+            adopt(database, session, place.now).map_err(|error| sorted(&place.paths, &error))
+        }
         (Some(_), _) | (None, None) => Ok(memory),
     }
 }
@@ -253,9 +265,9 @@ fn adopt(database: &mut Database, session: SessionId, at: Timestamp) -> rusqlite
     database.memory()
 }
 
-/// What `place` cannot be opened for, and who must act.
-fn sorted<E: Trouble>(place: &Place, error: &E) -> NotOpened {
-    let (root, again) = (place.paths.root().display(), "start again (a service does so by itself)");
+/// What the data directory at `paths` cannot be opened for, and who must act.
+pub(crate) fn sorted<E: Trouble>(paths: &Paths, error: &E) -> NotOpened {
+    let (root, again) = (paths.root().display(), "start again (a service does so by itself)");
     match error.lasts() {
         Lasts::UntilThereIsRoom => {
             NotOpened::NotNow(format!("there is no room left for {root} ({error}). make some, and {again}."))
@@ -263,17 +275,17 @@ fn sorted<E: Trouble>(place: &Place, error: &E) -> NotOpened {
         Lasts::ForAWhile => NotOpened::NotNow(format!(
             "{root} cannot be used now ({error}). look after the disk and whoever else uses it, and {again}."
         )),
-        Lasts::UntilItIsChanged => NotOpened::Unusable(error.unusable(place)),
+        Lasts::UntilItIsChanged => NotOpened::Unusable(error.unusable(paths)),
     }
 }
 
 /// What can be wrong with a data directory.
-trait Trouble: std::fmt::Display {
+pub(crate) trait Trouble: std::fmt::Display {
     /// How long it is wrong.
     fn lasts(&self) -> Lasts;
 
     /// What the human is told who must change something.
-    fn unusable(&self, _: &Place) -> String {
+    fn unusable(&self, _: &Paths) -> String {
         self.to_string()
     }
 }
@@ -283,9 +295,9 @@ impl Trouble for std::io::Error {
         passing::of_disk(self)
     }
 
-    fn unusable(&self, place: &Place) -> String {
+    fn unusable(&self, paths: &Paths) -> String {
         use std::io::ErrorKind::{AlreadyExists, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
-        let (root, choose) = (place.paths.root().display(), "choose another with --data-dir");
+        let (root, choose) = (paths.root().display(), "choose another with --data-dir");
         if matches!(self.kind(), ReadOnlyFilesystem | PermissionDenied) {
             format!("{root} cannot be written to ({self}). make it writable, or {choose}.")
         } else if matches!(self.kind(), NotADirectory | AlreadyExists) {

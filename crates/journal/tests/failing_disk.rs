@@ -5,7 +5,7 @@ mod scenarios;
 
 use std::sync::Arc;
 
-use scenarios::{Scenario, Shared};
+use scenarios::{Newer, Scenario, Shared};
 use testkit::disk::{FailingDisk, Fault, Lasting, MemoryDisk};
 
 fn look(scenario: &Scenario, disk: &MemoryDisk) -> Result<String, String> {
@@ -65,6 +65,25 @@ fn when_the_disk_stays_full_what_was_there_stays_readable() {
             let found = look(&scenario, &memory);
             let right = &known[done..=(done + 1).min(known.len() - 1)];
             assert!(right.contains(&found), "{} {at}: {found:?}, not {right:?}", scenario.name);
+        }
+    }
+}
+
+/// L2, P8: whichever call fails while an older journal is laid back, the next start finds the newer one in its place, or
+/// ends what was begun.
+#[test]
+fn when_the_disk_fails_while_it_goes_back_neither_journal_is_lost() {
+    let fail_at = |at: usize, fault: Fault| {
+        let memory = Arc::new(MemoryDisk::default());
+        let newer = Newer::on(&*memory);
+        let disk = FailingDisk::new(memory.clone(), at, fault, Lasting::Once);
+        let done = newer.go_back(&disk).is_ok();
+        assert!(newer.is_back(&*memory) || !done, "{at} {fault:?}");
+        newer.is_back(&*memory) || newer.go_back(&*memory).is_ok_and(|()| newer.is_back(&*memory))
+    };
+    for at in 0..24 {
+        for fault in Fault::ALL {
+            assert!(fail_at(at, fault), "{at} {fault:?}: trying again works");
         }
     }
 }

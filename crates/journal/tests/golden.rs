@@ -20,10 +20,11 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use journal::db::known_format;
 use journal::disk::RealDisk;
-use journal::{Opened, Paths, Place, migration, open};
+use journal::{NotOpened, Opened, Paths, Place, migration, open};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use tempfile::TempDir;
+use testkit::disk::{FailingDisk, Fault, Lasting};
 
 /// All that is in a journal: each table with its columns and rows.
 type Contents = Vec<(String, Vec<String>, Vec<Vec<Value>>)>;
@@ -139,6 +140,33 @@ fn the_journal_from_before_is_kept() {
         assert_eq!(number, format);
         let again = migration::migrate(&paths, &RealDisk, (place.now, 1)).unwrap().unwrap();
         assert_eq!((again.before.found, again.kept), (known_format(), None));
+    }
+}
+
+/// B3, B4, B11: a disk that fails is told from one that must be changed, and leaves the old journal or the new one, whole.
+#[test]
+fn a_disk_that_fails_leaves_the_old_journal_or_the_new_one() {
+    let now = Timestamp::from_second(1_760_003_600).unwrap();
+    for fault in Fault::ALL {
+        for call in 0.. {
+            let (_dir, paths) = laid(known_format() - 1);
+            let before = contents(&paths.database());
+            let failing = FailingDisk::new(Arc::new(RealDisk), call, fault, Lasting::Once);
+            match migration::migrate(&paths, &failing, (now, 1)) {
+                Ok(Some(_)) => assert_eq!(missing(&before, &contents(&paths.database())), [""; 0]),
+                Err(NotOpened::NotNow(_)) if fault != Fault::ReadOnly => {
+                    assert_eq!(contents(&paths.database()), before, "{fault:?} {call}");
+                }
+                Err(NotOpened::Unusable(_)) if fault == Fault::ReadOnly => {
+                    assert_eq!(contents(&paths.database()), before, "{fault:?} {call}");
+                }
+                other => panic!("{fault:?} {call}: {other:?}"),
+            }
+            if failing.calls() <= call {
+                assert!(call > 8, "a migration has hardly touched the disk: {call} calls");
+                break;
+            }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use journal::disk::{self, Disk};
-use scenarios::{Scenario, Shared};
+use scenarios::{Newer, Scenario, Shared};
 use testkit::disk::{CrashDisk, FailingDisk, Fault, Lasting, MemoryDisk};
 
 /// Runs `steps` of a scenario, each a second time if it fails, on a disk that fails at call `at`; cuts the power
@@ -58,6 +58,26 @@ fn a_power_cut_after_a_failed_and_repeated_write_loses_nothing() {
             cut_everywhere(&scenario, 2, at).unwrap();
         }
     }
+}
+
+/// L2, P8: wherever the power goes while an older journal is laid back, the newer one has its place, or is kept whole under
+/// one name.
+#[test]
+fn a_power_cut_while_it_goes_back_loses_neither_journal() {
+    let crash = CrashDisk::default();
+    let newer = Newer::on(&crash);
+    crash.acknowledge();
+    newer.go_back(&crash).unwrap();
+    crash.acknowledge();
+    let mut seen = [0, 0];
+    crash.after_cuts(|cut| {
+        if cut.acknowledged > 0 {
+            let back = newer.is_back(&cut.disk);
+            assert!(back || cut.acknowledged == 1);
+            seen[usize::from(back)] += 1;
+        }
+    });
+    assert!(seen[0] > 10 && seen[1] > 5, "{seen:?}");
 }
 
 /// What a careless protocol would do to the file `/data/x`, whose two contents are `old` and `new`.

@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use journal::disk::{self, Disk, RealDisk, Seen};
 use journal::files::items::Items;
 use journal::files::routine_sessions::RoutineSessions;
+use testkit::disk::{FailingDisk, Fault, Lasting};
 
 const GOOD: &[u8] = b"---\nid: good\ncron: 0 9 * * *\n---\nTriage.\n";
 
@@ -124,6 +125,22 @@ fn leftovers_of_a_crash_are_ignored_and_swept() {
     assert_eq!(disk::sweep(&RealDisk, &dir).unwrap(), 1);
     assert_eq!(disk::sweep(&RealDisk, &PathBuf::from("/nowhere")).unwrap(), 0);
     assert_eq!(names(&dir), ["mail"]);
+}
+
+/// DD-6, DD-10: where people keep files too, only what unfinished writes of ours left goes, for one look at the directory.
+#[test]
+fn leftovers_beside_files_of_people_are_swept_alone() {
+    let data = tempfile::tempdir().unwrap();
+    let ours = [".gitignore.0.tmp", ".gitignore.7.tmp", "NOTES.md.99.tmp"];
+    let theirs = [".gitignore.07.tmp", ".gitignore.100.tmp", ".gitignore.x.tmp", "notes.tmp", "other.0.tmp"];
+    for name in ours.iter().chain(&theirs) {
+        RealDisk.create(&data.path().join(name), b"half").unwrap();
+    }
+    RealDisk.create_dir(&data.path().join("NOTES.md.0.tmp")).unwrap();
+    let counting = FailingDisk::new(Arc::new(RealDisk), usize::MAX, Fault::Broken, Lasting::Once);
+    disk::sweep_beside(&counting, data.path(), &[".gitignore", "NOTES.md"]).unwrap();
+    assert_eq!(names(data.path()), [&theirs[..3], &["NOTES.md.0.tmp"], &theirs[3..]].concat());
+    assert_eq!(counting.calls(), 1 + ours.len());
 }
 
 /// B5: two damaged files in one second are both kept.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::ports::Clock;
+use jiff::Timestamp;
 use journal::db::known_format;
 use journal::disk::{Disk, remove};
 
 use super::checkout::{Checkout, News};
-use super::mark::{self, Mark};
+use super::mark::{self, Mark, Unproven};
 use super::running::{Trouble, run, run_with};
 use super::trial::Trial;
 use super::{READY_WITHIN, beside};
@@ -18,6 +19,10 @@ use crate::settings::Settings;
 
 /// How long a build may take.
 const BUILD: Duration = Duration::from_secs(3_600);
+
+/// What whoever updates too early is told: until then the one before is the last that is known to work.
+const UNPROVEN: &str = "the last update has still to go on for a minute, and may be taken back until then. let it run so \
+                        long, and try again";
 
 /// Who updates.
 pub struct Renewer<'a> {
@@ -31,6 +36,15 @@ pub struct Renewer<'a> {
     pub program: PathBuf,
 }
 
+/// Why it is looked for a newer version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Somebody asked.
+    Asked,
+    /// It was time.
+    ByItself,
+}
+
 /// A new program in its place.
 #[derive(Debug)]
 pub struct Applied {
@@ -39,32 +53,43 @@ pub struct Applied {
 }
 
 impl Renewer<'_> {
-    /// UP-2: what is newer than the program: also what an update that was cut short has already pulled.
-    pub async fn look(&self) -> Result<Option<News>, Trouble> {
-        let base = match mark::read(&**self.disk, &self.settings.paths.state()) {
-            Some(Mark::Pulling { from }) => Some(from),
-            Some(Mark::Unproven { .. } | Mark::WentBack { .. } | Mark::Stayed { .. }) | None => None,
+    /// UP-2: what is newer than the program: also what an update that was cut short has already pulled. What did not start
+    /// once is taken again only if somebody asks.
+    pub async fn look(&self, wanted: Wanted) -> Result<Option<News>, Trouble> {
+        let mark = mark::read(&**self.disk, &self.settings.paths.state());
+        let base = match wanted {
+            Wanted::Asked => mark.as_ref().and_then(Mark::stands_at),
+            Wanted::ByItself => mark.as_ref().filter(|mark| !mark.is_refused()).and_then(Mark::stands_at),
         };
-        self.checkout.look(base.as_deref()).await
+        self.checkout.look(base).await
     }
 
     /// UP-7, L2: makes `news` the program; if anything fails, everything is as it was.
     pub async fn apply(&self, news: News) -> Result<Applied, Trouble> {
         let state = self.settings.paths.state();
-        let from = match mark::read(&**self.disk, &state) {
-            Some(Mark::Pulling { from }) => from,
-            Some(Mark::Unproven { .. } | Mark::WentBack { .. } | Mark::Stayed { .. }) | None => {
-                self.checkout.head().await?
-            }
-        };
+        let before = mark::read(&**self.disk, &state);
+        if matches!(before, Some(Mark::Unproven(_) | Mark::GoingBack(_))) {
+            return Err(Trouble::Ours(UNPROVEN.to_owned()));
+        }
+        let head = self.checkout.head().await?;
+        let from = before.as_ref().and_then(Mark::stands_at).map_or_else(|| head.clone(), str::to_owned);
         self.disk.create_dir(&state).map_err(ours)?;
         mark::write(&**self.disk, &state, &Mark::Pulling { from: from.clone() }).map_err(ours)?;
         match self.made(&from, &news).await {
             Ok(()) => Ok(Applied { news }),
             Err(trouble) => {
                 let _ = remove(&**self.disk, &self.laid());
-                self.checkout.go_back(&from).await;
-                mark::clear(&**self.disk, &state);
+                match before.filter(Mark::is_refused) {
+                    // What did not start stays refused.
+                    Some(refused) => {
+                        self.checkout.go_back(&head).await;
+                        mark::write(&**self.disk, &state, &refused).map_err(ours)?;
+                    }
+                    None => {
+                        self.checkout.go_back(&from).await;
+                        mark::clear(&**self.disk, &state);
+                    }
+                }
                 Err(trouble)
             }
         }
@@ -84,6 +109,10 @@ impl Renewer<'_> {
         self.exchange(from, news).map_err(ours)
     }
 
+    fn now(&self) -> Timestamp {
+        SystemClock::new(self.settings.zone.value.clone()).now().timestamp()
+    }
+
     fn laid(&self) -> PathBuf {
         mark::laid(&self.program)
     }
@@ -98,8 +127,7 @@ impl Renewer<'_> {
 
     /// L2: the new program must open a copy of everything and say that it is ready, within a minute.
     async fn look_over(&self) -> Result<(), Trouble> {
-        let now = SystemClock::new(self.settings.zone.value.clone()).now().timestamp();
-        let trial = Trial::of(&self.settings.paths, self.disk, now).await;
+        let trial = Trial::of(&self.settings.paths, self.disk, self.now()).await;
         let trial = trial.map_err(|error| Trouble::Ours(format!("nothing could be copied: {error}")))?;
         let (new, data) = (self.laid(), trial.data().to_string_lossy().into_owned());
         let line = [&*new.to_string_lossy(), "--data-dir", &data, "self-check"];
@@ -121,14 +149,15 @@ impl Renewer<'_> {
         self.disk.create(&half, &bytes)?;
         self.disk.let_run(&half)?;
         self.disk.rename(&half, &beside(&self.program, ".previous"))?;
-        let unproven = Mark::Unproven {
+        let unproven = Unproven {
             from: from.to_owned(),
             commits: news.commits.iter().take(20).cloned().collect(),
             program: self.program.clone(),
             starts: 0,
             journal: Some(known_format()),
+            at: Some(self.now().as_second()),
         };
-        mark::write(&**self.disk, &self.settings.paths.state(), &unproven)?;
+        mark::write(&**self.disk, &self.settings.paths.state(), &Mark::Unproven(unproven))?;
         self.disk.rename(&self.laid(), &self.program)?;
         self.program.parent().map_or(Ok(()), |dir| self.disk.sync_dir(dir))
     }
@@ -136,4 +165,55 @@ impl Renewer<'_> {
 
 fn ours(error: std::io::Error) -> Trouble {
     Trouble::Ours(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use journal::disk::RealDisk;
+
+    use super::*;
+    use crate::settings::Environment;
+
+    fn git(dir: &Path, words: &[&str]) -> String {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=x", "-c", "user.email=x@localhost"]).args(words).current_dir(dir);
+        let output =
+            git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// L2, UP-2: a version that did not start is not taken again by itself, and is there for whoever asks.
+    #[tokio::test]
+    async fn what_did_not_start_is_taken_again_only_if_somebody_asks() {
+        let dir = tempfile::tempdir().unwrap();
+        let (origin, checkout) = (dir.path().join("origin"), dir.path().join("checkout"));
+        git(dir.path(), &["init", "--quiet", "--initial-branch=main", "origin"]);
+        git(&origin, &["commit", "--quiet", "--allow-empty", "-m", "works"]);
+        let from = git(&origin, &["rev-parse", "HEAD"]);
+        git(&origin, &["commit", "--quiet", "--allow-empty", "-m", "falls"]);
+        git(dir.path(), &["clone", "--quiet", "origin", "checkout"]);
+        let data = dir.path().join("data").to_string_lossy().into_owned();
+        let known = |name: &str| match name {
+            "OLLIM_DATA_DIR" => Some(data.clone()),
+            "OLLIM_MODEL" => Some("offline".to_owned()),
+            _ => None,
+        };
+        let mut settings = Settings::read(&Environment::new(known)).unwrap();
+        settings.places.upgrade.checkout = Some(checkout);
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        let program = dir.path().join("ollim-bot");
+        let found = Checkout::find(&settings.places.upgrade, &program).unwrap();
+        let renewer = Renewer { settings: &settings, disk: &disk, checkout: found, program };
+        mark::write(&RealDisk, &settings.paths.state(), &Mark::Refused { from }).unwrap();
+
+        assert_eq!(renewer.look(Wanted::ByItself).await.unwrap(), None);
+        let news = renewer.look(Wanted::Asked).await.unwrap().unwrap();
+        assert!(news.commits.len() == 1 && news.commits[0].ends_with("falls"), "{news:?}");
+        git(&origin, &["commit", "--quiet", "--allow-empty", "-m", "works again"]);
+        let news = renewer.look(Wanted::ByItself).await.unwrap().unwrap();
+        assert!(news.commits.len() == 1 && news.commits[0].ends_with("works again"), "{news:?}");
+    }
 }

@@ -13,7 +13,7 @@ use journal::disk::Disk;
 use tokio::sync::{Notify, mpsc};
 
 use super::checkout::{Checkout, News};
-use super::{Renewer, UNAVAILABLE, program};
+use super::{Renewer, UNAVAILABLE, Wanted, program};
 use crate::settings::Settings;
 
 /// SC-7, UP-3: how often to ask whether it is time to look.
@@ -73,7 +73,7 @@ impl Attendant {
             let _ = reply.send(Answer::Refused(UNAVAILABLE.to_owned()));
             return;
         };
-        match renewer.look().await {
+        match renewer.look(Wanted::Asked).await {
             Ok(None) => drop(reply.send(Answer::Told("already up to date.".to_owned()))),
             Err(trouble) => drop(reply.send(Answer::Refused(format!("i could not look: {trouble}.")))),
             Ok(Some(news)) => {
@@ -95,7 +95,7 @@ impl Attendant {
         *last = Some(self.clock.now().timestamp());
         let Some(program) = self.program() else { return };
         let Some(renewer) = self.renewer(&program) else { return };
-        match renewer.look().await {
+        match renewer.look(Wanted::ByItself).await {
             Ok(Some(news)) if self.may(Renewal::ByMyself).await.is_ok() => {
                 self.become_new(&renewer, news, Renewal::Made, errands).await;
             }

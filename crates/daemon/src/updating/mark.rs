@@ -17,18 +17,9 @@ pub enum Mark {
         from: String,
     },
     /// A new program is in its place and has not yet gone on for a minute.
-    Unproven {
-        /// The commit of the one before.
-        from: String,
-        /// What is new.
-        commits: Vec<String>,
-        /// The file that was replaced.
-        program: PathBuf,
-        /// How often the new one was started.
-        starts: u32,
-        /// The newest format of the journal that the one before reads.
-        journal: Option<i64>,
-    },
+    Unproven(Unproven),
+    /// The one before is being put back. Whoever finds this does it to the end.
+    GoingBack(GoingBack),
     /// The new one did not start, and the one before is back.
     WentBack {
         /// Why.
@@ -36,12 +27,68 @@ pub enum Mark {
         /// Where the journal is that only the new one can read, if there is one.
         #[serde(default)]
         aside: Option<PathBuf>,
+        /// The commit of the one that is back.
+        #[serde(default)]
+        from: Option<String>,
+    },
+    /// That was told. The source stands at a version that did not start; the program is the one of this commit.
+    Refused {
+        /// The commit.
+        from: String,
     },
     /// The new one did not start, and stays: there is nothing that the one before could go on from.
     Stayed {
         /// Why.
         why: String,
+        /// Where the journal is that was already taken back, if it was.
+        #[serde(default)]
+        aside: Option<PathBuf>,
     },
+}
+
+/// A new program that owes its proof.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unproven {
+    /// The commit of the one before.
+    pub from: String,
+    /// What is new.
+    pub commits: Vec<String>,
+    /// The file that was replaced.
+    pub program: PathBuf,
+    /// How often the new one was started.
+    pub starts: u32,
+    /// The newest format of the journal that the one before reads.
+    pub journal: Option<i64>,
+    /// When it took its place, in seconds. What was kept before that is no journal of the one before.
+    #[serde(default)]
+    pub at: Option<i64>,
+}
+
+/// A new program that gives its place back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoingBack {
+    /// Why.
+    pub why: String,
+    /// Where the journal will be that only the new one can read, if there is one.
+    pub aside: Option<PathBuf>,
+    /// What it owed.
+    pub unproven: Unproven,
+}
+
+impl Mark {
+    /// The commit of the program that is there, if the source stands at another one.
+    pub fn stands_at(&self) -> Option<&str> {
+        match self {
+            Self::Pulling { from } | Self::Refused { from } => Some(from),
+            Self::WentBack { from, .. } => from.as_deref(),
+            Self::Unproven(_) | Self::GoingBack(_) | Self::Stayed { .. } => None,
+        }
+    }
+
+    /// Whether the version at which the source stands did not start.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Self::WentBack { .. } | Self::Refused { .. })
+    }
 }
 
 /// The mark in the directory `state`; one that cannot be read is none. If the new program still lies beside the old one,
@@ -49,13 +96,12 @@ pub enum Mark {
 pub fn read(disk: &dyn Disk, state: &Path) -> Option<Mark> {
     let mark = serde_json::from_slice(&disk.read(&path(state)).ok()?).ok()?;
     match mark {
-        Mark::Unproven { from, program, .. } if matches!(disk.look(&laid(&program)), Ok(Some(_))) => {
+        Mark::Unproven(Unproven { from, program, .. })
+            if matches!(disk.look(&laid(&program)), Ok(Some(_))) =>
+        {
             Some(Mark::Pulling { from })
         }
-        mark @ (Mark::Pulling { .. }
-        | Mark::Unproven { .. }
-        | Mark::WentBack { .. }
-        | Mark::Stayed { .. }) => Some(mark),
+        mark => Some(mark),
     }
 }
 

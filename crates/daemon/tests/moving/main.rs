@@ -293,7 +293,8 @@ fn what_cannot_be_moved_is_said_in_one_sentence() {
     running.terminate();
 }
 
-/// B11: `migrate` says how the journal stands, and has nothing to do where it is new.
+/// B3, B11: `migrate` says how the journal stands, and has nothing to do where it is new. Where there is no room, it is worth
+/// another try; where a later version wrote, somebody must act.
 #[test]
 fn migrate_tells_how_the_journal_stands() {
     let program = Program::offline(BINARY);
@@ -312,6 +313,9 @@ fn migrate_tells_how_the_journal_stands() {
         (&check["found"], &check["known"], &check["up_to_date"]),
         (&7.into(), &newest.into(), &false.into())
     );
+    let full = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
+    let output = finish(program.command_through(full, &["migrate"]).stdin(Stdio::null()));
+    assert_eq!((output.status.code(), stderr(&output).lines().count()), (Some(1), 1), "{}", stderr(&output));
     let output = program.run(&["migrate"]);
     assert!(stdout(&output).contains(&format!("from format 7 to {newest}")), "{}", stderr(&output));
     assert!(program.data().join("state/before-migration").read_dir().unwrap().count() == 1);
@@ -320,6 +324,12 @@ fn migrate_tells_how_the_journal_stands() {
     let output = program.run(&["migrate"]);
     assert_eq!(output.status.code(), Some(75), "{}", stderr(&output));
     running.terminate();
+    let log = Connection::open(program.data().join("state/journal.db")).unwrap();
+    log.pragma_update(None, "user_version", 99).unwrap();
+    drop(log);
+    for arguments in [&["migrate"][..], &["migrate", "--check"]] {
+        assert_eq!(program.run(arguments).status.code(), Some(78), "a later version is for who updates");
+    }
 }
 
 /// DD-1, DD-8, B11: a directory of the Python program is used as it is: nothing in it is converted, the doctor says what

@@ -1,14 +1,16 @@
 //! What to do with a damaged database: keep it aside, go on from the newest good backup, and say so.
 
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
+use super::laying::{Aside, PARTS, lay, with_end};
 use super::{Database, Unopened, packed};
 use crate::disk::Disk;
-use crate::passing::{self, Lasts};
+use crate::passing::Lasts;
 use crate::paths::Paths;
 
 /// What a backup is called: this, and the time it was made.
@@ -34,7 +36,8 @@ pub fn back_up_daily(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Result<O
 
 /// When the newest backup of `paths` was made. What is from the future says nothing: the clock was ahead then.
 pub fn newest_backup(paths: &Paths, disk: &dyn Disk, now: Timestamp) -> Option<Timestamp> {
-    backups(&paths.backups(), disk).iter().filter_map(|path| made_at(path)).find(|made| *made <= now)
+    let found = backups(&paths.backups(), disk).unwrap_or_default();
+    found.iter().filter_map(|path| made_at(path)).find(|made| *made <= now)
 }
 
 fn back_up(database: &Database, dir: &Path, now: Timestamp, disk: &dyn Disk) -> Result<PathBuf, String> {
@@ -69,7 +72,7 @@ fn back_up(database: &Database, dir: &Path, now: Timestamp, disk: &dyn Disk) -> 
 /// one among others, and goes when its turn comes.
 fn date_back(dir: &Path, now: Timestamp, disk: &dyn Disk) {
     let ahead = |path: &PathBuf| made_at(path).is_some_and(|made| made > now);
-    for (seconds, path) in (1..).zip(backups(dir, disk).into_iter().filter(ahead)) {
+    for (seconds, path) in (1..).zip(backups(dir, disk).unwrap_or_default().into_iter().filter(ahead)) {
         let earlier = now - SignedDuration::from_secs(seconds);
         let end = if packed::is(&path) { "db.gz" } else { "db" };
         let named = dir.join(format!("{NAMED}{}.{end}", earlier.strftime(STAMPED)));
@@ -81,7 +84,7 @@ fn date_back(dir: &Path, now: Timestamp, disk: &dyn Disk) {
 
 /// All but the newest are packed, and those that are too many go. What cannot be packed stays as it is.
 fn thin_out(dir: &Path, disk: &dyn Disk) {
-    let all = backups(dir, disk);
+    let Ok(all) = backups(dir, disk) else { return };
     for old in all.iter().skip(1).filter(|path| !packed::is(path)).take(BACKUPS) {
         if let Err(error) = packed::pack(old, disk) {
             tracing::warn!(%error, "A copy of the journal stays as large as it is.");
@@ -90,43 +93,106 @@ fn thin_out(dir: &Path, disk: &dyn Disk) {
     let mut kept: Vec<Option<Timestamp>> = all.iter().map(|path| made_at(path)).collect();
     kept.dedup();
     kept.truncate(BACKUPS);
-    for old in backups(dir, disk).into_iter().filter(|path| !kept.contains(&made_at(path))) {
+    for old in
+        backups(dir, disk).unwrap_or_default().into_iter().filter(|path| !kept.contains(&made_at(path)))
+    {
         let _ = disk.remove(&old);
     }
 }
 
-/// A database in the place of the damaged one at `path`, and what the human should know.
+/// A database in the place of the damaged one at `path`, and what the human should know. Only what is no good is passed
+/// over: trouble with the disk ends it, and the damaged one is still in its place.
 pub fn rescue(
     path: &Path,
     backups_dir: &Path,
     now: Timestamp,
     disk: &dyn Disk,
 ) -> Result<(Database, String), Unopened> {
-    let aside = set_aside(path, "corrupt", now, disk)?;
-    for candidate in backups(backups_dir, disk) {
-        let Ok(bytes) = packed::read(&candidate, disk) else { continue };
-        if disk.create(path, &bytes).is_err() {
-            continue;
-        }
-        match Database::open(path) {
-            Ok(database) if database.is_sound() => {
-                let name = candidate.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                let text = format!(
-                    "the journal was damaged. i kept it as {} and went on from the backup {name}; what was \
-                     said after that is missing here and may still be found in the damaged file.",
-                    aside.display()
-                );
-                return Ok((database, text));
-            }
-            Ok(_) | Err(_) => set_aside(path, "corrupt", now, disk).map(drop)?,
+    let sketch = with_end(path, ".rescue.tmp");
+    let put = || lay((&sketch, path), (Aside::Damaged, now), disk);
+    for candidate in backups(backups_dir, disk).map_err(unreadable(backups_dir))? {
+        let bytes = packed::read(&candidate, disk).map_err(unreadable(&candidate))?.unwrap_or_default();
+        if !bytes.is_empty() && draw(&sketch, &bytes, now, disk)? {
+            let told = went_on_from(&candidate, put()?);
+            return Ok((Database::open(path)?, told));
         }
     }
-    let text = format!(
-        "the journal was damaged or gone, and there was no backup. what there was of it is kept as {}; i could not \
-         read our earlier conversation from it, and started a new one.",
-        aside.display()
-    );
-    Ok((Database::open(path)?, text))
+    match draw(&sketch, &[], now, disk)? {
+        true => {
+            let told = began_anew(put()?);
+            Ok((Database::open(path)?, told))
+        }
+        false => Err(Unopened::NotNow("a new one cannot be made".to_owned(), Lasts::ForAWhile)),
+    }
+}
+
+fn unreadable(path: &Path) -> impl Fn(io::Error) -> Unopened {
+    move |error| {
+        let text =
+            format!("it is damaged, and {} cannot be read ({error}); nothing was changed", path.display());
+        Unopened::of_disk(io::Error::new(error.kind(), text))
+    }
+}
+
+fn went_on_from(backup: &Path, aside: Option<PathBuf>) -> String {
+    let name = backup.file_name().unwrap_or_default().to_string_lossy();
+    match aside {
+        Some(aside) => format!(
+            "the journal was damaged. i kept it as {} and went on from the backup {name}; what was said after that is \
+             missing here and may still be found in the damaged file.",
+            aside.display()
+        ),
+        None => format!(
+            "the journal was gone. i went on from the backup {name}; what was said after that is missing here."
+        ),
+    }
+}
+
+fn began_anew(aside: Option<PathBuf>) -> String {
+    match aside {
+        Some(aside) => format!(
+            "the journal was damaged or gone, and there was no backup. what there was of it is kept as {}; i could not \
+             read our earlier conversation from it, and started a new one.",
+            aside.display()
+        ),
+        None => {
+            "the journal was gone, and there was no backup. i could not find our earlier conversation, and \
+                 started a new one."
+                .to_owned()
+        }
+    }
+}
+
+/// Whether a good journal comes of `bytes`, or of nothing a new one: then it lies at `sketch`, in one file.
+fn draw(sketch: &Path, bytes: &[u8], now: Timestamp, disk: &dyn Disk) -> Result<bool, Unopened> {
+    let clear = || {
+        PARTS.iter().try_for_each(|part| match disk.remove(&with_end(sketch, part)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Unopened::of_disk(error)),
+            Ok(()) | Err(_) => Ok(()),
+        })
+    };
+    clear()?;
+    let drawn = disk.create(sketch, bytes).map_err(Unopened::of_disk);
+    match drawn.and_then(|()| try_out(sketch, now)) {
+        Ok(()) => Ok(true),
+        Err(Unopened::Damaged(_) | Unopened::Newer { .. }) => clear().map(|()| false),
+        Err(error @ (Unopened::Disk(_) | Unopened::NotNow(..))) => {
+            // The first error is the one to tell of; a leftover is swept on the next start.
+            let _ = clear();
+            Err(error)
+        }
+    }
+}
+
+fn try_out(sketch: &Path, now: Timestamp) -> Result<(), Unopened> {
+    let database = Database::open(sketch)?;
+    if !database.soundness().map_err(Unopened::sorted)? {
+        return Err(Unopened::Damaged("some page is not what it should be".to_owned()));
+    }
+    // What was accepted may be lost with the damaged one, and must not be taken for granted.
+    database.begin_accepting(now).map_err(Unopened::sorted)?;
+    // One file that needs no other beside it.
+    database.connection.pragma_update(None, "journal_mode", "DELETE").map_err(Unopened::sorted)
 }
 
 impl Database {
@@ -139,8 +205,12 @@ impl Database {
 
     /// Whether every page is what it should be. Reads all of it.
     pub fn is_sound(&self) -> bool {
+        self.soundness().unwrap_or(false)
+    }
+
+    fn soundness(&self) -> rusqlite::Result<bool> {
         let answer = self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0));
-        answer.is_ok_and(|answer| answer == "ok")
+        answer.map(|answer| answer == "ok")
     }
 }
 
@@ -161,9 +231,12 @@ fn hold_little(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "cache_size", -64)
 }
 
-/// Newest first.
-fn backups(dir: &Path, disk: &dyn Disk) -> Vec<PathBuf> {
-    let listed = disk.list(dir).unwrap_or_default();
+/// Newest first; none, if there is no such folder.
+fn backups(dir: &Path, disk: &dyn Disk) -> io::Result<Vec<PathBuf>> {
+    let listed = match disk.list(dir) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        listed => listed?,
+    };
     let mut found: Vec<PathBuf> = listed
         .into_iter()
         .filter(|listed| {
@@ -174,38 +247,11 @@ fn backups(dir: &Path, disk: &dyn Disk) -> Vec<PathBuf> {
         .collect();
     found.sort();
     found.reverse();
-    found
+    Ok(found)
 }
 
 fn made_at(backup: &Path) -> Option<Timestamp> {
     let stamp = backup.file_name()?.to_str()?.strip_prefix(NAMED)?.split('.').next()?;
     let time = jiff::civil::DateTime::strptime(STAMPED, stamp).ok()?;
     time.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp())
-}
-
-/// Moves the database at `path`, with what belongs to it, to a name that tells `what` it is and when; gives that name.
-pub fn set_aside(path: &Path, what: &str, now: Timestamp, disk: &dyn Disk) -> Result<PathBuf, Unopened> {
-    let stamp = now.strftime("%Y%m%dT%H%M%S%fZ").to_string();
-    let suffixed = |suffix: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    let aside = suffixed(&format!(".{what}-{stamp}"));
-    for extra in ["", "-wal", "-shm"] {
-        let from = suffixed(extra);
-        let to = suffixed(&format!(".{what}-{stamp}{extra}"));
-        match disk.rename(&from, &to) {
-            Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => {
-                let text = format!("{} cannot be moved aside: {error}", from.display());
-                return Err(match passing::of_disk(&error) {
-                    Lasts::UntilItIsChanged => Unopened::Disk(text),
-                    lasts @ (Lasts::UntilThereIsRoom | Lasts::ForAWhile) => Unopened::NotNow(text, lasts),
-                });
-            }
-        }
-    }
-    Ok(aside)
 }

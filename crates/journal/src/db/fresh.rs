@@ -3,27 +3,27 @@
 //! SQLite flushes seven times to make an empty database safe step by step. Nobody needs the steps: a power
 //! cut leaves no database or a whole one, for two flushes.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::laying::{PARTS, with_end};
 use super::{Unopened, schema};
 use crate::disk::{Disk, replace};
 
 /// Makes an empty database at `path`, unless something of a database is there.
 pub fn make_if_missing(path: &Path, disk: &dyn Disk) -> Result<(), Unopened> {
     // A log without its database would be read into the new one.
-    for part in ["", "-wal", "-shm", "-journal"] {
-        if disk.look(&with_end(path, part)).map_err(unmade)?.is_some() {
+    for part in PARTS {
+        if disk.look(&with_end(path, part)).map_err(Unopened::of_disk)?.is_some() {
             return Ok(());
         }
     }
     let sketch = with_end(path, ".tmp");
     let _ = disk.remove(&sketch);
     let made = draw_up(&sketch).and_then(|()| {
-        let whole = disk.read(&sketch).map_err(unmade)?;
-        replace(disk, path, &whole).map_err(unmade)
+        let whole = disk.read(&sketch).map_err(Unopened::of_disk)?;
+        replace(disk, path, &whole).map_err(Unopened::of_disk)
     });
     let _ = disk.remove(&sketch);
     made
@@ -38,16 +38,6 @@ fn draw_up(sketch: &Path) -> Result<(), Unopened> {
     schema::draw_up(&connection)?;
     connection.pragma_update(None, "journal_mode", "WAL").map_err(Unopened::sorted)?;
     connection.close().map_err(|(_, error)| Unopened::sorted(error))
-}
-
-fn with_end(path: &Path, end: &str) -> PathBuf {
-    let mut name: OsString = path.as_os_str().to_owned();
-    name.push(end);
-    PathBuf::from(name)
-}
-
-fn unmade(error: std::io::Error) -> Unopened {
-    Unopened::Disk(error.to_string())
 }
 
 #[cfg(test)]

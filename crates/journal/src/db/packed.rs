@@ -51,15 +51,15 @@ pub fn pack(path: &Path, disk: &dyn Disk) -> io::Result<()> {
     disk.remove(path)
 }
 
-/// What the copy at `path` holds, packed or not.
-pub fn read(path: &Path, disk: &dyn Disk) -> io::Result<Vec<u8>> {
+/// What the copy at `path` holds, packed or not; nothing, if it cannot be unpacked.
+pub fn read(path: &Path, disk: &dyn Disk) -> io::Result<Option<Vec<u8>>> {
     let bytes = disk.read(path)?;
     if !is(path) {
-        return Ok(bytes);
+        return Ok(Some(bytes));
     }
     let mut unpacked = Vec::new();
-    GzDecoder::new(bytes.as_slice()).read_to_end(&mut unpacked)?;
-    Ok(unpacked)
+    let done = GzDecoder::new(bytes.as_slice()).read_to_end(&mut unpacked);
+    Ok(done.is_ok().then_some(unpacked))
 }
 
 fn with_end(path: &Path, end: &str) -> PathBuf {

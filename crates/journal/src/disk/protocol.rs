@@ -134,13 +134,15 @@ pub fn is_of_another(path: &Path) -> bool {
     owner.is_some_and(|owner| owner != std::process::id() && is_alive(owner))
 }
 
-/// Removes what writes of the one file `path` left beside it, where other files may end in `.tmp` too.
-pub fn sweep_beside(disk: &dyn Disk, path: &Path) -> io::Result<()> {
-    for n in 0..NAMES_TRIED {
-        let beside = with_end(path, &format!(".{n}.tmp"));
-        if disk.look(&beside)?.is_some() {
-            disk.remove(&beside)?;
-        }
+/// Removes what writes of the files with these `names` left beside them in `dir`, where other files may end in `.tmp` too.
+pub fn sweep_beside(disk: &dyn Disk, dir: &Path, names: &[&str]) -> io::Result<()> {
+    let of_ours = |path: &Path| {
+        let (of, number) = path.file_name()?.to_str()?.strip_suffix(".tmp")?.rsplit_once('.')?;
+        let tried = number.parse().is_ok_and(|n: u32| n < NAMES_TRIED && n.to_string() == number);
+        Some(tried && names.contains(&of))
+    };
+    for left in disk.list(dir)?.iter().filter(|it| it.is_file() && of_ours(&it.path) == Some(true)) {
+        disk.remove(&left.path)?;
     }
     Ok(())
 }

@@ -1,8 +1,16 @@
 //! Copies of the log: how often, how many, and which one goes on when the log is damaged.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::SignedDuration;
+use journal::db::{Unopened, rescue};
+use journal::disk::RealDisk;
+use journal::{NotOpened, Place, Tracked, open_with};
+use testkit::disk::{FailingDisk, Fault, Lasting};
+use testkit::kill::contents;
 
 use crate::{Desk, at, damage, day};
 
@@ -72,8 +80,125 @@ fn a_packed_copy_goes_on_when_the_newer_one_is_damaged_too() {
     let newest = desk.back_up(at(86_500)).unwrap();
     assert!(!half.exists() && !first.exists() && first.with_extension("db.gz").exists());
     damage(&newest, |bytes| bytes.fill(7));
-    damage(&desk.paths().database(), |bytes| bytes[..8192].fill(7));
+    let damaged = damage(&desk.paths().database(), |bytes| bytes[..8192].fill(7));
     let opened = desk.open(at(86_600));
     assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"]);
     assert!(opened.notices[0].contains(".db.gz"), "{:?}", opened.notices);
+    let [aside] = &desk.kept_aside()[..] else { panic!("one file is kept aside") };
+    assert!(std::fs::read(aside).unwrap() == damaged, "as it was found");
+}
+
+/// A desk with two good backups, and a journal that is damaged; gives the bytes of that.
+fn damaged() -> (Desk, Vec<u8>) {
+    let desk = Desk::new();
+    desk.say(&["one"]);
+    desk.back_up(day(0)).unwrap();
+    desk.say(&["two"]);
+    desk.back_up(day(1)).unwrap();
+    desk.say(&["three"]);
+    let damaged = damage(&desk.paths().database(), |bytes| bytes[..8192].fill(7));
+    (desk, damaged)
+}
+
+/// B3, B5, P8: a disk that fails while a damaged journal is rescued is no missing backup. The rescue works, or the next one
+/// does; the damaged file is there, and nobody starts a new conversation.
+#[test]
+fn a_disk_that_fails_during_a_rescue_costs_no_conversation() {
+    let (desk, damaged) = damaged();
+    let (database, backups) = (desk.paths().database(), desk.paths().backups());
+    let found = contents(&desk.paths().state());
+    for fault in Fault::ALL {
+        for call in 0.. {
+            lay_out(&desk, &found);
+            let failing = FailingDisk::new(Arc::new(RealDisk), call, fault, Lasting::Once);
+            let rescued = rescue(&database, &backups, at(86_600), &failing);
+            let failed = match rescued.map(drop) {
+                Ok(()) => false,
+                Err(Unopened::NotNow(..)) => fault != Fault::ReadOnly,
+                Err(Unopened::Disk(_)) => fault == Fault::ReadOnly,
+                Err(other) => panic!("{fault:?} {call}: {other}"),
+            };
+            let opened = open_with(desk.place(at(86_700)), Tracked::Nowhere).unwrap();
+            assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"], "{fault:?} {call}");
+            assert_eq!(opened.notices.len(), usize::from(failed), "{fault:?} {call}: {:?}", opened.notices);
+            let [aside] = &desk.kept_aside()[..] else { panic!("{fault:?} {call}: {:?}", desk.kept_aside()) };
+            assert!(std::fs::read(aside).unwrap() == damaged, "{fault:?} {call}: as it was found");
+            assert!(opened.notices.iter().all(|notice| notice.contains(aside.to_str().unwrap())));
+            if failing.calls() <= call {
+                assert!(call > 10, "a rescue has hardly touched the disk: {call} calls");
+                break;
+            }
+        }
+    }
+}
+
+/// B3, B5: where the journal is gone, a disk that fails is no proof that there never was one.
+#[test]
+fn a_disk_that_fails_begins_no_new_conversation() {
+    let (desk, _) = damaged();
+    let mut found = contents(&desk.paths().state());
+    found.remove(&desk.paths().database());
+    for call in 0.. {
+        lay_out(&desk, &found);
+        let failing = Arc::new(FailingDisk::new(Arc::new(RealDisk), call, Fault::Broken, Lasting::Once));
+        let place = Place { disk: failing.clone(), ..desk.place(at(86_600)) };
+        match open_with(place, Tracked::Nowhere) {
+            Ok(opened) => assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"], "call {call}"),
+            Err(NotOpened::NotNow(_)) => {}
+            Err(other) => panic!("call {call}: {other}"),
+        }
+        let opened = open_with(desk.place(at(86_700)), Tracked::Nowhere).unwrap();
+        assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"], "call {call}");
+        if failing.calls() <= call {
+            assert!(call > 30, "a start has hardly touched the disk: {call} calls");
+            break;
+        }
+    }
+}
+
+/// Puts all that was `found` where it was, and nothing else.
+fn lay_out(desk: &Desk, found: &BTreeMap<PathBuf, Vec<u8>>) {
+    std::fs::remove_dir_all(desk.paths().state()).unwrap();
+    std::fs::create_dir_all(desk.paths().backups()).unwrap();
+    found.iter().for_each(|(path, bytes)| std::fs::write(path, bytes).unwrap());
+}
+
+/// B5: what is no backup is passed over: an empty file, a packed one that breaks off, one of a later version.
+#[test]
+fn what_is_no_good_backup_is_passed_over() {
+    let (desk, damaged) = damaged();
+    let file = |name: &str| desk.paths().backups().join(name);
+    std::fs::write(file("journal-20270117T080000Z.db"), "").unwrap();
+    let packed = std::fs::read(file("journal-20270115T080000Z.db.gz")).unwrap();
+    std::fs::write(file("journal-20270118T080000Z.db.gz"), &packed[..packed.len() / 2]).unwrap();
+    let later = file("journal-20270119T080000Z.db");
+    std::fs::copy(file("journal-20270116T080000Z.db"), &later).unwrap();
+    let log = rusqlite::Connection::open(&later).unwrap();
+    log.pragma_update(None, "user_version", 99).unwrap();
+    log.close().unwrap();
+
+    let opened = desk.open(day(5));
+
+    assert_eq!(desk.heard(&opened).unwrap(), ["one", "two"]);
+    assert!(opened.notices[0].contains("the backup journal-20270116T080000Z.db;"), "{:?}", opened.notices);
+    let [aside] = &desk.kept_aside()[..] else { panic!("one file is kept aside") };
+    assert!(std::fs::read(aside).unwrap() == damaged, "as it was found");
+    let left = std::fs::read_dir(desk.paths().state()).unwrap().map(|entry| entry.unwrap().path());
+    assert_eq!(left.filter(|path| path.file_name().unwrap().to_string_lossy().contains("tmp")).count(), 0);
+}
+
+/// B5: of a journal that is gone nothing is kept, and no file is named that is not there.
+#[test]
+fn of_a_journal_that_is_gone_no_file_is_named() {
+    for backups in [true, false] {
+        let (desk, _) = damaged();
+        std::fs::remove_file(desk.paths().database()).unwrap();
+        if !backups {
+            std::fs::remove_dir_all(desk.paths().backups()).unwrap();
+        }
+        let opened = desk.open(day(5));
+        let [notice] = &opened.notices[..] else { panic!("one notice: {:?}", opened.notices) };
+        assert!(notice.starts_with("the journal was gone") && !notice.contains("corrupt"), "{notice}");
+        assert_eq!(desk.heard(&opened).unwrap().len(), if backups { 2 } else { 0 });
+    }
 }

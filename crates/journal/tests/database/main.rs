@@ -41,9 +41,13 @@ impl Desk {
         Paths::new(self.dir.path())
     }
 
-    fn try_open(&self, now: Timestamp) -> Result<Opened, NotOpened> {
+    fn place(&self, now: Timestamp) -> Place {
         let (paths, disk) = (self.paths(), Arc::new(RealDisk));
-        open(Place { paths, disk, zone: TimeZone::UTC, now, pid: 1 })
+        Place { paths, disk, zone: TimeZone::UTC, now, pid: 1 }
+    }
+
+    fn try_open(&self, now: Timestamp) -> Result<Opened, NotOpened> {
+        open(self.place(now))
     }
 
     fn open(&self, now: Timestamp) -> Opened {
@@ -219,6 +223,7 @@ fn what_was_half_written_is_taken_away_wherever_it_is() {
         "routines/mail.md.0.tmp",
         "state/backups/journal-20270115T080010Z.tmp",
         "state/backups/journal-20270114T080010Z.db.tmp",
+        "state/before-migration/journal-20270114T080010Z-format-9.db.tmp",
     ];
     let theirs = [".claude/agents/mine.tmp", "webhooks/notes.tmp"];
     for file in half.iter().chain(&theirs) {

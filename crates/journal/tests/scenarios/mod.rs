@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a scenario that does not read is a mistake in the test")]
 
 use std::fmt::Debug;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use domain::conversation::SessionId;
@@ -12,6 +12,7 @@ use domain::sent::{Inquiry, InquiryId, Origin, SentId};
 use domain::settings::{Setting, Wait};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Zoned};
+use journal::db::Unopened;
 use journal::disk::{self, Disk};
 use journal::files::config::ConfigFile;
 use journal::files::fork_messages::ForkMessages;
@@ -24,6 +25,7 @@ use journal::files::routine_sessions::RoutineSessions;
 use journal::files::sessions::{Saving, Sessions};
 use journal::files::{Found, Trouble};
 use journal::frontmatter::{Change, Value};
+use journal::{Paths, migration};
 
 pub type Shared = Arc<dyn Disk>;
 type Done = Result<(), Trouble>;
@@ -318,4 +320,48 @@ fn look_aside(disk: &Shared) -> Result<String, String> {
     let kept = listed.iter().filter(|name| name.path.extension().is_none_or(|end| end != "tmp"));
     let kept = kept.filter(|name| disk.read(&name.path).is_ok_and(|bytes| bytes == DAMAGED)).count();
     Ok(format!("kept: {}", kept > 0))
+}
+
+/// A journal that only a newer program reads, with what belongs to it, and the one from before.
+pub struct Newer {
+    pub paths: Paths,
+    kept: PathBuf,
+}
+
+impl Newer {
+    /// All of it on `disk`.
+    pub fn on(disk: &dyn Disk) -> Self {
+        let paths = Paths::new("/data");
+        let kept = paths.before_migration().join("journal-20260305T160000Z-format-6.db");
+        let log = state().join("journal.db-wal");
+        for (path, text) in [(&kept, "the one from before"), (&paths.database(), "newer"), (&log, "its log")]
+        {
+            disk::replace(disk, path, text.as_bytes()).unwrap();
+        }
+        Self { paths, kept }
+    }
+
+    /// Goes back to the one from before.
+    pub fn go_back(&self, disk: &dyn Disk) -> Result<(), Unopened> {
+        let aside = migration::lay_back(&self.paths, disk, &self.kept, now(0).timestamp())?;
+        assert_eq!(aside, Some(migration::aside(&self.paths, now(0).timestamp())));
+        Ok(())
+    }
+
+    /// Whether the one from before has the place, when a start has ended what was begun. Whichever has it, nothing is lost.
+    pub fn is_back(&self, disk: &dyn Disk) -> bool {
+        let laid = migration::finish_laying(&self.paths, disk).unwrap();
+        let aside = migration::aside(&self.paths, now(0).timestamp());
+        let at = |path: &Path, end: &str| {
+            let bytes = disk.read(&PathBuf::from(format!("{}{end}", path.display()))).ok()?;
+            Some(String::from_utf8(bytes).unwrap())
+        };
+        let journal = self.paths.database();
+        let found = [at(&journal, ""), at(&journal, "-wal"), at(&aside, ""), at(&aside, "-wal")];
+        let found = found.each_ref().map(Option::as_deref);
+        let back = found == [Some("the one from before"), None, Some("newer"), Some("its log")];
+        assert!(back || found == [Some("newer"), Some("its log"), None, None], "{found:?}");
+        assert!(laid.is_none_or(|laid| back && laid.aside == Some(aside)), "it tells where the newer one is");
+        back
+    }
 }

@@ -20,8 +20,7 @@ pub fn migrate(
     output: &Output,
 ) -> Result<ExitCode, Failed> {
     let paths = &settings.paths;
-    let standing = migration::standing(paths, disk).map_err(|error| Failed::NotDone(error.to_string()))?;
-    let Some(Standing { found, known }) = standing else {
+    let Some(Standing { found, known }) = migration::standing(paths, disk)? else {
         let text = "there is no journal yet, so there is nothing to bring up to date.";
         answer(output, &json!({ "ok": true, "found": null, "up_to_date": true }), text);
         return Ok(ExitCode::SUCCESS);

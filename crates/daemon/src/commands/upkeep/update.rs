@@ -13,7 +13,7 @@ use crate::cli::Output;
 use crate::exit::Failed;
 use crate::house::{Doors, House, SOCKET};
 use crate::settings::Settings;
-use crate::updating::{Checkout, News, Renewer, UNAVAILABLE, program};
+use crate::updating::{Checkout, News, Renewer, UNAVAILABLE, Wanted, program};
 
 /// Becomes the newest version, or only looks whether there is one.
 pub async fn update(
@@ -32,7 +32,7 @@ pub async fn update(
     }
     let renewer = Renewer { settings, disk: &disk, checkout, program };
     let failed = |trouble| Failed::NotDone(format!("{trouble}."));
-    let Some(news) = renewer.look().await.map_err(failed)? else {
+    let Some(news) = renewer.look(Wanted::Asked).await.map_err(failed)? else {
         answer(output, &json!({ "ok": true, "commits": [] }), "already up to date.");
         return Ok(ExitCode::SUCCESS);
     };

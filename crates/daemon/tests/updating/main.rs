@@ -1,6 +1,8 @@
 //! Updating: a new program takes its place only when it is well, and whoever ends it in the middle finds one that works.
 #![expect(clippy::unwrap_used, reason = "what a test sets up itself is there")]
 
+mod going_back;
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -152,6 +154,52 @@ fn an_update_that_fails_changes_nothing() {
     check(None, "echo hm", "did not say that it is ready, but: hm");
 }
 
+/// L2: what is not proven yet is not updated: the program from before is the last one that is known to work.
+#[test]
+fn an_update_waits_until_the_last_one_is_proven() {
+    let stage = Stage::new();
+    stage.publish("new", "echo ready");
+    assert!(stage.update().0);
+    let kept = || {
+        let mark = std::fs::read(stage.program.data().join("state/update.json")).unwrap();
+        (mark, std::fs::read(stage.installed().with_extension("previous")).unwrap(), stage.head())
+    };
+    let before = kept();
+    stage.publish("newer", "echo ready");
+    let (done, told) = stage.update();
+    assert!(!done && told.contains("the last update has still to go on for a minute"), "{told}");
+    assert_eq!((kept(), stage.version().as_str()), (before, "new"));
+    assert!(stdout(&stage.program.run(&["update", "--check"])).contains("make it newer"));
+}
+
+/// L2, UP-8: a version that did not start and was taken back is news again for whoever asks; if it fails once more, it
+/// stays refused.
+#[test]
+fn what_was_taken_back_can_be_asked_for_again() {
+    let stage = Stage::new();
+    let from = stage.head();
+    stage.publish("new", "echo ready");
+    assert!(stage.update().0);
+    let mut mark = stage.mark();
+    mark["starts"] = 2.into();
+    std::fs::write(stage.program.data().join("state/update.json"), mark.to_string()).unwrap();
+    assert_eq!(stdout(&stage.program.run(&["run", "--no-chat"])).trim(), "old", "it became the one before");
+    let running = stage.program.start();
+    let notices = running.get("/api/health").unwrap()["notices"].to_string();
+    assert!(notices.contains("i went back to the one before"), "{notices}");
+    running.terminate();
+    let refused = (stage.mark(), stage.head());
+    assert_eq!((&refused.0["stage"], &refused.0["from"]), (&"refused".into(), &from.clone().into()));
+
+    stage.settle("exit 7");
+    assert!(!stage.update().0);
+    assert_eq!((stage.mark(), stage.head(), stage.version()), (refused.0, refused.1, "old".to_owned()));
+    stage.settle("mkdir -p target/renewal && cp program target/renewal/ollim-bot");
+    let (done, told) = stage.update();
+    assert!(done && told.contains("make it new"), "{told}");
+    assert_eq!((stage.version().as_str(), stage.mark()["from"].as_str()), ("new", Some(from.as_str())));
+}
+
 impl Stage {
     /// A new key; gives the line by which git knows whoever has it.
     fn key(&self, name: &str) -> String {
@@ -199,6 +247,7 @@ fn only_a_version_that_is_signed_is_taken() {
     stage.publish_signed("new", "known");
     let (done, told) = stage.update();
     assert!(done && stage.version() == "new", "{told}");
+    std::fs::remove_file(stage.program.data().join("state/update.json")).unwrap();
     std::fs::remove_file(&signers).unwrap();
     stage.publish_signed("newer", "known");
     let (done, told) = stage.update();
@@ -315,77 +364,4 @@ fn wait_for_health(running: &testkit::kill::Running) -> Value {
         }
         std::thread::yield_now();
     }
-}
-
-/// Puts two programs in their places, the one from before and a new one; both are this one. Gives where it is told.
-fn updated(program: &Program) -> PathBuf {
-    for name in ["ollim-bot", "ollim-bot.previous"] {
-        std::fs::copy(BINARY, program.home().join(name)).unwrap();
-    }
-    let state = program.data().join("state");
-    std::fs::create_dir_all(&state).unwrap();
-    let settings = format!("[update]\nprogram = \"{}\"\n", program.home().join("ollim-bot").display());
-    std::fs::write(program.data().join("settings.toml"), settings).unwrap();
-    state
-}
-
-/// The new one was started so often, and owes its proof; the one before knows journals up to this format.
-fn unproven(program: &Program, starts: u32, journal: &Value) {
-    let mark = serde_json::json!({
-        "stage": "unproven", "from": "abc", "commits": ["def make it new"], "starts": starts, "journal": journal,
-        "program": program.home().join("ollim-bot"),
-    });
-    std::fs::write(program.data().join("state/update.json"), mark.to_string()).unwrap();
-}
-
-/// L2: a new program that does not start gives its place back, and the one before tells it.
-#[test]
-fn a_new_program_that_does_not_start_gives_its_place_back() {
-    let program = Program::offline(BINARY);
-    let state = updated(&program);
-    let unproven = |starts: u32| unproven(&program, starts, &Value::Null);
-    unproven(2);
-    let running = program.start();
-    let notices = running.get("/api/health").unwrap()["notices"].to_string();
-    assert!(notices.contains("i went back to the one before"), "{notices}");
-    assert!(!program.home().join("ollim-bot.previous").exists());
-    running.terminate();
-    assert!(!state.join("update.json").exists());
-
-    unproven(0);
-    let running = program.start();
-    let notices = running.get("/api/health").unwrap()["notices"].to_string();
-    assert!(notices.contains("i am the new version now"), "{notices}");
-    running.converse("hello").unwrap();
-    assert!(state.join("update.json").exists(), "it is ready, and has not yet gone on for a minute");
-    running.terminate();
-}
-
-/// L2: a new program that falls twice in its first minute gives its place back; ends that were asked for, and another
-/// one that finds it running, are no falls.
-#[test]
-fn a_new_program_that_falls_twice_gives_its_place_back() {
-    let program = Program::offline(BINARY);
-    let state = updated(&program);
-    unproven(&program, 0, &99.into());
-    let starts = || {
-        let mark: Value = serde_json::from_slice(&std::fs::read(state.join("update.json")).unwrap()).unwrap();
-        mark["starts"].as_i64()
-    };
-    for _ in 0..3 {
-        let running = program.start();
-        assert_eq!(program.run(&["run", "--no-chat"]).status.code(), Some(75));
-        assert_eq!(starts(), Some(1));
-        running.terminate();
-        assert_eq!(starts(), Some(0), "it was asked to end");
-    }
-    for fall in 1..=2 {
-        program.start().kill();
-        assert_eq!(starts(), Some(fall));
-    }
-    let running = program.start();
-    let notices = running.get("/api/health").unwrap()["notices"].to_string();
-    assert!(notices.contains("i went back to the one before"), "{notices}");
-    assert!(!program.home().join("ollim-bot.previous").exists() && !state.join("update.json").exists());
-    running.terminate();
 }
