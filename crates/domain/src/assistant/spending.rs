@@ -245,8 +245,8 @@ mod tests {
         };
         assert_eq!(set(&mut assistant, "1"), Answer::Told("**daily_limit**: $1.00".to_owned()));
         assert_eq!(asks(&mut assistant, vec![], "15T08:02"), Answer::Noted);
-        let (written, day) = (assistant.purse.written, assistant.purse.day);
-        let mut again = assistant.clone().minding(Purse { limit: written, day, ..assistant.purse.clone() });
+        let limit = assistant.purse.written;
+        let mut again = assistant.clone().minding(Purse { limit, ..assistant.purse.clone() });
         assert_eq!(again.purse.limit.money, Some(Micros(1_000_000)), "a start knows it");
         set(&mut again, "default");
         assert!(refused(asks(&mut again, vec![], "15T08:03")));
